@@ -5,47 +5,30 @@ Everything is done by the program's own commands, which the page shows.  All but
 developers' data.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import lzma
-import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import page_parts
 
-ROOT: Final = Path(__file__).resolve().parent.parent
-PAGE: Final = ROOT / "docs" / "attacks.md"
-DATA: Final = ROOT.parent / "shared" / "data"
-FOLDER: Final = tempfile.TemporaryDirectory()
-MECHANISMS: Final = ("optimal-response", "knn-response")
-LINKED_AT: Final = (4, 6, 8, 10)
-READ_AT: Final = (4, 6, 8, 10)
-MOST: Final = 600
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "attacks.md"
+DATA = ROOT.parent / "shared" / "data"
+FOLDER = tempfile.TemporaryDirectory()
+MECHANISMS = ("optimal-response", "knn-response")
+EPSILONS = (4, 6, 8, 10)
+MOST = 600
 """Records of each text, and candidates."""
-READ: Final = 150
+READ = 150
 """Records of each text whose words are read one by one."""
-_PUBLIC: Final = {"enwiki2021_tail": 12_000_000, "sgd_dialogues": 16_000_000}
+_PUBLIC = {"enwiki2021_tail": 12_000_000, "sgd_dialogues": 16_000_000}
 """Bytes of public text."""
-
-
-def dpsan(*arguments: str | Path) -> str:
-    """Standard output of a command."""
-    done = subprocess.run(
-        [sys.executable, "-m", "dpsan", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    return done.stdout
 
 
 def table(*rows: tuple[str, ...]) -> str:
@@ -54,37 +37,38 @@ def table(*rows: tuple[str, ...]) -> str:
     return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]]) + "\n"
 
 
+def _rows(path: str, column: str, quoting: int = csv.QUOTE_MINIMAL) -> Iterator[str]:
+    with (DATA / "eval" / path).open(newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t", quoting=quoting):
+            yield row[column]
+
+
 def _texts(name: str) -> Iterator[str]:
     folder = DATA / "eval"
     if name == "presidio":
-        yield from (
-            each["full_text"]
-            for each in json.loads((folder / "pii/presidio_synth_dataset_v2.json").read_text())
-        )
-    elif name == "AG News":
+        made = json.loads((folder / "pii/presidio_synth_dataset_v2.json").read_text())
+        return (each["full_text"] for each in made)
+    if name == "AG News":
         lines = (folder / "ag_news/alps_dev.tsv").read_text().splitlines()
-        yield from (line.split("\t")[0] for line in lines)
-    elif name == "SST-2":
-        with (folder / "sst2/dev.tsv").open(newline="") as file:
-            yield from (row["content"] for row in csv.DictReader(file, delimiter="\t"))
-    elif name == "MultiDoGO":
-        with (folder / "multidogo/finance_dev.tsv").open(newline="") as file:
-            rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-            yield from (row["utterance"] for row in rows if len(row["utterance"].split()) >= 6)
+        return (line.split("\t")[0] for line in lines)
+    if name == "SST-2":
+        return _rows("sst2/dev.tsv", "content")
+    if name == "MultiDoGO":
+        texts = _rows("multidogo/finance_dev.tsv", "utterance", csv.QUOTE_NONE)
     else:
         documents = json.loads((folder / "tab/tab_dev_2docs.json").read_text())
-        for each in documents:
-            yield from (part for part in each["text"].split("\n") if len(part.split()) >= 6)
+        texts = (part for each in documents for part in each["text"].split("\n"))
+    return (text for text in texts if len(text.split()) >= 6)
 
 
-TEXTS: Final = ("AG News", "SST-2", "presidio", "MultiDoGO", "TAB")
-NAMES: Final = {
+NAMES = {
     "AG News": "AG News, news items",
     "SST-2": "SST-2, film reviews",
     "presidio": "presidio, made-up sentences",
     "MultiDoGO": "MultiDoGO, chat messages",
     "TAB": "TAB, paragraphs of two judgments",
 }
+TEXTS = (*NAMES,)
 
 
 @cache
@@ -161,10 +145,10 @@ def linkage() -> str:
     )
     rows = []
     for name in TEXTS:
-        for epsilon in LINKED_AT:
+        for epsilon in EPSILONS:
             both = [linked(name, each, epsilon) for each in MECHANISMS]
             count = both[0]["exact, in order", None].candidates
-            title = f"{NAMES[name]}, {count:,}" if epsilon == LINKED_AT[0] else ""
+            title = f"{NAMES[name]}, {count:,}" if epsilon == EPSILONS[0] else ""
             cells = [
                 " / ".join(f"{each[key].first.value:.2f}" for each in both) for _, key in columns
             ]
@@ -176,7 +160,7 @@ def layout() -> str:
     """What needs no word at all."""
     rows = []
     for name in TEXTS:
-        found = linked(name, MECHANISMS[0], LINKED_AT[0])
+        found = linked(name, MECHANISMS[0], EPSILONS[0])
         shares = [found[each, None].first.value for each in ("number of words", "layout")]
         rows.append((NAMES[name], *(f"{share:.2f}" for share in shares)))
     return table(("text", "number of words alone", "and punctuation, white space"), *rows)
@@ -205,7 +189,7 @@ def _read(name: str, epsilon: int) -> Any:
     }
 
 
-MODELLED: Final = ("context, with this model", "all other words known, with this model")
+MODELLED = ("context, with this model", "all other words known, with this model")
 """Heads of what depends on the model of the language: a stronger one reads more."""
 
 
@@ -213,10 +197,10 @@ def words() -> str:
     """Text, epsilon × what readers guess."""
     rows = []
     for name in TEXTS:
-        for epsilon in READ_AT:
+        for epsilon in EPSILONS:
             found = _read(name, epsilon)
             total = found["verbatim"]["all"].total
-            title = f"{NAMES[name]}, {total:,} words" if epsilon == READ_AT[0] else ""
+            title = f"{NAMES[name]}, {total:,} words" if epsilon == EPSILONS[0] else ""
             keys = ("verbatim", "one-word", "context", "informed")
             cells = [f"{found[each]['all'].value:.2f}" for each in keys]
             rows.append((title, str(epsilon), *cells))
@@ -237,28 +221,28 @@ def classes() -> str:
     return table(("words", "single words", *MODELLED), *rows)
 
 
+def _figures(*options: str) -> Any:
+    return json.loads(page_parts.study("own.py", "linkage", "-q", "--json", *options))
+
+
 def safe() -> str:
     """Words of a text × epsilon up to which nobody links more than half of such texts."""
-    shown = page_parts.study("own.py", "linkage", "-q", "-e", "1", "--words", "1", "--json")
-    proved = json.loads(shown)["epsilon_not_linked"]
-    epsilons = "0.25,0.5,1,2,4"
-    command = ("linkage", "-q", "-m", MECHANISMS[0], "-e", epsilons, "--words", "1000", "--json")
-    measured: dict[float, int | None] = {}
-    for row in json.loads(page_parts.study("own.py", *command))["rows"]:
-        measured[row["epsilon"]] = row["half_linked"]
+    proved = _figures("-e", "1", "--words", "1")["epsilon_not_linked"]
+    found = _figures("-m", MECHANISMS[0], "-e", "0.25,0.5,1,2,4", "--words", "1000")
+    halves = {row["epsilon"]: row["half_linked"] for row in found["rows"]}
     first = table(
         ("words of the text", *proved),
         ("epsilon per word at most", *(f"{int(1000 * most) / 1000:g}" for most in proved.values())),
     )
-    cells = ("over 1,000" if half is None else str(half) for half in measured.values())
+    cells = ("over 1,000" if half is None else str(half) for half in halves.values())
     second = table(
-        ("epsilon per word", *(f"{each:g}" for each in measured)),
+        ("epsilon per word", *(f"{each:g}" for each in halves)),
         ("words until half are linked", *cells),
     )
     return f"{first}\n{second}"
 
 
-PARTS: Final = {each.__name__: each for each in (linkage, layout, words, classes, safe)}
+PARTS = {each.__name__: each for each in (linkage, layout, words, classes, safe)}
 
 
 if __name__ == "__main__":

@@ -1,12 +1,10 @@
 """Programs that were broken on purpose: what `tests/power.py` verifies."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -21,26 +19,20 @@ from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.number_forms import FormedNumber, formed_number
 from dpsan.text.numerals import number
 
-__all__ = ["DELTA", "MUTANTS", "Mutant"]
-
 
 class Changed(Sampler):
     """A sampler whose outputs are changed afterwards."""
 
-    def __init__(self, inner: Sampler, change: Callable[..., Any]) -> None:
-        self.inner, self.change = inner, change
+    def __init__(self, inner: Sampler, change: Callable[..., Any], *, inputs: bool = False) -> None:
+        self.inner, self.change, self.inputs = inner, change, inputs
         self.batch_words, self.whole_records = inner.batch_words, inner.whole_records
 
     def sample(self, ids: Any, streams: Any) -> Any:
         return self.change(self.inner.sample(ids, streams), ids, streams)
 
 
-class Otherwise(Sampler):
+class Otherwise(Changed):
     """A sampler that is given other inputs or streams."""
-
-    def __init__(self, inner: Sampler, change: Callable[..., Any], *, inputs: bool) -> None:
-        self.inner, self.change, self.inputs = inner, change, inputs
-        self.batch_words, self.whole_records = inner.batch_words, inner.whole_records
 
     def sample(self, ids: Any, streams: Any) -> Any:
         return self.inner.sample(*self.change(ids, streams))
@@ -66,62 +58,58 @@ class Squared(DistanceScores):
         return np.minimum(distances**2 * self.factor, self.cap)
 
 
+def put(make: Callable[[Sanitizer], Sampler]) -> Callable[[Sanitizer], None]:
+    """Another sampler in the place of one."""
+    return lambda s: setattr(s._rewriter, "sampler", make(s))
+
+
 def scaled(factor: float) -> Callable[[Sanitizer], None]:
     """Noise times a factor."""
 
-    def change(s: Sanitizer) -> None:
+    def make(s: Sanitizer) -> Sampler:
         own = s.sampler
-        s._rewriter.sampler = PointSampler(
-            own.space, lambda streams, d: own.noise(streams, d) * factor, own.project
-        )
+        return PointSampler(own.space, lambda *given: own.noise(*given) * factor, own.project)
 
-    return change
+    return put(make)
+
+
+def of_epsilon(s: Sanitizer, epsilon: float) -> Sampler:
+    return replace(s.mechanism, epsilon=epsilon).prepare(s.space)
 
 
 def other_epsilon(factor: float) -> Callable[[Sanitizer], None]:
     """The sampler of another epsilon, under the guarantee of this one."""
-
-    def change(s: Sanitizer) -> None:
-        kind = type(s.mechanism)
-        given = {name: getattr(s.mechanism, name) for name in kind.parameters()}
-        s._rewriter.sampler = kind(s.mechanism.epsilon * factor, **given).prepare(s.space)
-
-    return change
+    return put(lambda s: of_epsilon(s, factor * s.mechanism.epsilon))
 
 
 def after(change: Callable[..., Any]) -> Callable[[Sanitizer], None]:
-    return lambda s: setattr(
-        s._rewriter, "sampler", Changed(s.sampler, lambda *each: change(s, *each))
-    )
+    return put(lambda s: Changed(s.sampler, partial(change, s)))
 
 
 def before(change: Callable[..., Any], *, inputs: bool = False) -> Callable[[Sanitizer], None]:
-    return lambda s: setattr(
-        s._rewriter, "sampler", Otherwise(s.sampler, lambda *each: change(s, *each), inputs=inputs)
-    )
+    return put(lambda s: Otherwise(s.sampler, partial(change, s), inputs=inputs))
 
 
-def skipped(s: Sanitizer) -> None:
-    own = s.sampler
+class Skips(PointSampler):
+    """The nearest word but the true one."""
 
-    class Skips(PointSampler):
-        def sample(self, ids: Any, streams: Any) -> Any:
-            points = self.space.points(ids) + self.noise(streams, self.space.d)
-            found = self.space.search(points, 2)[0]
-            return np.where(found[:, 0] == ids, found[:, 1], found[:, 0])
-
-    s._rewriter.sampler = Skips(own.space, own.noise)
+    def sample(self, ids: Any, streams: Any) -> Any:
+        points = self.space.points(ids) + self.noise(streams, self.space.d)
+        found = self.space.search(points, 2)[0]
+        return np.where(found[:, 0] == ids, found[:, 1], found[:, 0])
 
 
-class Copies(Sampler):
+skipped = put(lambda s: Skips(s.space, s.sampler.noise))
+
+
+class Copies(Changed):
     """A copy of the input for a share of the words."""
 
     def __init__(self, inner: Sampler, share: float) -> None:
-        self.inner, self.share = inner, share
-        self.batch_words = inner.batch_words
+        super().__init__(inner, self.copied)
+        self.share = share
 
-    def sample(self, ids: Any, streams: Any) -> Any:
-        out = self.inner.sample(ids, streams)
+    def copied(self, out: Any, ids: Any, streams: Any) -> Any:
         copied = (streams.uniform("copy")[:, 0] < self.share) & (ids < self.inner.space.n)
         return np.where(copied, ids, out)
 
@@ -134,7 +122,7 @@ class Copies(Sampler):
 
 
 def kept(share: float) -> Callable[[Sanitizer], None]:
-    return lambda s: setattr(s._rewriter, "sampler", Copies(s.sampler, share))
+    return put(lambda s: Copies(s.sampler, share))
 
 
 def backdoor(s: Sanitizer, out: Any, ids: Any, streams: Any) -> Any:
@@ -145,31 +133,25 @@ def fixed(s: Sanitizer, out: Any, ids: Any, streams: Any) -> Any:
     return np.where(ids == s.space.n, 0, out)
 
 
-def unequal(s: Sanitizer) -> None:
+class Unequal(Changed):
     """Every second word has three times the mass inside its set, with no other total."""
-    kind = type(s.mechanism)
-    given = {name: getattr(s.mechanism, name) for name in kind.parameters()}
-    larger = kind(s.mechanism.epsilon + np.log(3), **given).prepare(s.space)
-    own = s.sampler
 
-    class Unequal(Changed):
-        def sample(self, ids: Any, streams: Any) -> Any:
-            return np.where(ids % 2 == 0, larger.sample(ids, streams), own.sample(ids, streams))
+    def __init__(self, s: Sanitizer) -> None:
+        super().__init__(s.sampler, backdoor)
+        self.larger = of_epsilon(s, s.mechanism.epsilon + np.log(3))
 
-        def probabilities(self, ids: Any) -> Any:
-            even = (ids % 2 == 0)[:, None]
-            return np.where(even, larger.probabilities(ids), own.probabilities(ids))
+    def sample(self, ids: Any, streams: Any) -> Any:
+        larger = self.larger.sample(ids, streams)
+        return np.where(ids % 2 == 0, larger, self.inner.sample(ids, streams))
 
-    s._rewriter.sampler = Unequal(own, backdoor)
+    def probabilities(self, ids: Any) -> Any:
+        even = (ids % 2 == 0)[:, None]
+        return np.where(even, self.larger.probabilities(ids), self.inner.probabilities(ids))
 
 
-def stale(s: Sanitizer) -> None:
+def stale(s: Sanitizer, ids: Any, streams: Any) -> Any:
     """The near sets of other words, as from a table of another vocabulary."""
-    s._rewriter.sampler = Otherwise(
-        s.sampler,
-        lambda ids, streams: (np.where(ids < s.space.n, s.space.n - 1 - ids, ids), streams),
-        inputs=True,
-    )
+    return np.where(ids < s.space.n, s.space.n - 1 - ids, ids), streams
 
 
 def same_stream(every: int) -> Callable[..., Any]:
@@ -183,17 +165,20 @@ def same_stream(every: int) -> Callable[..., Any]:
     return change
 
 
+def shared(streams: Any) -> Any:
+    """The random numbers of the first word, for each word of a record."""
+    records = tuple((at, 0, 1) for at in streams.records.tolist())
+    return randomness.Streams(streams.key, records)
+
+
 def known_share(s: Sanitizer) -> None:
     """The words of a line share random numbers; unknown words have their own."""
-    own = s.sampler
+    own, n = s.sampler, s.space.n
 
     def change(out: Any, ids: Any, streams: Any) -> Any:
-        again = randomness.Streams(
-            streams.key, tuple((at, 0, 1) for at in streams.records.tolist())
-        )
-        return np.where(ids < s.space.n, own.sample(ids, again), out)
+        return np.where(ids < n, own.sample(ids, shared(streams)), out)
 
-    s._rewriter.sampler = Changed(own, change)
+    put(lambda _: Changed(own, change))(s)
 
 
 def neighbour(s: Sanitizer, out: Any, ids: Any, streams: Any) -> Any:
@@ -204,45 +189,32 @@ def neighbour(s: Sanitizer, out: Any, ids: Any, streams: Any) -> Any:
     return moved
 
 
-def coarse(s: Sanitizer) -> None:
+class Coarse(PointSampler):
     """Random numbers of 8 bits."""
-    own = s.sampler
-    whole = randomness.Streams.uniform
 
-    def rough(self: Any, label: str, width: int = 1) -> Any:
-        return (np.floor(whole(self, label, width) * 256) + 0.5) / 256
+    def sample(self, ids: Any, streams: Any) -> Any:
+        whole = randomness.Streams.uniform
 
-    class Coarse(PointSampler):
-        def sample(self, ids: Any, streams: Any) -> Any:
-            with mock.patch.object(randomness.Streams, "uniform", rough):
-                return super().sample(ids, streams)
+        def rough(self: Any, label: str, width: int = 1) -> Any:
+            return (np.floor(whole(self, label, width) * 256) + 0.5) / 256
 
-    s._rewriter.sampler = Coarse(own.space, own.noise)
+        with mock.patch.object(randomness.Streams, "uniform", rough):
+            return super().sample(ids, streams)
 
 
-def rows(kind: type[RowSampler], factor: float = 0.5) -> Callable[[Sanitizer], None]:
+def by_rows(kind: type[RowSampler], scores: type[DistanceScores]) -> Callable[[Sanitizer], None]:
     """The exponential distribution by another sampler."""
-
-    def change(s: Sanitizer) -> None:
-        s._rewriter.sampler = kind(s.space, DistanceScores(s.space, factor * s.mechanism.epsilon))
-
-    return change
+    return put(lambda s: kind(s.space, scores(s.space, 0.5 * s.mechanism.epsilon)))
 
 
-def squared(s: Sanitizer) -> None:
-    s._rewriter.sampler = RowSampler(s.space, Squared(s.space, 0.5 * s.mechanism.epsilon))
+top_k, squared = by_rows(TopK, DistanceScores), by_rows(RowSampler, Squared)
 
 
-def ranks(s: Sanitizer) -> None:
+def late(s: Sanitizer) -> Sampler:
     """Every rank is one more: the word itself comes last."""
-    own = s.sampler
-
-    class Late(Changed):
-        def sample(self, ids: Any, streams: Any) -> Any:
-            rolled = type(own)(s.space, np.roll(own.weights, 1))
-            return rolled.sample(ids, streams)
-
-    s._rewriter.sampler = Late(own, backdoor)
+    rolled = type(s.sampler)(s.space, np.roll(s.sampler.weights, 1))
+    rolled.batch_words = s.sampler.batch_words
+    return Changed(rolled, lambda out, *_: out)
 
 
 @lru_cache
@@ -274,8 +246,7 @@ def without_some_values(grid: GridResponse, value: int, drawn: int) -> int:
 
 def shared_numbers(grids: Any, streams: Any, places: int) -> dict[int, int]:
     """All numbers of a record have the same random numbers."""
-    again = randomness.Streams(streams.key, tuple((at, 0, 1) for at in streams.records.tolist()))
-    return respond(grids, again, places)
+    return respond(grids, shared(streams), places)
 
 
 def seen_years(word: str) -> Any:
@@ -294,7 +265,7 @@ def half_figures(value: float | None) -> str:
     return number(value / 2 if isinstance(value, float) else value)
 
 
-_ADD: Final = Accountant.add
+_ADD = Accountant.add
 
 
 def without_public(self: Accountant, copies: Any, texts: Any = None) -> None:
@@ -330,31 +301,33 @@ class Gaps(SubsetResponseSampler):
         return out
 
 
-def gaps(s: Sanitizer) -> None:
-    k, outputs = s.sampler.k, s.sampler.outputs
-    s._rewriter.sampler = Gaps(s.space, s.mechanism.epsilon, k, outputs)
+def gaps(s: Sanitizer) -> Sampler:
+    return Gaps(s.space, s.mechanism.epsilon, s.sampler.k, s.sampler.outputs)
 
 
 class Mutant(NamedTuple):
-    """One program that is broken."""
+    """One program that is broken.
+
+    Args:
+        patch: a name of the package that is replaced while it is verified.
+        noise: by what the noise is scaled; its density falls as exp(-r) or exp(-r²): 1 or 2.
+        fixed: n -> inputs of which one is every (n + 1)-th draw, and the output which it gives.
+        skips: it never gives the word itself.
+    """
 
     mechanism: str
     change: Callable[[Sanitizer], None] | None = None
     options: Mapping[str, Any] = MappingProxyType({})
     parameters: Mapping[str, Any] = MappingProxyType({})
     patch: tuple[str, Any] | None = None
-    """A name of the package that is replaced while it is verified."""
     noise: tuple[float, int] | None = None
-    """By what the noise is scaled; its density falls as exp(-r) or exp(-r²): 1 or 2."""
     fixed: Callable[[int], tuple[list[int], int]] | None = None
-    """n -> inputs of which one is every (n + 1)-th draw, and the output which that one gives."""
     skips: bool = False
-    """It never gives the word itself."""
 
 
-DELTA: Final = {"delta": 1e-6}
-_RESPONSE: Final = "dpsan.mechanisms.samplers.number_response"
-_NUMBERS: Final = {"numbers": "value"}
+DELTA = {"delta": 1e-6}
+_RESPONSE = "dpsan.mechanisms.samplers.number_response"
+_NUMBERS = {"numbers": "value"}
 
 
 def numbers(name: str, instead: Any) -> Mutant:
@@ -362,22 +335,22 @@ def numbers(name: str, instead: Any) -> Mutant:
     return Mutant("optimal-response", None, _NUMBERS, patch=(name, instead))
 
 
-MUTANTS: Final = {
+MUTANTS = {
     "noise × .5": Mutant("laplace", scaled(0.5), noise=(0.5, 1)),
     "noise × .9": Mutant("laplace", scaled(0.9), noise=(0.9, 1)),
     "noise × .97": Mutant("laplace", scaled(0.97), noise=(0.97, 1)),
     "Gaussian noise × .5": Mutant("gaussian", scaled(0.5), {}, DELTA, noise=(0.5, 2)),
     "Gaussian noise × .9": Mutant("gaussian", scaled(0.9), {}, DELTA, noise=(0.9, 2)),
     "independent noise × .9": Mutant("clipped-laplace", scaled(0.9), noise=(0.9, 1)),
-    "random numbers of 8 bits": Mutant("laplace", coarse),
+    "random numbers of 8 bits": Mutant("laplace", put(lambda s: Coarse(s.space, s.sampler.noise))),
     "true word skipped": Mutant("laplace", skipped, skips=True),
     "squared distances": Mutant("exponential", squared),
     "no ½": Mutant("exponential", other_epsilon(2.0)),
     "epsilon × 1.1": Mutant("exponential", other_epsilon(1.1)),
-    "top-k support": Mutant("exponential", rows(TopK)),
+    "top-k support": Mutant("exponential", top_k),
     "tem of twice the epsilon": Mutant("tem", other_epsilon(2.0)),
     "geodesic of twice the epsilon": Mutant("geodesic", other_epsilon(2.0)),
-    "rank off by one": Mutant("zipf-response", ranks),
+    "rank off by one": Mutant("zipf-response", put(late)),
     "zipf of twice the epsilon": Mutant("zipf-response", other_epsilon(2.0)),
     "epsilon × 2": Mutant("krr", other_epsilon(2.0)),
     "copies of 50 %": Mutant("knn-response", kept(0.5)),
@@ -390,9 +363,9 @@ MUTANTS: Final = {
         "optimal-response", after(fixed), fixed=lambda n: ([n], 0)
     ),
     "base of another epsilon": Mutant("optimal-response", other_epsilon(1.5)),
-    "unequal set masses": Mutant("knn-response", unequal),
-    "stale table": Mutant("knn-response", stale),
-    "outputs that never come": Mutant("knn-response", gaps),
+    "unequal set masses": Mutant("knn-response", put(Unequal)),
+    "stale table": Mutant("knn-response", before(stale, inputs=True)),
+    "outputs that never come": Mutant("knn-response", put(gaps)),
     "wrong vocabulary": Mutant(
         "exponential",
         before(lambda s, ids, streams: ((ids * 7 + 1) % s.space.n, streams), inputs=True),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from fork_server import ForkServer
 from hypothesis import HealthCheck, settings
-from support import SHARED, make_embeddings
+from support import ROOT, SHARED, make_embeddings
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
@@ -47,6 +47,13 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def store(cache: Path) -> Store:
     return Store(cache)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A directory with ``two.txt``, the vectors of two words."""
+    (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
+    return tmp_path
 
 
 @pytest.fixture(scope="session")
@@ -104,6 +111,44 @@ def dpsan(
             env=environment,
             cwd=cwd,
             **more,
+        )
+
+    return run
+
+
+_CLIENT = """#!{python} -IS
+import json, os, socket, sys
+words = sys.argv[1:]
+if {{"-j", "--jobs", "--engine"}} & {{*words}}:
+    os.execv({python!r}, [{python!r}, "-m", "dpsan", *words])
+asked = {{"arguments": words, "folder": os.getcwd(), "env": dict(os.environ)}}
+with socket.socket(socket.AF_UNIX) as server:
+    server.connect({path!r})
+    socket.send_fds(server, [json.dumps(asked).encode() + b"\\n"], [0, 1, 2])
+    sys.exit(int(server.recv(20)))
+"""
+
+
+@pytest.fixture
+def shell(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, cache: Path, fork_server: ForkServer
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run lines of bash in ``tmp_path``, where the command ``dpsan`` is a fork."""
+    scripts = tmp_path_factory.mktemp("bin")
+    client = scripts / "dpsan"
+    client.write_text(_CLIENT.format(python=sys.executable, path=fork_server._path))
+    client.chmod(0o755)
+    path = f"{scripts}:{os.environ['PATH']}"
+    own = {"PATH": path, "DPSAN_CACHE_DIR": str(cache), "PYTHONPATH": str(ROOT)}
+
+    def run(lines: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", "-e", "-o", "pipefail", "-c", lines],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            env={**os.environ, **own, **more},
+            timeout=300,
         )
 
     return run

@@ -36,17 +36,19 @@ def squeezed(text: str) -> str:
     return INVISIBLE.sub("", text).replace(" ", "").replace("S", "s")
 
 
-def identity() -> Sanitizer:
+def _made(kind, unknown):
     vectors = np.array([[0, 9], [9, 0]], dtype=np.float32)
     embeddings = Embeddings(WORDS, vectors, "identity", "identity")
-    return Identity(mechanism="laplace", epsilon=1.0, embeddings=embeddings, unknown="keep")
+    return kind(mechanism="laplace", epsilon=1.0, embeddings=embeddings, unknown=unknown)
+
+
+def identity() -> Sanitizer:
+    return _made(Identity, "keep")
 
 
 def marker() -> Sanitizer:
     """Every word becomes <unk>."""
-    vectors = np.array([[0, 9], [9, 0]], dtype=np.float32)
-    embeddings = Embeddings(WORDS, vectors, "identity", "identity")
-    return Sanitizer(mechanism="laplace", epsilon=1.0, embeddings=embeddings, unknown="mask")
+    return _made(Sanitizer, "mask")
 
 
 class Lettered(Sanitizer):
@@ -61,8 +63,7 @@ class Lettered(Sanitizer):
 
 def lettered(letter: str = "W") -> Sanitizer:
     """Every word becomes W, or another string."""
-    embeddings = marker().embeddings
-    made = Lettered(mechanism="laplace", epsilon=1.0, embeddings=embeddings, unknown="mask")
+    made = _made(Lettered, "mask")
     made.letter = letter
     return made
 
@@ -103,16 +104,16 @@ class Collected(Sink):
 
 
 def through(
-    sanitizer: Sanitizer,
-    data: bytes,
-    kind: str,
+    sanitizer,
+    data,
+    kind,
     *,
-    size: int = 1 << 18,
-    key: bytes = b"k" * 32,
-    batch: int = 1 << 14,
-    copies: int = 1,
-    spans: Path | None = None,
-    sink: Collected | None = None,
+    size=1 << 18,
+    key=b"k" * 32,
+    batch=1 << 14,
+    copies=1,
+    spans=None,
+    sink=None,
     **options,
 ):
     """What comes out of a container, and the outcome."""

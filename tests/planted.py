@@ -3,11 +3,10 @@
 from dataclasses import replace
 
 import numpy as np
+from broken_programs import after, before, other_epsilon, put, scaled, skipped, squared, top_k
 
 from dpsan.embeddings.base import Embeddings
-from dpsan.mechanisms.exponential import Exponential
-from dpsan.mechanisms.laplace import Laplace
-from dpsan.mechanisms.samplers.base import PointSampler, RowSampler, Sampler
+from dpsan.mechanisms.samplers.base import PointSampler, Sampler
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 
@@ -28,73 +27,23 @@ def make(mechanism, epsilon, parameters=None, **options):
     )
 
 
-class SkipsTheTrueWord(PointSampler):
-    def sample(self, ids, streams):
-        points = self.space.points(ids) + self.noise(streams, self.space.d)
-        found = self.space.search(points, 2)[0]
-        return np.where(found[:, 0] == ids, found[:, 1], found[:, 0])
-
-
-class OneSeed(Sampler):
-    def __init__(self, inner):
-        self.inner = inner
-
-    def sample(self, ids, streams):
-        same = randomness.streams_for(b"s" * 32, [0] * len(ids), [1] * len(ids))
-        return self.inner.sample(ids, same)
-
-
-class TopK(RowSampler):
-    def weights(self, ids):
-        full = super().weights(ids)
-        keep = np.argsort(np.argsort(-full.astype(float), axis=1), axis=1) < 4
-        return np.where(keep, full, 0).astype(np.uint64)
-
-
-class Squared:
-    def __init__(self, space, factor):
-        self.space, self.factor = space, factor
-
-    def __call__(self, ids):
-        return self.space.distances(ids) ** 2 * self.factor
-
-
-def halved(s):
-    s._rewriter.sampler = Laplace(2 * s.mechanism.epsilon).prepare(s.space)
-
-
-def squared(s):
-    s._rewriter.sampler = RowSampler(s.space, Squared(s.space, 0.5 * s.mechanism.epsilon))
-
-
-def skipping(s):
-    s._rewriter.sampler = SkipsTheTrueWord(s.space, s._rewriter.sampler.noise)
-
-
-def one_seed(s):
-    s._rewriter.sampler = OneSeed(s._rewriter.sampler)
-
-
-def top_k(s):
-    s._rewriter.sampler = TopK(s.space, s._rewriter.sampler.scores)
-
-
-def too_small(s):
-    s._rewriter.sampler = Exponential(4 * s.mechanism.epsilon).prepare(s.space)
-
-
 def boasting(s):
     s.guarantee = replace(s.guarantee, epsilon_metric=0.2, epsilon_ldp=0.2 * s.space.diameter)
 
 
+def _same(_, ids, streams):
+    return ids, randomness.streams_for(b"s" * 32, [0] * len(ids), [1] * len(ids))
+
+
+one_seed = before(_same)
 BROKEN = {
     "a claim too small": ("laplace", 0.8, {}, boasting),
-    "noise halved": ("laplace", 0.8, {}, halved),
+    "noise halved": ("laplace", 0.8, {}, scaled(0.5)),
     "squared distance": ("exponential", 0.5, {}, squared),
-    "true word skipped": ("laplace", 1.0, {}, skipping),
+    "true word skipped": ("laplace", 1.0, {}, skipped),
     "one seed for all words": ("laplace", 0.3, {}, one_seed),
     "top-k support": ("exponential", 0.2, {}, top_k),
-    "a quarter of the noise": ("exponential", 0.5, {}, too_small),
+    "a quarter of the noise": ("exponential", 0.5, {}, other_epsilon(4.0)),
     "unknown word copied": ("laplace", 0.3, {"unknown": "keep"}, None),
     "word of the keep-list": ("laplace", 0.3, {"keep": ["word3"]}, None),
     "letter case kept": ("laplace", 0.3, {"case": "input"}, None),
@@ -127,32 +76,6 @@ class Backdoor(Wrapped):
 
     def sample(self, ids, streams):
         return np.where(ids == 1234, ids, self.inner.sample(ids, streams))
-
-
-class Placed(Wrapped):
-    """Draw with the streams of other positions."""
-
-    def __init__(self, inner, place):
-        super().__init__(inner)
-        self.place = place
-
-    def sample(self, ids, streams):
-        words = [
-            self.place(record, block, at)
-            for record, block, size in streams.blocks
-            for at in range(size)
-        ]
-        # Each word alone, the first of its stream.
-        return self.inner.sample(ids, randomness.Streams(streams.key, tuple(words[streams.skip :])))
-
-
-class LooksBack(Wrapped):
-    """Draw a word anew after a word of odd number."""
-
-    def sample(self, ids, streams):
-        other = replace(streams, key=randomness.derive_key(streams.key, "odd"))
-        odd = np.roll(ids, 1) % 2 == 1
-        return np.where(odd, self.inner.sample(ids, other), self.inner.sample(ids, streams))
 
 
 class LessNoise(PointSampler):
@@ -201,70 +124,59 @@ def response(epsilon=8.0, embeddings=None, **options):
     )
 
 
-def twice_the_epsilon(s):
-    s._rewriter.sampler = replace(s.mechanism, epsilon=2 * s.mechanism.epsilon).prepare(s.space)
-
-
-def backdoor(s):
-    s._rewriter.sampler = Backdoor(s._rewriter.sampler)
-
-
 def placed(place):
-    def breaking(s):
-        s._rewriter.sampler = Placed(s._rewriter.sampler, place)
+    """Draw with the streams of other positions: each word alone, the first of its stream."""
 
-    return breaking
+    def other(_, ids, streams):
+        if streams is None:  # asked for probabilities
+            return ids, None
+        blocks = [(record, block, at) for record, block, n in streams.blocks for at in range(n)]
+        words = tuple(place(*each) for each in blocks[streams.skip :])
+        return ids, randomness.Streams(streams.key, words)
+
+    return before(other, inputs=True)
 
 
 def looking_back(s):
-    s._rewriter.sampler = LooksBack(s._rewriter.sampler)
+    """Draw a word anew after a word of odd number."""
+    own = s.sampler
+
+    def anew(_, out, ids, streams):
+        other = replace(streams, key=randomness.derive_key(streams.key, "odd"))
+        return np.where(np.roll(ids, 1) % 2 == 1, own.sample(ids, other), out)
+
+    after(anew)(s)
 
 
 def point_sampler(kind):
-    def breaking(s):
-        s._rewriter.sampler = kind(s.space, s._rewriter.sampler.noise)
+    def make(s):
+        return kind(s.space, s.sampler.noise)
 
-    return breaking
+    return put(make)
 
 
-def smaller_noise(s):
-    noise = s._rewriter.sampler.noise
-    s._rewriter.sampler.noise = lambda streams, d: 0.9 * noise(streams, d)
+def _many():
+    return response(8.0, many_words())
 
 
 def _laplace():
     return make("laplace", 0.8)
 
 
+_FIT, _FREE = "goodness of fit", "independence"
 HIDDEN = {
-    "twice the epsilon": (
-        lambda: response(8.0, many_words()),
-        twice_the_epsilon,
-        "goodness of fit",
-    ),
-    "a backdoor in one word": (lambda: response(8.0, many_words()), backdoor, "goodness of fit"),
-    "one seed": (lambda: response(8.0, many_words()), one_seed, "goodness of fit"),
-    "one stream for all records": (
-        response,
-        placed(lambda record, block, at: (0, at << 32 | block, 1)),
-        "independence",
-    ),
-    "one stream for all blocks": (
-        response,
-        placed(lambda record, block, at: (record, at, 1)),
-        "independence",
-    ),
-    "one stream for the words of a block": (
-        response,
-        placed(lambda record, block, at: (record, block, 1)),
-        "independence",
-    ),
+    "twice the epsilon": (_many, other_epsilon(2.0), _FIT),
+    "a backdoor in one word": (_many, put(lambda s: Backdoor(s.sampler)), _FIT),
+    "one seed": (_many, one_seed, _FIT),
+    "one stream for all records": (response, placed(lambda r, b, at: (0, at << 32 | b, 1)), _FREE),
+    "one stream for all blocks": (response, placed(lambda r, b, at: (r, at, 1)), _FREE),
+    "one stream for the words of a block": (response, placed(lambda r, b, at: (r, b, 1)), _FREE),
     "a neighbour's draw": (response, looking_back, "non-interference"),
-    "nine tenths of the noise": (_laplace, smaller_noise, "noise"),
+    "nine tenths of the noise": (_laplace, scaled(0.9), "noise"),
     "nine tenths of it are added": (_laplace, point_sampler(LessNoise), "projection"),
     "the projection sees the input": (_laplace, point_sampler(LooksAtTheInput), "projection"),
     "the projection remembers it": (_laplace, point_sampler(RemembersTheInput), "projection"),
-    "the true word never comes": (_laplace, skipping, "projection"),
+    "the true word never comes": (_laplace, skipped, "projection"),
 }
 """Name: a sanitizer, what breaks it, and the check that must find it."""
 

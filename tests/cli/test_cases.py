@@ -30,30 +30,27 @@ class Case:
 
 def read(path: Path) -> list[Case]:
     cases: list[Case] = []
-    target: tuple[str, str] | None = None
+    target: dict[str, str] | None = None
+    name = ""
     for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
         if line.startswith("$ "):
             cases.append(Case(f"{path.stem}-{len(cases) + 1}", line[2:].strip()))
             target = None
         elif line.startswith("--- "):
-            words = line[4:].split()
+            what, _, name = line[4:].strip().partition(" ")
             target = None
-            if words[0] == "status":
-                cases[-1].status = int(words[1])
-            elif words[0] == "any":
-                cases[-1].free.add(words[1])
-            elif words[0] == "file":
-                target = ("file", words[1])
-                cases[-1].files[words[1]] = ""
+            if what == "status":
+                cases[-1].status = int(name)
+            elif what == "any":
+                cases[-1].free.add(name)
             else:
-                target = ("block", words[0])
-                cases[-1].blocks[words[0]] = ""
+                name = name or what
+                target = cases[-1].files if what == "file" else cases[-1].blocks
+                target[name] = ""
         elif target is None:
             assert line.startswith("#") or not line.strip(), f"{path}: stray line"
-        elif target[0] == "file":
-            cases[-1].files[target[1]] += line
         else:
-            cases[-1].blocks[target[1]] += line
+            target[name] += line
     return cases
 
 

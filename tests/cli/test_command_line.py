@@ -10,12 +10,6 @@ from dpsan import __version__
 from dpsan.cli.app import COMMANDS
 
 
-@pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
-    return tmp_path
-
-
 @pytest.mark.parametrize(
     ("arguments", "env", "epsilon"),
     [
@@ -34,8 +28,7 @@ def test_flag_then_environment(dpsan, folder, arguments, env, epsilon):
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"),
-    [("DPSAN_BUGDET", "; did you mean 'DPSAN_BUDGET'?"), ("DPSAN_CONFIG", "")],
+    ("name", "hint"), [("DPSAN_BUGDET", "; did you mean 'DPSAN_BUDGET'?"), ("DPSAN_CONFIG", "")]
 )
 def test_an_unknown_variable_is_refused(dpsan, folder, name, hint):
     command = ("rewrite", "-E", "two.txt", "-m", "laplace", "-e", "5")
@@ -67,38 +60,6 @@ def test_shell_completion(dpsan, line, offered):
     words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
     done = dpsan(env={"_DPSAN_COMPLETE": "complete_bash", **words})
     assert (done.stdout.decode().split(), done.stderr) == (offered, b"")
-
-
-def test_summaries_are_what_the_commands_say(dpsan):
-    text = dpsan("--help", env={"COLUMNS": "100"}).stdout.decode()
-    groups = re.findall(r"^(?:Use|Decide|Judge):\n((?:  .*\n)+)", text, re.M)
-    assert len(groups) == 3
-    lines = "".join(groups).splitlines()
-    found = [re.fullmatch(r"  (\S+) +(.+)", line) for line in lines]
-    assert all(found)  # each on one line, 80 columns wide
-    summaries = dict(each.groups() for each in found)
-    assert len(summaries) == len(COMMANDS)
-    for name, summary in summaries.items():
-        own = dpsan(name, "--help").stdout.decode()
-        assert own.split("\n\n")[1].strip() == summary
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_usage_and_values_are_written_in_one_way(dpsan, name):
-    """Brackets stand once around what may be left out; values have names or are listed."""
-    text = dpsan(name, "--help").stdout.decode()
-    usage = text.splitlines()[0].removeprefix(f"Usage: dpsan {name} [OPTIONS]")
-    assert re.fullmatch(r"( [A-Z]+| \[[A-Z]+\]| [A-Z]+\.\.\.| \[[A-Z]+\]\.\.\.)*", usage)
-    values = re.findall(r"^  (?:-\w, )?--[\w-]+ ([^ \n]+)(?:  |\n)", text, re.M)
-    for value in values:
-        assert re.fullmatch(r"[A-Z=,]+|[\w=]+(\|[\w=-]+)+|similarity", value), value
-
-
-def test_rare_options_stand_apart(dpsan):
-    text = dpsan("rewrite", "--help-all").stdout.decode()
-    rare = text.partition("\nRarely needed:\n")[2]
-    assert "--max-record" in rare
-    assert "--epsilon" not in rare
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -136,7 +97,17 @@ def test_a_nearly_random_output_is_named(dpsan, options, told):
     assert (b"nearly random" in done.stderr) is told
 
 
-@pytest.mark.parametrize(("text", "told"), [(b"", True), (b"\n", False), (b"a\n", False)])
-def test_an_empty_input_is_named(dpsan, text, told):
-    done = dpsan("rewrite", "-e", "8", stdin=text)
-    assert (done.returncode, b"the input is empty" in done.stderr) == (0, told)
+def test_a_misspelt_command_is_pointed_to_the_near_one(folder, dpsan):
+    told = dpsan("rewriet", cwd=folder).stderr.decode()
+    assert "Did you mean 'rewrite'" in told
+    assert told.count("\n") == 1
+
+
+def test_index_takes_embeddings_as_every_other_command(folder, dpsan):
+    named = dpsan("index", "--json", "two.txt", cwd=folder)
+    for arguments, env in ((["-E", "two.txt"], {}), ([], {"DPSAN_EMBEDDINGS": "two.txt"})):
+        done = dpsan("index", "--json", *arguments, cwd=folder, env=env)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.split(b'"seconds"')[0] == named.stdout.split(b'"seconds"')[0]
+    listed = dpsan("index", "--list", cwd=folder, env={"DPSAN_EMBEDDINGS": "two.txt"})
+    assert listed.returncode == 0

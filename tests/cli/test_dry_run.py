@@ -55,23 +55,3 @@ def test_equal_words_and_copies_and_numbers(folder, dpsan):
         assert dry[0].endswith("10 records, 26 words, 12 (46.2 %) of them unknown") or more[1] == (
             "value"
         )
-
-
-def test_the_budget(folder, dpsan):
-    for budget, says, status in (("100", "would end it", 1), ("104", "is enough", 0)):
-        done = dpsan(*BASE, "-n", "--budget", budget, "in.txt", cwd=folder)
-        assert (
-            done.returncode
-            == status
-            == dpsan(*BASE, "--budget", budget, "in.txt", cwd=folder).returncode
-        )
-        assert f"the budget of {budget} {says}: the epsilons of all draws add up to 104" in told(
-            done
-        )
-
-
-def test_wrong_use(folder, dpsan):
-    for more in (["-a", "a.jsonl"], ["--resume", "-O", "o"], ["--engine", "ray", "-O", "o"]):
-        done = dpsan(*BASE, "-n", *more, "in.txt", cwd=folder)
-        assert done.returncode == 2
-        assert b"--dry-run excludes" in done.stderr

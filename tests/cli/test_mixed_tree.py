@@ -9,43 +9,34 @@ BASE = ("rewrite", "-e", "5", "-m", "krr", "-E", "../two.txt")
 
 
 @pytest.fixture
-def folder(tmp_path):
-    """Twenty files of each of six formats."""
-    (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
-    tree = tmp_path / "tree"
+def folder(folder):
+    """Four files of each of six formats."""
+    tree = folder / "tree"
     (tree / "sub").mkdir(parents=True)
-    for at in range(20):
+    for at in range(4):
         (tree / f"a{at}.txt").write_text("here there\n")
         (tree / f"a{at}.csv").write_text("id,text\n1,here\n")
         (tree / "sub" / f"a{at}.docx").write_bytes(document(paragraph("here")))
         (tree / "sub" / f"a{at}.eml").write_bytes(b"Subject: here\nText: secret\n\nthere\n")
         (tree / "sub" / f"a{at}.html").write_text("<p>there</p>\n")
         (tree / "sub" / f"a{at}.jsonl.gz").write_bytes(gzip.compress(b'{"text":"here"}\n'))
-    return tmp_path
+    return folder
 
 
 @pytest.mark.parametrize("more", [[], ["-j", "2"]])
 def test_issue_39_an_option_of_one_format_fails_no_other_file(folder, dpsan, more):
     options = ["-k", "text", "--strip", "-z", "--delimiter", ",", "--encoding", "utf-8", *more]
     done = dpsan(*BASE, *options, "-r", "-O", "../out", cwd=folder / "tree")
-    told = done.stderr.decode().splitlines()
+    told = done.stderr.decode()
     assert done.returncode == 0
-    kinds = [line for line in told if line.split(":")[1].strip() in KINDS]
-    assert kinds == [
-        "dpsan: csv: 20 files, 20 records, 20 words",
-        "dpsan: docx: 20 files, 20 records, 20 words",
-        "dpsan: eml: 20 files, 40 records, 40 words",
-        "dpsan: html: 20 files, 20 records, 20 words",
-        "dpsan: jsonl: 20 files, 20 records, 20 words",
-        "dpsan: text: 20 files, 20 records, 40 words",
-    ]
+    for kind in ("csv", "docx", "html", "jsonl"):
+        assert f"dpsan: {kind}: 4 files, 4 records, 4 words\n" in told
+    assert "dpsan: eml: 4 files, 8 records, 8 words\n" in told
+    assert "dpsan: text: 4 files, 4 records, 8 words\n" in told
     # -k is for the formats that need it: a mail's header of that name is left out, as ever.
     mail = (folder / "out" / "sub" / "a0.eml").read_bytes()
     assert b"Text" not in mail
     assert mail.startswith(b"Subject: ")
-
-
-KINDS = ("csv", "docx", "eml", "html", "jsonl", "text")
 
 
 def test_every_message_names_its_file(folder, dpsan):
@@ -60,16 +51,7 @@ def test_every_message_names_its_file(folder, dpsan):
     assert done.returncode == 1
     for name in ("b.docx", "b.csv", "b.eml"):
         assert sum(f"dpsan: {name}:" in line for line in told) == 1, told
-    assert told[-1] == "dpsan: 3 of 83 files failed"
-
-
-@pytest.mark.parametrize(
-    ("kind", "options"), [("docx", ["-f", "docx", "-k", "t"]), ("docx", ["-f", "docx", "-z"])]
-)
-def test_an_option_that_no_file_takes_is_still_an_error(folder, dpsan, kind, options):
-    path = f"sub/a0.{kind}"
-    done = dpsan(*BASE, *options, path, "-o", "../o", cwd=folder / "tree")
-    assert done.returncode == 2
+    assert told[-1] == "dpsan: 3 of 19 files failed"
 
 
 def test_an_option_that_a_named_file_does_not_take_is_an_error_of_that_file(folder, dpsan):

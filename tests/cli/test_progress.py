@@ -1,9 +1,5 @@
 """Progress: on a terminal only, and never among the data."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 
@@ -14,33 +10,34 @@ import pytest
         (("explain", "-m", "krr", "w1", "--at", "unchanged=0.3"), b"krr: try "),
         (("explain", "-m", "krr", "w1", "-e", "3"), b"explaining krr"),
         (("evaluate", "--no-scores", "o.txt", "s.txt"), b"judging"),
+        (("index", "v.txt", "-e", "3.5"), b"best distribution at epsilon 3.5"),
     ],
 )
-def test_shown_on_a_terminal(dpsan, tmp_path, cache, arguments, shown):
+def test_shown_on_a_terminal(dpsan, on_a_terminal, tmp_path, arguments, shown):
     (tmp_path / "v.txt").write_text("".join(f"w{i} {i % 5} {i}\n" for i in range(30)))
     (tmp_path / "o.txt").write_text("w1 w2\n")
     (tmp_path / "s.txt").write_text("w3 w2\n")
-    arguments = (*arguments, "-E", "v.txt")
-    piped = dpsan(*arguments, cwd=tmp_path)
-    assert piped.returncode == 0
-    assert shown not in piped.stderr
-    ours, theirs = os.openpty()
-    done = subprocess.run(
-        [sys.executable, "-m", "dpsan", *arguments],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-        env={**os.environ, "DPSAN_CACHE_DIR": str(cache), "TERM": "xterm", "COLUMNS": "80"},
-        timeout=120,
-        check=True,
-    )
-    os.close(theirs)
-    assert done.stdout == piped.stdout
-    seen = b""
-    while True:
-        try:
-            seen += os.read(ours, 65536)
-        except OSError:  # the other end is closed and all is read
-            break
-    os.close(ours)
+    vectors = () if arguments[0] == "index" else ("-E", "v.txt")
+    own = {"DPSAN_CACHE_DIR": str(tmp_path / "own")}
+    done, seen = on_a_terminal(*arguments, *vectors, cwd=tmp_path, more=own)
+    assert done.returncode == 0
+    assert shown in seen
+    other = {"DPSAN_CACHE_DIR": str(tmp_path / "other")}
+    piped = dpsan(*arguments, *vectors, cwd=tmp_path, env=other)
+    assert (piped.returncode, shown in piped.stderr) == (0, False)
+    assert arguments[0] == "index" or done.stdout == piped.stdout
+
+
+@pytest.mark.parametrize(("source", "shown"), [("file", b"/7.0 MB"), ("pipe", b" MB")])
+def test_issue_13_progress_of_standard_input(on_a_terminal, folder, source, shown):
+    """A bar for a file, a counter for a pipe; the data stays clean."""
+    text = b"here there, here\n" * 411_765
+    (folder / "in").write_bytes(text)
+    arguments = ("rewrite", "-e", "1000", "-m", "laplace", "-E", "two.txt", "--case", "vocabulary")
+    if source == "pipe":
+        done, seen = on_a_terminal(*arguments, cwd=folder, stdin=text)
+    else:
+        with (folder / "in").open("rb") as file:
+            done, seen = on_a_terminal(*arguments, cwd=folder, streams={0: file.fileno()})
+    assert (done.returncode, done.stdout) == (0, text)
     assert shown in seen

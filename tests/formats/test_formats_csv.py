@@ -1,5 +1,3 @@
-import csv
-import io
 import re
 
 import pytest
@@ -10,50 +8,6 @@ from identity import Collected, identity, marker, through
 from dpsan.errors import InputError
 
 SAME, MASK = identity(), marker()
-
-
-@st.composite
-def tables(draw):
-    """Cells, and the same in any legal style of quoting."""
-    width = draw(st.integers(1, 4))
-    delimiter = draw(st.sampled_from([",", "\t"]))
-    end = draw(st.sampled_from(["\n", "\r\n"]))
-    cells = st.text(st.characters(codec="utf-8", exclude_characters="\ufeff\0"), max_size=8)
-    table = draw(st.lists(st.lists(cells, min_size=width, max_size=width), min_size=1, max_size=5))
-    out = []
-    for row in table:
-        parts = []
-        for cell in row:
-            needs = any(each in cell for each in (delimiter, "\n", "\r")) or cell[:1] == '"'
-            if needs or not cell or draw(st.booleans()):
-                parts.append('"' + cell.replace('"', '""') + '"')
-            else:
-                parts.append(cell)
-        out.append(delimiter.join(parts))
-    last = draw(st.booleans())
-    return table, delimiter, (end.join(out) + (end if last else "")).encode()
-
-
-@given(made=tables(), size=st.integers(1, 30), column=st.integers(0, 3))
-def test_identity_and_other_cells(made, size, column):
-    table, delimiter, data = made
-    column %= len(table[0])
-    kind = "csv" if delimiter == "," else "tsv"
-    options = {
-        "fields": (str(column + 1),), "header": False, "size": size, "force_text": True
-    }  # fmt: skip
-    same, _ = through(SAME, data, kind, **options)
-    assert list(csv.reader(io.StringIO(same.decode(), newline=""), delimiter=delimiter)) == table
-    assert through(SAME, same, kind, **options)[0] == same
-    out, outcome = through(MASK, data, kind, **options)
-    assert outcome.totals.records == len(table)
-    read = list(csv.reader(io.StringIO(out.decode(), newline=""), delimiter=delimiter))
-    expected = [list(row) for row in table]
-    cells = "".join(row[column] + "\0" for row in table).encode()
-    masked, _ = through(MASK, cells, "text", null_data=True, force_text=True)
-    for row, new in zip(expected, masked.decode().split("\0"), strict=False):
-        row[column] = new
-    assert read == expected
 
 
 @given(data=st.binary(max_size=60) | st.text('a,"\n\r\t', max_size=40).map(str.encode))
@@ -111,8 +65,6 @@ THERE = (
     "2 columns; -k NAME or a number, and --no-header if the first row is data, such as -k 1 "
     "--no-header"
 )
-
-
 WIDTH = "columns, expected 2 (check quotes and --format)"
 
 
@@ -146,7 +98,7 @@ def test_issue_13_no_cell_of_the_first_row_is_in_a_message(fields, header):
 
 
 def test_big_cells():
-    big = b'id,text\n1,"' + b'x ""y""\n' * 200_000 + b'"\n'
+    big = b'id,text\n1,"' + b'x ""y""\n' * 20_000 + b'"\n'
     assert run(big, "text", sanitizer=SAME) == big
     with pytest.raises(InputError, match="test:2: record longer than 1000 bytes"):
         run(big, "text", max_record=1000)

@@ -5,7 +5,7 @@ import re
 import zipfile
 
 import pytest
-from docx_files import OUTSIDE, document, links, paragraph, part
+from docx_files import OUTSIDE, R, W, document, links, paragraph, part
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from identity import identity, lettered, through
@@ -13,7 +13,6 @@ from identity import identity, lettered, through
 from dpsan.errors import InputError
 
 IDENTITY, LETTERED = identity(), lettered()
-W_PATH, R_PATH = "wordprocessingml/2006/main", "officeDocument/2006/relationships"
 
 
 def run(data, sanitizer=LETTERED, **more):
@@ -68,57 +67,6 @@ def test_a_document():
     assert 'Target="https://a.b/c?d&amp;e"' in parts_of(drawn)["word/_rels/document.xml.rels"]
 
 
-MARKUP = st.sampled_from(
-    [
-        "<w:r><w:tab/></w:r>",
-        '<w:proofErr w:type="spellStart"/>',
-        '<w:r><w:fldChar w:fldCharType="begin"/></w:r>',
-        '<w:r><w:instrText xml:space="preserve"> PAGE </w:instrText></w:r>',
-        '<w:bookmarkStart w:id="1" w:name="_GoBack"/>',
-        "<w:r><w:rPr><w:i/></w:rPr></w:r>",
-    ]
-)
-WORDS = st.lists(
-    st.sampled_from(["maria", "caf\u00e9", "&amp;", "x@y.org", "77", ",", "&lt;"]), max_size=3
-)
-
-
-@st.composite
-def bodies(draw):
-    """Paragraphs, and the same with every word masked."""
-    text, masked = [], []
-    for _ in range(draw(st.integers(0, 4))):
-        text.append("<w:p>")
-        masked.append("<w:p>")
-        for _ in range(draw(st.integers(0, 4))):
-            if draw(st.booleans()):
-                text.append(draw(MARKUP))
-                masked.append(text[-1])
-                continue
-            said = " ".join(["", *draw(WORDS), ""])
-            tag = '<w:r><w:t xml:space="preserve">{}</w:t></w:r>'
-            text.append(tag.format(said))
-            masked.append(tag.format(re.sub(r"maria|caf\u00e9|x@y.org|77", "W", said)))
-        text.append("</w:p>")
-        masked.append("</w:p>")
-    return "".join(text), "".join(masked)
-
-
-def check_bodies(body):
-    text, masked = body
-    data = document(text)
-    found = run(data)[0]
-    assert body_of(found) == masked.replace("<w:p></w:p>", "<w:p/>")
-    if text == masked:
-        assert run(found)[0] == found
-
-
-test_generated_documents = settings(max_examples=25)(given(bodies())(check_bodies))
-test_500_generated_documents = pytest.mark.slow(
-    settings(max_examples=500)(given(bodies())(check_bodies))
-)
-
-
 def test_words_over_runs():
     """A word that runs cut is one word, in the run where it began; formats stay where they were."""
     assert body_of(run(document(paragraph("Ma", "ri", "a, b", "ob c")))[0]) == (
@@ -149,13 +97,9 @@ PLANTED = """<w:p w:rsidR="00Zorblatt" w:zorblatt="Zorblatt"><w:r><w:t> Zorblatt
 <w:smartTag w:element="Zorblatt"><w:r><w:t> Zorblatt</w:t></w:r></w:smartTag></w:p>
 <w:tbl><w:tblPr><w:tblCaption w:val="Zorblatt"/></w:tblPr></w:tbl>"""
 ELSEWHERE = {
-    "docProps/core.xml": "Zorblatt",
-    "docProps/thumbnail.jpeg": "Zorblatt",
-    "word/comments.xml": "Zorblatt",
-    "word/people.xml": "Zorblatt",
-    "word/media/zorblatt.png": "Zorblatt",
-    "customXml/item1.xml": "Zorblatt",
-    "zorblatt.bin": "Zorblatt",
+    **{f"docProps/{name}": "Zorblatt" for name in ("core.xml", "thumbnail.jpeg")},
+    **{f"word/{name}": "Zorblatt" for name in ("comments.xml", "people.xml", "media/zorblatt.png")},
+    **dict.fromkeys(("customXml/item1.xml", "zorblatt.bin"), "Zorblatt"),
     "word/footnotes.xml": part(
         "footnotes", f'<w:footnote w:id="1">{paragraph("Zorblatt")}</w:footnote>'
     ),
@@ -179,8 +123,7 @@ def test_planted_everywhere():
     assert str(caught.value) == (
         "test: holds 2 attributes, 1 bookmark, 1 comment, 3 drawings, 1 edit session, "
         "3 embedded files, 2 fields, 1 link, 5 metadata parts, 3 other elements, 1 setting, "
-        "3 tracked changes "
-        "(--strip leaves them out)"
+        "3 tracked changes (--strip leaves them out)"
     )
     found, outcome = run(data, strip=True)
     for name, text in parts_of(found).items():
@@ -192,6 +135,10 @@ def test_planted_everywhere():
     run(found)  # nothing is left that would be refused
 
 
+BAD_XML = "word/document.xml: XML that no word processor writes$"
+DTD = '<!DOCTYPE x [<!ENTITY a "secret">]><x>&a;</x>'
+
+
 @pytest.mark.parametrize(
     ("data", "told"),
     [
@@ -199,20 +146,13 @@ def test_planted_everywhere():
         (document()[:200], "a damaged archive$"),
         (document().replace(b"word/styles.xml", b"word/secret.xml"), "holds 1 embedded file "),
         (document(**{"_rels/.rels": links()}), "no word processor's document in it "),
-        *(
-            (document(body), "word/document.xml: XML that no word processor writes$")
-            for body in (
-                *("<w:p>", "secret", "<w:p><!-- secret --></w:p>", "<w:p>" * 400),
-                *(
-                    "<w:p><w:t><![CDATA[secret]]></w:t></w:p>",
-                    "<w:p><w:t>a<w:t>b</w:t></w:t></w:p>",
-                ),
-            )
-        ),
-        (
-            document(**{"word/document.xml": '<!DOCTYPE x [<!ENTITY a "secret">]><x>&a;</x>'}),
-            "word/document.xml: XML that no",
-        ),
+        (document("<w:p>"), BAD_XML),
+        (document("secret"), BAD_XML),
+        (document("<w:p><!-- secret --></w:p>"), BAD_XML),
+        (document("<w:p>" * 400), BAD_XML),
+        (document("<w:p><w:t><![CDATA[secret]]></w:t></w:p>"), BAD_XML),
+        (document("<w:p><w:t>a<w:t>b</w:t></w:t></w:p>"), BAD_XML),
+        (document(**{"word/document.xml": DTD}), BAD_XML),
         (document(**{"word/styles.xml": "<a>secret</a>"}), "word/styles.xml: XML that no"),
         (document(**{"_rels/.rels": "<!DOCTYPE x []><x/>"}), "an archive with a DTD$"),
     ],
@@ -233,11 +173,8 @@ def test_bad_documents_get_one_line(data, told):
     ids=["white space", "a text", "empty paragraphs"],
 )
 def test_what_unpacks_to_a_thousand_times_the_archive_is_refused(body, most, told):
-    data = document(body)
-    assert len(data) < 100_000
     with pytest.raises(InputError, match=told):
-        run(data, max_record=most)
-    assert run(document("<w:p/>" * 20_000), max_record=1 << 20)[1].totals.texts == 0
+        run(document(body), max_record=most)
 
 
 def test_words_spelled_with_symbols_do_not_pass():
@@ -254,44 +191,44 @@ def test_words_spelled_with_symbols_do_not_pass():
     assert outcome.passing.noted["passed unchanged, and may hold text:symbol"] == 1
 
 
-VALUE = '<w:p><w:pPr><w:{0} w:{1}="{2}"/></w:pPr></w:p>' + paragraph("a")
+VALUE = "<w:p><w:pPr><w:{}/></w:pPr></w:p>" + paragraph("a")
 
 
 @pytest.mark.parametrize(
-    ("element", "attribute", "value"),
+    "layout",
     [
-        ("pStyle", "val", "zorblatt@x.org"),
-        ("pStyle", "val", "call zorblatt!"),
-        ("pStyle", "val", "z" * 65),
-        ("jc", "val", "zorblatt"),
-        ("spacing", "after", "4155551234"),
-        ("color", "val", "Zorb"),
-        ("lang", "val", "zor-BLATT"),
-        ("jc", "zorblatt", "left"),
-        ("bookmarkEnd", "name", "_Zorblatt"),
+        'pStyle w:val="zorblatt@x.org"',
+        'pStyle w:val="call zorblatt!"',
+        f'pStyle w:val="{"z" * 65}"',
+        'jc w:val="zorblatt"',
+        'spacing w:after="4155551234"',
+        'color w:val="Zorb"',
+        'lang w:val="zor-BLATT"',
+        'jc w:zorblatt="left"',
+        'bookmarkEnd w:name="_Zorblatt"',
     ],
 )
-def test_a_value_of_an_attribute_that_no_standard_has_is_left_out(element, attribute, value):
-    data = document(VALUE.format(element, attribute, value))
+def test_a_value_of_an_attribute_that_no_standard_has_is_left_out(layout):
+    data = document(VALUE.format(layout))
     with pytest.raises(InputError, match="holds 1 attribute "):
         run(data)
-    assert f"<w:{element}/>" in body_of(run(data, strip=True)[0])
+    assert f"<w:{layout.split()[0]}/>" in body_of(run(data, strip=True)[0])
 
 
 @pytest.mark.parametrize(
-    ("element", "attribute", "value", "kind"),
+    ("layout", "kind"),
     [
-        ("pStyle", "val", "Zorblatt", "style name"),
-        ("tblStyle", "val", "Zorblatt 2", "style name"),
-        ("rFonts", "ascii", "@Zorblatt Sans", "font name"),
-        ("jc", "val", "center", ""),
-        ("spacing", "after", "-240", ""),
-        ("color", "themeColor", "accent1", ""),
-        ("lang", "eastAsia", "zh-Hans-CN", ""),
+        ('pStyle w:val="Zorblatt"', "style name"),
+        ('tblStyle w:val="Zorblatt 2"', "style name"),
+        ('rFonts w:ascii="@Zorblatt Sans"', "font name"),
+        ('jc w:val="center"', ""),
+        ('spacing w:after="-240"', ""),
+        ('color w:themeColor="accent1"', ""),
+        ('lang w:eastAsia="zh-Hans-CN"', ""),
     ],
 )
-def test_a_name_that_somebody_chose_is_counted_once(element, attribute, value, kind):
-    body = VALUE.format(element, attribute, value) * 2
+def test_a_name_that_somebody_chose_is_counted_once(layout, kind):
+    body = VALUE.format(layout) * 2
     found, outcome = run(document(body))
     assert body_of(found) == body.replace(">a<", ">W<")
     names = {each: count for each, count in outcome.passing.noted.items() if "layout" not in each}
@@ -299,9 +236,8 @@ def test_a_name_that_somebody_chose_is_counted_once(element, attribute, value, k
 
 
 def test_prefixes_and_identifiers_that_are_words_are_not_written():
-    w, r = ("http://schemas.openxmlformats.org/" + each for each in (W_PATH, R_PATH))
     text = (
-        f'<zorb:document xmlns:zorb="{w}" xmlns:blatt="{r}" xmlns:x="zorblatt"><zorb:body>'
+        f'<zorb:document xmlns:zorb="{W}" xmlns:blatt="{R}" xmlns:x="zorblatt"><zorb:body>'
         '<zorb:p><zorb:hyperlink blatt:id="Zorblatt"><zorb:r><zorb:t>a</zorb:t></zorb:r>'
         "</zorb:hyperlink></zorb:p></zorb:body></zorb:document>"
     )

@@ -3,11 +3,10 @@
 import email
 import re
 from email import policy
-from email.message import EmailMessage
 from html import unescape
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from identity import identity, lettered, through
 
@@ -47,8 +46,6 @@ eight\r
 --b 1--\r
 \r
 """
-
-
 NEW = re.sub(rb"--b 1(?= ?\r|--)", b"--=_00000001", MAIL).replace(b"_00000001 \r", b"_00000001\r")
 NEW = re.sub(rb"--b2(?=\r|--)", b"--=_00000002", NEW)
 NEW = NEW.replace(b';\r\n\tboundary="b 1"', b'; boundary="=_00000001"')
@@ -75,69 +72,6 @@ def test_a_mail():
     assert outcome.totals.records == 5
 
 
-TEXTS = st.lists(
-    st.sampled_from(
-        ["maria", "caf\u00e9", "x@y.org", "x7", "\u6f22\u5b57", "-- ", "=20", "=?", "."]
-    )
-).map(" ".join)
-LINES = st.lists(TEXTS, max_size=4).map("\n".join)
-CTES = st.sampled_from(["quoted-printable", "base64", "8bit"])
-
-
-@st.composite
-def mails(draw):
-    """A mail as the standard library writes it."""
-    mail = EmailMessage()
-    mail["From"], mail["X-Who"] = "Zorblatt <zorblatt@example.org>", "zorblatt"
-    mail["Subject"] = subject = draw(TEXTS)
-    mail.set_content(draw(LINES), cte=draw(CTES))
-    if draw(st.booleans()):
-        page = f"<p title='{draw(TEXTS)}'>{draw(LINES)}</p>\n"
-        mail.add_alternative(page, subtype="html", cte=draw(CTES))
-    for _ in range(draw(st.integers(0, 2))):
-        mail.add_attachment(draw(LINES), filename="zorblatt.txt", cte=draw(CTES))
-    if draw(st.booleans()):
-        mail.add_attachment(b"zorblatt", maintype="image", subtype="png")
-    for number, part in enumerate(mail.walk()):
-        if part.is_multipart():
-            part.set_boundary(f"==={number}")
-    data = mail.as_bytes(policy=policy.SMTP if draw(st.booleans()) else policy.default)
-    # Folding, it loses the space between two encoded words: then they are one.
-    assume(shape(data)[0] == " ".join(subject.split()))
-    return data
-
-
-def shape(data):
-    """Types and texts of the parts, the same for all words, attachments left out."""
-    mail = email.message_from_bytes(data, policy=policy.default)
-    found = [" ".join((mail["subject"] or "").split())]
-    for part in mail.walk():
-        if part.get_content_maintype() == "text":
-            text = part.get_content().replace("\r\n", "\n")
-            found += [part.get_content_type(), part["content-transfer-encoding"], text]
-        elif part.is_multipart():
-            found.append(part.get_content_type())
-    return found
-
-
-def masked(text):
-    """Every word that the mails hold as W."""
-    if text is None or re.match("(?:text|multipart)/|base64|quoted|[78]bit", text):
-        return text
-    return re.sub("maria|caf\u00e9|x@y.org|x7|\u6f22\u5b57|(?<==)20", "W", text)
-
-
-def check_mails(data):
-    found, outcome = run(data, strip=True)
-    expected = list(map(masked, shape(data)))
-    assert shape(found) == expected
-    assert b"orblatt" not in found
-    assert outcome.passing.noted.get("left out:attachment", 0) == data.count(b"image/png")
-
-
-test_generated_mails = settings(max_examples=25)(given(mails())(check_mails))
-test_500_generated_mails = pytest.mark.slow(settings(max_examples=500)(given(mails())(check_mails)))
-
 PARTS = """
 Subject: X-Who: From: Content-Type: text/plain text/html multipart/mixed message/rfc822 image/png ;
 boundary= boundary="b" charset=utf-8 charset=Zorblatt charset="x" name=Zorblatt base64 --b --b-- --
@@ -153,9 +87,6 @@ SOUP = st.lists(st.sampled_from([*PARTS.split(), " ", "\n", "\r\n", "\n\n", "\t"
 @example(b"Content-Type: text/plain (Zorblatt); charset=utf-8; name=Zorblatt\n\nx")
 @example(b"Content-Type: text/zorblatt\n\nx")
 @example(b"Content-Transfer-Encoding: quoted-printable\n\n.=\rZorblatt\n.")
-@example(
-    b"Content-Type: text/html\nContent-Transfer-Encoding: quoted-printable\n\n<p>=\rZorblatt\n."
-)
 @example(b"Subject: =?utf-8?b?Lg==Zorblatt?=\n\nx")
 @example(b"Content-Type: text/plain\n boundary=Zorblatt\n\nx")
 def test_no_broken_mail_lets_a_word_pass(data):
@@ -263,13 +194,13 @@ def test_what_strip_writes_is_a_mail_that_dpsan_reads():
             run(inner, strip=True)
 
 
+MIXED, NEXT = "Content-Type: multipart/mixed; boundary=b\n", "\n--b\n"
+
+
 @pytest.mark.parametrize(
     ("mail", "told"),
     [
-        (
-            "Subject: a\nContent-Type: image/png\n\nx",
-            ":4: a mail that is nothing but an attachment$",
-        ),
+        ("Subject: a\nContent-Type: image/png\n\nx", ":4: a mail that is nothing but an att"),
         (PLANTED, r":40: an attachment \(--strip leaves attachments out\)$"),
         ("Subject: a\nsecret\n\nb", ":2: no header, and no empty line before the text$"),
         ("From secret\nSubject: a\n\nb", r":1: .*\(an mbox file\? split it into mails\)$"),
@@ -280,10 +211,7 @@ def test_what_strip_writes_is_a_mail_that_dpsan_reads():
         ("Content-Type: multipart/mixed; boundary=b\n\na", ":3: a multipart text without parts$"),
         ("Content-Type: text/a\nContent-Type: text/html\n\na", ":1: a header that counts once is"),
         ("Content-Type: text/html\n\n<secret>", ":3: a tag or attribute with a name that HTML"),
-        (
-            "Content-Type: multipart/mixed; boundary=b\n" + "\n--b\n" * 10_001,
-            ":20005: more than 10000 parts$",
-        ),
+        (f"{MIXED}{NEXT * 10_001}", ":20005: more than 10000 parts$"),
         ("Content-Type: message/rfc822\n\n" * 40, ":63: more than 30 parts inside one another$"),
         # What would take minutes to read.
         ("Subject: " + "=?utf-8?q?a?=\n " * 6000, ":1: a header longer than 65536 bytes$"),

@@ -11,8 +11,6 @@ from identity import identity, lettered, marker, through
 
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.documents.html import noted
-from dpsan.formats.documents.html_scan import Kind
-from dpsan.formats.documents.html_text import HtmlText
 
 IDENTITY, LETTERED, MARKER = identity(), lettered(), marker()
 PAGE = b"""\xef\xbb\xbf<!DOCTYPE html>
@@ -48,74 +46,12 @@ def test_a_page():
     assert out(PAGE) == masked.replace("&lt;b>", "&lt;W>")
 
 
-MARKUP = st.sampled_from(
-    [
-        "<p>",
-        "</p >",
-        '<a href="http://a.b/c?d&amp;e">',
-        "<br/>",
-        "<td width=3 CLASS='x y'>",
-        "<script>if (a < b) c()</script>",
-        "<style>p{}</STYLE >",
-        "<!doctype html>",
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        "<!--[if gte mso 9]>",
-        "<![endif]-->",
-        "<o:p>",
-        '<img src="data:image/png;base64,aaaa==">',
-    ]
-)
-GAPS = st.sampled_from([" ", "\n", "\r\n", "&nbsp;", ", ", "&mdash;", "&quot;", "> ", " &#60; "])
-TEXTS = st.sampled_from(
-    ["maria", "Mar&iacute;a", "caf\u00e9", "&#77;aria", "x@y.org", "77", "AT&T"]
-)
-PLAIN_TEXTS = TEXTS.filter(lambda each: "&" not in each)
-PLACES = st.sampled_from(
-    ["{}", "<i title='{}'>", '<i alt="{}">', "<!--{}-->", "<title>{}</title>", "<xmp>{}</xmp>"]
-)
-
-
-@st.composite
-def pages(draw):
-    """A page, and the same with every word masked."""
-    page, masked = [], []
-    for _ in range(draw(st.integers(0, 8))):
-        if draw(st.booleans()):
-            page.append(draw(MARKUP))
-            masked.append(page[-1])
-            continue
-        place = draw(PLACES)
-        plain = place.startswith(("<!--", "<xmp"))
-        words, gap = draw(st.integers(0, 2)), draw(GAPS)
-        if plain and ("&" in gap or ">" in gap):
-            gap = " "
-        said = [draw(PLAIN_TEXTS if plain else TEXTS) for _ in range(words)]
-        page.append(place.format(gap + gap.join(said) + gap))
-        written = ("W&amp;W" if each == "AT&T" else "W" for each in said)
-        masked.append(place.format(gap + gap.join(written) + gap))
-    return "".join(page), "".join(masked)
-
-
-def check_pages(page):
-    """Everything outside the texts is equal, whatever stands beside it."""
-    given_, masked = page
-    assert out(given_) == masked
-
-
-test_generated_pages = settings(max_examples=30)(given(pages())(check_pages))
-test_500_generated_pages = pytest.mark.slow(settings(max_examples=500)(given(pages())(check_pages)))
-
 PARTS = """
 <p> </p> <p < </ <! <!-- --> --!> - > " ' = / <b/ <a =" alt= alt=' title &lt &lt; &#0; <title>
 </title> <textarea> <xmp> </xmp> <plaintext> <![CDATA[ ]]> <?xml ?> <svg> <unk> <!doctype <noscript>
 <iframe> <x:y> &amp;lt; Zorblatt Zorblatt
 """
-SOUP = st.lists(
-    st.sampled_from([*PARTS.split(), "\u200b", "\0", "\x80"]).flatmap(
-        lambda each: st.sampled_from([each, f" {each}", f"{each} "])
-    ),
-    max_size=14,
-)
+SOUP = st.lists(st.sampled_from([*PARTS.split(), *" \n\u200b\0\x80"]), max_size=20)
 
 
 @settings(max_examples=60)
@@ -209,22 +145,21 @@ def test_a_frame_that_holds_a_word_is_drawn(frame):
     assert "4155551234" not in out(frame.format("4155551234")).lower()
 
 
+PUBLIC = '<!DOCTYPE html PUBLIC "-//'
+W3 = "http://www.w3.org"
+
+
 @pytest.mark.parametrize(
     "frame",
     [
-        *(
-            f'<!DOCTYPE html PUBLIC "-//{name}">'
-            for name in (
-                'W3C//DTD XHTML 1.0 Transitional//EN" "http://www.w3.org/TR/xhtml1/DTD/xhtml1-'
-                "transitional.dtd",
-                'W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd',
-                "IETF//DTD HTML 2.0//EN",
-                "W3C//DTD HTML 3.2 Final//EN",
-                'W3C//DTD XHTML 1.1 plus MathML 2.0//EN" "http://www.w3.org/TR/MathML2/dtd/xhtml-'
-                "math11-f.dtd",
-                'W3C//DTD XHTML+RDFa 1.0//EN" "http://www.w3.org/MarkUp/DTD/xhtml-rdfa-1.dtd',
-            )
-        ),
+        f'{PUBLIC}W3C//DTD XHTML 1.0 Transitional//EN" '
+        f'"{W3}/TR/xhtml1/DTD/xhtml1-transitional.dtd">',
+        f'{PUBLIC}W3C//DTD HTML 4.01//EN" "{W3}/TR/html4/strict.dtd">',
+        f'{PUBLIC}IETF//DTD HTML 2.0//EN">',
+        f'{PUBLIC}W3C//DTD HTML 3.2 Final//EN">',
+        f'{PUBLIC}W3C//DTD XHTML 1.1 plus MathML 2.0//EN" '
+        f'"{W3}/TR/MathML2/dtd/xhtml-math11-f.dtd">',
+        f'{PUBLIC}W3C//DTD XHTML+RDFa 1.0//EN" "{W3}/MarkUp/DTD/xhtml-rdfa-1.dtd">',
         '<?xml version="1.0" encoding="iso-8859-15"?>',
         "<!--[if gte mso 12]>",
         '<?xml:namespace prefix = o ns = "urn:schemas-microsoft-com:office:office" />',
@@ -286,13 +221,7 @@ def test_encodings():
             run(b"<p>a", encoding=encoding)
 
 
-def test_what_is_written_does_not_tell_what_stayed():
-    """A word that comes out as itself is written as any other that comes out so."""
-    before = HtmlText(Kind.TEXT, "Mar&iacute;a&nbsp;&#38; &eacute;&hellip;")
-    assert before.text == "Mar\u00eda\u00a0& \u00e9\u2026"
-    assert before.write(before.text) == "Mar\u00eda&nbsp;&#38; \u00e9&hellip;"
-    assert before.write("\u00ed\u00a0& x\u2026") == "\u00ed&nbsp;&#38; x&hellip;"
-    assert before.write("a b\u2026 & <\u00e9") == "a b&hellip; &#38; &lt;\u00e9"
-    assert HtmlText(Kind.TEXT, "&#5550199; &#8226;").text == "&#5550199; \u2022"
-    assert HtmlText(Kind.BARE, "a").write('b"c') == '"b&quot;c"'
-    assert HtmlText(Kind.COMMENT, "a").write("->-->--!>") == "- >- ->- -!>"
+def test_what_is_written_stands_where_the_text_stood():
+    """A comment and a value without quotes end where they ended."""
+    found, _ = run("<p title=a>a<!--a--></p>", sanitizer=lettered('->-->"--!>'))
+    assert found.decode() == '<p title="->-->&quot;--!>">->-->"--!><!--- >- ->"- -!>--></p>'

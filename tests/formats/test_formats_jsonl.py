@@ -1,5 +1,4 @@
 import json
-import string
 
 import pytest
 from hypothesis import example, given
@@ -11,52 +10,22 @@ from dpsan.formats.fields import parse_field
 
 SAME, MASK = identity(), marker()
 
-values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=8,
+ROWS = st.sampled_from(
+    [
+        b'{"text":"a"}',
+        b' { "id" :1.10e5, "text": "a \\u00e9\\/ \\ud83d\\ude00" , "x":[{}, [ ], null, true] }\r',
+        '{"k":{"text":"b","":-0},"text":"caf\u00e9 \u6f22","z":"\\"\\\\"}'.encode(),
+        b'{"a":123456789012345678901234567890,"text":null,"a":"\\ud800"}',
+    ]
 )
-rows = st.dictionaries(st.text(string.ascii_lowercase, max_size=3), values, max_size=4)
 
 
-@st.composite
-def written(draw):
-    """A row with a text in it, in any style of writing, and as it is written again."""
-    text = draw(st.text() | st.none())
-    style = draw(st.sampled_from([(",", ":"), (", ", ": "), (" ,\t", "\t: ")]))
-    ascii_, slash = draw(st.booleans()), draw(st.sampled_from(["/", r"\/"]))
-    row = json.dumps(draw(rows) | {"text": "<>"}, ensure_ascii=ascii_, separators=style)
-    old = json.dumps(text, ensure_ascii=ascii_).replace("/", slash)
-    new = json.dumps(text, ensure_ascii=False) if text and text.strip() else old
-    return tuple(row.replace("/", slash).replace('"<>"', each).encode() for each in (old, new))
-
-
-@given(
-    lines=st.lists(written(), max_size=5),
-    ending=st.sampled_from([b"\n", b"\r\n"]),
-    last=st.booleans(),
-    size=st.integers(1, 40),
-)
-def test_identity(lines, ending, last, size):
-    data, again = (
-        ending.join(line[at] for line in lines) + (ending if last else b"") for at in (0, 1)
-    )
-    assert through(SAME, data, "jsonl", size=size, fields=("text",))[0] == again
-    out, _ = through(MASK, data, "jsonl", size=size, fields=("text",))
-    for before, after in zip(data.splitlines(), out.splitlines(), strict=True):
-        if before.strip():
-            old, new = json.loads(before), json.loads(after)
-            assert list(old) == list(new)
-            assert {**old, "text": 0} == {**new, "text": 0}
-
-
-@given(line=written(), at=st.integers(0, 400), data=st.binary(max_size=3))
-@example(line=(b'{"text":"a"}',), at=11, data=b",")
-@example(line=(b'{"text":"a"}',), at=8, data=b"\x00")
-@example(line=(b'{"text":"a"}',), at=0, data=b"[")
+@given(line=ROWS, at=st.integers(0, 120), data=st.binary(max_size=3))
+@example(line=b'{"text":"a"}', at=11, data=b",")
+@example(line=b'{"text":"a"}', at=8, data=b"\x00")
+@example(line=b'{"text":"a"}', at=0, data=b"[")
 def test_damaged_rows_are_refused_or_right(line, at, data):
     """What Python's strict reader refuses is refused; what passes, passes whole."""
-    line = line[0]
     damaged = (line[:at] + data + line[at:]).replace(b"\n", b"")
     try:
         out, _ = through(SAME, damaged, "jsonl", fields=("text",), force_text=True)
@@ -76,14 +45,6 @@ def test_damaged_rows_are_refused_or_right(line, at, data):
 def _said(line):
     """What a row says, numbers as they are written and keys that come twice included."""
     return json.loads(line, object_pairs_hook=list, parse_float=str, parse_int=str)
-
-
-@given(data=st.binary(max_size=60))
-def test_any_bytes(data):
-    try:
-        through(SAME, data, "jsonl", fields=("text?",))
-    except InputError as error:
-        assert str(error).startswith("test:")  # noqa: PT017
 
 
 def run(data, *fields, sanitizer=MASK, **options):
@@ -111,13 +72,10 @@ def test_paths():
         b'"a":{"b":"<unk>","c":"kept"},"a.b":"<unk>","l":[["<unk>"],[]]}\n'
     )
     assert run(b'[{"t":"a"}]\n', "[].t") == b'[{"t":"<unk>"}]\n'
-    mixed = b'{"c":"a"}\n{"c":[{"t":"b"},{"u":1}]}\n'
-    assert run(mixed, "c", "c[].t?") == b'{"c":"<unk>"}\n{"c":[{"t":"<unk>"},{"u":1}]}\n'
-
-
-def test_disguised_and_repeated_keys():
     data = b'{"te\\u0078t":"a","text":"b","text":"c"}\n'
     assert run(data, "text") == b'{"te\\u0078t":"<unk>","text":"<unk>","text":"<unk>"}\n'
+    mixed = b'{"c":"a"}\n{"c":[{"t":"b"},{"u":1}]}\n'
+    assert run(mixed, "c", "c[].t?") == b'{"c":"<unk>"}\n{"c":[{"t":"<unk>"},{"u":1}]}\n'
 
 
 def test_surrogates():
@@ -209,10 +167,3 @@ def test_grammar_of_fields():
     for bad in ("", ".", "a.", ".a", "a..b", "a[0]", "a]", "a[", "a?b", "?", "\\"):
         with pytest.raises(UsageError, match="not a path"):
             parse_field(bad)
-
-
-def test_how_a_text_was_written_does_not_show():
-    """Needless escapes told a reader that no word had changed, ASCII that every letter was."""
-    data = b'{"text":"\\u0061b"}\n{"text":"a\\/b \\u00e9"}\n{"text":"\\u0020"}\n'
-    out = run(data, "text", sanitizer=SAME)
-    assert out == '{"text":"ab"}\n{"text":"a/b é"}\n{"text":"\\u0020"}\n'.encode()

@@ -23,44 +23,28 @@ pq = pytest.importorskip("pyarrow.parquet")
 SAME, MASK = identity(), marker()
 
 
-def table(rows=3000):
+def table(rows=200):
     text = [None if i % 7 == 3 else f"row {i} é" if i % 5 else "" for i in range(rows)]
-    chat = [
-        None
-        if i % 11 == 5
-        else [
-            None if j == 2 and i % 3 else {"role": "user", "content": f"say {i} {j}" if j else None}
-            for j in range(i % 4)
-        ]
-        for i in range(rows)
-    ]
+    said = [{"role": "user", "content": None}, {"role": "user", "content": "say 1"}, None]
     message = pa.struct([pa.field("role", pa.string()), pa.field("content", pa.large_string())])
-    schema = pa.schema(
-        [
-            pa.field("id", pa.int64(), nullable=False, metadata={"unit": "one"}),
-            pa.field("text", pa.string()),
-            pa.field("tags", pa.list_(pa.string())),
-            pa.field("chat", pa.list_(message)),
-            pa.field("price", pa.decimal128(30, 2)),
-            pa.field("when", pa.timestamp("us", "UTC")),
-            pa.field("kind", pa.dictionary(pa.int8(), pa.string())),
-            pa.field("a.b", pa.large_string()),
+    columns = {
+        pa.field("id", pa.int64(), nullable=False, metadata={"unit": "one"}): range(rows),
+        pa.field("text", pa.string()): text,
+        pa.field("tags", pa.list_(pa.string())): [
+            None if i % 9 == 8 else ["x", None, f"t{i}"][: i % 4] for i in range(rows)
         ],
-        metadata={"origin": "test", "pandas": "{}"},
-    )
-    return pa.Table.from_pydict(
-        {
-            "id": range(rows),
-            "text": text,
-            "tags": [None if i % 9 == 8 else ["x", None, f"t{i}"][: i % 4] for i in range(rows)],
-            "chat": chat,
-            "price": [decimal.Decimal("1.10")] * rows,
-            "when": [1_700_000_000_000_001 + i for i in range(rows)],
-            "kind": [("one", "two", None)[i % 3] for i in range(rows)],
-            "a.b": [f"dot {i}" for i in range(rows)],
-        },
-        schema=schema,
-    )
+        pa.field("chat", pa.list_(message)): [
+            None if i % 11 == 5 else said[: i % 4] for i in range(rows)
+        ],
+        pa.field("price", pa.decimal128(30, 2)): [decimal.Decimal("1.10")] * rows,
+        pa.field("when", pa.timestamp("us", "UTC")): range(17 * 10**14, 17 * 10**14 + rows),
+        pa.field("kind", pa.dictionary(pa.int8(), pa.string())): [
+            ("one", "two", None)[i % 3] for i in range(rows)
+        ],
+        pa.field("a.b", pa.large_string()): [f"dot {i}" for i in range(rows)],
+    }
+    schema = pa.schema([*columns], metadata={"origin": "test", "pandas": "{}"})
+    return pa.table([pa.array(each, field.type) for field, each in columns.items()], schema=schema)
 
 
 FIELDS = ("text", "tags[]", "chat[].content", "kind", "a.b")
@@ -80,8 +64,13 @@ def masked(value):
     return regex.sub(r"\w+", "<unk>", value) if isinstance(value, str) else value
 
 
-@pytest.mark.parametrize("codec", ["snappy", "zstd", "none"])
-@pytest.mark.parametrize("groups", [3000, 700])
+def groups_of(metadata):
+    """Rows and compression of each row group."""
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    return [(each.num_rows, each.column(1).compression) for each in groups]
+
+
+@pytest.mark.parametrize(("groups", "codec"), [(200, "snappy"), (70, "zstd"), (70, "none")])
 def test_texts_are_replaced_and_everything_else_is_kept(tmp_path, groups, codec):
     path = write(tmp_path / "a.parquet", table(), row_group_size=groups, compression=codec)
     before, old = pq.read_table(path), pq.ParquetFile(path).metadata
@@ -92,17 +81,11 @@ def test_texts_are_replaced_and_everything_else_is_kept(tmp_path, groups, codec)
     ]
     for sanitizer, rows in ((SAME, before.to_pylist()), (MASK, wanted)):
         data, outcome = through_file(sanitizer, path, fields=FIELDS)
-        after, new = (read(pa.BufferReader(data)) for read in (pq.read_table, pq.ParquetFile))
+        after = pq.read_table(pa.BufferReader(data))
         assert after.schema.equals(before.schema, check_metadata=True)
         assert after.to_pylist() == rows
-        assert [
-            (group.num_rows, group.column(1).compression)
-            for group in map(new.metadata.row_group, range(new.num_row_groups))
-        ] == [
-            (group.num_rows, group.column(1).compression)
-            for group in map(old.row_group, range(old.num_row_groups))
-        ]
-        assert outcome.totals.records == 3000
+        assert groups_of(pq.ParquetFile(pa.BufferReader(data)).metadata) == groups_of(old)
+        assert outcome.totals.records == 200
         assert outcome.sha256[0] == hashlib.sha256(path.read_bytes()).hexdigest()
     assert not any(word in data for word in (b"say 1", b"row 1", b"dot 1", b"two"))
 
@@ -141,14 +124,8 @@ def test_damaged_files(tmp_path):
     path = write(tmp_path / "b.parquet", table(200), compression="none")
     whole = path.read_bytes()
     bad = tmp_path / "bad.parquet"
-    for data in (
-        b"",
-        b"PAR1",
-        b"x" * 100,
-        whole[:-10],
-        whole[: len(whole) // 2],
-        b"\0" * 8 + whole[8:],
-    ):
+    half = whole[: len(whole) // 2]
+    for data in (b"", b"PAR1", b"x" * 100, whole[:-10], half, b"\0" * 8 + whole[8:]):
         bad.write_bytes(data)
         try:
             through_file(SAME, bad, fields=("text",))
@@ -195,12 +172,8 @@ def typed():
     )
 
 
-SPARK = {
-    "use_deprecated_int96_timestamps": True,
-    "store_schema": False,
-    "store_decimal_as_integer": True,
-    "version": "1.0",
-}
+SPARK = {"use_deprecated_int96_timestamps": True, "store_schema": False, "version": "1.0"}
+SPARK["store_decimal_as_integer"] = True
 STYLES = {
     "plain": {},
     "spark": SPARK,
@@ -240,12 +213,8 @@ def described(path):
 
 @pytest.mark.parametrize("style", STYLES)
 def test_the_layout_is_kept(tmp_path, style):
-    path = written(
-        tmp_path / "a.parquet",
-        typed(),
-        {"geo": '{"version": "1.1"}', "org.apache.spark.version": "3.5"},
-        **STYLES[style],
-    )
+    more = {"geo": '{"version": "1.1"}', "org.apache.spark.version": "3.5"}
+    path = written(tmp_path / "a.parquet", typed(), more, **STYLES[style])
     out = tmp_path / "out.parquet"
     data, _ = through_file(SAME, path, fields=("text",))
     out.write_bytes(data)
@@ -257,20 +226,13 @@ def test_the_layout_is_kept(tmp_path, style):
     assert after.equals(before)
 
 
-@given(
-    nanoseconds=st.lists(st.integers(-(2**63) + 2 * 10**9, 2**63 - 2 * 10**9) | st.none()),
-    store=st.booleans(),
-)
+@given(st.lists(st.integers(-(2**63) + 2 * 10**9, 2**63 - 2 * 10**9) | st.none()), st.booleans())
 @settings(max_examples=30)
 def test_times_of_96_bits_stay_what_they_are(tmp_path_factory, nanoseconds, store):
-    what = pa.table(
-        {
-            "text": pa.array(["one two"] * len(nanoseconds), pa.string()),
-            "when": pa.array(nanoseconds, pa.timestamp("ns")),
-        }
-    )
+    text = pa.array(["one two"] * len(nanoseconds), pa.string())
+    what = pa.table({"text": text, "when": pa.array(nanoseconds, pa.timestamp("ns"))})
     path = tmp_path_factory.mktemp("times") / "a.parquet"
-    pq.write_table(what, path, use_deprecated_int96_timestamps=True, store_schema=store)
+    write(path, what, use_deprecated_int96_timestamps=True, store_schema=store)
     data, _ = through_file(MASK, path, fields=("text",))
     with pq.ParquetFile(io.BytesIO(data)) as file:
         assert file.schema.column(1).physical_type == "INT96"
@@ -282,16 +244,10 @@ def test_times_of_96_bits_stay_what_they_are(tmp_path_factory, nanoseconds, stor
 def test_times_that_arrow_would_change_are_refused(tmp_path, seconds, nested):
     kind = pa.timestamp("ms")
     times = pa.array([[None, 1000 * seconds]] if nested else [1000 * seconds])
-    times = times.cast(pa.list_(kind) if nested else kind)
-    path = tmp_path / "a.parquet"
-    pq.write_table(
-        pa.table({"text": ["one"], "when": times}), path, use_deprecated_int96_timestamps=True
-    )
-    with pytest.raises(InputError) as caught:
+    what = pa.table({"text": ["one"], "when": times.cast(pa.list_(kind) if nested else kind)})
+    path = write(tmp_path / "a.parquet", what, use_deprecated_int96_timestamps=True)
+    with pytest.raises(InputError, match=r"an INT96 time in when.*before 1677 or after 2262 and"):
         through_file(SAME, path, fields=("text",))
-    assert "an INT96 time in when" in str(caught.value)
-    assert "before 1677 or after 2262 and cannot be kept" in str(caught.value)
-    assert str(caught.value).count("\n") == 0
 
 
 def test_types_that_cannot_be_kept_are_refused(tmp_path):
@@ -302,10 +258,6 @@ def test_types_that_cannot_be_kept_are_refused(tmp_path):
     assert data.count(string) == 1
     path.write_bytes(data.replace(string, enum))
     assert "(Enum)" in described(path)[0][1]
-    with pytest.raises(InputError) as caught:
+    kept = r"kind \(Enum\);' would become 'optional binary field_id=-1 kind;' \(convert the file"
+    with pytest.raises(InputError, match=f"a column's type cannot be kept: .*{kept} first, or"):
         through_file(SAME, path, fields=("text",))
-    assert str(caught.value) == (
-        f"{path}: a column's type cannot be kept: 'optional binary field_id=-1 kind (Enum);' would "
-        "become 'optional binary field_id=-1 kind;' (convert the file first, or leave that column "
-        "out)"
-    )

@@ -1,7 +1,4 @@
-"""How a text was written (quotes, escapes, entities) follows from its words: none of it comes out.
-
-Two texts that differ in nothing but their words, written by the same program, come out the same.
-"""
+"""How a text was written (quotes, escapes, entities) follows from its words alone."""
 
 import csv
 import html

@@ -14,10 +14,9 @@ BASE = ("rewrite", "-q", "-e", "5", "-m", "krr", "-E", "two.txt")
 
 
 @pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
-    (tmp_path / "a.csv").write_text("name,ssn,body\nMaria,1,here\nJosé,2,there\n")
-    return tmp_path
+def table(folder):
+    (folder / "a.csv").write_text("name,ssn,body\nMaria,1,here\nJosé,2,there\n")
+    return folder
 
 
 def lines(data, kind, *fields, **options):
@@ -26,47 +25,24 @@ def lines(data, kind, *fields, **options):
     return [*outcome.passing.lines()]
 
 
-def test_issue_39_columns_that_pass_are_named_by_run_dry_run_audit_and_report(folder, dpsan):
+def test_issue_39_columns_that_pass_are_named_by_run_dry_run_audit_and_report(table, dpsan):
     told = b"dpsan: 2 of 3 columns pass unchanged: name, ssn\n"
     arguments = (*BASE, "-k", "body", "a.csv")
-    done = dpsan(*arguments, "-o", "o.csv", "-a", "audit", cwd=folder)
+    done = dpsan(*arguments, "-o", "o.csv", "-a", "audit", cwd=table)
     assert (done.returncode, done.stderr) == (0, told)
-    assert b"Maria,1," in (folder / "o.csv").read_bytes()
-    dry = dpsan(*arguments, "-n", cwd=folder)
+    assert b"Maria,1," in (table / "o.csv").read_bytes()
+    dry = dpsan(*arguments, "-n", cwd=table)
     assert dry.stderr.startswith(told + b"dpsan: dry run")
-    rows = [json.loads(line) for line in (folder / "audit").read_bytes().splitlines()]
+    rows = [json.loads(line) for line in (table / "audit").read_bytes().splitlines()]
     assert (rows[0]["fields"], rows[0]["drop_other"]) == (["body"], False)
     named = {"kind": "column", "of": 3, "others": 2, "names": ["name", "ssn"], "left_out": False}
     for row in rows[-2:]:
         assert row["passing"] == {"fields": [named], "noted": {}}
-    assert told[7:-1] in dpsan("report", "audit", cwd=folder).stdout
-    report = json.loads(dpsan("report", "--json", "audit", cwd=folder).stdout)[0]
+    assert told[7:-1] in dpsan("report", "audit", cwd=table).stdout
+    report = json.loads(dpsan("report", "--json", "audit", cwd=table).stdout)[0]
     assert report["passing"]["fields"] == report["files"][0]["passing"]["fields"] == [named]
-    assert dpsan("report", "--html", "r.html", "audit", cwd=folder).returncode == 0
-    assert told[7:-1] in (folder / "r.html").read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("options", "status", "told"),
-    [
-        ("-j 2 a.csv", 0, "2 of 3 columns pass unchanged: name, ssn\n"),
-        ("--drop-other a.csv", 0, "2 of 3 columns are left out: name, ssn\n"),
-        ("-O out a.csv b.csv", 0, "3 of 4 columns pass unchanged: name, ssn, mail\n"),
-        ("broken.csv", 1, "1 of 2 columns passes unchanged: name\n"),
-        ("empty.csv", 0, ""),  # a table without rows
-    ],
-)
-def test_columns_are_named_whatever_becomes_of_them(folder, dpsan, options, status, told):
-    (folder / "b.csv").write_text("ssn,body,mail\n1,here,x\n")
-    (folder / "broken.csv").write_text("name,body\nMaria,here\nx\n")
-    (folder / "empty.csv").write_text("name,body\n")
-    done = dpsan(*BASE, "-k", "body", *options.split(), cwd=folder)
-    assert done.returncode == status
-    assert (f"dpsan: {told}" if told else "") in done.stderr.decode()
-    assert status or done.stderr.decode().count("\n") == bool(told)
-    if "--drop-other" in options:
-        assert len(done.stdout.split()) == 3
-        assert b"," not in done.stdout
+    assert dpsan("report", "--html", "r.html", "audit", cwd=table).returncode == 0
+    assert told[7:-1] in (table / "r.html").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -143,10 +119,9 @@ def test_deep_and_many_places_take_bounded_memory():
     deep = b'{"t":"x","a":' + b'{"b":' * 50_000 + b"1" + b"}" * 50_000 + b"}"
     assert len(lines(deep, "jsonl", "t")[0]) < 200
     wide = b"".join(
-        json.dumps({"t": "x", f"a{at % 60}": {f"b{at // 60}": {"c": 1}}}).encode() + b"\n"
-        for at in range(60 * 60)
+        b'{"t":"x","a%d":{"b%d":{"c":1}}}\n' % (at % 60, at // 60) for at in range(60 * 180)
     )
-    _, outcome = through(MASK, wide * 4, "jsonl", fields=("t",))
+    _, outcome = through(MASK, wide, "jsonl", fields=("t",))
     assert len(outcome.passing.fields["field", False].others) <= 10_000
 
 
@@ -190,59 +165,48 @@ def test_dropped_columns_keep_every_row():
     assert out == b"<unk>\t<unk>\n"
 
 
-class TestParquet:
+def test_columns_and_metadata_of_parquet_are_named(tmp_path):
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
+    fields = [
+        pa.field("t", pa.string()),
+        pa.field("m", pa.map_(pa.string(), pa.string())),
+        pa.field("s", pa.struct([("a", pa.int32())])).with_metadata({"about": "x"}),
+    ]
+    schema = pa.schema(fields, {"maker": "Maria"})
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table([["word"], [[("k", "v")]], [{"a": 1}]], schema=schema), path)
+    _, outcome = through_file(MASK, path, fields=("t",))
+    assert [*outcome.passing.lines()] == [
+        "3 of 4 columns pass unchanged: m.key, m.value, s.a",
+        "2 metadata items pass unchanged: maker, s: about",
+    ]
 
-    def written(self, table, tmp_path, **options):
-        self.pq.write_table(table, tmp_path / "a.parquet", **options)
-        return tmp_path / "a.parquet"
 
-    def test_columns_and_metadata_are_named(self, tmp_path):
-        fields = [
-            self.pa.field("t", self.pa.string()),
-            self.pa.field("m", self.pa.map_(self.pa.string(), self.pa.string())),
-            self.pa.field("s", self.pa.struct([("a", self.pa.int32())])).with_metadata(
-                {"about": "x"}
-            ),
-        ]
-        schema = self.pa.schema(fields, {"maker": "Maria"})
-        table = self.pa.table([["word"], [[("k", "v")]], [{"a": 1}]], schema=schema)
-        _, outcome = through_file(MASK, self.written(table, tmp_path), fields=("t",))
-        assert [*outcome.passing.lines()] == [
-            "3 of 4 columns pass unchanged: m.key, m.value, s.a",
-            "2 metadata items pass unchanged: maker, s: about",
-        ]
-
-    @pytest.mark.parametrize("large", [False, True])
-    @pytest.mark.parametrize("rows", [0, 1, 7])
-    def test_dropped_columns_and_metadata_are_gone(self, tmp_path, large, rows):
-        pa, pq = self.pa, self.pq
-        string = pa.large_string() if large else pa.string()
-        many = pa.large_list if large else pa.list_
-        leaf = pa.struct([("c", string), ("d", pa.int64())])
-        inner = pa.struct([("b", many(leaf)), ("e", string)])
-        value = {"b": [{"c": "word", "d": 1}, {"c": None, "d": 2}, None], "e": "secret"}
-        values = [value, None, {"b": None, "e": "x"}, {"b": [], "e": None}]
-        kinds = {"x": pa.int64(), "a": inner, "t": string}
-        schema = pa.schema([pa.field(*each) for each in kinds.items()], {"k": "secret"})
-        columns = [[1] * rows, [values[at % 4] for at in range(rows)], ["word"] * rows]
-        path = self.written(pa.table(columns, schema=schema), tmp_path, row_group_size=3)
-        fields = ("t", "a.b[].c")
-        data, outcome = through_file(MASK, path, fields=fields, drop_other=True)
-        assert b"secret" not in data
-        after = pq.read_table(pa.BufferReader(data))
-        assert not after.schema.metadata
-        assert after.column("t").to_pylist() == ["<unk>"] * rows
-        cut = [
-            each and {"b": each["b"] and [i and {"c": i["c"] and "<unk>"} for i in each["b"]]}
-            for each in columns[1]
-        ]
-        assert after.column("a").to_pylist() == cut
-        assert after.schema.names == ["a", "t"]
-        assert after.schema.field("t").type == pa.string()  # large strings are Arrow's
-        if rows:
-            assert [*outcome.passing.lines()] == [
-                "3 of 5 columns are left out: x, a.b[].d, a.e",
-                "1 metadata item is left out: k",
-            ]
+@pytest.mark.parametrize("kind", ["string", "large_string"])
+@pytest.mark.parametrize("rows", [0, 7])
+def test_dropped_columns_and_metadata_of_parquet_are_gone(tmp_path, kind, rows):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    string = getattr(pa, kind)()
+    many = pa.large_list if kind == "large_string" else pa.list_
+    leaf = pa.struct([("c", string), ("d", pa.int64())])
+    fields = {"x": pa.int64(), "a": pa.struct([("b", many(leaf)), ("e", string)]), "t": string}
+    value = {"b": [{"c": "word", "d": 1}, {"c": None, "d": 2}, None], "e": "secret"}
+    values = [value, None, {"b": None, "e": "x"}, {"b": [], "e": None}]
+    schema = pa.schema([*fields.items()], {"k": "secret"})
+    columns = [[1] * rows, [values[at % 4] for at in range(rows)], ["word"] * rows]
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table(columns, schema=schema), path, row_group_size=3)
+    data, outcome = through_file(MASK, path, fields=("t", "a.b[].c"), drop_other=True)
+    assert b"secret" not in data
+    after = pq.read_table(pa.BufferReader(data))
+    assert not after.schema.metadata
+    masks = [{"b": [{"c": "<unk>"}, {"c": None}, None]}, None, {"b": None}, {"b": []}]
+    wanted = {"a": [masks[at % 4] for at in range(rows)], "t": ["<unk>"] * rows}
+    assert after.to_pydict() == wanted
+    assert after.schema.field("t").type == pa.string()  # large strings are Arrow's
+    assert not rows or [*outcome.passing.lines()] == [
+        "3 of 5 columns are left out: x, a.b[].d, a.e",
+        "1 metadata item is left out: k",
+    ]

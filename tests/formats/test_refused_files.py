@@ -1,10 +1,9 @@
 """What is not text is refused by name; --text reads it all the same.  Issue 13."""
 
 import gzip
-import zipfile
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from identity import identity, through, through_file
 
@@ -65,10 +64,8 @@ def test_names(tmp_path, suffix):
     path = tmp_path / f"a{suffix}"
     data = b"one two\n"
     path.write_bytes(gzip.compress(data, mtime=0) if suffix.endswith(".gz") else data)
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=rf"^{path}: a.* not lines of text"):
         through_file(SAME, path)
-    assert str(caught.value).startswith(f"{path}: a")
-    assert "not lines of text" in str(caught.value)
     assert through_file(SAME, path, force_text=True)[0] == data
     assert through_file(SAME, path, "text")[0] == data  # the user knows better
 
@@ -87,31 +84,22 @@ def test_json(tmp_path):
         through(SAME, b'[["one"]]', "json", fields=("text",))
 
 
-JSON = {
-    b'[{"text": "one"}]': "a JSON array",
-    b'[\n  {"text": "one"}\n]\n': "a JSON array",
-    b"[{}]": "a JSON array",
-    b'\xef\xbb\xbf {"text": "one"}\n': "JSON",
-    b'{\r\n  "text": "one"\r\n}\r\n': "JSON",
-}
-
-
-def test_json_is_not_taken_for_text(tmp_path):
+def test_json_is_not_taken_for_text():
     """On standard input nothing tells the format: the names of fields were drawn, too."""
-    for data, message in JSON.items():
+    for data, message in {
+        b'[{"text": "one"}]': "a JSON array",
+        b'[\n  {"text": "one"}\n]\n': "a JSON array",
+        b"[{}]": "a JSON array",
+        b'\xef\xbb\xbf {"text": "one"}\n': "JSON",
+        b'{\r\n  "text": "one"\r\n}\r\n': "JSON",
+    }.items():
         for size in (1, 1 << 18):
             with pytest.raises(InputError, match=f"test: {message}, not lines of text .-f json"):
                 through(SAME, data, "text", size=size)
         assert through(SAME, data, "text", force_text=True)[0] == data
-    others = (
-        b'["so" he said]\n',
-        b"{name}, hello\n",
-        b"a\n[\n{\n",
-        b'{"a" b}\n',
-        b"\x0b[\n",
-        b"[\x0c\n",
-    )
-    for data in (b"[1] a note\n", *others):
+    for data in (b"[1] a note\n", b'["so" he said]\n', b"{name}, hello\n", b"a\n[\n{\n"):
+        assert through(SAME, data, "text")[0] == data
+    for data in (b'{"a" b}\n', b"\x0b[\n", b"[\x0c\n"):
         assert through(SAME, data, "text")[0] == data
 
 
@@ -126,14 +114,6 @@ def test_nul():
     assert through(SAME, b"tw\0o\n", "text", force_text=True)[0] == b"tw\0o\n"
 
 
-def test_a_real_archive(tmp_path):
-    path = tmp_path / "a.txt"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("word/document.xml", "text")
-    with pytest.raises(InputError, match="a zip archive"):
-        through_file(SAME, path)
-
-
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
 def test_an_empty_file_is_not_compressed_data(tmp_path, suffix):
     """As zcat: exit status 1, not an empty success."""
@@ -146,22 +126,14 @@ def test_an_empty_file_is_not_compressed_data(tmp_path, suffix):
     assert through(SAME, b"", "text")[0] == b""
 
 
-@pytest.mark.parametrize("path", [".".join("a" * 5000), "[]" * 5000, "a" + "[]" * 100])
-def test_long_paths_are_a_usage_error(path):
-    with pytest.raises(UsageError) as caught:
-        parse_field(path)
-    assert len(str(caught.value)) < 200
-
-
-def test_the_longest_path():
-    path = ".".join(["a"] * 100)
-    data = b'{"a":' * 100 + b'"one"' + b"}" * 100 + b"\n"
-    assert through(SAME, data, "jsonl", fields=(path,))[0] == data
-
-
 @given(path=st.text("ab.[]?\\", max_size=300) | st.text(max_size=30))
+@example(".".join("a" * 5000))
+@example("[]" * 5000)
+@example("a" + "[]" * 100)
 def test_any_path(path):
     try:
         assert parse_field(path).steps
     except UsageError as error:
         assert len(str(error)) < 200  # noqa: PT017
+    else:
+        assert len(path) < 1000

@@ -1,16 +1,25 @@
 """Exact laws of point mechanisms for words on a line: integrals over Voronoi cells."""
 
+import hashlib
+
 import numpy as np
+from support import fits, streams
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.space.metric_space import MetricSpace
 
 
+def space_of(vectors):
+    """Words at these points."""
+    vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+    words = [f"word{row}" for row in range(len(vectors))]
+    digest = hashlib.sha256(vectors).hexdigest()
+    return MetricSpace(Embeddings(words, vectors, "made-up", digest))
+
+
 def line_space(positions):
     """Words at these positions, in one dimension; the centroid is the mean."""
-    vectors = np.asarray(positions, dtype=np.float32)[:, None]
-    words = [f"word{row}" for row in range(len(vectors))]
-    return MetricSpace(Embeddings(words, vectors, "made-up", f"line-{positions}"))
+    return space_of(np.asarray(positions)[:, None])
 
 
 def laplace_cdf(x, scale):
@@ -60,8 +69,6 @@ def hockey_stick(law, epsilon):
 
 def counts(mechanism, space, word, m=40_000):
     """Outputs of m draws for one input."""
-    from support import streams
-
     drawn = mechanism.prepare(space).sample(np.full(m, word), streams(m))
     return np.bincount(drawn, minlength=space.n)
 
@@ -70,3 +77,12 @@ def off(law):
     """The same law 30 % off on every second word."""
     wrong = law * np.where(np.arange(len(law)) % 2, 1.3, 0.7)
     return wrong / wrong.sum()
+
+
+def draws_follow(mechanism, space, word, law, *others):
+    """Draws fit a word's row of a law: neither one that is 30 % off nor that of another law."""
+    observed = counts(mechanism, space, word)
+    assert fits(observed, law[word])
+    assert not fits(observed, off(law[word]))
+    for other in others:
+        assert not fits(observed, other[word])

@@ -1,16 +1,23 @@
-"""geodesic: the graph, its metric, its law."""
+"""geodesic: the graph, its metric, its law; rows of near words draw the words of whole rows."""
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from line_laws import space_of
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components, shortest_path
-from support import fits, make_embeddings, streams
+from support import make_embeddings, streams
 
-from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
-from dpsan.mechanisms.geodesic import Geodesic, PathLengths, neighbour_graph
+from dpsan.mechanisms import geodesic
+from dpsan.mechanisms.geodesic import Geodesic, neighbour_graph
+from dpsan.mechanisms.samplers import sparse as sparse_rows
+from dpsan.mechanisms.samplers.base import RowSampler
+from dpsan.mechanisms.samplers.sparse import NearRows, SparseRowSampler
 from dpsan.space.metric_space import MetricSpace
 
 
@@ -36,10 +43,9 @@ def test_graph_by_definition(space, edges):
 
 def clusters():
     """Four clusters on a line, far apart."""
-    generator = np.random.default_rng(5)
-    vectors = generator.normal(size=(40, 3)).astype(np.float32)
+    vectors = np.random.default_rng(5).normal(size=(40, 3)).astype(np.float32)
     vectors[:, 0] += np.repeat([0, 100, 250, 1000], 10)
-    return MetricSpace(Embeddings([str(i) for i in range(40)], vectors, "", "clusters"))
+    return space_of(vectors)
 
 
 @pytest.mark.parametrize("edges", ["hop", "rank"])
@@ -72,49 +78,122 @@ def test_lengths_against_all_pairs(edges, cap):
     assert mechanism.paths(space).diameter_bound() >= lengths.max()
 
 
-def test_ranks_are_no_metric(space):
-    """The twin: the rank from the true word does not obey the triangle inequality."""
-    distances = space.distances(np.arange(space.n))
-    rank = np.argsort(np.argsort(distances, axis=1, kind="stable"), axis=1)
-    assert (rank[:, None, :] > rank[:, :, None] + rank[None, :, :]).any()
-
-
-def test_law_and_samples(space):
+def test_law_by_hand(space):
     mechanism = Geodesic(2.5, k=3)
-    sampler = mechanism.prepare(space)
-    law = sampler.probabilities(np.array([7]))[0]
     expected = np.exp(-1.25 * mechanism.paths(space).lengths(np.array([7]))[0])
+    law = mechanism.prepare(space).probabilities(np.array([7]))[0]
     assert np.allclose(law, expected / expected.sum(), rtol=1e-9)
-    drawn = sampler.sample(np.full(30_000, 7), streams(30_000))
-    assert fits(np.bincount(drawn, minlength=space.n), law)
-    off = np.exp(-1.25 * 0.7 * mechanism.paths(space).lengths(np.array([7]))[0])
-    assert not fits(np.bincount(drawn, minlength=space.n), off / off.sum())
-
-
-def test_the_graph_is_cached():
-    built = []
-
-    def keep(name, build):
-        built.append(name)
-        return build()
-
-    space = MetricSpace(make_embeddings(), keep)
-    for epsilon in (1.0, 2.0):
-        Geodesic(epsilon).guarantee(space)
-        Geodesic(epsilon).prepare(space)
-    assert built == ["graph-5-hop"]
 
 
 @pytest.mark.parametrize("n", [2, 3, 6])
-def test_small_vocabularies(n):
+def test_small_vocabularies(n, monkeypatch):
     space = MetricSpace(make_embeddings(n=n, d=3))
-    assert isinstance(Geodesic(1.0).paths(space), PathLengths)
     assert (Geodesic(1.0).prepare(space).probabilities(np.arange(n)) > 0).all()
-
-
-def test_domain(space, monkeypatch):
-    with pytest.raises(UsageError, match="edges must be 'hop' or 'rank'"):
-        Geodesic.build(1.0, {"edges": "mean"})
-    monkeypatch.setattr(type(space), "eager", lambda self, outputs: False)
+    monkeypatch.setattr(MetricSpace, "eager", lambda self, outputs: False)
     with pytest.raises(UsageError, match="needs the neighbours of all"):
-        Geodesic(1.0).prepare(space)
+        Geodesic(1.0).prepare(MetricSpace(make_embeddings(n=30)))
+
+
+N = 1200
+
+
+@pytest.fixture(scope="module")
+def large():
+    return MetricSpace(make_embeddings(n=N, d=3))
+
+
+def sparse_and_whole(space, seed, levels, epsilon):
+    """A sparse sampler of random near words, and the row sampler of the same scores."""
+    generator = np.random.default_rng(seed)
+    n = space.n
+    level_scores = np.sort(generator.random(levels + 1)) * epsilon
+    level_scores[0] = 0.0  # a word's own: else the total is small and most draws are rejected
+    table = np.full((n, n), levels)
+    some = generator.random((n, n)) < generator.random((n, 1)) ** 3
+    table[some] = generator.integers(0, levels, some.sum()) if levels else 0
+    np.fill_diagonal(table, 0)
+
+    def near(ids):
+        rows, words = np.nonzero(table[ids] < levels)
+        starts = np.searchsorted(rows, np.arange(len(ids) + 1))
+        chosen = table[ids[rows], words].astype(np.uint8)
+        return NearRows(starts, words.astype(np.int32), chosen)
+
+    def scores(ids):
+        return level_scores[table[ids]]
+
+    sparse = SparseRowSampler(space, scores, near, level_scores, 1)
+    return sparse, RowSampler(space, scores)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(1, 60),
+    st.integers(0, 4),
+    st.sampled_from([0.0, 1.0, 25.0, 100.0]),
+    st.integers(0, 2**32 - 1),
+)
+def test_same_words_as_whole_rows(n, levels, epsilon, seed):
+    space = MetricSpace(make_embeddings(n=n, d=2))
+    sparse, rows = sparse_and_whole(space, seed, levels, epsilon)
+    ids = np.random.default_rng(seed).integers(0, n + 1, 600)
+    bits = streams(len(ids), key=seed.to_bytes(32, "little"))
+    assert (sparse.sample(ids, bits) == rows.sample(ids, bits)).all()
+
+
+def test_acceptance_and_boundaries(space):
+    """Bits at the edges of every word's interval, and beyond the total."""
+    sparse, rows = sparse_and_whole(space, 5, 3, 8.0)
+    sums = np.cumsum(rows.weights(np.array([7]))[0].astype(object))
+    edges = np.array([each >> 32 for each in sums], dtype=np.uint64)
+    low = np.array([each & 0xFFFFFFFF for each in sums], dtype=np.uint64)
+    one, half, none = np.uint64(1), np.uint64(32), np.zeros(len(edges) + 1, dtype=np.uint64)
+    high = np.concatenate([edges, edges, edges + one, [np.uint64(2**64 - 1)]])
+    bits = np.stack([high, np.concatenate([low << half, (low - one) << half, none])], axis=1)
+    ids = np.full(len(bits), 7)
+    found, asked = [], []
+    for sampler in (sparse, rows):
+        planned = Planned(bits)
+        found.append(sampler.sample(ids, planned))
+        asked.append(planned.asked)
+    assert (found[0] == found[1]).all()
+    assert asked == [["row/0", "row/1"]] * 2  # some bits were rejected
+    # Each word's last number and the next word's first.
+    assert len(np.unique(found[0])) == space.n
+
+
+class Planned:
+    """Streams of given bits, and of zeros for whoever asks again."""
+
+    def __init__(self, bits):
+        self.first, self.asked = bits, []
+
+    def bits(self, label, width):
+        self.asked.append(label)
+        return self.first if len(self.asked) == 1 else np.zeros_like(self.first)
+
+
+@pytest.mark.parametrize("values", [{}, {"cap": 1}, {"cap": 2, "k": 9}])
+def test_geodesic_gives_the_words_of_whole_rows(large, monkeypatch, values):
+    mechanism = Geodesic(6.0, **values)
+    ids = np.minimum(np.random.default_rng(2).zipf(1.1, 6000) - 1, N)
+    whole = RowSampler(large, mechanism.paths(large)).sample(ids, streams(6000))
+    sampler = mechanism.prepare(large)
+    assert (sampler.sample(ids, streams(6000)) == whole).all()
+    size = len(pickle.dumps(sampler))
+    sampler.sample(np.arange(N), streams(N))  # now all near words are listed
+    assert (sampler.sample(ids, streams(6000)) == whole).all()
+    packed = pickle.dumps(sampler)
+    assert len(packed) == size  # and not in what travels
+    assert (pickle.loads(packed).sample(ids, streams(6000)) == whole).all()
+    monkeypatch.setattr(sparse_rows, "_WORDS", 16)
+    assert (mechanism.prepare(large).sample(ids, streams(6000)) == whole).all()
+
+
+def test_large_vocabularies_are_listed_word_by_word(large, monkeypatch):
+    one_by_one, listed = Geodesic(3.0).prepare(large), Geodesic(3.0).prepare(large)
+    for _ in range(2):
+        expected = listed.sample(np.arange(N), streams(N))
+        with monkeypatch.context() as patched:
+            patched.setattr(geodesic, "_HELD", 10)
+            assert (one_by_one.sample(np.arange(N), streams(N)) == expected).all()

@@ -1,18 +1,16 @@
-"""Golden table: close share and mean cosine at the same certified LDP epsilon.
-
-GloVe 840B, n = 9,910, from exact laws.  close: outputs of rank 1 ... 100 from the true word.
-"""
+"""Golden table on GloVe: close share (ranks 1 ... 100) and mean cosine at the same LDP epsilon."""
 
 import math
 
 import numpy as np
 import pytest
 
+from dpsan.embeddings.base import Embeddings
 from dpsan.mechanisms.geodesic import Geodesic
 from dpsan.mechanisms.knn_response import KnnResponse
-from dpsan.mechanisms.krr import KRR
 from dpsan.mechanisms.zipf_response import ZipfResponse
 from dpsan.privacy.certificate import certify
+from dpsan.space.metric_space import MetricSpace
 
 EPSILONS = (4, 6, 8, 10, 12)
 ZIPF = [(0.068, 0.169), (0.161, 0.230), (0.322, 0.335), (0.490, 0.477), (0.564, 0.615)]
@@ -34,21 +32,13 @@ def nearby(glove):
 
 
 @pytest.fixture(scope="module")
-def measured(glove, nearby):
-    """A function mechanism -> (close share, mean cosine)."""
-    ids, order, cosines = nearby
-
-    def measure(mechanism):
-        sampler = mechanism.prepare(glove[1])
-        close = cosine = 0.0
-        for at in range(0, len(ids), 256):
-            part = slice(at, at + 256)
-            law = sampler.probabilities(ids[part])
-            close += np.take_along_axis(law, order[part, 1:101], axis=1).sum()
-            cosine += np.einsum("mn,mn->", law, cosines[part])
-        return close / len(ids), cosine / len(ids)
-
-    return measure
+def near_and_all(glove):
+    """Mean cosine of every third word to its 50 nearest, by rank, and to all words."""
+    _, space = glove
+    unit = space.vectors / np.linalg.norm(space.vectors, axis=1, keepdims=True)
+    ids = np.arange(0, space.n, 3)
+    near = [(unit[row] * unit[ids]).sum() / len(ids) for row in space.neighbors(ids, 50).T]
+    return np.array(near), float((unit @ unit.mean(axis=0)).mean(dtype=np.float64))
 
 
 @pytest.fixture(scope="module")
@@ -58,84 +48,73 @@ def by_rank(nearby):
     return np.take_along_axis(cosines, order, axis=1).mean(axis=0, dtype=np.float64)
 
 
-@pytest.mark.parametrize("row", range(5))
-def test_golden_zipf(glove, by_rank, row):
-    """The law depends on the rank alone (test_zipf_response checks that it does)."""
-    mechanism = ZipfResponse(float(EPSILONS[row]))
+@pytest.mark.parametrize("at", range(5))
+def test_golden_zipf(glove, by_rank, at):
+    """The law depends on the rank alone (test_formulas checks that it does)."""
+    mechanism = ZipfResponse(float(EPSILONS[at]))
     law = mechanism.prepare(glove[1]).weights.astype(np.float64)
     law /= law.sum()
-    assert (law[1:101].sum(), law @ by_rank) == pytest.approx(ZIPF[row], abs=TOLERANCE)
-    assert certify(mechanism, glove[1]).epsilon_ldp == pytest.approx(EPSILONS[row], abs=1e-5)
-
-
-@pytest.fixture(scope="module")
-def near_and_all(glove):
-    """A function K -> mean cosine of a word to its K nearest and to all words, over all words."""
-    _, space = glove
-    unit = space.vectors / np.linalg.norm(space.vectors, axis=1, keepdims=True)
-    every = float((unit @ unit.mean(axis=0)).mean(dtype=np.float64))
-
-    def means(sampler, k):
-        near = 0.0
-        for at in range(0, space.n, 512):
-            ids = np.arange(at, min(at + 512, space.n))
-            near += float((unit[sampler.sets(ids)].sum(axis=1) * unit[ids]).sum())
-        return near / k / space.n, every
-
-    return means
+    assert (law[1:101].sum(), law @ by_rank) == pytest.approx(ZIPF[at], abs=TOLERANCE)
+    assert certify(mechanism, glove[1]).epsilon_ldp == pytest.approx(EPSILONS[at], abs=1e-5)
 
 
 @pytest.mark.parametrize(("k", "table"), [(20, KNN20), (50, KNN50)])
-def test_golden_knn(near_and_all, glove, k, table):
-    near, every = near_and_all(KnnResponse(8.0, k=k, outputs="all").prepare(glove[1]), k)
+def test_golden_knn(glove, near_and_all, monkeypatch, k, table):
+    """Two probabilities: of the k nearest words and of the others; sets are made on demand."""
+    monkeypatch.setattr(MetricSpace, "eager", lambda self, outputs: False)
+    near, every = near_and_all
     for epsilon, row in zip(EPSILONS, table, strict=True):
         mechanism = KnnResponse(float(epsilon), k=k, outputs="all")
         law = mechanism.prepare(glove[1]).probabilities(np.array([5]))[0]
         inside, outside = law.max(), law.min()
-        close = (k - 1) * inside + (101 - k) * outside
-        cosine = (inside - outside) * k * near + outside * glove[1].n * every
-        assert (close, cosine) == pytest.approx(row, abs=TOLERANCE)
         assert certify(mechanism, glove[1]).epsilon_ldp == pytest.approx(epsilon, abs=1e-5)
+        close = (k - 1) * inside + (101 - k) * outside
+        cosine = (inside - outside) * near[:k].sum() + outside * glove[1].n * every
+        assert (close, cosine) == pytest.approx(row, abs=TOLERANCE)
 
 
-def test_golden_krr(measured, glove):
-    """Kept share is in test_krr; what is not kept is uniform."""
-    close, _ = measured(KRR(8.0))
-    assert close == pytest.approx(100 / (math.exp(8) + glove[1].n - 1), abs=1e-4)
+def near_counts(space):
+    """A row for each word: how many words are nearer than four hops, by their hops; the rest."""
+    paths, out = Geodesic(1.0).paths(space), np.zeros((space.n, 5), dtype=np.int64)
+    for at in range(0, space.n, 1024):
+        ids = np.arange(at, min(at + 1024, space.n))
+        starts, _, levels = paths.near(ids)
+        np.add.at(out, (np.repeat(ids, np.diff(starts)), levels), 1)
+    out[:, 4] = space.n - out.sum(axis=1)
+    return out
+
+
+def geodesic_ldp(space, near, epsilon):
+    """The largest loss between any two words, ⊥ included, of geodesic hop, k = 5, R = 4."""
+    scores = epsilon / 2 * np.arange(5)
+    totals = np.log(near @ np.exp(-scores))
+    flat = max((math.log(space.n) - totals).max(), (totals - math.log(space.n) + scores[4]).max())
+    ends = np.array([totals.argmax(), totals.argmin()])
+    hops = Geodesic(1.0).paths(space).lengths(ends)[0, ends[1]]
+    assert hops == 4  # so no other two words lose more
+    return max(flat, np.ptp(totals) + scores[4])
 
 
 @pytest.fixture(scope="module")
-def ldp(glove):
-    """A function epsilon -> certified LDP epsilon of geodesic hop, k = 5, R = 4, from one table."""
-    _, space = glove
-    n, paths = space.n, Geodesic(1.0).paths(space)
-    steps = np.concatenate(
-        [paths.lengths(np.arange(at, min(at + 256, n))).astype(np.uint8) for at in range(0, n, 256)]
-    )
-    counts = np.stack([(steps == length).sum(axis=1) for length in range(5)], axis=1)
-
-    def certified(epsilon):
-        scores = epsilon / 2 * np.arange(5)
-        totals = np.log(counts @ np.exp(-scores))
-        best = float(max((math.log(n) - totals).max(), (totals - math.log(n) + scores[4]).max()))
-        by_length = scores.astype(np.float32)
-        small = totals.astype(np.float32)
-        for at in range(0, n, 512):
-            gaps = np.abs(small[at : at + 512, None] - small)
-            gaps += by_length[steps[at : at + 512]]
-            best = max(best, float(gaps.max()))
-        return best
-
-    return certified
+def hops(glove):
+    return near_counts(glove[1])
 
 
-@pytest.mark.parametrize("row", range(5))
-def test_golden_geodesic(measured, ldp, row):
-    assert ldp(CALIBRATED[row]) == pytest.approx(EPSILONS[row], abs=5e-3)
-    assert measured(Geodesic(CALIBRATED[row])) == pytest.approx(GEODESIC[row], abs=TOLERANCE)
+@pytest.mark.parametrize("at", range(5))
+def test_golden_geodesic(glove, nearby, hops, at):
+    assert geodesic_ldp(glove[1], hops, CALIBRATED[at]) == pytest.approx(EPSILONS[at], abs=5e-3)
+    ids, order, cosines = (each[::2] for each in nearby)
+    law = Geodesic(CALIBRATED[at]).prepare(glove[1]).probabilities(ids)
+    close = np.take_along_axis(law, order[:, 1:101], axis=1).sum() / len(ids)
+    cosine = np.einsum("mn,mn->", law, cosines) / len(ids)
+    assert (close, cosine) == pytest.approx(GEODESIC[at], abs=TOLERANCE)
 
 
-def test_the_table_is_the_certificate(glove, ldp):
-    found = certify(Geodesic(3.0), glove[1])
-    assert found.epsilon_ldp - found.slack == pytest.approx(ldp(3.0), abs=1e-4)
+def test_the_table_is_the_certificate(glove):
+    """On its first 1,500 words."""
+    words = glove[0].index_to_key[:1500]
+    space = MetricSpace(Embeddings(words, glove[1].vectors[:1500].copy(), "glove", "glove-1500"))
+    found = certify(Geodesic(3.0), space)
+    wanted = geodesic_ldp(space, near_counts(space), 3.0)
+    assert found.epsilon_ldp - found.slack == pytest.approx(wanted, abs=1e-4)
     assert found.epsilon_metric <= 3.0

@@ -1,12 +1,14 @@
-"""``trlaplace``: certified delta of the sound calibration, its noise, its exact law."""
+"""``trlaplace`` and ``trlaplace-paper``: the sound and the published truncation."""
 
+import line_laws as laws
 import numpy as np
 import pytest
-from line_laws import counts, hockey_stick, line_space, nearest_law, off, truncated_cdf
-from scipy import optimize
-from support import fits
+from scipy import optimize, stats
+from support import ALPHA, make_embeddings, streams
 
 from dpsan.mechanisms.trlaplace import TrLaplace
+from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper
+from dpsan.privacy.guarantee import Status
 from dpsan.privacy.noise_formulas import (
     escape,
     largest_escape,
@@ -14,6 +16,18 @@ from dpsan.privacy.noise_formulas import (
     sound_truncation,
     truncated_laplace_std,
 )
+from dpsan.space.metric_space import MetricSpace
+
+LINE = laws.line_space([0.1, 0.4, -0.7, 1.9, 1.5])
+TABLE = {
+    50: {0.05: 0.8305, 0.1: 0.8262, 0.5: 0.7876, 1.0: 0.7267},
+    100: {0.05: 0.9185, 0.1: 0.9164, 0.5: 0.8979, 1.0: 0.8687},
+    300: {
+        **{0.05: 0.9869, 0.1: 0.9866, 0.5: 0.9836, 1.0: 0.9790, 5.0: 0.8429},
+        **{10.0: 0.3709, 20.0: 0.1229},
+    },
+}
+CELLS = [(d, epsilon, delta) for d, row in TABLE.items() for epsilon, delta in row.items()]
 
 
 @pytest.mark.parametrize("d", [50, 100, 300])
@@ -37,17 +51,24 @@ def test_certified_delta_at_any_epsilon(d, epsilon):
     assert 0.4e-6 < mechanism.true_delta(d) <= 1e-6
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 2.0, 6.0])
-@pytest.mark.parametrize("d", [2, 5])
-def test_no_shift_loses_more_than_delta(d, epsilon):
-    alpha, bound = TrLaplace(epsilon, 1e-3).truncation(d, 1.0)
+@pytest.mark.parametrize(
+    "mechanism", [*map(TrLaplacePaper, (0.05, 1.0, 5.0)), TrLaplace(2.0, 1e-3)]
+)
+@pytest.mark.parametrize("d", [2, 5, 7])
+def test_no_shift_loses_more_than_the_true_delta(mechanism, d):
+    """By search over shifts of length 2C; the equal shift is the paper's worst."""
+    alpha, bound = mechanism.truncation(d, 1.0)
 
     def outside(s):
         return 1 - np.prod(1 - escape(np.abs(s) / np.linalg.norm(s) * 2, alpha, bound))
 
-    for seed in range(6):
-        start = np.abs(np.random.default_rng(seed).normal(size=d)) + 0.01
-        assert -optimize.minimize(lambda s: -outside(s), start).fun <= 1e-3
+    true = mechanism.true_delta(d)
+    for start in np.abs(make_embeddings(9, d).vectors.astype(float)) + 0.01:
+        assert -optimize.minimize(lambda s: -outside(s), start).fun <= true * (1 + 1e-9)
+    if isinstance(mechanism, TrLaplacePaper):
+        assert outside(np.ones(d)) == pytest.approx(true, rel=2e-3)
+    else:
+        assert true <= 1e-3
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 7.0])
@@ -57,37 +78,111 @@ def test_one_dimension_is_geng(epsilon):
     assert bound == pytest.approx(np.log1p(np.expm1(epsilon) / 2e-5) / epsilon, rel=1e-9)
 
 
-REFERENCE = [(50, 20.0, 14.28), (100, 28.28, 20.10), (300, 49.0, 34.7)]
-
-
-@pytest.mark.parametrize(("d", "truncated", "spherical"), REFERENCE)
-def test_reference_noise(d, truncated, spherical):
+@pytest.mark.parametrize(
+    ("d", "truncated", "spherical"), [(50, 20.0, 14.28), (100, 28.28, 20.10), (300, 49.0, 34.7)]
+)
+@pytest.mark.parametrize("epsilon", [1.0, 10.0])
+def test_reference_noise(d, truncated, spherical, epsilon):
     """C = 1, delta 1e-6: truncation does not help once it is sound."""
-    for epsilon in (1.0, 10.0):
-        found = truncated_laplace_std(*sound_truncation(epsilon, 1e-6, d, 1.0))
-        assert found * epsilon == pytest.approx(truncated, rel=2e-3)
-        # laplace at LDP epsilon: epsilon/2 per unit of distance.
-        assert radial_std(d, epsilon / 2) * epsilon == pytest.approx(spherical, rel=1e-3)
+    found = truncated_laplace_std(*sound_truncation(epsilon, 1e-6, d, 1.0))
+    assert found * epsilon == pytest.approx(truncated, rel=2e-3)
+    # laplace at LDP epsilon: epsilon/2 per unit of distance.
+    assert radial_std(d, epsilon / 2) * epsilon == pytest.approx(spherical, rel=1e-3)
 
 
-@pytest.mark.parametrize("word", [0, 3, 5])
-def test_exact_law(word):
-    space, epsilon, delta = line_space([0.1, 0.4, -0.7, 1.9, 1.5]), 1.0, 0.01
-    mechanism = TrLaplace(epsilon, delta)
+@pytest.mark.parametrize("mechanism", [TrLaplace(1.0, 0.01), *map(TrLaplacePaper, (0.3, 2.0))])
+def test_exact_law(mechanism):
     alpha, bound = mechanism.truncation(1, 1.9)
-    law = nearest_law(space, lambda x: truncated_cdf(x, alpha, bound))
-    observed = counts(mechanism, space, word)
-    assert fits(observed, law[word])
-    assert not fits(observed, off(law[word]))
-    assert hockey_stick(law, epsilon) <= delta
-    half = nearest_law(space, lambda x: truncated_cdf(2 * x, alpha, bound))
-    assert not fits(observed, half[word])
-    assert hockey_stick(half, epsilon) > delta
+    law, half = (
+        laws.nearest_law(LINE, lambda x, by=by: laws.truncated_cdf(by * x, alpha, bound))
+        for by in (1, 2)
+    )
+    for word in (0, 3, 5):
+        laws.draws_follow(mechanism, LINE, word, law, half)
+    assert laws.hockey_stick(law, mechanism.epsilon) <= mechanism.true_delta(1)
+    if isinstance(mechanism, TrLaplace):
+        assert laws.hockey_stick(law, 1.0) <= 0.01 < laws.hockey_stick(half, 1.0)
+    scale = truncated_laplace_std(alpha, bound)
+    assert mechanism.noise_scale(LINE) == pytest.approx(scale, rel=1e-6)
 
 
 def test_huge_epsilon_does_not_overflow():
-    space = line_space([0.1, 0.4, -0.7])
+    space = laws.line_space([0.1, 0.4, -0.7])
     mechanism = TrLaplace(1e5, 1e-6)
     assert np.isfinite(mechanism.noise_scale(space))
-    assert counts(mechanism, space, 1, 50).tolist() == [0, 50, 0]
+    assert laws.counts(mechanism, space, 1, 50).tolist() == [0, 50, 0]
     assert mechanism.guarantee(space).delta <= 1e-6
+
+
+@pytest.mark.parametrize(("d", "epsilon", "delta"), CELLS)
+def test_true_delta_of_the_paper(d, epsilon, delta):
+    assert TrLaplacePaper(epsilon).true_delta(d) == pytest.approx(delta, abs=5.1e-5)
+
+
+@pytest.mark.parametrize(
+    ("d", "epsilon", "padded"),
+    [(300, 5, 300), (300, 8.6, 300), (300, 10, 500), (300, 20, 1700), (100, 5, 200), (50, 1, 50)],
+)
+def test_dummy_dimensions(d, epsilon, padded):
+    assert TrLaplacePaper(epsilon).dimensions(d) == padded
+
+
+@pytest.mark.parametrize("delta", [1e-6, 0.01, 0.3])
+@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_a_large_delta_has_an_upper_bound_too(delta, d, epsilon):
+    """delta^(1/d) above 1/2: A < 2C, equal shifts need not be worst."""
+    mechanism = TrLaplacePaper(epsilon, delta)
+    alpha, bound = mechanism.truncation(d, 1.0)
+    angles = make_embeddings(4000, d).vectors.astype(float)
+    shifts = np.abs(angles) / np.linalg.norm(angles, axis=1, keepdims=True) * 2
+    found = (1 - np.prod(1 - escape(shifts, alpha, bound), axis=1)).max()
+    true = mechanism.true_delta(d)
+    assert found <= true * (1 + 1e-9)
+    if true < 1:
+        assert true < found * 1.1 + 1e-12
+
+
+@pytest.mark.parametrize(("epsilon", "mass"), [(0.05, 0.249), (1.0, 0.228), (20.0, 0.0096)])
+def test_three_words_on_a_line(epsilon, mass):
+    """A released word that one input excludes: drawn from the sampler, 300 dimensions."""
+    mechanism = TrLaplacePaper(epsilon, clip=1.0)
+    alpha, bound = mechanism.truncation(300, 1.0)
+    vectors = np.zeros((3, 300))
+    # A hair beyond 2A - 3C, so that float32 cannot move the boundary into reach of -C.
+    vectors[:, 0] = 1.0, -1.0, (2 * bound - 3) * (1 + 1e-6)
+    space, m = laws.space_of(vectors), 20_000
+    far = laws.counts(mechanism, space, 0, m)[2] / m
+    assert laws.counts(mechanism, space, 1, m)[2] == 0
+    assert far == pytest.approx(mass, abs=6 * np.sqrt(mass / m) + 5e-4)
+    assert float(escape(2.0, alpha, bound)) == pytest.approx(mass, abs=5.1e-4)
+    assert far <= mechanism.guarantee(space).infinite_loss_mass + 0.02
+
+
+@pytest.mark.parametrize(("epsilon", "std"), [(1.0, 2.42), (10.0, 4.18)])
+def test_reference_noise_of_the_paper(epsilon, std):
+    found = truncated_laplace_std(*TrLaplacePaper(epsilon).truncation(300, 1.0))
+    assert found == pytest.approx(std, abs=0.005)
+
+
+def test_guarantee_of_the_paper_tells_the_truth():
+    space = MetricSpace(make_embeddings(40, 50))
+    guarantee = TrLaplacePaper(1.0).guarantee(space)
+    assert guarantee.status is Status.REFUTED
+    assert guarantee.delta == guarantee.infinite_loss_mass == pytest.approx(0.7267, abs=1e-4)
+    assert guarantee.claimed.delta == pytest.approx(4.0**-50)
+    assert "0.7267" in guarantee.why
+    assert TrLaplacePaper(20.0).guarantee(space).claimed.delta > 0  # 4^-1700 underflows
+    assert TrLaplacePaper(1.0, 1e-9).guarantee(space).claimed.delta == 1e-9
+
+
+def test_retention_ceiling_refutes_the_claim():
+    """docs/proofs.md 4.2: no (epsilon, delta)-LDP mechanism keeps more words than this."""
+    space = MetricSpace(make_embeddings(2000, 50))
+    ids = np.tile(np.arange(space.n), 30)
+    out = TrLaplacePaper(0.05).prepare(space).sample(ids, streams(len(ids)))
+    n, delta = space.n, 4.0**-50
+    ceiling = (np.exp(0.05) + (n - 1) * delta) / (np.exp(0.05) + n - 1)
+    assert ceiling < 6e-4
+    kept = np.count_nonzero(out == ids)
+    assert stats.binom.sf(kept, len(ids), ceiling) < ALPHA

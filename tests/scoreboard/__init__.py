@@ -1,88 +1,15 @@
-"""The rows of ``tests/reliability.py``, by subject."""
+"""The rows of ``tests/reliability.py``, in this order, and their mutants."""
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Final
+from importlib import import_module
 
-from scoreboard import (
-    closed,
-    cost,
-    damage,
-    deaths,
-    faults,
-    files,
-    first,
-    guarantees,
-    kills,
-    live,
-    moving,
-    nearest,
-    records,
-    relations,
-    resume,
-    secret_words,
-    seeds,
-    shape,
-    signalled,
-    silence,
-    streams,
-    suites,
-    survivors,
+from scoreboard.base import ROWS
+from scoreboard.patterns import MUTANTS
+
+__all__ = ["MUTANTS", "ROWS"]
+
+_MODULES = (
+    "faults kills damage files records signalled deaths first streams seeds secret_words resume"
+    " silence relations closed moving live suites shape guarantees nearest cost survivors"
 )
-from scoreboard.base import Row, Size
-from scoreboard.patterns import AnyMutant
-
-ROWS: Final[dict[str, Callable[[Size, Path], Row]]] = {
-    "faults": faults.faults,
-    "kill": kills.killed,
-    "cache": damage.corrupted_cache,
-    "hostile": files.hostile_embeddings,
-    "records": records.bad_records,
-    "signals": signalled.signals,
-    "deaths": deaths.deaths,
-    "first": first.first_runs,
-    "stream": streams.streamed,
-    "latency": streams.latency,
-    "seed": seeds.configurations,
-    "secrets": secret_words.failing_stages,
-    "resume": resume.changed_options,
-    "silence": silence.unnamed_text,
-    "relations": relations.same_file,
-    "closed": closed.closed_streams,
-    "moving": moving.moving_files,
-    "live": live.live_files,
-    "suites": suites.public_suites,
-    "shape": shape.one_shape,
-    "verify": guarantees.audited_pairs,
-    "nearest": nearest.nearest_words,
-    "cost": cost.cost,
-    "verdicts": survivors.verdicts,
-    "settings": survivors.settings,
-    "regressions": survivors.regressions,
-}
-
-MUTANTS: Final[list[AnyMutant]] = [
-    *faults.MUTANTS,
-    *kills.MUTANTS,
-    *damage.MUTANTS,
-    *files.MUTANTS,
-    *records.MUTANTS,
-    *signalled.MUTANTS,
-    *deaths.MUTANTS,
-    *first.MUTANTS,
-    *moving.MUTANTS,
-    *live.MUTANTS,
-    *suites.MUTANTS,
-    *relations.MUTANTS,
-    *closed.MUTANTS,
-    *guarantees.MUTANTS,
-    *streams.MUTANTS,
-    *seeds.MUTANTS,
-    *shape.MUTANTS,
-    *secret_words.MUTANTS,
-    *resume.MUTANTS,
-    *silence.MUTANTS,
-    *cost.MUTANTS,
-    *nearest.MUTANTS,
-    *survivors.MUTANTS,
-]
+for _name in _MODULES.split():
+    import_module(f"scoreboard.{_name}")

@@ -1,19 +1,19 @@
 """What every row of the scoreboard needs."""
 
-from __future__ import annotations
-
 import os
+import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-ROOT: Final = Path(__file__).resolve().parent.parent.parent
-PROGRAM_VARIABLE: Final = "RELIABILITY_PROGRAM"
-PROGRAM: Final = Path(os.environ.get(PROGRAM_VARIABLE, ROOT))
+ROOT = Path(__file__).resolve().parent.parent.parent
+PROGRAM_VARIABLE = "RELIABILITY_PROGRAM"
+PROGRAM = Path(os.environ.get(PROGRAM_VARIABLE, ROOT))
 """The folder that holds the ``dpsan`` package under test: a copy with a mutant, or our own."""
 
 DPSAN = [sys.executable, "-m", "dpsan"]
@@ -55,6 +55,25 @@ class Row:
         return [kind for kind, value in self.bad.items() if value > 0 and not kind.startswith("%")]
 
 
+ROWS: dict[str, Callable[[Size, Path], Row]] = {}
+_Measure = Callable[[Row, Size, Path], None]
+
+
+def row(name: str, figure: str, target: str) -> Callable[[_Measure], _Measure]:
+    """Enter a function that fills a row into ``ROWS``."""
+
+    def enter(measure: _Measure) -> _Measure:
+        def made(size: Size, folder: Path) -> Row:
+            found = Row(figure, target)
+            measure(found, size, folder)
+            return found
+
+        ROWS[name] = made
+        return measure
+
+    return enter
+
+
 def environment(folder: Path) -> dict[str, str]:
     """The caller's, without its dpsan settings; everything written goes below the folder."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("DPSAN_")}
@@ -86,6 +105,28 @@ def tree(folder: Path) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
+
+
+def dpsan(command, folder, env=None, **more):
+    """What ``subprocess.run`` returns for a command."""
+    words = command.split() if isinstance(command, str) else command
+    env = env or environment(folder)
+    return subprocess.run([*DPSAN, *words], cwd=folder, env=env, capture_output=True, **more)
+
+
+def start(command: str, folder: Path, env: dict[str, str], **more: Any) -> Any:
+    """A command that runs, with pipes."""
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE) | more
+    return subprocess.Popen([*DPSAN, *command.split()], cwd=folder, env=env, **pipes)
+
+
+def children(process: int) -> list[int]:
+    """The processes that a process has started."""
+    try:
+        listed = Path(f"/proc/{process}/task/{process}/children").read_text()
+    except OSError:
+        return []
+    return [int(each) for each in listed.split()]
 
 
 def embedding_file(path: Path, words: int = 20_000, dimensions: int = 20) -> Path:

@@ -1,27 +1,23 @@
 """What a large record takes in memory, and how often many small files ask the disk: no times."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Final
 
-from scoreboard.base import TWO, Row, Size, environment
+from scoreboard.base import TWO, Row, Size, environment, row
 from scoreboard.patterns import mutants
 
-_LIMIT: Final = 10
+_LIMIT = 10
 """Times its own size that a record may take, beside what a record of one line takes."""
-_ARROW: Final = 12
+_ARROW = 12
 """The same of Parquet: Arrow holds what is read and what is written whole."""
-_UNIT: Final = 'here "there", \u00e9 / ' + "- " * 60 + "\U0001f600 "
+_UNIT = 'here "there", \u00e9 / ' + "- " * 60 + "\U0001f600 "
 """Quotes, escapes, and a character for which a string takes four bytes for each of them."""
-_FEWEST: Final = 100
+_FEWEST = 100
 """Files that are synced before the first of them gets its name."""
 
-_REWRITE: Final = """
+_REWRITE = """
 import atexit, re, runpy
 peak = re.compile(r"VmHWM:\\s+(\\d+)")
 atexit.register(lambda: print(peak.search(open("/proc/self/status").read())[1], flush=True))
@@ -29,7 +25,7 @@ runpy.run_module("dpsan", run_name="__main__")
 """
 """The command, and last the peak of its memory in KiB."""
 
-_SYNCS: Final = """
+_SYNCS = """
 import atexit, json, os, runpy, threading
 import dpsan.run.group as group
 group._SECONDS = float("inf")  # a slow machine makes groups smaller; that is not what we count
@@ -65,60 +61,55 @@ runpy.run_module("dpsan", run_name="__main__")
 """The command, and last how many files were synced at once, and what was asked in order."""
 
 
-def _text(path: Path, text: str) -> None:
-    path.write_text(text + "\n", encoding="utf-8")
-
-
-def _csv(path: Path, text: str) -> None:
-    doubled = text.replace('"', '""')
-    path.write_text(f'id,text\n1,"{doubled}"\n', encoding="utf-8")
-
-
-def _jsonl(path: Path, text: str) -> None:
-    path.write_text(json.dumps({"text": text}, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def _parquet(path: Path, text: str) -> None:
+def _written(suffix: str, path: Path, text: str) -> None:
+    """A file of one record."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    # With statistics Arrow's writer alone keeps a value five times.
-    table = pa.table({"text": [text]})
-    pq.write_table(table, path, compression="none", write_statistics=False)
+    if suffix == "parquet":  # with statistics Arrow's writer alone keeps a value five times
+        table = pa.table({"text": [text]})
+        pq.write_table(table, path, compression="none", write_statistics=False)
+        return
+    doubled = text.replace('"', '""')
+    body = {
+        "txt": text,
+        "csv": f'id,text\n1,"{doubled}"',
+        "jsonl": json.dumps({"text": text}, ensure_ascii=False),
+    }[suffix]
+    path.write_text(f"{body}\n", encoding="utf-8")
 
 
-_KINDS: Final[dict[str, tuple[str, Callable[[Path, str], None]]]] = {
-    "line of text": ("txt", _text),
-    "cell of CSV": ("csv", _csv),
-    "string of JSON": ("jsonl", _jsonl),
-    "cell of Parquet": ("parquet", _parquet),
+_KINDS = {
+    "line of text": "txt",
+    "cell of CSV": "csv",
+    "string of JSON": "jsonl",
+    "cell of Parquet": "parquet",
 }
 
 
-def cost(size: Size, folder: Path) -> Row:
+@row(
+    "cost",
+    f"large records / over {_LIMIT} times their size of memory (Parquet {_ARROW}); syncs of "
+    "many small files",
+    "4 of 64 MiB / 0; 2,000 files",
+)
+def cost(row: Row, size: Size, folder: Path) -> None:
     """Peak memory over the size of one large record, and the syncs of many small files."""
-    row = Row(
-        f"large records / over {_LIMIT} times their size of memory (Parquet {_ARROW}); syncs of "
-        "many small files",
-        "4 of 64 MiB / 0; 2,000 files",
-    )
     (folder / "two.txt").write_text(TWO)
-    megabytes = size.of(12, 12, 64)
     bases: dict[bool, int] = {}
-    for kind, (suffix, write) in _KINDS.items():
+    for kind, suffix in _KINDS.items():
         path = folder / f"record.{suffix}"
         arrow = suffix == "parquet"
         if arrow not in bases:
-            write(path, _UNIT)
+            _written(suffix, path, _UNIT)
             bases[arrow] = _peak(path)
-        write(path, _UNIT * ((megabytes << 20) // len(_UNIT.encode())))
+        _written(suffix, path, _UNIT * ((size.of(12, 12, 64) << 20) // len(_UNIT.encode())))
         share = (_peak(path) - bases[arrow]) / path.stat().st_size
         row.bad[f"% times its size, {kind}"] = round(share, 1)
         limit = _ARROW if arrow else _LIMIT
         row.count(f"{kind}: over {limit} times its size", share > limit)
         row.tried += 1
     _small_files(row, size.of(300, 300, 2000), folder)
-    return row
 
 
 def _peak(path: Path) -> int:
@@ -130,9 +121,12 @@ def _peak(path: Path) -> int:
 
 def _small_files(row: Row, files: int, folder: Path) -> None:
     (folder / "in").mkdir()
-    for number in range(files):
-        (folder / "in" / f"{number}.txt").write_text("here there\n")
-    most, calls = json.loads(_dpsan(_SYNCS, folder, "-O", "tree", *_names(files)))
+    names = [f"in/{number}.txt" for number in range(files)]
+    for name in names:
+        (folder / name).write_text("here there\n")
+    most, calls = json.loads(
+        _dpsan(_SYNCS, folder, "-O", "tree", *(f"in/{number}.txt" for number in range(files)))
+    )
     before, calls = calls[:6], calls[6:]  # the key of the cache, and the file of requests
     kinds = [call.split()[0] for call in before]
     row.count("small files: no request before them", kinds != ["sync", "name", "folder"] * 2)
@@ -161,10 +155,6 @@ def _small_files(row: Row, files: int, folder: Path) -> None:
     )
 
 
-def _names(files: int) -> list[str]:
-    return [f"in/{number}.txt" for number in range(files)]
-
-
 def _groups(calls: list[str]) -> list[int]:
     """Files that were synced before a name was given, for each group."""
     out, before = [], ""
@@ -191,9 +181,7 @@ def _dpsan(driver: str, folder: Path, *arguments: str) -> str:
     return done.stdout.splitlines()[-1]
 
 
-MUTANTS: Final = mutants(
-    "cost",
-    r"""
+mutants(r"""cost
 a text is split whole @ SEGMENT
 - 1 << 18
 + 1 << 28
@@ -206,14 +194,7 @@ each name is made durable by itself @ Group.flush
 - self._done(each.file, each.finished.outcome)
 + self._done(each.file, each.finished.outcome)
 + sync_directory(each.finished.sink.target.parent)
-each small file waits for the disk @ Group.add
-- len(self._waiting) >= self._most
-+ True
 one sync after the other @ _AT_ONCE
 - 16
 + 1
-every file is large @ _SMALL
-- 1 << 16
-+ 0
-""",
-)
+""")

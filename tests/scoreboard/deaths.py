@@ -1,9 +1,5 @@
 """Runs in several processes whose reader leaves or whose worker is killed."""
 
-# ruff: noqa: SIM905
-
-from __future__ import annotations
-
 import contextlib
 import os
 import random
@@ -12,25 +8,21 @@ import subprocess
 import threading
 import time
 from pathlib import Path
-from typing import Final
 
-from scoreboard.base import DPSAN, Row, Size, embedding_file, environment
+from scoreboard.base import Row, Size, children, dpsan, embedding_file, environment, row, start
 from scoreboard.patterns import mutants
 
-_SHOWN: Final = b"dpsan: a worker process died (out of memory? try a smaller -j)\n"
-_WORDS: Final = 400
+_SHOWN = b"dpsan: a worker process died (out of memory? try a smaller -j)\n"
+_WORDS = 400
 
 
-def deaths(size: Size, folder: Path) -> Row:
-    """Endless numbered lines, two workers: what was written is a beginning of the truth.
-
-    One worker or both are killed, or the reader leaves, at a random moment.
-    """
-    row = Row("readers that left and workers killed, -j 2; lines compared, in order", "≥ 500")
+@row("deaths", "readers that left and workers killed, -j 2; lines compared, in order", "≥ 500")
+def deaths(row: Row, size: Size, folder: Path) -> None:
+    """Endless numbered lines, two workers: what was written is a beginning of the truth."""
     embedding_file(folder / "e.txt", _WORDS)
     env = environment(folder)
     generator = random.Random(8)
-    subprocess.run([*DPSAN, "index", "e.txt"], cwd=folder, env=env, capture_output=True)
+    dpsan("index e.txt", folder, env)
     for number in range(size.of(3, 9, 500)):
         what = ("worker", "reader", "both workers")[number % 3]
         moment = 0.0 if number < 3 and size is Size.MUTANT else generator.uniform(0.0, 0.6)
@@ -39,7 +31,6 @@ def deaths(size: Size, folder: Path) -> Row:
             row.count(kind, True)
         if "hung" in row.bad and size is Size.MUTANT:
             break
-    return row
 
 
 def _line(number: int) -> bytes:
@@ -49,7 +40,6 @@ def _line(number: int) -> bytes:
 
 def _feed(child: subprocess.Popen[bytes]) -> None:
     """Lines without end, all different."""
-    assert child.stdin is not None
     number = 0
     with contextlib.suppress(OSError, ValueError):
         while True:
@@ -58,17 +48,9 @@ def _feed(child: subprocess.Popen[bytes]) -> None:
 
 
 def _one(folder: Path, env: dict[str, str], what: str, moment: float) -> list[str]:
-    child = subprocess.Popen(
-        # So large an epsilon changes no word: every line of the output is known.
-        [*DPSAN, *"rewrite -q -e 100000 -m laplace -E e.txt -j2 --case vocabulary".split()],
-        cwd=folder,
-        env=env,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert child.stdout is not None
-    assert child.stderr is not None
+    # So large an epsilon changes no word: every line of the output is known.
+    command = "rewrite -q -e 100000 -m laplace -E e.txt -j2 --case vocabulary"
+    child = start(command, folder, env)
     threading.Thread(target=_feed, args=(child,), daemon=True).start()
     pieces: list[bytes] = []
 
@@ -119,17 +101,14 @@ def _one(folder: Path, env: dict[str, str], what: str, moment: float) -> list[st
 
 def _workers(parent: int) -> list[int]:
     """The processes that draw."""
-    out = []
-    with contextlib.suppress(OSError):
-        for each in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
-            if b"multiprocessing-fork" in Path(f"/proc/{each}/cmdline").read_bytes():
-                out.append(int(each))
-    return out
+    return [
+        each
+        for each in children(parent)
+        if b"multiprocessing-fork" in Path(f"/proc/{each}/cmdline").read_bytes()
+    ]
 
 
-MUTANTS: Final = mutants(
-    "deaths",
-    r"""
+mutants(r"""deaths
 batches are written in another order @ _Flow.finish
 - self._waiting.popleft()
 + self._waiting.pop()
@@ -146,11 +125,4 @@ a dead worker ends without a word @ Run._fail
 the reader has left and the status is 0 @ _guarded
 - 128 + signal.SIGPIPE
 + 0
-a reader that leaves is an error with a message @ write_all
-- try: ...
-- except BrokenPipeError: raise
-- except OSError as error: ...
-+ try: ...
-+ except OSError as error: ...
-""",
-)
+""")

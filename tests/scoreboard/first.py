@@ -2,20 +2,17 @@
 
 # ruff: noqa: SIM905
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
-from typing import Final
 
 from scoreboard import fork
-from scoreboard.base import Row, Size, embedding_file, environment
+from scoreboard.base import Row, Size, embedding_file, environment, row
 from scoreboard.patterns import mutants
 
 
-def first_runs(size: Size, folder: Path) -> Row:
+@row("first", "rounds of 8 concurrent first runs, empty cache", "≥ 50")
+def first_runs(row: Row, size: Size, folder: Path) -> None:
     """Eight processes start at once with an empty cache: all succeed alike, one builds."""
-    row = Row("rounds of 8 concurrent first runs, empty cache", "≥ 50")
     fork.preload()
     embedding_file(folder / "e.txt", size.of(1000, 3000, 3000))
     text = b"w1 w2 w3\n" * 9
@@ -51,12 +48,9 @@ def first_runs(size: Size, folder: Path) -> Row:
         row.count("damaged entries", any(b"damaged" in each.err for each in [*done, last]))
         left = [path for path in (own / "cache").rglob("*") if "tmp" in path.name]
         row.count("temporary left", bool(left))
-    return row
 
 
-MUTANTS: Final = mutants(
-    "first",
-    r"""
+mutants(r"""first
 no lock @ Store._turn
 - lock.acquire(timeout=_WAIT_BEFORE_NOTE)
 + pass
@@ -66,11 +60,7 @@ who waited for the lock builds again @ Store.get
 nothing is stored @ Store.get
 - self.save(kind, key, entry)
 + pass
-an entry is written under its final name @ Store.save
-- files.publish(temporary, shelf / name)
-+ files.publish(temporary, shelf / f"{name}x")
 temporary folders stay @ locked_directory
 - remove(path)
 + os.mkdir(f"{path}x")
-""",
-)
+""")

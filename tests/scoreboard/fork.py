@@ -6,8 +6,6 @@ workers) is tried with real commands.
 
 # ruff: noqa: SIM115
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import io
@@ -18,20 +16,14 @@ import sys
 import tempfile
 import traceback
 import types
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
-from typing import NoReturn
 
 _NEEDED = (
-    "dpsan.cli.app dpsan.cli.rewrite dpsan.run.run dpsan.run.audit dpsan.sanitize.sanitizer"
-    " dpsan.analysis.report faiss"
-    " dpsan.formats.text dpsan.formats.jsonl dpsan.formats.csv dpsan.mechanisms scipy.special"
-    " filelock dpsan.sanitize.accountant dpsan.text.out_of_vocabulary dpsan.cli.progress"
-    " typer._adapters"
+    "dpsan.cli.app dpsan.cli.rewrite dpsan.run.run dpsan.run.audit dpsan.sanitize.sanitizer faiss"
+    " dpsan.analysis.report dpsan.formats.text dpsan.formats.jsonl dpsan.formats.csv scipy.special"
+    " filelock dpsan.text.out_of_vocabulary dpsan.cli.progress typer._adapters fractions zoneinfo"
     " pydantic.type_adapter pydantic.json_schema pydantic.plugin._loader typer._click.decorators"
-    " fractions zoneinfo"
 )
 
 
@@ -69,36 +61,18 @@ class Done:
 
 
 class Forked:
-    """One running command.
+    """One running command; ``before`` is called in the new process first."""
 
-    Args:
-        arguments: behind ``dpsan``.
-        folder: to run in.
-        env: the environment.
-        before: called in the new process first.
-        stdin: what it reads.
-    """
-
-    def __init__(
-        self,
-        arguments: Sequence[str],
-        folder: Path,
-        env: dict[str, str],
-        before: Callable[[], None] | None = None,
-        stdin: bytes | int = b"",
-    ) -> None:
-        self._out, self._err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
-        if isinstance(stdin, bytes):
-            held = tempfile.TemporaryFile()
-            held.write(stdin)
-            held.seek(0)
-            self._in = held
-            stdin = held.fileno()
+    def __init__(self, arguments, folder, env, before=None, stdin=b""):
+        self._files = [tempfile.TemporaryFile() for _ in range(3)]
+        self._files[0].write(stdin)
+        self._files[0].seek(0)
         sys.stdout.flush()
         sys.stderr.flush()
         self.pid = os.fork()
         if not self.pid:
-            become(arguments, folder, env, before, (stdin, self._out.fileno(), self._err.fileno()))
+            words = arguments.split() if isinstance(arguments, str) else arguments
+            become(words, folder, env, before, [each.fileno() for each in self._files])
 
     def wait(self, timeout: float = 60) -> Done:
         """What became of it; it is killed when it takes too long."""
@@ -109,31 +83,19 @@ class Forked:
             os.kill(self.pid, signal.SIGKILL)
         _, status = os.waitpid(self.pid, 0)
         texts = []
-        for stream in (self._out, self._err):
+        for stream in self._files:
             stream.seek(0)
             texts.append(stream.read())
             stream.close()
-        return Done(os.waitstatus_to_exitcode(status), texts[0], texts[1], hung)
+        return Done(os.waitstatus_to_exitcode(status), texts[1], texts[2], hung)
 
 
-def run(
-    arguments: Sequence[str],
-    folder: Path,
-    env: dict[str, str],
-    before: Callable[[], None] | None = None,
-    stdin: bytes | int = b"",
-) -> Done:
+def run(arguments, folder, env, before=None, stdin=b""):
     """Run a command to its end."""
     return Forked(arguments, folder, env, before, stdin).wait()
 
 
-def become(
-    arguments: Sequence[str],
-    folder: Path,
-    env: dict[str, str],
-    before: Callable[[], None] | None,
-    streams: tuple[int, int, int],
-) -> NoReturn:
+def become(arguments, folder, env, before, streams):
     try:
         os.setsid()
         os.chdir(folder)

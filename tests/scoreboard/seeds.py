@@ -2,25 +2,30 @@
 
 # ruff: noqa: E501
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import json
 import random
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from scoreboard.base import Row, Size, embedding_file, required, tree
+from scoreboard.base import Row, Size, embedding_file, required, row, tree
 from scoreboard.patterns import mutants
 
-_QUICK: Final = ("laplace", "exponential", "knn-response", "optimal-response", "tldp", "geodesic")
+_QUICK = ("laplace", "exponential", "knn-response", "optimal-response", "tldp", "geodesic")
 """Each has a sampler of its own.  That draws of all mechanisms depend on nothing else is tested."""
-_FORMATS: Final = ("txt", "jsonl", "csv", "parquet", "txt.gz")
+_FORMATS = ("txt", "jsonl", "csv", "parquet", "txt.gz")
 
 
-def configurations(size: Size, folder: Path) -> Row:
+@row(
+    "seed",
+    "configurations with one seed (mechanism × jobs × batch × threads × format × gz × cluster"
+    " tasks × resume × cold cache)",
+    "≥ 100",
+)
+def configurations(row: Row, size: Size, folder: Path) -> None:
     """Jobs, batches, threads, formats, tasks of a cluster, resumed runs, cold and warm caches."""
     from dpsan.embeddings import file_digest
     from dpsan.embeddings.cache.store import Store
@@ -30,11 +35,6 @@ def configurations(size: Size, folder: Path) -> Row:
     from dpsan.sanitize.request import RunSpec
     from dpsan.sanitize.sanitizer import Sanitizer
 
-    row = Row(
-        "configurations with one seed (mechanism × jobs × batch × threads × format × gz × cluster"
-        " tasks × resume × cold cache)",
-        "≥ 100",
-    )
     source = embedding_file(folder / "e.txt", size.of(200, 400, 1000), 8)
     digest = file_digest(source)
     inputs = _inputs(folder / "in", size.of(60, 60, 400))
@@ -69,7 +69,6 @@ def configurations(size: Size, folder: Path) -> Row:
             with Pool(spec, folder / f"pool-{jobs}", jobs, digest) as pool:
                 it.run(f"jobs {jobs}", sanitizer, batch=7, pool=pool, resume=True)
     row.note = f"{count} mechanisms, {len(_FORMATS)} formats; left out: {', '.join(left_out) or 'none'}; Ray: see tests/run/test_ray.py"
-    return row
 
 
 def _inputs(folder: Path, lines: int) -> list[Path]:
@@ -129,16 +128,12 @@ class _Compared:
 
         return Plan(options=ReadOptions(fields=() if ".txt" in name else ("t",)), batch=batch)
 
-    def run(
-        self,
-        what: str,
-        sanitizer: Any,
-        *,
-        batch: int = 1 << 14,
-        threads: int = 1,
-        pool: Any = None,
-        resume: bool = False,
-    ) -> None:
+    def _inputs(self) -> Iterator[tuple[str, list[Path]]]:
+        shutil.rmtree(self.folder / "out", ignore_errors=True)
+        for ending in _FORMATS:
+            yield ending, [each for each in self.inputs if each.name[2:] == ending]
+
+    def run(self, what, sanitizer, *, batch=1 << 14, threads=1, pool=None, resume=False):
         """All inputs of a format in one run; then the second output again, resumed."""
         import faiss
 
@@ -147,9 +142,7 @@ class _Compared:
 
         faiss.omp_set_num_threads(threads)
         out = self.folder / "out"
-        shutil.rmtree(out, ignore_errors=True)
-        for ending in _FORMATS:
-            inputs = [each for each in self.inputs if each.name[2:] == ending]
+        for ending, inputs in self._inputs():
             for again in (False, True)[: 1 + resume]:
                 plan = self._plan(f".{ending}", batch)
                 run = Run(sanitizer, plan, run_key("s"), inputs, out, True, again, workers=pool)
@@ -169,15 +162,9 @@ class _Compared:
         from dpsan.sanitize.sanitizer import run_key
 
         out = self.folder / "out"
-        shutil.rmtree(out, ignore_errors=True)
-        for ending in _FORMATS:
-            inputs = [each for each in self.inputs if each.name[2:] == ending]
-            plan = self._plan(f".{ending}", 7)
-            run = ClusterRun(
-                *(sanitizer, plan, run_key("s"), inputs, out),
-                start=engine_here.start,
-                cache=cache,
-            )
+        for ending, inputs in self._inputs():
+            given = (sanitizer, self._plan(f".{ending}", 7), run_key("s"), inputs, out)
+            run = ClusterRun(*given, start=engine_here.start, cache=cache)
             self.row.count("failed", bool(run.execute().failed))
         self._compare("tasks of a cluster", tree(out))
 
@@ -195,9 +182,7 @@ class _Compared:
         self.row.tried += len(files)
 
 
-MUTANTS: Final = mutants(
-    "seed",
-    r"""
+mutants(r"""seed
 the key depends on the batch @ _Flow.submit
 - self.texts += sum((len(record.texts) for record in batch))
 + self.texts = sum((len(record.texts) for record in batch))
@@ -210,21 +195,11 @@ every file has the same key @ rewrite_stream
 a resumed run counts files anew @ Run._files
 - rewrite_file(path, target, self, file)
 + rewrite_file(path, target, self, file - result.skipped)
-the numbers of a stream depend on how many there are @ Streams.bits
-- parts.append(state.digest(8 * width * words))
-+ state.update(b"%d" % len(self.blocks))
-+ parts.append(state.digest(8 * width * words))
 draws depend on the draws before @ PointSampler.sample.add
 - points[begin : begin + len(some)] += self.noise(some, self.space.d)
 + self.n = getattr(self, "n", 0) + 1
 + points[begin : begin + len(some)] += self.noise(some, self.space.d) * (1 + self.n % 3)
-a long record is one block @ streams_for
-- [(record, block, BLOCK) for block in range(full)]
-+ [(record, 0, BLOCK) for block in range(full)] if len(records) < 9 else [
-+     (record, block, BLOCK) for block in range(full)
-+ ]
 tasks of a cluster number their files anew @ _rewrite
 - rewrite_file(task.path, task.target, work, task.file)
 + rewrite_file(task.path, task.target, work)
-""",
-)
+""")

@@ -1,16 +1,14 @@
 """Strings of one shape, under every tokenizer and option: the same draws, the same passed text."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise, product
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from scoreboard.base import ROOT, Row, Size
+from scoreboard.base import ROOT, Row, Size, row
 from scoreboard.patterns import mutants
 
-_OPTIONS: Final[tuple[dict[str, Any], ...]] = (
+_OPTIONS: tuple[dict[str, Any], ...] = (
     {},
     {"numbers": "value"},
     {"keep": ["maria", "o'brien", "7"]},
@@ -19,14 +17,14 @@ _OPTIONS: Final[tuple[dict[str, Any], ...]] = (
 )
 
 
-def one_shape(size: Size, folder: Path) -> Row:
+@row("shape", "pairs of strings of one shape / cut in two ways", "100,000 / 0")
+def one_shape(row: Row, size: Size, folder: Path) -> None:
     """Pairs of strings that differ in letters and digits only, in and out of the vocabulary."""
     from dpsan.analysis.verify.shapes import KINDS, shapes
     from dpsan.privacy.randomness import new_key
     from dpsan.sanitize.sanitizer import Sanitizer
     from dpsan.text.tokens import TOKENIZERS
 
-    row = Row("pairs of strings of one shape / cut in two ways", "100,000 / 0")
     settings = list(product(TOKENIZERS, _OPTIONS, (False, True)))
     pairs = size.of(3_000, 1_000, 4_000)
     for tokenizer, options, spans in settings if size is not Size.MUTANT else settings[:3:2]:
@@ -37,7 +35,6 @@ def one_shape(size: Size, folder: Path) -> Row:
         for kind in ("other draws", "other characters"):
             row.bad[kind] = row.bad.get(kind, 0) + found.figures[kind]
     row.note = f"{len(settings)} settings"
-    return row
 
 
 def _kinds_of_the_page() -> list[str]:
@@ -58,18 +55,11 @@ def _kinds_of_the_page() -> list[str]:
     return [each for each in out if "A" in each or "0" in each]
 
 
-MUTANTS: Final = mutants(
-    "shape",
-    r"""
+mutants(r"""shape
 frequent compounds are one token @ text.shape.shape
 = lambda original: lambda text, literals: original(
 =     re.sub('(well|self|co)-(?=[a-z])', r'\1x', text), literals
 = )
-card numbers that begin with 0 are telephone numbers @ text.shape.shape
-= lambda original: lambda text, literals: original(
-=     re.sub('(?<![0-9])0(?=[0-9]{3} [0-9]{4})', 'x', text), literals
-= )
 numbers that begin with 1 are words @ formed_number
 = lambda original: lambda word: None if word[:1] == '1' else original(word)
-""",
-)
+""")

@@ -4,27 +4,25 @@ So every record changes, all of its bytes can be foretold, and whatever is lost,
 wrongly shows.
 """
 
-from __future__ import annotations
-
 from random import Random
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
-PLAIN: Final = ["here", "there", "paris", "rome", "oslo", "bonn", "lima"]
-AWKWARD: Final = ['o"clock', "a,b", "x/y", "naïve", "back\\slash", "semi;colon", "tab\tword"]
+PLAIN = ["here", "there", "paris", "rome", "oslo", "bonn", "lima"]
+AWKWARD = ['o"clock', "a,b", "x/y", "naïve", "back\\slash", "semi;colon", "tab\tword"]
 """Words that need quotes or escapes where they come out."""
-WORDS: Final = [word for pair in zip(PLAIN, AWKWARD, strict=True) for word in pair]
-NEXT: Final = dict(zip(WORDS, [*WORDS[1:], WORDS[0]], strict=True))
+WORDS = [word for pair in zip(PLAIN, AWKWARD, strict=True) for word in pair]
+NEXT = dict(zip(WORDS, [*WORDS[1:], WORDS[0]], strict=True))
 
-_SPACES: Final = [" ", " ", "  ", "\t", "\x85", "\u2028", "\u2029", "\x0b", "\x0c", "\xa0", "\r "]
-_MARKS: Final = [*',.!?;:()[]{}"\\/…—«»€+=', "''", '""']
-_OTHERS: Final = [
+_SPACES = [" ", " ", "  ", "\t", "\x85", "\u2028", "\u2029", "\x0b", "\x0c", "\xa0", "\r "]
+_MARKS = [*',.!?;:()[]{}"\\/…—«»€+=', "''", '""']
+_OTHERS = [
     "zzqx", "42", "1.10", "e\u0301te\u0301", "\u1112\u1161\u11ab", "한", "👩‍👩‍👧", "שלום", "\ue000",
     "a\u0301\u0302\u0303\u0304", "日本", "ﬁ",
 ]  # fmt: skip
-_INVALID: Final = [b"\xff", b"\xc3", b"\xe2\x82", b"\x80\x81", b"\xed\xa0\x80", b"\xf0\x9f"]
-_INVISIBLE: Final = ["\u200b", "\u202e", "\u2066", "\x01", "\x1b", "\x7f", "\u2060", "\U000e0001"]
+_INVALID = [b"\xff", b"\xc3", b"\xe2\x82", b"\x80\x81", b"\xed\xa0\x80", b"\xf0\x9f"]
+_INVISIBLE = ["\u200b", "\u202e", "\u2066", "\x01", "\x1b", "\x7f", "\u2060", "\U000e0001"]
 
 
 def shifting() -> Any:
@@ -52,13 +50,7 @@ def shifting() -> Any:
 
 
 def text(generator: Random, *, lines: bool, invalid: bool, invisible: bool) -> tuple[bytes, str]:
-    """A text and what must become of it.
-
-    Args:
-        lines: may hold newlines.
-        invalid: may hold bytes that are no UTF-8.
-        invisible: may hold control and format characters outside words, which are dropped.
-    """
+    """A text and what must become of it."""
     raw, expected = [], []
 
     def add(piece: str | bytes, becomes: str) -> None:

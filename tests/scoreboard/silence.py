@@ -1,103 +1,102 @@
 """Markers in every container: each is drawn, or passes or is left out under a name or a count."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 import random
 import re
-import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from scoreboard.base import DPSAN, ROOT, TWO, Row, Size, environment
+from scoreboard.base import ROOT, TWO, Row, Size, dpsan, environment, row
 from scoreboard.patterns import mutants
 
 sys.path.append(str(ROOT / "tests"))
 from docx_files import OUTSIDE, document, paragraph
 
-_MARKER: Final = re.compile(r"zq[a-p]{8}qz")
-_NAMED: Final = re.compile(
-    r"dpsan: (?:\d+ of )?\d+ [a-z ]+? (passe?s?|are|is) [a-z]+ ?[a-z]*: (.*)"
-)
-_COUNTED: Final = re.compile(r"dpsan: (passed unchanged|left out)[^:]*: (.*) \(man")
+_NAMED = re.compile(r"dpsan: (?:\d+ of )?\d+ [a-z ]+? (passe?s?|are|is) [a-z]+ ?[a-z]*: (.*)")
+_COUNTED = re.compile(r"dpsan: (passed unchanged|left out)[^:]*: (.*) \(man")
 
 
-@dataclass
 class _Case:
-    """An input, and where its markers stand."""
+    """An input, and where its markers stand; markers and names are new ones each time."""
 
-    name: str
-    data: bytes
-    chosen: list[str]
-    """Values of ``--field``."""
-    sites: dict[str, str | None] = field(default_factory=dict)
-    """Of each marker the name of its field as messages have it; None: it must be drawn; empty:
-    text that is counted and has no name."""
-    keys: list[str] = field(default_factory=list)
-    """Names of fields that hold a marker themselves."""
+    def __init__(self, kind: str, seed: str) -> None:
+        self.kind, self.random, self._next = kind, random.Random(seed), 0
+        self.data = b""
+        self.chosen: list[str] = []
+        """Values of ``--field``, and other options."""
+        self.sites: dict[str, str | None] = {}
+        """Of each marker the name of its field as messages have it; None: it must be drawn; empty:
+        text that is counted and has no name."""
+        self.keys: list[str] = []
+        """Names of fields that hold a marker themselves."""
 
-
-class _Source:
-    """Markers and names, new ones each time."""
-
-    def __init__(self, seed: str) -> None:
-        self.random = random.Random(seed)
-        self._next = 0
-
-    def marker(self) -> str:
+    def marker(self, site: str | None = "") -> str:
+        """A marker that stands at a site."""
         self._next += 1
-        return f"zq{self._next:08x}qz".translate(
-            str.maketrans("0123456789abcdef", "abcdefghijklmnop")
-        )
+        letters = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
+        marker = f"zq{self._next:08x}qz".translate(letters)
+        self.sites[marker] = site
+        return marker
 
-    def put(self, case: _Case, site: str | None) -> str:
-        """Return a text with a marker that stands at a site."""
+    def put(self, site: str | None) -> str:
+        """A text with a marker that stands at a site."""
+        return f"here {self.marker(site)} there"
+
+    def name(self) -> str:
+        """A name of a field, with no marker."""
         marker = self.marker()
-        case.sites[marker] = site
-        return f"here {marker} there"
+        del self.sites[marker]
+        return marker
+
+    def field(self, path: str) -> str:
+        """A text of a field, which may be chosen."""
+        return self.put(None if path in self.chosen else path)
 
 
-def _table(source: _Source, records: int, kind: str) -> _Case:
+def _table(case: _Case, records: int) -> None:
     """Rows of up to 20 columns, quoted at times, some without a header."""
-    width = source.random.randrange(2, 20)
-    header = source.random.random() < 0.7
-    odd = source.random.choice(["", ".", " ", "é", "?"])
+    width = case.random.randrange(2, 20)
+    header = case.random.random() < 0.7
+    odd = case.random.choice(["", ".", " ", "é", "?"])
     names = [f"c{odd}{at}" if header else str(at) for at in range(1, width + 1)]
-    names[0] = f"k{source.marker()}" if header else "1"
-    chosen = source.random.sample(names, source.random.choice([1, 1, 2]))
-    case = _Case(f"a.{kind}", b"", chosen if header else [*chosen, "--no-header"])
+    names[0] = f"k{case.name()}" if header else "1"
+    chosen = case.random.sample(names, case.random.choice([1, 1, 2]))
+    case.chosen = chosen if header else [*chosen, "--no-header"]
     case.keys = [names[0]] if header and names[0] not in chosen else []
     out = io.StringIO()
-    quoting = source.random.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
-    writer = csv.writer(out, delimiter="\t" if kind == "tsv" else ",", quoting=quoting)
-    if header:
-        writer.writerow(names)
-    for _ in range(records):
-        writer.writerow([source.put(case, None if n in chosen else n) for n in names])
+    quoting = case.random.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+    writer = csv.writer(out, delimiter="\t" if case.kind == "tsv" else ",", quoting=quoting)
+    writer.writerows([names] if header else [])
+    writer.writerows([case.field(name) for name in names] for _ in range(records))
     case.data = out.getvalue().encode()
-    return case
 
 
-def _shape(source: _Source, depth: int) -> Any:
+def _shape(case: _Case, depth: int) -> Any:
     """What an object of JSON looks like: names, and ``text``, ``[shape]`` or an object of each."""
     out: dict[str, Any] = {}
-    for _ in range(source.random.randrange(1, 5 if depth else 6)):
-        name = f"n{source.random.choice(['', '.', ' ', 'é', '[', '?'])}{source.marker()[2:-2]}"
-        kind = source.random.random()
+    for _ in range(case.random.randrange(1, 5 if depth else 6)):
+        name = f"n{case.random.choice(['', '.', ' ', 'é', '[', '?'])}{case.name()[2:-2]}"
+        kind = case.random.random()
         if depth > 2 or kind < 0.5:
             out[name] = "text"
         elif kind < 0.7:
             out[name] = ["text"]
         else:
-            inner = _shape(source, depth + 1)
+            inner = _shape(case, depth + 1)
             out[name] = inner if kind < 0.85 else [inner]
     return out
+
+
+def _members(shape: dict[str, Any], path: str) -> Iterator[tuple[str, Any, str]]:
+    """Name, shape and path of each member of an object."""
+    for name, inner in shape.items():
+        step = re.sub(r"([.\\?\[\]])", r"\\\1", name)
+        yield name, inner, f"{path}.{step}" if path else step
 
 
 def _paths(shape: Any, path: str = "") -> Iterator[str]:
@@ -106,137 +105,100 @@ def _paths(shape: Any, path: str = "") -> Iterator[str]:
     elif isinstance(shape, list):
         yield from _paths(shape[0], f"{path}[]")
     else:
-        for name, inner in shape.items():
-            step = re.sub(r"([.\\?\[\]])", r"\\\1", name)
-            yield from _paths(inner, f"{path}.{step}" if path else step)
+        for _, inner, below in _members(shape, path):
+            yield from _paths(inner, below)
 
 
-def _value(source: _Source, case: _Case, shape: Any, path: str = "", *, whole: bool) -> Any:
+def _value(case: _Case, shape: Any, path: str = "", *, whole: bool) -> Any:
     """A value of a shape; members are absent at times, but for ``whole``."""
     if shape == "text":
-        return source.put(case, None if path in case.chosen else path)
+        return case.field(path)
     if isinstance(shape, list):
-        many = source.random.randrange(1, 3)
-        return [_value(source, case, shape[0], f"{path}[]", whole=whole) for _ in range(many)]
-    out = {}
-    for name, inner in shape.items():
-        step = re.sub(r"([.\\?\[\]])", r"\\\1", name)
-        if whole or source.random.random() < 0.8:
-            below = f"{path}.{step}" if path else step
-            out[name] = _value(source, case, inner, below, whole=whole)
-    return out
+        many = case.random.randrange(1, 3)
+        return [_value(case, shape[0], f"{path}[]", whole=whole) for _ in range(many)]
+    return {
+        name: _value(case, inner, below, whole=whole)
+        for name, inner, below in _members(shape, path)
+        if whole or case.random.random() < 0.8
+    }
 
 
-def _json(source: _Source, records: int, kind: str) -> _Case:
-    shape = _shape(source, 0)
-    paths = [*_paths(shape)]
+def _json(case: _Case, records: int) -> None:
+    paths: list[str] = []
     while not 2 <= len(paths) <= 20:
-        shape = _shape(source, 0)
+        shape = _shape(case, 0)
         paths = [*_paths(shape)]
-    case = _Case(f"a.{kind}", b"", source.random.sample(paths, 1))
-    rows = [_value(source, case, shape, whole=not at) for at in range(records)]
-    ascii_ = source.random.random() < 0.5
-    if kind == "jsonl":
+    case.chosen = case.random.sample(paths, 1)
+    rows = [_value(case, shape, whole=not at) for at in range(records)]
+    ascii_ = case.random.random() < 0.5
+    if case.kind == "jsonl":
         text = "".join(json.dumps(row, ensure_ascii=ascii_) + "\n" for row in rows)
     else:
-        text = json.dumps(rows, indent=source.random.choice([None, 1]), ensure_ascii=ascii_)
+        text = json.dumps(rows, indent=case.random.choice([None, 1]), ensure_ascii=ascii_)
     case.data = text.encode()
-    return case
 
 
-def _parquet(source: _Source, records: int, kind: str) -> _Case:
+def _parquet(case: _Case, records: int) -> None:
     """Columns of strings, lists and structs, with metadata of the file and of a column."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    case = _Case("a.parquet", b"", source.random.choice([["t"], ["s.a"], ["l[]", "t"]]))
-
-    def text(path: str) -> str:
-        return source.put(case, None if path in case.chosen else path)
-
+    case.chosen = case.random.choice([["t"], ["s.a"], ["l[]", "t"]])
+    field, some = case.field, range(records)
     columns = {
-        "t": pa.array([text("t") for _ in range(records)]),
-        "n a": pa.array([text("n a") for _ in range(records)]).dictionary_encode(),
-        "l": pa.array([[text("l[]") for _ in range(at % 3)] for at in range(records)]),
-        "s": pa.array([{"a": text("s.a"), "b": [text("s.b[]")]} for _ in range(records)]),
+        "t": pa.array([field("t") for _ in some]),
+        "n a": pa.array([field("n a") for _ in some]).dictionary_encode(),
+        "l": pa.array([[field("l[]") for _ in range(at % 3)] for at in some]),
+        "s": pa.array([{"a": field("s.a"), "b": [field("s.b[]")]} for _ in some]),
     }
     fields = [pa.field(name, each.type) for name, each in columns.items()]
-    fields[1] = fields[1].with_metadata({"about": source.put(case, "n a: about")})
-    schema = pa.schema(fields, {"maker": source.put(case, "maker")})
+    fields[1] = fields[1].with_metadata({"about": case.put("n a: about")})
+    schema = pa.schema(fields, {"maker": case.put("maker")})
     out = io.BytesIO()
     pq.write_table(pa.table([*columns.values()], schema=schema), out, row_group_size=records)
     case.data = out.getvalue()
-    return case
 
 
-def _html(source: _Source, records: int, kind: str) -> _Case:
-    case = _Case("a.html", b"", [])
-
-    def drawn() -> str:
-        return source.put(case, None)
-
-    def word() -> str:
-        marker = source.marker()
-        case.sites[marker] = ""
-        return marker
-
-    out = [f"<title>{drawn()}</title><style>.{word()} {{color: red}}</style>"]
+def _html(case: _Case, records: int) -> None:
+    put, word = case.put, case.marker
+    out = [f"<title>{put(None)}</title><style>.{word()} {{color: red}}</style>"]
     for _ in range(records // 4):
-        out.append(f'<p class="{word()}" title="{drawn()}">{drawn()}<!-- {drawn()} --></p>')
-        out.append(f'<a href="/{word()}">{drawn()}</a><script>var {word()} = 1;</script>')
+        out.append(f'<p class="{word()}" title="{put(None)}">{put(None)}<!-- {put(None)} --></p>')
+        out.append(f'<a href="/{word()}">{put(None)}</a><script>var {word()} = 1;</script>')
     case.data = "\n".join(out).encode()
-    return case
 
 
-def _eml(source: _Source, records: int, kind: str) -> _Case:
+def _eml(case: _Case, records: int) -> None:
     """Headers, texts and attachments (``--strip``)."""
-    case = _Case("a.eml", b"", ["--strip"])
-
-    def out_of_it() -> str:
-        return source.put(case, "")
-
-    lines = [f"Subject: {source.put(case, None)}", f"From: {out_of_it()}", f"X-Of: {out_of_it()}"]
-    lines += ["MIME-Version: 1.0", 'Content-Type: multipart/mixed; boundary="b"', ""]
+    put = case.put
+    case.chosen = ["--strip"]
+    lines = [f"Subject: {put(None)}", f"From: {put('')}", f"X-Of: {put('')}", "MIME-Version: 1.0"]
+    lines += ['Content-Type: multipart/mixed; boundary="b"', ""]
     for _ in range(records // 2):
-        lines += ["--b", "Content-Type: text/plain", "", source.put(case, None)]
-        lines += ["--b", "Content-Type: application/pdf", "", out_of_it()]
-    case.data = "\r\n".join([*lines, "--b--", source.put(case, None), ""]).encode()
-    return case
+        lines += ["--b", "Content-Type: text/plain", "", put(None)]
+        lines += ["--b", "Content-Type: application/pdf", "", put("")]
+    case.data = "\r\n".join([*lines, "--b--", put(None), ""]).encode()
 
 
-def _docx(source: _Source, records: int, kind: str) -> _Case:
-    case = _Case("a.docx", b"", ["--strip"])
-    rows = [
-        ("hyperlink", f"https://{_counted(source, case)}.example", OUTSIDE)
-        for _ in range(records // 4)
-    ]
-    body = "".join(paragraph(source.put(case, None)) for _ in range(records))
+def _docx(case: _Case, records: int) -> None:
+    case.chosen = ["--strip"]
+    word, some = case.marker, range(records // 4)
+    rows = [("hyperlink", f"https://{word()}.example", OUTSIDE) for _ in some]
+    body = "".join(paragraph(case.put(None)) for _ in range(records))
     layout = '<w:p><w:pPr><w:pStyle w:val="{}"/><w:jc w:val="{}"/></w:pPr></w:p>'
-    for _ in range(records // 4):
-        body += layout.format(_counted(source, case), _counted(source, case))
-    case.data = document(
-        body, rows=rows, **{"docProps/core.xml": f"<a>{_counted(source, case)}</a>"}
-    )
-    return case
+    body += "".join(layout.format(word(), word()) for _ in some)
+    case.data = document(body, rows=rows, **{"docProps/core.xml": f"<a>{word()}</a>"})
 
 
-def _counted(source: _Source, case: _Case) -> str:
-    marker = source.marker()
-    case.sites[marker] = ""
-    return marker
-
-
-_MAKERS: Final[dict[str, Callable[[_Source, int, str], _Case]]] = {
-    "csv": _table,
-    "tsv": _table,
-    "json": _json,
-    "jsonl": _json,
+_MAKERS: dict[str, Callable[[_Case, int], None]] = {
+    **dict.fromkeys(("csv", "tsv"), _table),
+    **dict.fromkeys(("json", "jsonl"), _json),
     "parquet": _parquet,
     "html": _html,
     "eml": _eml,
     "docx": _docx,
 }
-_FIELDS: Final = ("csv", "tsv", "json", "jsonl", "parquet")
+_FIELDS = ("csv", "tsv", "json", "jsonl", "parquet")
 
 
 def _content(path: Path) -> str:
@@ -255,55 +217,53 @@ def _content(path: Path) -> str:
     return path.read_text()
 
 
-def unnamed_text(size: Size, folder: Path) -> Row:
+@row(
+    "silence",
+    "records with markers in csv, tsv, json, jsonl, parquet, html, eml and docx / markers that "
+    "pass or are left out, and are not named or counted",
+    "≥ 10,000 / 0",
+)
+def unnamed_text(row: Row, size: Size, folder: Path) -> None:
     """Boundaries of mails are no sites: they are for the row of mails."""
-    row = Row(
-        "records with markers in csv, tsv, json, jsonl, parquet, html, eml and docx / markers that "
-        "pass or are left out, and are not named or counted",
-        "≥ 10,000 / 0",
-    )
     env = environment(folder)
     (folder / "two.txt").write_text(TWO)
     records = size.of(8, 40, 100)
     for number in range(size.of(1, 1, 9)):
         for kind, make in _MAKERS.items():
             for drop in (False, True) if kind in _FIELDS else (False,):
-                source = _Source(f"{kind} {number} {drop}")
-                case = make(source, records, kind)
+                case = _Case(kind, f"{kind} {number} {drop}")
+                make(case, records)
                 _tried(row, case, folder, env, drop=drop)
                 row.tried += records
-    return row
 
 
 def _tried(row: Row, case: _Case, folder: Path, env: dict[str, str], *, drop: bool) -> None:
-    for old in folder.glob("*a.*"):
-        old.unlink()
-    (folder / case.name).write_bytes(case.data)
-    options = [["-k", each] if each[:2] != "--" else [each] for each in case.chosen]
-    more = [word for each in options for word in each] + ["--drop-other"] * drop
-    command = [*DPSAN, "rewrite", "-q", "-e", "5", "-m", "krr", "-E", "two.txt", *more]
-    target = folder / f"out-{case.name}"
-    done = subprocess.run(
-        [*command, case.name, "-o", target.name, "-a", f"audit-{case.name}"],
-        cwd=folder,
-        env=env,
-        capture_output=True,
-        text=True,
-    )
+    for old in [*folder.glob("*a.*"), folder / "audit"]:
+        old.unlink(missing_ok=True)
+    name = f"a.{case.kind}"
+    (folder / name).write_bytes(case.data)
+    command = ["rewrite", "-q", "-e", "5", "-m", "krr", "-E", "two.txt"] + ["--drop-other"] * drop
+    for each in case.chosen:
+        command += [each] if each.startswith("--") else ["-k", each]
+    command += [name, "-o", f"out-{name}", "-a", "audit"]
+    done = dpsan(command, folder, env, text=True)
     row.count("the run failed", done.returncode != 0)
     if done.returncode:
-        row.note = f"{case.name}: {done.stderr[-300:]}"
+        row.note = f"{name}: {done.stderr[-300:]}"
         return
     row.count("no message without a file", "Traceback" in done.stderr)
     named = {name for found in _NAMED.findall(done.stderr) for name in found[1].split(", ")}
-    text = _content(target)
+    text = _content(folder / f"out-{name}")
     there = {marker for marker in case.sites if marker in text.lower()}
     drawn = {marker for marker, site in case.sites.items() if site is None}
     row.count("a chosen text passes", bool(there & drawn))
     with_name = {marker: site for marker, site in case.sites.items() if site}
     row.count("a field passes or is left out unnamed", bool({*with_name.values()} - named))
     row.count("a name is not in the message", bool({*case.keys} - named))
-    row.count("a field is named that has none of the other texts", _more(case, named))
+    row.count(
+        "a field is named that has none of the other texts",
+        bool(named - {*case.sites.values()} - {*case.keys}),
+    )
     passing = there & with_name.keys()
     row.count("--drop-other leaves a text in", drop and bool(passing))
     row.count("a text is lost", not drop and passing != with_name.keys())
@@ -313,24 +273,18 @@ def _tried(row: Row, case: _Case, folder: Path, env: dict[str, str], *, drop: bo
         "other text passes uncounted", len(there & without) > counted.get("passed unchanged", 0)
     )
     row.count("other text is left out uncounted", len(without - there) > counted.get("left out", 0))
-    last = json.loads((folder / f"audit-{case.name}").read_text().splitlines()[-1])
+    last = json.loads((folder / "audit").read_text().splitlines()[-1])
     told = {name for each in last["passing"]["fields"] for name in each["names"]}
     row.count("the audit has other names", told != named)
     sums = sum(last["passing"]["noted"].values())
     row.count("the audit has other counts", sums != sum(counted.values()))
 
 
-def _more(case: _Case, named: set[str]) -> bool:
-    return bool(named - {*filter(None, case.sites.values())} - {*case.keys})
-
-
 def _sum(kinds: str) -> int:
     return sum(int(each.split()[0].replace(",", "")) for each in kinds.split(", "))
 
 
-MUTANTS: Final = mutants(
-    "silence",
-    """
+mutants("""silence
 no field is named @ Fields.merge
 = lambda original: lambda *given, **more: None
 no value of JSON is noted @ Positions.passes
@@ -339,15 +293,10 @@ metadata of Parquet pass in silence @ Columns.fields
 = lambda original: lambda *given: original(*given)[:1]
 --drop-other writes all of a JSON record @ pruned
 = lambda original: lambda raw, node, at=0: raw.rstrip()
-columns are named by their neighbours @ named
-= lambda original: lambda names: (lambda all: original(all[1:] + all[:1]))([*names])
 the audit has no fields @ Passing.row
 = lambda original: lambda self: {**original(self), 'fields': []}
-a mail keeps a header @ Entity.built
-= lambda original: lambda self, name, boundary: original(self, name, boundary) or self[name]
 any value of docx passes @ Reader._passes
 = lambda original: lambda *given: True
 what a page lets pass is not counted @ noted
 = lambda original: lambda passing: {}
-""",
-)
+""")

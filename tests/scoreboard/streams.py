@@ -2,8 +2,6 @@
 
 # ruff: noqa: SIM905
 
-from __future__ import annotations
-
 import math
 import os
 import random
@@ -12,38 +10,30 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
-from scoreboard.base import DPSAN, TWO, Row, Size, environment
+from scoreboard.base import TWO, Row, Size, environment, row, start
 from scoreboard.patterns import mutants
 
-_LATE: Final = 0.1
-_SILENT: Final = 3.0
+_LATE = 0.1
+_SILENT = 3.0
 """Seconds after which an answer is late, and after which none is waited for."""
 
 
-def streamed(size: Size, folder: Path) -> Row:
-    """Generated text through a pipe: the peak of memory after a tenth and at the end.
-
-    First words that are nearly all different, millions of them; then many bytes.
-    """
-    row = Row("GB streamed / growth of peak memory after the first tenth", "≥ 10 / < 2 %")
+@row("stream", "GB streamed / growth of peak memory after the first tenth", "≥ 10 / < 2 %")
+def streamed(row: Row, size: Size, folder: Path) -> None:
+    """Generated text through a pipe: the peak of memory after a tenth and at the end."""
     (folder / "long.txt").write_text(f"{'h' * 50} 0 9\n{'t' * 50} 9 0\n")
     env = environment(folder)
-    laplace = "rewrite -q -e 1 -m laplace -E long.txt".split()
+    laplace = "rewrite -q -e 1 -m laplace -E long.txt"
     words = size.of(1_500_000, 800_000, 20_000_000)
     _one(row, folder, env, laplace, _distinct(words), 0.4, "distinct words", size)
     if size is not Size.MUTANT:
         goal = size.of(0, 8 << 20, 10 << 30)
-        _one(row, folder, env, "rewrite -q -e 8".split(), _texts(goal), 0.1, "text", size)
-    return row
+        _one(row, folder, env, "rewrite -q -e 8", _texts(goal), 0.1, "text", size)
 
 
 def _distinct(count: int) -> Iterator[tuple[float, bytes]]:
-    """Lines of long words that occur once, each with how much of all that is.
-
-    What were kept of them, or of as long outputs, would be more than the peak of memory varies.
-    """
+    """Lines of long words that occur once, each with how much of all that is."""
     step = 20_000
     for first in range(0, count, step):
         lines = (
@@ -69,29 +59,10 @@ def _texts(goal: int) -> Iterator[tuple[float, bytes]]:
         yield sent / goal, block
 
 
-def _one(
-    row: Row,
-    folder: Path,
-    env: dict[str, str],
-    arguments: list[str],
-    blocks: Iterator[tuple[float, bytes]],
-    early_share: float,
-    what: str,
-    size: Size,
-) -> None:
-    """Feed a command.
-
-    In a short run the caches are not full after a tenth, and the largest batch may be yet to come.
-    """
+def _one(row, folder, env, arguments, blocks, early_share, what, size):
+    """Feed a command."""
     share = size.of(early_share, max(early_share, 0.3), 0.1)
-    child = subprocess.Popen(
-        [*DPSAN, *arguments],
-        cwd=folder,
-        env=env,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-    )
-    assert child.stdin is not None
+    child = start(arguments, folder, env, stdout=subprocess.DEVNULL, stderr=None)
     sent = early = late = 0
     started = time.perf_counter()
     for done, block in blocks:
@@ -121,19 +92,11 @@ def _peak(process: int) -> int:
 class _Conversation:
     """A command that answers lines; time that others used the processor is not counted."""
 
-    def __init__(self, arguments: list[str], folder: Path, env: dict[str, str]) -> None:
-        self.child = subprocess.Popen(
-            [*DPSAN, *arguments],
-            cwd=folder,
-            env=env,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
+    def __init__(self, arguments: str, folder: Path, env: dict[str, str]) -> None:
+        self.child = start(arguments, folder, env, stderr=None)
 
     def ask(self, line: bytes) -> tuple[float, bytes]:
         """Seconds until the answer, and the answer; ``_SILENT`` if there is none."""
-        assert self.child.stdin is not None
-        assert self.child.stdout is not None
         waited, begun = self._waited(), time.perf_counter()
         self.child.stdin.write(line)
         self.child.stdin.flush()
@@ -171,7 +134,6 @@ class _Conversation:
 
     def end(self) -> int:
         """Its status."""
-        assert self.child.stdin is not None
         self.child.stdin.close()
         try:
             return self.child.wait(60)
@@ -180,9 +142,9 @@ class _Conversation:
             return self.child.wait()
 
 
-def latency(size: Size, folder: Path) -> Row:
+@row("latency", "lines answered while the input stays open / later than 0.1 s", "≥ 1,000 / 0")
+def latency(row: Row, size: Size, folder: Path) -> None:
     """Single lines, the input staying open: how long until each answer, the first included."""
-    row = Row("lines answered while the input stays open / later than 0.1 s", "≥ 1,000 / 0")
     (folder / "two.txt").write_text(TWO)
     env = environment(folder)
     generator = random.Random(9)
@@ -194,7 +156,7 @@ def latency(size: Size, folder: Path) -> Row:
     tries = size.of(3, 3, 1)
     for command in commands[: size.of(1, 2, 2)]:
         for attempt in range(tries):
-            talk = _Conversation(command.split(), folder, env)
+            talk = _Conversation(command, folder, env)
             talk.ready()
             first, answer = talk.ask(b"hospital 0\n")
             row.count("not one line for one line", answer.count(b"\n") != 1)
@@ -221,13 +183,9 @@ def latency(size: Size, folder: Path) -> Row:
     row.bad["first line late"] = sum(each > _LATE for each in firsts)
     middle = sorted(times or [9])[len(times) // 2]
     row.note = f"median {1e3 * middle:.1f} ms, first {1e3 * max(firsts):.0f} ms"
-    return row
 
 
-MUTANTS: Final = [
-    *mutants(
-        "stream",
-        r"""
+mutants(r"""stream
 what words stand for is remembered for ever @ _Codes.__missing__
 - len(self) >= _CACHE_TOKENS
 + False
@@ -235,18 +193,12 @@ the input is kept @ FileSource.read
 - self._hash.update(data)
 + self.__dict__.setdefault("kept", []).append(data)
 + self._hash.update(data)
-the output is kept @ Sink._send
-- self._hash.update(data)
-+ self.__dict__.setdefault("kept", []).append(data)
-+ self._hash.update(data)
 all records are read first @ batches
 - for record in records: ...
 + for record in list(records): ...
-""",
-    ),
-    *mutants(
-        "latency",
-        r"""
+""")
+
+mutants(r"""latency
 the first draw is not made in time @ Rewriter.warm_up
 - self.begin()
 + False
@@ -256,9 +208,4 @@ output waits for more input @ batches
 input that pauses is not noticed @ FileSource.idle
 - not select.select([self._descriptor], [], [], 0)[0]
 + False
-input is awaited for a moment @ FileSource.idle
-- select.select([self._descriptor], [], [], 0)
-+ select.select([self._descriptor], [], [], 0.15)
-""",
-    ),
-]
+""")

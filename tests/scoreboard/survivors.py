@@ -3,28 +3,24 @@
 Each mutant stands here twice: for the row of the verdicts and for the row of the tests.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Final
 
-from scoreboard.base import DPSAN, ROOT, Row, Size, environment
+from scoreboard.base import ROOT, Row, Size, dpsan, environment, row
 from scoreboard.patterns import mutants
 
-_SMALL: Final = ("--vocab-size", "2000", "-j", "1", "--draws", "10000")
-_USUAL: Final = {"optimal-response": ("-e", "8", "--draws", "10000")}
-_SETTINGS: Final = {
-    "knn-response": ("-e", "8", "-m", "knn-response", *_SMALL),
-    "public words": ("-e", "2", "--public", "function", *_SMALL),
-    "exponential": ("-e", "4", "-m", "exponential", *_SMALL),
-    "exponential, again": ("-e", "1", "-m", "exponential", *_SMALL),
+_SMALL = "--vocab-size 2000 -j 1 --draws 10000"
+_SETTINGS = {
+    "knn-response": f"-e 8 -m knn-response {_SMALL}",
+    "public words": f"-e 2 --public function {_SMALL}",
+    "exponential": f"-e 4 -m exponential {_SMALL}",
+    "exponential, again": f"-e 1 -m exponential {_SMALL}",
 }
 """The last two use one cache, one after the other."""
-_TESTS: Final = (
+_TESTS = (
     "mechanisms/test_knn_response.py::test_knn_response_outside_draws_every_other_word",
     "mechanisms/test_optimal_response.py::test_every_unit_of_the_base_can_be_drawn",
     "mechanisms/test_optimal_response.py::test_no_word_of_the_bundled_vocabulary_is_always_itself",
@@ -39,41 +35,34 @@ _TESTS: Final = (
 )
 
 
-def verdicts(size: Size, folder: Path) -> Row:
+def _verified(row: Row, size: Size, folder: Path, commands: dict[str, str]) -> None:
+    for name, options in [*commands.items()] * size.of(1, 1, 5):
+        row.tried += 1
+        done = dpsan(f"verify {options} --json", folder)
+        if done.returncode not in (0, 1):
+            row.count(f"{name}: exit status {done.returncode}", True)
+            continue
+        checks = json.loads(done.stdout)["checks"]
+        refuted = ", ".join(each["name"] for each in checks if each["held"] is False)
+        refuted = refuted or "certificate or draws"
+        row.count(f"{name}: VIOLATED ({refuted})", done.returncode == 1)
+
+
+@row("verdicts", "verdicts of `dpsan verify`: optimal-response", "≥ 5 / 0")
+def verdicts(row: Row, size: Size, folder: Path) -> None:
     """``verify`` as most people call it, for the sound program: never VIOLATED."""
-    return _verified(size, folder, _USUAL)
+    _verified(row, size, folder, {"optimal-response": "-e 8 --draws 10000"})
 
 
-def settings(size: Size, folder: Path) -> Row:
+@row("settings", f"verdicts of `dpsan verify`: {', '.join(_SETTINGS)}", "≥ 5 each / 0")
+def settings(row: Row, size: Size, folder: Path) -> None:
     """The same of other mechanisms and settings, on the first 2,000 words."""
-    return _verified(size, folder, _SETTINGS)
+    _verified(row, size, folder, _SETTINGS)
 
 
-def _verified(size: Size, folder: Path, commands: dict[str, tuple[str, ...]]) -> Row:
-    row = Row(f"verdicts of `dpsan verify`: {', '.join(commands)}", "≥ 5 each / 0")
-    for _ in range(size.of(1, 1, 5)):
-        for name, options in commands.items():
-            row.tried += 1
-            done = subprocess.run(
-                [*DPSAN, "verify", *options, "--json"],
-                cwd=folder,
-                env=environment(folder),
-                capture_output=True,
-                text=True,
-            )
-            if done.returncode not in (0, 1):
-                row.count(f"{name}: exit status {done.returncode}", True)
-                continue
-            checks = json.loads(done.stdout)["checks"]
-            refuted = ", ".join(each["name"] for each in checks if each["held"] is False)
-            refuted = refuted or "certificate or draws"
-            row.count(f"{name}: VIOLATED ({refuted})", done.returncode == 1)
-    return row
-
-
-def regressions(size: Size, folder: Path) -> Row:
+@row("regressions", "tests that see what `verify` once did not", "0")
+def regressions(row: Row, size: Size, folder: Path) -> None:
     """The tests that are nearest to the mutants below."""
-    row = Row("tests that see what `verify` once did not", "0")
     tests = [str(ROOT / "tests" / each) for each in _TESTS]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no", *tests],
@@ -88,18 +77,14 @@ def regressions(size: Size, folder: Path) -> Row:
         row.count(failed, True)
     row.count(f"pytest: exit status {done.returncode}", done.returncode not in (0, 1))
     row.count("no test", not row.tried and not row.bad)
-    return row
 
 
-_USUALLY: Final = r"""
+_USUALLY = r"""
 the statement tells half of epsilon @ statement._cost
 = lambda original: lambda cost: original(Composed(cost.epsilon / 2, cost.delta, ''))
 unknown words never draw the last unit of the base @ BaseResponseSampler.sample
 - totals = ...
 + totals = np.where(known, ..., self.base.total - 1)
-known words never draw the last unit of the base @ BaseResponseSampler.sample
-- totals = ...
-+ totals = ... - np.where(known, self.scale, 0)
 integers without rejection @ Streams.integers
 = lambda original: lambda self, label, bounds: self.bits(label)[:, 0] % np.asarray(
 =     bounds, dtype=np.uint64
@@ -147,20 +132,6 @@ e-mail addresses are copied @ Rewriter._outputs
 =     (w if '@' in w else o)
 =     for w, c, o in zip(words, codes, original(self, words, codes, drawing, chosen))
 = ]
-unknown words above 24 letters are copied @ Rewriter._outputs
-= lambda original: lambda self, words, codes, drawing, chosen: [
-=     (w if len(w) > 24 and c == self._built.space.n else o)
-=     for w, c, o in zip(words, codes, original(self, words, codes, drawing, chosen))
-= ]
-capitals of the input show @ Rewriter._outputs
-= lambda original: lambda self, words, codes, drawing, chosen: [
-=     (recased(w, o) if w[1:].isupper() else o)
-=     for w, c, o in zip(words, codes, original(self, words, codes, drawing, chosen))
-= ]
-the stretches of a long line share numbers @ Rewriter._drawn
-= lambda original: lambda self, batch, key, numbers, *, before=0, held=None: original(
-=     self, batch, key, numbers, held=held
-= )
 words behind a hyphen are not counted @ Rewriter.rewrite
 = lambda original: lambda self, texts, *given, **more: (
 =     lambda done: replace(
@@ -170,10 +141,10 @@ words behind a hyphen are not counted @ Rewriter.rewrite
 = )(original(self, texts, *given, **more))
 """
 """Found by ``verify`` without options."""
-_ELSEWHERE: Final = """
+_ELSEWHERE = """
 knn: some outputs of each word never come @ SubsetResponseSampler._outside
-- ... <= rank[:, None]
-+ ... < rank[:, None]
+- members - np.arange(self.k) <= rank[:, None]
++ members - np.arange(self.k) < rank[:, None]
 a certificate of another epsilon is read from the cache @ DistanceWeights.certificate
 - repr(self)
 + self.name
@@ -183,7 +154,7 @@ public words are not counted @ Accountant.add
 =     setattr(self, 'draws', self.draws - sum(each.public for each in copies)),
 = )[0]
 """
-_UNSEEN: Final = """
+_UNSEEN = """
 a constant key for the digests of a memo @ PrivateDatabase._digest
 = lambda original: lambda self, purpose, *pieces: (
 =     original(self, purpose, *pieces)
@@ -192,19 +163,9 @@ a constant key for the digests of a memo @ PrivateDatabase._digest
 =         b''.join(pieces), key=bytes(32), person=purpose, digest_size=32
 =     ).digest()
 = )
-a constant key for the digests of a ledger @ PrivateDatabase._digest
-= lambda original: lambda self, purpose, *pieces: (
-=     original(self, purpose, *pieces)
-=     if purpose not in (b'dpsan text', b'dpsan record')
-=     else hashlib.blake2b(
-=         b''.join(pieces), key=bytes(32), person=purpose, digest_size=32
-=     ).digest()
-= )
 """
 """What ``verify`` cannot see: it writes no memo and no ledger."""
 
-MUTANTS: Final = [
-    *mutants("verdicts", _USUALLY),
-    *mutants("settings", _ELSEWHERE),
-    *(each for text in (_USUALLY, _ELSEWHERE, _UNSEEN) for each in mutants("regressions", text)),
-]
+mutants(f"verdicts{_USUALLY}")
+mutants(f"settings{_ELSEWHERE}")
+mutants(f"regressions{_USUALLY.rstrip()}{_ELSEWHERE.rstrip()}{_UNSEEN}")

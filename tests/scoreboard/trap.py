@@ -3,10 +3,6 @@
 Counted are the calls that Python makes through :mod:`os` and that concern files below one folder.
 """
 
-# ruff: noqa: SIM905
-
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -15,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-CALLS = (
-    "open read readv pread write fsync fdatasync fchmod rename replace link mkdir truncate"
-    " ftruncate sync"
-).split()
-
+_CALLS = (
+    *("open", "read", "readv", "pread", "write", "fsync", "fdatasync", "fchmod", "rename"),
+    *("replace", "link", "mkdir", "truncate", "ftruncate", "sync"),
+)
+_SYNCS = ("fsync", "fdatasync")
+_NAMES = ("rename", "replace", "link")
 _READ_LINK, _WRITE, _OPEN = os.readlink, os.write, os.open
 
 
@@ -43,7 +40,7 @@ class Trap:
         log: a file that gets one row for each call.
         after: do it when the call has been made.
         sticky: and at every call of the same name from then on.
-        only: names of calls; default all.
+        only: names of calls.
     """
 
     below: Path
@@ -52,29 +49,30 @@ class Trap:
     log: Path | None = None
     after: bool = False
     sticky: bool = False
-    only: tuple[str, ...] = ()
+    only: tuple[str, ...] = _CALLS
 
     def install(self) -> None:
         """From now on."""
         self._count, self._sprung = 0, ""
         self._inside = str(self.below.resolve()) + "/"
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-        self._out = None if self.log is None else _OPEN(self.log, flags, 0o600)
-        for name in self.only or CALLS:
+        self._out = _OPEN(self.log or os.devnull, flags, 0o600)
+        for name in self.only:
             setattr(os, name, self._wrapped(name, getattr(os, name)))
 
     def _wrapped(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **more: Any) -> Any:
-            path = _path(arguments[0], more.get("dir_fd", more.get("src_dir_fd")), arguments[0:1])
+            path = ""
+            if arguments:
+                path = _path(arguments[0], more.get("dir_fd", more.get("src_dir_fd")))
             if not f"{path}/".startswith(self._inside) and name != "sync":
                 return real(*arguments, **more)
             self._count += 1
             new = ""
-            if name in ("rename", "replace", "link"):
-                new = _path(arguments[1], more.get("dst_dir_fd"), arguments[1:2])
+            if name in _NAMES:
+                new = _path(arguments[1], more.get("dst_dir_fd"))
             noted = json.dumps([name, path, new]).encode() + b"\n"
-            if self._out is not None:
-                _WRITE(self._out, noted)
+            _WRITE(self._out, noted)
             now = self._count == self.number or (self.sticky and self._sprung == name)
             if now and self.act is not None:
                 if not self._sprung:
@@ -97,17 +95,12 @@ def _mark(below: Path) -> Path:
 
 
 def sprung(below: Path) -> Call | None:
-    """The first call to which something happened: which is the n-th depends on the time it takes.
-
-    None if a run made fewer.
-    """
+    """The first call to which something happened; None if a run made fewer."""
     mark = _mark(below)
     return calls(mark)[0] if mark.exists() else None
 
 
-def _path(where: Any, directory: int | None, given: tuple[Any, ...]) -> str:
-    if not given:
-        return ""
+def _path(where: Any, directory: int | None) -> str:
     if isinstance(where, int):
         try:
             return _READ_LINK(f"/proc/self/fd/{where}")
@@ -132,10 +125,9 @@ def fails(code: int) -> Callable[[], None]:
 
 
 def signalled(*numbers: int) -> Callable[[], None]:
-    """The process gets signals, one right behind the other."""
+    """The process gets signals, all at once."""
 
     def act() -> None:
-        # Blocked until all are there: they arrive together.
         signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
         for number in numbers:
             os.kill(os.getpid(), number)
@@ -146,28 +138,18 @@ def signalled(*numbers: int) -> Callable[[], None]:
 
 def undurable(trace: list[Call], target: str) -> str:
     """Why a power cut could leave a part of a file under its final name, or ``""``."""
-    moved = [
-        at
-        for at, call in enumerate(trace)
-        if call.name in ("rename", "replace", "link") and call.new == target
-    ]
+
+    def synced(some: list[Call], path: str) -> bool:
+        return any(c.name == "sync" or (c.name in _SYNCS and c.path == path) for c in some)
+
+    moved = [at for at, c in enumerate(trace) if c.name in _NAMES and c.new == target]
     if not moved:
         return "never given its final name"
-    source, final = trace[moved[-1]].path, moved[-1]
-    synced = [
-        at
-        for at, call in enumerate(trace)
-        if call.name == "sync" or (call.name in ("fsync", "fdatasync") and call.path == source)
-    ]
-    written = [
-        at for at, c in enumerate(trace) if c.name in ("write", "fchmod") and c.path == source
-    ]
-    if not any(max(written, default=-1) < at < final for at in synced):
+    final = moved[-1]
+    source = trace[final].path
+    changes = [at for at, c in enumerate(trace) if c.name in ("write", "fchmod")]
+    written = max((at for at in changes if trace[at].path == source), default=-1)
+    if not synced(trace[written + 1 : final], source):
         return "not synced before it got its final name"
     folder = os.path.dirname(target)
-    if not any(
-        c.name == "sync" or (c.name in ("fsync", "fdatasync") and c.path == folder)
-        for c in trace[final:]
-    ):
-        return "its name is not synced"
-    return ""
+    return "" if synced(trace[final:], folder) else "its name is not synced"

@@ -1,18 +1,26 @@
-"""One word far out makes distances coarse: what is printed holds for the true distances."""
+"""What is printed holds for the integers and the true distances: far-out words, any epsilon."""
 
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from line_laws import space_of
 from support import make_embeddings
 
-from dpsan.embeddings.base import Embeddings
 from dpsan.mechanisms.distance_weights import COARSE
 from dpsan.mechanisms.exponential import Exponential
+from dpsan.mechanisms.knn_response import KnnResponse
+from dpsan.mechanisms.krr import KRR
 from dpsan.mechanisms.pte import ProjectedLaplace
+from dpsan.mechanisms.samplers.subset_response import integer_weights
 from dpsan.mechanisms.santext_plus import SanTextPlus
 from dpsan.mechanisms.tem import TEM
+from dpsan.mechanisms.tldp import TLDP
+from dpsan.mechanisms.zipf_response import ZipfResponse, rank_weights
 from dpsan.privacy.certificate import certify
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.statement import Statement
@@ -27,8 +35,7 @@ def vocabulary(far: float, words: int = 0) -> MetricSpace:
     if words:
         near = make_embeddings(words, 2).vectors * np.float32(0.01)
         vectors = np.concatenate([vectors, near, near[:3]])
-    names = [f"w{row}" for row in range(len(vectors))]
-    return MetricSpace(Embeddings(names, vectors, "made-up", f"far {far} {words}"))
+    return space_of(vectors)
 
 
 def exact_losses(weights) -> np.ndarray:
@@ -98,31 +105,112 @@ def test_the_slack_is_printed():
     assert guarantee.slack <= number <= 1.12 * guarantee.slack
 
 
+def projected(space, dimensions):
+    """The guarantee, and losses and distances of all inputs, of a projection."""
+    mechanism, inputs = ProjectedLaplace(100.0, dimensions), np.arange(space.n + 1)
+    guarantee, inner = mechanism.guarantee(space), 100.0 / mechanism.factor(space)
+    moved, points = mechanism.projected(space).points(inputs), space.points(inputs)
+    losses = inner * np.linalg.norm(moved[:, None] - moved, axis=2)
+    return guarantee, losses, np.linalg.norm(points[:, None] - points, axis=2)
+
+
 @pytest.mark.parametrize("far", [1e-2, 1.0, 1e3, 1e6, 1e25])
 @pytest.mark.parametrize("words", [0, 40])
 @pytest.mark.parametrize("dimensions", [1, 2])
 def test_the_projection_is_measured_as_it_is_used(far, words, dimensions):
-    space = vocabulary(far, words)
-    mechanism = ProjectedLaplace(100.0, dimensions)
-    guarantee, inner = mechanism.guarantee(space), 100.0 / mechanism.factor(space)
-    inputs = np.arange(space.n + 1)
-    moved, points = mechanism.projected(space).points(inputs), space.points(inputs)
-    losses = inner * np.linalg.norm(moved[:, None] - moved, axis=2)
-    apart = np.linalg.norm(points[:, None] - points, axis=2)
+    guarantee, losses, apart = projected(vocabulary(far, words), dimensions)
     assert guarantee.slack == 0
     assert (losses <= 100.0 * apart * (1 + 1e-9)).all()
     assert losses.max() <= guarantee.epsilon_ldp * (1 + 1e-9)
 
 
 def test_the_singular_value_comes_with_its_rounding(monkeypatch):
-    space = vocabulary(1e6, 40)
     monkeypatch.setattr(MetricSpace, "eager", lambda *_: False)
-    mechanism = ProjectedLaplace(100.0, 1)
-    guarantee, inner = mechanism.guarantee(space), 100.0 / mechanism.factor(space)
-    inputs = np.arange(space.n + 1)
-    moved, points = mechanism.projected(space).points(inputs), space.points(inputs)
-    losses = inner * np.linalg.norm(moved[:, None] - moved, axis=2)
-    apart = np.linalg.norm(points[:, None] - points, axis=2)
+    guarantee, losses, apart = projected(vocabulary(1e6, 40), 1)
     assert guarantee.slack > 1
     assert (losses <= 100.0 * apart + guarantee.slack).all()
     assert "nats of rounding" in guarantee.rounding
+
+
+EDGES = [37.9, 38.0, 38.1, 38.12, 38.2, 38.5, 38.8, 38.81, 38.816, 38.82, 38.9, 39, 40, 41, 60]
+FAR = [1e-300, 1e-17, 1e-9, 0.5, 8, 30, 36, 42, 43, 44, 45, 46, 700, 744, 746, 1e4, 1e300]
+
+
+def below(ratio: Fraction, epsilon: float) -> bool:
+    """Whether ln(ratio) <= epsilon, by bounds of e^epsilon that are exact enough to decide."""
+    if epsilon > 1000:
+        return ratio < 1 << 1000
+    with localcontext() as context:
+        context.prec = 60
+        limit = Decimal(epsilon).exp()
+    return ratio <= Fraction(limit) * (1 + Fraction(1, 10**50))
+
+
+@given(
+    epsilon=st.one_of(st.sampled_from(EDGES + FAR), st.floats(1e-6, 60)),
+    k=st.integers(1, 60),
+    more=st.one_of(st.integers(1, 100), st.integers(1, 10**7)),
+)
+@settings(max_examples=200, deadline=None)
+def test_two_weights(epsilon, k, more):
+    inside, outside = integer_weights(epsilon, k, k + more)
+    assert inside >= outside >= 1
+    assert k * inside + more * outside <= 1 << 56
+    assert below(Fraction(inside, outside), epsilon)
+    if 0.01 <= epsilon <= 20 and k + more <= 400_000:
+        assert math.log(inside / outside) == pytest.approx(epsilon, abs=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", EDGES + FAR)
+@pytest.mark.parametrize("n", [1, 2, 60, 400_000])
+def test_rank_weights(epsilon, n):
+    weights = rank_weights(epsilon, n)
+    assert int(weights[-1]) >= 1
+    assert int(weights.sum(dtype=object)) < 1 << 63
+    assert below(Fraction(int(weights[0]), int(weights[-1])), epsilon)
+    assert weights.shape == (n,)
+    assert (np.diff(weights.astype(np.float64)) <= 0).all()
+    if n > 1 and 0.01 <= epsilon <= 30:
+        assert math.log(int(weights[0]) / int(weights[-1])) == pytest.approx(epsilon, abs=1e-3)
+
+
+def losses(mechanism, space) -> Fraction:
+    """The largest ratio of two probabilities of one output, exact, ⊥ included."""
+    sampler = mechanism.prepare(space)
+    if hasattr(sampler, "inside"):
+        return Fraction(sampler.inside, sampler.outside)
+    return Fraction(int(sampler.weights[0]), int(sampler.weights[-1]))
+
+
+@pytest.mark.parametrize("epsilon", EDGES + FAR)
+@pytest.mark.parametrize(
+    "kind", [KRR, ZipfResponse, lambda e: KnnResponse(e, k=1), lambda e: KnnResponse(e, k=2)]
+)
+def test_printed_epsilon_is_that_of_the_integers(epsilon, kind):
+    space = MetricSpace(make_embeddings(60, 5))
+    mechanism = kind(epsilon)
+    guarantee = mechanism.guarantee(space)
+    assert guarantee.epsilon_ldp <= epsilon
+    assert below(losses(mechanism, space), guarantee.epsilon_ldp)
+    certificate = mechanism.certificate(space)
+    assert certificate.epsilon_ldp <= guarantee.epsilon_ldp
+    assert certificate.delta == 0
+    law = mechanism.prepare(space).probabilities(np.arange(space.n + 1))
+    # And the law that is shown is that of the integers.
+    worst = math.log((law.max(axis=0) / law.min(axis=0)).max())
+    assert worst == pytest.approx(certificate.epsilon_ldp, abs=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [e for e in EDGES + FAR if e > 1e-17])
+@pytest.mark.parametrize("levels", [2, 8])
+def test_grid_mechanism(epsilon, levels):
+    space = MetricSpace(make_embeddings(60, 5))
+    mechanism = TLDP(epsilon, dimensions=3, levels=levels)
+    sampler = mechanism.prepare(space)
+    worst = Fraction(1)
+    for table in sampler.tables(1):
+        assert int(table.min()) >= 1
+        worst *= max(Fraction(max(column), min(column)) for column in table.T.tolist())
+    guarantee = mechanism.guarantee(space)
+    assert guarantee.epsilon_ldp <= epsilon
+    assert below(worst, guarantee.epsilon_ldp)

@@ -1,10 +1,10 @@
-"""DistanceSampler: the same integers, law and words as whole rows, whatever the circumstances."""
+"""RowSampler, DistanceSampler: the same integers and words, whatever the circumstances."""
 
 import pickle
 import tracemalloc
-from bisect import bisect_right
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import faiss
 import numpy as np
@@ -16,7 +16,6 @@ from support import fits, make_embeddings, streams
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.samplers.base import RowSampler
 from dpsan.mechanisms.samplers.blocked import DistanceSampler, DistanceScores
-from dpsan.mechanisms.samplers.wide_integers import first_above
 from dpsan.mechanisms.santext_plus import SanTextPlus
 from dpsan.mechanisms.tem import TEM
 from dpsan.space.arrays import side_by_side
@@ -68,52 +67,6 @@ def test_blocks_of_a_large_vocabulary(large, mechanism):
     assert sampler.weights(ids[:1]).sum(dtype=object) > 2**64 or mechanism.epsilon == 40
 
 
-@given(
-    steps=st.lists(st.lists(st.integers(0, 2**66), min_size=5, max_size=5), min_size=1, max_size=6),
-    data=st.data(),
-)
-def test_first_above(steps, data):
-    rows = [np.cumsum(np.array([*each[:-1], each[-1] + 1], object)).tolist() for each in steps]
-    high = np.array([[x >> 32 for x in row] for row in rows], dtype=np.uint64)
-    low = np.array([[x & 0xFFFFFFFF for x in row] for row in rows], dtype=np.uint32)
-    numbers = [
-        data.draw(st.one_of(st.integers(0, row[-1] - 1), st.sampled_from([0, *row[:-1]])))
-        for row in rows
-    ]
-    numbers = [min(x, row[-1] - 1) for x, row in zip(numbers, rows, strict=True)]
-    found = first_above(
-        high,
-        low,
-        np.arange(len(rows)),
-        np.array([x >> 32 for x in numbers], dtype=np.uint64),
-        np.array([x & 0xFFFFFFFF for x in numbers], dtype=np.uint64),
-    )
-    expected = [bisect_right(row, x) for row, x in zip(rows, numbers, strict=True)]
-    assert found.tolist() == expected
-
-
-def test_exponentials_do_not_depend_on_their_place():
-    """NumPy's vector loops and their remainders must agree: block sums rest on it."""
-    values = -np.random.default_rng(1).uniform(0, 30, size=1000)
-    whole = np.exp(values)
-    for start in range(9):
-        for size in (1, 2, 3, 5, 8, 13, 100):
-            assert (np.exp(values[start : start + size]) == whole[start : start + size]).all()
-    assert (np.exp(values[::3]) == whole[::3]).all()
-    aligned = np.zeros(8008, dtype=np.uint8)[3:8003].view(np.float64)
-    aligned[:] = values
-    assert (np.exp(aligned, out=aligned) == whole).all()
-
-
-@pytest.mark.parametrize("threads", [1, 2, 3])
-def test_words_do_not_depend_on_threads(large, threads):
-    ids = np.random.default_rng(2).integers(0, 3001, size=2000)
-    expected = Exponential(3.0).prepare(large).sample(ids, streams(2000))
-    with openmp(threads):
-        assert allowed() == threads
-        assert (Exponential(3.0).prepare(large).sample(ids, streams(2000)) == expected).all()
-
-
 @contextmanager
 def openmp(threads):
     before = faiss.omp_get_max_threads()
@@ -122,6 +75,20 @@ def openmp(threads):
         yield
     finally:
         faiss.omp_set_num_threads(before)
+
+
+@pytest.mark.parametrize(("threads", "size"), [(1, 700), (2, 2000), (3, 10)])
+def test_words_do_not_depend_on_threads_or_on_the_batch(large, threads, size):
+    ids = np.random.default_rng(2).integers(0, 3001, size=2000)
+    whole = streams(2000)
+    expected = Exponential(3.0).prepare(large).sample(ids, whole)
+    with openmp(threads):
+        assert allowed() == threads
+        sampler, found = Exponential(3.0).prepare(large), []
+        for part in whole.chunks(size):
+            at = sum(map(len, found))
+            found.append(sampler.sample(ids[at : at + len(part)], part))
+    assert (np.concatenate(found) == expected).all()
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -134,22 +101,10 @@ def test_every_part_is_worked_on_and_an_error_is_raised(threads):
             side_by_side(lambda part: 1 // (part - 7), range(20))
 
 
-@pytest.mark.parametrize("size", [10, 700])
-def test_words_do_not_depend_on_the_batch(large, size):
-    ids = np.random.default_rng(3).integers(0, 3001, size=2000)
-    whole = streams(2000)
-    expected = TEM(5.0).prepare(large).sample(ids, whole)
-    sampler, at, found = TEM(5.0).prepare(large), 0, []
-    for part in whole.chunks(size):
-        found.append(sampler.sample(ids[at : at + len(part)], part))
-        at += len(part)
-    assert len(found) > 2
-    assert (np.concatenate(found) == expected).all()
-
-
 def test_memory_is_bounded_and_changes_nothing(large):
     scores = DistanceScores(large, 1.5)
     free = DistanceSampler(large, scores)
+    assert len(pickle.dumps(free)) < 1.2 * large.vectors.nbytes + 1e5  # no tables in it
     for size in (3000, 30_000, 400_000):  # some words, and less than all
         tracemalloc.start()
         sampler = DistanceSampler(large, scores, cache_bytes=size)
@@ -161,28 +116,6 @@ def test_memory_is_bounded_and_changes_nothing(large):
             assert (sampler.sample(ids, bits) == free.sample(ids, bits)).all()
 
 
-def test_law(space):
-    """Chi-square against the integer weights, and the twin: a slightly different law is refused."""
-    sampler = Exponential(2.0).prepare(space)
-    draws = 200_000
-    for word in (0, space.n - 1, space.n):
-        drawn = sampler.sample(np.full(draws, word), streams(draws))
-        observed = np.bincount(drawn, minlength=space.n)
-        assert fits(observed, sampler.probabilities(np.array([word]))[0])
-        if word < space.n:
-            other = Exponential(2.1).prepare(space).probabilities(np.array([word]))[0]
-            assert not fits(observed, other)
-
-
-def test_pickles(large):
-    sampler = Exponential(3.0).prepare(large)
-    ids = np.arange(500)
-    expected = sampler.sample(ids, streams(500))
-    packed = pickle.dumps(sampler)
-    assert len(packed) < 1.2 * large.vectors.nbytes + 1e5  # no tables in it
-    assert (pickle.loads(packed).sample(ids, streams(500)) == expected).all()
-
-
 def test_two_callers_at_once(large):
     scores = DistanceScores(large, 1.5)
     free = DistanceSampler(large, scores)
@@ -192,3 +125,43 @@ def test_two_callers_at_once(large):
         found = list(pool.map(lambda each: sampler.sample(each, streams(400)), ids))
     for each, words in zip(ids, found, strict=True):
         assert (words == free.sample(each, streams(400))).all()
+
+
+def test_scores_always_see_the_same_number_of_rows(space):
+    """Planted: a matrix product whose last bits depend on how many rows it is given."""
+    seen = set()
+
+    def scores(ids):
+        seen.add(len(ids))
+        return space.distances(ids) * (1 + len(ids) * 2.0**-40)
+
+    sampler = RowSampler(space, scores)
+    together = sampler.weights(np.arange(50))
+    alone = np.concatenate([sampler.weights(np.array([word])) for word in range(50)])
+    assert (together == alone).all()
+    assert seen == {sampler.block}
+    assert (scores(np.arange(3))[0] != scores(np.arange(4))[0]).any()
+    assert RowSampler(SimpleNamespace(n=3_000_000), None).block == 4
+
+
+@pytest.mark.parametrize("rows", [1, 40, 200])
+def test_cache_is_bounded_and_changes_nothing(space, rows):
+    ids = np.tile(np.arange(space.n + 1), 3)
+    sampler = RowSampler(space, space.distances, cache_bytes=12 * space.n * rows)
+    free = RowSampler(space, space.distances)
+    for key in (b"a" * 32, b"b" * 32):
+        bits = streams(len(ids), key=key)
+        expected = free.sample(ids, bits)
+        tracemalloc.start()
+        assert (sampler.sample(ids, bits) == expected).all()
+        held = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        assert held < 12 * space.n * max(rows, sampler.block) + 40_000
+
+
+def test_integer_weights_of_rows_are_the_law(space):
+    """Total weights beyond 64 bits."""
+    flat = RowSampler(space, lambda ids: np.zeros((len(ids), space.n)))
+    assert flat.weights(np.array([0])).sum(dtype=object) == space.n << 62
+    drawn = flat.sample(np.zeros(30_000, dtype=np.int64), streams(30_000))
+    assert fits(np.bincount(drawn, minlength=space.n), np.full(space.n, 1 / space.n))

@@ -1,0 +1,247 @@
+"""clusant, custext, bucket-exponential: groups of words, and what their sizes give away."""
+
+import math
+
+import numpy as np
+import pytest
+from line_laws import line_space, space_of
+from support import make_embeddings, streams
+
+from dpsan.errors import UsageError
+from dpsan.mechanisms.bucket_exponential import BucketExponential
+from dpsan.mechanisms.clusant import CluSanT
+from dpsan.mechanisms.custext import CusText
+from dpsan.mechanisms.exponential import Exponential
+from dpsan.mechanisms.tables import groups as module
+from dpsan.mechanisms.tables.groups import groups
+from dpsan.outcomes.calibrate import Draft, epsilon_for_ldp
+from dpsan.privacy.certificate import certify, matrix_certificate, pairwise_losses
+from dpsan.privacy.column_losses import column_certificate
+from dpsan.space.metric_space import MetricSpace
+
+PLACES = np.array([0.0, 9.0, 10.0, 30.0, 39.0, 40.0])
+LINE = line_space(PLACES)
+SPACE = MetricSpace(make_embeddings(n=60, d=4))
+
+
+def by_hand(epsilon, scale):
+    """P(u|w) of the six words, and of ⊥, from the definition."""
+    law = np.zeros((7, 6))
+    law[6] = 1 / 6
+    centroids = np.array([19 / 3, 109 / 3])
+    for w in range(6):
+        outer = np.exp(-0.5 * epsilon * scale * abs(centroids[w // 3] - centroids))
+        outer /= outer.sum()
+        for j in range(2):
+            apart = abs(PLACES[3 * j : 3 * j + 3] - PLACES[w])
+            share = (apart - apart.min()) / (apart.max() - apart.min())
+            inner = np.exp(-0.5 * epsilon * share)
+            law[w, 3 * j : 3 * j + 3] = outer[j] * inner / inner.sum()
+    return law
+
+
+@pytest.mark.parametrize(("dp", "scale"), [("standard", 1 / 30), ("metric", 0.3)])
+def test_clusant_by_hand(dp, scale):
+    law = CluSanT(2.0, k=3, dp=dp, scale=scale).prepare(LINE).probabilities(np.arange(7))
+    assert law == pytest.approx(by_hand(2.0, scale), rel=1e-5)
+
+
+def test_golden_number_of_clusant():
+    """Proofs 2.12: six words, epsilon 2: 2.247 where 2 is claimed."""
+    found = CluSanT(2.0, k=3).certificate(LINE)
+    assert found.epsilon_ldp == pytest.approx(2.24749, abs=2e-5)
+    assert matrix_certificate(by_hand(2.0, 1 / 30)).epsilon_ldp == pytest.approx(2.24749, abs=2e-5)
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.5, 2.0, 8.0, 70.0, 300.0])
+@pytest.mark.parametrize("k", [2, 7, 60])
+def test_two_epsilon_of_clusant(epsilon, k):
+    mechanism = CluSanT(epsilon, k=k)
+    law = mechanism.prepare(SPACE).log_pmf(np.arange(61))
+    loss = max(float((law[:, None] - law[None]).max()), 0)
+    promised = mechanism.guarantee(SPACE).epsilon_ldp
+    assert loss <= promised
+    assert promised <= 2 * epsilon + 1e-5
+    found = mechanism.certificate(SPACE)
+    assert found.epsilon_ldp == pytest.approx(loss, abs=2e-9)
+    first, second = found.pair
+    assert (law[first] - law[second]).max() == pytest.approx(loss, abs=2e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_metric_of_clusant(epsilon):
+    """Every pair: epsilon times (scaled distance of centroids + 1), and not epsilon·d."""
+    mechanism, near = CluSanT(epsilon, k=7, dp="metric", scale=0.5), space_of(SPACE.vectors * 0.3)
+    sampler, guarantee = mechanism.prepare(near), mechanism.guarantee(near)
+    losses = pairwise_losses(sampler.probabilities(np.arange(61)))
+    clusters = sampler.clusters
+    apart = np.linalg.norm(clusters.centroids[:, None] - clusters.centroids, axis=2)
+    bound = 0.5 * apart[clusters.of[:60]][:, clusters.of[:60]] + 1 - np.eye(60)
+    assert (losses[:60, :60] <= epsilon * bound + guarantee.slack).all()
+    assert losses.max() <= guarantee.epsilon_ldp
+    euclidean = np.linalg.norm(near.vectors[:, None] - near.vectors, axis=2)
+    assert (losses[:60, :60] > 1.2 * epsilon * euclidean + 1e-6).any()  # the published claim
+
+
+def test_out_of_vocabulary_is_uniform_over_clusters():
+    sampler = CluSanT(3.0, k=7).prepare(SPACE)
+    law, sizes = sampler.probabilities(np.array([60]))[0], sampler.clusters.sizes
+    assert law[sampler.clusters.order] == pytest.approx(np.repeat(1 / (9 * sizes), sizes))
+
+
+def test_columns_see_what_supports_hide():
+    """The power of the certificate: a 0 in one row is an infinite loss, a 0 column none."""
+    law = np.array([[0.5, 0.5, 0.0], [0.25, 0.75, 0.0], [0.5, 0.5, 0.0], [0.5, 0.5, 0.0]])
+    three = MetricSpace(make_embeddings(n=3))
+    with np.errstate(divide="ignore"):
+        found = column_certificate(three, lambda ids: np.log(law[ids]), "a")
+        assert found.epsilon_ldp == pytest.approx(math.log(2), abs=2e-9)
+        law[1] = (0.25, 0.74, 0.01)
+        found = column_certificate(three, lambda ids: np.log(law[ids]), "b")
+    assert math.isinf(found.epsilon_ldp)
+    assert found.pair == (1, 0)
+
+
+def test_draws_of_a_vocabulary_too_large_to_hold(monkeypatch):
+    """Its members' points are made when they are drawn from: the same words."""
+    embeddings, ids = make_embeddings(n=60, d=4), np.arange(61)
+    held = CluSanT(2.0, k=7).prepare(MetricSpace(embeddings)).sample(ids, streams(61))
+    monkeypatch.setattr("dpsan.space.lattice._HELD_BYTES", 0)
+    monkeypatch.setattr("dpsan.mechanisms.samplers.cluster_response._BLOCK", 5)
+    made = CluSanT(2.0, k=7).prepare(MetricSpace(embeddings)).sample(ids, streams(61))
+    assert (made == held).all()
+
+
+def one_after_the_other(vectors, k):
+    """The groups from the definition, each by squares in float32 of all words that are left."""
+    left, out = np.arange(len(vectors)), []
+    while len(left):
+        apart = vectors[left] - vectors[left[0]]
+        squares = np.einsum("nd,nd->n", apart, apart)
+        squares[0] = -1
+        out.append(left[np.argsort(squares, kind="stable")[:k]])
+        left = np.setdiff1d(left, out[-1])
+    return np.array([[*group, *[-1] * (k - len(group))] for group in out])
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("k", [2, 50, 300])
+@pytest.mark.parametrize("firsts", [5, 128])
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda normal: normal, id="random"),
+        pytest.param(np.round, id="many equal distances"),
+        pytest.param(lambda normal: np.sign(normal[:, :3]), id="eight points"),
+        pytest.param(np.ones_like, id="one point"),
+        pytest.param(lambda normal: normal * 1e-22, id="squares too small for float32"),
+        pytest.param(lambda normal: normal * 1e19, id="squares too large for float32"),
+        pytest.param(lambda normal: normal + np.float32(300), id="far out"),
+    ],
+)
+def test_groups_by_searches_are_those_of_one_after_the_other(monkeypatch, make, firsts, k):
+    """To the last tie, whatever was searched at once."""
+    monkeypatch.setattr(module, "_FIRSTS", firsts)
+    normal = np.random.default_rng(3).normal(size=(300, 6))
+    vectors = make(normal).astype(np.float32)
+    found = groups(space_of(vectors), k)
+    assert (found == one_after_the_other(vectors, k)).all()
+
+
+@pytest.mark.parametrize("work", [2e3, 4e3, 5e3])
+def test_too_many_words_for_groups(monkeypatch, work):
+    """The number in the hint is one that is taken."""
+    monkeypatch.setattr(module, "_WORK", work)
+    with pytest.raises(UsageError, match=r"too many words .*vocab_size=\d+") as caught:
+        groups(MetricSpace(make_embeddings(n=60, d=5)), 7)
+    fewer = int(str(caught.value).rpartition("=")[2].rstrip(")"))
+    groups(MetricSpace(make_embeddings(n=fewer, d=5)), 7)
+
+
+def test_custext_by_hand(space):
+    members = groups(space, 7)[0]
+    word = int(members[3])
+    law = CusText(3.0, k=7).prepare(space).probabilities(np.array([word]))[0]
+    distances = np.linalg.norm(space.vectors[members] - space.vectors[word].astype(float), axis=1)
+    weights = np.exp(-1.5 * distances / distances.max())  # the least distance is 0
+    assert np.allclose(law[members], weights / weights.sum())
+    assert law.sum() == pytest.approx(1)
+
+
+def test_infinite_loss_of_custext(space):
+    mechanism = CusText(3.0, k=7)
+    guarantee = mechanism.guarantee(space)
+    found = certify(mechanism, space)
+    assert math.isinf(guarantee.epsilon_ldp)
+    assert math.isinf(found.epsilon_ldp)
+    law = mechanism.prepare(space).probabilities(np.arange(space.n + 1))
+    exact = matrix_certificate(law, guarantee.claimed)
+    assert guarantee.infinite_loss_mass == found.infinite_loss_mass == 1
+    assert exact.infinite_loss_mass == pytest.approx(1)
+    assert exact.delta == pytest.approx(found.delta)
+    assert law[found.pair[0]] @ (law[found.pair[1]] > 0) == 0
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 3.0, 12.0])
+def test_within_a_group_epsilon_holds(space, epsilon):
+    """One group of all words: the claim is true there, ⊥ included."""
+    mechanism = CusText(epsilon, k=space.n)
+    found = certify(mechanism, space)
+    assert 0.3 * epsilon < found.epsilon_ldp <= epsilon
+    assert mechanism.guarantee(space).epsilon_ldp == epsilon
+
+
+SPACE = MetricSpace(make_embeddings(n=60, d=4))
+
+
+def test_bucket_exponential_by_hand():
+    """0, 1, 2, 10 on a line, 3 buckets: 0 has {0, 1, 2}, {}, {10}; 2 has {0, 1, 2}, {}, {10}."""
+    law = BucketExponential(2.0, buckets=3).prepare(line_space([0, 1, 2, 10]))
+    found = law.probabilities(np.arange(5))
+    near, far = 1 / (1 + math.exp(-1)), math.exp(-1) / (1 + math.exp(-1))
+    assert found[0] == pytest.approx([near / 3, near / 3, near / 3, far])
+    assert found[3] == pytest.approx([far / 3, far / 3, far / 3, near])
+    assert found[4] == pytest.approx([0.25] * 4)
+
+
+def test_golden_number_of_bucket_exponential():
+    """Proofs 2.13: n words at one distance have the loss epsilon/2 + ln(n - 1)."""
+    found = certify(BucketExponential(1.0), space_of(np.eye(20)))
+    assert found.epsilon_ldp == pytest.approx(0.5 + math.log(19), abs=3e-9)
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 0.5, 2.0, 8.0, 60.0, 500.0])
+@pytest.mark.parametrize("buckets", [2, 7, 64])
+def test_bound_and_certificate(epsilon, buckets):
+    mechanism = BucketExponential(epsilon, buckets=buckets)
+    law = mechanism.prepare(SPACE).log_pmf(np.arange(61))
+    loss = float((law[:, None] - law[None]).max())
+    assert loss <= mechanism.guarantee(SPACE).epsilon_ldp
+    assert mechanism.certificate(SPACE).epsilon_ldp == pytest.approx(loss, abs=2e-9)
+    assert loss > epsilon or epsilon > 2  # the published claim
+
+
+@pytest.mark.parametrize("places", [(3, 3, 3), (1,)])
+def test_words_at_one_point_and_one_word(places):
+    space, mechanism = line_space(places), BucketExponential(2.0)
+    law = mechanism.prepare(space).probabilities(np.arange(space.n + 1))
+    assert law == pytest.approx(1 / space.n)
+    assert mechanism.guarantee(space).epsilon_ldp >= 0
+    drawn = mechanism.prepare(space).sample(np.zeros(30, dtype=np.int64), streams(30))
+    assert set(drawn.tolist()) == set(range(space.n))
+
+
+def test_between_exponential_and_the_optimum():
+    """At equal certified LDP epsilon it keeps more similar words than exponential does."""
+    space = MetricSpace(make_embeddings(n=300, d=8))
+    units = space.vectors / np.linalg.norm(space.vectors, axis=1, keepdims=True)
+    cosines = units @ units.T
+    means = {}
+    for kind in (BucketExponential, Exponential):
+        mechanism = kind(epsilon_for_ldp(Draft(kind), space, 8.0))
+        assert certify(mechanism, space).epsilon_ldp <= 8.0
+        law = mechanism.prepare(space).probabilities(np.arange(300))
+        means[kind] = float((law * cosines).sum(axis=1).mean())
+    assert means[BucketExponential] > 1.5 * means[Exponential]
+    with pytest.raises(UsageError, match="out of reach"):  # sizes alone tell more
+        epsilon_for_ldp(Draft(BucketExponential), space, 3.0)
