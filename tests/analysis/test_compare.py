@@ -12,26 +12,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
-from support import ALPHA, need_extra
+from support import need_extra
 
+from dpsan.analysis.compare import table
 from dpsan.analysis.compare.comparison import Comparison, Request, Row, compare
 from dpsan.analysis.compare.measure import Figure, Folds, measure, over_seeds, share_over_seeds
-from dpsan.analysis.compare.table import (
-    as_csv,
-    as_dicts,
-    as_latex,
-    as_record,
-    cell,
-    escaped,
-    panels,
-    table,
-)
-from dpsan.analysis.compare.texts import public_words, read_corpus, sanitized
+from dpsan.analysis.compare.texts import read_corpus, sanitized
 from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.cli import progress
 from dpsan.embeddings.base import Embeddings
-from dpsan.errors import ExtraMissingError, InputError, UsageError
+from dpsan.errors import ExtraMissingError, UsageError
 from dpsan.formats.base import ReadOptions
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.calibrate.target import Draft
@@ -46,14 +37,17 @@ QUIET = Inputs(options=ReadOptions(fields=("text",)))
 LN2 = math.log(2)
 
 
+EMBEDDINGS = Embeddings(WORDS, VECTORS, "made-up", "three", COUNTS)
+SPACE = MetricSpace(EMBEDDINGS)
+VOCABULARY = Vocabulary(EMBEDDINGS, "unicode")
+
+
 def silent(*_):
     pass
 
 
-@pytest.fixture(scope="module")
-def made():
-    embeddings = Embeddings(WORDS, VECTORS, "made-up", "three", COUNTS)
-    return embeddings, MetricSpace(embeddings)
+def compared(*drafts, at=(2.0,), **more):
+    return compare(Request(drafts, at, **more), EMBEDDINGS, SPACE, silent)
 
 
 @pytest.fixture
@@ -72,22 +66,20 @@ def draft(name, **values):
     return Draft(MECHANISMS[name], values)
 
 
-def test_figures_of_krr_by_hand(made, texts):
+def test_figures_of_krr_by_hand(texts):
     """At e^epsilon = 2 a word stays with probability 2/4; red is the best guess for green too."""
-    embeddings, space = made
-    vocabulary = Vocabulary(embeddings, "unicode")
     # The public frequencies that a vocabulary is given are not its counts as they stand.
-    most, some, few = space.frequencies
+    most, some, few = SPACE.frequencies
     assert few * 2 < most < some * 2
-    corpus = read_corpus(texts, QUIET, None, vocabulary)
-    found, optimal = measure(MECHANISMS["krr"](LN2), corpus, None, 3, space, silent)
+    corpus = read_corpus(texts, QUIET, None, VOCABULARY)
+    found, optimal = measure(MECHANISMS["krr"](LN2), corpus, None, 3, SPACE, silent)
     assert optimal
     ids = corpus.words.ids
     assert (ids == 3).sum() == 100  # zzyzx
     same, read, similar = [], [], []
     for seed in (1, 2, 3):
         key = seeded_key(f"dpsan compare {seed}")
-        drawn = sanitized(MECHANISMS["krr"](LN2).prepare(space), corpus.words, key, silent)
+        drawn = sanitized(MECHANISMS["krr"](LN2).prepare(SPACE), corpus.words, key, silent)
         same.append(np.mean(drawn == ids))
         read.append(np.mean(np.where(drawn == 1, 1, 0) == ids))
         known = ids < 3
@@ -99,42 +91,6 @@ def test_figures_of_krr_by_hand(made, texts):
     half = stats.t.ppf(0.975, 2) * np.std(same, ddof=1) / math.sqrt(3)
     assert found["unchanged"].low == pytest.approx(np.mean(same) - half)
     assert found["unchanged"].high == pytest.approx(np.mean(same) + half)
-
-
-@pytest.mark.parametrize(("epsilon", "fits"), [(LN2, True), (math.log(3), False)])
-def test_shares_have_the_power_to_tell_epsilons_apart(made, texts, epsilon, fits):
-    """13 of 14 words stay with probability e^epsilon/(e^epsilon + 2): 2/4, or 3/5 where not."""
-    embeddings, space = made
-    corpus = read_corpus(texts, QUIET, None, Vocabulary(embeddings, "unicode"))
-    found, _ = measure(MECHANISMS["krr"](epsilon), corpus, None, 5, space, silent)
-    hits = round(found["unchanged"].value * 5 * 1400)
-    assert bool(stats.binomtest(hits, 5 * 1300, 0.5).pvalue > ALPHA) is fits
-
-
-@pytest.mark.parametrize(("epsilon", "linked"), [(40.0, 1.0), (1e-9, None)])
-def test_texts_that_stay_are_linked_and_noise_is_not(epsilon, linked):
-    embeddings = Embeddings([f"w{row}" for row in range(50)], np.eye(50, dtype=np.float32), "", "e")
-    space = MetricSpace(embeddings)
-    corpus = public_words(Vocabulary(embeddings, "unicode"), space)
-    assert corpus.words.sizes.tolist() == [12] * 1000
-    assert np.mean(corpus.words.ids == 50) == pytest.approx(0.06, abs=0.01)
-    found, _ = measure(MECHANISMS["krr"](epsilon), corpus, None, 2, space, silent)
-    if linked:
-        # ⊥ becomes any word, which little tells apart.
-        assert found["linked"].value > 0.95
-        assert found["unchanged"].value == pytest.approx(0.94, abs=0.02)
-        assert found["read_back"].value == found["unchanged"].value
-    else:
-        assert found["linked"].value < 0.03
-        assert found["unchanged"].value == pytest.approx(0.94 / 50, abs=0.01)
-
-
-def test_seeds_of_the_vocabulary_sanitize_other_texts(made):
-    embeddings, space = made
-    corpus = public_words(Vocabulary(embeddings, "unicode"), space)
-    first, second = corpus.of_seed(0), corpus.of_seed(1)
-    assert not set(first.tolist()) & set(second.tolist())
-    assert corpus.of_seed(10).tolist() == first.tolist()
 
 
 def test_intervals_by_hand():
@@ -151,96 +107,69 @@ def test_intervals_by_hand():
     assert share_over_seeds([Share(10, 100)] * 3).high > 0.13
 
 
-def test_accuracies(made, texts):
+def test_accuracies(texts, monkeypatch):
     need_extra("evaluate")
-    embeddings, space = made
-    request = Request(
-        [draft("krr")], [1e-9, 40.0], seeds=5, data=texts, inputs=QUIET, labels="label"
-    )
-    found = compare(request, embeddings, space, silent)
+    given = {"seeds": 5, "data": texts, "inputs": QUIET, "labels": "label"}
+    found = compared(draft("krr"), at=[1e-9, 40.0], **given)
     assert found.baseline["clean_to_clean"].value == 1.0
     assert found.baseline["majority"].value <= 0.5
     noise, same = found.rows
     assert all(same.figures[name].value == 1.0 for name in list(same.figures)[-3:])
     assert noise.figures["sanitized_to_sanitized"].value < 0.8
     assert noise.figures["clean_to_sanitized"].value < 0.8
-
-
-def test_labels_need_a_library(made, texts, monkeypatch):
     monkeypatch.setattr("dpsan.analysis.compare.comparison.find_spec", lambda name: None)
-    request = Request([draft("krr")], [1.0], data=texts, inputs=QUIET, labels="label")
     with pytest.raises(ExtraMissingError, match=r"--labels needs an extra .*evaluate"):
-        compare(request, *made)
+        compared(draft("krr"), **given)
 
 
-def test_labels_that_cannot_be_learnt(made, tmp_path):
-    vocabulary = Vocabulary(made[0], "unicode")
+def test_labels_that_cannot_be_learnt(tmp_path):
+    """tests/cli/cases/compare.case has equal labels, and a text without words."""
     path = tmp_path / "t.tsv"
     path.write_text("label\ttext\na\tred\nb\tblue\n")
     with pytest.raises(UsageError, match="at least 5 records"):
-        Folds(read_corpus(path, QUIET, "label", vocabulary), WORDS, 1)
-    path.write_text("label\ttext\na\tred\na\tblue\n")
-    with pytest.raises(UsageError, match="two different labels"):
-        read_corpus(path, QUIET, "label", vocabulary)
-    path.write_text("label\ttext\na\t...\n")
-    with pytest.raises(InputError, match="no words of the vocabulary"):
-        read_corpus(path, QUIET, None, vocabulary)
+        Folds(read_corpus(path, QUIET, "label", VOCABULARY), WORDS, 1)
 
 
-def test_rows_say_why_there_are_no_figures(made):
-    embeddings, space = made
-    drafts = [draft("krr"), draft("custext", k=2), draft("trlaplace")]
-    found = compare(Request(drafts, [1.0], seeds=2), embeddings, space, silent)
-    krr, custext, trlaplace = found.rows
-    assert krr.reason == ""
-    assert krr.certified == pytest.approx(1.0, rel=2e-3)
-    assert custext.reason == "has no certified LDP epsilon (status NONE)"
-    assert trlaplace.reason == "parameter delta is required (such as -p delta=1e-6)"
-    rows = list(csv.DictReader(io.StringIO(as_csv(found))))
-    assert [row["reason"] for row in rows] == ["", custext.reason, trlaplace.reason]
-    assert rows[1]["cosine"] == rows[1]["certified"] == ""
-    _, (group,) = table(found)
-    assert [name for name, _ in group.reasons] == ["custext", "trlaplace"]
+def test_rows_say_why_there_are_no_figures():
+    """tests/cli/cases/compare.case shows the reasons in the table."""
+    found = compared(draft("krr"), draft("custext", k=2), draft("trlaplace"), at=[1.0], seeds=2)
+    assert found.rows[0].certified == pytest.approx(1.0, rel=2e-3)
+    krr, custext, trlaplace = csv.DictReader(io.StringIO(table.as_csv(found)))
+    assert krr["reason"] == custext["cosine"] == custext["certified"] == ""
+    assert custext["reason"] == "has no certified LDP epsilon (status NONE)"
+    assert trlaplace["reason"] == "parameter delta is required (such as -p delta=1e-6)"
 
 
-def test_no_column_mixes_units(made):
-    embeddings, space = made
-    drafts = [draft("krr"), draft("laplace"), draft("gaussian", delta=1e-3)]
-    found = compare(Request(drafts, [2.0], seeds=2), embeddings, space, silent)
-    headings, (group,) = table(found)
+def test_no_column_mixes_units():
+    found = compared(draft("krr"), draft("laplace"), draft("gaussian", delta=1e-3), seeds=2)
+    headings, (group,) = table.table(found)
     assert headings[:3] == ["mechanism", "epsilon (1/distance)", "delta"]
     assert [row[1:3] for row in group.rows] == [
         ["-", "0"],
         [f"{found.rows[1].epsilon:.4g}", "0"],
         ["-", "0.001"],
     ]
-    for row, own in zip(as_dicts(found), found.rows, strict=True):
+    for row, own in zip(table.as_dicts(found), found.rows, strict=True):
         nats = own.epsilon if own.unit == "nats" else None
         assert row["epsilon_nats"] == nats
         assert (row["epsilon_per_distance"] is None) == (own.unit == "nats")
         assert row["attack"] == ("optimal" if own.mechanism == "krr" else "lower bound")
     assert group.rows[1][-1].startswith("≥")
-    assert len(json.dumps(as_record(found))) > 100
-    assert [panel.title for panel in panels(found)] == [
-        "cosine",
-        "read back",
-        "cosine by read back",
-    ]
+    assert len(json.dumps(table.as_record(found))) > 100
+    titles = ["cosine", "read back", "cosine by read back"]
+    assert [panel.title for panel in table.panels(found)] == titles
 
 
 def test_cells():
-    assert cell(Figure(0.2314, 0.2291, 0.2337)) == ".231±.003"  # .0023, rounded up
-    assert cell(Figure(-0.0124)) == "-.012"
-    assert cell(Figure(1.0, 0.99, 1.0), bound=True) == "≥1.000±.010"
-    assert cell(None) == "-"
-
-
-def test_escaped():
-    assert escaped(r"50 % & #_{}$~^\<>|") == (
+    assert table.cell(Figure(0.2314, 0.2291, 0.2337)) == ".231±.003"  # .0023, rounded up
+    assert table.cell(Figure(-0.0124)) == "-.012"
+    assert table.cell(Figure(1.0, 0.99, 1.0), bound=True) == "≥1.000±.010"
+    assert table.cell(None) == "-"
+    assert table.escaped(r"50 % & #_{}$~^\<>|") == (
         r"50 \% \& \#\_\{\}\$\textasciitilde{}\textasciicircum{}\textbackslash{}"
         r"\textless{}\textgreater{}\textbar{}"
     )
-    assert escaped("--é\n\t名") == "-{}-????"
+    assert table.escaped("--é\n\t名") == "-{}-????"
 
 
 HOSTILE = r'a_b%&#${}~^\<>|"--é名' + "\n" + r"\end{document}"
@@ -252,7 +181,7 @@ def test_latex_compiles(tmp_path):
         Row("krr", "PROVED", 8.0, {**figures, "linked": None}, epsilon=4e-7, unit="1/distance"),
         Row(HOSTILE, "PROVED", 8.0, reason=HOSTILE),
     ]
-    page = as_latex(Comparison(Request([], []), rows, HOSTILE, {}), f"dpsan {HOSTILE}")
+    page = table.as_latex(Comparison(Request([], []), rows, HOSTILE, {}), f"dpsan {HOSTILE}")
     assert r"krr & $4 \cdot 10^{-7}$ & $-.500_{\pm .100}$" in page
     body = page.partition("\\begin{table}")[2]
     assert not re.search(r"(?<!\\)[%&#_](?![ {])", re.sub(r"_\{\\pm [.\d]+\}", "", body))

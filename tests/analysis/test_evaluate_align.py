@@ -1,18 +1,31 @@
+"""Words of the original beside those of the sanitized text."""
+
+import json
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import make_embeddings
 
+from dpsan import load_embeddings
 from dpsan.analysis.evaluate.align import aligned, cut
 from dpsan.analysis.evaluate.pairs import Inputs, read_pairs
+from dpsan.analysis.evaluate.spans import locate, recovered
 from dpsan.analysis.evaluate.vocabulary import MASKED, OTHER, Vocabulary, WordClass
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import InputError
+from dpsan.outcomes.intervals import Share
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import TOKENIZERS, write_gaps
 
+LINES = """The doctor told Maria Gonzalez in Paris that she was ill. "Is she?" asked an old man.
+It took an hour. IBM's iPhone broke, and I don't know a better one!
+paris
+An apple a day; a university: an FBI agent, zzyqx and YouTube's X-ray.
+"""
 WORDS = ["don't", "do", "n't", "U.S.", "e-mail", "a", "ab", "b", "3.5", "the", "x y", "U", "S"]
 
 
@@ -24,30 +37,22 @@ def awkward():
 
 
 def test_outputs_that_hold_gaps_are_cut_where_the_gaps_are():
-    def split(line):
-        return TOKENIZERS["unicode"].split(line)
+    def words(gaps, line):
+        split = TOKENIZERS["unicode"].split
+        return aligned(gaps, line, split, lambda _, word: word in WORDS, 9)
 
-    known = {"U.S.", "e-mail", "the", "x y"}
-
-    def possible(at, word):
-        return word in known
-
-    assert aligned(["", " ", ", ", "."], "U.S. e-mail, the.", split, possible, 9) == [
-        "U.S.",
-        "e-mail",
-        "the",
-    ]
-    assert aligned(["", " ", ""], "x y the", split, possible, 9) == ["x y", "the"]
+    found = words(["", " ", ", ", "."], "U.S. e-mail, the.")
+    assert found == ["U.S.", "e-mail", "the"]
+    assert words(["", " ", ""], "x y the") == ["x y", "the"]
     # Words of another program, in the same places.
-    assert aligned(["", " ", ""], "foo bar", split, possible, 9) == ["foo", "bar"]
-    assert aligned(["", " ", ""], "the", split, possible, 9) is None
-    assert aligned(["", " ", ""], "the  the", split, possible, 9) is None
+    assert words(["", " ", ""], "foo bar") == ["foo", "bar"]
+    assert words(["", " ", ""], "the") is None
+    assert words(["", " ", ""], "the  the") is None
 
-
-def test_empty_gaps_are_cut_by_the_words():
     def possible(at, word):
         return word in {"do", "n't", "ab", "c"}
 
+    # Empty gaps are cut by the words.
     assert cut(["", "", " ", ""], "don't ab", possible, 3) == ["do", "n't", "ab"]
     assert cut(["", "", ""], "abc", possible, 3) == ["ab", "c"]
     assert cut(["", "", ""], "abd", possible, 3) is None
@@ -67,14 +72,8 @@ def vocabulary(request, awkward):
 
 @pytest.fixture(scope="module", params=["sample", "mask", "keep"])
 def sanitizer(request, awkward, vocabulary, store):
-    return Sanitizer(
-        "krr",
-        epsilon=1,
-        embeddings=awkward,
-        tokenizer=vocabulary.tokenizer.name,
-        unknown=request.param,
-        cache=store,
-    )
+    given = {"tokenizer": vocabulary.tokenizer.name, "unknown": request.param, "cache": store}
+    return Sanitizer("krr", epsilon=1, embeddings=awkward, **given)
 
 
 @given(parts=st.lists(PIECES, max_size=12), seed=st.integers(0, 3))
@@ -84,10 +83,9 @@ def test_every_line_of_a_sanitizer_aligns(vocabulary, sanitizer, parts, seed):
     done = sanitizer.sanitize([line], randomness.seeded_key(f"align {seed}"), audit=True)
     pieces, _ = vocabulary.inputs(line)
     write_gaps(pieces)
-    words = pieces[1::2]
 
     def possible(at, word):
-        return word == words[at] or vocabulary.code(word) != OTHER
+        return word == pieces[2 * at + 1] or vocabulary.code(word) != OTHER
 
     found = aligned(pieces[::2], done.lines[0], vocabulary.split, possible, 200)
     assert found is not None
@@ -109,6 +107,7 @@ def test_words_codes_and_classes(tmp_path):
     vocabulary = Vocabulary(make_embeddings(6000), "unicode")
     one = write(tmp_path / "one", ["Word3 said Word5999 of 1999. Word7", "", "word1 word2"])
     two = write(tmp_path / "two", ["word3 word9 <unk> word0 word2. word7", "", "only"])
+    assert read_pairs(one, [two], Inputs(max_records=2), vocabulary).records == 2
     pairs = read_pairs(one, [two], Inputs(), vocabulary)
     assert (pairs.records, pairs.unaligned, len(pairs.same)) == (3, 1, 6)
     assert pairs.inputs.tolist() == [3, 6000, 5999, 6000, 6000, 7]
@@ -127,12 +126,77 @@ def test_words_codes_and_classes(tmp_path):
         assert np.flatnonzero(pairs.of(kind)).tolist() == places, kind
 
 
-def test_another_number_of_records_names_both(tmp_path):
-    vocabulary = Vocabulary(make_embeddings(), "unicode")
-    one, two = write(tmp_path / "one", ["a"] * 3), write(tmp_path / "two", ["a"] * 6)
-    with pytest.raises(InputError, match=r"two: 6 records where .*one has 3 \(.*--copies"):
-        read_pairs(one, [two], Inputs(), vocabulary)
-    with pytest.raises(InputError, match=r"one: 3 records where .*two has 6"):
-        read_pairs(two, [one], Inputs(), vocabulary)
-    pairs = read_pairs(one, [two], Inputs(max_records=3), vocabulary)
-    assert pairs.records == 3
+def test_audit_and_evaluate_agree_on_what_is_unchanged(tmp_path, dpsan):
+    """Capitals change no word; an a that had to become an does, for both."""
+    original, sanitized, audit = (tmp_path / name for name in ("in.txt", "out.txt", "a.jsonl"))
+    original.write_text(LINES * 40)
+    command = "rewrite -q -e 11 -o out.txt -a a.jsonl --audit-originals in.txt"
+    done = dpsan(*command.split(), cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, b"")
+    rows = [json.loads(row) for row in audit.read_text().splitlines()]
+    assert rows[0]["case"] == "natural"
+    words = [row for row in rows if row["type"] == "word"]
+    lines = sanitized.read_text().split("\n")
+    assert all(lines[row["line"] - 1][row["start"] : row["end"]] == row["out"] for row in words)
+    pairs = read_pairs(original, [sanitized], Inputs(), Vocabulary(load_embeddings(), "unicode"))
+    assert pairs.unaligned == 0
+    assert pairs.same.tolist() == [row["unchanged"] for row in words]
+    assert 0.1 < pairs.same.mean() < 0.9
+    cased = [row for row in words if row["unchanged"] and row["in"] != row["out"]]
+    assert {row["out"] for row in cased} & {"Paris", "The"}
+
+
+def two_texts():
+    """Two texts: "call Ann Lee now" and "to 555-1" (two words of a number)."""
+    return SimpleNamespace(
+        original=["call Ann Lee now", "to 555-1"],
+        lines=[2, 4],
+        text=np.array([0, 0, 0, 0, 1, 1, 1]),
+        spans=np.array([[0, 4], [5, 8], [9, 12], [13, 16], [0, 2], [3, 6], [7, 8]]),
+    )
+
+
+def recovery(*counts):
+    shares = [Share(each, sum(counts)) for each in counts]
+    return dict(zip(("fully", "partly", "none"), shares, strict=True))
+
+
+ROWS = [
+    [{"start": 5, "end": 12, "type": "NAME"}, {"start": 4, "end": 5}],
+    [{"start": 3, "end": 8, "type": "PHONE"}, {"start": 1, "end": 2}],
+]
+
+
+@pytest.mark.parametrize("numbers", [[{}, {}], [{"record": 2}, {"record": 4}]])
+def test_by_hand(tmp_path, numbers):
+    path = tmp_path / "spans.jsonl"
+    rows = [number | {"spans": row} for number, row in zip(numbers, ROWS, strict=True)]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    table = locate(path, two_texts())
+    assert table.left_out == 1  # the span that is only a blank
+    right = np.array([True, True, False, True, True, True, True])
+    found = recovered(table, right)
+    assert found == {
+        "all": recovery(2, 1, 0),
+        "NAME": recovery(0, 1, 0),
+        "PHONE": recovery(1, 0, 0),
+    }
+    none = recovered(table, np.zeros(7, dtype=bool))
+    assert none["all"] == recovery(0, 0, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"spans":[]}', "spans of 1 records, and there are more"),
+        ('{"spans":[]}\n{"no":1}\n', ":2: not an object with a list of spans"),
+        ('{"spans":[]}\n{"spans":[{"start":5,"end":30}]}\n', ":2: record 2: a span ends after"),
+    ],
+)
+def test_mistakes_name_file_and_line(tmp_path, text, message):
+    path = tmp_path / "spans.jsonl"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        locate(path, two_texts())
+    assert str(caught.value).startswith(str(path))
+    assert message in str(caught.value)

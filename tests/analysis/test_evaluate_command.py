@@ -1,10 +1,14 @@
 import json
 import re
 import sys
-from html.parser import HTMLParser
 
 import pytest
-from support import skip_without_extra
+from read_back import Page
+from support import need_extra, skip_without_extra
+
+from dpsan.analysis.evaluate.accuracy import Labelled, judge
+from dpsan.cli import app
+from dpsan.errors import ExtraMissingError
 
 SECRET = "Zanzibarquux"  # noqa: S105
 WORDS = [f"word{i}" for i in range(40)]
@@ -14,23 +18,19 @@ WORDS = [f"word{i}" for i in range(40)]
 def folder(dpsan, tmp_path_factory):
     """A vocabulary, 120 labelled records whose label is in their words, their versions."""
     folder = tmp_path_factory.mktemp("evaluate")
-    (folder / "v.txt").write_text(
-        "".join(f"{word} {i % 7} {i // 7} {i * i % 11}\n" for i, word in enumerate(WORDS))
-    )
+    write = {"v.txt": [f"{word} {i % 7} {i // 7} {i * i % 11}" for i, word in enumerate(WORDS)]}
     rows = [
         (f"k{i % 2}", " ".join(WORDS[20 * (i % 2) + (i * step + 3) % 20] for step in range(1, 9)))
         for i in range(120)
     ]
     rows[5] = (rows[5][0], rows[5][1] + f" {SECRET}")
-    (folder / "o.csv").write_text(
-        "label,body\n" + "".join(f'{label},"{text}"\n' for label, text in rows)
-    )
-    (folder / "o.jsonl").write_text(
-        "".join(json.dumps({"y": int(label[1]), "t": text}) + "\n" for label, text in rows)
-    )
-    (folder / "o.txt").write_text("".join(f"{text}\n" for _, text in rows))
-    spans = ({"spans": [{"start": 0, "end": len(text), "type": SECRET}]} for _, text in rows)
-    (folder / "spans.jsonl").write_text("".join(json.dumps(each) + "\n" for each in spans))
+    write["o.csv"] = ["label,body", *(f'{label},"{text}"' for label, text in rows)]
+    write["o.jsonl"] = [json.dumps({"y": int(label[1]), "t": text}) for label, text in rows]
+    write["o.txt"] = [text for _, text in rows]
+    spans = [[{"start": 0, "end": len(text), "type": SECRET}] for _, text in rows]
+    write["spans.jsonl"] = [json.dumps({"spans": each}) for each in spans]
+    for name, lines in write.items():
+        (folder / name).write_text("\n".join(lines) + "\n")
     base = ["rewrite", "-q", "-E", "v.txt", "-m", "krr", "-e", "3", "--seed", "x"]
     runs = (
         ["-a", "audit.jsonl", "o.txt", "-o", "s.txt"],
@@ -59,12 +59,8 @@ def test_json_and_audit_agree(dpsan, folder):
     assert first["unchanged"]["unknown"]["of"] == 1
     assert first["rouge1"]["f1"] == pytest.approx(first["unchanged"]["all"]["share"], abs=0.25)
     assert first["length"]["words"] == {"original": 961, "sanitized": 961, "kept": 1.0}
-    assert [each["attack"] for each in first["attacks"]] == [
-        "verbatim",
-        "one-word",
-        "context",
-        "informed",
-    ]
+    names = ["verbatim", "one-word", "context", "informed"]
+    assert [each["attack"] for each in first["attacks"]] == names
     low, high = first["attacks"][1]["success"]["all"]["interval"]
     assert low < first["attacks"][1]["success"]["all"]["share"] < high
     again = run(dpsan, folder, "--audit", "audit.jsonl", *given[4:])
@@ -82,27 +78,12 @@ def test_numbers_by_value_are_named(dpsan, folder):
     assert "which words are numbers" in json.dumps(told).partition('"not_protected"')[2]
 
 
-def test_containers_give_the_same(dpsan, folder):
-    found = [
-        json.loads(
-            run(dpsan, folder, "--json", "--no-scores", *key, f"o.{kind}", f"s.{kind}").stdout
-        )
-        for kind, key in (("csv", ("-k", "body")), ("jsonl", ("-k", "t")), ("txt", ()))
-    ]
-    assert found[0]["words"] == found[1]["words"] == found[2]["words"] == 961
-    assert found[0]["rouge1"] is None
-    assert len(found[0]["attacks"]) == 1
-    assert "mechanism is not given" in found[0]["notes"][0]
-    for name in ("o", "s"):
-        data = (folder / f"{name}.csv").read_bytes()
-        (folder / f"{name}2.csv").write_bytes(data.replace(b",", b";"))
-    given = ("--json", "--no-scores", "-k", "body", "--delimiter", ";", "o2.csv", "s2.csv")
-    assert json.loads(run(dpsan, folder, *given).stdout)["words"] == 961
-
-
 def test_accuracy_of_a_separable_set(dpsan, folder):
     csv = ("-k", "body", "--labels", "label", "o.csv", "s.csv")
-    found = json.loads(run(dpsan, folder, "--json", *csv).stdout)["accuracy"]
+    whole = json.loads(run(dpsan, folder, "--json", *csv).stdout)
+    assert (whole["words"], len(whole["attacks"])) == (961, 1)
+    assert "mechanism is not given" in whole["notes"][0]
+    found = whole["accuracy"]
     assert (found["classes"], found["train"], found["test"]) == (2, 96, 24)
     assert found["clean_clean"]["share"] == 1
     assert found["majority"]["share"] == 0.5
@@ -116,20 +97,20 @@ def test_accuracy_of_a_separable_set(dpsan, folder):
     assert (whole["train"], whole["test"]) == (120, 120)
 
 
-class Checker(HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.open, self.tags = [], []
+def test_weighted_f1_by_hand():
+    """Of 6 test texts 4 are up and 2 down; one up text reads as down.
 
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        if tag not in ("meta", "br", "rect", "path"):
-            self.open.append(tag)
-        assert not {name for name, _ in attrs} & {"src", "href", "onload", "onclick"}
-
-    def handle_endtag(self, tag):
-        if tag not in ("rect", "path"):
-            assert self.open.pop() == tag
+    F1 of up: precision 1, recall 3/4: 6/7.  F1 of down: precision 2/3, recall 1: 4/5.
+    """
+    need_extra("evaluate")
+    good, bad = "good fine lovely", "bad poor awful"
+    train = Labelled([good, bad] * 10, [good, bad] * 10, ["up", "down"] * 10)
+    texts = [good] * 3 + [bad] * 3
+    found = judge(train, Labelled(texts, texts, ["up"] * 4 + ["down"] * 2))
+    assert found.pairs["clean", "clean"].value == pytest.approx(5 / 6)
+    by_hand = (4 * 6 / 7 + 2 * 4 / 5) / 6  # the plain mean is .009 less
+    assert found.f1["clean", "clean"] == pytest.approx(by_hand)
+    assert found.as_json()["clean_clean"]["weighted_f1"] == found.f1["clean", "clean"]
 
 
 def test_no_word_of_the_text_anywhere(dpsan, folder):
@@ -141,11 +122,7 @@ def test_no_word_of_the_text_anywhere(dpsan, folder):
     assert "weighted F1, trained" in table
     shown = run(dpsan, folder, *arguments, *files, "--json", "--html", "page.html", "--force")
     page = (folder / "page.html").read_text()
-    checker = Checker()
-    checker.feed(page)
-    assert not checker.open
-    assert "script" not in checker.tags
-    assert not re.search(r"https?://|url\(|@import", page)
+    Page(page)
     shares = re.findall(r"[\d.]+ % \([\d.]+-[\d.]+\)", table)
     assert len(shares) > 15
     assert all(each in page for each in shares)  # both are written from the same rows
@@ -159,24 +136,14 @@ def test_no_word_of_the_text_anywhere(dpsan, folder):
     ("arguments", "status", "message"),
     [
         (["o.txt", "twice.txt"], 1, "twice.txt: 240 records where o.txt has 120"),
-        (["o.txt", "none.txt"], 1, "none.txt: no such file"),
         (["-k", "no", "o.csv", "s.csv"], 1, "o.csv: no column 'no' (2 columns;"),
-        (
-            ["-k", "body", "o.csv", "s.csv", "--labels", "no", "--no-scores"],
-            1,
-            "o.csv: no column 'no' (2 columns;",
-        ),
-        (
-            ["--labels", "x", "o.txt", "s.txt"],
-            2,
-            "--labels is for jsonl, json, csv, tsv and parquet",
-        ),
+        (["-k", "body", "o.csv", "s.csv", "--labels", "no"], 1, "o.csv: no column 'no' (2 "),
+        (["--labels", "x", "o.txt", "s.txt"], 2, "--labels is for jsonl, json, csv, tsv and"),
         (["-k", "t", "--labels", "x", "o.jsonl", "s.jsonl"], 1, "o.jsonl:1: no label 'x'"),
         (["--audit", "o.txt", "o.txt", "s.txt"], 1, "o.txt:1: not an audit of dpsan"),
         (["--audit", "audit.jsonl", "--vocab-size", "9", "o.txt", "s.txt"], 2, "other embeddings"),
         (["--audit", "audit.jsonl", "-e", "3", "o.txt", "s.txt"], 2, "exclude each other"),
         (["-e", "3", "-m", "kr", "o.txt", "s.txt"], 2, "did you mean 'krr'"),
-        (["--tokenizer", "x", "o.txt", "s.txt"], 2, "unknown tokenizer 'x'"),
         (["--test-original", "o.txt", "o.txt", "s.txt"], 2, "need each other"),
         (["--spans", "v.txt", "o.txt", "s.txt"], 1, "v.txt:1: not JSON (such as {"),
         # Told before any work: the embeddings and texts are missing too.
@@ -192,15 +159,11 @@ def test_mistakes(dpsan, folder, arguments, status, message):
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_nothing_to_compare_is_said(dpsan, folder):
-    for name, text in (("empty.txt", ""), ("marks.txt", "...\n\n")):
-        (folder / name).write_text(text)
-        done = dpsan("evaluate", "--no-scores", "-E", "v.txt", name, name, cwd=folder)
-        assert (done.returncode, done.stdout) == (1, b"")
-        assert done.stderr.startswith(f"dpsan: {name}: no words, so there is nothing".encode())
-
-
 def test_quiet_says_no_notes(dpsan, folder):
+    (folder / "marks.txt").write_text("...\n\n")
+    done = dpsan("evaluate", "--no-scores", "-E", "v.txt", "marks.txt", "marks.txt", cwd=folder)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.startswith(b"dpsan: marks.txt: no words, so there is nothing")
     loud = dpsan("evaluate", "--no-scores", "-E", "v.txt", "o.txt", "s.txt", cwd=folder)
     done = dpsan("evaluate", "-q", "--no-scores", "-E", "v.txt", "o.txt", "s.txt", cwd=folder)
     assert b"the mechanism is not given" in loud.stderr
@@ -222,9 +185,6 @@ def test_missing_extra_is_told_before_any_work(folder, monkeypatch, library, arg
     monkeypatch.chdir(folder)
     monkeypatch.setenv("DPSAN_CACHE_DIR", str(cache))
     monkeypatch.setattr(sys, "argv", ["dpsan", "evaluate", "-E", "none.txt", *arguments])
-    from dpsan.cli import app
-    from dpsan.errors import ExtraMissingError
-
     with pytest.raises(ExtraMissingError) as caught:
         app.run()
     assert "pip install 'dpsan[evaluate]'" in str(caught.value)

@@ -1,0 +1,94 @@
+"""docs/field.md and docs/readability.md against the program."""
+
+import math
+
+import field
+import numpy as np
+import page_parts
+import pytest
+import readability
+from support import make_embeddings
+
+from dpsan.errors import UsageError
+from dpsan.mechanisms import MECHANISMS
+from dpsan.outcomes.calibrate import Draft
+from dpsan.space.metric_space import MetricSpace
+
+
+def rows(page, name):
+    """The cells of a part's table, without its head."""
+    lines = [each for each in page_parts.part(page, name).splitlines() if each.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+@pytest.fixture(scope="module")
+def words():
+    return field.opened()
+
+
+def test_every_row_has_the_status_and_the_proof_of_its_mechanism(words):
+    """A mechanism that is newer than the page has no row yet."""
+    for row in rows(field.PAGE, "claims"):
+        name = row[0].strip("`")
+        assert row[1] == str(MECHANISMS[name].status), "run python tests/field.py"
+        assert row[5] == field.proof_link(name)
+        if name in ("knn-response", "krr", "clusant", "diffractor", "rantext-paper"):
+            assert tuple(row) == field.claim_row(name, words), "run python tests/field.py claims"
+
+
+def test_comparison():
+    found = {row[0].strip("`"): row[1:] for row in rows(field.PAGE, "equal")}
+    assert list(found) == list(field._COMPARED)
+    for name, row in found.items():
+        certain = MECHANISMS[name].status.name != "PROVED"
+        assert row[0] in (("none", "–") if certain else (row[0], "–"))
+        assert (row[3] == "–") == certain
+
+
+@pytest.mark.parametrize("name", ["krr", "exponential", "clusant", "santext-plus", "custext"])
+def test_the_target_is_reached_from_below(name):
+    space, draft = MetricSpace(make_embeddings(n=60, d=4)), Draft(MECHANISMS[name])
+    first = np.arange(30)
+    pairs = first, field.pairs_at(space, first)
+    if name == "custext":
+        with pytest.raises(UsageError, match=r"total variation 0\.1 is "):
+            field.at_target(draft, space, pairs, 0.1)
+        return
+    mechanism = field.at_target(draft, space, pairs, 0.4)
+    reached = field.apart(mechanism.prepare(space), *pairs).mean()
+    assert 0.39 < reached <= 0.4
+    if name == "krr":  # the total variation of every pair
+        growth = math.exp(mechanism.epsilon)
+        assert reached == pytest.approx((growth - 1) / (growth + 59))
+    if name == "santext-plus":
+        with pytest.raises(UsageError, match="no finite LDP epsilon"):
+            field.at_certified(draft, space, 4.0)
+    else:
+        assert 3.98 < field.at_certified(draft, space, 4.0).certificate(space).epsilon_ldp <= 4.0
+
+
+def test_the_sentences_are_what_the_command_writes(cache, monkeypatch):
+    monkeypatch.setenv("DPSAN_CACHE_DIR", str(cache))
+    assert page_parts.part(readability.PAGE, "sentences") == readability.sentences(), (
+        "run python tests/readability.py sentences"
+    )
+    assert len(rows(readability.PAGE, "sentences")) == len(set(readability.SENTENCES)) == 10
+
+
+def test_nothing_crosses_the_bound():
+    found = rows(readability.PAGE, "study")
+    assert [row[0] for row in found] == readability.EPSILONS.split(",")
+    for _, *values, bound in found:
+        assert max(map(float, values)) <= float(bound)
+        assert float(values[-1]) > max(map(float, values[:-1]))  # optimal-response is the best
+
+
+def test_perplexities_are_those_of_their_ratios():
+    found = rows(readability.PAGE, "perplexity")
+    assert len(found) == 2
+    for _, original, *others in found:
+        assert len(others) == 1 + len(readability.MECHANISMS)
+        for cell in others:
+            value, times = cell.replace(",", "").strip(")").split(" (")
+            ratio = float(value) / float(original.replace(",", ""))
+            assert ratio == pytest.approx(float(times), abs=0.02)
