@@ -3,10 +3,7 @@
 Everything on the page is computed by the program on the most frequent words of its own vocabulary.
 """
 
-from __future__ import annotations
-
 import math
-import os
 import re
 import sys
 import tempfile
@@ -14,19 +11,31 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+import faiss
 import numpy as np
 import page_parts
+from page_parts import ROOT, table
 
-ROOT: Final = Path(__file__).resolve().parent.parent
+from dpsan.embeddings.cache.store import Store
+from dpsan.errors import UsageError
+from dpsan.mechanisms import MECHANISMS
+from dpsan.mechanisms.description import sections
+from dpsan.outcomes.calibrate import Draft
+from dpsan.outcomes.calibrate.root import solve
+from dpsan.outcomes.calibrate.target import per_nat
+from dpsan.outcomes.distributions import distributions, has_distribution
+from dpsan.privacy.certificate import certify
+from dpsan.privacy.randomness import seeded_key
+from dpsan.space.cached_index import open_space
+
 PAGE: Final = ROOT / "docs" / "field.md"
 WORDS: Final = 1000
 DRAWS: Final = 4000
 EPSILONS: Final = {
     "tgumbel-paper": None,  # 1 % above the least that is defined
-    "trlaplace-paper": 1.0,
-    "gaussian-classical": 1.0,
-    "diffractor": 1.0,
-    "diffractor-paper": 1.0,
+    **dict.fromkeys(
+        ("trlaplace-paper", "gaussian-classical", "diffractor", "diffractor-paper"), 1.0
+    ),
     "geodesic": 4.0,
 }
 """At which epsilon a claim is shown, where it is neither of the two below."""
@@ -44,9 +53,6 @@ _PAIRS: Final = 50
 
 def opened() -> Any:
     """The space of the most frequent words."""
-    from dpsan.embeddings.cache.store import Store
-    from dpsan.space.cached_index import open_space
-
     with tempfile.TemporaryDirectory() as folder:
         return open_space(None, WORDS, Store(Path(folder)))[1]
 
@@ -58,16 +64,8 @@ def short(value: float | None) -> str:
     return f"{value:.3f}".lstrip("0") if 0.001 <= value < 1 else f"{value:.3g}"
 
 
-def table(*rows: tuple[str, ...]) -> str:
-    """Markdown; the first row is the head."""
-    lines = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]]) + "\n"
-
-
 def mechanism_at(name: str, space: Any) -> Any:
     """A mechanism at the epsilon that its claim is shown for."""
-    from dpsan.mechanisms import MECHANISMS
-
     kind = MECHANISMS[name]
     epsilon = EPSILONS.get(name, _NATS if kind.is_ldp() else _PER_DISTANCE)
     epsilon = epsilon or round(1.01 * kind.least_epsilon(space), 1)
@@ -77,21 +75,14 @@ def mechanism_at(name: str, space: Any) -> Any:
 
 def proof_link(name: str) -> str:
     """The paragraph of docs/proofs.md that the docstring of a mechanism names."""
-    from dpsan.mechanisms.description import sections
-
     found = re.search(r"proofs\.md (\d(?:\.\d+)*)", sections(name)["Proof"])
     return f"[{found[1]}](proofs.md)" if found else "–"
 
 
 def claim_row(name: str, space: Any) -> tuple[str, ...]:
     """One mechanism: claim, truth, what comes out."""
-    import numpy as np
     from common.draws import Draws, from_draws
     from common.outcomes import from_pmfs
-
-    from dpsan.outcomes.distributions import has_distribution
-    from dpsan.privacy.certificate import certify
-    from dpsan.privacy.randomness import seeded_key
 
     mechanism = mechanism_at(name, space)
     guarantee = mechanism.guarantee(space)
@@ -114,22 +105,12 @@ def claim_row(name: str, space: Any) -> tuple[str, ...]:
         words = Draws(space, DRAWS, seeded_key("dpsan field"), similar=True)
         drawn, share, _, _ = from_draws(words, sampler)
         unchanged, cosine = share.value, float(words.cosines(drawn).mean())
-    return (
-        f"`{name}`",
-        str(mechanism.status),
-        claimed,
-        true.replace("true ", ""),
-        exact,
-        proof_link(name),
-        f"{unchanged:.3f}",
-        f"{cosine:.3f}",
-    )
+    cells = (f"`{name}`", str(mechanism.status), claimed, true.replace("true ", ""), exact)
+    return (*cells, proof_link(name), f"{unchanged:.3f}", f"{cosine:.3f}")
 
 
 def claims(space: Any) -> str:
     """Every mechanism at one epsilon."""
-    from dpsan.mechanisms import MECHANISMS
-
     head = ("mechanism", "status", "claim", "what holds", "exact", "proof", "stay", "cosine")
     return table(head, *(claim_row(name, space) for name in MECHANISMS))
 
@@ -145,21 +126,12 @@ def pairs_at(space: Any, ids: Any) -> Any:
 
 def apart(sampler: Any, first: Any, second: Any) -> Any:
     """Total variation of the outputs of pairs of inputs, (m,): exact."""
-    from dpsan.outcomes.distributions import distributions
-
     one, other = distributions(sampler, first), distributions(sampler, second)
     return np.maximum(one - other, 0).sum(axis=1)
 
 
 def at_target(draft: Any, space: Any, pairs: Any, target: float) -> Any:
-    """The mechanism with that mean total variation, or up to 0.2 % less.
-
-    Raises:
-        UsageError: it has none: the value is jumped over.
-    """
-    from dpsan.errors import UsageError
-    from dpsan.outcomes.calibrate.root import solve
-    from dpsan.outcomes.calibrate.target import per_nat
+    """The mechanism with that mean total variation, or up to 0.2 % less; UsageError: none."""
 
     def variation(epsilon: float) -> float:
         mechanism = draft.at(epsilon)
@@ -176,10 +148,8 @@ def at_target(draft: Any, space: Any, pairs: Any, target: float) -> Any:
 
 
 def at_certified(draft: Any, space: Any, wanted: float) -> Any:
-    """The mechanism with that certified LDP epsilon.  Raises UsageError: it has none."""
+    """The mechanism with that certified LDP epsilon; UsageError: it has none."""
     from common.equal_losses import at_equal_loss
-
-    from dpsan.errors import UsageError
 
     if not math.isfinite(draft.anywhere(space)[1]):
         raise UsageError("no finite LDP epsilon")
@@ -191,32 +161,22 @@ def equal(space: Any) -> str:
     from common.outcomes import from_pmfs
     from common.words import random_words
 
-    from dpsan.errors import UsageError
-    from dpsan.mechanisms import MECHANISMS
-    from dpsan.outcomes.calibrate import Draft
-    from dpsan.privacy.certificate import certify
-    from dpsan.privacy.randomness import seeded_key
-
     first = random_words(space.n, _PAIRS, seeded_key("dpsan study equal 1"))
     pairs = first, pairs_at(space, first)
 
-    def figures(made: Any) -> tuple[str, str, str, str]:
+    def figures(made: Any) -> tuple[str, ...]:
         """Certified epsilon, mean total variation, share unchanged, cosine."""
         try:
             mechanism = made()
         except UsageError:
-            return "–", "–", "–", "–"
+            return ("–",) * 4
         loss = mechanism.guarantee(space).epsilon_ldp
         if math.isfinite(loss) and (found := certify(mechanism, space)) is not None:
             loss = min(loss, found.epsilon_ldp)
         sampler = mechanism.prepare(space)
         (out,) = from_pmfs(space, first, [sampler], similar=True)
-        return (
-            "none" if math.isinf(loss) else short(loss),
-            short(float(apart(sampler, *pairs).mean())),
-            short(float(out.unchanged.mean())),
-            short(float(out.cosine.mean())),
-        )
+        means = (apart(sampler, *pairs).mean(), out.unchanged.mean(), out.cosine.mean())
+        return ("none" if math.isinf(loss) else short(loss), *(short(float(x)) for x in means))
 
     rows = []
     for name in _COMPARED:
@@ -228,12 +188,8 @@ def equal(space: Any) -> str:
     return table(head, *rows)
 
 
-PARTS: Final = {each.__name__: each for each in (claims, equal)}
-
-
 if __name__ == "__main__":
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    faiss.omp_set_num_threads(1)
     space = opened()
-    page_parts.write(
-        PAGE, {name: partial(made, space) for name, made in PARTS.items()}, sys.argv[1:]
-    )
+    parts = {each.__name__: partial(each, space) for each in (claims, equal)}
+    page_parts.write(PAGE, parts, sys.argv[1:])

@@ -1,7 +1,5 @@
 """Parts of a page that a program writes: each stands between two marks with its name."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -13,16 +11,28 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "docs" / "studies"))  # for pages that take figures of its functions
 
 
-def study(script: str, *arguments: str) -> str:
-    """Return the standard output of a script of docs/studies."""
+def run(*command: object, text: str = "") -> str:
+    """Return the standard output of a command of Python."""
     done = subprocess.run(
-        [sys.executable, ROOT / "docs" / "studies" / script, *arguments],
+        [sys.executable, *map(str, command)],
+        input=text,
         stdout=subprocess.PIPE,
         text=True,
         check=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     return done.stdout
+
+
+def study(script: str, *arguments: str) -> str:
+    """Return the standard output of a script of docs/studies."""
+    return run(ROOT / "docs" / "studies" / script, *arguments)
+
+
+def table(*rows: tuple[str, ...]) -> str:
+    """Markdown; the first row is the head."""
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]]) + "\n"
 
 
 def part(page: Path, name: str) -> str:
@@ -35,7 +45,6 @@ def write(page: Path, parts: Mapping[str, Callable[[], str]], names: Iterable[st
     for name in list(names) or parts:
         made = parts[name]()
         old = f"<!-- {name} -->\n\n{part(page, name)}\n<!-- /{name} -->"
-        page.write_text(
-            page.read_text().replace(old, f"<!-- {name} -->\n\n{made}\n<!-- /{name} -->")
-        )
+        new = f"<!-- {name} -->\n\n{made}\n<!-- /{name} -->"
+        page.write_text(page.read_text().replace(old, new))
         print(made)

@@ -1,31 +1,30 @@
 """The figures of docs/readability.md: ``python tests/readability.py [PART ...]`` writes them anew.
 
-Parts are ``study``, ``sentences``, ``perplexity``, ``fluent``, ``decoded`` and ``systematic``;
-without a name all.
 Everything is done by the program's own commands, which the page shows.  ``perplexity`` and
 ``fluent`` need the developers' data.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json
-import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import page_parts
+from page_parts import ROOT, table
 
 from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.formats.base import ReadOptions
+from dpsan.mechanisms.optimal.sampler import BaseResponseSampler
+from dpsan.mechanisms.tables.near_sets import Base
+from dpsan.outcomes.word_statistics import unit_vectors
+from dpsan.sanitize.sanitizer import Sanitizer
 
-ROOT: Final = Path(__file__).resolve().parent.parent
 PAGE: Final = ROOT / "docs" / "readability.md"
 DATA: Final = ROOT.parent / "shared" / "data"
 MECHANISMS: Final = ("knn-response", "optimal-response")
@@ -54,43 +53,28 @@ MORE: Final = (
     "They planted apple trees behind the church.",
     "The judge asked the witness to speak more slowly.",
 )
-_TEXTS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
-    "AG News": ("ag_news/alps_dev.tsv", ("--no-header", "-k", "1")),
-    "SST-2 dev": ("sst2/dev.tsv", ("-k", "content")),
-}
-_FLUENT: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
+_Files = dict[str, tuple[str, tuple[str, ...]]]
+_SST2: Final = {"SST-2 dev": ("sst2/dev.tsv", ("-k", "content"))}
+_TEXTS: Final[_Files] = {"AG News": ("ag_news/alps_dev.tsv", ("--no-header", "-k", "1")), **_SST2}
+_TICKETS: Final = ("pii/customer_support_tickets.csv", ("-k", "Ticket Description"))
+_FLUENT: Final[_Files] = {
     "AG News": ("ag_news/test.csv", ("--no-header", "-k", "3")),
-    "SST-2 dev": ("sst2/dev.tsv", ("-k", "content")),
+    **_SST2,
     "MultiDoGO": ("multidogo/finance_dev.tsv", ("-k", "utterance")),
-    "tickets": ("pii/customer_support_tickets.csv", ("-k", "Ticket Description")),
+    "tickets": _TICKETS,
 }
-_JUDGES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
-    "AG News": ("ag_news/alps_dev.tsv", ("--no-header", "-k", "1")),
+_JUDGES: Final[_Files] = {
+    "AG News": _TEXTS["AG News"],
     "SST-2": ("sst2/train.tsv", ("-k", "sentence")),
     "MultiDoGO": ("multidogo/insurance_train.tsv", ("-k", "utterance")),
-    "tickets": ("pii/customer_support_tickets.csv", ("-k", "Ticket Description")),
+    "tickets": _TICKETS,
 }
 _SKIPPED: Final = {"tickets": 300}
 """Records that are measured, which the judge does not see."""
 
 
-def dpsan(*arguments: str | Path, text: str = "") -> str:
-    """Standard output of a command."""
-    done = subprocess.run(
-        [sys.executable, "-m", "dpsan", *map(str, arguments)],
-        input=text,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    return done.stdout
-
-
-def table(*rows: tuple[str, ...]) -> str:
-    """Markdown; the first row is the head."""
-    lines = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]]) + "\n"
+dpsan = partial(page_parts.run, "-m", "dpsan")
+"""Standard output of a command."""
 
 
 def study() -> str:
@@ -188,8 +172,6 @@ def decoded() -> str:
 
 def systematic() -> str:
     """Epsilon × shares of running words of which another word comes out in most draws."""
-    from dpsan.sanitize.sanitizer import Sanitizer
-
     rows = []
     for epsilon in (8, 10, 12):
         sanitizer = Sanitizer(epsilon=float(epsilon))
@@ -205,8 +187,6 @@ def systematic() -> str:
 
 def _widened(space: Any, base: Any) -> Any:
     """Return the base with the most frequent words as outputs, .97 of running words, as a fifth."""
-    from dpsan.mechanisms.tables.near_sets import Base
-
     order = np.argsort(-space.frequencies, kind="stable")
     count = int(np.searchsorted(np.cumsum(space.frequencies[order]), 0.97)) + 1
     weights = np.zeros(space.n, dtype=np.int64)
@@ -220,9 +200,6 @@ def _widened(space: Any, base: Any) -> Any:
 
 def _shares(space: Any, base: Any, epsilon: float) -> tuple[float, float, float]:
     """Return the shares with another word above .5 and .9, and the mean cosine."""
-    from dpsan.mechanisms.optimal.sampler import BaseResponseSampler
-    from dpsan.outcomes.word_statistics import unit_vectors
-
     sampler, units = BaseResponseSampler(space, base, float(epsilon)), unit_vectors(space)
     most, cosine = np.empty(space.n), 0.0
     for at in range(0, space.n, 1000):
@@ -236,10 +213,8 @@ def _shares(space: Any, base: Any, epsilon: float) -> tuple[float, float, float]
     return shares[0], shares[1], cosine
 
 
-PARTS: Final = {
-    each.__name__: each for each in (study, sentences, perplexity, fluent, decoded, systematic)
-}
+PARTS: Final = (study, sentences, perplexity, fluent, decoded, systematic)
 
 
 if __name__ == "__main__":
-    page_parts.write(PAGE, PARTS, sys.argv[1:])
+    page_parts.write(PAGE, {each.__name__: each for each in PARTS}, sys.argv[1:])

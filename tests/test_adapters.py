@@ -51,35 +51,18 @@ def test_presidio_operator(tmp_path):
     assert found["rewrite_results"](opened(), TEXT, results) == out
 
 
-def test_presidio_results_are_spans(tmp_path):
-    presidio = pytest.importorskip("presidio_analyzer")
-    recognizer = presidio.PatternRecognizer("PERSON", deny_list=["Maria Gonzalez", "Maria"])
-    results = recognizer.analyze(TEXT, ["PERSON"])
-    # As its server does.
-    text = json.dumps([results], default=lambda each: each.to_dict())
-    spans = converted("presidio_spans", text, tmp_path / "s").of(1, TEXT)
-    assert {(each.start, each.end, each.kind) for each in spans} == {
-        (0, 14, "PERSON"),
-        (37, 42, "PERSON"),
-    }
-
-
 def test_spacy_component(tmp_path, monkeypatch):
     spacy = pytest.importorskip("spacy")
     found = adapter("spacy_component")
     monkeypatch.setitem(found["Dpsan"].__init__.__globals__, "Sanitizer", lambda epsilon: opened())
     nlp = spacy.blank("en")
-    patterns = [
-        {"label": "PERSON", "pattern": "Maria Gonzalez"},
-        {"label": "GPE", "pattern": "Paris"},
-    ]
+    named = {"Maria Gonzalez": "PERSON", "Paris": "GPE"}
+    patterns = [{"label": label, "pattern": text} for text, label in named.items()]
     nlp.add_pipe("entity_ruler").add_patterns(patterns)
     nlp.add_pipe("dpsan", config={"epsilon": 8.0})
     docs = list(nlp.pipe([TEXT, "nobody"]))
-    assert [doc._.sanitized for doc in docs] == [
-        "<unk> <unk>'s word1 is in <unk>; (Maria).",
-        "nobody",
-    ]
+    wanted = ["<unk> <unk>'s word1 is in <unk>; (Maria).", "nobody"]
+    assert [doc._.sanitized for doc in docs] == wanted
     with pytest.raises(Exception, match="epsilon"):  # it has no default
         spacy.blank("en").add_pipe("dpsan")
     text = "".join(json.dumps(doc.to_json()) + "\n" for doc in docs)
@@ -96,28 +79,24 @@ GROUP = {"spans": {"more": [SPAN | {"label": "B"}]}, "ents": [SPAN | {"label": "
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "expected"),
+    ("name", "given", "expected"),
     [
+        ("presidio_spans", [[[SPAN | {"entity_type": "A"}], []]], [[Span(0, 5, "A")], []]),
         (
             "presidio_spans",
-            json.dumps([[SPAN | {"entity_type": "A"}], []], indent=1),
-            [[Span(0, 5, "A")], []],
-        ),
-        (
-            "presidio_spans",
-            json.dumps([{"full_text": TEXT, "spans": [DATA | {"entity_type": "A"}]}]),
+            [[{"full_text": TEXT, "spans": [DATA | {"entity_type": "A"}]}]],
             [[Span(4, 5, "A")]],
         ),
-        ("presidio_spans", "[]", []),
+        ("presidio_spans", [[]], []),
         (
             "spacy_spans",
-            json.dumps({"text": TEXT, "ents": []}) + "\n" + json.dumps({"text": TEXT, **GROUP}),
+            [{"text": TEXT, "ents": []}, {"text": TEXT, **GROUP}],
             [[], [Span(0, 5, "A"), Span(0, 5, "B")]],
         ),
     ],
 )
-def test_layouts_of_other_tools_become_spans(tmp_path, name, text, expected):
-    file = converted(name, text, tmp_path / "s")
+def test_layouts_of_other_tools_become_spans(tmp_path, name, given, expected):
+    file = converted(name, "\n".join(map(json.dumps, given)), tmp_path / "s")
     assert [file.of(at, TEXT) for at in range(len(expected))] == expected
     file.end()
 
@@ -148,6 +127,12 @@ FOUND_IN = {
 }
 
 
+def find_spans(folder, *arguments):
+    command = [sys.executable, ROOT / "docs" / "adapters" / "find_spans.py", *arguments]
+    env = {**os.environ, "PYTHONPATH": str(folder)}
+    return subprocess.run(command, capture_output=True, cwd=folder, check=True, env=env)
+
+
 @pytest.mark.parametrize("name", FOUND_IN)
 def test_what_a_finder_finds_is_drawn(dpsan, tmp_path, name):
     """Text and columns, with everything that shifts a record or an offset."""
@@ -155,12 +140,7 @@ def test_what_a_finder_finds_is_drawn(dpsan, tmp_path, name):
     field, text = FOUND_IN[name]
     (tmp_path / name).write_text(text, newline="")
     key = [] if field is None else ["-k", field]
-    script = ROOT / "docs" / "adapters" / "find_spans.py"
-    done = subprocess.run(
-        [sys.executable, script, "presidio", name, *key],
-        capture_output=True, cwd=tmp_path, check=True,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-    )  # fmt: skip
+    done = find_spans(tmp_path, "presidio", name, *key)
     (tmp_path / "spans").write_bytes(done.stdout)
     given = ("rewrite", "-q", "-e", "8", "--unknown", "mask", *key, "--spans", "spans", name)
     done = dpsan(*given, "--vocab-size", "5", cwd=tmp_path)
@@ -179,9 +159,5 @@ def test_spacy_finds(tmp_path):
     nlp.add_pipe("entity_ruler").add_patterns([{"label": "PERSON", "pattern": "Maria"}])
     nlp.to_disk(tmp_path / "model")
     (tmp_path / "t.txt").write_text("so Maria is\n")
-    script = ROOT / "docs" / "adapters" / "find_spans.py"
-    done = subprocess.run(
-        [sys.executable, script, "spacy", "t.txt", "--model", "model"],
-        capture_output=True, cwd=tmp_path, check=True,
-    )  # fmt: skip
+    done = find_spans(tmp_path, "spacy", "t.txt", "--model", "model")
     assert json.loads(done.stdout)["spans"] == [{"start": 3, "end": 8, "type": "PERSON"}]

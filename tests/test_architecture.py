@@ -1,6 +1,8 @@
 """The promises of the design that can be read off the source."""
 
 import ast
+import dataclasses
+import functools
 import graphlib
 import re
 import subprocess
@@ -9,6 +11,14 @@ import types
 from pathlib import Path
 
 import pytest
+from support import make_embeddings
+
+from dpsan.mechanisms import DEFAULT_MECHANISM, MECHANISMS
+from dpsan.mechanisms.description import numbers
+from dpsan.mechanisms.krr import KRR
+from dpsan.mechanisms.registry import TABLE
+from dpsan.privacy.certificate import certify
+from dpsan.sanitize.sanitizer import Sanitizer
 
 PACKAGE = Path(__file__).resolve().parent.parent / "dpsan"
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -16,18 +26,8 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # The rooms in the order in which they may know each other: a file imports from its own room and
 # from those before it.
 ROOMS = (
-    "files",
-    "text",
-    "embeddings",
-    "space",
-    "privacy",
-    "mechanisms",
-    "outcomes",
-    "sanitize",
-    "formats",
-    "run",
-    "analysis",
-    "cli",
+    *("files", "text", "embeddings", "space", "privacy", "mechanisms", "outcomes", "sanitize"),
+    *("formats", "run", "analysis", "cli"),
 )
 ROOT = {"__init__", "__main__", "errors", "version"}
 
@@ -40,14 +40,16 @@ def module_of(path: Path) -> str:
 MODULES = {module_of(path): path for path in FILES}
 
 
+@functools.cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def imports(path: Path):
     """Every module of the package that a file imports, in whatever form and however deep."""
-    package = (
-        module_of(path).split(".")
-        if path.name == "__init__.py"
-        else (module_of(path).split(".")[:-1])
-    )
-    for node in ast.walk(ast.parse(path.read_text())):
+    package = module_of(path).split(".")
+    package = package if path.name == "__init__.py" else package[:-1]
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             for each in node.names:
                 yield each.name
@@ -82,16 +84,16 @@ def test_the_packages_are_those_of_the_design():
     assert {path.stem for path in PACKAGE.glob("*.py")} == ROOT
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_point_one_way(path):
-    own = room(module_of(path))
-    if own in ("__init__", "__main__"):
-        return  # the doors: they open onto every room
-    known = {"errors", "version"}
-    if own in ROOMS:
-        known |= set(ROOMS[: ROOMS.index(own) + 1])
-    for module in own_imports(path):
-        assert room(module) in known, f"{module_of(path)} imports {module}"
+def test_imports_point_one_way():
+    for name, path in MODULES.items():
+        own = room(name)
+        if own in ("__init__", "__main__"):
+            continue  # the doors: they open onto every room
+        known = {"errors", "version"}
+        if own in ROOMS:
+            known |= set(ROOMS[: ROOMS.index(own) + 1])
+        for module in own_imports(path):
+            assert room(module) in known, f"{name} imports {module}"
 
 
 def test_no_two_files_know_each_other():
@@ -108,18 +110,18 @@ def test_no_two_files_know_each_other():
         pytest.fail(f"a circle: {' -> '.join(error.args[1])}")
 
 
-MECHANISMS = [
+MECHANISM_FILES = [
     path
     for path in (PACKAGE / "mechanisms").glob("*.py")
     if re.search(r"^    name: ClassVar\[str\] =", path.read_text(), re.M)
 ]
 
 
-@pytest.mark.parametrize("path", MECHANISMS, ids=lambda path: path.stem)
-def test_no_mechanism_imports_another(path):
+def test_no_mechanism_imports_another():
     """What several share is in their base classes, noise/, samplers/, tables/ or parameters."""
-    others = {module_of(each) for each in MECHANISMS} - {module_of(path)}
-    assert not own_imports(path) & others
+    every = {module_of(path) for path in MECHANISM_FILES}
+    for path in MECHANISM_FILES:
+        assert not own_imports(path) & (every - {module_of(path)}), path
 
 
 def test_mechanisms_open_no_file():
@@ -128,47 +130,42 @@ def test_mechanisms_open_no_file():
         if path.name in ("description.py", "own.py"):
             continue
         assert "pathlib" not in {module.split(".")[0] for module in imports(path)}, path
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree(path)):
             if isinstance(node, ast.Call):
                 called = ast.unparse(node.func).rpartition(".")[2]
                 assert called not in {"open", "read_text", "read_bytes", "memmap", "fromfile"}, path
 
 
+FORMS = """
+import dpsan.run.run
+from dpsan import errors
+from dpsan.space import cached_index as one
+from .tokens import Token
+from .. import privacy
+def f():
+    from dpsan.cli.app import run
+    importlib.import_module('dpsan.formats.csv')
+"""
+
+
 def test_every_form_of_import_is_read(tmp_path, monkeypatch):
     """The check above is worth what this reads."""
-    folder = tmp_path / "dpsan" / "text"
-    folder.mkdir(parents=True)
-    path = folder / "probe.py"
-    path.write_text(
-        "import dpsan.run.run\n"
-        "from dpsan import errors\n"
-        "from dpsan.space import cached_index as one\n"
-        "from .tokens import Token\n"
-        "from .. import privacy\n"
-        "def f():\n"
-        "    from dpsan.cli.app import run\n"
-        "    importlib.import_module('dpsan.formats.csv')\n"
-    )
+    path = tmp_path / "dpsan" / "text" / "probe.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(FORMS)
     monkeypatch.setitem(globals(), "PACKAGE", tmp_path / "dpsan")
-    assert set(imports(path)) == {
-        "dpsan.run.run",
-        "dpsan.errors",
-        "dpsan.space.cached_index",
-        "dpsan.text.tokens",
-        "dpsan.privacy",
-        "dpsan.cli.app",
-        "dpsan.formats.csv",
-    }
+    found = "run.run errors space.cached_index text.tokens privacy cli.app formats.csv"
+    assert set(imports(path)) == {f"dpsan.{name}" for name in found.split()}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_randomness_comes_from_rng_alone(path):
-    if path.name == "randomness.py" or "training" in path.parts:
-        return
-    source = path.read_text()
-    assert not re.search(r"np\.random|default_rng|^import random|from random", source, re.M)
-    if path.name not in ("temporaries.py", "private_files.py"):  # names of temporary files
-        assert "secrets" not in {module.split(".")[0] for module in imports(path)}
+def test_randomness_comes_from_rng_alone():
+    other = re.compile(r"np\.random|default_rng|^import random|from random", re.M)
+    for path in FILES:
+        if path.name == "randomness.py" or "training" in path.parts:
+            continue
+        assert not other.search(path.read_text()), path
+        if path.name not in ("temporaries.py", "private_files.py"):  # names of temporary files
+            assert "secrets" not in {module.split(".")[0] for module in imports(path)}, path
 
 
 def test_training_draws_for_public_text_alone():
@@ -178,17 +175,13 @@ def test_training_draws_for_public_text_alone():
         assert not own_imports(MODULES[module]) & training, module
 
 
-@pytest.mark.parametrize(
-    "path",
-    [p for p in FILES if "mechanisms" in p.parts] + [PACKAGE / "sanitize" / "rewriting.py"],
-    ids=lambda path: path.name,
-)
-def test_no_fallback_on_errors(path):
+def test_no_fallback_on_errors():
     """An exception handler that hands back the raw word is the field's defect 9."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ExceptHandler):
-            assert node.type is not None
-            assert ast.unparse(node.type) not in ("Exception", "BaseException")
+    for path in [*(PACKAGE / "mechanisms").rglob("*.py"), PACKAGE / "sanitize" / "rewriting.py"]:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.ExceptHandler):
+                assert node.type is not None, path
+                assert ast.unparse(node.type) not in ("Exception", "BaseException"), path
 
 
 def test_command_line_has_no_maths():
@@ -197,49 +190,30 @@ def test_command_line_has_no_maths():
 
 
 def test_files_stay_small():
-    long = {
-        str(path.relative_to(PACKAGE)): lines
-        for path in FILES
-        if (lines := len(path.read_text().splitlines())) > 400
-    }
-    assert not long
+    assert [path for path in FILES if len(path.read_text().splitlines()) > 400] == []
+
+
+def imported(*arguments):
+    """The modules that a command imports, which ends without an error."""
+    command = [sys.executable, "-X", "importtime", "-m", "dpsan", *arguments]
+    done = subprocess.run(command, input="the house\n", capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+    return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
 
 
 def test_help_is_light():
     """Neither help nor a usage error pays for numpy, faiss or gensim."""
-    code = (
-        "import sys\n"
-        "sys.argv = ['dpsan', '--help']\n"
-        "from dpsan.__main__ import main\n"
-        "try:\n"
-        "    main()\n"
-        "except SystemExit:\n"
-        "    pass\n"
-        "heavy = {'numpy', 'faiss', 'gensim', 'scipy'} & set(sys.modules)\n"
-        "sys.exit(f'imports {heavy}' if heavy else 0)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    assert not {"numpy", "faiss", "gensim", "scipy"} & imported("--help")
 
 
 def test_a_plain_run_is_light():
     """What only some options need is not imported without them: every start would pay for it."""
-    command = [sys.executable, "-X", "importtime", "-m", "dpsan", "rewrite", "-q", "-e", "8"]
-    done = subprocess.run(command, input="the house\n", capture_output=True, text=True)
-    assert done.returncode == 0
-    assert done.stdout
-    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    seldom = {
-        "dpsan.analysis",
-        "dpsan.mechanisms.samplers.number_response",
-        "dpsan.outcomes.calibrate",
-        "dpsan.outcomes.linked_words",
-        "dpsan.run.audit",
-        "dpsan.run.dry_run",
-        "dpsan.text.number_forms",
-    }
-    assert not seldom & imported
-    assert "dpsan.run.run" in imported  # the twin
+    found = imported("rewrite", "-q", "-e", "8")
+    seldom = "analysis mechanisms.samplers.number_response outcomes.calibrate outcomes.linked_words"
+    seldom += " run.audit run.dry_run text.number_forms"
+    assert not {f"dpsan.{name}" for name in seldom.split()} & found
+    assert "dpsan.run.run" in found  # the twin
 
 
 def test_adding_a_mechanism_touches_four_places():
@@ -247,12 +221,10 @@ def test_adding_a_mechanism_touches_four_places():
 
     The default mechanism is named once more, beside the option it is the default of.
     """
-    from dpsan.mechanisms import DEFAULT_MECHANISM, MECHANISMS
-
     constants = {
         str(path.relative_to(PACKAGE)): {
             node.value
-            for node in ast.walk(ast.parse(path.read_text()))
+            for node in ast.walk(tree(path))
             if isinstance(node, ast.Constant) and isinstance(node.value, str)
         }
         for path in FILES
@@ -296,15 +268,6 @@ def test_a_mechanism_is_imported_when_it_is_asked_for():
 
 def test_a_new_mechanism_needs_nothing_else(monkeypatch):
     """Register one at run time: it runs, is described and is certified."""
-    import dataclasses
-
-    from support import make_embeddings
-
-    from dpsan.mechanisms.description import numbers
-    from dpsan.mechanisms.krr import KRR
-    from dpsan.mechanisms.registry import TABLE
-    from dpsan.privacy.certificate import certify
-    from dpsan.sanitize.sanitizer import Sanitizer
 
     @dataclasses.dataclass(frozen=True)
     class Toy(KRR):

@@ -1,27 +1,20 @@
 """docs/papers.md against the program.  ``python tests/test_papers.py`` draws its figures again."""
 
 import importlib
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import papers
 import pytest
 from common.command import parser, run
-from support import need_extra
+from support import ROOT, need_extra
 from typer.testing import CliRunner
 
 from dpsan.cli.app import app
 
-ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "papers.md"
-FIGURES = ("theorems", "variance")
-
-
 COMMANDS = [cells for cells in papers.items() if cells[1] != "-"]
 RUN = [cells for cells in COMMANDS if cells[2] == "test"]
 STUDY = r"`(python docs/studies/(?!papers|speed)[^`]+ [^`]+)`( \(\d+ min\)|, \d+ s)?"
@@ -37,6 +30,8 @@ def test_every_command_is_run_or_has_its_minutes():
         assert cells[5], cells[0]
     for command, minutes in re.findall(STUDY, text):
         assert minutes or any(f"`{command}`" == cells[1] for cells in COMMANDS), command
+        script, *words = shlex.split(command)[1:]  # its options and studies exist
+        parser(importlib.import_module(Path(script).stem).STUDIES, script).parse_args(words)
     for paper in ("TrLap", "Curse", "TLDP", "TGumbel"):
         assert f"## [{paper}]" in text
 
@@ -57,13 +52,6 @@ def test_what_a_command_prints(cells, cache, monkeypatch, capsys):
     bold = re.findall(r"\*\*([^*]+)\*\*", cells[4])
     assert bold or cells[5] == "refuted"
     assert set(bold) <= set(re.findall(r"[\w.]+", shown))
-
-
-@pytest.mark.parametrize("command", [command for command, _ in re.findall(STUDY, PAGE.read_text())])
-def test_commands_are_understood(command):
-    """Their options and studies exist; slow ones are not run."""
-    script, *words = shlex.split(command)[1:]
-    parser(importlib.import_module(Path(script).stem).STUDIES, script).parse_args(words)
 
 
 @pytest.mark.slow
@@ -95,26 +83,13 @@ def test_a_wrong_figure_on_the_page_is_found(tmp_path, monkeypatch, capsys):
     out = capsys.readouterr().out.splitlines()
     assert [line.split()[-1] for line in out if "WRONG" in line] == ["wrong"]
     assert "NONE is not set" in out[1]
-
-
-def test_the_layout_of_a_table():
-    rows = [
-        {"mechanism": "a", "epsilon": e, "kept": 0.5, "rouge_recall": 0.25, "accuracy": 0.5 + e}
-        for e in (0.1, 0.2)
-    ]
-    rows[1]["accuracy_high"] = 0.75
-    assert list(papers.utility({"rows": rows})) == [
-        ("mechanism", "0.1", "0.2"),
-        ("a", ".5000 .25 .60", ".5000 .25 .70±.05"),
-    ]
     assert papers.same("x, 10 s.\n", "x, 99 s.")
     assert not papers.same("x .1, 10 s.", "x .2, 10 s.")
 
 
 def draw(name, path):
-    script = ROOT / "docs" / "studies" / "own.py"
-    command = [sys.executable, script, name, "-q", "--plot", str(path), "--force"]
-    subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    words = [name, "-q", "--plot", str(path), "--force"]
+    run(importlib.import_module("own").STUDIES, words, "own.py")
 
 
 @pytest.mark.parametrize("name", [pytest.param("theorems", marks=pytest.mark.slow), "variance"])
@@ -132,5 +107,5 @@ def test_a_figure_is_what_the_program_draws(name, tmp_path):
 
 
 if __name__ == "__main__":
-    for figure in FIGURES:
+    for figure in ("theorems", "variance"):
         draw(figure, ROOT / "docs" / f"{figure}.svg")

@@ -4,7 +4,6 @@ import json
 import re
 import tomllib
 
-import pytest
 from support import ROOT
 
 import dpsan
@@ -13,21 +12,14 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = PYPROJECT["project"]
 HOOK = PYPROJECT["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-PYTHONS = {
-    each.rsplit(" ", 1)[1]
-    for each in PROJECT["classifiers"]
-    if re.fullmatch(r".*Python :: 3\.\d+", each)
-}
+PYTHONS = set(re.findall(r"Python :: (3\.\d+)$", "\n".join(PROJECT["classifiers"]), re.M))
 
 
-@pytest.mark.parametrize("name", ["test", "lint"])
-def test_group_is_the_extra(name):
-    assert PYPROJECT["dependency-groups"][name] == PROJECT["optional-dependencies"][name]
-
-
-def test_the_extra_of_tests_has_what_other_extras_need():
-    """All but Ray, which not every machine has, and the site with its own job."""
+def test_groups_and_extras():
+    """The extra of tests has what others need, but for Ray and the site with its own job."""
     extras = PROJECT["optional-dependencies"]
+    for name in ("test", "lint"):
+        assert PYPROJECT["dependency-groups"][name] == extras[name]
     for name in extras.keys() - {"test", "lint", "ray", "docs"}:
         assert set(extras[name]) <= set(extras["test"]), name
 
@@ -50,11 +42,8 @@ def test_links_of_the_published_readme_are_absolute():
         start = raw if picture else f"{home}/blob/main/"
         assert link.startswith(start), link
         assert (ROOT / link.removeprefix(start)).is_file(), link
-
-
-def test_addresses_of_the_project_are_of_one_repository():
     for name, address in PROJECT["urls"].items():
-        assert address.startswith(PROJECT["urls"]["Repository"]), name
+        assert address.startswith(home), name
 
 
 def test_pythons_of_the_classifiers_are_those_of_ci():

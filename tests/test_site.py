@@ -36,13 +36,12 @@ def test_every_page_is_in_the_site_with_links_that_lead_somewhere(site):
     assert "/blob/main/dpsan/errors.py)" in site.linked("[x](../dpsan/errors.py)", "docs/a.md")
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
-def test_every_mechanism_has_a_page(site, name):
-    text = site.mechanism_page(name)
-    kind = MECHANISMS[name]
-    assert text.startswith(f"# {name}\n\n**{kind.status}**. ")
-    assert "## Parameters" in text
-    assert all(f"`{each}`" in text for each in kind.parameters())
+def test_every_mechanism_has_a_page(site):
+    for name, kind in MECHANISMS.items():
+        text = site.mechanism_page(name)
+        assert text.startswith(f"# {name}\n\n**{kind.status}**. ")
+        assert "## Parameters" in text
+        assert all(f"`{each}`" in text for each in kind.parameters())
 
 
 def test_examples_are_drawn_at_every_level(site, monkeypatch):

@@ -1,10 +1,10 @@
-"""Random words with their intervals, grids of epsilon, draws of uniform words."""
+"""Figures of whole matrices, random words with their intervals, grids of epsilon, draws."""
 
 import math
 
 import numpy as np
 import pytest
-from common import sweeps, words
+from common import outcomes, sweeps, words
 from common.draws import Draws, from_draws
 from common.outcomes import from_pmfs
 from support import make_embeddings
@@ -17,6 +17,7 @@ from dpsan.space.metric_space import MetricSpace
 
 SPACE = MetricSpace(make_embeddings(n=300, d=5))
 KEY = randomness.seeded_key("study tests")
+TABLES = ["exponential", "krr", "knn-response", "zipf-response", "geodesic", "tem", "custext"]
 
 
 def at(name, epsilon=3.0, space=SPACE, **values):
@@ -38,15 +39,6 @@ def test_draws_agree_with_laws():
         assert not mean.low < other.cosine.mean() < mean.high
 
 
-def test_draws_are_repeatable_and_the_seed_matters():
-    first, again, other = (
-        from_draws(Draws(SPACE, 500, randomness.seeded_key(seed)), at("laplace", 2.0))[0]
-        for seed in ("a", "a", "b")
-    )
-    assert (first == again).all()
-    assert (first != other).any()
-
-
 # -- intervals -----------------------------------------------------------------------------------
 
 
@@ -65,19 +57,13 @@ def test_mean_of_random_words_holds():
     assert half < 350
 
 
-def test_means_without_chance_are_exact():
+def test_all_words_are_without_chance():
     values = np.array([0.1, 0.5, 0.9])
     found = words.mean_of_words(values, 3)
     assert found.low == found.value == found.high == pytest.approx(0.5)
     assert words.mean_of_words(values[:1], 3).high == 1
-    assert words.mean_of_words(values, math.inf).low < 0.5
-
-
-def test_all_words_for_0():
-    assert (words.random_words(7, 0, KEY) == np.arange(7)).all()
-    assert (words.random_words(7, 9, KEY) == np.arange(7)).all()
-    assert words.whole_words(9910) == 9910
-    assert 500 <= words.whole_words(400_000) < 4000
+    for count in (0, 9):
+        assert (words.random_words(7, count, KEY) == np.arange(7)).all()
 
 
 # -- grids ---------------------------------------------------------------------------------------
@@ -109,11 +95,6 @@ def test_a_grid_ends_where_nothing_changes_any_more():
     assert grid[-1] < 200
 
 
-def test_tables_in_nats_have_round_values():
-    draft = Draft(MECHANISMS["knn-response"])
-    assert sweeps.telling_epsilons(draft, SPACE) == tuple(range(1, 17))
-
-
 def test_epsilons_outside_the_domain_are_noted():
     draft = Draft(MECHANISMS["gaussian-classical"], {"delta": 1e-6})
     found, notes = sweeps.defined(draft, SPACE, (0.5, 3.0))
@@ -143,3 +124,38 @@ def test_a_grid_leaves_the_flat_part(monkeypatch):
     grid = sweeps.telling_epsilons(Draft(MECHANISMS["laplace"]), SPACE, 8)
     assert 9e3 < grid[0] < 2e4
     assert 6e5 < grid[-1] < 1e6
+
+
+# -- figures of many words -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_all_figures_from_whole_matrices(monkeypatch, threads):
+    """Blocks of 32 words and 1 or 3 threads against one matrix, ranks by a sort of distances."""
+    monkeypatch.setattr(outcomes, "_CELLS", 32 * SPACE.n)
+    monkeypatch.setattr(outcomes, "THREADS", threads)
+    samplers = [at(name, 2.0 + i) for i, name in enumerate([*TABLES, "zipf-response"])]
+    every = np.arange(SPACE.n)
+    found = from_pmfs(SPACE, every, samplers, similar=True)
+    vectors = SPACE.vectors.astype(np.float64)
+    unit = vectors / np.linalg.norm(vectors, axis=1)[:, None]
+    apart = np.linalg.norm(vectors[:, None] - vectors, axis=2)
+    np.fill_diagonal(apart, -1)
+    ranks = np.argsort(np.argsort(apart, axis=1, kind="stable"), axis=1)
+    for sampler, out in zip(samplers, found, strict=True):
+        law = sampler.probabilities(every)
+        assert np.allclose(out.unchanged, np.diag(law), rtol=1e-9)
+        close = np.where((ranks >= 1) & (ranks <= 100), law, 0).sum(axis=1)
+        assert np.allclose(out.close, close, rtol=1e-9, atol=1e-12)
+        assert np.allclose(out.cosine, (law * (unit @ unit.T)).sum(axis=1), atol=1e-5)
+        assert np.allclose(out.best, law.max(axis=0), rtol=1e-9)
+
+
+def test_some_words_only():
+    ids, every = np.array([5, 17, 299]), np.arange(SPACE.n)
+    some, whole = (
+        from_pmfs(SPACE, each, [at("exponential")], similar=True)[0] for each in (ids, every)
+    )
+    assert np.allclose(some.close, whole.close[ids])
+    assert (some.best <= whole.best + 1e-15).all()
+    assert some.best.sum() < whole.best.sum()

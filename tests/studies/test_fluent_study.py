@@ -20,8 +20,7 @@ def test_figures(text, capsys):
     assert fluent.main([str(text), "-e", "8", "--draws", "1", "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)
     for name in ("cosine", "content", "unchanged", "perplexity"):
-        assert row[name] > 0
-        assert row[f"{name}_fluent"] > 0
+        assert min(row[name], row[f"{name}_fluent"]) > 0
     assert row["words"] == 48
     assert fluent.main([str(text), "-e", "8", "--draws", "1"]) == 0
     assert "cosine" in capsys.readouterr().out

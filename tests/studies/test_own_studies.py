@@ -17,10 +17,8 @@ SPACE = MetricSpace(make_embeddings(n=300, d=5))
 KNN_20, KNN_50 = (
     Draft(MECHANISMS["knn-response"], {"k": size, "outputs": "all"}) for size in (20, 50)
 )
-COLUMNS = [
-    *(Draft(MECHANISMS[n]) for n in ("exponential", "krr", "geodesic", "zipf-response")),
-    *(KNN_20, KNN_50),
-]
+TABLES = ("exponential", "krr", "geodesic", "zipf-response")
+COLUMNS = [*(Draft(MECHANISMS[name]) for name in TABLES), KNN_20, KNN_50]
 # By epsilon and column close, cosine and Bayes; for krr the share kept.
 TABLE = {
     4: ".013 .120 .0003|.0055|.028 .130 .0026|.068 .169 .0031|.102 .153 .0050|.217 .188 .0043",
@@ -59,10 +57,7 @@ def check(result, epsilons, columns):
 
 
 def test_table_at_8(glove, monkeypatch):
-    """Without the bound, which takes longer than all others, and without a search.
-
-    zipf-response on some words: its close share is the same.
-    """
+    """Without the bound, which takes longer than all others; zipf-response on some words."""
     monkeypatch.setattr("own.bounds", lambda *_: None)
     columns = [1, 4, 5]
     check(study(glove[1], [COLUMNS[i] for i in columns], [8.0]), [8], columns)
@@ -200,13 +195,12 @@ def test_nobody_exceeds_the_bound():
     """krr on three words, texts of l words that all differ: exact success of the best attacker."""
     for epsilon, size in itertools.product((0.1, 0.5, 1.0, 3.0), (1, 2, 3)):
         keep, other = math.exp(epsilon) / (math.exp(epsilon) + 2), 1 / (math.exp(epsilon) + 2)
-        success = 0.0
-        for outputs in itertools.product(range(3), repeat=size):
-            chances = [math.prod(keep if u == w else other for u in outputs) for w in range(3)]
-            success += max(chances) / 3
+        success = sum(
+            max(math.prod(keep if u == w else other for u in outputs) for w in range(3)) / 3
+            for outputs in itertools.product(range(3), repeat=size)
+        )
         assert success <= linked_at_most(size, epsilon, 3) + 1e-12
-        # It says something: with one word and so few candidates it is nearly reached.
-        if size == 1:
+        if size == 1:  # it is nearly reached
             assert linked_at_most(1, epsilon, 3) < success + 1e-9
     for size in (1, 12, 40, 1000):
         most = largest_epsilon(size)
