@@ -16,7 +16,8 @@ from typing import Final, Protocol
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
 from dpsan.files.final_name import publish, refuse_special, sync_directory
-from dpsan.files.temporaries import create_locked, sweep, temporary_name
+from dpsan.files.source import closing_descriptor
+from dpsan.files.temporaries import NEW_FILE, create_locked, sweep, temporary_name
 
 _ACL: Final = "system.posix_acl_access"
 """An access control list, which is not copied."""
@@ -53,24 +54,17 @@ class Packer(Protocol):
 
     def compress(self, data: bytes, /) -> bytes:
         """Return the compressed bytes that are ready."""
-        ...
 
     def flush(self) -> bytes:
         """Return the other compressed bytes."""
-        ...
 
 
 class Sink:
-    """An output; counts and hashes the bytes that are written to it."""
-
-    name: str
+    """An output; hashes the bytes that are written to it."""
 
     def __init__(self, name: str, descriptor: int, packer: Packer | None = None) -> None:
-        self.name = name
-        self.descriptor = descriptor
-        self._packer = packer
+        self.name, self.descriptor, self._packer = name, descriptor, packer
         self._hash = hashlib.sha256()
-        self.bytes_written = 0
         self.begun = False
         """True once a byte was written, even if the compressor still holds it."""
         self.owed = b""
@@ -97,7 +91,6 @@ class Sink:
     def _send(self, data: bytes) -> None:
         write_all(self.descriptor, data, self.name)
         self._hash.update(data)
-        self.bytes_written += len(data)
 
 
 class AtomicFile(Sink):
@@ -126,8 +119,7 @@ class AtomicFile(Sink):
         refuse_special(target)
         if not force and os.path.lexists(target):
             raise OutputError(f"{target}: exists", "--force replaces it")
-        self.target = target
-        self._force = force
+        self.target, self._force = target, force
         self._like, self._private = like, private
         sweep(target)
         self._temporary = target.with_name(temporary_name(target.name))
@@ -241,8 +233,7 @@ def append_synced(path: Path, line: bytes) -> None:
         OutputError: it is not a regular file, or cannot be written.
     """
     flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptor = os.open(path, flags)
-    try:
+    with closing_descriptor(os.open(path, flags)) as descriptor:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise OutputError(f"{path}: not a regular file", "move it away")
@@ -252,8 +243,6 @@ def append_synced(path: Path, line: bytes) -> None:
         except BaseException:
             os.ftruncate(descriptor, status.st_size)
             raise
-    finally:
-        os.close(descriptor)
 
 
 def check_writable(path: Path, *, force: bool) -> None:
@@ -285,11 +274,10 @@ def create_private(path: Path, *, force: bool) -> int:
         OutputError: it exists and ``force`` is not given, or it cannot be created.
     """
     refuse_special(path)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         if force:
             path.unlink(missing_ok=True)
-        descriptor = os.open(path, flags, 0o600)
+        descriptor = os.open(path, NEW_FILE, 0o600)
         os.fchmod(descriptor, 0o600)
     except FileExistsError:
         raise OutputError(f"{path}: exists", "--force replaces it") from None

@@ -35,12 +35,18 @@ def packer_for(name: str) -> Packer | None:
         return zlib.compressobj(6, zlib.DEFLATED, 31)  # one member
     if not name.lower().endswith(".zst"):
         return None
+    compressor = _zstandard("writing .zst").ZstdCompressor(write_checksum=True)
+    made: Packer = compressor.compressobj()  # one frame
+    return made
+
+
+def _zstandard(feature: str) -> Any:
+    """Return the module for a feature.  Raises ExtraMissingError."""
     try:
         import zstandard  # an extra
     except ImportError:
-        raise ExtraMissingError("writing .zst", "zst") from None
-    made: Packer = zstandard.ZstdCompressor(write_checksum=True).compressobj()  # one frame
-    return made
+        raise ExtraMissingError(feature, "zst") from None
+    return zstandard
 
 
 # --- streams of text: unpacked piece by piece, so their size needs no bound --------------------
@@ -65,10 +71,7 @@ def _gzip() -> _Codec:
 
 
 def _zstd() -> _Codec:
-    try:
-        import zstandard  # an extra
-    except ImportError:
-        raise ExtraMissingError("reading .zst", "zst") from None
+    zstandard = _zstandard("reading .zst")
     maker = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
     # A kilobyte of input gives at most some 30 MB of output.
     errors = zstandard.ZstdError, MemoryError
@@ -82,9 +85,7 @@ class _Decompressed:
         self.name = inner.name
         self._inner, self._codec = inner, codec
         self._frame: Any = codec.frame()
-        self._waiting = b""
-        self._at = 0
-        self._started = False
+        self._waiting, self._at, self._started = b"", 0, False
 
     def descriptor(self) -> None:
         return None
@@ -153,16 +154,14 @@ class Readable(Protocol):
     """Anything that bytes can be read from."""
 
     def read(self, size: int, /) -> bytes:
-        """Return at most ``size`` bytes."""
-        ...
+        """Return at most ``size`` bytes, less only at the end."""
 
 
 class Bounded(io.RawIOBase):
     """Decompressed bytes of ``source``, refused when they outgrow ``packed`` compressed bytes."""
 
     def __init__(self, source: Readable, path: Path, packed: int) -> None:
-        self._source = source
-        self._path = path
+        self._source, self._path = source, path
         self._bound = max(_FREE, _RATIO * packed)
         self._seen = 0
 
@@ -172,26 +171,18 @@ class Bounded(io.RawIOBase):
     def readinto(self, buffer: object, /) -> int:
         """Fill ``buffer`` unless the data end."""
         view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
-        filled = 0
         try:
-            while filled < len(view):
-                part = self._source.read(len(view) - filled)
-                if not part:
-                    break
-                view[filled : filled + len(part)] = part
-                filled += len(part)
+            data = self._source.read(len(view))
         except EOFError:
             raise EmbeddingError(self._path, "the compressed data end too early") from None
         except (OSError, zlib.error, ValueError, zipfile.BadZipFile):
             raise EmbeddingError(self._path, "the compressed data are damaged") from None
-        self._seen += filled
+        self._seen += len(data)
         if self._seen > self._bound:
-            raise EmbeddingError(
-                self._path,
-                f"grows more than {_RATIO} times when decompressed",
-                "decompress it yourself if you trust it",
-            )
-        return filled
+            what = f"grows more than {_RATIO} times when decompressed"
+            raise EmbeddingError(self._path, what, "decompress it yourself if you trust it")
+        view[: len(data)] = data
+        return len(data)
 
 
 def unpack(stream: io.BufferedReader, path: Path, packed: int) -> io.BufferedReader:

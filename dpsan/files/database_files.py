@@ -13,7 +13,7 @@ from typing import Final
 from dpsan.errors import OutputError
 from dpsan.files.private_files import open_private
 from dpsan.files.same_files import side_files
-from dpsan.files.source import open_regular
+from dpsan.files.source import closing_descriptor, open_regular
 from dpsan.files.temporaries import sweep
 
 _JOURNAL: Final = (b"", bytes(8), b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7")
@@ -32,9 +32,7 @@ def check_sides(path: Path) -> None:
         OutputError: a file that SQLite did not write has the name of a side file.
     """
     journal = side_files(path)[0]
-    for side in side_files(path):
-        if not os.path.lexists(side):
-            continue
+    for side in filter(os.path.lexists, side_files(path)):
         if side != journal or not os.path.lexists(path) or not _is_journal(journal):
             what = f"{side}: is in the way: SQLite would overwrite or remove it"
             raise OutputError(what, "move it")
@@ -46,10 +44,8 @@ def _is_journal(path: Path) -> bool:
         descriptor = open_regular(path, follow=False)
     except OSError:
         return True
-    try:
+    with closing_descriptor(descriptor):
         return os.read(descriptor, 8) in _JOURNAL
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

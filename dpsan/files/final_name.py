@@ -102,16 +102,13 @@ def _rename_new(temporary: Path, target: Path) -> None:
 
 
 def _appeared(target: Path) -> OutputError:
-    return OutputError(
-        f"{target}: was created meanwhile, and is not replaced", "--force replaces it"
-    )
+    what = f"{target}: was created meanwhile, and is not replaced"
+    return OutputError(what, "--force replaces it")
 
 
 def _cannot_refuse(target: Path) -> OutputError:
-    return OutputError(
-        f"{target}: this file system cannot make a file without replacing another",
-        "--force, if nobody else writes here",
-    )
+    what = f"{target}: this file system cannot make a file without replacing another"
+    return OutputError(what, "--force, if nobody else writes here")
 
 
 def sync_directory(path: Path) -> None:

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from dpsan.errors import InputError, OutputError
-from dpsan.errors import reason as os_reason
+from dpsan.errors import InputError, OutputError, reason
 from dpsan.files.final_name import refuse_special
 
 
@@ -47,9 +46,7 @@ class Original:
             OutputError: the backup cannot be made, or ``place`` failed; then there is no backup.
         """
         if _seen(os.lstat(self._path)) != _seen(self._status):
-            raise InputError(
-                self._path, "changed while it was read, and is not replaced", "run it again"
-            )
+            raise self._changed()
         try:
             if self._backup is not None:
                 self._back_up(self._backup)
@@ -78,11 +75,13 @@ class Original:
             self._linked = False
             raise OutputError(f"{backup}: exists", "--force replaces it") from None
         except OSError as error:
-            raise OutputError(f"{backup}: cannot create: {os_reason(error)}") from None
+            raise OutputError(f"{backup}: cannot create: {reason(error)}") from None
         if not os.path.samestat(os.lstat(backup), self._status):
-            raise InputError(
-                self._path, "changed while it was read, and is not replaced", "run it again"
-            )
+            raise self._changed()
+
+    def _changed(self) -> InputError:
+        what = "changed while it was read, and is not replaced"
+        return InputError(self._path, what, "run it again")
 
 
 def is_second_name(path: Path, backup: Path) -> bool:

@@ -20,9 +20,8 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, NamedTuple, Self
 
 from dpsan.errors import OutputError
 from dpsan.files import private_files as files
@@ -55,8 +54,7 @@ _REASONS: Final = {
 }
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(NamedTuple):
     """Kind of a database."""
 
     name: str
@@ -184,10 +182,8 @@ class PrivateDatabase(ABC):
         kind = self._kind
         for line in _SETTINGS:
             self._ask(line)
-        ((number,),), ((version,),) = (
-            self._ask("PRAGMA application_id"),
-            self._ask("PRAGMA user_version"),
-        )
+        [(number,)] = self._ask("PRAGMA application_id")
+        [(version,)] = self._ask("PRAGMA user_version")
         if number != kind.number:
             raise self._other_kind()
         if version != kind.version:
@@ -331,8 +327,7 @@ class PrivateDatabase(ABC):
 
 def _code(error: Exception) -> int:
     """Return SQLite's primary result code, 0 for other errors."""
-    code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 def _connected(path: Path) -> sqlite3.Connection:

@@ -18,15 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import reason as os_reason
-from dpsan.files.source import open_regular
-from dpsan.files.temporaries import remove, temporary_name
+from dpsan.files.source import closing_descriptor, open_regular
+from dpsan.files.temporaries import NEW_FILE, remove, temporary_name
 
 _PIECE: Final = 1 << 20
 """Bytes hashed and written at a time."""
 _READ: Final = 32 << 20
 """Bytes read, then hashed: many, so that a thread that waits its turn in between, while others
 import modules, loses little."""
-_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class DamagedError(Exception):
@@ -77,13 +76,11 @@ def open_private(path: Path) -> Iterator[tuple[int, int]]:
         descriptor = open_regular(path, follow=False)
     except OSError as error:
         raise DamagedError(f"{path.name}: {reason(error)}") from error
-    try:
+    with closing_descriptor(descriptor):
         status = os.fstat(descriptor)
         if problem := _distrust(status):
             raise DamagedError(f"{path.name}: {problem}")
         yield descriptor, status.st_size
-    finally:
-        os.close(descriptor)
 
 
 def read_hashed(descriptor: int, into: NDArray[np.uint8]) -> str:
@@ -134,8 +131,7 @@ def write_hashed(path: Path, *parts: bytes | NDArray[Any]) -> str:
         OSError: it cannot be written.
     """
     digest = hashlib.sha256()
-    descriptor = os.open(path, _CREATE, 0o600)
-    try:
+    with closing_descriptor(os.open(path, NEW_FILE, 0o600)) as descriptor:
         os.fchmod(descriptor, 0o600)
         for part in parts:
             data = part if isinstance(part, bytes) else part.reshape(-1).view(np.uint8).data
@@ -145,8 +141,6 @@ def write_hashed(path: Path, *parts: bytes | NDArray[Any]) -> str:
                 digest.update(memory[:written])
                 memory = memory[written:]
         os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
     return digest.hexdigest()
 
 
@@ -159,11 +153,10 @@ def publish(temporary: Path, target: Path) -> None:
     for _ in range(8):  # more than once only if others save the same directory at this moment
         try:
             temporary.rename(target)
+            return
         except OSError as error:
             if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
                 raise
-        else:
-            return
         with suppress(FileNotFoundError):
             discard(target)
     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))

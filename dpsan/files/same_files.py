@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from dpsan.errors import UsageError
 
@@ -37,8 +36,7 @@ def side_files(database: Path) -> list[Path]:
     return [database.with_name(database.name + end) for end in ("-journal", "-wal", "-shm")]
 
 
-@dataclass(frozen=True)
-class _Known:
+class _Known(NamedTuple):
     what: str
     path: Path | None
     use: Use
@@ -95,9 +93,8 @@ class FileUses:
         whats = (new.what, old.what) if new.use is Use.READ else (old.what, new.what)
         both = {old.what, new.what}
         hint = "-i does that" if both <= {"input", "output", "standard output"} else "name another"
-        raise UsageError(
-            f"{new.path or old.path or new.what}: {' and '.join(whats)} are the same file", hint
-        )
+        where = new.path or old.path or new.what
+        raise UsageError(f"{where}: {' and '.join(whats)} are the same file", hint)
 
 
 def _identity(path: Path) -> _Identity | None:

@@ -17,6 +17,15 @@ from dpsan.errors import reason as os_reason
 _CHUNK: Final = 1 << 18
 
 
+@contextmanager
+def closing_descriptor(descriptor: int) -> Iterator[int]:
+    """Close a descriptor at the end of the block, which gets it."""
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
 def open_regular(path: Path, *, follow: bool = True) -> int:
     """Return a descriptor of a regular file, without waiting for a pipe.
 
@@ -71,11 +80,8 @@ def open_input(path: Path, *, hints: bool = True) -> int:
 @contextmanager
 def opened_input(path: Path, *, hints: bool = True) -> Iterator[FileSource]:
     """Open an input to read, see :func:`open_input`."""
-    descriptor = open_input(path, hints=hints)
-    try:
+    with closing_descriptor(open_input(path, hints=hints)) as descriptor:
         yield FileSource(str(path), descriptor)
-    finally:
-        os.close(descriptor)
 
 
 class Source(Protocol):
@@ -85,15 +91,12 @@ class Source(Protocol):
 
     def descriptor(self) -> int | None:
         """Return the descriptor where the file can be read at any position, else None."""
-        ...
 
     def read(self) -> bytes:
         """Return the next bytes, at least one; ``b""`` at the end.  Blocks."""
-        ...
 
     def idle(self) -> bool:
         """Return whether :meth:`read` would have to wait."""
-        ...
 
 
 class FileSource:
@@ -105,8 +108,7 @@ class FileSource:
     """
 
     def __init__(self, name: str, descriptor: int) -> None:
-        self.name = name
-        self._descriptor = descriptor
+        self.name, self._descriptor = name, descriptor
         self._hash = hashlib.sha256()
         self.bytes_read = 0
         self._opened = self._state()
@@ -162,9 +164,6 @@ def read_whole(source: Source, kind: str, most: int) -> bytes:
         pieces.append(piece)
         size += len(piece)
         if size > most:
-            raise InputError(
-                source.name,
-                f"{kind} longer than {most} bytes",
-                "--max-record 1GiB reads longer ones, in as much memory",
-            )
+            hint = "--max-record 1GiB reads longer ones, in as much memory"
+            raise InputError(source.name, f"{kind} longer than {most} bytes", hint)
     return b"".join(pieces)

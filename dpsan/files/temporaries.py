@@ -19,9 +19,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from dpsan.files.source import closing_descriptor
+
 _NAME: Final = re.compile(r"\.(.*)\.[0-9a-f]{16}\.tmp", re.DOTALL)
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+"""Flags to open a file that is not there yet."""
 
 _FOUND: Final[dict[Path, dict[str, list[str]]]] = {}
 """The temporary files of each directory that this process has listed, by the name of the target."""
@@ -44,7 +47,7 @@ def create_locked(path: Path) -> int:
         OSError: it exists, or cannot be created.
     """
     while True:
-        descriptor = os.open(path, _CREATE, 0o600)
+        descriptor = os.open(path, NEW_FILE, 0o600)
         if _locked(descriptor, path):
             return descriptor
 
@@ -97,12 +100,9 @@ def sweep(*targets: Path, again: bool = False) -> None:
         targets: names of the finished files.
         again: list their directories even if this process has listed them before.
     """
-    if again:
-        for parent in {target.parent for target in targets}:
-            _FOUND.pop(parent, None)
     for target in targets:
         parent = target.parent
-        if parent not in _FOUND:
+        if again or parent not in _FOUND:
             _FOUND[parent] = _temporaries(parent)
         for name in _FOUND[parent].pop(_stem(target.name), ()):
             _remove_dead(parent / name)
@@ -125,19 +125,15 @@ def _temporaries(directory: Path) -> dict[str, list[str]]:
 
 def _remove_dead(path: Path) -> int:
     """Remove a temporary file or directory that nobody holds, and return the freed bytes."""
-    with suppress(OSError):
-        descriptor = os.open(path, _READ)
-        try:
-            status = os.fstat(descriptor)
-            directory = stat.S_ISDIR(status.st_mode) and stat.S_IMODE(status.st_mode) == 0o700
-            kind = stat.S_ISREG(status.st_mode) or directory
-            if kind and status.st_uid == os.geteuid():
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                size = stored_bytes(path)
-                remove(path)
-                return size
-        finally:
-            os.close(descriptor)
+    with suppress(OSError), closing_descriptor(os.open(path, _READ)) as descriptor:
+        status = os.fstat(descriptor)
+        directory = stat.S_ISDIR(status.st_mode) and stat.S_IMODE(status.st_mode) == 0o700
+        kind = stat.S_ISREG(status.st_mode) or directory
+        if kind and status.st_uid == os.geteuid():
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            size = stored_bytes(path)
+            remove(path)
+            return size
     return 0
 
 

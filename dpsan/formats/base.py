@@ -140,9 +140,8 @@ class Format(ABC):
             "strip": cls.strippable,
             "drop_other": cls.needs_fields,
         }
-        return replace(
-            options, **{name: getattr(default, name) for name, does in concerns.items() if not does}
-        )
+        others = {name: getattr(default, name) for name, does in concerns.items() if not does}
+        return replace(options, **others)
 
     def labels(self, source: Source, field: str, options: ReadOptions) -> Iterator[str]:
         """Yield one field of each record as text.  Raises as :meth:`read`."""

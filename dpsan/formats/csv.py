@@ -25,10 +25,8 @@ def one_delimiter(given: str, option: str) -> str:
     """Return the character that an option names.  Raises UsageError."""
     one = "\t" if given in ("\\t", "tab") else given
     if len(one) != 1 or not one.isascii() or one in '"\r\n\0' or one.isalnum():
-        raise UsageError(
-            f"{option} must be one ASCII character that is no letter, digit or quote",
-            "such as ';' or '\\t'",
-        )
+        what = f"{option} must be one ASCII character that is no letter, digit or quote"
+        raise UsageError(what, "such as ';' or '\\t'")
     return one
 
 
@@ -36,15 +34,8 @@ class CsvFormat(Format):
     """Comma-separated values."""
 
     name: ClassVar[str] = "csv"
-    joinable: ClassVar[bool] = True
-    takes_budget: ClassVar[bool] = True
-    copyable: ClassVar[bool] = True
-    takes_spans: ClassVar[bool] = True
-    takes_fields: ClassVar[bool] = True
-    needs_fields: ClassVar[bool] = True
-    takes_header: ClassVar[bool] = True
-    takes_delimiter: ClassVar[bool] = True
-    skips_bad_records: ClassVar[bool] = True
+    joinable = takes_budget = copyable = takes_spans = takes_fields = needs_fields = True
+    takes_header = takes_delimiter = skips_bad_records = True
     delimiter: ClassVar[bytes] = b","
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
@@ -53,37 +44,30 @@ class CsvFormat(Format):
         encoding = text_encoding(options.encoding)
         if encoding.startswith(WIDE):
             raise InputError(source.name, f"{self.name} cannot be {encoding}", "convert it first")
-        return self._records(source, options, encoding)
+        return self._records(source, options)
 
-    def _records(
-        self, source: Source, options: ReadOptions, encoding: str
-    ) -> Iterator[Record | None]:
+    def _records(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
         given = options.delimiter if self.takes_delimiter else ""
         delimiter = given.encode() or self.delimiter
         table: _Table | None = None
         for row in Rows(source, delimiter, options):
-            if row is None:
-                yield None
-                continue
-            if isinstance(row, bytes):
-                yield Record(1, [], Unchanged(row), part="mark")
+            if row is None or isinstance(row, Record):
+                yield row
                 continue
             if row.cells == [b""]:
                 yield Record(row.line, [], Unchanged(row.ending), owes=row.owes)
                 continue
             if table is None:
-                table = _Table(source, options, row, self.name, delimiter, encoding)
+                table = _Table(source, options, row, self.name, delimiter)
                 yield table.begin(row)
                 if options.header:
                     continue
             try:
-                record = table.record(row)
+                yield table.record(row)
             except InputError as problem:
                 if options.reject is None:
                     raise
                 options.reject(delimiter.join(row.cells) + (row.ending or b"\n"), problem)
-                continue
-            yield record
 
 
 class TsvFormat(CsvFormat):
@@ -91,7 +75,7 @@ class TsvFormat(CsvFormat):
 
     name: ClassVar[str] = "tsv"
     delimiter: ClassVar[bytes] = b"\t"
-    takes_delimiter: ClassVar[bool] = False
+    takes_delimiter = False
 
 
 class _Table:
@@ -106,16 +90,10 @@ class _Table:
     """
 
     def __init__(
-        self,
-        source: Source,
-        options: ReadOptions,
-        first: Row,
-        name: str,
-        delimiter: bytes,
-        encoding: str,
+        self, source: Source, options: ReadOptions, first: Row, name: str, delimiter: bytes
     ) -> None:
         self._source, self._options = source, options
-        self.delimiter, self.encoding = delimiter, encoding
+        self.delimiter, self.encoding = delimiter, text_encoding(options.encoding)
         self._width = len(first.cells)
         lenient = ReadOptions(encoding=options.encoding)
         cells = first.cells if options.header else []
@@ -126,11 +104,9 @@ class _Table:
         chosen: set[int] = set()
         for field in options.fields:
             if names.count(field) > 1:
-                raise InputError(
-                    source.name,
-                    f"{names.count(field)} columns are named '{field}'",
-                    f"choose by number, such as --field {names.index(field) + 1}",
-                )
+                what = f"{names.count(field)} columns are named '{field}'"
+                hint = f"choose by number, such as --field {names.index(field) + 1}"
+                raise InputError(source.name, what, hint)
             if field in names:
                 chosen.add(names.index(field))
             elif field.isascii() and field.isdigit() and 1 <= int(field[:9]) <= self._width:
@@ -175,12 +151,9 @@ class _Table:
         """Return the record of a row.  Raises InputError: it has another number of cells."""
         cells = row.cells
         if len(cells) != self._width:
-            raise InputError(
-                self._source.name,
-                f"{len(cells)} columns, expected {self._width}",
-                "check quotes and --format",
-                line=row.line,
-            )
+            what = f"{len(cells)} columns, expected {self._width}"
+            hint = "check quotes and --format"
+            raise InputError(self._source.name, what, hint, line=row.line)
         texts: list[str] = []
         invalid = 0
         for column in self.columns:

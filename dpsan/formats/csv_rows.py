@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from dpsan.errors import InputError
 from dpsan.files.source import Source
-from dpsan.formats.base import ReadOptions
+from dpsan.formats.base import ReadOptions, Record, Unchanged
 from dpsan.formats.lines import byte_order_mark, text_records, too_long
 from dpsan.text.patterns import compiled
 
@@ -38,14 +38,13 @@ class Rows:
 
     def __init__(self, source: Source, delimiter: bytes, options: ReadOptions) -> None:
         self._source, self._delimiter, self._options = source, delimiter, options
-        self._first = 0
-        self._held = 0
+        self._first = self._held = 0
         self._cells: list[bytes] = []
         self._open: list[bytes] = []
         """Pieces of a quoted cell that has not ended."""
 
-    def __iter__(self) -> Iterator[Row | bytes | None]:
-        """Yield rows; a byte order mark as bytes; None when idle.  Raises InputError."""
+    def __iter__(self) -> Iterator[Row | Record | None]:
+        """Yield rows; the record of a byte order mark; None when idle.  Raises InputError."""
         for item in text_records(self._source, b"\n", self._options):
             if item is None:
                 yield None
@@ -53,7 +52,7 @@ class Rows:
             line, raw, ending = item
             if line == 1 and (mark := byte_order_mark(self._source, raw)):
                 raw = raw[len(mark) :]
-                yield mark
+                yield Record(1, [], Unchanged(mark), part="mark")
                 if not raw and not ending:
                     continue
             within = bool(self._open)

@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from dpsan.errors import UsageError
 
@@ -33,8 +32,7 @@ _LARGEST: Final = 1 << 16
 """Records that are searched for near names, and bytes of each at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """One ``--field``."""
 
     name: str

@@ -15,14 +15,7 @@ from dpsan.errors import MalformedError, UsageError
 from dpsan.files.source import Source, read_whole
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
 from dpsan.formats.json_records import JsonReader, Taken
-from dpsan.formats.json_scan import (
-    EMPTY_LIST,
-    Scan,
-    after_space,
-    following,
-    is_blank,
-    opening_of,
-)
+from dpsan.formats.json_scan import EMPTY_LIST, Scan, after_space, following, is_blank, opening_of
 from dpsan.formats.lines import byte_order_mark
 
 
@@ -30,11 +23,7 @@ class JsonFormat(Format):
     """A JSON document."""
 
     name: ClassVar[str] = "json"
-    takes_budget: ClassVar[bool] = True
-    takes_spans: ClassVar[bool] = True
-    takes_fields: ClassVar[bool] = True
-    needs_fields: ClassVar[bool] = True
-    field_paths: ClassVar[bool] = True
+    takes_budget = takes_spans = takes_fields = needs_fields = field_paths = True
     own_encoding: ClassVar[str] = "json is always UTF-8"
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:

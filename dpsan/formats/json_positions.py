@@ -21,8 +21,7 @@ def parsed(text: str) -> str:
     """Return the value of a JSON string; escaped surrogates that stand alone stay as they are."""
     if "\\" not in text:
         return text[1:-1]
-    value: str = json.loads(text)
-    return value
+    return str(json.loads(text))
 
 
 class Node:
@@ -39,22 +38,15 @@ class Node:
     def child(self, step: str | None) -> Node:
         """Return the position one step further in; make it if need be."""
         if step is None:
-            if self.items is None:
-                self.items = Node(self.path + "[]")
+            self.items = self.items or Node(self.path + "[]")
             return self.items
-        if step not in self.keys:
-            self.keys[step] = Node(f"{self.path}.{step}" if self.path else step)
-        return self.keys[step]
+        return self.keys.setdefault(step, Node(_below(self.path, step)))
 
     @property
     def wanted(self) -> str:
         """Kinds of values that are allowed here, for messages."""
-        kinds = (
-            ("a string", self.field is not None),
-            ("an object", self.keys),
-            ("a list", self.items),
-        )
-        return " or ".join(name for name, there in kinds if there)
+        kinds = {"a string": self.field is not None, "an object": self.keys, "a list": self.items}
+        return " or ".join(name for name, there in kinds.items() if there)
 
 
 class Position:
@@ -86,10 +78,8 @@ class Positions:
         """Return the position of a list's items."""
         if position.items is None:
             node = position.node.items if position.node else None
-            if node is None and position.depth >= _DEEPEST:
-                position.items = position
-            else:
-                position.items = Position(position.path + "[]", node, position.depth + 1)
+            below = Position(position.path + "[]", node, position.depth + 1)
+            position.items = below if node or position.depth < _DEEPEST else position
         return position.items
 
     def member(self, position: Position, raw: bytes) -> Position:
@@ -105,10 +95,9 @@ class Positions:
                 return self._any(position)
         self._many += 1
         step = _SPECIAL.sub(r"\\\1", name)
-        position.names[raw] = Position(
-            f"{position.path}.{step}" if position.path else step, node, position.depth + 1
-        )
-        return position.names[raw]
+        found = Position(_below(position.path, step), node, position.depth + 1)
+        position.names[raw] = found
+        return found
 
     def passes(self, position: Position) -> None:
         """Take note that a value passes here."""
@@ -117,7 +106,7 @@ class Positions:
 
     def _any(self, position: Position) -> Position:
         """Replace all names of an object by one position that stands for any."""
-        every = Position(f"{position.path}.*" if position.path else "*", None, position.depth + 1)
+        every = Position(_below(position.path, "*"), None, position.depth + 1)
         kept = {raw: each for raw, each in position.names.items() if each.node}
         data = [each.path for each in position.names.values() if not each.node]
         position.names = {**kept, b"": every}
@@ -125,9 +114,12 @@ class Positions:
         for name in self.fields.others:
             inside = next((each for each in data if _within(name, each)), None)
             names[name if inside is None else every.path + name[len(inside) :]] = None
-        self.fields.others.clear()
-        self.fields.others.update(names)
+        self.fields.others = names
         return every
+
+
+def _below(path: str, step: str) -> str:
+    return f"{path}.{step}" if path else step
 
 
 def _within(name: str, path: str) -> bool:

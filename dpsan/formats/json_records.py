@@ -68,24 +68,16 @@ class JsonReader:
                 node = node.child(step)
             node.field = number
         requested = tuple(each.name for each in self._fields)
-        self.positions = Positions(
-            root, Fields("field", requested=requested, left_out=options.drop_other)
-        )
+        fields = Fields("field", requested=requested, left_out=options.drop_other)
+        self.positions = Positions(root, fields)
 
     def record(
-        self,
-        line: int,
-        raw: bytes,
-        ending: bytes,
-        position: Position,
-        *,
-        owes: bytes = b"",
-        hint: str = "",
+        self, line: int, raw: bytes, ending: bytes, position: Position, hint: str = ""
     ) -> Taken:
         """Return the record that some bytes are.
 
         Args:
-            place: where the record begins: at the top, or as an item of a list.
+            position: where the record begins: at the top, or as an item of a list.
             hint: for a value that is no object.
 
         Raises:
@@ -117,8 +109,7 @@ class JsonReader:
             positions.fields.chosen[positions.fields.requested[number]] = None
         render = _Render(raw, ending, scan.spans, texts)
         bare = not scan.seen
-        record = Record(line, texts, render, invalid, owes=owes, size=len(raw), bare=bare)
-        return record, scan.seen
+        return Record(line, texts, render, invalid, size=len(raw), bare=bare), scan.seen
 
     def held_back(self, records: Iterator[Taken | None]) -> Iterator[Record | None]:
         """Yield the records, once every field has been seen.  Raises InputError: one never is."""
@@ -126,24 +117,23 @@ class JsonReader:
         unseen = {number for number, each in enumerate(self._fields) if not each.optional}
         held: list[Record] = []
         size = line = 0
-        filled = False
         for item in records:
             if item is None:
                 yield None
                 continue
             record, seen = item
-            if unseen:
-                unseen -= seen
-                line, size, filled = record.line, size + record.size, filled or record.size > 0
-                held.append(record)
-                if not unseen:
-                    yield from held
-                    held.clear()
-                elif len(held) >= _HELD or size > self._options.max_record:
-                    break
-            else:
+            if not unseen:
                 yield record
-        if unseen and filled:
+                continue
+            unseen -= seen
+            line, size = record.line, size + record.size
+            held.append(record)
+            if not unseen:
+                yield from held
+                held.clear()
+            elif len(held) >= _HELD or size > self._options.max_record:
+                break
+        if unseen and size:
             raise self._missing(sorted(unseen), held, line)
         yield from held
 
@@ -173,21 +163,11 @@ class _Render:
     texts: list[str]
 
     def __call__(self, texts: list[str]) -> bytes:
-        out, at = [], 0
+        out: list[bytes] = []
+        at = 0
         for (start, end), old, new in zip(self.spans, self.texts, texts, strict=True):
-            out.append(self.raw[at:start])
-            if new == old and not new.strip() and _clean(self.raw[start:end]):
-                out.append(self.raw[start:end])
-            else:
-                out.append(written(new))
+            same = new == old and not new.strip()  # U+FFFD for invalid bytes is no white space
+            out += (self.raw[at:start], self.raw[start:end] if same else written(new))
             at = end
         out += (self.raw[at:], self.ending)
         return b"".join(out)
-
-
-def _clean(raw: bytes) -> bool:
-    try:
-        raw.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

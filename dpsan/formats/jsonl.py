@@ -18,16 +18,9 @@ class JsonlFormat(Format):
     """Lines of JSON."""
 
     name: ClassVar[str] = "jsonl"
-    joinable: ClassVar[bool] = True
-    takes_budget: ClassVar[bool] = True
-    copyable: ClassVar[bool] = True
-    takes_spans: ClassVar[bool] = True
-    takes_fields: ClassVar[bool] = True
-    needs_fields: ClassVar[bool] = True
-    field_paths: ClassVar[bool] = True
+    joinable = takes_budget = copyable = takes_spans = takes_fields = needs_fields = True
+    field_paths = takes_null_data = skips_bad_records = True
     own_encoding: ClassVar[str] = "jsonl is always UTF-8"
-    takes_null_data: ClassVar[bool] = True
-    skips_bad_records: ClassVar[bool] = True
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
         reader = JsonReader(self.name, source, options)
@@ -69,13 +62,14 @@ def _records(source: Source, options: ReadOptions, reader: JsonReader) -> Iterat
         hint = "one JSON array? -f json reads it" if array else ""
         position = reader.positions.top
         try:
-            taken = reader.record(line, raw, ending, position, owes=owes, hint=hint)
+            taken = reader.record(line, raw, ending, position, hint)
         except MalformedError as error:
             what = f"invalid JSON at byte {error.at + 1}"
             problem = InputError(source.name, what, hint, line=line)
         except InputError as error:
             problem = error
         else:
+            taken[0].owes = owes
             yield taken
             del taken  # a long line is not kept while the next one comes
             continue

@@ -113,9 +113,8 @@ def _taken(held: BytesIO) -> bytes:
 
 def too_long(source: Source, line: int, limit: int) -> InputError:
     """Return the error for a record over the limit."""
-    return InputError(
-        source.name, f"record longer than {limit} bytes", "raise --max-record", line=line
-    )
+    what = f"record longer than {limit} bytes"
+    return InputError(source.name, what, "raise --max-record", line=line)
 
 
 def decode(source: Source, line: int, raw: bytes, options: ReadOptions) -> tuple[str, int]:
@@ -128,12 +127,9 @@ def decode(source: Source, line: int, raw: bytes, options: ReadOptions) -> tuple
         return raw.decode(options.encoding), 0
     except UnicodeDecodeError as error:
         if options.invalid == "error":
-            raise InputError(
-                source.name,
-                f"invalid {options.encoding} at byte {error.start + 1}",
-                "see --encoding, or --invalid replace",
-                line=line,
-            ) from None
+            what = f"invalid {options.encoding} at byte {error.start + 1}"
+            hint = "see --encoding, or --invalid replace"
+            raise InputError(source.name, what, hint, line=line) from None
         text = raw.decode(options.encoding, errors="replace")
         return text, max(1, text.count("\ufffd") - raw.count(b"\xef\xbf\xbd"))
 

@@ -18,8 +18,7 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any, ClassVar, Final, TypeAlias
 
-from dpsan.errors import ExtraMissingError, InputError
-from dpsan.errors import reason as os_reason
+from dpsan.errors import ExtraMissingError, InputError, reason
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record
 from dpsan.formats.fields import did_you_mean, parse_field
@@ -35,11 +34,7 @@ class ParquetFormat(Format):
     """Apache Parquet."""
 
     name: ClassVar[str] = "parquet"
-    takes_budget: ClassVar[bool] = True
-    copyable: ClassVar[bool] = True
-    takes_spans: ClassVar[bool] = True
-    takes_fields: ClassVar[bool] = True
-    needs_fields: ClassVar[bool] = True
+    takes_budget = copyable = takes_spans = takes_fields = needs_fields = True
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
         with _opened(source) as (file, size):
@@ -75,22 +70,18 @@ def _opened(source: Source) -> Iterator[tuple[Any, int]]:
             raise InputError(source.name, "not a Parquet file: empty")
         with pq.ParquetFile(Positioned(descriptor)) as file:
             yield file, size
-    except pa.ArrowException:
-        raise InputError(source.name, "not a Parquet file, or damaged") from None
-    except OSError as error:
-        reason = (
-            f"cannot read: {os_reason(error)}" if error.errno else "not a Parquet file, or damaged"
-        )
-        raise InputError(source.name, reason) from None
+    except (pa.ArrowException, OSError) as error:
+        what = "not a Parquet file, or damaged"
+        if isinstance(error, OSError) and error.errno:
+            what = f"cannot read: {reason(error)}"
+        raise InputError(source.name, what) from None
 
 
 def _records(source: Source, options: ReadOptions, file: Any, size: int) -> Iterator[Record | None]:
-    done = 0
     columns = Columns(source, file, options)
     output = Output(source, file, columns.narrow)
     yield Record(0, [], lambda _: b"", part="frame", fields=columns.fields(file))
-    groups = file.num_row_groups
-    first = 1
+    groups, first, done = file.num_row_groups, 1, 0
     for number in range(groups):
         check_times(source, file, number)
         table = file.read_row_group(number, columns=columns.read)
@@ -216,12 +207,7 @@ class _Group:
     """One row group: its texts out, the new texts in, then its bytes."""
 
     def __init__(
-        self,
-        source: Source,
-        options: ReadOptions,
-        table: Any,
-        paths: list[_Path],
-        output: Output,
+        self, source: Source, options: ReadOptions, table: Any, paths: list[_Path], output: Output
     ) -> None:
         self._source, self._options = source, options
         self._table, self._paths, self._output = table.combine_chunks(), paths, output
@@ -277,11 +263,7 @@ class _Group:
 
 def _whole(column: Any) -> Any:
     """Return a column as one array."""
-    import pyarrow as pa
-
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _strings(array: Any, steps: _Steps) -> Iterator[tuple[bytes, int]]:

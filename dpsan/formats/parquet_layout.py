@@ -16,8 +16,6 @@ from typing import Any, Final
 from dpsan.errors import InputError
 from dpsan.files.source import Source
 
-__all__ = ["Output", "check_times"]
-
 _CODECS: Final = {"SNAPPY", "GZIP", "BROTLI", "ZSTD", "LZ4"}
 # Two ways to write the same type.
 _SAME: Final = re.compile(
@@ -25,6 +23,7 @@ _SAME: Final = re.compile(
     r"|(?<=int32 )(field_id=\S+ .*) \(Int\(bitWidth=32, isSigned=true\)\)"
     r"|(?<=int64 )(field_id=\S+ .*) \(Int\(bitWidth=64, isSigned=true\)\)"
 )
+_WHOLE_DECIMAL: Final = re.compile(r" int(?:32|64) field_id=\S+ .*\(Decimal\(")
 _MOST_MILLISECONDS: Final = (1 << 63) // 10**6 - 1
 """Largest time that fits into 64 bits of nanoseconds, before or after 1970."""
 
@@ -41,9 +40,6 @@ class Positioned(io.RawIOBase):
 
     def seekable(self) -> bool:
         return True
-
-    def tell(self) -> int:
-        return self._at
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at}.get(whence)
@@ -118,9 +114,7 @@ def _options(file: Any) -> dict[str, Any]:
     options: dict[str, Any] = {
         "store_schema": False,
         "use_deprecated_int96_timestamps": bool(_int96(file)),
-        "store_decimal_as_integer": bool(
-            re.search(r" int(?:32|64) field_id=\S+ .*\(Decimal\(", described)
-        ),
+        "store_decimal_as_integer": _WHOLE_DECIMAL.search(described) is not None,
         "write_time_adjusted_to_utc": "(Time(isAdjustedToUTC=true" in described,
     }
     if file.metadata.num_row_groups:
@@ -131,9 +125,8 @@ def _options(file: Any) -> dict[str, Any]:
             for each in columns  # LZO cannot be written
         }
         # Statistics keep copies of large values in memory.
-        options["write_statistics"] = [
-            each.path_in_schema for each in columns if each.is_stats_set
-        ] or False
+        with_statistics = [each.path_in_schema for each in columns if each.is_stats_set]
+        options["write_statistics"] = with_statistics or False
     return options
 
 
@@ -152,11 +145,8 @@ def _same_types(source: Source, file: Any, options: dict[str, Any]) -> dict[str,
     new = _tried(file.schema_arrow, options)
     changed = next((pair for pair in zip(old, new, strict=False) if pair[0] != pair[1]), ("", ""))
     was, would = ("".join(c if c.isprintable() else "?" for c in each.strip()) for each in changed)
-    raise InputError(
-        source.name,
-        f"a column's type cannot be kept: '{was}' would become '{would}'",
-        "convert the file first, or leave that column out",
-    )
+    what = f"a column's type cannot be kept: '{was}' would become '{would}'"
+    raise InputError(source.name, what, "convert the file first, or leave that column out")
 
 
 def _described(file: Any) -> list[str]:
@@ -206,12 +196,9 @@ def check_times(source: Source, file: Any, number: int) -> None:
     for times in (each for column in table.columns for each in _times(column.combine_chunks())):
         ends = pc.min_max(times.cast("int64")).as_py()
         if any(each is not None and abs(each) > _MOST_MILLISECONDS for each in ends.values()):
-            raise InputError(
-                source.name,
-                f"an INT96 time in {paths[0] if len(paths) == 1 else 'one of the columns'} is "
-                "before 1677 or after 2262 and cannot be kept",
-                "write the file with 64-bit timestamps first",
-            )
+            where = paths[0] if len(paths) == 1 else "one of the columns"
+            what = f"an INT96 time in {where} is before 1677 or after 2262 and cannot be kept"
+            raise InputError(source.name, what, "write the file with 64-bit timestamps first")
 
 
 def _times(array: Any) -> Iterator[Any]:

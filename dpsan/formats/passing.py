@@ -45,20 +45,11 @@ class Fields:
         self.others |= other.others
         self.requested = tuple(dict.fromkeys([*self.requested, *other.requested]))
 
-    @property
-    def total(self) -> int:
-        """Number of different fields."""
-        return len(self.chosen | self.others)
-
-    def summary(self) -> str:
-        """Return how many fields are not sanitized, and their names."""
-        return fields_line(self.row())
-
     def row(self) -> dict[str, Any]:
-        """Return the same as JSON values, with at most :data:`SHOWN` names."""
+        """Return what is not sanitized as JSON values, with at most :data:`SHOWN` names."""
         return {
             "kind": self.kind,
-            "of": self.total,
+            "of": len(self.chosen | self.others),
             "others": len(self.others),
             "names": [shortened(each) for each in list(self.others)[:SHOWN]],
             "left_out": self.left_out,
@@ -96,7 +87,7 @@ class Passing:
         """Yield a line for each kind of field, and one for all other text."""
         for each in self.fields.values():
             if each.others:
-                yield each.summary()
+                yield fields_line(each.row())
             for name, near in each.twins():
                 yield (
                     f"{each.kind} '{shortened(name)}' differs from --field '{shortened(near)}' in "
@@ -127,11 +118,8 @@ def fields_line(row: Mapping[str, Any]) -> str:
 def noted_lines(noted: Mapping[str, int]) -> Iterator[str]:
     """Yield a line for all kinds of text that pass, and one for all that are left out."""
     for what in (PASSED, LEFT_OUT):
-        kinds = [
-            counted(count, name.removeprefix(f"{what}:"))
-            for name, count in sorted(noted.items())
-            if name.startswith(what)
-        ]
+        found = [each for each in sorted(noted.items()) if each[0].startswith(what)]
+        kinds = [counted(count, name.removeprefix(f"{what}:")) for name, count in found]
         if kinds:
             yield f"{what}: {', '.join(kinds)}"
 

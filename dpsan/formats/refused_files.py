@@ -7,8 +7,7 @@ suffix that a format of the registry claims is not looked up here.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 from dpsan.errors import InputError
 from dpsan.files.source import Source
@@ -16,8 +15,7 @@ from dpsan.formats.base import Format, ReadOptions, Record
 from dpsan.text.patterns import compiled
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(NamedTuple):
     """A kind of file, and what to do with it instead."""
 
     name: str
@@ -35,39 +33,27 @@ _PIPE: Final = "{} FILE | dpsan rewrite ..."
 _PDF = Kind("a PDF document", "pdftotext FILE - takes its text out")
 _HTML = Kind("an HTML page", "-f html rewrites its text")
 _XML = Kind("an XML document", "put its text into lines, .csv or .jsonl first")
-_MAIL = Kind("a mailbox, or a mail of another kind", "save each mail as .eml first")
 _RTF = Kind("an RTF document", _PLAIN)
-_WORD = Kind("a word processor's document", "save it as .docx, or: " + _PLAIN)
-_SPREADSHEET = Kind("a spreadsheet", _SHEET)
-_SLIDES = Kind("a presentation", "save its text as .txt first")
-_BOOK = Kind("an e-book", _PLAIN)
+_ZIP = Kind("a zip archive (.docx, .xlsx and .epub are such)", "-f docx reads the first")
 
-REFUSED: Final[dict[str, Kind]] = {
+_BY_SUFFIXES: Final = {
     ".pdf": _PDF,
     ".xml": _XML,
-    ".mbox": _MAIL,
-    ".msg": _MAIL,
+    ".mbox .msg": Kind("a mailbox, or a mail of another kind", "save each mail as .eml first"),
     ".rtf": _RTF,
-    ".doc": _WORD,
-    ".odt": _WORD,
-    ".xls": _SPREADSHEET,
-    ".xlsx": _SPREADSHEET,
-    ".ods": _SPREADSHEET,
-    ".ppt": _SLIDES,
-    ".pptx": _SLIDES,
-    ".odp": _SLIDES,
-    ".epub": _BOOK,
+    ".doc .odt": Kind("a word processor's document", f"save it as .docx, or: {_PLAIN}"),
+    ".xls .xlsx .ods": Kind("a spreadsheet", _SHEET),
+    ".ppt .pptx .odp": Kind("a presentation", "save its text as .txt first"),
+    ".epub": Kind("an e-book", _PLAIN),
 }
+REFUSED: Final = {each: kind for names, kind in _BY_SUFFIXES.items() for each in names.split()}
 """Kinds of files by suffix."""
 
 # None of these beginnings holds a newline or NUL, so each lies within the first record.
 _MAGIC: Final[tuple[tuple[bytes, Kind], ...]] = (
     (b"%PDF-", _PDF),
     (b"{\\rtf", _RTF),
-    (
-        b"PK\x03\x04",
-        Kind("a zip archive (.docx, .xlsx and .epub are such)", "-f docx reads the first"),
-    ),
+    (b"PK\x03\x04", _ZIP),
     (b"PK\x05\x06", Kind("an empty zip archive", "")),
     (b"\x1f\x8b", Kind("gzip data", f"{_PIPE.format('zcat')}, or name it .gz")),
     (b"BZh", Kind("bzip2 data", _PIPE.format("bzcat"))),
@@ -84,11 +70,7 @@ _MAGIC: Final[tuple[tuple[bytes, Kind], ...]] = (
     (b"\xff\xd8\xff", Kind("a picture", "")),
     (b"GIF8", Kind("a picture", "")),
 )
-_MARKUP: Final[tuple[tuple[bytes, Kind], ...]] = (
-    (b"<!doctype html", _HTML),
-    (b"<html", _HTML),
-    (b"<?xml", _XML),
-)
+_MARKUP: Final = ((b"<!doctype html", _HTML), (b"<html", _HTML), (b"<?xml", _XML))
 """In any letter case, after white space."""
 
 _JSON: Final = compiled(
@@ -120,12 +102,8 @@ def refuse_document(source: Source, first: bytes) -> None:
 
 def binary(source: Source, line: int) -> InputError:
     """Return the error for a record that holds NUL."""
-    return InputError(
-        source.name,
-        "NUL byte: not text",
-        "--encoding utf-16 or -z may help; --text reads it as it is",
-        line=line,
-    )
+    hint = "--encoding utf-16 or -z may help; --text reads it as it is"
+    return InputError(source.name, "NUL byte: not text", hint, line=line)
 
 
 class RefusedFormat(Format):

@@ -6,15 +6,13 @@ import csv
 import io
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import starmap
-from typing import Final
+from typing import Final, NamedTuple
 
 _GAPS: Final = (" ", ", ", " ", ". ", " ", '" ')
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(NamedTuple):
     """Records of a format, written without the code that is verified."""
 
     format: str

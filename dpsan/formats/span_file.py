@@ -15,9 +15,8 @@ from __future__ import annotations
 import codecs
 from collections.abc import Generator, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 import orjson
 
@@ -35,8 +34,7 @@ _LAYOUT: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A part of a text, in code points."""
 
     start: int
@@ -45,8 +43,7 @@ class Span:
     """Its type, or nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(NamedTuple):
     """A line of the file."""
 
     at: int
@@ -91,10 +88,8 @@ class SpanFile:
         row = self._row
         if not self._numbered:
             if row is None:
-                self._fail(
-                    f"spans of {self._texts - 1} records, and there are more",
-                    'a line for each record, {"spans": []} where nothing was found',
-                )
+                hint = 'a line for each record, {"spans": []} where nothing was found'
+                self._fail(f"spans of {self._texts - 1} records, and there are more", hint)
             return self._taken(row, text, f"record {self._texts}")
         if line == self._line:
             self._fail(f"record {line}: two texts of the input have that number", "no numbers")

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import ClassVar, Final
 
@@ -27,17 +28,12 @@ class TextFormat(Format):
     """Lines of text."""
 
     name: ClassVar[str] = "text"
-    joinable: ClassVar[bool] = True
-    takes_budget: ClassVar[bool] = True
-    copyable: ClassVar[bool] = True
-    takes_spans: ClassVar[bool] = True
-    takes_null_data: ClassVar[bool] = True
+    joinable = takes_budget = copyable = takes_spans = takes_null_data = True
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
         if options.fields:
-            raise InputError(
-                source.name, "text has no fields", "--format jsonl, csv, tsv or parquet has"
-            )
+            hint = "--format jsonl, csv, tsv or parquet has"
+            raise InputError(source.name, "text has no fields", hint)
         encoding = text_encoding(options.encoding)
         if encoding.startswith(WIDE):
             return self._wide(source, options, encoding)
@@ -68,7 +64,7 @@ class TextFormat(Format):
         """
         separator = b"\0" if options.null_data else b"\n"
         ending = separator.decode().encode(written)
-        ended, unended = _Render(ending, written), _Render(b"", written)
+        ended, unended = partial(_render, ending, written), partial(_render, b"", written)
         utf8 = text_encoding(options.encoding) == "utf-8"
         for block in blocks(source, separator, options.max_record):
             if block is None:
@@ -160,13 +156,7 @@ class _Utf8:
         return text.encode()
 
 
-@dataclass(slots=True)
-class _Render:
-    """A line with another text and the same ending."""
-
-    ending: bytes
-    encoding: str
-
-    def __call__(self, texts: list[str]) -> bytes:
-        # A character that the output encoding lacks becomes "?"; lone surrogates cannot occur.
-        return texts[0].encode(self.encoding, errors="replace") + self.ending
+def _render(ending: bytes, encoding: str, texts: list[str]) -> bytes:
+    """Return a line with another text and the same ending."""
+    # A character that the output encoding lacks becomes "?"; lone surrogates cannot occur.
+    return texts[0].encode(encoding, errors="replace") + ending

@@ -23,9 +23,8 @@ def name_lists(file: str) -> dict[str, frozenset[str]]:
     """
     text = (Path(__file__).parent / file).read_text(encoding="utf-8")
     _, *parts = re.split(r"^\[(\w+)\]$", re.sub(r"^#.*", "", text, flags=re.M), flags=re.M)
-    return {
-        name: frozenset(body.split()) for name, body in zip(parts[::2], parts[1::2], strict=True)
-    }
+    pairs = zip(parts[::2], parts[1::2], strict=True)
+    return {name: frozenset(body.split()) for name, body in pairs}
 
 
 class RefusedError(Exception):

@@ -35,7 +35,7 @@ class DocxFormat(Document):
     name: ClassVar[str] = "docx"
     kind: ClassVar[str] = "document"
     own_encoding: ClassVar[str] = "docx says its encoding itself"
-    strippable: ClassVar[bool] = True
+    strippable = True
 
     def records(self, source: Source, data: bytes, options: ReadOptions) -> Iterator[Record]:
         most = max(options.max_record, _SHRUNK * len(data))
@@ -53,7 +53,7 @@ class DocxFormat(Document):
         passing["link"], passing["symbol"] = package.links, reader.symbols
         noted = {f"{LEFT_OUT}:{kind}": count for kind, count in removed.items()}
         noted |= {f"{PASSED}:{kind}": count for kind, count in passing.items() if count}
-        yield Record(1, [], partial(_finish, package, contents), part="frame", noted=noted)
+        yield Record(1, [], partial(package.written, contents), part="frame", noted=noted)
 
 
 def _take(segments: list[Segment], texts: list[str]) -> bytes:
@@ -61,7 +61,3 @@ def _take(segments: list[Segment], texts: list[str]) -> bytes:
     for segment, text in zip(segments, texts, strict=True):
         segment.write(text)
     return b""
-
-
-def _finish(package: Package, contents: dict[str, list[str]], _: list[str]) -> bytes:
-    return package.written({name: "".join(out) for name, out in contents.items()})

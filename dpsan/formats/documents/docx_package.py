@@ -44,9 +44,9 @@ _RELATIONS: Final = {
 """Kinds of relationships, the content type of the part at their end, and what that is for."""
 _RELATIONSHIPS: Final = "http://schemas.openxmlformats.org/package/2006/relationships"
 _OFFICE: Final = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
-_DECLARATION: Final = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+DECLARATION: Final = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 _TYPES: Final = (
-    f'{_DECLARATION}<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+    f'{DECLARATION}<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
     '<Default Extension="rels" ContentType='
     '"application/vnd.openxmlformats-package.relationships+xml"/>'
     '<Default Extension="xml" ContentType="application/xml"/>'
@@ -84,7 +84,7 @@ class Part:
     def relationships(self) -> str:
         """Return the relationships as they are written."""
         rows = "".join(self._rows)
-        return f'{_DECLARATION}<Relationships xmlns="{_RELATIONSHIPS}">{rows}</Relationships>'
+        return f'{DECLARATION}<Relationships xmlns="{_RELATIONSHIPS}">{rows}</Relationships>'
 
 
 class Package:
@@ -163,8 +163,8 @@ class Package:
                 self.parts.append(Part(path, kind, self._archive.read(path)))
                 self._follow(self.parts[-1], depth + 1)
 
-    def written(self, contents: dict[str, str]) -> bytes:
-        """Return the archive with what its parts hold now, by name."""
+    def written(self, contents: dict[str, list[str]], _: list[str]) -> bytes:
+        """Return the archive with what its parts hold now, in pieces, by name."""
         types = "".join(
             f'<Override PartName="/{part.name}" ContentType='
             f'"application/vnd.openxmlformats-officedocument.{part.type}+xml"/>'
@@ -172,7 +172,7 @@ class Package:
         )
         members = {_HEAD: f"{_TYPES}{types}</Types>", self._root.member: self._root.relationships()}
         for part in self.parts:
-            members[part.name] = contents[part.name]
+            members[part.name] = "".join(contents[part.name])
             if part.links:
                 members[part.member] = part.relationships()
         out = BytesIO()

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import accumulate
 from sys import intern
 from typing import Final, NamedTuple
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from dpsan.formats.documents.document import RefusedError, name_lists
-from dpsan.formats.documents.docx_package import Part, Role
+from dpsan.formats.documents.docx_package import DECLARATION, Part, Role
 from dpsan.text.tokens import TOKENIZERS, wordless
 
 _W: Final = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _R: Final = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-_DECLARATION: Final = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 _LISTS: Final = name_lists("docx_names.txt")
 _BARRIERS: Final = _LISTS["BARRIERS"]
 """Elements that separate words inside a run."""
@@ -91,11 +91,7 @@ class Segment:
         if len(self.pieces) == 1 or before[::2] != after[::2]:
             out[0] = text
             return out
-        edges = []
-        at = 0
-        for each in self.pieces:
-            at += len(each.text)
-            edges.append(at)
+        edges = [*accumulate(len(each.text) for each in self.pieces)]
         at = run = 0
         for number, (old, new) in enumerate(zip(before, after, strict=True)):
             for place, written in enumerate(new if number % 2 == 0 else [new]):
@@ -195,7 +191,7 @@ class Reader:
             self._close_segment()
         head = f"<w:{local}"
         if not self._open:
-            head = f'{_DECLARATION}{head} xmlns:w="{_W}" xmlns:r="{_R}"'
+            head = f'{DECLARATION}{head} xmlns:w="{_W}" xmlns:r="{_R}"'
         for name, value in attributes.items():
             space, _, short = name.rpartition(" ")
             if name == f"{_R} id" and value in self._part.links:

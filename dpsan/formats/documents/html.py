@@ -84,7 +84,7 @@ class HtmlFormat(Document):
 
     name: ClassVar[str] = "html"
     kind: ClassVar[str] = "page"
-    takes_fields: ClassVar[bool] = True
+    takes_fields = True
 
     def records(self, source: Source, data: bytes, options: ReadOptions) -> Iterator[Record]:
         encoding = _supported(text_encoding(options.encoding))
@@ -101,9 +101,8 @@ class HtmlFormat(Document):
             data = data[len(mark) :]
         if match := _WIDE.search(data):
             line = 1 + data.count(b"\n", 0, match.start())
-            raise InputError(
-                source.name, "NUL bytes around a tag: UTF-16?", "convert it to UTF-8", line=line
-            )
+            what = "NUL bytes around a tag: UTF-16?"
+            raise InputError(source.name, what, "convert it to UTF-8", line=line)
         passing: dict[str, int] = {}
         for before, line, text, invalid in page_texts(source, data, options, passing):
             if text is None:

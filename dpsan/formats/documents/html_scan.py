@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterator
 from enum import Enum
 from html import unescape
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from dpsan.errors import MalformedError
 from dpsan.formats.documents.document import name_lists
@@ -121,11 +121,8 @@ class Span(NamedTuple):
     end: int
 
 
-class _Attribute(NamedTuple):
-    name: str
-    kind: Kind
-    start: int
-    end: int
+_Attribute: TypeAlias = tuple[str, Span]
+"""Name and value of an attribute."""
 
 
 class Scan:
@@ -150,8 +147,7 @@ class Scan:
             if frame := _FRAME.match(data, at):
                 found, end = [], frame.end()
             elif data.startswith((b"<!", b"<?"), at):
-                piece, end = self._comment(at)
-                found = [piece]
+                found, end = self._comment(at)
             elif closing := _CLOSING.match(data, at):
                 name = _text(closing[1])
                 self._check(name in _LISTS["ELEMENTS"] or name in self.chosen, at)
@@ -172,7 +168,7 @@ class Scan:
     def _count(self, kind: str) -> None:
         self.passing[kind] = self.passing.get(kind, 0) + 1
 
-    def _comment(self, at: int) -> tuple[Span, int]:
+    def _comment(self, at: int) -> tuple[list[Span], int]:
         """Return a comment, and the position after it; without an end it is the rest of the
         page.
         """
@@ -185,19 +181,17 @@ class Scan:
         start = at + opening
         end = data.find(closing, start)
         if end < 0:
-            return Span(kind, start, len(data)), len(data)
-        return Span(kind, start, end), end + len(closing)
+            return [Span(kind, start, len(data))], len(data)
+        return [Span(kind, start, end)], end + len(closing)
 
     def _check(self, known: bool, at: int) -> None:
         """Raise MalformedError if the name of a tag or attribute is not known."""
         if known:
             return
         if "*" not in self.chosen:
-            raise MalformedError(
-                at,
-                "a tag or attribute with a name that HTML does not have",
-                "if it is text, write &lt; or quotes; if not, -k NAME or -k '*'",
-            )
+            what = "a tag or attribute with a name that HTML does not have"
+            hint = "if it is text, write &lt; or quotes; if not, -k NAME or -k '*'"
+            raise MalformedError(at, what, hint)
         self._count("name")
 
     def _tag(self, match: re.Match[bytes]) -> tuple[list[Span], int]:
@@ -205,11 +199,7 @@ class Scan:
         name, end = _text(match[1]), match.end()
         self._check(name in _LISTS["ELEMENTS"] or name in self.chosen, match.start())
         attributes = list(self._attributes(*match.span(2)))
-        found = [
-            each
-            for attribute in attributes
-            if (each := self._value(name, attribute, attributes)) is not None
-        ]
+        found = [*filter(None, (self._value(name, each, attributes) for each in attributes))]
         closed = b"/" in self.data[match.end(2) : end]
         self._foreign += name in _FOREIGN and not closed
         if name in _RAW or name in _TEXT_ONLY:
@@ -230,32 +220,29 @@ class Scan:
                 self._check(False, match.start(1))
             for group, kind in ((2, Kind.QUOTED), (3, Kind.APOSTROPHES), (4, Kind.BARE)):
                 if match[group]:
-                    yield _Attribute(name, kind, *match.span(group))
+                    yield name, Span(kind, *match.span(group))
 
     def _value(self, element: str, attribute: _Attribute, others: list[_Attribute]) -> Span | None:
         """Return the text that an attribute's value is; None where it passes."""
-        name, kind, start, end = attribute
+        name, value = attribute
         if name in self.chosen:
-            return Span(kind, start, end)
+            return value
         if name in _LINKS:
-            if _impersonal(name, self.data[start:end]):
+            if _impersonal(name, self.data[value.start : value.end]):
                 self._count("link")
                 return None
-            scheme = _WRITTEN_TO.match(self.data, start, end)
-            return Span(kind, scheme.end() if scheme else start, end)
+            scheme = _WRITTEN_TO.match(self.data, value.start, value.end)
+            return value._replace(start=scheme.end()) if scheme else value
         if name == "content" and element == "meta":
-            kinds = {
-                _text(self.data[each.start : each.end])
-                for each in others
-                if each.name in ("name", "http-equiv")
-            }
+            named = [each for other, each in others if other in ("name", "http-equiv")]
+            kinds = {_text(self.data[each.start : each.end]) for each in named}
             if len(kinds) == 1 and kinds <= _LISTS["PLAIN_META"]:
                 self._count("attribute")
                 return None
         if name in _PASSING:
             self._count("style" if name == "style" else "attribute")
             return None
-        return None if name.startswith("on") else Span(kind, start, end)
+        return None if name.startswith("on") else value
 
     def _content(self, name: str, at: int, attributes: list[_Attribute]) -> tuple[list[Span], int]:
         """Return the text of an element without tags, and where it ends."""
@@ -269,7 +256,7 @@ class Scan:
             raise MalformedError(at, f"a {name} that does not end")
         if at == end or (name in _RAW and self._foreign and not _UNTAGGED.fullmatch(data, at, end)):
             return [], at
-        types = [data[each.start : each.end] for each in attributes if each.name == "type"]
+        types = [data[each.start : each.end] for other, each in attributes if other == "type"]
         if name == "style" or (name == "script" and all(map(_PROGRAM.fullmatch, types))):
             self._count(name)
             return [], end

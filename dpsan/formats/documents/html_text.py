@@ -16,7 +16,7 @@ from dpsan.formats.documents.html_scan import Kind
 from dpsan.text.shape import INVISIBLE
 from dpsan.text.tokens import TOKENIZERS, wordless
 
-_ENTITY: Final = re.compile(r"&(?:#[0-9]{1,9}|#[xX][0-9a-fA-F]{1,8}|[A-Za-z][A-Za-z0-9]{0,40});?")
+_ENTITY: Final = re.compile(r"(&(?:#[0-9]{1,9}|#[xX][0-9a-fA-F]{1,8}|[A-Za-z][A-Za-z0-9]{0,40});?)")
 _ENDS: Final = {
     Kind.COMMENT: re.compile(r"-(?=-!?>)|\A-?(?=>)"),
     Kind.SECTION: re.compile(r"\](?=\]>)"),
@@ -53,18 +53,15 @@ class HtmlText:
             return
         out: list[str] = []
         entities: dict[int, str] = {}
-        at = length = 0
-        for match in _ENTITY.finditer(raw):
-            plain = unescape(match[0])
+        length = 0
+        for number, piece in enumerate(_ENTITY.split(raw)):  # every other one is an entity
+            plain = unescape(piece) if number % 2 else piece
             if plain in ("", "\ufffd"):  # no character: its number may be somebody's
-                plain = match[0]
-            out += (raw[at : match.start()], plain)
-            length += match.start() - at
-            if len(plain) == 1 and match[0].endswith(";"):
-                entities[length] = match[0]
+                plain = piece
+            if number % 2 and len(plain) == 1 and piece.endswith(";"):
+                entities[length] = piece
+            out.append(plain)
             length += len(plain)
-            at = match.end()
-        out.append(raw[at:])
         self.text = "".join(out)
         if entities:
             self._gaps = [
@@ -80,7 +77,8 @@ class HtmlText:
     def write(self, text: str) -> str:
         """Encode another text instead of it."""
         if self._kind not in _ESCAPES:
-            return self._unended(text)
+            # With a space where it would end too early.
+            return _ENDS[self._kind].sub(lambda match: match[0] + " ", text)
         written = [self._escaped(each) for each in text]
         if self._gaps:
             indices = list(_between_words(text))
@@ -97,10 +95,6 @@ class HtmlText:
 
     def _escaped(self, character: str) -> str:
         return _ESCAPES[self._kind].get(character, character)
-
-    def _unended(self, text: str) -> str:
-        """Return the text with a space where it would end too early."""
-        return _ENDS[self._kind].sub(lambda match: match[0] + " ", text)
 
 
 def _between_words(text: str) -> Iterator[int]:

@@ -90,8 +90,7 @@ class Entity(Message):
     @property
     def parts(self) -> list[Entity]:
         """Parts of a multipart, or the mail inside a message."""
-        found: Any = self.get_payload() if self.is_multipart() else []
-        return list(found)
+        return cast(list[Entity], self.get_payload()) if self.is_multipart() else []
 
     @property
     def encoding(self) -> str:

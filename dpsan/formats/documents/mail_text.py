@@ -63,9 +63,8 @@ def _encoded(text: str, charset: str) -> bytes:
     try:
         return text.encode(charset)
     except UnicodeEncodeError:
-        pass
-    bare = [each if each.encode(charset, "ignore") else _unaccented(each) for each in text]
-    return "".join(bare).encode(charset, errors="replace")
+        bare = [each if each.encode(charset, "ignore") else _unaccented(each) for each in text]
+        return "".join(bare).encode(charset, errors="replace")
 
 
 def _unaccented(character: str) -> str:
