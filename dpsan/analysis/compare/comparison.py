@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
@@ -19,6 +20,7 @@ from dpsan.mechanisms import is_own, space_for
 from dpsan.outcomes.calibrate import calibrate
 from dpsan.outcomes.calibrate.target import Draft, Target
 from dpsan.outcomes.distributions import Progress
+from dpsan.outcomes.shares import part_of
 from dpsan.privacy.guarantee import UNREVIEWED
 from dpsan.space.metric_space import MetricSpace
 
@@ -66,10 +68,9 @@ class Row:
     @property
     def certificate(self) -> str | None:
         """Source of the LDP epsilon: ``exact`` certificate, ``guarantee`` or ``claim``."""
-        if self.reason:
-            return None
-        other = "claim" if self.status == UNREVIEWED else "guarantee"
-        return "exact" if self.exact else other
+        if self.reason or self.exact:
+            return None if self.reason else "exact"
+        return "claim" if self.status == UNREVIEWED else "guarantee"
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def compare(
     """
     if request.labels is not None and find_spec("sklearn") is None:
         raise ExtraMissingError("--labels", "evaluate")
-    vocabulary, corpus, folds = Vocabulary(embeddings, "unicode"), None, None
+    vocabulary, folds = Vocabulary(embeddings, "unicode"), None
     if request.data is None:
         corpus = public_words(vocabulary, space)
     else:
@@ -117,11 +118,8 @@ def compare(
     rows = []
     pairs = list(product(request.drafts, request.epsilons))
     for at, (draft, epsilon) in enumerate(pairs):
-        what = f"{draft.kind.name} at LDP epsilon {epsilon:g}"
-
-        def tell(share: float, what: str = what, at: int = at) -> None:
-            report(what, (at + share) / len(pairs))
-
+        what = partial(report, f"{draft.kind.name} at LDP epsilon {epsilon:g}")
+        tell = part_of(what, at / len(pairs), (at + 1) / len(pairs))
         tell(0.0)
         rows.append(_row(draft, epsilon, (corpus, folds, request.seeds), space, tell))
     return Comparison(request, rows, corpus.about, {} if folds is None else folds.baseline())

@@ -44,10 +44,10 @@ def share_over_seeds(shares: Sequence[Share]) -> Figure | None:
     Where all seeds have the same share, which happens at 0 and 1, the interval is Clopper-Pearson's
     for all of them together.
     """
-    values = [each.value for each in shares]
-    if None in values:
+    values = [each.value for each in shares if each.value is not None]
+    if len(values) < len(shares):
         return None
-    found = over_seeds([each for each in values if each is not None], (0.0, 1.0))
+    found = over_seeds(values, (0.0, 1.0))
     if len(set(values)) > 1 or len(shares) < 2:
         return found
     whole = Share(sum(each.hits for each in shares), sum(each.total for each in shares))
@@ -94,9 +94,8 @@ def measure(
         inputs.append(corpus.words.of(corpus.of_seed(seed)))
         outputs.append(sanitized(emissions.sampler, inputs[-1], key, step))
     seen = np.unique(np.concatenate(outputs))
-    (found,) = emissions.candidates(
-        seen, [np.log(space.frequencies)], 1, part_of(progress, _DRAWN, _GUESSED)
-    )
+    guessing = part_of(progress, _DRAWN, _GUESSED)
+    (found,) = emissions.candidates(seen, [np.log(space.frequencies)], 1, guessing)
     guesses, fold, units = found.guesses(), corpus.fold, unit_vectors(space)
     similar, same, read = [], [], []
     for each, drawn in zip(inputs, outputs, strict=True):

@@ -64,14 +64,9 @@ def _spread(figures: Mapping[str, Figure | None]) -> dict[str, float | None]:
 
 def as_record(comparison: Comparison) -> dict[str, Any]:
     """Return JSON values."""
-    return {
-        "texts": comparison.about,
-        "seeds": comparison.request.seeds,
-        "confidence": CONFIDENCE,
-        "caption": caption(comparison),
-        "baseline": _spread(comparison.baseline) or None,
-        "rows": as_dicts(comparison),
-    }
+    about = {"texts": comparison.about, "seeds": comparison.request.seeds, "confidence": CONFIDENCE}
+    baseline, rows = _spread(comparison.baseline) or None, as_dicts(comparison)
+    return {**about, "caption": caption(comparison), "baseline": baseline, "rows": rows}
 
 
 def as_csv(comparison: Comparison) -> str:
@@ -122,18 +117,15 @@ def table(comparison: Comparison) -> tuple[list[str], list[Group]]:
     headings = ["mechanism", *(f"epsilon ({unit})" for unit in units), *["delta"] * private]
     groups = []
     for epsilon in dict.fromkeys(row.wanted for row in comparison.rows):
-        own = [row for row in comparison.rows if row.wanted == epsilon]
-        rows = [
-            [
-                row.mechanism,
-                *(f"{row.epsilon:.4g}" if row.unit == unit else "-" for unit in units),
-                *[f"{row.delta:.2g}"] * private,
-                *(_cell(row, name) for name in names),
-            ]
-            for row in own
-            if not row.reason
-        ]
-        groups.append(Group(epsilon, rows, [(r.mechanism, r.reason) for r in own if r.reason]))
+        group = Group(epsilon, [], [])
+        for row in comparison.rows:
+            if row.wanted == epsilon and row.reason:
+                group.reasons.append((row.mechanism, row.reason))
+            elif row.wanted == epsilon:
+                own = [f"{row.epsilon:.4g}" if row.unit == unit else "-" for unit in units]
+                own += [f"{row.delta:.2g}"] * private
+                group.rows.append([row.mechanism, *own, *(_cell(row, name) for name in names)])
+        groups.append(group)
     return [*headings, *(HEADINGS[name] for name in names)], groups
 
 
@@ -158,24 +150,24 @@ _ESCAPES: Final = {
 
 def escaped(text: str) -> str:
     """Return text that LaTeX prints as it stands; characters that its fonts lack become ``?``."""
-    known = (
-        _ESCAPES.get(each, each if each.isascii() and each.isprintable() else "?") for each in text
-    )
-    return "".join(known).replace("--", "-{}-")
+    plain = (each if each.isascii() and each.isprintable() else "?" for each in text)
+    return "".join(map(_ESCAPES.get, text, plain)).replace("--", "-{}-")
 
 
 def as_latex(comparison: Comparison, command: str) -> str:
     """Return a table for booktabs, with the command that made it in a comment."""
     headings, groups = table(comparison)
     width = len(headings)
-    lines = [f"% {printable(command)}", r"% needs \usepackage{booktabs}", r"\begin{table}"]
     size = "scriptsize" if width > 8 else "footnotesize"
-    lines += [
+    lines = [
+        f"% {printable(command)}",
+        r"% needs \usepackage{booktabs}",
+        r"\begin{table}",
         rf"\centering\{size}\setlength{{\tabcolsep}}{{3pt}}",
         rf"\begin{{tabular}}{{@{{}}l{'r' * (width - 1)}@{{}}}}",
         r"\toprule",
+        _latex_row(map(escaped, headings)),
     ]
-    lines.append(_latex_row(map(escaped, headings)))
     for group in groups:
         epsilon = rf"LDP $\varepsilon = {group.epsilon:g}$"
         lines += [r"\midrule", _latex_row([rf"\multicolumn{{{width}}}{{l}}{{{epsilon}}}"])]
@@ -184,9 +176,8 @@ def as_latex(comparison: Comparison, command: str) -> str:
         for name, reason in group.reasons:
             wide = rf"\multicolumn{{{width - 1}}}{{p{{.6\linewidth}}}}"
             lines.append(_latex_row([escaped(name), rf"{wide}{{\raggedright {escaped(reason)}}}"]))
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    lines.append(rf"\caption{{{escaped(caption(comparison))}}}")
-    return "\n".join([*lines, r"\end{table}", ""])
+    below = rf"\caption{{{escaped(caption(comparison))}}}"
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", below, r"\end{table}", ""])
 
 
 def _latex_number(cell: str) -> str:
@@ -211,10 +202,9 @@ def caption(comparison: Comparison) -> str:
     if request.seeds > 1 and request.data is not None:
         folds = " and of test records" if request.labels else ""
         about.append(f"Intervals cover the choice of random numbers{folds}, not that of the texts.")
-    about.append(
-        "Cosine: mean of word and output. Read back: words that the best guess from one output "
-        f"finds. Linked: texts found by their first {LINKED} words."
-    )
+    about.append("Cosine: mean of word and output.")
+    about.append("Read back: words that the best guess from one output finds.")
+    about.append(f"Linked: texts found by their first {LINKED} words.")
     if any(row.figures["linked"] is None for row in measured):
         about.append(f"Nothing is linked: fewer than two texts have {LINKED} words.")
     if any(not row.optimal for row in measured):
@@ -224,10 +214,9 @@ def caption(comparison: Comparison) -> str:
         about.append(f"{row.mechanism}: {UNREVIEWED}; its LDP epsilon is {whose}.")
     if comparison.baseline:
         clean, common = (cell(each) for each in comparison.baseline.values())
-        about.append(
-            "c→s, s→c, s→s: accuracy of a classifier trained → tested on clean or sanitized texts; "
-            f"on clean ones {clean}; of always the most frequent label {common}."
-        )
+        what = "accuracy of a classifier trained → tested on clean or sanitized texts"
+        most = f"on clean ones {clean}; of always the most frequent label {common}"
+        about.append(f"c→s, s→c, s→s: {what}; {most}.")
     return " ".join(about)
 
 
@@ -238,20 +227,16 @@ def panels(comparison: Comparison) -> tuple[Panel, ...]:
         axes[ACCURACIES[-1]] = "accuracy, trained and tested on outputs"
     names = list(dict.fromkeys(row.mechanism for row in comparison.measured))
     lines = {name: [row for row in comparison.measured if row.mechanism == name] for name in names}
-    over = [
-        Panel(
-            HEADINGS[y],
-            "certified LDP epsilon (nats)",
-            label,
-            tuple(_line(name, [row.wanted for row in own], own, y) for name, own in lines.items()),
-        )
-        for y, label in axes.items()
-    ]
-    against = tuple(
-        _line(name, [_limits(row, "read_back")[0] for row in own], own, "cosine")
-        for name, own in lines.items()
-    )
-    return (*over, Panel("cosine by read back", axes["read_back"], axes["cosine"], against))
+    out, loss = [], "certified LDP epsilon (nats)"
+    for y, label in axes.items():
+        over = (_line(name, [row.wanted for row in own], own, y) for name, own in lines.items())
+        out.append(Panel(HEADINGS[y], loss, label, tuple(over)))
+    against = []
+    for name, own in lines.items():
+        read = [_limits(row, "read_back")[0] for row in own]
+        against.append(_line(name, read, own, "cosine"))
+    last = Panel("cosine by read back", axes["read_back"], axes["cosine"], tuple(against))
+    return (*out, last)
 
 
 def _limits(row: Row, name: str) -> tuple[float, float, float]:

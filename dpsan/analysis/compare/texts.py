@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -50,11 +51,10 @@ class Corpus:
 
     def strings(self, words: Sequence[str]) -> list[str]:
         """Return all texts with other words, one for each word of all texts."""
-        out, at = [], 0
+        out, rest = [], iter(words)
         for pieces in self.pieces:
             line = list(pieces)
-            line[1::2] = words[at : at + len(pieces) // 2]
-            at += len(pieces) // 2
+            line[1::2] = islice(rest, len(pieces) // 2)
             out.append("".join(line))
         return out
 
@@ -62,10 +62,6 @@ class Corpus:
     def originals(self) -> list[str]:
         """Return the texts as they are."""
         return ["".join(pieces) for pieces in self.pieces]
-
-
-def _folded(vocabulary: Vocabulary) -> Ids:
-    return np.append(vocabulary.fold, -1)
 
 
 def public_words(vocabulary: Vocabulary, space: MetricSpace) -> Corpus:
@@ -80,7 +76,7 @@ def public_words(vocabulary: Vocabulary, space: MetricSpace) -> Corpus:
     ids = np.where(uniforms < UNKNOWN_PRIOR, space.n, known)
     texts = Texts(ids, np.arange(CANDIDATES + 1) * LINKED)
     about = f"words of the vocabulary by public frequency, {_EACH} texts of {LINKED} a seed"
-    return Corpus(texts, _folded(vocabulary), about, _EACH)
+    return Corpus(texts, vocabulary.fold, about, _EACH)
 
 
 def read_corpus(path: Path, inputs: Inputs, labels: str | None, vocabulary: Vocabulary) -> Corpus:
@@ -111,7 +107,7 @@ def read_corpus(path: Path, inputs: Inputs, labels: str | None, vocabulary: Voca
     unknown = f"{(ids == vocabulary.n).mean():.1%}".replace("%", " %")
     about = f"{path.name}: {len(texts):,} records, {len(ids):,} words, {unknown} unknown"
     pieces = [pieces for pieces, _ in found]
-    return Corpus(Texts(ids, starts), _folded(vocabulary), about, len(texts), pieces, held)
+    return Corpus(Texts(ids, starts), vocabulary.fold, about, len(texts), pieces, held)
 
 
 def sanitized(sampler: Sampler, texts: Texts, key: bytes, progress: Progress) -> Ids:

@@ -6,7 +6,7 @@ command lines.  Results hold figures only: no word of a text, no label, no file'
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -115,6 +115,11 @@ class Evaluation:
     def as_json(self) -> dict[str, Any]:
         """Return JSON values."""
         mechanism = self.question.mechanism
+        names = () if mechanism is None else mechanism.parameters()
+        spans: dict[str, Any] | None = None
+        if self.span_recovery is not None:
+            spans = {"left_out": self.spans_left_out, "best_attack": self.best.key}
+            spans["by_attack"] = _plain(self.span_recovery)
         return {
             "dpsan": __version__,
             "original": str(self.question.original),
@@ -123,15 +128,13 @@ class Evaluation:
             "tokenizer": self.question.tokenizer,
             "mechanism": None if mechanism is None else mechanism.name,
             "epsilon": None if mechanism is None else mechanism.epsilon,
-            "parameters": {}
-            if mechanism is None
-            else {name: getattr(mechanism, name) for name in mechanism.parameters()},
+            "parameters": {name: getattr(mechanism, name) for name in names},
             "records": self.records,
             "texts": self.texts,
             "unaligned": self.unaligned,
             "words": self.words,
             "confidence": CONFIDENCE,
-            "unchanged": {str(kind): share.as_json() for kind, share in self.unchanged.items()},
+            "unchanged": _plain(self.unchanged),
             "cosine": {"mean": self.cosine[0], "words": self.cosine[1]},
             "rouge1": self.rouge,
             "bleu": self.bleu,
@@ -140,24 +143,19 @@ class Evaluation:
             "attacks": [each.as_json() for each in self.attacks],
             "classes": [each.as_json() for each in self.classes],
             "impossible_outputs": self.impossible,
-            "spans": None
-            if self.span_recovery is None
-            else {
-                "left_out": self.spans_left_out,
-                "best_attack": self.best.key,
-                "by_attack": {
-                    name: {
-                        kind: {part: share.as_json() for part, share in parts.items()}
-                        for kind, parts in kinds.items()
-                    }
-                    for name, kinds in self.span_recovery.items()
-                },
-            },
+            "spans": spans,
             "accuracy": None if self.accuracy is None else self.accuracy.as_json(),
             "linkage": None if self.linkage is None else self.linkage.as_json(),
             "authors": None if self.authors is None else self.authors.as_json(),
             "notes": list(self.notes),
         }
+
+
+def _plain(shares: Share | Mapping[Any, Any]) -> dict[str, Any]:
+    """Return the JSON values of shares that are nested in tables."""
+    if isinstance(shares, Share):
+        return shares.as_json()
+    return {str(name): _plain(each) for name, each in shares.items()}
 
 
 _SCORERS: Final = {"rouge_score": "ROUGE", "sacrebleu": "BLEU"}
@@ -208,22 +206,19 @@ def evaluate(
         ExtraMissingError: a library is not installed.
         UsageError: labels or authors that cannot be learnt.
     """
-    vocabulary = Vocabulary(embeddings, question.tokenizer)
-    versions = (question.sanitized, *question.again)
-    pairs = read_pairs(
-        question.original, versions, question.inputs, vocabulary, question.copies, question.drawn
-    )
+    vocabulary, inputs = Vocabulary(embeddings, question.tokenizer), question.inputs
+    paths = question.original, (question.sanitized, *question.again)
+    pairs = read_pairs(*paths, inputs, vocabulary, question.copies, question.drawn)
     if not len(pairs.text):
         hint = "is it the right file, and --field?"
         raise InputError(question.original, "no words, so there is nothing to compare", hint)
     progress(_READ)
     table = None
     if question.spans is not None:  # mistakes in small files come before the long work
-        whole = question.inputs.max_records is None
-        table = spans.locate(question.spans, pairs, whole=whole)
+        table = spans.locate(question.spans, pairs, whole=inputs.max_records is None)
     held = None
     if question.candidates is not None:
-        held = read_candidates(question.candidates, question.inputs, vocabulary, pairs)
+        held = read_candidates(question.candidates, inputs, vocabulary, pairs)
     judged = None if question.labels is None else _accuracy(question, question.labels, pairs)
     learning, judging = part_of(progress, _READ, _LEARNT), part_of(progress, _LEARNT, _READABLE)
     model = language_model(question.public, embeddings, vocabulary, learning)
@@ -232,16 +227,14 @@ def evaluate(
         readable = readability(pairs.original, pairs.sanitized, vocabulary, model, judging)
     read = _READABLE if question.public else _READ
     share = 0.95 if question.candidates is None else (0.95 + read) / 2
-    result = attacks(
-        pairs, vocabulary, space, question.mechanism, model, part_of(progress, read, share)
-    )
+    mechanism, attacking = question.mechanism, part_of(progress, read, share)
+    result = attacks(pairs, vocabulary, space, mechanism, model, attacking)
     classes: tuple[ClassShares, ...] = ()
-    if isinstance(question.mechanism, ByClass):
-        attacking = pairs, vocabulary, space, question.mechanism, model
-        classes = by_class(*attacking, result.attacks, lambda _: None)
+    if isinstance(mechanism, ByClass):
+        classes = by_class(pairs, vocabulary, space, mechanism, model, result.attacks)
     linked = None
     if held is not None:
-        emissions = None if question.mechanism is None else Emissions(question.mechanism, space)
+        emissions = None if mechanism is None else Emissions(mechanism, space)
         linking, first = part_of(progress, share, 0.95), question.first_words
         linked = linkage(held, vocabulary, space, emissions, first, question.seed, linking)
     recovery = None
@@ -253,14 +246,10 @@ def evaluate(
         rouge = similarity.rouge(pairs.original, pairs.sanitized)
         bleu = similarity.bleu(pairs.original, pairs.sanitized)
     progress(1.0)
+    shape = {"words": embeddings.n, "dimensions": embeddings.d}
     return Evaluation(
         question=question,
-        embeddings={
-            "source": Path(embeddings.source).name,
-            "digest": embeddings.digest,
-            "words": embeddings.n,
-            "dimensions": embeddings.d,
-        },
+        embeddings={"source": Path(embeddings.source).name, "digest": embeddings.digest, **shape},
         records=pairs.records,
         texts=len(pairs.original),
         unaligned=pairs.unaligned,
@@ -290,15 +279,25 @@ def _authors(
         raise UsageError("--authors needs a mechanism: the attacker sanitizes texts too")
     names = read_labels(question.original, question.authors, question.inputs, "--authors")
     if len(names) != len(pairs.original):
-        raise InputError(
-            question.original, f"{len(names)} authors of {len(pairs.original)} texts", "one --field"
-        )
+        what = f"{len(names)} authors of {len(pairs.original)} texts"
+        raise InputError(question.original, what, "one --field")
     sampler = question.mechanism.prepare(space)
     return attribution(pairs, names, sampler, embeddings.index_to_key, question.seed)
 
 
 def _accuracy(question: Question, column: str, pairs: Pairs) -> Accuracy:
-    whole = _labelled(question.original, column, question.inputs, pairs)
+    labels = read_labels(question.original, column, question.inputs)
+    if len(labels) != pairs.records:
+        raise InputError(question.original, f"{len(labels)} labels for {pairs.records} records")
+    each = len(pairs.original) // max(pairs.records, 1)
+    if each * pairs.records != len(pairs.original):
+        what = "records have different numbers of texts"
+        raise InputError(question.original, what, "--labels needs one")
+    clean, other = (
+        [" ".join(texts[at : at + each]) for at in range(0, len(texts), each)]
+        for texts in (pairs.original, pairs.sanitized)
+    )
+    whole = Labelled(clean, other, labels)
     if question.test is None:
         return accuracy.judge(*accuracy.split(whole))
     original, sanitized = question.test
@@ -306,54 +305,27 @@ def _accuracy(question: Question, column: str, pairs: Pairs) -> Accuracy:
     other = [" ".join(each.texts) for each in records(sanitized, question.inputs)]
     labels = read_labels(original, column, question.inputs)
     if not len(clean) == len(other) == len(labels):
-        raise InputError(
-            sanitized, f"{len(other)} records where {original} has {len(clean)}", "in order"
-        )
+        what = f"{len(other)} records where {original} has {len(clean)}"
+        raise InputError(sanitized, what, "in order")
     return accuracy.judge(whole, Labelled(clean, other, labels))
-
-
-def _labelled(path: Path, column: str, inputs: Inputs, pairs: Pairs) -> Labelled:
-    labels = read_labels(path, column, inputs)
-    if len(labels) != pairs.records:
-        raise InputError(path, f"{len(labels)} labels for {pairs.records} records")
-    each = len(pairs.original) // max(pairs.records, 1)
-    if each * pairs.records != len(pairs.original):
-        raise InputError(path, "records have different numbers of texts", "--labels needs one")
-
-    def joined(texts: list[str]) -> list[str]:
-        return [" ".join(texts[at : at + each]) for at in range(0, len(texts), each)]
-
-    return Labelled(joined(pairs.original), joined(pairs.sanitized), labels)
 
 
 def _notes(
     question: Question, pairs: Pairs, impossible: int, model: Ngrams | None
 ) -> tuple[str, ...]:
-    notes = []
-    if pairs.unaligned:
-        notes.append(
-            f"{pairs.unaligned} of {len(pairs.original)} texts could not be aligned and are left "
-            "out of all figures by word"
-        )
-    if question.mechanism is None:
-        notes.append("no attack but reading: the mechanism is not given (--epsilon or --audit)")
-    if pairs.more:
-        notes.append(
-            f"{len(pairs.more) + 1} noisings: what was kept is judged by the first one; attackers "
-            "who know the mechanism read all of them"
-        )
-    if model is None:
-        also = "" if question.mechanism is None else " and no attack that reads context"
-        notes.append(
-            f"no readability{also}: this vocabulary has no language model (--language-model)"
-        )
-    if question.by_value:
-        notes.append(
-            "numbers were drawn by value, which the attacks do not know: what they read back of "
-            "numbers is less than others would"
-        )
-    if impossible:
-        notes.append(
-            f"{impossible} words cannot be outputs of this mechanism: is it the one that was used?"
-        )
-    return tuple(notes)
+    unknown = question.mechanism is None
+    also = "" if unknown else " and no attack that reads context"
+    unread = f"no readability{also}: this vocabulary has no language model (--language-model)"
+    wrong = f"{impossible} words cannot be outputs of this mechanism"
+    notes = {
+        f"{pairs.unaligned} of {len(pairs.original)} texts could not be aligned and are left out "
+        "of all figures by word": pairs.unaligned,
+        "no attack but reading: the mechanism is not given (--epsilon or --audit)": unknown,
+        f"{len(pairs.more) + 1} noisings: what was kept is judged by the first one; attackers who "
+        "know the mechanism read all of them": pairs.more,
+        unread: model is None,
+        "numbers were drawn by value, which the attacks do not know: what they read back of "
+        "numbers is less than others would": question.by_value,
+        f"{wrong}: is it the one that was used?": impossible,
+    }
+    return tuple(note for note, holds in notes.items() if holds)

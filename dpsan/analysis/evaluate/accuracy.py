@@ -60,16 +60,12 @@ class Accuracy:
 
     def as_json(self) -> dict[str, Any]:
         """Return JSON values."""
-        return {
-            **{
-                f"{a}_{b}": {**share.as_json(), "weighted_f1": self.f1[a, b]}
-                for (a, b), share in self.pairs.items()
-            },
-            "majority": self.majority.as_json(),
-            "classes": self.classes,
-            "train": self.train,
-            "test": self.test,
+        found: dict[str, Any] = {
+            f"{a}_{b}": {**share.as_json(), "weighted_f1": self.f1[a, b]}
+            for (a, b), share in self.pairs.items()
         }
+        found |= {"majority": self.majority.as_json(), "classes": self.classes}
+        return {**found, "train": self.train, "test": self.test}
 
 
 def read_labels(path: Path, column: str, inputs: Inputs, option: str = "--labels") -> list[str]:
@@ -113,9 +109,8 @@ class Classifier:
             raise ExtraMissingError("a classifier", "evaluate") from None
         if len(set(labels)) < 2:
             raise UsageError("a classifier needs two labels among the training records")
-        self._vectors = TfidfVectorizer(
-            ngram_range=(1, 2), min_df=2 if len(labels) >= 200 else 1, sublinear_tf=True
-        )
+        least = 2 if len(labels) >= 200 else 1
+        self._vectors = TfidfVectorizer(ngram_range=(1, 2), min_df=least, sublinear_tf=True)
         self._model = LogisticRegression(max_iter=1000, random_state=0)
         try:
             features = self._vectors.fit_transform(texts)
@@ -145,9 +140,8 @@ def judge(train: Labelled, test: Labelled) -> Accuracy:
     except ImportError:
         raise ExtraMissingError("--labels", "evaluate") from None
     if len(set(train.labels)) < 2 or not test.labels:
-        raise UsageError(
-            "--labels needs two labels among the training records and some test records"
-        )
+        needed = "two labels among the training records and some test records"
+        raise UsageError(f"--labels needs {needed}")
     pairs, scores = {}, {}
     truth = np.array(test.labels, dtype=object)
     for trained in VERSIONS:
@@ -155,15 +149,8 @@ def judge(train: Labelled, test: Labelled) -> Accuracy:
         for tested in VERSIONS:
             found = model.labels_of(getattr(test, tested))
             pairs[trained, tested] = Share(int((found == truth).sum()), len(truth))
-            scores[trained, tested] = float(
-                f1_score(test.labels, found.tolist(), average="weighted", zero_division=0)
-            )
-    most = Counter(train.labels).most_common(1)[0][0]
-    return Accuracy(
-        pairs,
-        scores,
-        Share(int((truth == most).sum()), len(truth)),
-        len(set(train.labels)),
-        len(train.labels),
-        len(test.labels),
-    )
+            score = f1_score(test.labels, found.tolist(), average="weighted", zero_division=0)
+            scores[trained, tested] = float(score)
+    held = Counter(train.labels)
+    majority = Share(int((truth == held.most_common(1)[0][0]).sum()), len(truth))
+    return Accuracy(pairs, scores, majority, len(held), len(train.labels), len(truth))

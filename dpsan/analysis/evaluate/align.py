@@ -31,13 +31,12 @@ def aligned(
         longest: length of the longest such string.
     """
     pieces = split(line)
-    words = pieces[1::2]
-    if pieces[::2] == gaps and all(possible(at, word) for at, word in enumerate(words)):
+    words, alike = pieces[1::2], pieces[::2] == gaps
+    if alike and all(possible(at, word) for at, word in enumerate(words)):
         return words
     found = cut(gaps, line, possible, longest)
-    if found is None and pieces[::2] == gaps:
-        return words  # another program's words: the same positions all the same
-    return found
+    # Another program's words have the same positions all the same.
+    return words if found is None and alike else found
 
 
 def cut(
@@ -80,13 +79,10 @@ def _ends(line: str, begin: int, gap: str, longest: int, *, last: bool) -> list[
     """Return possible ends of the word at ``begin``: before a gap, at most ``longest`` further."""
     if last:
         end = len(line) - len(gap)
-        good = begin < end <= begin + longest and line.endswith(gap)
-        return [end] if good else []
+        return [end] if begin < end <= begin + longest and line.endswith(gap) else []
     if not gap:
         return list(range(begin + 1, min(begin + longest, len(line)) + 1))
-    out = []
-    end = line.find(gap, begin + 1, begin + longest + len(gap))
-    while end >= 0:
+    out, end = [], begin
+    while (end := line.find(gap, end + 1, begin + longest + len(gap))) >= 0:
         out.append(end)
-        end = line.find(gap, end + 1, begin + longest + len(gap))
     return out

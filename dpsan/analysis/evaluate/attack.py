@@ -19,7 +19,7 @@ from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.outcomes.language.symbols import Gap
 from dpsan.outcomes.shares import part_of
-from dpsan.space.arrays import Floats
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
 _MOST: Final = 20
@@ -41,11 +41,8 @@ class Attack:
 
     def as_json(self) -> dict[str, Any]:
         """Return JSON values."""
-        return {
-            "attack": self.key,
-            "name": self.name,
-            "success": {str(kind): share.as_json() for kind, share in self.shares.items()},
-        }
+        success = {str(kind): share.as_json() for kind, share in self.shares.items()}
+        return {"attack": self.key, "name": self.name, "success": success}
 
 
 @dataclass(frozen=True)
@@ -80,20 +77,17 @@ def attacks(
     if mechanism is None:
         return Attacks((verbatim,))
     # A reader may hold either prior: which one fits the text better is not known beforehand.
+    priors = {}
+    if model is not None:
+        priors["public text"] = model.unigrams[: space.n].astype(np.float64)
     own = "vocabulary counts" if vocabulary.counted else "vocabulary ranks"
-    public = None if model is None else model.unigrams[: space.n].astype(np.float64)
-    priors = {} if public is None else {"public text": public}
     priors[own] = np.log(vocabulary.frequencies)
     emissions = Emissions(mechanism, space)
     seen = Observations.combined(pairs.noisings)
     if not seen.outputs.shape[1]:
         return Attacks((verbatim,))
-    found = emissions.candidates(
-        seen.outputs,
-        list(priors.values()),
-        1 if model is None else BEST,
-        part_of(progress, 0.0, 0.4),
-    )
+    best, first = 1 if model is None else BEST, part_of(progress, 0.0, 0.4)
+    found = emissions.candidates(seen.outputs, list(priors.values()), best, first)
     readers = []
     for name, each in zip(priors, found, strict=True):
         guesses = np.where(seen.of >= 0, each.guesses()[seen.of], -1)
@@ -102,32 +96,29 @@ def attacks(
     made = [verbatim, max(readers, key=lambda each: int(each.right.sum()))]
     if model is not None:
         reader = Reader(np.append(pairs.kinds, Gap.LINE), seen, emissions, found[0], model)
-        beside = "whole line, with this model"
         read = reader.context(part_of(progress, 0.4, 0.85))
-        made.append(_stronger(pairs, vocabulary, "context", beside, read))
-        beside = "other words known, with this model"
+        made.append(_stronger(pairs, vocabulary, "context", "whole line", read))
         read = reader.informed(pairs.inputs)
-        made.append(_stronger(pairs, vocabulary, "informed", beside, read))
+        made.append(_stronger(pairs, vocabulary, "informed", "other words known", read))
     impossible = _impossible(seen, found[0], next(iter(priors.values())))
     return Attacks(tuple(made), impossible)
 
 
 def _stronger(
-    pairs: Pairs, vocabulary: Vocabulary, key: str, beside: str, read: Sequence[NDArray[np.int64]]
+    pairs: Pairs, vocabulary: Vocabulary, key: str, beside: str, read: Sequence[Ids]
 ) -> Attack:
     """Return the attacker with the most correct guesses, of those with each power."""
     made = []
     for tau, guesses in zip(TAUS, read, strict=True):
         name = "trigrams of public text" + f", tau {tau:g}" * (tau < 1)
         right = _right(pairs, vocabulary, guesses)
-        made.append(_attack(pairs, key, f"{name}; {beside}", right))
+        made.append(_attack(pairs, key, f"{name}; {beside}, with this model", right))
     return max(made, key=lambda each: int(each.right.sum()))
 
 
-def _right(pairs: Pairs, vocabulary: Vocabulary, guesses: NDArray[np.int64]) -> NDArray[np.bool_]:
-    fold = np.append(vocabulary.fold, -1)  # the last entry serves inputs that are unknown
+def _right(pairs: Pairs, vocabulary: Vocabulary, guesses: Ids) -> NDArray[np.bool_]:
     right = (guesses >= 0) & (pairs.inputs < vocabulary.n)
-    right &= fold[guesses] == fold[np.minimum(pairs.inputs, vocabulary.n)]
+    right &= vocabulary.fold[guesses] == vocabulary.fold[np.minimum(pairs.inputs, vocabulary.n)]
     # What is no word of the vocabulary was passed through, and is read as it stands.
     return np.where(pairs.outputs == OTHER, pairs.same, right)
 
@@ -140,8 +131,6 @@ def _impossible(seen: Observations, candidates: Likeliest, log_prior: Floats) ->
 
 
 def _attack(pairs: Pairs, key: str, name: str, right: NDArray[np.bool_]) -> Attack:
-    shares = {}
-    for kind in WordClass:
-        of = pairs.of(kind)
-        shares[kind] = Share(int(right[of].sum()), int(of.sum()))
+    masks = {kind: pairs.of(kind) for kind in WordClass}
+    shares = {kind: Share(int(right[of].sum()), int(of.sum())) for kind, of in masks.items()}
     return Attack(key, name, right, shares)

@@ -21,6 +21,7 @@ from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.text_likelihood import Texts
 from dpsan.privacy import randomness
+from dpsan.space.arrays import blocks
 
 _EVERY: Final = 5
 """Attribute every fifth text of an author, or the last one if there are fewer."""
@@ -48,13 +49,9 @@ class Authors:
 
     def as_json(self) -> dict[str, Any]:
         """Return JSON values."""
-        return {
-            "chance": self.chance,
-            "readers": {name: share.as_json() for name, share in self.shares.items()},
-            "authors": self.authors,
-            "known": self.known,
-            "left_out": self.left_out,
-        }
+        readers = {name: share.as_json() for name, share in self.shares.items()}
+        sizes = {"authors": self.authors, "known": self.known, "left_out": self.left_out}
+        return {"chance": self.chance, "readers": readers, **sizes}
 
 
 def attribution(
@@ -75,20 +72,17 @@ def attribution(
     test: list[int] = []
     for at, name in enumerate(names):
         met[name] += 1
-        if held[name] < 2:
-            continue
         last = held[name] < _EVERY and met[name] == held[name]
-        (test if last or met[name] % _EVERY == 0 else train).append(at)
+        if held[name] > 1:
+            (test if last or met[name] % _EVERY == 0 else train).append(at)
     if len({names[at] for at in train}) < 2:
         raise UsageError("--authors needs two authors with at least two texts each")
     sizes = np.bincount(pairs.text, minlength=len(names))
     texts = Texts(pairs.inputs, np.append(0, np.cumsum(sizes))).of(np.array(train))
     key = randomness.seeded_key(f"dpsan authors {seed}")
-    own = [
-        text
-        for copy in range(_COPIES)
-        for text in _sanitized(texts, sampler, words, randomness.derive_key(key, copy))
-    ]
+    own = []
+    for copy in range(_COPIES):
+        own += _sanitized(texts, sampler, words, randomness.derive_key(key, copy))
     every = Labelled(pairs.original, pairs.sanitized, list(names))
     known = every.of(train)
     learnt = Labelled([*known.clean] * _COPIES, own, [*known.labels] * _COPIES)
@@ -102,15 +96,14 @@ def attribution(
         },
         len(set(known.labels)),
         len(train),
-        sum(1 for name in names if held[name] < 2),
+        len(names) - len(train) - len(test),
     )
 
 
 def _sanitized(texts: Texts, sampler: Sampler, words: Sequence[str], key: bytes) -> list[str]:
     """Return a noising of each text, as words."""
     out = []
-    for at in range(0, len(texts), _BATCH):
-        some = np.arange(at, min(at + _BATCH, len(texts)))
+    for some in blocks(len(texts), _BATCH):
         part = texts.of(some)
         streams = randomness.streams_for(key, some.tolist(), part.sizes.tolist())
         drawn = sampler.sample(part.ids, streams)

@@ -35,12 +35,8 @@ class ClassShares:
 
     def as_json(self) -> dict[str, Any]:
         """Return JSON values."""
-        return {
-            "class": self.name,
-            "unchanged": self.unchanged.as_json(),
-            "read_back": self.read.as_json(),
-            "floor": self.floor.as_json(),
-        }
+        shares = {"unchanged": self.unchanged, "read_back": self.read, "floor": self.floor}
+        return {"class": self.name, **{name: each.as_json() for name, each in shares.items()}}
 
 
 def without_words(mechanism: ByClass) -> ByClass:
@@ -55,7 +51,7 @@ def by_class(
     mechanism: ByClass,
     model: Ngrams | None,
     found: Sequence[Attack],
-    progress: Progress,
+    progress: Progress = lambda _: None,
 ) -> tuple[ClassShares, ...]:
     """Return the shares of each class that the text has.
 

@@ -38,53 +38,37 @@ def read_candidates(path: Path, inputs: Inputs, vocabulary: Vocabulary, pairs: P
     Raises:
         InputError: it cannot be read, naming file and line.
     """
-    collected = _Collected()
-    sizes = np.bincount(pairs.text, minlength=len(pairs.original))
-    bounds = np.append(0, np.cumsum(sizes))
-    with_words = np.flatnonzero(sizes)
+    numbers: dict[str, int] = {}
+    known: dict[str, int] = {}
+    layouts: list[int] = []
+    ids = [np.zeros(0, dtype=np.int64)]
+
+    def add(text: str, gaps: list[str], own: Ids) -> int:
+        """Return the number of a text, a new one if it was not met before."""
+        number = numbers.setdefault(text, len(numbers))
+        if number == len(layouts):
+            pieces = [""] * (2 * len(gaps) - 1)
+            pieces[::2] = gaps
+            write_gaps(pieces)
+            ids.append(own)
+            layouts.append(known.setdefault("\0".join(pieces[::2]), len(known)))
+        return number
+
+    bounds = np.searchsorted(pairs.text, np.arange(len(pairs.original) + 1))
+    with_words = np.flatnonzero(np.diff(bounds))
     truth = []
     for number in with_words.tolist():
         part, text = slice(bounds[number], bounds[number + 1]), pairs.original[number]
         ends = [0, *pairs.spans[part].ravel().tolist(), len(text)]
         gaps = [text[a:b] for a, b in zip(ends[::2], ends[1::2], strict=True)]
-        truth.append(collected.add(text, gaps, pairs.inputs[part]))
+        truth.append(add(text, gaps, pairs.inputs[part]))
     for record in records(path, Inputs(inputs.format, inputs.options)):
         for text in record.texts:
             pieces, codes = vocabulary.inputs(text)
             if codes:
-                collected.add(text, pieces[::2], np.array(codes, dtype=np.int64))
-    starts = bounds[np.append(with_words, len(sizes))]
-    return Candidates(
-        collected.texts(),
-        np.array(collected.layouts, dtype=np.int64),
-        tuple(Texts(each, starts) for each in pairs.noisings),
-        np.array(truth, dtype=np.int64),
-    )
-
-
-class _Collected:
-    """Collects different texts and numbers them."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-        self._gaps: dict[str, int] = {}
-        self._ids: list[Ids] = []
-        self.layouts: list[int] = []
-
-    def add(self, text: str, gaps: list[str], ids: Ids) -> int:
-        """Return the number of a text, a new one if it was not met before."""
-        number = self._numbers.setdefault(text, len(self._numbers))
-        if number == len(self._ids):
-            pieces = [""] * (2 * len(gaps) - 1)
-            pieces[::2] = gaps
-            write_gaps(pieces)
-            self._ids.append(ids)
-            joined = "\0".join(pieces[::2])
-            self.layouts.append(self._gaps.setdefault(joined, len(self._gaps)))
-        return number
-
-    def texts(self) -> Texts:
-        """Return all different texts."""
-        empty = np.zeros(0, dtype=np.int64)
-        starts = np.append(0, np.cumsum([len(each) for each in self._ids], dtype=np.int64))
-        return Texts(np.concatenate([empty, *self._ids]), starts)
+                add(text, pieces[::2], np.array(codes, dtype=np.int64))
+    starts = bounds[np.append(with_words, len(pairs.original))]
+    noisings = tuple(Texts(each, starts) for each in pairs.noisings)
+    texts = Texts(np.concatenate(ids), np.cumsum([len(each) for each in ids]))
+    kinds, origins = np.array(layouts, dtype=np.int64), np.array(truth, dtype=np.int64)
+    return Candidates(texts, kinds, noisings, origins)

@@ -11,7 +11,8 @@ power tau, for every tau in :data:`TAUS`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -38,6 +39,7 @@ _WORDS: Final = 20_000
 _LOW: Final = np.float32(-1e30)
 
 
+@dataclass
 class Reader:
     """Reads a text whose outputs are known.
 
@@ -47,31 +49,32 @@ class Reader:
         candidates: of all observations, at least :data:`BEST` each (or all words).
     """
 
-    def __init__(
-        self,
-        kinds: Ids,
-        seen: Observations,
-        emissions: Emissions,
-        candidates: Likeliest,
-        model: Ngrams,
-    ) -> None:
-        self._kinds, self._seen, self._model = kinds, seen, model
-        self._emissions, self._candidates = emissions, candidates
-        self._beside = model.neighbours(KNOWN)
+    kinds: Ids
+    seen: Observations
+    emissions: Emissions
+    candidates: Likeliest
+    model: Ngrams
+
+    def __post_init__(self) -> None:
+        self._beside = self.model.neighbours(KNOWN)
 
     def context(self, progress: Progress = lambda _: None) -> list[Ids]:
         """Return the guesses for m words, by each power in :data:`TAUS`; -1 for none."""
-        out = [np.full(len(self._seen.of), -1, dtype=np.int64) for _ in TAUS]
-        for part in parts(unit_ends(self._kinds), _WORDS):
-            kinds = self._kinds[part.start : part.stop + 1]
-            seen = self._seen.of[part]
-            likely = np.where(seen >= 0, self._candidates.inputs[:, 0][seen], self._model.n)
-            found = self._considered(seen, _Line(likely, kinds, self._model.n), BESIDE)
-            every = posteriors(found, kinds, self._model, TAUS, _SECOND)
-            for guesses, q in zip(out, every, strict=True):
-                guesses[part] = self._guess(found, q)
-            progress(part.stop / len(self._seen.of))
-        return out
+        seen = self.seen.of
+        likely = np.where(seen >= 0, self.candidates.inputs[:, 0][seen], self.model.n)
+        out = np.full((len(TAUS), len(seen)), -1, dtype=np.int64)
+        for part, kinds, line in self._lines(likely):
+            found = self._considered(seen[part], line, BESIDE)
+            every = posteriors(found, kinds, self.model, TAUS, _SECOND)
+            out[:, part] = [self._guess(found, q) for q in every]
+            progress(part.stop / len(seen))
+        return [*out]
+
+    def _lines(self, words: Ids) -> Iterator[tuple[slice, Ids, _Line]]:
+        """Yield parts of all words, the kinds of their gaps, and both together as a line."""
+        for part in parts(unit_ends(self.kinds), _WORDS):
+            kinds = self.kinds[part.start : part.stop + 1]
+            yield part, kinds, _Line(words[part], kinds, self.model.n)
 
     def informed(self, inputs: Ids) -> list[Ids]:
         """Return the guesses of an attacker who knows all other words of the text.
@@ -82,15 +85,12 @@ class Reader:
         Args:
             inputs: the true words, (m,).
         """
-        out = [np.full(len(inputs), -1, dtype=np.int64) for _ in TAUS]
-        for part in parts(unit_ends(self._kinds), _WORDS):
-            kinds = self._kinds[part.start : part.stop + 1]
-            line = _Line(inputs[part], kinds, self._model.n)
-            found = self._considered(self._seen.of[part], line, KNOWN)
-            logs = line.logs(found.states, self._model)
-            for guesses, tau in zip(out, TAUS, strict=True):
-                guesses[part] = self._guess(found, found.scores + np.float32(tau) * logs)
-        return out
+        out = np.full((len(TAUS), len(inputs)), -1, dtype=np.int64)
+        for part, _, line in self._lines(inputs):
+            found = self._considered(self.seen.of[part], line, KNOWN)
+            logs = line.logs(found.states, self.model)
+            out[:, part] = [self._guess(found, found.scores + np.float32(t) * logs) for t in TAUS]
+        return [*out]
 
     def _considered(self, seen: Ids, line: _Line, beside: int) -> Candidates:
         """Return the inputs considered at each position: ascending, ⊥ always, -1 fills up.
@@ -101,10 +101,10 @@ class Reader:
             beside: how many inputs of public text are considered for each side.
         """
         known = seen >= 0
-        best = self._candidates.inputs[seen][:, :BEST].astype(np.int64)
+        best = self.candidates.inputs[seen][:, :BEST].astype(np.int64)
         after, before = (each[:, :beside] for each in self._beside)
         near = (best, after[line.left], before[line.right])
-        unknown = np.full((len(seen), 1), self._model.n)
+        unknown = np.full((len(seen), 1), self.model.n)
         states = np.concatenate([*near, unknown], axis=1).astype(np.int64)
         states[~known, :-1] = -1  # it is left open
         states.sort(axis=1)
@@ -118,19 +118,18 @@ class Reader:
         real = states >= 0
         repeated = np.broadcast_to(seen[:, None], states.shape)
         readable = real & (repeated >= 0)
-        size = self._seen.outputs.shape[1]
-        keys, indices = np.unique(
-            states[readable] * (size + 1) + repeated[readable], return_inverse=True
-        )
+        size = self.seen.outputs.shape[1]
+        pairs = states[readable] * (size + 1) + repeated[readable]
+        keys, indices = np.unique(pairs, return_inverse=True)
         inputs, numbers = np.divmod(keys, size + 1)
-        logs = self._emissions.seen(inputs, self._seen.outputs[:, numbers])
+        logs = self.emissions.seen(inputs, self.seen.outputs[:, numbers])
         out[readable] = logs[indices].astype(np.float32)
         out[real & (repeated < 0)] = 0.0
         return out
 
     def _guess(self, found: Candidates, likely: Floats32) -> Ids:
         """Return the likeliest word of the vocabulary, -1 where none is considered, (m,)."""
-        words = (found.states >= 0) & (found.states < self._model.n)
+        words = (found.states >= 0) & (found.states < self.model.n)
         best = np.where(words, likely, _LOW).argmax(axis=1)
         rows = np.arange(len(best))
         return np.where(words[rows, best], found.states[rows, best], -1)

@@ -14,15 +14,14 @@ from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import Estimate, Share, median
-from dpsan.outcomes.shares import part_of
+from dpsan.outcomes.shares import in_steps, part_of
 from dpsan.outcomes.text_likelihood import Texts, bag, counted, ordered, ranks
 from dpsan.privacy import randomness
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Floats, Ids, blocks
 from dpsan.space.metric_space import MetricSpace
 
 _CELLS: Final = 12_000_000
 """Scores that are held at once: 100 MB."""
-
 _Scores = Callable[[Candidates, Progress], Iterator[tuple[str, Floats]]]
 """Function from candidates to the name and the scores, shape (c, r), of every attacker."""
 
@@ -43,14 +42,9 @@ class Linked:
 
     def as_json(self) -> dict[str, Any]:
         """Return JSON values."""
-        rank = self.rank
-        return {
-            "reader": self.reader,
-            "words": self.words,
-            "candidates": self.candidates,
-            "first": self.first.as_json(),
-            "median_rank": {"value": rank.value, "interval": [rank.low, rank.high]},
-        }
+        rank = {"value": self.rank.value, "interval": [self.rank.low, self.rank.high]}
+        seen = {"reader": self.reader, "words": self.words, "candidates": self.candidates}
+        return {**seen, "first": self.first.as_json(), "median_rank": rank}
 
 
 @dataclass(frozen=True)
@@ -84,21 +78,16 @@ def linkage(
         words: attackers also get the first words (so many) of each text, and of the candidates.
     """
     rows = []
-    lengths = [*sorted(set(words)), None]
-    for at, length in enumerate(lengths):
+    for length, share in in_steps(progress, [*sorted(set(words)), None]):
         texts = found.texts.beginnings(length)
         sizes = found.noisings[0].beginnings(length).sizes
         used = np.flatnonzero(sizes)
         some = np.flatnonzero(texts.sizes)
         number = np.full(len(texts), -1, dtype=np.int64)
         number[some] = np.arange(len(some))
-        these = Candidates(
-            texts.of(some),
-            found.layouts[some],
-            tuple(each.beginnings(length).of(used) for each in found.noisings),
-            number[found.truth[used]],
-        )
-        share = part_of(progress, at / len(lengths), (at + 1) / len(lengths))
+        versions = tuple(each.beginnings(length).of(used) for each in found.noisings)
+        truth = number[found.truth[used]]
+        these = Candidates(texts.of(some), found.layouts[some], versions, truth)
         scores = partial(_scored, vocabulary, space, emissions, length is None)
         for name, of_original in _readers(these, scores, seed, share).items():
             hits = Share(int((of_original == 1).sum()), len(of_original))
@@ -106,27 +95,18 @@ def linkage(
     return Linkage(tuple(rows), _notes(emissions, found))
 
 
-def _blocks(part: Candidates) -> Iterator[Candidates]:
-    """Yield some of the sanitized texts at a time, so that their scores fit into memory."""
-    step = max(1, _CELLS // max(len(part.texts), 1))
-    for at in range(0, len(part.truth), step):
-        some = np.arange(at, min(at + step, len(part.truth)))
-        versions = tuple(each.of(some) for each in part.noisings)
-        yield replace(part, noisings=versions, truth=part.truth[some])
-
-
 def _readers(part: Candidates, scores: _Scores, seed: str, progress: Progress) -> dict[str, Ids]:
     """Return the rank that each reader gives to the original of each sanitized text, (r,)."""
     found: dict[str, list[Ids]] = {}
-    key = randomness.seeded_key(f"dpsan linkage {seed}")
-    done = 0.0
-    for number, block in enumerate(_blocks(part)):
-        last = done + len(block.truth) / len(part.truth)
-        report = part_of(progress, done, last)
+    key, many = randomness.seeded_key(f"dpsan linkage {seed}"), len(part.truth)
+    step = max(1, _CELLS // max(len(part.texts), 1))  # so that their scores fit into memory
+    for number, some in enumerate(blocks(many, step)):
+        versions = tuple(each.of(some) for each in part.noisings)
+        block = replace(part, noisings=versions, truth=part.truth[some])
+        report = part_of(progress, some[0] / many, (some[-1] + 1) / many)
         for name, values in scores(block, report):
             own = randomness.derive_key(key, name, str(number))
             found.setdefault(name, []).append(ranks(values, block.truth, own))
-        done = last
     return {name: np.concatenate(each) for name, each in found.items()}
 
 

@@ -25,27 +25,20 @@ _MEANING: Final = {
 def about(found: Evaluation) -> str:
     """Describe the evaluation in two sentences."""
     mechanism = found.question.mechanism
-    run = ""
-    if mechanism is not None:
-        values = [f"{name} {_short(value)}" for name, value in _parameters(mechanism)]
-        run = f"{mechanism.name}: {', '.join(values)}.\n"
-    return run + _measured(found)
+    if mechanism is None:
+        return _measured(found)
+    values = [f"{name} {value}" for name, value in _parameters(mechanism)]
+    return f"{mechanism.name}: {', '.join(values)}.\n{_measured(found)}"
 
 
 def _measured(found: Evaluation) -> str:
-    return (
-        f"{counted(found.records, 'record')}, {counted(found.words, 'word')}; "
-        "compared without letter case, 95 % intervals."
-    )
+    size = f"{counted(found.records, 'record')}, {counted(found.words, 'word')}"
+    return f"{size}; compared without letter case, 95 % intervals."
 
 
-def _parameters(mechanism: Mechanism) -> list[tuple[str, object]]:
-    names = mechanism.parameters()
-    return [("epsilon", mechanism.epsilon), *((name, getattr(mechanism, name)) for name in names)]
-
-
-def _short(value: object) -> str:
-    return number(value) if isinstance(value, float) else str(value)
+def _parameters(mechanism: Mechanism) -> list[tuple[str, str]]:
+    values = [(name, getattr(mechanism, name)) for name in ("epsilon", *mechanism.parameters())]
+    return [(name, number(each) if isinstance(each, float) else str(each)) for name, each in values]
 
 
 def conclusion(found: Evaluation) -> str:
@@ -66,10 +59,8 @@ def conclusion(found: Evaluation) -> str:
 def sections(found: Evaluation) -> list[Section]:
     """Return all figures, in the order in which they are read."""
     unchanged: Rows = [(str(kind), each.total, each) for kind, each in found.unchanged.items()]
-    out = [
-        Section(("kept", "words", "unchanged"), unchanged),
-        Section(("similarity", "value", "what it is"), _scores(found)),
-    ]
+    out = [Section(("kept", "words", "unchanged"), unchanged)]
+    out.append(Section(("similarity", "value", "what it is"), _scores(found)))
     if found.readability is not None:
         out.append(_readability(found.readability))
     readers = [each for each in found.attacks[1:] if each.key != "informed"]
@@ -82,20 +73,17 @@ def sections(found: Evaluation) -> list[Section]:
         ]
         title = "others known" if attacks is informed else "read back"
         out.append(Section((title, "words", *(each.key for each in attacks)), rows, notes))
-    if found.classes:
-        classes: Rows = [
-            (each.name, each.read.total, each.unchanged, each.read, each.floor)
-            for each in found.classes
-        ]
+    classes: Rows = [(c.name, c.read.total, c.unchanged, c.read, c.floor) for c in found.classes]
+    if classes:
         notes = ["floor: read back from the context and the class alone"]
         head = ("class", "words", "unchanged", "read back", "floor")
         out.append(Section(head, classes, notes, intervals=False))
     return [*out, *_linkage(found), *_authors(found), *_spans(found), *_accuracy(found)]
 
 
-def _scores(found: Evaluation) -> Rows:
+def _scores(found: Evaluation) -> list[tuple[str, float | None, str]]:
     mean, words = found.cosine
-    rows: Rows = [("cosine", mean, f"mean over {number(words)} words")]
+    rows = [("cosine", mean, f"mean over {number(words)} words")]
     if found.rouge is not None:
         texts = f"mean over {number(found.texts)} texts"
         rows.append(("ROUGE-1 F1", found.rouge["f1"], texts))
@@ -108,10 +96,10 @@ def _scores(found: Evaluation) -> Rows:
 
 
 def _readability(readable: Readability) -> Section:
-    rows: Rows = [
-        (name, None if value is None else round(value), None if times is None else round(times, 2))
-        for name, value, times in readable.rows
-    ]
+    rows: Rows = []
+    for name, value, times in readable.rows:
+        whole = None if value is None else round(value)
+        rows.append((name, whole, None if times is None else round(times, 2)))
     notes = [f"trigrams of {number(readable.public_words)} words of public text"]
     if readable.verdict is not None:
         notes.append(readable.verdict)
@@ -124,12 +112,10 @@ def _spans(found: Evaluation) -> list[Section]:
     out = []
     for name in dict.fromkeys(("verbatim", found.best.key)):
         title = f"spans, {'as written' if name == 'verbatim' else name}"
-        rows: Rows = [
-            (kind[:40], parts["fully"].total, *parts.values())
-            for kind, parts in found.span_recovery[name].items()
-        ]
-        left = f"left out: {found.spans_left_out} spans without words or not aligned"
-        notes = [left] if found.spans_left_out else []
+        kinds = found.span_recovery[name].items()
+        rows: Rows = [(kind[:40], each["fully"].total, *each.values()) for kind, each in kinds]
+        left = found.spans_left_out
+        notes = [f"left out: {left} spans without words or not aligned"] if left else []
         columns = (title, "spans", "fully", "partly", "not")
         out.append(Section(columns, rows, notes, intervals=False))
     return out
@@ -138,17 +124,11 @@ def _spans(found: Evaluation) -> list[Section]:
 def _linkage(found: Evaluation) -> list[Section]:
     if found.linkage is None:
         return []
-    rows: Rows = [
-        (
-            each.reader,
-            "all" if each.words is None else f"first {each.words}",
-            each.candidates,
-            each.first.total,
-            each.first,
-            f"{each.rank.value:g} ({each.rank.low:g}-{each.rank.high:g})",
-        )
-        for each in found.linkage.rows
-    ]
+    rows: Rows = []
+    for each in found.linkage.rows:
+        seen = "all" if each.words is None else f"first {each.words}"
+        rank = f"{each.rank.value:g} ({each.rank.low:g}-{each.rank.high:g})"
+        rows.append((each.reader, seen, each.candidates, each.first.total, each.first, rank))
     columns = ("original found by", "words", "among", "texts", "first", "rank")
     return [Section(columns, rows, found.linkage.notes)]
 
@@ -158,10 +138,8 @@ def _authors(found: Evaluation) -> list[Section]:
     if authors is None:
         return []
     rows: Rows = [(name, share.total, share) for name, share in authors.shares.items()]
-    notes = [
-        f"{authors.authors} authors, learnt from {number(authors.known)} other texts; "
-        f"a guess at random is right in {100 * authors.chance:.2f} %"
-    ]
+    learnt = f"{authors.authors} authors, learnt from {number(authors.known)} other texts"
+    notes = [f"{learnt}; a guess at random is right in {100 * authors.chance:.2f} %"]
     if authors.left_out:
         notes.append(f"left out: {number(authors.left_out)} texts whose author has no other one")
     return [Section(("author found", "texts", "share"), rows, notes)]
@@ -171,47 +149,41 @@ def _accuracy(found: Evaluation) -> list[Section]:
     accuracy = found.accuracy
     if accuracy is None:
         return []
-    rows: Rows = [(f"on {a}", *(accuracy.pairs[a, b] for b in VERSIONS)) for a in VERSIONS]
     notes = [
         f"{accuracy.classes} classes, {accuracy.train} training and {accuracy.test} test records",
         f"always the most frequent label: {written(accuracy.majority)}",
     ]
-    columns = ("accuracy, trained", *(f"tested on {each}" for each in VERSIONS))
+    tested = [f"tested on {each}" for each in VERSIONS]
+    rows: Rows = [(f"on {a}", *(accuracy.pairs[a, b] for b in VERSIONS)) for a in VERSIONS]
     weighted: Rows = [(f"on {a}", *(accuracy.f1[a, b] for b in VERSIONS)) for a in VERSIONS]
-    return [
-        Section(columns, rows, notes),
-        Section(("weighted F1, trained", *columns[1:]), weighted),
-    ]
+    one = Section(("accuracy, trained", *tested), rows, notes)
+    return [one, Section(("weighted F1, trained", *tested), weighted)]
 
 
 def page(found: Evaluation) -> str:
     """One self-contained HTML page: no script, nothing loaded from elsewhere."""
     every = WordClass.ALL
     shares = [("words unchanged", found.unchanged[every], "they stand in the output as they were")]
-    shares += [
-        (f"read back, {each.key}", each.shares[every], each.name) for each in found.attacks[1:]
-    ]
+    for each in found.attacks[1:]:
+        shares.append((f"read back, {each.key}", each.shares[every], each.name))
     figures = [(name, written(share, intervals=False), what) for name, share, what in shares]
-    figures += [
-        (str(name), written(value), _MEANING.get(str(name), str(what)))
-        for name, value, what in _scores(found)
-    ]
-    if found.readability is not None:
-        name, _, times = found.readability.rows[1]
-        if times is not None:
-            what = "1 reads as the original does, for a public model of the language"
-            figures.append((f"perplexity, {name} to original", f"{times:.2f}", what))
-    mechanism = found.question.mechanism
-    settings = [] if mechanism is None else [("mechanism", mechanism.name, "")]
-    settings += [(n, _short(value), "") for n, value in _parameters(mechanism)] if mechanism else []
-    told = verdict(conclusion(found), good=False)
+    for name, value, what in _scores(found):
+        figures.append((name, written(value), _MEANING.get(name, what)))
+    times = None if found.readability is None else found.readability.rows[1][2]
+    if times is not None:
+        what = "1 reads as the original does, for a public model of the language"
+        figures.append(("perplexity, sanitized to original", f"{times:.2f}", what))
+    settings, mechanism = "", found.question.mechanism
+    if mechanism is not None:
+        values = [("mechanism", mechanism.name), *_parameters(mechanism)]
+        settings = heading("Parameters", 2) + facts([(name, each, "") for name, each in values])
     body = (
-        told
+        verdict(conclusion(found), good=False)
         + warnings(found.notes)
         + heading("Figures", 2)
         + facts(figures)
         + heading("By kind of word", 2)
         + "".join(map(table, sections(found)))
-        + (heading("Parameters", 2) + facts(settings) if settings else "")
+        + settings
     )
     return document("dpsan evaluate", _measured(found), f"<section>{body}</section>")

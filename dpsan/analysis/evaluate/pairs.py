@@ -5,11 +5,12 @@ Texts are held for those figures that need strings; no message contains any of t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import groupby, islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.registry import format_for
 from dpsan.outcomes.language.symbols import Gap, gap_kind
 from dpsan.run.audit import read_rows
+from dpsan.space.arrays import Ids
 from dpsan.text.tokens import folded, write_gaps
 
 _SLACK = 4
@@ -49,28 +51,28 @@ class Pairs:
     records: int
     unaligned: int
     """Texts whose words could not be paired; they are in no figure but ROUGE and BLEU."""
-    text: NDArray[np.int64] = field(repr=False)
+    text: Ids = field(repr=False)
     """Number of the text of each word, ascending, shape (m,)."""
-    spans: NDArray[np.int64] = field(repr=False)
+    spans: Ids = field(repr=False)
     """First code point and the one after the last of each word in the original, (m, 2)."""
-    inputs: NDArray[np.int64] = field(repr=False)
+    inputs: Ids = field(repr=False)
     """Row of each word of the original, n where it is unknown, (m,)."""
-    outputs: NDArray[np.int64] = field(repr=False)
+    outputs: Ids = field(repr=False)
     """Row of each output word, or MASKED or OTHER, (m,)."""
     same: NDArray[np.bool_] = field(repr=False)
     """True for each word that is unchanged, but for letter case, shape (m,)."""
-    kinds: NDArray[np.int64] = field(repr=False)
+    kinds: Ids = field(repr=False)
     """Kind of the gap before each word, LINE before the first of a text, (m,)."""
-    classes: NDArray[np.int64] = field(repr=False)
+    classes: Ids = field(repr=False)
     """Sum of ``1 << position in WordClass``, (m,)."""
-    more: tuple[NDArray[np.int64], ...] = field(default=(), repr=False)
+    more: tuple[Ids, ...] = field(default=(), repr=False)
     """Outputs of further independent noisings of the same words, (m,) each."""
 
-    drawn: NDArray[np.int64] | None = field(default=None, repr=False)
+    drawn: Ids | None = field(default=None, repr=False)
     """Row of each drawn word where the audit of a fluent run has it, (m,)."""
 
     @property
-    def noisings(self) -> tuple[NDArray[np.int64], ...]:
+    def noisings(self) -> tuple[Ids, ...]:
         """Return the outputs of all noisings, (m,) each: what attackers read."""
         return self.outputs if self.drawn is None else self.drawn, *self.more
 
@@ -114,7 +116,7 @@ def read_pairs(
     Raises:
         InputError: a file cannot be read, or they have not the same number of records.
     """
-    reading = _Reading(vocabulary, None if audit is None else _Drawn(audit))
+    reading = _Reading(vocabulary, None if audit is None else _drawn_words(audit))
     first = records(original, inputs)
     most = None if inputs.max_records is None else copies * inputs.max_records
     others = [records(path, replace(inputs, max_records=most)) for path in sanitized]
@@ -124,19 +126,15 @@ def read_pairs(
         for path, source in zip(sanitized, others, strict=True):
             found = list(islice(source, copies))
             if len(found) < copies:
+                many = copies * (reading.records - 1) + len(found)
                 held = reading.records + sum(1 for _ in first)
-                raise _unequal(
-                    path, copies * (reading.records - 1) + len(found), original, held, copies
-                )
+                raise _unequal(path, many, original, held, copies)
             versions += [(path, each) for each in found]
         for path, other in versions:
             if len(one.texts) != len(other.texts):
-                raise InputError(
-                    path,
-                    f"{len(other.texts)} texts where the original has {len(one.texts)}",
-                    "the same records and --field in both",
-                    line=other.line,
-                )
+                what = f"{len(other.texts)} texts where the original has {len(one.texts)}"
+                hint = "the same records and --field in both"
+                raise InputError(path, what, hint, line=other.line)
         for texts in zip(one.texts, *(other.texts for _, other in versions), strict=True):
             reading.add(texts[0], texts[1:], one.line)
     for path, source in zip(sanitized, others, strict=True):
@@ -147,59 +145,48 @@ def read_pairs(
 
 def _unequal(path: Path, found: int, original: Path, held: int, copies: int) -> InputError:
     times = "" if copies == 1 else f", {copies} copies of each"
-    return InputError(
-        path,
-        f"{found} records where {original} has {held}{times}",
-        "the sanitized versions of every record, in order; see --copies",
-    )
+    hint = "the sanitized versions of every record, in order; see --copies"
+    return InputError(path, f"{found} records where {original} has {held}{times}", hint)
 
 
-class _Drawn:
-    """The drawn words of a fluent run, text by text.
+def _drawn_words(path: Path) -> Callable[[int], list[str]]:
+    """Return a function to read the drawn words of a fluent run from its audit, text by text.
 
-    Args:
-        path: of its audit.
+    It takes the number of words of the next text that has any, and raises InputError if there are
+    more or fewer.  What was not drawn is returned as it is written.
     """
+    words = (row for _, row in read_rows(path) if row["type"] == "word")
+    texts = groupby(words, lambda row: (row["file"], row["line"], row["text"]))
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        words = (row for _, row in read_rows(path) if row["type"] == "word")
-        self._texts = groupby(words, lambda row: (row["file"], row["line"], row["text"]))
-
-    def of_text(self, size: int) -> list[str]:
-        """Return the words of the next text that has any; what was not drawn as it is written.
-
-        Raises:
-            InputError: it has another number of words.
-        """
-        _, rows = next(self._texts, (None, iter(())))
+    def of_text(size: int) -> list[str]:
+        _, rows = next(texts, (None, iter(())))
         found = [str(row["drawn"] or row["out"]) for row in rows]
         if len(found) != size:
-            raise InputError(self._path, "the audit is of another text, or tokenizer")
+            raise InputError(path, "the audit is of another text, or tokenizer")
         return found
+
+    return of_text
 
 
 class _Reading:
     """Texts and words as they are collected."""
 
-    def __init__(self, vocabulary: Vocabulary, drawn: _Drawn | None) -> None:
+    def __init__(self, vocabulary: Vocabulary, drawn: Callable[[int], list[str]] | None) -> None:
         self._vocabulary, self._drawn = vocabulary, drawn
         self.records = 0
         self._unaligned = 0
-        self._texts: tuple[list[str], list[str], list[int]] = ([], [], [])
-        self._parts: list[NDArray[np.int64]] = []
+        self._texts: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
+        """Originals, first sanitized versions and lines."""
+        self._parts: list[Ids] = []
         self._versions = 1
         self._code = lru_cache(maxsize=HELD)(vocabulary.code)
 
     def add(self, original: str, versions: Sequence[str], line: int) -> None:
         """The next text, and its sanitized versions."""
-        number = len(self._texts[0])
+        number, vocabulary = len(self._texts[0]), self._vocabulary
         self._versions = len(versions)
-        originals, sanitized, lines = self._texts
-        originals.append(original)
-        sanitized.append(versions[0])
-        lines.append(line)
-        vocabulary = self._vocabulary
+        for held, each in zip(self._texts, (original, versions[0], line), strict=True):
+            held.append(each)
         pieces, codes = vocabulary.inputs(original)
         found = self._align(pieces, versions)
         if found is None:  # not made by dpsan: compounds may have been one word
@@ -208,7 +195,7 @@ class _Reading:
             codes = [vocabulary.n if row is None else row for row in rows]
             found = self._align(pieces, versions)
         gaps, words = pieces[::2], pieces[1::2]
-        drawn = [] if self._drawn is None or not words else [self._drawn.of_text(len(words))]
+        drawn = [] if self._drawn is None or not words else [self._drawn(len(words))]
         if found is None:
             self._unaligned += 1
             return
@@ -245,8 +232,7 @@ class _Reading:
 
         out = []
         for line in versions:
-            found = aligned(gaps, line, self._vocabulary.split, possible, longest)
-            if found is None:
+            if (found := aligned(gaps, line, self._vocabulary.split, possible, longest)) is None:
                 return None
             out.append(found)
         return out
@@ -256,13 +242,10 @@ class _Reading:
         rows = 7 + self._versions + (self._drawn is not None)
         empty = np.zeros((rows, 0), dtype=np.int64)
         table = np.concatenate([empty, *self._parts], axis=1)
-        original, sanitized, lines = self._texts
         return Pairs(
-            original=original,
-            sanitized=sanitized,
-            lines=lines,
-            records=self.records,
-            unaligned=self._unaligned,
+            *self._texts,
+            self.records,
+            self._unaligned,
             text=table[0],
             spans=table[1:3].T,
             inputs=table[3],

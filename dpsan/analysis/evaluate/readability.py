@@ -39,16 +39,10 @@ class Readability:
     @property
     def rows(self) -> list[tuple[str, float | None, float | None]]:
         """Name, perplexity, and how many times the original's that is."""
-        named = {
-            "original": self.original,
-            "sanitized": self.sanitized,
-            "original shuffled": self.shuffled,
-        }
-        of = self.original
-        return [
-            (name, value, value / of if value is not None and of else None)
-            for name, value in named.items()
-        ]
+        names = ("original", "sanitized", "original shuffled")
+        values, of = (self.original, self.sanitized, self.shuffled), self.original
+        times = (value / of if value is not None and of else None for value in values)
+        return list(zip(names, values, times, strict=True))
 
     @property
     def verdict(self) -> str | None:
@@ -59,16 +53,9 @@ class Readability:
 
     def as_json(self) -> dict[str, Any]:
         """Return JSON values."""
-        return {
-            "model": "trigrams of public text",
-            "public_words": self.public_words,
-            "perplexity": {
-                "original": self.original,
-                "sanitized": self.sanitized,
-                "original_shuffled": self.shuffled,
-            },
-            "verdict": self.verdict,
-        }
+        model = {"model": "trigrams of public text", "public_words": self.public_words}
+        perplexity = {name.replace(" ", "_"): value for name, value, _ in self.rows}
+        return {**model, "perplexity": perplexity, "verdict": self.verdict}
 
 
 def readability(

@@ -54,10 +54,9 @@ class Setting:
     def check_own(self, file: OwnFile | None) -> None:
         """Raise UsageError if a third party's mechanism is not that of the run."""
         if self.own is not None and (file is None or file.sha256 != self.own["sha256"]):
-            raise UsageError(
-                f"the audit was made with a mechanism of {self.own['file']}",
-                f"give -m {self.own['file']}:{self.own['class']}, the same file",
-            )
+            name = self.own["file"]
+            other = f"the audit was made with a mechanism of {name}"
+            raise UsageError(other, f"give -m {name}:{self.own['class']}, the same file")
 
     @property
     def by_class(self) -> bool:
@@ -77,13 +76,10 @@ class Setting:
             InputError: a file cannot be read.
         """
         own = [each for name in files for each in word_classes(name) if not each.english]
-        spec = RunSpec(
-            mechanism=self.base,
-            epsilon=self.epsilon,
-            parameters={} if self.only else self.parameters,
-            only=_classes(self.only, None, own),
-            classes=_classes(self.classes, self.epsilon, own),
-        )
+        parameters = {} if self.only else self.parameters
+        spec = RunSpec(mechanism=self.base, epsilon=self.epsilon, parameters=parameters)
+        only, classes = _classes(self.only, None, own), _classes(self.classes, self.epsilon, own)
+        spec = replace(spec, only=only, classes=classes)
         return build(spec, lambda: (embeddings, space)).mechanism
 
     @property
@@ -95,18 +91,14 @@ class Setting:
     def check_public(self, words: PublicWords | None) -> None:
         """Raise UsageError if these public words are not those of the run."""
         if (None if self.public is None else self.public["sha256"]) != (words and words.sha256):
-            raise UsageError(
-                "the audit was made with other public words",
-                "give --public, as rewrite had it",
-            )
+            other = "the audit was made with other public words"
+            raise UsageError(other, "give --public, as rewrite had it")
 
     def check(self, digest: str) -> None:
         """Raise UsageError if these embeddings are not those of the run."""
         if digest != self.digest:
-            raise UsageError(
-                f"the audit was made with other embeddings ({self.source})",
-                "give the same --embeddings and --vocab-size",
-            )
+            other = f"the audit was made with other embeddings ({self.source})"
+            raise UsageError(other, "give the same --embeddings and --vocab-size")
 
 
 def _classes(
@@ -118,17 +110,15 @@ def _classes(
         uniform: epsilon of a class that has none, as its words are drawn uniformly.
         own: classes of the user's own.
     """
-    known = {each.name: each for each in map(bundled_class, CLASSES)}
+    known = [*map(bundled_class, CLASSES)]
     found = []
     for row in rows:
-        same = [known[row["class"]]] if row["class"] in known else []
-        same += [each for each in own if each.name == row["class"]]
+        name = row["class"]
+        same = [each for each in (*known, *own) if each.name == name]
         same = [each for each in same if row["sha256"] in (None, each.sha256)]
         if not same:
-            raise UsageError(
-                f"the audit was made with another list of the class {row['class']}",
-                f"give --class {row['class']}, the file of the run",
-            )
+            other = f"the audit was made with another list of the class {name}"
+            raise UsageError(other, f"give --class {name}, the file of the run")
         found.append(replace(same[0], epsilon=row["epsilon"] or uniform))
     # As they are looked up: the user's own in their order, then those of dpsan.
     order = {name: at for at, name in enumerate(CLASSES, 1)}

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.errors import ExtraMissingError
+from dpsan.space.arrays import Floats32
 
 _BLOCK: Final = 8192
 
@@ -53,7 +53,7 @@ def bleu(original: list[str], sanitized: list[str]) -> dict[str, Any]:
     return {"score": float(score.score), "signature": str(metric.get_signature())}
 
 
-def cosines(pairs: Pairs, vectors: NDArray[np.float32]) -> tuple[float | None, int]:
+def cosines(pairs: Pairs, vectors: Floats32) -> tuple[float | None, int]:
     """Mean cosine of word and output over the words whose both are known, and their number.
 
     Args:
@@ -79,12 +79,10 @@ def lengths(
     Args:
         split: the tokenizer: text -> alternating list of gaps and words.
     """
-
-    def words(text: str) -> int:
-        return len(split(text)) // 2
-
+    sizes: dict[str, Callable[[str], int]] = {"characters": len}
+    sizes["words"] = lambda text: len(split(text)) // 2
     out: dict[str, dict[str, float | int | None]] = {}
-    for name, size in (("characters", len), ("words", words)):
+    for name, size in sizes.items():
         one, other = (sum(map(size, texts)) for texts in (pairs.original, pairs.sanitized))
         out[name] = {"original": one, "sanitized": other, "kept": other / one if one else None}
     return out

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.formats.span_file import SpanFile
 from dpsan.outcomes.intervals import Share
+from dpsan.space.arrays import Ids
 
 Recovery = dict[str, Share]
 """Shares of spans that one way of reading read back ``fully``, ``partly``, and not (``none``)."""
@@ -23,9 +24,9 @@ class SpanTable:
 
     kinds: list[str]
     """Type of each span; empty for a span without a type."""
-    first: NDArray[np.int64] = field(repr=False)
+    first: Ids = field(repr=False)
     """First word of each span."""
-    after: NDArray[np.int64] = field(repr=False)
+    after: Ids = field(repr=False)
     """The word after its last one."""
     left_out: int
     """Spans in lines that could not be aligned, and spans without words."""
@@ -53,12 +54,11 @@ def locate(path: Path, pairs: Pairs, *, whole: bool = True) -> SpanTable:
             for span in file.of(line, text):
                 low = int(np.searchsorted(ends, span.start, side="right"))
                 high = int(np.searchsorted(starts, span.end, side="left"))
-                if low >= high:
-                    left_out += 1
-                    continue
-                kinds.append(span.kind)
-                first.append(a + low)
-                after.append(a + high)
+                left_out += low >= high
+                if low < high:
+                    kinds.append(span.kind)
+                    first.append(a + low)
+                    after.append(a + high)
         if whole:
             file.end()
     return SpanTable(kinds, np.array(first, np.int64), np.array(after, np.int64), left_out)

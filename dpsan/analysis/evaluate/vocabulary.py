@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Embeddings, word_frequencies
 from dpsan.embeddings.word_lists import row_of
@@ -56,10 +55,9 @@ class Vocabulary:
         """Finds words as the sanitizer does."""
         self.longest = max([len(MASK), *map(len, self.words)])
         numbers: dict[str, int] = {}
-        self.fold: NDArray[np.int64] = np.array(
-            [numbers.setdefault(folded(word), row) for row, word in enumerate(self.words)]
-        )
-        """Row of the first word with the same spelling but for case; shape (n,)."""
+        rows = [numbers.setdefault(folded(word), row) for row, word in enumerate(self.words)]
+        self.fold = np.array([*rows, -1])
+        """Row of the first word of the same spelling but for case, (n + 1,); -1 for ⊥, the last."""
         self.frequencies = word_frequencies(self.n, embeddings.counts)
         self.counted = embeddings.counts is not None
         self.is_number = lru_cache(maxsize=HELD)(self._is_number)
@@ -80,8 +78,7 @@ class Vocabulary:
 
     def code(self, word: str) -> int:
         """Return the row of an output word, or one of the other codes."""
-        row = self.row(word)
-        if row is not None:
+        if (row := self.row(word)) is not None:
             return row
         return MASKED if word == MASK else OTHER
 

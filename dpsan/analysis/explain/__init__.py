@@ -15,13 +15,12 @@ from dpsan.analysis.explain.words import UNKNOWN, Word
 from dpsan.embeddings.class_lists import NAMES, SENSITIVE, class_rows, word_classes
 from dpsan.embeddings.public_words import is_english
 from dpsan.mechanisms.description import finite
-from dpsan.mechanisms.optimal.optimum import Optimum
 from dpsan.outcomes.distributions import Progress, distributions, draw_counts, has_distribution
-from dpsan.outcomes.intervals import Estimate
 from dpsan.outcomes.observer import MOST_CELLS, Observer, Posteriors, near_observer
-from dpsan.outcomes.one_word import Figures, Row, from_draws, from_pmf
+from dpsan.outcomes.one_word import Figures, from_draws, from_pmf
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.space.metric_space import MetricSpace
 
 DRAWS = 10_000
 """Draws for a word whose distribution is not known."""
@@ -70,9 +69,7 @@ def explain(
             own, show = randomness.derive_key(key, "word", each), _scaled(report, share)
             counts = draw_counts(sampler, space.n, each, draws, own, show)
             figures[each] = from_draws(space, each, counts, draws, top)
-    observer: Observer | None = None
-    if whole:
-        observer = Observer.build(mechanism, sampler, space, _scaled(report, 0.95))
+    observer = Observer.build(mechanism, sampler, space, _scaled(report, 0.95)) if whole else None
     pointed: dict[int, Posteriors] = {}
     for each in ids if posterior else ():
         outputs = [output.id for output in figures[each].outputs]
@@ -81,21 +78,49 @@ def explain(
         else:
             size, show = max(1, draws // 5), _scaled(report, 0.6 / len(ids))
             pointed[each] = near_observer(space, sampler, figures[each], size, key, known, show)
-    optimum = mechanism.optimum(space, quick=True)
-    nothing = Posteriors((), "")
-    classes = _classes(sanitizer)
-    return [
-        _explanation(
-            sanitizer,
-            word,
-            figures[word.id],
-            pointed.get(word.id, nothing),
-            observer,
-            optimum,
-            classes,
+    classes, keys = _classes(sanitizer), [*sanitizer.embeddings.index_to_key, UNKNOWN]
+    guarantee, optimum = sanitizer.guarantee, mechanism.optimum(space, quick=True)
+
+    def posteriors(row: int) -> tuple[Posterior, ...]:
+        return tuple(
+            Posterior(keys[u], tuple((keys[w.id], w.id == space.n, w.probability) for w in inputs))
+            for u, inputs in pointed[row].rows
         )
-        for word in words
-    ]
+
+    def explanation(word: Word, found: Figures) -> Explanation:
+        return Explanation(
+            word=word.text,
+            input=None if word.id == space.n else keys[word.id],
+            mechanism=mechanism,
+            guarantee=guarantee,
+            word_class=classes.get(word.id),
+            public=word.id in sanitizer.public,
+            epsilon_ldp=finite(guarantee.epsilon_ldp),
+            optimum=optimum,
+            exact=found.exact,
+            draws=found.draws,
+            unchanged=found.unchanged,
+            close=found.close,
+            distant=found.distant,
+            distinct=found.distinct,
+            distinct_draws=found.distinct_draws,
+            outputs=tuple(Output(keys[o.id], o.probability, o.distance) for o in found.outputs),
+            neighbors=_neighbors(space, word.id, keys),
+            posterior=posteriors(word.id) if posterior else (),
+            posterior_note=pointed[word.id].note if posterior else "",
+            observer_success=None if observer is None else observer.success,
+        )
+
+    return [explanation(word, figures[word.id]) for word in words]
+
+
+def _neighbors(space: MetricSpace, row: int, keys: Sequence[str]) -> tuple[tuple[str, float], ...]:
+    """Return the nearest other words of a word, and their distances; nothing for ⊥."""
+    if row == space.n:
+        return ()
+    ids, distances = space.search(space.points(np.array([row])), min(_NEIGHBOURS + 1, space.n))
+    pairs = zip(ids[0].tolist(), distances[0].tolist(), strict=True)
+    return tuple((keys[each], far) for each, far in pairs if each != row)[:_NEIGHBOURS]
 
 
 def _classes(sanitizer: Sanitizer) -> dict[int, str]:
@@ -109,55 +134,3 @@ def _classes(sanitizer: Sanitizer) -> dict[int, str]:
 def _scaled(progress: Progress, share: float) -> Progress:
     """Progress of a part of the work that is so large."""
     return lambda done: progress(share * done)
-
-
-def _explanation(
-    sanitizer: Sanitizer,
-    word: Word,
-    figures: Figures,
-    posteriors: Posteriors,
-    observer: Observer | None,
-    optimum: Optimum | None,
-    classes: dict[int, str],
-) -> Explanation:
-    keys, space = sanitizer.embeddings.index_to_key, sanitizer.space
-
-    def name(row: int) -> str:
-        return UNKNOWN if row == space.n else keys[row]
-
-    def point(each: Row) -> tuple[str, bool, Estimate]:
-        return name(each.id), each.id == space.n, each.probability
-
-    neighbors: list[tuple[str, float]] = []
-    if word.id < space.n:
-        ids, distances = space.search(
-            space.points(np.array([word.id])), min(_NEIGHBOURS + 1, space.n)
-        )
-        pairs = zip(ids[0].tolist(), distances[0].tolist(), strict=True)
-        neighbors = [(keys[row], float(far)) for row, far in pairs if row != word.id]
-    guarantee = sanitizer.guarantee
-    return Explanation(
-        word=word.text,
-        input=None if word.id == space.n else keys[word.id],
-        mechanism=sanitizer.mechanism,
-        guarantee=guarantee,
-        word_class=classes.get(word.id),
-        public=word.id in sanitizer.public,
-        epsilon_ldp=finite(guarantee.epsilon_ldp),
-        optimum=optimum,
-        exact=figures.exact,
-        draws=figures.draws,
-        unchanged=figures.unchanged,
-        close=figures.close,
-        distant=figures.distant,
-        distinct=figures.distinct,
-        distinct_draws=figures.distinct_draws,
-        outputs=tuple(Output(keys[o.id], o.probability, o.distance) for o in figures.outputs),
-        neighbors=tuple(neighbors[:_NEIGHBOURS]),
-        posterior=tuple(
-            Posterior(name(output), tuple(point(each) for each in points))
-            for output, points in posteriors.rows
-        ),
-        posterior_note=posteriors.note,
-        observer_success=None if observer is None else observer.success,
-    )

@@ -22,15 +22,11 @@ def rows(
     Args:
         explanations: for each mechanism, those of the same words.
     """
+    shape = {"words": embeddings.n, "dimensions": embeddings.d}
     common = {
         "seed": seed,
         "versions": {"dpsan": __version__, "numpy": np.__version__},
-        "embeddings": {
-            "source": embeddings.source,
-            "digest": embeddings.digest,
-            "words": embeddings.n,
-            "dimensions": embeddings.d,
-        },
+        "embeddings": {"source": embeddings.source, "digest": embeddings.digest, **shape},
     }
     return [{**_row(each), **common} for word in zip(*explanations, strict=True) for each in word]
 
@@ -38,6 +34,7 @@ def rows(
 def _row(each: Explanation) -> dict[str, Any]:
     guarantee, mechanism = each.guarantee, each.mechanism
     shares = {"unchanged": each.unchanged, "close": each.close, "distant": each.distant}
+    intervals = {name: share and [share.low, share.high] for name, share in shares.items()}
     return {
         "word": each.word,
         "input": each.input,
@@ -58,35 +55,20 @@ def _row(each: Explanation) -> dict[str, Any]:
         "mean_cosine": None if each.optimum is None else each.optimum._asdict(),
         "exact": each.exact,
         "draws": each.draws,
-        **{name: None if share is None else share.value for name, share in shares.items()},
+        **{name: share and share.value for name, share in shares.items()},
         "distinct": each.distinct,
         "distinct_draws": each.distinct_draws,
-        "intervals": None
-        if each.exact
-        else {
-            name: None if share is None else [share.low, share.high]
-            for name, share in shares.items()
-        },
+        "intervals": None if each.exact else intervals,
         "outputs": [
-            {
-                "word": output.word,
-                "probability": output.probability.value,
-                **_interval(each, output.probability),
-                "distance": output.distance,
-            }
-            for output in each.outputs
+            {"word": o.word, **_probability(each, o.probability), "distance": o.distance}
+            for o in each.outputs
         ],
         "neighbors": [{"word": word, "distance": far} for word, far in each.neighbors],
         "posterior": [
             {
                 "output": posterior.output,
                 "inputs": [
-                    {
-                        "word": word,
-                        "unknown": unknown,
-                        "probability": share.value,
-                        **_interval(each, share),
-                    }
+                    {"word": word, "unknown": unknown, **_probability(each, share)}
                     for word, unknown, share in posterior.inputs
                 ],
             }
@@ -97,5 +79,6 @@ def _row(each: Explanation) -> dict[str, Any]:
     }
 
 
-def _interval(each: Explanation, share: Estimate) -> dict[str, list[float]]:
-    return {} if each.exact else {"interval": [share.low, share.high]}
+def _probability(each: Explanation, share: Estimate) -> dict[str, float | list[float]]:
+    interval = {} if each.exact else {"interval": [share.low, share.high]}
+    return {"probability": share.value, **interval}

@@ -12,7 +12,7 @@ import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import cycle, repeat
 from typing import Any, Final
 
 from dpsan.analysis.figures.picture import render, settings
@@ -113,13 +113,10 @@ def draw(panels: Sequence[Panel], *, title: str, caption: str, kind: str) -> byt
     engine.set(rect=(0, foot / height, 1, 1 - foot / height), w_pad=0.08, h_pad=0.08)
     figure.suptitle(title, x=0.012, ha="left", fontsize=12, fontweight="bold")
     if shared:
-        figure.legend(
-            *axes[panels.index(fullest)].get_legend_handles_labels(),
-            loc="lower center",
-            ncols=min(4, len(labels)),
-            bbox_to_anchor=(0.5, ((len(below) + 1) * 0.165) / height),
-            frameon=False,
-        )
+        held = axes[panels.index(fullest)].get_legend_handles_labels()
+        anchor = 0.5, (len(below) + 1) * 0.165 / height
+        place: Any = {"loc": "lower center", "bbox_to_anchor": anchor}
+        figure.legend(*held, ncols=min(4, len(labels)), frameon=False, **place)
     figure.text(0.012, 0.06 / height, "\n".join(below), fontsize=8.5, va="bottom", color="#333333")
     return render(figure, kind, dpi=160, Title=title, Description=caption)
 
@@ -143,14 +140,12 @@ def styles_of(panels: Sequence[Panel]) -> dict[str, dict[str, Any]]:
     coloured = [name for name in free if name not in dashed]
     dashes = (dash for dash in cycle(_DASHES) for _ in _COLOURS)
     looks = zip(coloured, cycle(_COLOURS), cycle(_MARKERS), dashes, strict=False)
+    grey = [name for name in free if name in dashed]
+    greys = zip(grey, cycle(("#555555", "#999999")), repeat(""), repeat("-"), strict=False)
     styles = {
         name: {"color": colour, "marker": marker, "linestyle": dash}
-        for name, colour, marker, dash in looks
+        for name, colour, marker, dash in (*looks, *greys)
     }
-    greys = zip(
-        (name for name in free if name in dashed), cycle(("#555555", "#999999")), strict=False
-    )
-    styles |= {name: {"color": grey, "marker": "", "linestyle": "-"} for name, grey in greys}
     return {label: styles[name] for label, name in owner.items()}
 
 
@@ -158,15 +153,11 @@ def _draw_panel(
     axes: Any, panel: Panel, styles: dict[str, dict[str, Any]], *, legend: bool
 ) -> None:
     """Draw one coordinate system."""
-    from matplotlib.ticker import NullFormatter  # heavy import
-
     axes.set_title(panel.title, loc="left")
-    axes.set_xlabel(panel.x_label)
-    axes.set_ylabel(panel.y_label)
-    if panel.log_x:
-        axes.set_xscale("log")
-    if panel.log_y:
-        axes.set_yscale("log")
+    scales = {
+        name: "log" for name, log in (("xscale", panel.log_x), ("yscale", panel.log_y)) if log
+    }
+    axes.set(xlabel=panel.x_label, ylabel=panel.y_label, **scales)
     points = [each.label for each in panel.series if each.style == "points"]
     for each in panel.series:
         style = dict(styles[each.label])
@@ -178,7 +169,6 @@ def _draw_panel(
     for axis, log in ((axes.xaxis, panel.log_x), (axes.yaxis, panel.log_y)):
         if log:
             _plain_ticks(axis)
-            axis.set_minor_formatter(NullFormatter())
     if legend and panel.series:
         if len(panel.series) <= _FEW:
             axes.legend(loc="best")
@@ -188,19 +178,20 @@ def _draw_panel(
 
 def _plain_ticks(axis: Any) -> None:
     """Numbers such as 0.1, 1, 10 instead of powers, where the axis is short enough for that."""
-    from matplotlib.ticker import FuncFormatter, LogLocator  # heavy import
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # heavy import
 
     low, high = axis.get_view_interval()
     if low > 1e-4 and high < 1e5:
         if high / low < 200:
             axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _draw_series(axes: Any, series: Series, style: dict[str, Any], *, positive: bool) -> None:
     """Draw one line, claim or set of points; values outside the axis are left out."""
-    low = series.low or series.y
-    high = series.high or series.y
+    low, high = series.low or series.y, series.high or series.y
+    bounded = series.low is not None or series.high is not None
     kept = [
         row
         for row in zip(series.x, series.y, low, high, strict=True)
@@ -211,11 +202,9 @@ def _draw_series(axes: Any, series: Series, style: dict[str, Any], *, positive: 
     x, y, low, high = zip(*kept, strict=True)
     if series.style == "points":
         errors = None
-        if series.low is not None or series.high is not None:
-            errors = (
-                [max(0.0, a - b) for a, b in zip(y, low, strict=True)],
-                [max(0.0, b - a) for a, b in zip(y, high, strict=True)],
-            )
+        if bounded:
+            ends = ((low, y), (y, high))
+            errors = [[max(0.0, b - a) for a, b in zip(*end, strict=True)] for end in ends]
         look = {**style, "linestyle": "none", "markersize": 3.5, "elinewidth": 0.8}
         axes.errorbar(x, y, yerr=errors, label=series.label, alpha=0.75, **look)
         return
@@ -225,5 +214,5 @@ def _draw_series(axes: Any, series: Series, style: dict[str, Any], *, positive: 
     elif len(x) > 30:
         look["markevery"] = max(1, len(x) // 8)
     axes.plot(x, y, label=series.label, markersize=4.5, **look)
-    if series.low is not None or series.high is not None:
+    if bounded:
         axes.fill_between(x, low, high, color=style["color"], alpha=0.15, linewidth=0)

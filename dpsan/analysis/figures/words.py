@@ -54,27 +54,22 @@ def plot(explanations: Sequence[Sequence[Explanation]], path: Path, *, force: bo
         height = rows * (0.24 * bars + 1.0) + 0.4
         figure = Figure(figsize=(max(4.8, 4.2 * columns), height), layout="constrained")
         grid = figure.subplots(rows, columns, squeeze=False)
-        for row in range(rows):
-            highest = max(
-                (o.probability.high for column in explanations for o in column[row].outputs),
-                default=1.0,
-            )
-            for column in range(columns):
-                _bars(grid[row][column], explanations[column][row], bars, highest)
+        for axes, words in zip(grid, zip(*explanations, strict=True), strict=True):
+            limits = [output.probability.high for word in words for output in word.outputs]
+            for one, word in zip(axes, words, strict=True):
+                _bars(one, word, bars, max(limits, default=1.0))
         data = render(figure, kind_of(path), dpi=150)
     write_whole(path, data, force=force)
 
 
 def _bars(axes: Any, each: Explanation, bars: int, highest: float) -> None:
     """One word, one mechanism: horizontal bars, the likeliest on top."""
-    values = [output.probability.value for output in each.outputs]
-    positions = list(range(len(values)))
-    own = [output.word == each.input for output in each.outputs]
-    colors = ["#b3560f" if mine else "#4878a8" for mine in own]
+    shares = [output.probability for output in each.outputs]
+    values, positions = [share.value for share in shares], list(range(len(shares)))
+    colors = ["#b3560f" if o.word == each.input else "#4878a8" for o in each.outputs]
     errors = None
     if not each.exact:
-        pairs = [output.probability for output in each.outputs]
-        errors = [[p.value - p.low for p in pairs], [p.high - p.value for p in pairs]]
+        errors = [[p.value - p.low for p in shares], [p.high - p.value for p in shares]]
     axes.barh(
         positions, values, color=colors, xerr=errors, height=0.75, ecolor="#555555", capsize=1.5
     )
@@ -86,13 +81,12 @@ def _bars(axes: Any, each: Explanation, bars: int, highest: float) -> None:
     ldp = "none" if each.epsilon_ldp is None else f"{each.epsilon_ldp:.4g}"
     name = "NOT PROTECTED; other words" if each.public else each.guarantee.loss_name
     how = "exact distribution" if each.exact else f"{each.draws:,} draws, 99 % intervals"
-    axes.set_title(
+    title = (
         f"{_short(each.word)} → {each.mechanism.name}\n"
         f"epsilon {each.mechanism.epsilon:.4g} {each.mechanism.unit_label()}, {name} {ldp}\n"
-        f"unchanged {each.unchanged.value:.3f}; {how}",
-        fontsize=8,
-        loc="left",
+        f"unchanged {each.unchanged.value:.3f}; {how}"
     )
+    axes.set_title(title, fontsize=8, loc="left")
 
 
 def _short(word: str) -> str:

@@ -33,20 +33,6 @@ def document(title: str, about: str, body: str) -> str:
     )
 
 
-def figure(title: str, label: str, width: int, height: int, inner: str) -> str:
-    """Return a chart with its title.
-
-    Args:
-        title: plain text.
-        label: what it shows, for people who do not see it.
-        inner: SVG.
-    """
-    return (
-        f'<figure><h3>{html.escape(title)}</h3><svg viewBox="0 0 {width} {height}" role="img" '
-        f'aria-label="{html.escape(label)}">{inner}</svg></figure>'
-    )
-
-
 def verdict(text: str, *, good: bool) -> str:
     """Return the sentence that a page begins with, as plain text.
 
@@ -59,15 +45,12 @@ def verdict(text: str, *, good: bool) -> str:
 
 def facts(rows: Sequence[tuple[str, str, str]]) -> str:
     """Return names and values of plain text, each with one line on what it means."""
-    return (
-        '<dl class="facts">'
-        + "".join(
-            f"<div><dt>{html.escape(name)}</dt><dd><b>{html.escape(value)}</b>"
-            f"<span>{html.escape(meaning)}</span></dd></div>"
-            for name, value, meaning in rows
-        )
-        + "</dl>"
+    lines = (
+        f"<div><dt>{html.escape(name)}</dt><dd><b>{html.escape(value)}</b>"
+        f"<span>{html.escape(meaning)}</span></dd></div>"
+        for name, value, meaning in rows
     )
+    return f'<dl class="facts">{"".join(lines)}</dl>'
 
 
 def heading(text: str, level: int = 3) -> str:
@@ -77,9 +60,8 @@ def heading(text: str, level: int = 3) -> str:
 
 def listing(items: Sequence[str]) -> str:
     """Return lines of plain text as a list; nothing for none."""
-    if not items:
-        return ""
-    return "<ul>" + "".join(f"<li>{html.escape(each)}</li>" for each in items) + "</ul>"
+    lines = "".join(f"<li>{html.escape(each)}</li>" for each in items)
+    return f"<ul>{lines}</ul>" if lines else ""
 
 
 def warnings(texts: Sequence[str]) -> str:
@@ -96,13 +78,11 @@ def table(section: Section) -> str:
         "<tr>" + "".join(map(_cell, section.columns, row, texts)) + "</tr>"
         for row, texts in zip(section.rows, section.texts(), strict=True)
     )
+    head = "".join(f'<th scope="col">{html.escape(each)}</th>' for each in section.columns)
+    notes = "".join(f'<p class="soft">{html.escape(each)}</p>' for each in section.notes)
     wide = " wide" if len(section.columns) > _MANY else ""
-    return (
-        f'<table class="rows{wide}"><thead><tr>'
-        + "".join(f'<th scope="col">{html.escape(head)}</th>' for head in section.columns)
-        + f"</tr></thead><tbody>{body}</tbody></table>"
-        + "".join(f'<p class="soft">{html.escape(each)}</p>' for each in section.notes)
-    )
+    rows = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+    return f'<table class="rows{wide}">{rows}</table>{notes}'
 
 
 def _cell(head: str, cell: Cell, text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 
 from dpsan.errors import printable
 from dpsan.outcomes.intervals import Share
@@ -31,15 +32,11 @@ class Section:
     def without_zeros(self, names: Collection[str]) -> Section:
         """Return the same without those columns of these names that hold only zeros."""
         kept = [
-            at
+            name not in names or any(each[at] for each in self.rows)
             for at, name in enumerate(self.columns)
-            if name not in names or any(row[at] for row in self.rows)
         ]
-        return replace(
-            self,
-            columns=[self.columns[at] for at in kept],
-            rows=[[row[at] for at in kept] for row in self.rows],
-        )
+        columns = [*compress(self.columns, kept)]
+        return replace(self, columns=columns, rows=[[*compress(row, kept)] for row in self.rows])
 
 
 def written(cell: Cell, *, intervals: bool = True) -> str:

@@ -10,16 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from dpsan.analysis.evaluate.language import language_model
 from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordClass
 from dpsan.analysis.pages.meaning import odds, plain_meaning
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
 from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.class_lists import class_rows, word_classes
 from dpsan.errors import InputError, UsageError
@@ -27,7 +28,7 @@ from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.language.decoding import guesses, reading_tables
 from dpsan.outcomes.language.likeliest import likeliest_inputs
 from dpsan.outcomes.language.ngrams import Ngrams
-from dpsan.outcomes.language.symbols import Gap, gap_kind
+from dpsan.outcomes.language.symbols import gap_kinds
 from dpsan.outcomes.linked_words import LONGEST
 from dpsan.privacy import randomness
 from dpsan.sanitize.request import RunSpec
@@ -119,11 +120,9 @@ class Preview:
         """A record is told apart from other candidates by its words."""
         if level.linked is None:
             return True, "by words that pass"
-        if not level.linked:
-            longer = bool((self.lengths > LONGEST).any())
-            return longer, f"over {LONGEST} words"
-        fails = bool((self.lengths >= level.linked).any())
-        return fails, f"by {counted(level.linked, 'word')}"
+        fails = bool((self.lengths >= (level.linked or LONGEST + 1)).any())
+        many = f"by {counted(level.linked, 'word')}"
+        return fails, many if level.linked else f"over {LONGEST} words"
 
     def _linkable(self, level: Level) -> tuple[bool, str]:
         """A record is matched with the same text elsewhere: it has enough words for that."""
@@ -134,9 +133,8 @@ class Preview:
 
     def _inferred(self, level: Level) -> tuple[bool, str]:
         """More words are read back than are right without an output."""
-        read, known = level.read.value or 0.0, self.guessed.value or 0.0
         low = level.read.interval[0] if level.read.total else 0.0
-        return low > known, f"{percent(read)} read"
+        return low > (self.guessed.value or 0.0), f"{percent(level.read.value or 0.0)} read"
 
     def conclusion(self) -> str:
         """Return the sentence that the page begins with."""
@@ -191,8 +189,7 @@ def preview(
     vocabulary = Vocabulary(embeddings, "unicode")
     texts, lengths = _read(path, inputs, vocabulary)
     known = _Known(texts, vocabulary)
-    bundled = bundled_language_model() if embeddings.digest == bundled_digest() else None
-    model = None if bundled is None else Ngrams.from_bytes(bundled, embeddings.digest)[0]
+    model = language_model((), embeddings, vocabulary, lambda _: None)
     specs = [(f"-e {number(each)}", RunSpec(epsilon=each)) for each in epsilons]
     left_out = None
     try:
@@ -205,16 +202,10 @@ def preview(
         progress(options, at / len(specs))
         sanitizer = Sanitizer.from_spec(spec, store, None, opened=lambda: opened)
         levels.append(_level(options, sanitizer, known, shown, model))
-    frequent = known.fold[known.inputs] == known.fold[0]
-    return Preview(
-        path.name,
-        np.array(lengths),
-        len(known.inputs),
-        Share(int(frequent.sum()), len(frequent)),
-        tuple(levels),
-        model is not None,
-        left_out,
-    )
+    sizes, words = np.array(lengths), len(known.inputs)
+    guessed = Share(int((known.fold[known.inputs] == known.fold[0]).sum()), words)
+    found, with_model = tuple(levels), model is not None
+    return Preview(path.name, sizes, words, guessed, found, with_model, left_out)
 
 
 def _by_class(embeddings: Embeddings) -> list[tuple[str, RunSpec]]:
@@ -222,10 +213,8 @@ def _by_class(embeddings: Embeddings) -> list[tuple[str, RunSpec]]:
     classes = word_classes(f"sensitive={_WITHIN:g}")
     class_rows(classes, embeddings.key_to_index)
     both, one = RunSpec(epsilon=_BY, classes=classes), RunSpec(epsilon=_WITHIN, only=classes)
-    return [
-        (f"-e {_BY:g} --class sensitive={_WITHIN:g}", both),
-        (f"-e {_WITHIN:g} --only sensitive", one),
-    ]
+    name = f"-e {_BY:g} --class sensitive={_WITHIN:g}"
+    return [(name, both), (f"-e {_WITHIN:g} --only sensitive", one)]
 
 
 def _read(path: Path, inputs: Inputs, vocabulary: Vocabulary) -> tuple[list[str], list[int]]:
@@ -233,14 +222,11 @@ def _read(path: Path, inputs: Inputs, vocabulary: Vocabulary) -> tuple[list[str]
     texts: list[str] = []
     lengths: list[int] = []
     words = 0
-    for record in records(path, inputs):
-        size = sum(len(vocabulary.split(text)) // 2 for text in record.texts)
-        lengths.append(size)
+    for record in islice(records(path, inputs), _TEXTS):
+        lengths.append(sum(len(vocabulary.split(text)) // 2 for text in record.texts))
         if words < _WORDS:
             texts += record.texts
-            words += size
-        if len(lengths) == _TEXTS:
-            break
+            words += lengths[-1]
     if not words:
         hint = "is it the right --field?" if inputs.options.fields else ""
         raise InputError(path, "no words, so there is nothing to show", hint)
@@ -249,46 +235,30 @@ def _read(path: Path, inputs: Inputs, vocabulary: Vocabulary) -> tuple[list[str]
 
 def _sentences(texts: Sequence[str]) -> list[str]:
     """Return sentences that fit a line, of different texts if possible."""
-    found = [
-        (at, " ".join(part.split()))
-        for at, text in enumerate(texts)
-        for part in _SENTENCE.split(text)
-    ]
-    fitting = [(at, each) for at, each in found if _SHORT <= len(each.split()) <= _LONG]
-    first = dict(reversed(fitting))
-    shown = [first[at] for at in sorted(first)] + [each for _, each in fitting]
-    shown += [" ".join(each.split()[:_LONG]) for _, each in found if each]
-    return [*dict.fromkeys(shown)][:SENTENCES]
+    found = [[part.split() for part in _SENTENCE.split(text)] for text in texts]
+    fitting = [[each for each in parts if _SHORT <= len(each) <= _LONG] for parts in found]
+    first = (parts[0] for parts in fitting if parts)
+    shown = [*first, *chain(*fitting), *(each[:_LONG] for each in chain(*found) if each)]
+    return [*dict.fromkeys(map(" ".join, shown))][:SENTENCES]
 
 
 class _Known:
     """The texts that are measured, as an attacker is judged by them."""
 
     def __init__(self, texts: Sequence[str], vocabulary: Vocabulary) -> None:
-        self.texts = texts
-        self.fold = np.append(vocabulary.fold, -1)
-        inputs: list[int] = []
-        kinds: list[int] = []
+        batch = vocabulary.lookup.batch(texts)
+        self.texts, self.fold = texts, vocabulary.fold
+        self.inputs, self.kinds = batch.codes, gap_kinds(batch)
         classes: list[int] = []
         for text in texts:
             pieces, codes = vocabulary.inputs(text)
-            gaps, words = pieces[::2], pieces[1::2]
-            if words:
-                inputs += codes
-                kinds += [Gap.LINE, *map(gap_kind, gaps[1:-1])]
-                classes += vocabulary.classes(gaps, words, codes)
-        self.inputs = np.array(inputs, dtype=np.int64)
-        self.kinds = np.array([*kinds, Gap.LINE], dtype=np.int64)
+            classes += vocabulary.classes(pieces[::2], pieces[1::2], codes)
         name = list(WordClass).index(WordClass.NAME)
         self.names = (np.array(classes, dtype=np.int64) >> name) & 1 > 0
 
 
 def _level(
-    options: str,
-    sanitizer: Sanitizer,
-    known: _Known,
-    shown: Sequence[str],
-    model: Ngrams | None,
+    options: str, sanitizer: Sanitizer, known: _Known, shown: Sequence[str], model: Ngrams | None
 ) -> Level:
     """Sanitize, and read back."""
     n = sanitizer.space.n
@@ -297,24 +267,18 @@ def _level(
     rows = np.where(table.output_ids >= 0, table.output_ids, ~n)
     passed = (table.input_ids < 0) & (known.inputs < n)
     rows[passed] = ~known.inputs[passed]
+    folded, word = known.fold[known.inputs], known.inputs < n
     same = np.array([a == b for a, b in zip(table.originals, table.outputs, strict=True)])
-    same |= (known.inputs < n) & (
-        known.fold[known.inputs] == known.fold[np.where(rows >= 0, rows, n)]
+    same |= word & (folded == known.fold[np.where(rows >= 0, rows, n)])
+    right = word & (known.fold[_guessed(rows, known, sanitizer, model)] == folded)
+    right = np.where(table.input_ids < 0, same, right)
+    epsilon, half = sanitizer.guarantee.epsilon_ldp, sanitizer.half_linked
+    unchanged, read, names = (
+        Share(int(each.sum()), len(each)) for each in (same, right, right[known.names])
     )
-    right = known.fold[_guessed(rows, known, sanitizer, model)] == known.fold[known.inputs]
-    right = np.where(table.input_ids < 0, same, right & (known.inputs < n))
-    epsilon = sanitizer.guarantee.epsilon_ldp
-    half = sanitizer.half_linked
-    return Level(
-        options,
-        epsilon,
-        _meaning(sanitizer, epsilon),
-        tuple(" ".join(each.split()) for each in sanitizer.rewrite(shown)),
-        Share(int(same.sum()), len(same)),
-        Share(int(right.sum()), len(right)),
-        Share(int(right[known.names].sum()), int(known.names.sum())),
-        None if half is None else half.words or 0,
-    )
+    meaning, linked = _meaning(sanitizer, epsilon), None if half is None else half.words or 0
+    sentences = tuple(" ".join(each.split()) for each in sanitizer.rewrite(shown))
+    return Level(options, epsilon, meaning, sentences, unchanged, read, names, linked)
 
 
 def _guessed(rows: Ids, known: _Known, sanitizer: Sanitizer, model: Ngrams | None) -> Ids:

@@ -18,20 +18,14 @@ WARNING = (
 def about(found: Preview) -> str:
     """Describe what was measured."""
     attacker = "with a public language model" if found.with_model else "who reads single words"
-    return (
-        f"{found.name}: {counted(len(found.lengths), 'record')}; figures from "
-        f"{number(found.measured)} words, once drawn; an attacker {attacker}."
-    )
+    measured = f"figures from {number(found.measured)} words, once drawn; an attacker {attacker}"
+    return f"{found.name}: {counted(len(found.lengths), 'record')}; {measured}."
 
 
 def figures(found: Preview) -> Section:
     """Return a row for each level."""
     rows = [
-        (
-            each.options,
-            *(_share(share) for share in (each.unchanged, each.read, each.names)),
-            _linked(each),
-        )
+        (each.options, *map(_share, (each.unchanged, each.read, each.names)), _linked(each))
         for each in found.levels
     ]
     notes = ["names: words capitalised inside a sentence"]
@@ -53,9 +47,10 @@ def _linked(level: Level) -> str:
 
 def tests(found: Preview) -> Section:
     """Return the closing box: three tests, yes or no with a figure for each level."""
+    names, cells = zip(*found.tests(), strict=True)
     rows = [
-        (each.options, *(_answer(*cells[at]) for _, cells in found.tests()))
-        for at, each in enumerate(found.levels)
+        (level.options, *(f"{'yes' if fails else 'no'}, {figure}" for fails, figure in each))
+        for level, *each in zip(found.levels, *cells, strict=True)
     ]
     notes = [
         "yes: not anonymous by this test",
@@ -63,21 +58,15 @@ def tests(found: Preview) -> Section:
         "Linkability: records long enough to be matched with the same text elsewhere.",
         f"Inference: words read back; {_share(found.guessed)} are right without any output.",
     ]
-    return Section(("test (WP216)", *(name for name, _ in found.tests())), rows, notes)
-
-
-def _answer(fails: bool, figure: str) -> str:
-    return f"{'yes' if fails else 'no'}, {figure}"
+    return Section(("test (WP216)", *names), rows, notes)
 
 
 def page(found: Preview) -> str:
     """One self-contained HTML page: no script, nothing loaded from elsewhere."""
-    samples = "".join(
-        heading(each.options)
-        + facts([("what it means", each.meaning, "")])
-        + listing(each.sentences)
-        for each in found.levels
-    )
+    samples = ""
+    for each in found.levels:
+        samples += heading(each.options) + facts([("what it means", each.meaning, "")])
+        samples += listing(each.sentences)
     body = (
         verdict(found.conclusion(), good=False)
         + warnings([WARNING])

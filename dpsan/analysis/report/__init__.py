@@ -25,6 +25,7 @@ from dpsan.sanitize.statement import CHOICE, COUNTS, EQUAL, expected_share
 ACTIONS: Final = tuple(map(str, Action))
 BY_CLASS: Final = frozenset({str(Action.STRING), str(Action.PLAIN)})
 """Actions that only runs with classes of words have."""
+_SUMMED: Final = (*ACTIONS, "draws", "public")
 QUANTILES: Final = {"p5": 0.05, "p50": 0.5, "p95": 0.95, "max": 1.0}
 
 
@@ -79,28 +80,17 @@ class Report:
         """Return words by action, over all files."""
         return sum((each.counts for each in self.files.values()), Counter())
 
-    @property
-    def draws(self) -> int:
-        """Outputs drawn, over all files."""
-        return self._together(sum(each.draws for each in self.files.values()))
-
-    @property
-    def charges(self) -> int:
-        """Charges over all files."""
-        return self._together(sum(each.charges for each in self.files.values()))
-
-    def _together(self, draws: int) -> int:
-        return draws if self.distinct is None else self.distinct
+    def together(self, name: str) -> int:
+        """Return the ``draws`` or ``charges`` over all files."""
+        every = sum(getattr(each, name) for each in self.files.values())
+        return every if self.distinct is None else self.distinct
 
     def quantile(self, share: float) -> float:
         """Epsilon, of all copies, that so large a share of the records with words do not exceed."""
-        records = sum(self.per_record.values())
-        if not records:
-            return 0.0
-        seen = 0
+        charges, seen, enough = 0, 0, share * self.per_record.total()
         for charges in sorted(self.per_record):
             seen += self.per_record[charges]
-            if seen >= share * records:
+            if seen >= enough:
                 break
         return self.copies * charges * self.epsilon
 
@@ -108,10 +98,8 @@ class Report:
         """LDP epsilon (None if infinite) and delta of so many charges, by basic composition."""
         guarantee = self.header["guarantee"]
         epsilon = guarantee["epsilon_ldp"]
-        return {
-            "epsilon_ldp": 0.0 if not charges else None if epsilon is None else charges * epsilon,
-            "delta": min(1.0, charges * guarantee["delta"]),
-        }
+        loss = 0.0 if not charges else None if epsilon is None else charges * epsilon
+        return {"epsilon_ldp": loss, "delta": min(1.0, charges * guarantee["delta"])}
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
@@ -120,38 +108,27 @@ class Report:
         return {
             "audit": self.path,
             "complete": self.complete,
-            "created": header["created"],
-            "dpsan": header["dpsan"],
-            "mechanism": header["mechanism"],
-            "own": header["own"],
+            **{name: header[name] for name in ("created", "dpsan", "mechanism", "own")},
             "status": guarantee["status"],
             "arithmetic": guarantee["arithmetic"],
             "epsilon": self.epsilon,
             "epsilon_unit": header["epsilon_unit"],
             "per": "line" if guarantee["per_line"] else "distinct word" if unit else "word",
-            "epsilon_ldp": guarantee["epsilon_ldp"],
-            "delta": guarantee["delta"],
-            "public_words": guarantee["public_words"],
+            **{name: guarantee[name] for name in ("epsilon_ldp", "delta", "public_words")},
             "expected_unchanged": expected_share(header["expected_unchanged"], self.counts),
-            "weak": header["weak"],
-            "linked": header["linked"],
-            "embeddings": header["embeddings"],
-            "unknown": header["unknown"],
+            **{name: header[name] for name in ("weak", "linked", "embeddings", "unknown")},
             "copies": self.copies,
-            "consistent": unit,
-            "spans": header["spans"],
-            "fields": header["fields"],
-            "drop_other": header["drop_other"],
+            **{name: header[name] for name in ("consistent", "spans", "fields", "drop_other")},
             "passing": self.passing,
             "seeded": header["seeded"],
             "private": header["private"],
-            "words": sum(self.counts.values()),
+            "words": self.counts.total(),
             **{action: self.counts[action] for action in ACTIONS},
-            "draws": self.draws,
-            "epsilon_sum": self.charges * self.epsilon,
+            "draws": self.together("draws"),
+            "epsilon_sum": self.together("charges") * self.epsilon,
             "largest_record": self.cost(self.copies * max(self.per_record, default=0)),
             "largest_file": self.cost(max((f.charges for f in self.files.values()), default=0)),
-            "records_with_words": sum(self.per_record.values()),
+            "records_with_words": self.per_record.total(),
             "epsilon_per_record": {name: self.quantile(share) for name, share in QUANTILES.items()},
             "not_protected": [
                 # What the guarantee leaves out, as the header says it.
@@ -167,13 +144,11 @@ class Report:
                     "name": each.name,
                     "finished": each.records is not None,
                     "records": each.records,
-                    "words": sum(each.counts.values()),
+                    "words": each.counts.total(),
                     **{action: each.counts[action] for action in ACTIONS},
                     "draws": each.draws,
                     "epsilon_sum": each.charges * self.epsilon,
-                    "invalid": each.invalid,
-                    "passing": each.passing,
-                    "output_sha256": each.output_sha256,
+                    **{n: getattr(each, n) for n in ("invalid", "passing", "output_sha256")},
                 }
                 for number, each in sorted(self.files.items())
             ],
@@ -223,25 +198,22 @@ class _Adding:
             report.complete, report.passing = row["complete"], row["passing"]
             low, high = _sums(finished), _sums(every)
             if self._unit == Unit.RUN:
-                low["draws"] = max((each.draws for each in finished), default=0)
-                low["public"] = max((each.public for each in finished), default=0)
+                for name in ("draws", "public"):
+                    low[name] = max((getattr(each, name) for each in finished), default=0)
                 report.distinct = row["draws"] if finished == every else None
             # What was written of an input that was not finished counts, in no row but this.
-            return all(
-                low[name] <= row[name] <= high[name] for name in (*ACTIONS, "draws", "public")
-            )
+            return all(low[name] <= row[name] <= high[name] for name in _SUMMED)
         each = report.files.setdefault(row["file"], FileReport())
         each.name, each.records, each.invalid = row["name"], row["records"], row["invalid"]
         each.output_sha256, each.passing = row["output_sha256"], row["passing"]
         if self._unit in (Unit.FILE, Unit.RUN):
             # At least those of its largest record, at most one for the first word of each record.
-            if not report.copies * each.largest <= row["draws"] <= each.draws:
-                return False
-            if row["public"] > each.public:
+            most = report.copies * each.largest <= row["draws"] <= each.draws
+            if not most or row["public"] > each.public:
                 return False
             each.public = row["public"]
             each.draws = each.charges = row["draws"]
-        return all(_sums([each])[name] == row[name] for name in (*ACTIONS, "draws", "public"))
+        return all(_sums([each])[name] == row[name] for name in _SUMMED)
 
     def _begin(self, row: dict[str, Any], copy: int) -> FileReport:
         """Begin a record if the row belongs to a new one, and return the file of that record."""

@@ -7,23 +7,13 @@ import math
 from pathlib import Path
 from typing import Final
 
-from dpsan.analysis.pages.html import (
-    document,
-    facts,
-    figure,
-    heading,
-    listing,
-    table,
-    verdict,
-    warnings,
-)
+from dpsan.analysis.pages.html import document, facts, heading, listing, table, verdict, warnings
 from dpsan.analysis.pages.meaning import plain_meaning
 from dpsan.analysis.pages.sections import Section
 from dpsan.analysis.report import ACTIONS, QUANTILES, Report
 from dpsan.formats.passing import fields_line, noted_lines
 from dpsan.outcomes.intervals import Share
 from dpsan.privacy.guarantee import UNREVIEWED
-from dpsan.sanitize.result import Action
 from dpsan.sanitize.statement import CHOICE
 from dpsan.text.numerals import counted, number, percent
 
@@ -35,6 +25,11 @@ _MEANING: Final = {
     "passed": "passed (NOT PRIVATE)",
     "outside": "outside spans, passed (not protected)",
     "plain": "of no class, unchanged (not protected)",
+}
+_UNCHANGED: Final = ("plain", "outside", "kept", "passed")
+_SUMS: Final = {
+    "record": "the sum of its words: how well a whole record is hidden",
+    "file": "the sum of all its words",
 }
 
 
@@ -62,11 +57,9 @@ def _warnings(report: Report) -> list[str]:
 def _passed(report: Report) -> list[str]:
     """Return lines about columns, fields and metadata that passed unchanged."""
     rows = [report.passing] if report.passing else [each.passing for each in report.files.values()]
-    passing = [
-        line
-        for row in filter(None, rows)
-        for line in (*map(fields_line, row["fields"]), *noted_lines(row["noted"]))
-    ]
+    passing: list[str] = []
+    for row in filter(None, rows):
+        passing += [*map(fields_line, row["fields"]), *noted_lines(row["noted"])]
     return [*dict.fromkeys(passing)]
 
 
@@ -76,11 +69,8 @@ def conclusion(report: Report) -> tuple[str, bool]:
     epsilon = guarantee["epsilon_ldp"]
     if header["seeded"]:
         return "Not private: the random numbers of this run are public.", False
-    if guarantee["status"] != "PROVED":
-        return (
-            f"No proved guarantee: that of {header['mechanism']} is {guarantee['status']}.",
-            False,
-        )
+    if (status := guarantee["status"]) != "PROVED":
+        return f"No proved guarantee: that of {header['mechanism']} is {status}.", False
     if not report.complete:
         return "The run did not finish. The figures below are those of the part that did.", False
     words = f"any one {report.as_json()['per']}"
@@ -88,18 +78,11 @@ def conclusion(report: Report) -> tuple[str, bool]:
         words = "one word of a class against another"
     elif guarantee["public_words"]:
         words = "any one protected word"
-    told = plain_meaning(
-        math.inf if epsilon is None else report.copies * epsilon,
-        words,
-        report.copies * guarantee["delta"],
-    )
-    plain = report.counts[str(Action.PLAIN)] + report.counts[str(Action.OUTSIDE)]
-    plain += report.counts["kept"] + report.counts["passed"]
-    if plain:
-        told += (
-            f" {counted(plain, 'word')} of {number(sum(report.counts.values()))} passed unchanged."
-        )
-        return f"{told} These are not protected.", False
+    total = math.inf if epsilon is None else report.copies * epsilon
+    told = plain_meaning(total, words, report.copies * guarantee["delta"])
+    if plain := sum(report.counts[action] for action in _UNCHANGED):
+        passed = f"{counted(plain, 'word')} of {number(report.counts.total())} passed unchanged."
+        return f"{told} {passed} These are not protected.", False
     if header["linked"]:
         return f"{told} The texts are not anonymous: {header['linked']}.", False
     return told, epsilon is not None
@@ -111,60 +94,41 @@ def figures(report: Report) -> list[tuple[str, str, str]]:
     each, loss = sums["per"], "LDP epsilon"
     if sums["public_words"]:
         each, loss = f"protected {each}", "high-low LDP epsilon"
-    records = sums["epsilon_per_record"]
+    cost = _cost(sums["epsilon_ldp"], sums["delta"])
+    out = [(f"{loss} per {each}", cost, "how well one word is hidden; smaller is better")]
+    if not sums["spans"]:  # a share of running words, and spans hold names
+        what = "share of drawn words that come out as they were; which ones is not visible"
+        out.append(("expected unchanged", percent(sums["expected_unchanged"]), what))
+    if sums["linked"]:
+        out.append(("whole texts", sums["linked"], "how easily a text is found again"))
     whole = ", all copies" if report.copies > 1 else ""
-    linked = sums["linked"]
-    unchanged = (  # a share of running words, and spans hold names
-        "expected unchanged",
-        percent(sums["expected_unchanged"]),
-        "share of drawn words that come out as they were; which ones is not visible",
-    )
-    return [
-        (
-            f"{loss} per {each}",
-            _cost(sums["epsilon_ldp"], sums["delta"]),
-            "how well one word is hidden; smaller is better",
-        ),
-        *([] if sums["spans"] else [unchanged]),
-        *([("whole texts", linked, "how easily a text is found again")] if linked else []),
-        (
-            f"{loss}, largest record{whole}",
-            _cost(**sums["largest_record"]),
-            "the sum of its words: how well a whole record is hidden",
-        ),
-        (
-            f"{loss}, largest file{whole}",
-            _cost(**sums["largest_file"]),
-            "the sum of all its words",
-        ),
-        (
-            "epsilon per record, 5/50/95 %/largest",
-            " / ".join(map(number, records.values())),
-            "records with more words lose more",
-        ),
-    ]
+    for unit, what in _SUMS.items():
+        out.append((f"{loss}, largest {unit}{whole}", _cost(**sums[f"largest_{unit}"]), what))
+    records = " / ".join(map(number, sums["epsilon_per_record"].values()))
+    name = "epsilon per record, 5/50/95 %/largest"
+    return [*out, (name, records, "records with more words lose more")]
 
 
 def parameters(report: Report) -> list[tuple[str, str, str]]:
     """Return the settings of a run: name, value, and an empty meaning or one line."""
-    sums, header = report.as_json(), report.header
+    sums = report.as_json()
     grade = sums["status"]
     if grade == "PROVED":
         grade += f" {sums['arithmetic']}"
-    if not header["guarantee"]["reviewed"]:
+    if not report.header["guarantee"]["reviewed"]:
         grade += f", {UNREVIEWED}"
     if sums["own"]:
         grade += f": {sums['own']['file']}, SHA-256 {sums['own']['sha256'][:16]}"
     unit = f" ({sums['epsilon_unit']})" if sums["epsilon_unit"] else ""
     each = f"protected {sums['per']}" if sums["public_words"] else sums["per"]
-    rows = [
-        ("mechanism", f"{sums['mechanism']} ({grade})"),
-        (f"epsilon per {each}{unit}", number(sums["epsilon"])),
-        ("epsilon, all draws", number(sums["epsilon_sum"])),
-    ]
+    rows = {
+        "mechanism": f"{sums['mechanism']} ({grade})",
+        f"epsilon per {each}{unit}": number(sums["epsilon"]),
+        "epsilon, all draws": number(sums["epsilon_sum"]),
+    }
     if report.copies > 1:
-        rows.append(("copies of every record", number(report.copies)))
-    return [(name, value, "") for name, value in rows]
+        rows["copies of every record"] = number(report.copies)
+    return [(name, value, "") for name, value in rows.items()]
 
 
 def files(report: Report) -> list[Section]:
@@ -177,48 +141,38 @@ def files(report: Report) -> list[Section]:
         rows.append((name, records, *counts, each["epsilon_sum"]))
         if each["finished"]:
             digests.append((each["output_sha256"], name))
-    return [
-        Section(("file", "records", "words", *ACTIONS, "epsilon"), rows),
-        Section(("SHA-256 of the output", "file"), digests),
-    ]
+    inputs = Section(("file", "records", "words", *ACTIONS, "epsilon"), rows)
+    return [inputs, Section(("SHA-256 of the output", "file"), digests)]
 
 
 def page(reports: list[Report]) -> str:
     """One self-contained HTML page: no script, nothing loaded from elsewhere."""
-    return document(
-        "dpsan report",
-        "What was done to the words of a text, without any of its words. "
-        "Line counts and file names are shown.",
-        "".join(map(_section, reports)),
-    )
+    about = "What was done to the words of a text, without any of its words."
+    shown = "Line counts and file names are shown."
+    return document("dpsan report", f"{about} {shown}", "".join(map(_section, reports)))
 
 
 def _section(report: Report) -> str:
-    header, total = report.header, sum(report.counts.values())
+    header, counts = report.header, report.counts
     inputs, digests = files(report)
-    counts = {action: report.counts[action] for action in ACTIONS if report.counts[action]}
-    actions = Section(
-        ("words", "number", "share"),
-        [
-            (_MEANING.get(action, action), count, Share(count, total))
-            for action, count in counts.items()
-        ],
-        intervals=False,
-    )
+    rows = [
+        (_MEANING.get(action, action), counts[action], Share(counts[action], counts.total()))
+        for action in ACTIONS
+        if counts[action]
+    ]
     vocabulary = header["embeddings"]
     told, good = conclusion(report)
-    made = [
-        ("made", f"{header['created'] or ''}, dpsan {header['dpsan'] or ''}", ""),
-        ("vocabulary", f"{vocabulary['source']}, {number(vocabulary['words'])} words", ""),
-    ]
+    made = f"{header['created'] or ''}, dpsan {header['dpsan'] or ''}"
+    words = f"{vocabulary['source']}, {number(vocabulary['words'])} words"
     return (
-        f"<section><h2>{html.escape(Path(report.path).name)}</h2>"
+        "<section>"
+        + heading(Path(report.path).name, 2)
         + verdict(told, good=good)
         + warnings(_warnings(report))
         + heading("What passed unchanged or is not protected")
         + listing([*_passed(report), *report.as_json()["not_protected"]])
         + heading("Words")
-        + table(actions)
+        + table(Section(("words", "number", "share"), rows, intervals=False))
         + heading("Figures")
         + facts(figures(report))
         + _histogram(report)
@@ -226,7 +180,7 @@ def _section(report: Report) -> str:
         + table(inputs.without_zeros(ACTIONS))
         + f"<details><summary>{digests.columns[0]}</summary>{table(digests)}</details>"
         + heading("Parameters")
-        + facts([*parameters(report), *made])
+        + facts([*parameters(report), ("made", made, ""), ("vocabulary", words, "")])
         + "</section>"
     )
 
@@ -251,22 +205,22 @@ def _histogram(report: Report) -> str:
         f"{number(((at + 1) * wide - 1) * charge)}: {counted(records, 'record')}</title></rect>"
         for at, records in enumerate(bins)
     )
-    inner = (
-        f'{bars}<path d="M40 150H452" stroke="var(--line)"/>'
+    quantiles = (f"{name} {number(report.quantile(each))}" for name, each in QUANTILES.items())
+    label = html.escape(f"Histogram of epsilon per record; {', '.join(quantiles)}")
+    return (
+        '<figure><h3>Records by epsilon</h3><svg viewBox="0 0 460 192" role="img" '
+        f'aria-label="{label}">{bars}<path d="M40 150H452" stroke="var(--line)"/>'
         f'<text x="34" y="22" text-anchor="end">{_short(top)}</text>'
         '<text x="34" y="154" text-anchor="end">0</text>'
         f'<text x="40" y="168">0</text>'
         f'<text x="452" y="168" text-anchor="end">{number(most * charge)}</text>'
         '<text x="246" y="182" text-anchor="middle">epsilon of a record (records with words)</text>'
+        "</svg></figure>"
     )
-    label = "Histogram of epsilon per record; " + ", ".join(
-        f"{name} {number(report.quantile(share))}" for name, share in QUANTILES.items()
-    )
-    return figure("Records by epsilon", label, 460, 192, inner)
 
 
-def _short(value: float) -> str:
-    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if value >= limit:
-            return f"{value / (1e3 if unit == 'k' else limit):.3g}{unit}"
-    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+def _short(value: int) -> str:
+    for least, unit, size in ((1e9, "G", 1e9), (1e6, "M", 1e6), (1e4, "k", 1e3)):
+        if value >= least:
+            return f"{value / size:.3g}{unit}"
+    return str(value)

@@ -63,8 +63,7 @@ def bonferroni(families: Mapping[str, Floats]) -> tuple[str, float]:
         name: float(each.min()) + math.log(len(families) * len(each)) if len(each) else 0.0
         for name, each in families.items()
     }
-    worst = min(best, key=lambda name: best[name])
-    return worst, best[worst]
+    return min(best.items(), key=lambda each: each[1])
 
 
 def in_random_order(n: int, key: bytes) -> Ids:
@@ -94,9 +93,8 @@ def drawn_rows(sanitizer: Sanitizer, texts: Sequence[str], key: bytes) -> Ids:
 
     @cache
     def row_of(output: str) -> int:
-        row = sanitizer.row_of(output)
-        row = sanitizer.row_of(output.lower()) if row is None else row
-        return -1 if row is None else row
+        rows = (sanitizer.row_of(each) for each in (output, output.lower()))
+        return next((row for row in rows if row is not None), -1)
 
     lines = sanitizer.sanitize(texts, key).lines
     return np.fromiter(map(row_of, lines), dtype=np.int64, count=len(texts))

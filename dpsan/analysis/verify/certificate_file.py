@@ -68,10 +68,8 @@ def certificate_weights(sanitizer: Sanitizer) -> IntegerWeights:
         raise UsageError(f"{name} has no certificate of integers: it does not draw from them alone")
     few = isinstance(found, CommonWeights | ClassWeights | TwoLevelWeights)
     if not few and n > MATRIX_WORDS:
-        raise UsageError(
-            f"a certificate of {name} has {n:,} x {n:,} numbers: at most {MATRIX_WORDS:,} words",
-            _FEWER,
-        )
+        many = f"a certificate of {name} has {n:,} x {n:,} numbers"
+        raise UsageError(f"{many}: at most {MATRIX_WORDS:,} words", _FEWER)
     return found
 
 
@@ -206,21 +204,13 @@ def _common(weights: CommonWeights) -> dict[str, Any]:
 
 
 def _classes(weights: ClassWeights) -> dict[str, Any]:
-    parts = zip(weights.rows, weights.epsilons, weights.parts, strict=True)
-    return {
-        "unknown": weights.unknown,
-        "classes": [
-            {
-                "epsilon": str(Decimal(epsilon)),
-                "words": rows.tolist(),
-                "common": [
-                    [int(rows[at]), int(part.common[at])] for at in np.flatnonzero(part.common)
-                ],
-                "increment": part.increment,
-            }
-            for rows, epsilon, part in parts
-        ],
-    }
+    out = []
+    for rows, epsilon, part in zip(weights.rows, weights.epsilons, weights.parts, strict=True):
+        some = np.flatnonzero(part.common)
+        common = np.stack([rows[some], part.common[some]], axis=1).tolist()
+        own = {"epsilon": str(Decimal(epsilon)), "words": rows.tolist(), "common": common}
+        out.append({**own, "increment": part.increment})
+    return {"unknown": weights.unknown, "classes": out}
 
 
 def _rows(weights: IntegerWeights, n: int) -> Iterator[list[int]]:

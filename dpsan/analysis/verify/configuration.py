@@ -94,29 +94,28 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
     # The list may have a word in a spelling that is no token, such as with what is invisible.
     spellings = [key for word in sorted(spec.keep) for key in lookup_keys(word)]
     kept = next((word for word in spellings if sanitizer.input_of(word) == KEPT), None)
-    inputs = other, kept
+    first, second = other, kept
     if kept is None:
         # A tokenizer may cut endings off: 's is a word only after another word.
         ended = {word: sanitizer.inputs_of(other + word)[1:] for word in (*spellings, *_ENDINGS)}
         kept = next((word for word in spellings if ended[word] == [(word, KEPT)]), None)
-        drawn_end = next((w for w in _ENDINGS if len(ended[w]) == 1 and ended[w][0][1] >= 0), None)
-        inputs = other if drawn_end is None else other + drawn_end, f"{other}{kept}"
+        ends = (word for word in _ENDINGS if len(ended[word]) == 1 and ended[word][0][1] >= 0)
+        first, second = other + next(ends, ""), f"{other}{kept}"
     if kept is not None:
         yield _Rule(
             "keep",
             "",
             ("a word that is not on the list", "a word on the list"),
             "any output but the word on the list, which is always written unchanged",
-            (inputs[0], str(inputs[1])),
+            (first, str(second)),
             lambda output: not output.endswith(kept),
         )
     public = {keys[row] for row in sanitizer.public}
     seen = next((word for word in keys if word in public and is_drawn(word)), None)
     if spec.public is not None and seen is not None:
-        name = spec.public.name
         yield _Rule(
             "public",
-            name if name in BUNDLED else "",
+            spec.public.name if spec.public.name in BUNDLED else "",
             ("a public word", "any other word"),
             "that public word, which no other input gives",
             (seen, next((word for word in drawn if word not in public and is_drawn(word)), other)),
@@ -135,17 +134,17 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
             left_out="words of no class, and two words or strings of different classes",
         )
     by_kind = spec.strings == StringPolicy.KIND
-    for string, mark in _STRINGS if spec.classes or by_kind else ():
-        if (sanitizer.input_of(string) or 0) > sanitizer.space.n:
-            yield _Rule(
-                *(("strings", "kind") if by_kind else ("class", "CLASS=X")),
-                ("a word", "a string of a recognized kind"),
-                "any output but a string of its kind, which is always written for it",
-                (other, string),
-                lambda output, mark=mark: mark not in output,  # type: ignore[misc]
-                left_out="a string of a kind against a word, or a string of another kind",
-            )
-            break
+    kinds = [each for each in _STRINGS if (sanitizer.input_of(each[0]) or 0) > sanitizer.space.n]
+    if kinds and (spec.classes or by_kind):
+        string, mark = kinds[0]
+        yield _Rule(
+            *(("strings", "kind") if by_kind else ("class", "CLASS=X")),
+            ("a word", "a string of a recognized kind"),
+            "any output but a string of its kind, which is always written for it",
+            (other, string),
+            lambda output: mark not in output,
+            left_out="a string of a kind against a word, or a string of another kind",
+        )
     if spec.unknown in (UnknownPolicy.KEEP, UnknownPolicy.MASK):
         fixed, always = missing[0], "the OOV word, which is always written unchanged"
         if spec.unknown is UnknownPolicy.MASK:
@@ -159,9 +158,8 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
             lambda output: output != fixed,
         )
     if spec.case == "input" and any(word != word.upper() for word in keys):
-        small = next(
-            (w for w in drawn if w != w.upper() and is_drawn(w) and is_drawn(w.upper())), other
-        )
+        smalls = (w for w in drawn if w != w.upper() and is_drawn(w) and is_drawn(w.upper()))
+        small = next(smalls, other)
         yield _Rule(
             "case",
             "input",
@@ -230,10 +228,8 @@ def exposures(
     rules, single = list(_rules(sanitizer, spans=spans)), sanitizer.by_text()
     out = []
     for rule in rules:
-        first, second = (
-            _lines(single, text, spanned)
-            for text, spanned in zip(rule.inputs, rule.spans, strict=True)
-        )
+        inputs = zip(rule.inputs, rule.spans, strict=True)
+        first, second = (_lines(single, text, spanned) for text, spanned in inputs)
         # Were the event seen under the second input, the rule would not hold here.
         hits = 0 if any(map(rule.occurs, second)) else sum(map(rule.occurs, first))
         low, _ = clopper_pearson(hits, _DRAWS, (1 - confidence) / len(rules))

@@ -73,14 +73,12 @@ def fluent_check(sanitizer: Sanitizer, plain: Sanitizer, *, key: bytes) -> Check
         real = (rows >= 0) & (before >= 0) & (rows != before)
         kinds = np.array([each is not None for each, _ in classes.kinds])
         within = kinds[classes.kind[np.maximum(rows, 0)]] & real
-        figures["written"] = int(within.sum())
-        if within.any():
-            sentence = f"{int(within.sum())} words of a class were written that were not drawn"
+        figures["written"] = written = int(within.sum())
+        if written:
+            sentence = f"{written} words of a class were written that were not drawn"
             return Check(name, False, sentence, figures)
     changed = sum(a != b for a, b in zip(found.lines, drawn.lines, strict=True))
     figures["changed"] = changed
-    sentence = (
-        f"the draws are those without decoding, and {len(lines)} lines ({changed} of them "
-        "changed) are what the filter makes of the drawn text alone"
-    )
-    return Check(name, True, sentence, figures)
+    many = f"{len(lines)} lines ({changed} of them changed)"
+    sentence = f"{many} are what the filter makes of the drawn text alone"
+    return Check(name, True, f"the draws are those without decoding, and {sentence}", figures)

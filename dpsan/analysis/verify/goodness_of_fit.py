@@ -25,19 +25,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
-from dpsan.analysis.verify.base import (
-    Check,
-    bonferroni,
-    drawn_rows,
-    log10,
-    name_of,
-    probability,
-    words_at_random,
-)
+from dpsan.analysis.verify import base
+from dpsan.analysis.verify.base import Check
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import distributions, has_distribution
 from dpsan.outcomes.e_process import EProcess
@@ -102,7 +95,7 @@ def goodness_of_fit(
         """Draw one input often, and return the bound on its outputs."""
         nonlocal made
         made += many
-        word, sampled = np.array([row]), drawn_rows(sanitizer, [text] * many, key)
+        word, sampled = np.array([row]), base.drawn_rows(sanitizer, [text] * many, key)
         pmf = distributions(stated, word)
         tail = _tail(pmf[0], sampled)
         if not math.isinf(tail):
@@ -112,23 +105,23 @@ def goodness_of_fit(
         return tail
 
     for number, at in enumerate(deep.tolist()):
-        each = drawn(int(rows[at]), inputs[at], often, derive_key(key, "often", number))
-        tails.append(each)
+        tails.append(drawn(int(rows[at]), inputs[at], often, derive_key(key, "often", number)))
     most = min(_SWEPT, max(64, _ENTRIES // n))
-    words = words_at_random(sanitizer, most, derive_key(key, "words"))
+    words = base.words_at_random(sanitizer, most, derive_key(key, "words"))
     few = int(np.clip(draws // 2 // max(1, len(words)), *_FEW))
-    swept = _sweep(sanitizer, stated, words, few, derive_key(key, "few"), everything)
+    own = derive_key(key, "few")
+    each_word, together, nats, gains, signs = _sweep(sanitizer, stated, words, few, own, everything)
     made += few * len(words)
     # The words that look worst are drawn afresh: one word of thousands may be the broken one.  So
     # are those that deviate most in the one way that adds up, all of them in one direction.
     keys = sanitizer.embeddings.index_to_key
-    leaning = np.argsort(-swept.gains, kind="stable")[:_SUSPECTS]
-    sign = dict(zip(words[leaning].tolist(), swept.signs[leaning].tolist(), strict=True))
-    odd = words[np.lexsort((-swept.surprise, swept.words))[:_SUSPECTS]].tolist()
+    leaning = np.argsort(-gains, kind="stable")[:_SUSPECTS]
+    sign = dict(zip(words[leaning].tolist(), signs[leaning].tolist(), strict=True))
+    odd = words[np.lexsort((-nats, each_word))[:_SUSPECTS]].tolist()
     screened = 0
     if len(words) < n:
         most = min(draws // _SCREEN_DRAWS, _CELLS_SCREENED // n if stated.makes_rows else n)
-        some = words_at_random(sanitizer, most, derive_key(key, "all"))
+        some = base.words_at_random(sanitizer, most, derive_key(key, "all"))
         screened = len(some)
         odd += _unlikely(sanitizer, stated, some, derive_key(key, "screen"))
     suspects = list(dict.fromkeys([*sign, *odd]))
@@ -140,36 +133,29 @@ def goodness_of_fit(
     # Six families of tests, each with a sixth of the error, and Bonferroni in each.
     families = {
         "often": np.array(tails),
-        "few": swept.words,
+        "few": each_word,
         "again": np.array(again),
-        "sums": swept.together,
+        "sums": together,
         "bets": np.array([everything.log_tail()]),
         "signs": np.array([signed.log_tail()]),
     }
-    worst, log = bonferroni(families)
+    worst, log = base.bonferroni(families)
     compared = len(np.unique(np.concatenate([rows[deep], words])))
-    figures = {
-        "draws": made,
-        "inputs": compared,
-        "words_of_the_vocabulary": n,
-        "words_screened": screened,
-        "log10_probability": log10(log),
-    }
+    figures: dict[str, float] = {"draws": made, "inputs": compared, "words_of_the_vocabulary": n}
+    figures |= {"words_screened": screened, "log10_probability": base.log10(log)}
     if log > math.log(ERROR):
         sentence = f"{made:,} draws of {compared:,} inputs have the certified distribution"
         sentence += f"; {screened:,} of {n:,} words were screened" if screened else ""
         return Check(name, True, sentence, figures)
     if worst in ("often", "few", "again"):
         given = {"often": rows[deep], "few": words, "again": np.array(suspects)}[worst]
-        what = name_of(sanitizer, int(given[int(np.argmin(families[worst]))]))
+        what = base.name_of(sanitizer, int(given[int(np.argmin(families[worst]))]))
     else:
         many = {"sums": len(words), "bets": compared, "signs": len(sign)}[worst]
         kind = {"sums": "words", "bets": "inputs", "signs": "suspicious words"}[worst]
         what = f"{many:,} {kind} together"
-    sentence = (
-        f"draws of {what} do not have the certified distribution: {probability(log)} by chance"
-    )
-    return Check(name, False, sentence, figures)
+    sentence = f"draws of {what} do not have the certified distribution"
+    return Check(name, False, f"{sentence}: {base.probability(log)} by chance", figures)
 
 
 def stated_losses(
@@ -205,20 +191,16 @@ def stated_losses(
     at = np.unravel_index(int(np.argmax(over)), over.shape)
     figures = {"loss": float(losses[at]), "allowed": float(most[at])}
     held = not worst > 1e-6
-    relation = "within" if held else "more than"
-    sentence = (
-        f"the largest loss among {len(chosen)} inputs is {losses[at]:.6f}, {relation} the "
-        f"{most[at]:.6f} of the {'certificate' if certificate else 'guarantee'}"
-    )
+    loss = f"the largest loss among {len(chosen)} inputs is {losses[at]:.6f}"
+    limit = f"the {most[at]:.6f} of the {'certificate' if certificate else 'guarantee'}"
+    sentence = f"{loss}, {'within' if held else 'more than'} {limit}"
     return Check("stated distribution", held, sentence, figures)
 
 
 def _telling(rows: Ids, n: int, public: Sequence[int]) -> Ids:
     """Return the positions of the inputs that are drawn often: words, ⊥ and a public word."""
-    some = np.flatnonzero(rows < n)[:_DEEP]
-    unknown = np.flatnonzero(rows == n)[:1]
-    free = np.flatnonzero(np.isin(rows, public))[:1]
-    return np.unique(np.concatenate([some, unknown, free]))
+    kinds = ((rows < n, _DEEP), (rows == n, 1), (np.isin(rows, public), 1))
+    return np.unique(np.concatenate([np.flatnonzero(kind)[:most] for kind, most in kinds]))
 
 
 def _tail(pmf: Floats, sampled: Ids) -> float:
@@ -238,32 +220,18 @@ def _tail(pmf: Floats, sampled: Ids) -> float:
     return float(log_tail_of_cells(counts[None], p[None] / p.sum())[0])
 
 
-class _Swept(NamedTuple):
-    """Results of many words that were drawn a few times."""
-
-    words: Floats
-    """Bounds on ln P of the outputs of each word."""
-    together: Floats
-    """Bounds on ln P of the outputs of all words together."""
-    surprise: Floats
-    """Deviation of each word in nats, before it is a bound."""
-    gains: Floats
-    """Gain of each word at its best tilt; ``signs`` are the signs of the tilts."""
-    signs: Ids
-
-
 def _sweep(
-    sanitizer: Sanitizer,
-    stated: Sampler,
-    swept: Ids,
-    few: int,
-    key: bytes,
-    everything: EProcess,
-) -> _Swept:
+    sanitizer: Sanitizer, stated: Sampler, swept: Ids, few: int, key: bytes, everything: EProcess
+) -> tuple[Floats, Floats, Floats, Floats, Ids]:
     """Draw each word a few times, and add the draws to the e-process.
 
     The four cells of a word are the word itself, the eight likeliest other outputs, and two halves
     of the rest.
+
+    Returns:
+        Bounds on ln P of the outputs of each word, and of those of all words together; the
+        deviation of each word in nats, before it is a bound; its gain at its best tilt, and the
+        sign of that tilt.
     """
     n, keys = sanitizer.space.n, sanitizer.embeddings.index_to_key
     counts, p = np.zeros((len(swept), 4), dtype=np.int64), np.zeros((len(swept), 4))
@@ -275,12 +243,11 @@ def _sweep(
         ids = swept[at : at + block]
         pmf = distributions(stated, ids)
         texts = [keys[w] for w in ids.tolist() for _ in range(few)]
-        sampled = drawn_rows(sanitizer, texts, derive_key(key, at)).reshape(len(ids), few)
+        sampled = base.drawn_rows(sanitizer, texts, derive_key(key, at)).reshape(len(ids), few)
         expected += pmf.sum(axis=0)
         outputs += np.bincount(sampled[sampled >= 0], minlength=n)
-        bad = ((sampled < 0) | (np.take_along_axis(pmf, np.maximum(sampled, 0), 1) <= 0)).any(
-            axis=1
-        )
+        seen = np.take_along_axis(pmf, np.maximum(sampled, 0), 1)
+        bad = ((sampled < 0) | (seen <= 0)).any(axis=1)
         impossible[at : at + len(ids)] = bad
         good = np.flatnonzero(~bad)
         gains[at + good], signs[at + good] = everything.add(pmf[good], ids[good], sampled[good])
@@ -296,35 +263,26 @@ def _sweep(
     words[impossible] = -np.inf
     nats = surprise(counts.astype(np.float64), few * p).sum(axis=1)
     if not len(swept):
-        return _Swept(words, words, nats, gains, signs)
+        return words, words, nats, gains, signs
     together = np.concatenate([counts.sum(axis=0), outputs])
     mean = np.concatenate([p.mean(axis=0), expected / len(swept)])
     tails = log_tail_of_share(together, few * len(swept), mean)
-    return _Swept(words, tails, nats, gains, signs)
+    return words, tails, nats, gains, signs
 
 
 def _unlikely(sanitizer: Sanitizer, stated: Sampler, words: Ids, key: bytes) -> list[int]:
     """Return the words whose outputs repeat what is least likely to be repeated."""
-    found = far_repeats(sanitizer, words, _SCREENED, key)
-    log_p = np.empty(len(found.words))
+    words, outputs, again = far_repeats(sanitizer, words, _SCREENED, key)
+    log_p = np.empty(len(words))
     for at in range(0, len(log_p), 64):
         here = slice(at, at + 64)
-        pmf, outputs = distributions(stated, found.words[here]), found.outputs[here]
-        p = np.where(outputs < 0, 0.0, pmf[np.arange(len(pmf)), np.maximum(outputs, 0)])
+        pmf, seen = distributions(stated, words[here]), outputs[here]
+        p = np.where(seen < 0, 0.0, pmf[np.arange(len(pmf)), np.maximum(seen, 0)])
         log_p[here] = np.log(np.maximum(p, 1e-300))
-    chosen = np.argsort(found.again * log_p, kind="stable")[:_SUSPECTS]
-    return [int(word) for word in found.words[chosen]]
+    return [int(word) for word in words[np.argsort(again * log_p, kind="stable")[:_SUSPECTS]]]
 
 
-class Repeats(NamedTuple):
-    """Words, their repeated output, and the number of repetitions."""
-
-    words: Ids
-    outputs: Ids
-    again: Ids
-
-
-def far_repeats(sanitizer: Sanitizer, words: Ids, most: int, key: bytes) -> Repeats:
+def far_repeats(sanitizer: Sanitizer, words: Ids, most: int, key: bytes) -> tuple[Ids, Ids, Ids]:
     """Return words whose outputs look fixed: a screen that proves nothing.
 
     Each word is drawn a few times.  In a sound program an output that repeats is near the word, or
@@ -337,13 +295,16 @@ def far_repeats(sanitizer: Sanitizer, words: Ids, most: int, key: bytes) -> Repe
         words: rows of the words that are drawn.
         most: number of words to return, at most.
         key: fresh.
+
+    Returns:
+        Words, their repeated outputs, and the numbers of repetitions.
     """
     keys, space = sanitizer.embeddings.index_to_key, sanitizer.space
     parts = []
     for at in range(0, len(words), _BATCH):
         texts = [keys[w] for w in words[at : at + _BATCH].tolist() for _ in range(_SCREEN_DRAWS)]
-        parts.append(drawn_rows(sanitizer, texts, derive_key(key, at)).reshape(-1, _SCREEN_DRAWS))
-    sampled = np.concatenate(parts) if parts else np.empty((0, _SCREEN_DRAWS), dtype=np.int64)
+        parts.append(base.drawn_rows(sanitizer, texts, derive_key(key, at)))
+    sampled = np.concatenate([np.empty(0, dtype=np.int64), *parts]).reshape(-1, _SCREEN_DRAWS)
     first, second, third = sampled.T
     again = (first == second).astype(np.int64) + (first == third)
     late = (again == 0) & (second == third)
@@ -357,4 +318,4 @@ def far_repeats(sanitizer: Sanitizer, words: Ids, most: int, key: bytes) -> Repe
     far = repeated[np.argsort(-(again * away)[repeated], kind="stable")]
     alone = repeated[np.lexsort((-away[repeated], others[repeated]))]
     chosen = np.unique(np.concatenate([far[: most // 2], alone[: most // 2]]))
-    return Repeats(words[chosen], output[chosen], again[chosen])
+    return words[chosen], output[chosen], again[chosen]

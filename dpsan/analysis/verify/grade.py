@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
@@ -16,6 +15,7 @@ from dpsan.privacy.distribution_matrix import hockey_stick
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee
 from dpsan.privacy.noise_formulas import gaussian_delta
 from dpsan.privacy.rounding import float64_delta
+from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
 
 
@@ -68,7 +68,7 @@ _CELLS: Final = 4e6
 
 
 def delta_curve(
-    sampler: Sampler, guarantee: Guarantee, rows: NDArray[np.int64], epsilon: float | None
+    sampler: Sampler, guarantee: Guarantee, rows: Ids, epsilon: float | None
 ) -> tuple[tuple[float, float], ...]:
     """Return pairs (epsilon, smallest delta) of the worst-case pair, or of the given inputs.
 
@@ -89,7 +89,7 @@ def delta_curve(
     one = sampler.probabilities(rows[:1])
     if one is None:
         return ()
-    distinct = np.array(list(dict.fromkeys(rows.tolist())), dtype=np.int64)
+    distinct = np.array(list(dict.fromkeys(rows.tolist())))
     pmf = sampler.probabilities(distinct[: max(2, int(_CELLS / one.shape[1]))])
     assert pmf is not None  # noqa: S101 - one row was given
     found = ((each, hockey_stick(pmf, each)[0]) for each in points)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -105,9 +106,8 @@ def independence(
     widest = _WORDS if stated.whole_records else _WIDEST
     if _width(q) > widest:
         sentence = f"two draws of an OOV word agree with probability {q:.3f}, too often to compare"
-        if noise_tested:
-            return Check(name, True, f"{sentence}; the noise of two words is independent", figures)
-        return Check(name, None, sentence, figures)
+        sentence += "; the noise of two words is independent" * noise_tested
+        return Check(name, noise_tested or None, sentence, figures)
     kinds, alone = [(strings, q)], ""
     if unit is None and fits:
         word, q = _known(sanitizer, stated, gap, derive_key(key, "known"))
@@ -115,10 +115,8 @@ def independence(
         if _width(q) <= widest:
             kinds.append(([word] * many, q))
         else:
-            alone = (
-                f"; only OOV words were compared, for two draws of any of {_CANDIDATES} vocabulary "
-                f"words agree with probability {q:.3f} or more"
-            )
+            agree = f"vocabulary words agree with probability {q:.3f} or more"
+            alone = f"; only OOV words were compared, for two draws of any of {_CANDIDATES} {agree}"
     if sanitizer.number_epsilon is not None:
         some = number_strings(sanitizer, different) * (many // different)
         if not some:
@@ -144,10 +142,8 @@ def independence(
     figures["log10_probability"] = base.log10(log)
     if log > math.log(ERROR):
         return Check(name, True, f"{comparison} share no random numbers{alone}", figures)
-    sentence = (
-        f"two {worst.what} share random numbers: {worst.agree} of {worst.of} draws agree, where "
-        f"a share of {worst.q:.2g} does by chance: {base.probability(log)}"
-    )
+    seen = f"{worst.agree} of {worst.of} draws agree, where a share of {worst.q:.2g} does by chance"
+    sentence = f"two {worst.what} share random numbers: {seen}: {base.probability(log)}"
     return Check(name, False, sentence, figures)
 
 
@@ -163,16 +159,15 @@ def _known(sanitizer: Sanitizer, stated: Sampler, gap: str, key: bytes) -> tuple
     Public words are no protected input, and may be written unchanged.
     """
     keys = sanitizer.embeddings.index_to_key
-    rows = base.words_at_random(sanitizer, _CANDIDATES, key)
-    rows = np.array([w for w in rows.tolist() if w not in sanitizer.public and gap not in keys[w]])
+    some = base.words_at_random(sanitizer, _CANDIDATES, key).tolist()
+    rows = np.array([w for w in some if w not in sanitizer.public and gap not in keys[w]])
     if not len(rows):
         return "", 1.0
-    pmf = stated.probabilities(rows)
-    if pmf is None:
+    if (pmf := stated.probabilities(rows)) is not None:
+        agree = np.square(pmf).sum(axis=1)
+    else:
         once, twice = (_drawn(stated, np.repeat(rows, 2), key, each) for each in ("one", "two"))
         agree = (once == twice).reshape(-1, 2).mean(axis=1)
-    else:
-        agree = np.square(pmf).sum(axis=1)
     row = int(rows[int(np.argmin(agree))])
     return keys[row], _agreement(stated, row, derive_key(key, "pilot"), exact=True)
 
@@ -193,21 +188,18 @@ def _agreement(sampler: Sampler, row: int, key: bytes, *, exact: bool) -> float:
     return share_at_most(hits, _KEYS // 2 * len(ids), math.log(ERROR / _FAMILIES))
 
 
+@dataclass
 class _Comparison:
     """Outputs of equal lines, and the rows of outputs that agree most."""
 
-    def __init__(
-        self,
-        sanitizer: Sanitizer,
-        stated: Sampler,
-        gap: str,
-        workers: Workers | None,
-        figures: dict[str, float],
-    ) -> None:
-        self.sanitizer, self.stated, self.gap, self.workers = sanitizer, stated, gap, workers
-        self.figures = figures
-        self.found: list[Agreement] = []
-        self._numbers: dict[str, int] = {}
+    sanitizer: Sanitizer
+    stated: Sampler
+    gap: str
+    workers: Workers | None
+    figures: dict[str, float]
+    found: list[Agreement] = field(default_factory=list)
+    numbers: dict[str, int] = field(default_factory=dict)
+    """Words of outputs, numbered."""
 
     def __str__(self) -> str:
         """Name what was compared."""
@@ -220,8 +212,8 @@ class _Comparison:
         }
         figures = self.figures
         many = [f"{figures[key]:,.0f} {what}" for what, key in named.items() if figures.get(key)]
-        files = f"{figures['files']:.0f} files of up to {_LAST_FILE:,}"
-        return f"{', '.join(many)}, {files} and {_RUNS} runs ({figures['pairs']:,.0f} pairs)"
+        many.append(f"{figures['files']:.0f} files of up to {_LAST_FILE:,} and {_RUNS} runs")
+        return f"{', '.join(many)} ({figures['pairs']:,.0f} pairs)"
 
     def add(self, strings: list[str], q: float, key: bytes) -> None:
         """Compare lines, positions and blocks of lines that are made of these strings.
@@ -260,7 +252,7 @@ class _Comparison:
         words = base.words_of(line, [self.gap] * (many - 1))
         if words is None or any(self.gap in word for word in words):
             raise _UnreadableError
-        return [self._numbers.setdefault(word.lower(), len(self._numbers)) for word in words]
+        return [self.numbers.setdefault(word.lower(), len(self.numbers)) for word in words]
 
     def _rows(self, line: list[str], lines: int, key: bytes) -> Rows:
         """Return the lines of runs, files, copies and workers, one of each unit of equal words."""
@@ -280,11 +272,10 @@ class _Comparison:
                 for file, document in zip(files, found, strict=True):
                     for at, text in enumerate(document.decode().split("\n")[:-1]):
                         words = self._read(text, len(line))
-                        copy, position = at % copies, (run, file, at % copies, at // copies)
+                        position = run, file, at % copies, at // copies
                         same &= unit is None or words[1] == words[-1]
-                        whole = {Unit.FILE: (run, file, copy), Unit.RUN: (run, copy)}.get(
-                            unit or Unit.RECORD, position
-                        )
+                        shared = {Unit.FILE: (run, file, at % copies), Unit.RUN: (run, at % copies)}
+                        whole = shared.get(unit or Unit.RECORD, position)
                         if whole in units:
                             same &= units[whole] == words[1:-1]
                             continue
@@ -309,9 +300,8 @@ class _Comparison:
                 rows.add(self._read(line, words)[1:-1], -1, 0, 0, at)
         self.figures["lines_of_workers"] = len(rows.outputs) - before
         if alone != shared:
-            raise _RefutedError(
-                "worker processes write other words than one process under the same key"
-            )
+            sentence = "worker processes write other words than one process under the same key"
+            raise _RefutedError(sentence)
 
     def _blocks(self, strings: list[str], times: int, key: bytes) -> Rows:
         """Return the outputs of ``times`` long lines by the blocks of their streams."""

@@ -25,7 +25,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.verify.base import Check, in_random_order, name_of
 from dpsan.mechanisms.samplers.base import Sampler
@@ -34,7 +33,7 @@ from dpsan.outcomes.intervals import log_tail_of_share
 from dpsan.privacy.integer_weights import ClassWeights, CommonWeights, RankWeights
 from dpsan.privacy.randomness import KEY_BYTES, Streams, derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Floats, Ids, Integers
 
 ERROR: Final = 1e-10
 _DRAWS: Final = 1 << 16
@@ -67,15 +66,15 @@ _BATCH: Final = 1 << 14
 class _Chosen(Streams):
     """Streams that return chosen integers and record the totals."""
 
-    numbers: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(1, dtype=np.uint64))
+    numbers: Integers = field(default_factory=lambda: np.zeros(1, dtype=np.uint64))
     totals: list[int | None] = field(default_factory=list)
     """Total of each call; None where something else than one integer was drawn."""
 
-    def bits(self, label: str, width: int = 1) -> NDArray[np.uint64]:
+    def bits(self, label: str, width: int = 1) -> Integers:
         self.totals.append(None)
         return super().bits(label, width)
 
-    def integers(self, label: str, bounds: NDArray[np.uint64] | int) -> NDArray[np.uint64]:
+    def integers(self, label: str, bounds: Integers | int) -> Integers:
         totals = np.unique(np.asarray(bounds))
         self.totals.append(int(totals[0]) if len(totals) == 1 else None)
         return np.asarray(np.minimum(self.numbers, totals[0] - 1), dtype=np.uint64)
@@ -126,11 +125,9 @@ def integer_draws(sanitizer: Sanitizer, stated: Sampler, rows: Ids, *, key: byte
         inputs += 1
         if tried > _TRIED + _ALL:
             break
-    sentence = (
-        f"{tried:,} integers of {inputs} inputs, the first and the last ones among them, give the "
-        "certified outputs"
-        + (f"; {len(screened):,} of {n:,} words were screened" if len(screened) else "")
-    )
+    many = f"{tried:,} integers of {inputs} inputs"
+    sentence = f"{many}, the first and the last ones among them, give the certified outputs"
+    sentence += f"; {len(screened):,} of {n:,} words were screened" if len(screened) else ""
     return Check("integers", True, sentence, {"integers": tried, "inputs": inputs})
 
 
@@ -161,7 +158,7 @@ def _total(sampler: Sampler, row: int) -> int | None:
         return None
 
 
-def _outputs(sampler: Sampler, rows: Ids, numbers: NDArray[np.uint64]) -> tuple[Ids, int]:
+def _outputs(sampler: Sampler, rows: Ids, numbers: Integers) -> tuple[Ids, int]:
     """Return the output of an integer of each input, and the total that the program uses."""
     out, totals = np.empty(len(numbers), dtype=np.int64), list[int | None]()
     for at in range(0, len(numbers), _BATCH):
@@ -221,11 +218,8 @@ def _compare(sampler: Sampler, row: int, pmf: Floats, total: int, certified: int
     away = np.abs(counts - count * pmf)
     if (away > slack).any() or (counts[pmf <= 0] > 0).any():
         worst = int(np.argmax(away / np.sqrt(count * pmf + 1)))
-        expected = f"{count * pmf[worst]:,.1f}"
-        raise _WrongError(
-            f"give one output for {counts[worst]:,} of {count:,} that were tried, where it is "
-            f"certified for {expected}"
-        )
+        wrong = f"give one output for {counts[worst]:,} of {count:,} that were tried"
+        raise _WrongError(f"{wrong}, where it is certified for {count * pmf[worst]:,.1f}")
     if total <= _ALL:
         return count
     step = int(smallest * total) // _DENSE

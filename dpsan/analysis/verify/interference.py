@@ -14,21 +14,14 @@ keeps words apart.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from itertools import cycle, islice, starmap
 from operator import ne
 from typing import Final
 
 import numpy as np
 
-from dpsan.analysis.verify.base import (
-    Check,
-    may_hold,
-    rewritten,
-    unknown_strings,
-    words_at_random,
-    words_of,
-)
+from dpsan.analysis.verify import base
+from dpsan.analysis.verify.base import Check
 from dpsan.formats.samples import SAMPLES, Sample
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -45,23 +38,15 @@ Lines = list[list[str]]
 """Words of each record."""
 
 
+_COUNTED: Final = (
+    *("replaced", "words", "records", "words_changed", "records_changed"),
+    *("records_written_otherwise", "unread"),
+)
+"""Comparisons and differences, by the names of the figures."""
 _SAME: Final = -1
 """No token of the record was replaced."""
 _SEVERAL: Final = -2
 """A string of several tokens replaced one: the later words of the record are drawn anew."""
-
-
-@dataclass
-class _Tally:
-    """Numbers of comparisons and differences, by the names of the figures."""
-
-    replaced: int = 0
-    words: int = 0
-    records: int = 0
-    words_changed: int = 0
-    records_changed: int = 0
-    records_written_otherwise: int = 0
-    unread: int = 0
 
 
 def interference(sanitizer: Sanitizer, *, key: bytes) -> Check:
@@ -75,12 +60,12 @@ def interference(sanitizer: Sanitizer, *, key: bytes) -> Check:
     # Chunks between white space are looked up as they are: nothing may stick to a word.
     whole = sanitizer.spec.tokenizer == "whitespace"
     usual = {gap for kind in SAMPLES for gap in kind.gaps}
-    plain = whole or any(may_hold(sanitizer, gap) for gap in usual)
+    plain = whole or any(base.may_hold(sanitizer, gap) for gap in usual)
     pool = _pool(sanitizer, derive_key(key, "pool"))
-    if len(pool) < 3 or (plain and any(may_hold(sanitizer, gap) for gap in _PLAIN_GAPS)):
+    if len(pool) < 3 or (plain and any(base.may_hold(sanitizer, gap) for gap in _PLAIN_GAPS)):
         return Check(name, None, "no text is known whose output can be split into words")
     width = min(_WORDS, len(pool) - 1)
-    tally, single = _Tally(), sanitizer.by_text()
+    tally, single = dict.fromkeys(_COUNTED, 0), sanitizer.by_text()
     articles = sanitizer.spec.case == LetterCase.NATURAL
     for kind in SAMPLES:
         lines, changes = _documents(pool, width, derive_key(key, kind.format))
@@ -94,37 +79,30 @@ def interference(sanitizer: Sanitizer, *, key: bytes) -> Check:
             _compare(tally, kind.text, first, second, positions, between, articles=articles)
             for done in (first, second):
                 again = starmap(kind.again, enumerate(map(kind.text, done)))
-                tally.records_written_otherwise += sum(map(ne, done, again))
-    figures = asdict(tally)
-    unread = figures.pop("unread")
-    if tally.words_changed or tally.records_changed:
-        sentence = (
-            f"another token changed the outputs of {tally.words_changed:,} of {tally.words:,} "
-            f"other words and {tally.records_changed:,} of {tally.records:,} other records"
-        )
-        return Check(name, False, sentence, figures)
-    if tally.records_written_otherwise:
-        sentence = (
-            f"{tally.records_written_otherwise:,} records are not written as their new text would "
-            "be: quotes or escapes depend on the old one"
-        )
-        return Check(name, False, sentence, figures)
-    if unread or not tally.words:
-        return Check(name, None, "the outputs could not be read", figures)
-    sentence = (
-        f"{tally.words:,} other words and {tally.records:,} other records did not change when "
-        f"{tally.replaced:,} tokens of text, CSV and JSON Lines were replaced"
-    )
-    return Check(name, True, sentence, figures)
+                tally["records_written_otherwise"] += sum(map(ne, done, again))
+    unread = tally.pop("unread")
+    replaced, words, records, *altered, otherwise = tally.values()
+    if any(altered):
+        other = f"{altered[0]:,} of {words:,} other words and {altered[1]:,} of {records:,}"
+        sentence = f"another token changed the outputs of {other} other records"
+        return Check(name, False, sentence, tally)
+    if otherwise:
+        sentence = f"{otherwise:,} records are not written as their new text would be"
+        return Check(name, False, f"{sentence}: quotes or escapes depend on the old one", tally)
+    if unread or not words:
+        return Check(name, None, "the outputs could not be read", tally)
+    sentence = f"{words:,} other words and {records:,} other records did not change when"
+    what = f"{replaced:,} tokens of text, CSV and JSON Lines were replaced"
+    return Check(name, True, f"{sentence} {what}", tally)
 
 
 def _pool(sanitizer: Sanitizer, key: bytes) -> list[str]:
     """Return different strings of one drawn token each: random words, OOV and public words."""
     keys = sanitizer.embeddings.index_to_key
-    words = [keys[row] for row in words_at_random(sanitizer, 4 * _WORDS, key).tolist()]
+    words = [keys[row] for row in base.words_at_random(sanitizer, 4 * _WORDS, key).tolist()]
     public = [keys[row] for row in sanitizer.public[:2]]
     # Two of the strings need quotes in a table, or escapes in ASCII.
-    unknown = (*unknown_strings(sanitizer, 6), "1,234", "jos\u00e9")
+    unknown = (*base.unknown_strings(sanitizer, 6), "1,234", "jos\u00e9")
     pool = dict.fromkeys([*words, *public, *unknown])
     return [word for word in pool if (sanitizer.input_of(word) or 0) >= 0]
 
@@ -142,18 +120,15 @@ def _documents(
     spare = [pool[row[width]] for row in order.tolist()]
     where: list[int] = (chance.bits("places")[:, 0] % np.uint64(width)).tolist()
 
-    def change(parity: int, new: Callable[[int], str]) -> Lines:
-        return [
-            [*line[: where[at]], new(at), *line[where[at] + 1 :]] if at % 2 == parity else line
-            for at, line in enumerate(lines)
-        ]
+    def version(parity: int, new: list[str], marks: list[int]) -> tuple[Lines, list[int]]:
+        changed, positions = list(lines), [_SAME] * _RECORDS
+        for at in range(parity, _RECORDS, 2):
+            changed[at] = [*lines[at][: where[at]], new[at], *lines[at][where[at] + 1 :]]
+            positions[at] = marks[at]
+        return changed, positions
 
-    def positions(parity: int, mark: Callable[[int], int]) -> list[int]:
-        return [mark(at) if at % 2 == parity else _SAME for at in range(_RECORDS)]
-
-    one = [(change(each, spare.__getitem__), positions(each, where.__getitem__)) for each in (0, 1)]
-    several = change(0, lambda at: f"{spare[at]} {spare[at]}"), positions(0, lambda at: _SEVERAL)
-    return lines, [*one, several]
+    several = version(0, [f"{word} {word}" for word in spare], [_SEVERAL] * _RECORDS)
+    return lines, [version(0, spare, where), version(1, spare, where), several]
 
 
 def _texts(lines: Lines, between: list[str]) -> list[str]:
@@ -162,12 +137,12 @@ def _texts(lines: Lines, between: list[str]) -> list[str]:
 
 def _rewritten(sanitizer: Sanitizer, kind: Sample, texts: list[str], key: bytes) -> list[str]:
     data = kind.written(texts)
-    (found,) = rewritten(sanitizer, [data], key, format=kind.format, fields=kind.fields)
+    (found,) = base.rewritten(sanitizer, [data], key, format=kind.format, fields=kind.fields)
     return kind.pieces(found)
 
 
 def _compare(
-    tally: _Tally,
+    tally: dict[str, int],
     text: Callable[[str], str],
     first: list[str],
     second: list[str],
@@ -177,26 +152,26 @@ def _compare(
     articles: bool,
 ) -> None:
     if not len(first) == len(second) == len(positions):
-        tally.records_changed += 1  # a record is missing, or there is one more
+        tally["records_changed"] += 1  # a record is missing, or there is one more
         return
     for old, new, position in zip(first, second, positions, strict=True):
         if position == _SAME:
-            tally.records += 1
-            tally.records_changed += old != new
+            tally["records"] += 1
+            tally["records_changed"] += old != new
         if position < 0:
             continue
-        was, became = words_of(text(old), between), words_of(text(new), between)
+        was, became = base.words_of(text(old), between), base.words_of(text(new), between)
         if was is None or became is None:
-            tally.unread += 1
+            tally["unread"] += 1
             continue
-        tally.replaced += 1
+        tally["replaced"] += 1
         follows = position  # an article agrees with what follows, which may be another article
         while articles and follows and _both_articles(was[follows - 1], became[follows - 1]):
             follows -= 1
         for at, (one, other) in enumerate(zip(was, became, strict=True)):
             if not follows <= at <= position:
-                tally.words += 1
-                tally.words_changed += one != other
+                tally["words"] += 1
+                tally["words_changed"] += one != other
 
 
 def _both_articles(one: str, other: str) -> bool:

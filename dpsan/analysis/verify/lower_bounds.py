@@ -15,16 +15,16 @@ A bound sees what an attacker sees: outputs, by the code of ``rewrite``.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import permutations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.outcomes.intervals import clopper_pearson
+from dpsan.space.arrays import Floats, Ids
 
 Draw = Callable[[str, int, int], Sequence[str]]
 """(input string, number of draws, phase) -> outputs, independent and fresh in every call."""
@@ -64,7 +64,7 @@ class Question:
     inputs: Sequence[str]
     allowed: Callable[[int, int], float]
     delta: float = 0.0
-    positions: Callable[[Sequence[str]], NDArray[np.float64]] | None = None
+    positions: Callable[[Sequence[str]], Floats] | None = None
     """Maps k outputs to components in the direction of each input, (k, inputs), for mechanisms that
     add noise to points.  Few draws show little about single outputs of a large vocabulary; the half
     space between two inputs shows more."""
@@ -86,7 +86,6 @@ class Finding:
     event: tuple[str, ...] = field(repr=False)
     ceiling: float = math.inf
     """Largest ``epsilon_lower`` that so many draws can show of any mechanism."""
-    seconds: float = 0.0
 
     @property
     def seen(self) -> float:
@@ -117,7 +116,6 @@ def search(
         confidence: probability that no valid claim is called violated.
         progress: called with the number of draws since the last call.
     """
-    started = time.perf_counter()
     spent = 0
 
     def sample(positions: Sequence[int], budget: int, phase: int) -> dict[int, list[str]]:
@@ -143,20 +141,13 @@ def search(
     findings: list[tuple[bool, Finding]] = []
     for _, x, y, chosen in finalists:
         fresh, event = sample((x, y), budget, 2), chosen()
-        hits = [(sum(output in event for output in fresh[at]), len(fresh[at])) for at in (x, y)]
-        (_, first), (_, second) = hits
-        found = Finding(
-            epsilon_lower(hits[0], hits[1], question.delta, alpha),
-            question.allowed(x, y),
-            confidence,
-            0,
-            (question.inputs[x], question.inputs[y]),
-            tuple(sorted(event)),
-            epsilon_lower((first, first), (0, second), question.delta, alpha),
-        )
+        p, q = ((sum(each in event for each in fresh[at]), len(fresh[at])) for at in (x, y))
+        shown = epsilon_lower(p, q, question.delta, alpha)
+        ceiling = epsilon_lower((p[1], p[1]), (0, q[1]), question.delta, alpha)
+        allowed, pair = question.allowed(x, y), (question.inputs[x], question.inputs[y])
+        found = Finding(shown, allowed, confidence, 0, pair, tuple(sorted(event)), ceiling)
         findings.append((question.same(x, y), found))
-    best = _tightest(findings)
-    return replace(best, draws=spent, seconds=time.perf_counter() - started)
+    return replace(_tightest(findings), draws=spent)
 
 
 Samples = dict[int, list[str]]
@@ -166,27 +157,24 @@ Candidate = tuple[float, int, int, Callable[[], frozenset[str]]]
 
 def _tightest(findings: Sequence[tuple[bool, Finding]]) -> Finding:
     """Return a violation, or the pair with the largest share of its allowed loss."""
-    violated = [found for _, found in findings if found.violated]
-    if violated:
+    every = [found for _, found in findings]
+    if violated := [found for found in every if found.violated]:
         return max(violated, key=lambda found: found.epsilon_lower - found.allowed)
     apart = [found for same, found in findings if not same]
-    return max(apart or [found for _, found in findings], key=lambda found: found.seen)
+    return max(apart or every, key=lambda found: found.seen)
 
 
 def _finalists(ranked: list[Candidate], question: Question) -> list[Candidate]:
     """Return the first few, at most one of which is a pair of equal inputs."""
     same = [each for each in ranked if question.same(each[1], each[2])][:1]
     apart = [each for each in ranked if not question.same(each[1], each[2])]
-    most = _FINALISTS - len(same)
-    return sorted(apart[:most] + same, key=lambda each: -each[0])[:_FINALISTS]
+    return sorted(apart[: _FINALISTS - len(same)] + same, key=lambda each: -each[0])
 
 
 def _halves(samples: Samples) -> tuple[Samples, Samples]:
     """Split each sample in two."""
-    return (
-        {at: each[: len(each) // 2] for at, each in samples.items()},
-        {at: each[len(each) // 2 :] for at, each in samples.items()},
-    )
+    first = {at: each[: len(each) // 2] for at, each in samples.items()}
+    return first, {at: each[len(each) // 2 :] for at, each in samples.items()}
 
 
 def _inputs_of(candidates: list[Candidate]) -> list[int]:
@@ -205,12 +193,11 @@ def _rank(ordering: Samples, judging: Samples, question: Question) -> list[Candi
     One sample orders the outputs, another judges the events.  An event chosen by the draws that
     judge it would look worse than it is.
     """
-    inputs = list(ordering)
     drawn = [*ordering.values(), *judging.values()]
     outputs = sorted({output for sample in drawn for output in sample})
     number = {output: at for at, output in enumerate(outputs)}
 
-    def count(samples: Samples) -> dict[int, NDArray[np.float64]]:
+    def count(samples: Samples) -> dict[int, Floats]:
         return {
             at: np.bincount([number[each] for each in sample], minlength=len(outputs)).astype(float)
             for at, sample in samples.items()
@@ -219,7 +206,7 @@ def _rank(ordering: Samples, judging: Samples, question: Question) -> list[Candi
     first, second = count(ordering), count(judging)
     components = None if question.positions is None else question.positions(outputs)
 
-    def worst(x: int, y: int) -> tuple[float, NDArray[np.int64]]:
+    def worst(x: int, y: int) -> tuple[float, Ids]:
         seen = np.flatnonzero(first[x])
         scale = len(ordering[x]) / len(ordering[y])
         ratio = (first[x][seen] + 0.25) / (scale * first[y][seen] + 0.5)
@@ -228,10 +215,10 @@ def _rank(ordering: Samples, judging: Samples, question: Question) -> list[Candi
             orders.append(np.argsort(components[:, y] - components[:, x], kind="stable"))
         draws = len(judging[x]), len(judging[y])
         found = [
-            _worst_prefix(second[x][order], second[y][order], draws, question.delta)
+            (*_worst_prefix(second[x][order], second[y][order], draws, question.delta), order)
             for order in orders
         ]
-        (score, size), order = max(zip(found, orders, strict=True), key=lambda each: each[0][0])
+        score, size, order = max(found, key=lambda each: each[0])
         return score, order[:size]
 
     def event(x: int, y: int) -> frozenset[str]:
@@ -239,17 +226,12 @@ def _rank(ordering: Samples, judging: Samples, question: Question) -> list[Candi
 
     out: list[Candidate] = [
         (worst(x, y)[0] - question.allowed(x, y), x, y, partial(event, x, y))
-        for x in inputs
-        for y in inputs
-        if x != y
+        for x, y in permutations(ordering, 2)
     ]
-    out.sort(key=lambda each: -each[0])
-    return out
+    return sorted(out, key=lambda each: -each[0])
 
 
-def _worst_prefix(
-    p: NDArray[np.float64], q: NDArray[np.float64], draws: tuple[int, int], delta: float
-) -> tuple[float, int]:
+def _worst_prefix(p: Floats, q: Floats, draws: tuple[int, int], delta: float) -> tuple[float, int]:
     """Return the prefix of ordered outputs with the largest cautious estimate of the loss.
 
     Every event that a likelihood-ratio test would use is a prefix in the order of that ratio

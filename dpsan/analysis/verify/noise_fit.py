@@ -10,18 +10,12 @@ Noise with the stated distribution is refuted with probability at most ERROR in 
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
-from dpsan.analysis.verify.base import (
-    Check,
-    bonferroni,
-    drawn_rows,
-    log10,
-    probability,
-    words_at_random,
-)
+from dpsan.analysis.verify import base
+from dpsan.analysis.verify.base import Check
 from dpsan.analysis.verify.goodness_of_fit import ERROR
 from dpsan.mechanisms.samplers.base import PointSampler
 from dpsan.outcomes.intervals import log_tail_of_cells, log_tail_of_share
@@ -41,7 +35,7 @@ _POINTS: Final = 1024
 """Least number of outputs that are computed a second time."""
 
 
-def _part(sanitizer: Sanitizer, stated: PointSampler, name: str) -> object:
+def _part(sanitizer: Sanitizer, stated: PointSampler, name: str) -> Any:
     """Return the noise or projection of the program; the stated one if the sampler has none."""
     return getattr(sanitizer.sampler, name, getattr(stated, name))
 
@@ -61,7 +55,7 @@ def noise_fit(
     """
     d = stated.space.d
     m = int(np.clip(min(draws // 4, _VALUES // d), *_VECTORS)) // 2 * 2
-    made = _part(sanitizer, stated, "noise")(streams_for(key, range(m), [1] * m), d)  # type: ignore[operator]
+    made = _part(sanitizer, stated, "noise")(streams_for(key, range(m), [1] * m), d)
     figures: dict[str, float] = {"vectors": m, "dimensions": d}
     if made.shape != (m, d) or not np.isfinite(made).all():
         return Check("noise", False, "the shape of the noise is not that of the points", figures)
@@ -83,13 +77,13 @@ def noise_fit(
         families["signs of coordinates"] = log_tail_of_share(agree, m, np.full(len(agree), 0.5))
     same = float((above[::2] == above[1::2]).sum())
     families["signs of two words"] = log_tail_of_share(np.array([same]), m // 2 * d, np.array(0.5))
-    worst, log = bonferroni(families)
-    figures["log10_probability"] = log10(log)
+    worst, log = base.bonferroni(families)
+    figures["log10_probability"] = base.log10(log)
     if log > math.log(ERROR):
         sentence = f"{m:,} vectors of {d} dimensions have the distribution of the proof"
         return Check("noise", True, sentence, figures)
-    sentence = f"{m:,} vectors do not have the {worst} of the proof: {probability(log)} by chance"
-    return Check("noise", False, sentence, figures)
+    sentence = f"{m:,} vectors do not have the {worst} of the proof"
+    return Check("noise", False, f"{sentence}: {base.probability(log)} by chance", figures)
 
 
 def projection_check(
@@ -110,50 +104,40 @@ def projection_check(
         key: fresh.
     """
     name, keys = "projection", sanitizer.embeddings.index_to_key
-    words = words_at_random(sanitizer, _WORDS, derive_key(key, "words"))
+    words = base.words_at_random(sanitizer, _WORDS, derive_key(key, "words"))
     inputs, rows = [*inputs, *(keys[w] for w in words.tolist())], np.concatenate([rows, words])
     m = max(len(rows), min(_POINTS, draws // 32))
     chosen = np.arange(m) % len(rows)
     texts, ids = [inputs[at] for at in chosen.tolist()], rows[chosen]
     streams = streams_for(derive_key(key, "same"), range(m), [1] * m)
-    outputs = drawn_rows(sanitizer, texts, derive_key(key, "same"))
-    noise = _part(sanitizer, stated, "noise")
-    project = _part(sanitizer, stated, "project")
+    outputs = base.drawn_rows(sanitizer, texts, derive_key(key, "same"))
+    noise, project = (_part(sanitizer, stated, each) for each in ("noise", "project"))
     points = stated.space.points(ids)
-    z = noise(streams, stated.space.d)  # type: ignore[operator]
-    again = project(stated.space, points + z, streams)  # type: ignore[operator]
+    z = noise(streams, stated.space.d)
+    again = project(stated.space, points + z, streams)
     figures: dict[str, float] = {"outputs": m, "other": int((outputs != again).sum())}
-    if figures["other"]:
-        sentence = (
-            f"{figures['other']:.0f} of {m:,} outputs are not the projection of the word's point "
-            "plus the noise"
-        )
-        return Check(name, False, sentence, figures)
+    if other := figures["other"]:
+        what = "are not the projection of the word's point plus the noise"
+        return Check(name, False, f"{other:.0f} of {m:,} outputs {what}", figures)
     # Noisy points on a grid, so that point + (noisy point - point) is exact for another point too.
     grid = 2.0 ** np.floor(np.log2(max(float(np.abs(points + z).max()), 1e-300)) - 24)
     target = np.rint((points + z) / grid) * grid
-    other = rows[(chosen + 1 + np.arange(m) // len(rows)) % len(rows)]
-    there = stated.space.points(other)
+    others = rows[(chosen + 1 + np.arange(m) // len(rows)) % len(rows)]
+    there = stated.space.points(others)
     noised, moved = target - points, target - there
-    exact = ((points + noised == target) & (there + moved == target)).all(axis=1) & (other != ids)
+    exact = ((points + noised == target) & (there + moved == target)).all(axis=1) & (others != ids)
     sampler = sanitizer.sampler
     if not isinstance(sampler, PointSampler):
         return Check(name, None, "the sampler takes no noise that could be chosen", figures)
     first = _with_noise(sampler, ids, noised, streams)
-    second = _with_noise(sampler, other, moved, streams)
-    differ = (first != second) & exact
-    figures |= {"points": int(exact.sum()), "differ": int(differ.sum())}
-    if figures["differ"]:
-        sentence = (
-            f"{figures['differ']:.0f} of {figures['points']:.0f} noisy points gave another word "
-            "for another input"
-        )
+    second = _with_noise(sampler, others, moved, streams)
+    repeated, differ = int(exact.sum()), int(((first != second) & exact).sum())
+    figures |= {"points": repeated, "differ": differ}
+    if differ:
+        sentence = f"{differ} of {repeated} noisy points gave another word for another input"
         return Check(name, False, sentence, figures)
-    sentence = (
-        f"{m:,} outputs depend on the noisy point alone; {figures['points']:,.0f} of them were "
-        "repeated with another input"
-    )
-    return Check(name, True, sentence, figures)
+    sentence = f"{m:,} outputs depend on the noisy point alone; {repeated:,} of them were repeated"
+    return Check(name, True, f"{sentence} with another input", figures)
 
 
 def _with_noise(sampler: PointSampler, ids: Ids, chosen: Floats, streams: Streams) -> Ids:

@@ -16,7 +16,7 @@ tests:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Final
@@ -101,13 +101,9 @@ def numbers_by_value(sanitizer: Sanitizer, *, draws: int, key: bytes) -> Check:
                 return Check(name, False, "an output does not have the form of its number")
             tails.append(_tail(grid, number, outputs))
     log = min(tails) + math.log(len(tails)) if tails else 0.0
-    figures = {
-        "draws": few * len(tails),
-        "shapes": len(shapes),
-        "numbers": sum(map(len, every)),
-        "loss": loss,
-        "log10_probability": log10(log),
-    }
+    made, many = few * len(tails), sum(map(len, every))
+    figures = {"draws": made, "shapes": len(shapes), "numbers": many, "loss": loss}
+    figures["log10_probability"] = log10(log)
     if loss > epsilon * (1 + 1e-12):
         sentence = f"two numbers have a loss of {loss:.6f}, above the {epsilon:.6f} of a word"
         return Check(name, False, sentence, figures)
@@ -116,11 +112,9 @@ def numbers_by_value(sanitizer: Sanitizer, *, draws: int, key: bytes) -> Check:
         return Check(name, False, f"{sentence}: {probability(log)} by chance", figures)
     if not tails:
         return Check(name, None, "no number is known that is one token", figures)
-    sentence = (
-        f"{figures['numbers']:,} numbers of {len(shapes)} shapes have the form of their shape; "
-        f"{figures['draws']:,} draws have the distribution of the proof; "
-        f"the largest loss is {loss:.6f}"
-    )
+    formed = f"{many:,} numbers of {len(shapes)} shapes have the form of their shape"
+    fitting = f"{made:,} draws have the distribution of the proof"
+    sentence = f"{formed}; {fitting}; the largest loss is {loss:.6f}"
     return Check(name, True, sentence, figures)
 
 
@@ -154,11 +148,9 @@ def _same_shape(sanitizer: Sanitizer, shape: str, key: bytes) -> list[str]:
 def _alike(one: str, other: str) -> bool:
     """Return whether two numbers have the same form."""
     first, second = formed_number(one), formed_number(other)
-    if first is None or second is None:
+    if first is None or second is None or _plain(one) != _plain(other):
         return False
-    return (first.size, first.fields) == (second.size, second.fields) and (
-        _plain(one) == _plain(other)
-    )
+    return (first.size, first.fields) == (second.size, second.fields)
 
 
 def _plain(word: str) -> str:
@@ -172,22 +164,18 @@ def _maps(grid: GridResponse, value: int) -> bool:
     first, after = grid.first(value), grid.first(value) + grid.near
     if not 0 <= first <= value < after <= grid.size or grid.outside < 1:
         return False
-    near = [*range(first, after)] if grid.size <= _SMALL else _around(first, after)
-    far = [*range(grid.size)] if grid.size <= _SMALL else [*_around(0, first)]
-    far += [] if grid.size <= _SMALL else [*_around(after, grid.size)]
+    near, far = _around(first, after), [*_around(0, first), *_around(after, grid.size)]
+    if grid.size <= _SMALL:
+        near, far = range(first, after), [*range(first), *range(after, grid.size)]
+    base = grid.near * grid.inside
 
     def gives(output: int, begin: int, weight: int) -> bool:
         ends = begin, begin + weight - 1
         return all(grid.chosen(value, drawn) == output for drawn in ends)
 
     return all(gives(y, (y - first) * grid.inside, grid.inside) for y in near) and all(
-        gives(
-            y,
-            grid.near * grid.inside + (y if y < first else y - grid.near) * grid.outside,
-            grid.outside,
-        )
+        gives(y, base + (y if y < first else y - grid.near) * grid.outside, grid.outside)
         for y in far
-        if not first <= y < after
     )
 
 
@@ -217,8 +205,7 @@ def _tail(grid: GridResponse, number: FormedNumber, outputs: Sequence[str]) -> f
     for output in outputs:
         for row, cell in enumerate(_cells(grid, number.value, _value(output))):
             counts[row, cell] += 1
-    p = np.array([*_probabilities(grid, number)])
-    return float(log_tail_of_cells(counts, p).min()) + math.log(2)
+    return float(log_tail_of_cells(counts, _probabilities(grid, number)).min()) + math.log(2)
 
 
 def _cells(grid: GridResponse, value: int, output: int) -> tuple[int, int]:
@@ -229,8 +216,8 @@ def _cells(grid: GridResponse, value: int, output: int) -> tuple[int, int]:
     return (6 if output == value else 4 * rank // grid.near), rank % 10
 
 
-def _probabilities(grid: GridResponse, number: FormedNumber) -> Iterator[Floats]:
-    """Yield the probabilities of the cells, of both kinds."""
+def _probabilities(grid: GridResponse, number: FormedNumber) -> Floats:
+    """Return the probabilities of the cells, a row for each kind."""
     value, first = number.value, grid.first(number.value)
     mass = np.zeros((2, _CELLS))
     if grid.size <= _SMALL:
@@ -249,4 +236,4 @@ def _probabilities(grid: GridResponse, number: FormedNumber) -> Iterator[Floats]
         mass[0, 6] = grid.inside
         mass[1, :10] = [(grid.near - digit + 9) // 10 * grid.inside for digit in range(10)]
         mass[1, 10] = (grid.size - grid.near) * grid.outside
-    yield from mass / mass.sum(axis=1, keepdims=True)
+    return np.asarray(mass / mass.sum(axis=1, keepdims=True))

@@ -70,13 +70,10 @@ def statement_check(sanitizer: Sanitizer, certificate: Certificate | None, *, ke
     run = 1 if sanitizer.spec.consistent is Unit.RUN else _FILES
     record = 1 if guarantee.per_line else max(largest)
     loss, made = rf"LDP epsilon {_LOSS}", run * _COPIES * draws
+    every = run * _COPIES * charges * sanitizer.mechanism.epsilon
     found: list[tuple[str, str, float]] = [
         ("draws", rf"({_FIGURE}) (?:word|draw)s?\b", made),
-        (
-            "sum of epsilon",
-            rf"sum of epsilon over all draws: ({_FIGURE})",
-            run * _COPIES * charges * sanitizer.mechanism.epsilon,
-        ),
+        ("sum of epsilon", rf"sum of epsilon over all draws: ({_FIGURE})", every),
     ]
     for what, pattern, times in (
         ("one", r"per (?:distinct |protected )*(?:word|line):.*?", 1),
@@ -99,8 +96,7 @@ def statement_check(sanitizer: Sanitizer, certificate: Certificate | None, *, ke
         pattern = rf"epsilon ({_FIGURE}) per unit of {regex.escape(guarantee.metric)} distance"
         found.append(("epsilon per unit", pattern, certificate.epsilon_metric))
     if guarantee.public_words:
-        many = len(sanitizer.public)
-        found.append(("public words", rf"({_FIGURE}) public words?", many))
+        found.append(("public words", rf"({_FIGURE}) public words?", len(sanitizer.public)))
     figures = {"draws": float(made), "epsilon": epsilon}
     for what, pattern, true in found:
         group = "delta" if what.startswith("delta") else 1
@@ -111,11 +107,9 @@ def statement_check(sanitizer: Sanitizer, certificate: Certificate | None, *, ke
             return Check(name, False, sentence, figures)
     if guarantee.status is not Status.PROVED and "NOT GUARANTEED" not in "".join(stated):
         return Check(name, False, "a run does not say that the guarantee is not proved", figures)
-    sentence = (
-        f"a run of {_FILES} files in {_COPIES} copies prints {len(found)} figures, none below the "
-        f"certified losses and the {made:,} counted draws"
-    )
-    return Check(name, True, sentence, figures)
+    sentence = f"a run of {_FILES} files in {_COPIES} copies prints {len(found)} figures"
+    losses = f"the certified losses and the {made:,} counted draws"
+    return Check(name, True, f"{sentence}, none below {losses}", figures)
 
 
 def _lines(sanitizer: Sanitizer, key: bytes) -> list[str]:
@@ -131,17 +125,10 @@ def _lines(sanitizer: Sanitizer, key: bytes) -> list[str]:
 def _drawn(sanitizer: Sanitizer, lines: list[str]) -> tuple[int, list[int]]:
     """Return how many draws a copy of a file has, and how many each of its lines."""
     n, unit = sanitizer.space.n, sanitizer.spec.consistent
-    every = [
-        [
-            folded(word) if code >= n else code
-            for word, code in sanitizer.inputs_of(line)
-            if code >= 0
-        ]
-        for line in lines
-    ]
+    drawn = [[each for each in sanitizer.inputs_of(line) if each[1] >= 0] for line in lines]
+    every = [[folded(word) if code >= n else code for word, code in line] for line in drawn]
     each = [len(codes if unit is None else set(codes)) for codes in every]
-    shared = unit in (Unit.FILE, Unit.RUN)
-    return len({code for codes in every for code in codes}) if shared else sum(each), each
+    return len(set().union(*every)) if unit in (Unit.FILE, Unit.RUN) else sum(each), each
 
 
 def _read(pattern: str, lines: list[str], group: int | str = 1) -> float | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from itertools import compress
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.verify.base import Check
 from dpsan.analysis.verify.classes import classes
@@ -14,17 +15,19 @@ from dpsan.analysis.verify.goodness_of_fit import goodness_of_fit, stated_losses
 from dpsan.analysis.verify.independence import independence
 from dpsan.analysis.verify.integers import integer_draws
 from dpsan.analysis.verify.interference import interference
+from dpsan.analysis.verify.lower_bounds import Question
 from dpsan.analysis.verify.noise_fit import noise_fit, projection_check
 from dpsan.analysis.verify.numbers import numbers_by_value
 from dpsan.analysis.verify.printed_losses import statement_check
 from dpsan.analysis.verify.shapes import shapes
 from dpsan.analysis.verify.strings import strings
-from dpsan.mechanisms.samplers.base import PointSampler, Sampler
+from dpsan.mechanisms.samplers.base import PointSampler
 from dpsan.privacy import randomness
 from dpsan.privacy.certificate import Certificate
 from dpsan.run.workers import Workers
 from dpsan.sanitize.numbers_by_value import StringPolicy
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.space.arrays import Ids
 
 _STAGES: Final = 6
 """Reports of progress, each worth an eighth of the draws of the lower bound."""
@@ -39,30 +42,11 @@ def steps(draws: int) -> int:
     return _STAGES * (draws // 8)
 
 
-def _stated_losses(
-    sanitizer: Sanitizer,
-    stated: Sampler,
-    rows: NDArray[np.int64],
-    certificate: Certificate | None,
-    allowed: Callable[[int, int], float],
-) -> Check:
-    if sanitizer.spec.classes:
-        certificate = None  # what is allowed differs from class to class
-    if sanitizer.class_codes is not None and sanitizer.spec.only:
-        kinds = sanitizer.class_codes.kind[rows]
-        largest = np.flatnonzero(kinds == np.bincount(kinds).argmax())
-        return stated_losses(
-            stated, rows[largest], (), None, lambda x, y: allowed(int(largest[x]), int(largest[y]))
-        )
-    return stated_losses(stated, rows, sanitizer.public, certificate, allowed)
-
-
 def check_program(
     sanitizer: Sanitizer,
     certificate: Certificate | None,
-    inputs: list[str],
-    rows: NDArray[np.int64],
-    allowed: Callable[[int, int], float],
+    question: Question,
+    rows: Ids,
     *,
     draws: int,
     spans: bool = False,
@@ -74,9 +58,8 @@ def check_program(
     Args:
         sanitizer: the program under test.
         certificate: certificate of its mechanism, if it has one.
-        inputs: strings that may be drawn.
+        question: strings that may be drawn, and the loss that the guarantee permits.
         rows: row number of each input.
-        allowed: maps positions of two inputs to the loss that the guarantee permits.
         draws: approximate budget.
         spans: True if only words in spans are drawn.
         workers: processes that are tested too.
@@ -84,16 +67,30 @@ def check_program(
     """
     key = randomness.new_key()
     single = sanitizer.by_text()
-    chosen = [at for at, text in enumerate(inputs) if (single.input_of(text) or 0) >= 0]
-    texts, ids = [inputs[at] for at in chosen], rows[chosen]
+    drawn = [(single.input_of(text) or 0) >= 0 for text in question.inputs]
+    texts, ids = [*compress(question.inputs, drawn)], rows[drawn]
+    positions = np.flatnonzero(drawn).tolist()
 
     def done() -> None:
         if progress:
             progress(draws // 8)
 
-    def part(name: str) -> bytes:
-        return randomness.derive_key(key, name)
+    def allowed(first: int, second: int) -> float:
+        return question.allowed(positions[first], positions[second])
 
+    def losses() -> Check:
+        if sanitizer.class_codes is not None and sanitizer.spec.only:
+            kinds = sanitizer.class_codes.kind[ids]
+            largest = np.flatnonzero(kinds == np.bincount(kinds).argmax()).tolist()
+            within = ids[largest]
+            return stated_losses(
+                stated, within, (), None, lambda x, y: allowed(largest[x], largest[y])
+            )
+        # With classes, what is allowed differs from class to class.
+        whole = None if sanitizer.spec.classes else certificate
+        return stated_losses(stated, ids, sanitizer.public, whole, allowed)
+
+    part = partial(randomness.derive_key, key)
     stated = sanitizer.mechanism.prepare(sanitizer.space)
     distribution = sanitizer.mechanism.noise_distribution(sanitizer.space)
     out = []
@@ -103,7 +100,7 @@ def check_program(
     else:
         fit = goodness_of_fit(single, stated, texts, ids, draws=draws, key=part("fit"))
         if fit.held is not None:
-            out.append(_stated_losses(sanitizer, stated, ids, certificate, allowed))
+            out.append(losses())
         out.append(fit)
     done()
     if sanitizer.class_codes is not None or sanitizer.spec.strings == StringPolicy.KIND:
@@ -113,16 +110,11 @@ def check_program(
     fits = all(each.held is not False for each in out)
     out += filter(None, [integer_draws(sanitizer, stated, ids, key=part("integers"))])
     done()
-    out.append(
-        independence(
-            sanitizer,
-            stated,
-            key=part("independence"),
-            workers=workers,
-            fits=fits,
-            noise_tested=distribution is not None,
-        )
+    noise = distribution is not None
+    found = independence(
+        sanitizer, stated, key=part("independence"), workers=workers, fits=fits, noise_tested=noise
     )
+    out.append(found)
     done()
     out.append(interference(sanitizer, key=part("interference")))
     done()

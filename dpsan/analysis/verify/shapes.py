@@ -9,7 +9,7 @@ have other letters and digits in the same positions.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from dpsan.analysis.verify.base import Check
 from dpsan.privacy.randomness import derive_key, streams_for
@@ -36,12 +36,6 @@ _NUMBERS: Final = 200
 _LITERALS: Final = ("www", "cannot", "gimme", "lemme", "gonna", "wanna", "gotta")
 
 
-class _Text(NamedTuple):
-    text: str
-    span: tuple[int, int]
-    """Span that is drawn, where only spans are."""
-
-
 def shapes(
     sanitizer: Sanitizer,
     *,
@@ -62,8 +56,8 @@ def shapes(
     name, single = "shape", sanitizer.by_text()
     words = sanitizer.embeddings.index_to_key
     made = list(_pairs(words, kinds, pairs, derive_key(key, "pairs")))
-    texts = [each.text for pair in made for each in pair]
-    own = [[each.span] for pair in made for each in pair] if spans else None
+    texts = [text for *pair, _ in made for text in pair]
+    own = [[span] for *_, span in made for _ in "12"] if spans else None
     found: list[tuple[list[str], list[int]]] = []
     for at in range(0, len(texts), _AT_ONCE):
         part = slice(at, at + _AT_ONCE)
@@ -78,18 +72,14 @@ def shapes(
         characters += one[0] != other[0]
     figures = {"pairs": compared, "other draws": draws, "other characters": characters}
     if draws or characters:
-        sentence = (
-            f"of {compared:,} pairs of strings of one shape {draws:,} differ in the number of "
-            f"draws and {characters:,} in the unchanged characters, which reveal the word"
-        )
-        return Check(name, False, sentence, figures)
+        differ = f"{draws:,} differ in the number of draws and {characters:,} in the unchanged"
+        sentence = f"of {compared:,} pairs of strings of one shape {differ} characters"
+        return Check(name, False, f"{sentence}, which reveal the word", figures)
     if not compared:
         return Check(name, None, "every string that was tried is on the keep list", figures)
-    sentence = (
-        f"{compared:,} pairs of strings of one shape, in and out of the vocabulary, have the same "
-        "number of draws and the same unchanged characters"
-    )
-    return Check(name, True, sentence, figures)
+    sentence = f"{compared:,} pairs of strings of one shape, in and out of the vocabulary, have"
+    same = "the same number of draws and the same unchanged characters"
+    return Check(name, True, f"{sentence} {same}", figures)
 
 
 def _passed(
@@ -127,21 +117,22 @@ def _drawn(sanitizer: Sanitizer, actions: Sequence[int]) -> list[int]:
 
 def _pairs(
     words: Sequence[str], kinds: Sequence[str], pairs: int, key: bytes
-) -> Iterator[tuple[_Text, _Text]]:
-    """Yield pairs of strings of one shape; the first of every second pair is of the vocabulary."""
+) -> Iterator[tuple[str, str, tuple[int, int]]]:
+    """Yield pairs of strings of one shape, and the span that is drawn where only spans are.
+
+    The first string of every second pair is of the vocabulary.
+    """
     numbers = streams_for(key, range(pairs), [1] * pairs).bits("shapes", _NUMBERS)
     for at, row in enumerate(numbers.tolist()):
         rest = iter(row)
         source = words if at % 2 else kinds
         parts = [source[next(rest) % len(source)] for _ in range(1 + next(rest) % 2)]
         between = _BETWEEN[next(rest) % len(_BETWEEN)]
-        if at % 2:
-            first = between.join(parts)
-            second = between.join(_alike(each, rest) for each in parts)
-        else:
+        if not at % 2:
             first, second = (between.join(_filled(each, rest) for each in parts) for _ in "12")
-        span = (0, 1 + next(rest) % len(first))
-        yield _Text(first, span), _Text(second, span)
+        else:
+            first, second = between.join(parts), between.join(_alike(each, rest) for each in parts)
+        yield first, second, (0, 1 + next(rest) % len(first))
 
 
 def _filled(kind: str, numbers: Iterator[int]) -> str:

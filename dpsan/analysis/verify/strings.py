@@ -17,14 +17,8 @@ from itertools import cycle, islice
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from dpsan.analysis.verify.base import (
-    Check,
-    between,
-    rewritten,
-    unknown_strings,
-    words_at_random,
-    words_of,
-)
+from dpsan.analysis.verify import base
+from dpsan.analysis.verify.base import Check
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Unit
@@ -66,7 +60,7 @@ class _Text(NamedTuple):
     drawn: int
     """Number of drawn words."""
     public: int
-    copied: str
+    copied: str = ""
     """String that the output must not contain, if any."""
 
 
@@ -86,8 +80,7 @@ def strings(sanitizer: Sanitizer, *, key: bytes) -> Check | None:
         return None
     texts = list(_texts(sanitizer, words))
     figures: dict[str, float] = {"strings": len(texts), "kinds": len({t.kind for t in texts})}
-    passed = [text.kind for text in texts if text.drawn < 0]
-    if passed:
+    if passed := [text.kind for text in texts if text.drawn < 0]:
         return Check(name, False, f"some strings are not drawn: {passed[0]}", figures)
     totals = sanitizer.accountant(whole_run=True)
     found = _written(sanitizer, [text.line for text in texts], run, totals=totals)
@@ -100,23 +93,18 @@ def strings(sanitizer: Sanitizer, *, key: bytes) -> Check | None:
             return Check(name, False, sentence, figures)
     if sanitizer.spec.consistent is None:
         drawn, public = (sum(getattr(text, what) for text in texts) for what in ("drawn", "public"))
-        most = max(text.drawn for text in texts)
-        if sanitizer.guarantee.per_line:
-            most = 1
+        most = 1 if sanitizer.guarantee.per_line else max(text.drawn for text in texts)
         counted = totals.draws, totals.public, totals.largest_record
         if counted != (drawn, public, most):
-            sentence = (
-                f"{totals.draws:,} draws are counted ({totals.public:,} of public words, "
-                f"{totals.largest_record:,} at most in a record), where {drawn:,} ({public:,}, "
-                f"{most:,}) were made"
-            )
+            record = f"{totals.largest_record:,} at most in a record"
+            told = f"{totals.draws:,} draws are counted ({totals.public:,} of public words"
+            sentence = f"{told}, {record}), where {drawn:,} ({public:,}, {most:,}) were made"
             return Check(name, False, sentence, figures)
     if not _long_line(sanitizer, words, derive_key(key, "long"), figures):
         return Check(name, False, "a line above 1 MiB has other draws than a short one", figures)
-    sentence = (
-        f"{len(texts)} strings of {figures['kinds']:.0f} kinds (e-mail addresses, 3,000 letters, "
-        "capitals ...) are drawn and counted like plain strings of the same inputs"
-    )
+    many = f"{len(texts)} strings of {figures['kinds']:.0f} kinds"
+    alike = "are drawn and counted like plain strings of the same inputs"
+    sentence = f"{many} (e-mail addresses, 3,000 letters, capitals ...) {alike}"
     if "characters" in figures:
         sentence += f", and a line of {figures['characters']:,.0f} characters like a short one"
     return Check(name, True, sentence, figures)
@@ -125,7 +113,7 @@ def strings(sanitizer: Sanitizer, *, key: bytes) -> Check | None:
 def _words(sanitizer: Sanitizer, key: bytes) -> list[str]:
     """Return some words of the vocabulary, of letters alone, and a public word."""
     keys = sanitizer.embeddings.index_to_key
-    rows = [*sanitizer.public[:1], *words_at_random(sanitizer, 10 * _KNOWN, key).tolist()]
+    rows = [*sanitizer.public[:1], *base.words_at_random(sanitizer, 10 * _KNOWN, key).tolist()]
     words = dict.fromkeys(keys[row] for row in rows)
     drawn = [word for word in words if (sanitizer.input_of(word) or 0) >= 0]
     letters = [word for word in drawn if word.isalpha() and word.isascii()]
@@ -135,14 +123,13 @@ def _words(sanitizer: Sanitizer, key: bytes) -> list[str]:
 def _texts(sanitizer: Sanitizer, words: list[str]) -> Iterator[_Text]:
     """Yield lines with the strings between words of the vocabulary."""
     known = {each for word in words for each in (word.capitalize(), word.upper())} - {*words}
-    kinds = {**_KINDS, "word in capitals": tuple(sorted(known))}
-    plain = unknown_strings(sanitizer, _PLAIN)
-    for kind, some in kinds.items():
+    plain = base.unknown_strings(sanitizer, _PLAIN)
+    for kind, some in {**_KINDS, "word in capitals": sorted(known)}.items():
         for string in some:
             text = _text(sanitizer, kind, f"{words[0]} {string} {words[1]}", plain)
             if text is not None:
                 single = sanitizer.input_of(string) == sanitizer.space.n
-                yield text._replace(copied=string if single else "")
+                yield text._replace(copied=string * single)
 
 
 def _text(sanitizer: Sanitizer, kind: str, line: str, plain: list[str]) -> _Text | None:
@@ -151,7 +138,7 @@ def _text(sanitizer: Sanitizer, kind: str, line: str, plain: list[str]) -> _Text
     inputs = sanitizer.inputs_of(line)
     codes = [code for _, code in inputs]
     if any(code < 0 and not _may_pass(sanitizer, word) for word, code in inputs):
-        return _Text(kind, line, line, -1, 0, "")
+        return _Text(kind, line, line, -1, 0)
     by_string = spec.consistent in (Unit.FILE, Unit.RUN)
     others: dict[str, str] = {}
     out, at = [], 0
@@ -172,9 +159,8 @@ def _text(sanitizer: Sanitizer, kind: str, line: str, plain: list[str]) -> _Text
         return None
     counts, public = Counter(codes), set(sanitizer.public)
     drawn = sum(many for code, many in counts.items() if code >= 0)
-    return _Text(
-        kind, line, same, drawn, sum(counts[code] for code in counts if code in public), ""
-    )
+    free = sum(many for code, many in counts.items() if code in public)
+    return _Text(kind, line, same, drawn, free)
 
 
 def _may_pass(sanitizer: Sanitizer, word: str) -> bool:
@@ -190,7 +176,7 @@ def _written(
     sanitizer: Sanitizer, lines: list[str], key: bytes, totals: Accountant | None = None
 ) -> list[str]:
     document = "".join(f"{line}\n" for line in lines).encode()
-    (found,) = rewritten(sanitizer, [document], key, totals=totals)
+    (found,) = base.rewritten(sanitizer, [document], key, totals=totals)
     return found.decode().split("\n")[:-1]
 
 
@@ -198,10 +184,10 @@ def _long_line(
     sanitizer: Sanitizer, words: list[str], key: bytes, figures: dict[str, float]
 ) -> bool:
     """Return whether a line has the same outputs with and without much white space."""
-    gap = between(sanitizer)
+    gap = base.between(sanitizer)
     if gap is None:
         return True
-    some = list(islice(cycle([*words, *unknown_strings(sanitizer, _PLAIN)]), _LINE))
+    some = list(islice(cycle([*words, *base.unknown_strings(sanitizer, _PLAIN)]), _LINE))
     wide = gap + " " * (_CHARACTERS // _LINE)
     lines = [[words[0], each.join(some), words[1]] for each in (gap, wide)]
     short, long = (_written(sanitizer, each, key) for each in lines)
@@ -209,5 +195,5 @@ def _long_line(
     if len(short) != len(long) or (short[0], short[2]) != (long[0], long[2]):
         return False
     gaps = len(some) - 1
-    first, second = words_of(short[1], [gap] * gaps), words_of(long[1], [wide] * gaps)
+    first, second = base.words_of(short[1], [gap] * gaps), base.words_of(long[1], [wide] * gaps)
     return first is not None and first == second

@@ -16,7 +16,6 @@ from enum import StrEnum
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.verify.base import Check
 from dpsan.analysis.verify.configuration import Exposure, exposures, unknown_words
@@ -25,11 +24,13 @@ from dpsan.analysis.verify.grade import Grade, delta_curve, grade
 from dpsan.analysis.verify.lower_bounds import Finding, Question, search
 from dpsan.analysis.verify.program import check_program
 from dpsan.errors import UsageError
+from dpsan.mechanisms.description import finite
 from dpsan.privacy import randomness
 from dpsan.privacy.certificate import Certificate, certify
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.run.workers import Workers
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
 _TOLERANCE: Final = 1e-9
@@ -54,9 +55,9 @@ class Verification:
     """
 
     verdict: Verdict
+    claimed: Claim
     method: str
     """The strongest method that applied."""
-    claimed: Claim
     certified: float | None
     """Upper bound of the LDP epsilon by that method; None where there is none."""
     certified_metric: float | None
@@ -85,10 +86,10 @@ class Verification:
 
     def with_check(self, check: Check) -> Verification:
         """Return the same with one more check, which may refute it."""
-        checks = (*self.checks, check)
-        if check.held is False:
-            return replace(self, verdict=Verdict.VIOLATED, grade=None, checks=checks)
-        return replace(self, checks=checks)
+        found = replace(self, checks=(*self.checks, check))
+        if check.held is not False:
+            return found
+        return replace(found, verdict=Verdict.VIOLATED, grade=None)
 
 
 def claim_of(guarantee: Guarantee) -> Claim:
@@ -100,7 +101,7 @@ def claim_of(guarantee: Guarantee) -> Claim:
     return guarantee.claimed
 
 
-def probe_words(space: MetricSpace, words: int) -> NDArray[np.int64]:
+def probe_words(space: MetricSpace, words: int) -> Ids:
     """Return row numbers where violations hide, most telling first, without repetition.
 
     Nearest pairs, farthest pairs, isolated words, hubs, frequent words.
@@ -128,15 +129,14 @@ def probe_words(space: MetricSpace, words: int) -> NDArray[np.int64]:
     isolated = by_gap[::-1][:words].tolist()
     out: dict[int, None] = {}
     for group in zip(close, isolated, hubs.tolist(), range(n), strict=False):
-        out.update(dict.fromkeys(far[:2]))
+        out |= dict.fromkeys([*far[:2], *group])
         far = far[2:]
-        out.update(dict.fromkeys(group))
         if len(out) >= words:
             break
     return np.array(list(out)[:words], dtype=np.int64)
 
 
-def _class_words(kind: NDArray[np.int64], words: int) -> NDArray[np.int64]:
+def _class_words(kind: Ids, words: int) -> Ids:
     """Return rows of words of every class in turn, frequent and rare ones.
 
     Args:
@@ -153,7 +153,7 @@ def _class_words(kind: NDArray[np.int64], words: int) -> NDArray[np.int64]:
 
 def _inputs(
     sanitizer: Sanitizer, words: int, certificate: Certificate | None
-) -> tuple[list[str], NDArray[np.int64]]:
+) -> tuple[list[str], Ids]:
     """Return input strings, and the row number of each."""
     space = sanitizer.space
     worst = [] if certificate is None else [w for w in certificate.pair if w < space.n]
@@ -165,7 +165,7 @@ def _inputs(
     # Words that the tokenizer takes apart would be several words to the mechanism.
     single = [w for w in ids if sanitizer.input_of(keys[w]) == w]
     inputs = [keys[w] for w in single]
-    rows = list(single)
+    rows = single.copy()
     cased = next((w for w in single if sanitizer.input_of(keys[w].capitalize()) == w), None)
     if cased is not None and keys[cased] != keys[cased].capitalize():
         inputs.append(keys[cased].capitalize())
@@ -179,7 +179,7 @@ def _inputs(
     return inputs, np.array(rows, dtype=np.int64)
 
 
-def _allowed(sanitizer: Sanitizer, claim: Claim, rows: NDArray[np.int64]) -> Callable[..., float]:
+def _allowed(sanitizer: Sanitizer, claim: Claim, rows: Ids) -> Callable[..., float]:
     """Return the loss that the claim permits between two inputs, by their positions."""
     space, guarantee = sanitizer.space, sanitizer.guarantee
     points = space.points(rows)
@@ -189,50 +189,31 @@ def _allowed(sanitizer: Sanitizer, claim: Claim, rows: NDArray[np.int64]) -> Cal
     apart = sanitizer.mechanism.unknown_distance(space)
 
     public = np.isin(rows, sanitizer.public)
-    other = None
-    if claim.metric not in (None, "euclidean"):
-        other = sanitizer.mechanism.claim_distances(space, rows)
-
+    named = claim.metric not in (None, "euclidean")
+    other = sanitizer.mechanism.claim_distances(space, rows) if named else None
     classes = sanitizer.class_codes
-    kinds = None if classes is None else classes.kind[rows]
 
     def allowed(x: int, y: int) -> float:
         if public[x]:
             return math.inf
-        if classes is not None and kinds is not None:
-            if kinds[x] == kinds[y] >= 0:
-                return classes.kinds[int(kinds[x])][1]
+        if classes is not None:
+            first, second = map(int, classes.kind[rows[[x, y]]])
+            if first == second >= 0:
+                return classes.kinds[first][1]
             return math.inf if sanitizer.spec.only else claim.epsilon
         if claim.metric is None:
             return claim.epsilon
-        if claim.metric != "euclidean":  # where its distances are not known, no loss refutes it
+        if named:  # where its distances are not known, no loss refutes it
             return math.inf if other is None else claim.epsilon * float(other[x, y])
         if rows[x] == rows[y]:
             return 0.0
         distance = float(np.linalg.norm(points[x] - points[y]))
         if apart is not None and unknown[x] != unknown[y]:
             distance = apart
-        if guarantee.status is Status.PROVED:
-            return guarantee.epsilon(distance)
-        return claim.epsilon * distance
+        proved = guarantee.status is Status.PROVED
+        return guarantee.epsilon(distance) if proved else claim.epsilon * distance
 
     return allowed
-
-
-def _positions(
-    sanitizer: Sanitizer, rows: NDArray[np.int64]
-) -> Callable[[Sequence[str]], NDArray[np.float64]]:
-    """Return the function that projects outputs on the direction of each input."""
-    space = sanitizer.space
-    towards = space.points(rows).T
-
-    def positions(outputs: Sequence[str]) -> NDArray[np.float64]:
-        # Other strings than words (kept, masked, re-cased) count as the centroid.
-        found = map(sanitizer.row_of, outputs)
-        ids = np.array([space.n if row is None else row for row in found], dtype=np.int64)
-        return np.asarray(space.points(ids) @ towards, dtype=np.float64)
-
-    return positions
 
 
 def verify(
@@ -269,40 +250,36 @@ def verify(
     claim = claim_of(guarantee)
     certificate = certify(sanitizer.mechanism, space)
     inputs, rows = _inputs(sanitizer, words, certificate)
-    single = sanitizer.by_text()
+    single, towards = sanitizer.by_text(), space.points(rows).T
 
     def draw(text: str, count: int, phase: int) -> Sequence[str]:
         return single.sanitize([text] * count, randomness.new_key()).lines
 
-    question = Question(
-        inputs,
-        _allowed(sanitizer, claim, rows),
-        claim.delta,
-        _positions(sanitizer, rows),
-        lambda x, y: bool(rows[x] == rows[y]),
-    )
+    def positions(outputs: Sequence[str]) -> Floats:
+        """Project outputs on the direction of each input."""
+        # Other strings than words (kept, masked, re-cased) count as the centroid.
+        found = map(sanitizer.row_of, outputs)
+        ids = np.array([space.n if row is None else row for row in found], dtype=np.int64)
+        return np.asarray(space.points(ids) @ towards, dtype=np.float64)
+
+    def same(x: int, y: int) -> bool:
+        return bool(rows[x] == rows[y])
+
+    allowed = _allowed(sanitizer, claim, rows)
+    question = Question(inputs, allowed, claim.delta, positions, same)
     finding = search(draw, question, draws=draws, confidence=confidence, progress=progress)
-    checks = check_program(
-        sanitizer,
-        certificate,
-        inputs,
-        rows,
-        question.allowed,
-        draws=draws,
-        spans=spans,
-        workers=workers,
-        progress=progress,
-    )
+    tested = sanitizer, certificate, question, rows
+    checks = check_program(*tested, draws=draws, spans=spans, workers=workers, progress=progress)
     if fluent is not None:
         checks += (fluent_check(fluent, sanitizer, key=randomness.new_key()),)
-    method, upper, per_unit, slack, delta = _upper(claim, certificate, guarantee)
+    bounds = _upper(claim, certificate, guarantee)
     exposed = exposures(sanitizer, confidence, spans=spans)
     verdict = _verdict(claim, guarantee, certificate, finding)
     verdict = _whole(verdict, claim, exposed, checks)
     worth = None
     if verdict is Verdict.KEPT:
         worth = grade(sanitizer.mechanism, sanitizer.sampler, space, certificate, claim)
-    ldp = claim.epsilon if claim.metric is None else upper
+    ldp = claim.epsilon if claim.metric is None else bounds[1]
     protected = rows[~np.isin(rows, sanitizer.public)]
     if sanitizer.class_codes is not None and sanitizer.spec.only:  # the class with most inputs
         kinds = sanitizer.class_codes.kind[rows]
@@ -310,12 +287,8 @@ def verify(
     event = tuple(output for output in finding.event if sanitizer.row_of(output) is not None)
     return Verification(
         verdict,
-        method,
         claim,
-        None if upper is None or math.isinf(upper) else upper,
-        per_unit,
-        slack,
-        delta,
+        *bounds,
         finding,
         event,
         len(finding.event) - len(event),
@@ -342,27 +315,24 @@ def _upper(
 ) -> tuple[str, float | None, float | None, float, float | None]:
     """Return method, LDP epsilon, metric epsilon, its slack, and delta at the claimed epsilon."""
     found: Certificate | Guarantee = certificate or guarantee
-    if certificate is not None:
-        method = certificate.method
-    elif guarantee.status is Status.PROVED:
-        method = "analytic: closed form"
-    elif guarantee.delta or not math.isinf(guarantee.epsilon_ldp):
-        method, loss = "analytic: true guarantee", guarantee.at(claim.epsilon)
-        if claim.metric is None and loss.epsilon <= claim.epsilon:
-            return method, loss.epsilon, None, 0.0, loss.delta
-        return method, guarantee.epsilon_ldp, None, 0.0, None
-    else:
+    if certificate is not None or guarantee.status is Status.PROVED:
+        method = "analytic: closed form" if certificate is None else certificate.method
+        upper = finite(found.epsilon_ldp)
+        return method, upper, found.epsilon_metric, found.slack, found.delta
+    if not guarantee.delta and math.isinf(guarantee.epsilon_ldp):
         return "empirical only", None, None, 0.0, None
-    return method, found.epsilon_ldp, found.epsilon_metric, found.slack, found.delta
+    method, loss = "analytic: true guarantee", guarantee.at(claim.epsilon)
+    if claim.metric is None and loss.epsilon <= claim.epsilon:
+        return method, loss.epsilon, None, 0.0, loss.delta
+    return method, finite(guarantee.epsilon_ldp), None, 0.0, None
 
 
 def _whole(
     verdict: Verdict, claim: Claim, exposed: Sequence[Exposure], checks: Sequence[Check]
 ) -> Verdict:
     """Return the verdict on configuration and program, given that on drawn words."""
-    counted = [each for each in exposed if not each.stated]
-    exceeded = any(each.probability > claim.delta for each in counted)
-    if exceeded or any(each.held is False for each in checks):
+    counted = [each.probability for each in exposed if not each.stated]
+    if max(counted, default=0.0) > claim.delta or any(each.held is False for each in checks):
         return Verdict.VIOLATED
     unjudged = counted or any(each.held is None for each in checks)
     return Verdict.INCONCLUSIVE if unjudged and verdict is Verdict.KEPT else verdict
@@ -381,7 +351,7 @@ def _verdict(
             kept = guarantee.status is Status.PROVED
         else:
             kept = certificate.epsilon_ldp <= claim.epsilon + _TOLERANCE + certificate.slack
-        if not kept and claim.delta and certificate.delta <= claim.delta * (1 + _TOLERANCE):
+        if claim.delta and certificate.delta <= claim.delta * (1 + _TOLERANCE):
             kept = True
         return Verdict.KEPT if kept else Verdict.VIOLATED
     if guarantee.status is Status.PROVED:
