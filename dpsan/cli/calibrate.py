@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import typer
 
-from dpsan.cli.command import Command, choice, option
+from dpsan.cli.command import Command, choice, option, refuse
 from dpsan.cli.options import Json, Privacy, Vocabulary, parameters
 from dpsan.cli.output import print_json
 from dpsan.errors import UsageError, printable
@@ -55,28 +55,24 @@ class Calibrate(_Targets, Json, Vocabulary, Privacy):
     """Find the epsilon that reaches a target, such as 40 % of words unchanged.
 
     The result is on the private side of the target.
-    """
 
-    examples: ClassVar = (
-        "dpsan calibrate --unchanged 0.01 --class names",
-        "dpsan calibrate -m laplace --epsilon-ldp 8",
-        "dpsan calibrate -m knn-response -e 8 --maximize similarity",
-    )
+    Examples:
+        dpsan calibrate --unchanged 0.01 --class names
+        dpsan calibrate -m laplace --epsilon-ldp 8
+        dpsan calibrate -m knn-response -e 8 --maximize similarity
+    """
 
     def run(self) -> int:
         """Search, and print what was found with the command that uses it."""
         names = ("unchanged", "close", "epsilon_ldp", "epsilon_metric")
         given = [name for name in names if getattr(self, name) is not None]
-        if len(given) + (self.maximize is not None) != 1:
-            raise UsageError(
-                "give one of --unchanged, --close, --epsilon-ldp, --epsilon-metric, --maximize"
-            )
+        options = "--unchanged, --close, --epsilon-ldp, --epsilon-metric, --maximize"
+        refuse(len(given) + (self.maximize is not None) != 1, f"give one of {options}")
         if self.maximize is not None:
             self.required_epsilon()
-        elif self.epsilon is not None:
-            raise UsageError(
-                "--epsilon needs --maximize", "without it, calibrate searches for epsilon"
-            )
+        else:
+            why = "without it, calibrate searches for epsilon"
+            refuse(self.epsilon is not None, "--epsilon needs --maximize", why)
         self.check_files()
         if self.word_class is not None:
             return self._within_class()
@@ -110,8 +106,8 @@ class Calibrate(_Targets, Json, Vocabulary, Privacy):
         """Search for the epsilon of a class, and print it."""
         if self.unchanged is None:
             raise UsageError("--class needs --unchanged")
-        if self.mechanism != Calibrate.mechanism or self.param or self.public:
-            raise UsageError("--class takes no mechanism, no parameter and no public words")
+        other = self.mechanism != Calibrate.mechanism or self.param or self.public
+        refuse(other, "--class takes no mechanism, no parameter and no public words")
 
         from dpsan.cli.progress import search_progress
         from dpsan.embeddings.class_lists import class_rows, word_classes
@@ -119,15 +115,14 @@ class Calibrate(_Targets, Json, Vocabulary, Privacy):
 
         classes = word_classes(self.word_class or "")
         (one, *more) = classes
-        if more or one.epsilon is not None or not one.groups:
-            raise UsageError("give one class of words, without an epsilon", "such as --class names")
+        wrong = more or one.epsilon is not None or not one.groups
+        refuse(wrong, "give one class of words, without an epsilon", "such as --class names")
         words, space = self.open_space()
         rows = class_rows(classes, words.key_to_index)
         with search_progress(one.name, self.quiet) as progress:
             found = calibrate_class(rows, space, self.unchanged, progress)
-        command = ["dpsan", "rewrite", "--only"]
-        command.append(f"{self.word_class}={_number(found.mechanism.epsilon)}")
-        command += self._vocabulary()
+        only = f"{self.word_class}={_number(found.mechanism.epsilon)}"
+        command = ["dpsan", "rewrite", "--only", only, *self._vocabulary()]
         show = _print_json if self.as_json else _print
         show(found, shlex.join(command), None)
         return 0
@@ -175,16 +170,16 @@ def _print(found: Calibration, command: str, linked: str | None) -> None:
 
 def _print_json(found: Calibration, command: str, linked: str | None) -> None:
     mechanism = found.mechanism
-    value: dict[str, Any] = {
+    about = {
         "mechanism": mechanism.name,
         "epsilon": mechanism.epsilon,
         "parameters": {name: getattr(mechanism, name) for name in mechanism.parameters()},
         "target": {"name": str(found.target), "value": found.wanted},
         "achieved": found.achieved,
-        "interval": list(found.interval),
+        "interval": found.interval,
         "exact": found.exact,
         "command": command,
         "seconds": found.seconds,
         "linked": linked,
     }
-    print_json(value)
+    print_json(about)

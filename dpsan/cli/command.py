@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
-from inspect import Parameter, Signature, get_annotations
+from inspect import Parameter, Signature, get_annotations, getdoc
 from pathlib import Path
+from textwrap import dedent
 from typing import Annotated, Any, ClassVar, get_type_hints
 
 import typer
@@ -18,7 +19,13 @@ from dpsan.errors import UsageError
 from dpsan.files.same_files import FileUses, Use
 
 
-def option(names: str, text: str, default: Any = None, *, env: bool = False, **more: Any) -> Any:
+def refuse(wrong: object, message: str, hint: str = "") -> None:
+    """Raise UsageError if options are wrong together."""
+    if wrong:
+        raise UsageError(message, hint)
+
+
+def option(names: str, text: str, default: Any = None, **more: Any) -> Any:
     """Declare an option with a value.
 
     Args:
@@ -26,24 +33,18 @@ def option(names: str, text: str, default: Any = None, *, env: bool = False, **m
             of the form ``a|b|c``.
         text: of the help.
         default: None for an option that may be missing.
-        env: an environment variable holds the default: DPSAN_EPSILON for --epsilon.
         more: ``panel``, a heading of the help; ``writes=True`` for a file that is written; else
             arguments of ``typer.Option``.
     """
     *flags, value = names.replace(", ", " ").split()
-    long = flags[-1].lstrip("-")
     known = [each for each in value.split("|") if each.islower()] if "|" in value else []
-    if known:
-        more.setdefault("autocompletion", _completer(known))
-    more["envvar"] = f"DPSAN_{long.upper().replace('-', '_')}" if env else None
-    return _declared(typer.Option, flags, default, metavar=value, help=text, **more)
 
-
-def _completer(known: list[str]) -> Callable[[str], list[str]]:
     def complete(incomplete: str) -> list[str]:
         return [each for each in known if each.startswith(incomplete)]
 
-    return complete
+    if known:
+        more.setdefault("autocompletion", complete)
+    return _declared(typer.Option, flags, default, metavar=value, help=text, **more)
 
 
 def choice(names: str, text: str, default: Any = None, **more: Any) -> Any:
@@ -51,8 +52,8 @@ def choice(names: str, text: str, default: Any = None, **more: Any) -> Any:
     *_, name, values = names.split()
 
     def check(given: str | None) -> str | None:
-        if given is not None and given not in values.split("|"):
-            raise UsageError(f"{name} must be one of {values.replace('|', ', ')} (got {given})")
+        known = given is None or given in values.split("|")
+        refuse(not known, f"{name} must be one of {values.replace('|', ', ')} (got {given})")
         return given
 
     return option(names, text, default, callback=check, **more)
@@ -80,8 +81,7 @@ def _declared(
     info = kind(*flags, **more)
     name = flags[-1] if flags else more["metavar"].strip("[].")
     return field(
-        default=default,
-        metadata={"parser": info, "panel": panel, "name": name, "writes": writes},
+        default=default, metadata={"parser": info, "panel": panel, "name": name, "writes": writes}
     )
 
 
@@ -91,10 +91,10 @@ class Command:
 
     panel: ClassVar[str | None] = None
     """Heading of the help for the options that this class defines."""
-    everyday: ClassVar[tuple[str, ...]] = ()
+    variables: ClassVar[str] = ""
+    """Fields of this class whose defaults the environment may hold: DPSAN_EPSILON for --epsilon."""
+    everyday: ClassVar[str] = ""
     """Long options that ``--help`` shows; ``--help-all`` shows the others too. Empty: all."""
-    examples: ClassVar[tuple[str, ...]] = ()
-    """Lines that end the help, to be pasted into a shell."""
 
     def run(self) -> int:
         """Carry the command out and return its exit status.  Raises DpsanError."""
@@ -142,30 +142,35 @@ def _help_all(context: typer.Context, value: bool) -> None:
         raise typer.Exit
 
 
+def described(kind: type[Command]) -> tuple[str, list[str]]:
+    """Return what the help says of a command, and the examples that end it."""
+    text, _, examples = (getdoc(kind) or "").partition("\n\nExamples:\n")
+    return text, dedent(examples).splitlines()
+
+
 def function(kind: type[Command]) -> Callable[..., int]:
     """Return the function that the parser calls: its parameters are the fields of a command."""
     owners = {name: owner for owner in reversed(kind.__mro__) for name in get_annotations(owner)}
     hints = get_type_hints(kind)
-    parameters = [Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+    parameters: list[Parameter] = []
+
+    def declare(name: str, hint: Any, default: Any = Parameter.empty) -> None:
+        parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint))
+
+    declare("context", typer.Context)
     for each in fields(kind):
         if info := each.metadata.get("parser"):
-            info.rich_help_panel = each.metadata["panel"] or vars(owners[each.name]).get("panel")
+            own = vars(owners[each.name])
+            info.rich_help_panel = each.metadata["panel"] or own.get("panel")
+            if each.name in own.get("variables", "").split():
+                name = each.metadata["name"].lstrip("-")
+                info.envvar = f"DPSAN_{name.upper().replace('-', '_')}"
             default = Parameter.empty if each.default is MISSING else each.default
-            hint: Any = Annotated[hints[each.name], info]
-            parameters.append(
-                Parameter(each.name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
-            )
-
+            declare(each.name, Annotated[hints[each.name], info], default)
     if kind.everyday:
-        every: Any = Annotated[
-            bool,
-            typer.Option(
-                "--help-all", is_eager=True, callback=_help_all, help="Show all options and exit."
-            ),
-        ]
-        parameters.append(
-            Parameter("help_all", Parameter.KEYWORD_ONLY, default=False, annotation=every)
-        )
+        text = "Show all options and exit."
+        info = typer.Option("--help-all", is_eager=True, callback=_help_all, help=text)
+        declare("help_all", Annotated[bool, info], False)
 
     def call(context: typer.Context, **given: Any) -> int:
         given.pop("help_all", None)
@@ -177,5 +182,5 @@ def function(kind: type[Command]) -> Callable[..., int]:
         return kind(**given).run()
 
     call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    call.__doc__ = kind.__doc__
+    call.__doc__, _ = described(kind)
     return call

@@ -6,22 +6,16 @@ import shlex
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import typer
 
-from dpsan.cli.command import flag, option
-from dpsan.cli.options import (
-    Picture,
-    Texts,
-    Vocabulary,
-    mechanism_names,
-    parameters,
-    positive_numbers,
-)
+from dpsan.cli import options
+from dpsan.cli.command import flag, option, refuse
+from dpsan.cli.options import Picture, Texts, Vocabulary
 from dpsan.cli.output import print_json, print_prose, print_table
 from dpsan.cli.tree import INPUT, OUTPUT, PRIVACY
-from dpsan.errors import UsageError, printable
+from dpsan.errors import printable
 from dpsan.version import __version__
 
 if TYPE_CHECKING:
@@ -36,20 +30,19 @@ class Compare(Picture, Texts, Vocabulary):
 
     Measure utility and attacks on words of the vocabulary, or with --data on your own texts. The
     result contains no text.
-    """
 
-    examples: ClassVar = (
-        "dpsan compare",
-        "dpsan compare -m knn-response -m laplace --epsilon-ldp 6,8",
-        "dpsan compare --data reviews.tsv -k text --labels label --latex",
-    )
+    Examples:
+        dpsan compare
+        dpsan compare -m knn-response -m laplace --epsilon-ldp 6,8
+        dpsan compare --data reviews.tsv -k text --labels label --latex
+    """
 
     mechanism: list[str] | None = option(
         "-m, --mechanism NAME",
         "Compare this mechanism. Repeatable; default: optimal-response, knn-response, "
         "laplace, krr.",
         panel=PRIVACY,
-        autocompletion=mechanism_names,
+        autocompletion=options.mechanism_names,
     )
     epsilon_ldp: list[str] | None = option(
         "--epsilon-ldp LIST",
@@ -83,18 +76,12 @@ class Compare(Picture, Texts, Vocabulary):
 
     def run(self) -> int:
         """Sanitize, attack and write the table; 1 if no mechanism has figures."""
-        if sum((self.as_json, self.as_csv, self.as_latex)) > 1:
-            raise UsageError("--json, --csv and --latex exclude each other")
+        forms = self.as_json, self.as_csv, self.as_latex
+        refuse(sum(forms) > 1, "--json, --csv and --latex exclude each other")
         if self.data is None:
-            given = {
-                "--labels": self.labels,
-                "--field": self.field,
-                "--delimiter": self.delimiter,
-                "--max-records": self.max_records,
-            }
-            for name, value in given.items():
-                if value is not None:
-                    raise UsageError(f"{name} needs --data")
+            for name in ("labels", "field", "delimiter", "max-records"):
+                given = getattr(self, name.replace("-", "_")) is not None
+                refuse(given, f"--{name} needs --data")
         self.check_files()
 
         from dpsan.analysis.compare.comparison import Request
@@ -104,7 +91,7 @@ class Compare(Picture, Texts, Vocabulary):
 
         request = Request(
             drafts=self._drafts(),
-            epsilons=positive_numbers("--epsilon-ldp", self.epsilon_ldp or ["4,8"]),
+            epsilons=options.positive_numbers("--epsilon-ldp", self.epsilon_ldp or ["4,8"]),
             seeds=self.seeds,
             data=self.data,
             inputs=Inputs() if self.data is None else self.inputs(self.data),
@@ -131,9 +118,8 @@ class Compare(Picture, Texts, Vocabulary):
         names = self.mechanism or [each.name for each in MECHANISMS.values() if each.compared]
         kinds = [mechanism_class(name).name for name in names]
         for name in kinds:
-            if kinds.count(name) > 1:
-                raise UsageError(f"--mechanism {name} was given twice")
-        found = candidates(names, parameters(self.param))
+            refuse(kinds.count(name) > 1, f"--mechanism {name} was given twice")
+        found = candidates(names, options.parameters(self.param))
         for draft in found:
             for name, value in draft.values.items():
                 about = draft.kind.parameters()[name]
@@ -141,21 +127,21 @@ class Compare(Picture, Texts, Vocabulary):
         return found
 
 
-def _write(found: Comparison, options: Compare, vocabulary: Embeddings) -> None:
+def _write(found: Comparison, asked: Compare, vocabulary: Embeddings) -> None:
     """Write the table in the chosen form, and the picture."""
     from dpsan.analysis.compare.table import as_csv, as_latex, as_record
 
     command = shlex.join(["dpsan", *sys.argv[1:]])
-    if options.plot is not None and any(row.figures for row in found.rows):
-        _draw(found, options.plot, force=options.force)
-    if options.as_json:
+    if asked.plot is not None and any(row.figures for row in found.rows):
+        _draw(found, asked.plot, force=asked.force)
+    if asked.as_json:
         source = {"source": Path(vocabulary.source).name, "digest": vocabulary.digest}
         words = {**source, "words": vocabulary.n, "dimensions": vocabulary.d}
         about = {"dpsan": __version__, "command": command, "embeddings": words}
         print_json({**about, **as_record(found)})
-    elif options.as_csv:
+    elif asked.as_csv:
         typer.echo(as_csv(found), nl=False)
-    elif options.as_latex:
+    elif asked.as_latex:
         typer.echo(as_latex(found, command), nl=False)
     else:
         _print(found)

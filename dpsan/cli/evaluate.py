@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import typer
 
-from dpsan.cli.command import Command, argument, flag, option
-from dpsan.cli.options import (
-    Page,
-    Privacy,
-    Texts,
-    Vocabulary,
-    parameters,
-    positive,
-    whole_numbers,
-)
+from dpsan.cli import options
+from dpsan.cli.command import Command, argument, flag, option, refuse
+from dpsan.cli.options import Page, Privacy, Texts, Vocabulary
 from dpsan.cli.output import print_json, print_sections, say
 from dpsan.cli.tree import INPUT, PRIVACY
 from dpsan.errors import InputError, UsageError, check_name
@@ -41,8 +34,7 @@ class _Attacks(Command):
         "context attack and readability. Default: that of the bundled vocabulary.",
     )
     spans: Path | None = option(
-        "--spans FILE",
-        "Measure how much of these spans of personal data is read back.",
+        "--spans FILE", "Measure how much of these spans of personal data is read back."
     )
     candidates: Path | None = option(
         "--candidates FILE",
@@ -86,29 +78,16 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
     """Measure the utility of sanitized text and how much an attacker can recover.
 
     The result contains no text. Attacks need --epsilon or --audit.
+
+    Examples:
+        dpsan evaluate -e 8 letter.txt safe.txt
+        dpsan evaluate --audit audit.jsonl -k body tickets.csv safe.csv
+        dpsan evaluate -e 8 --language-model public.txt letter.txt safe.txt
     """
 
     everyday: ClassVar = (
-        "--epsilon",
-        "--mechanism",
-        "--audit",
-        "--embeddings",
-        "--format",
-        "--field",
-        "--copies",
-        "--language-model",
-        "--spans",
-        "--candidates",
-        "--authors",
-        "--labels",
-        "--json",
-        "--html",
-        "--quiet",
-    )
-    examples: ClassVar = (
-        "dpsan evaluate -e 8 letter.txt safe.txt",
-        "dpsan evaluate --audit audit.jsonl -k body tickets.csv safe.csv",
-        "dpsan evaluate -e 8 --language-model public.txt letter.txt safe.txt",
+        "--epsilon --mechanism --audit --embeddings --format --field --copies "
+        "--language-model --spans --candidates --authors --labels --json --html --quiet"
     )
 
     original: Path = argument("ORIGINAL", "The texts.")
@@ -149,13 +128,12 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
             setting.check_public(free)
             question = replace(question, by_value=setting.by_value)
             if setting.fluent:
-                if setting.copies > 1 or question.again:
-                    raise UsageError(
-                        "a fluent run is evaluated without --copies and further files",
-                        "its audit has the drawn words of one output",
-                    )
+                several = setting.copies > 1 or question.again
+                what = "a fluent run is evaluated without --copies and further files"
+                refuse(several, what, "its audit has the drawn words of one output")
                 question = replace(question, drawn=self.audit)
-        check(question, scores=not self.no_scores)
+        scores = not self.no_scores
+        check(question, scores=scores)
         if self.html is not None:
             from dpsan.files.atomic_files import check_writable
 
@@ -174,9 +152,7 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
             question = replace(question, mechanism=mechanism)
         with share_progress("judging", self.quiet) as bar:
             progress = bar or (lambda _: None)
-            found = evaluate(
-                question, vocabulary, space, scores=not self.no_scores, progress=progress
-            )
+            found = evaluate(question, vocabulary, space, scores=scores, progress=progress)
         from dpsan.analysis.evaluate.page import about, page, sections
 
         if self.html is not None:
@@ -194,24 +170,19 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
 
     def _check(self) -> None:
         """Refuse options that exclude or need each other.  Raises UsageError."""
-        if (self.test_original is None) != (self.test_sanitized is None):
-            raise UsageError("--test-original and --test-sanitized need each other")
-        if self.test_original is not None and self.labels is None:
-            raise UsageError("--test-original needs --labels")
-        if self.authors is not None and self.epsilon is None and self.audit is None:
-            raise UsageError(
-                "--authors needs --epsilon or --audit", "the attacker sanitizes texts too"
-            )
-        if self.words and self.candidates is None:
-            raise UsageError("--words needs --candidates")
-        if self.class_files and self.audit is None:
-            raise UsageError("--class needs --audit")
-        if self.audit is not None and self.copies > 1:
-            raise UsageError("--audit and --copies exclude each other")
-        if self.audit is not None and (self.epsilon is not None or self.param):
-            raise UsageError("--audit and --epsilon or --param exclude each other")
+        test, given = (self.test_original, self.test_sanitized), self.epsilon is not None
+        refuse(any(test) != all(test), "--test-original and --test-sanitized need each other")
+        refuse(any(test) and self.labels is None, "--test-original needs --labels")
+        alone = self.authors is not None and not given and self.audit is None
+        why = "the attacker sanitizes texts too"
+        refuse(alone, "--authors needs --epsilon or --audit", why)
+        refuse(self.words and self.candidates is None, "--words needs --candidates")
+        refuse(self.class_files and self.audit is None, "--class needs --audit")
+        refuse(self.audit and self.copies > 1, "--audit and --copies exclude each other")
+        twice = self.audit and (given or self.param)
+        refuse(twice, "--audit and --epsilon or --param exclude each other")
         if self.epsilon is not None:
-            positive("--epsilon", self.epsilon)
+            options.positive("--epsilon", self.epsilon)
 
     def _as_in(self, setting: Setting) -> Evaluate:
         """Return the request with the options of an audited run.  Raises UsageError."""
@@ -245,7 +216,7 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
         """Return the mechanism.  Raises UsageError."""
         from dpsan.analysis.explain.match import candidates
 
-        values = parameters(self.param) if setting is None else setting.parameters
+        values = options.parameters(self.param) if setting is None else setting.parameters
         if setting is not None and setting.only:
             values = {}
         (draft,) = candidates([self.mechanism], values, public=self.public is not None)
@@ -273,7 +244,7 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
             again=tuple(self.sanitized[1:]),
             copies=self.copies,
             candidates=self.candidates,
-            first_words=whole_numbers("--words", self.words),
+            first_words=options.whole_numbers("--words", self.words),
             authors=self.authors,
             seed=self.seed,
         )

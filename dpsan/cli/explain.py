@@ -5,20 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from dpsan.cli.command import Typed, argument, flag, option
-from dpsan.cli.options import (
-    DEFAULT_MECHANISM,
-    Picture,
-    Privacy,
-    Vocabulary,
-    mechanism_names,
-    parameters,
-)
+from dpsan.cli import options
+from dpsan.cli.command import Typed, argument, flag, option, refuse
+from dpsan.cli.options import DEFAULT_MECHANISM, Picture, Privacy, Vocabulary
 from dpsan.cli.output import print_json, say
 from dpsan.cli.tree import PRIVACY
-from dpsan.errors import UsageError
 
 if TYPE_CHECKING:
     from dpsan.analysis.explain.result import Explanation
@@ -26,13 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Explain(Picture, Vocabulary, Privacy, Typed):
-    """Show the output distribution of a word and what an attacker learns from it."""
+    """Show the output distribution of a word and what an attacker learns from it.
 
-    examples: ClassVar = (
-        "dpsan explain doctor -e 8",
-        "dpsan explain doctor -m optimal-response -m laplace --at ldp=8",
-        "dpsan explain --unknown -e 8 --plot unknown.svg",
-    )
+    Examples:
+        dpsan explain doctor -e 8
+        dpsan explain doctor -m optimal-response -m laplace --at ldp=8
+        dpsan explain --unknown -e 8 --plot unknown.svg
+    """
+
+    variables: ClassVar = "mechanism"
 
     words: list[str] | None = argument(
         "[WORD]...", "Words; - reads more from stdin, one a line.", None
@@ -41,8 +37,7 @@ class Explain(Picture, Vocabulary, Privacy, Typed):
         "-m, --mechanism NAME",
         f"How words are drawn; repeatable, to stand side by side. Default: {DEFAULT_MECHANISM}.",
         panel=PRIVACY,
-        env=True,
-        autocompletion=mechanism_names,
+        autocompletion=options.mechanism_names,
     )
     at: str | None = option(
         "--at ldp=X|unchanged=X",
@@ -63,23 +58,23 @@ class Explain(Picture, Vocabulary, Privacy, Typed):
     def run(self) -> int:
         """Explain each word by each mechanism."""
         words = self.words or []
-        if not words and not self.unknown:
-            raise UsageError("give a WORD, - for words on stdin, or --unknown")
-        if self.at is not None and "epsilon" in self.typed:
-            raise UsageError("--epsilon and --at exclude each other")
+        nothing = not words and not self.unknown
+        refuse(nothing, "give a WORD, - for words on stdin, or --unknown")
+        both = self.at is not None and "epsilon" in self.typed
+        refuse(both, "--epsilon and --at exclude each other")
         epsilon = self.required_epsilon() if self.at is None else None
         self.check_files(stdin="-" in words)
 
         from dpsan.analysis.explain import explain
         from dpsan.analysis.explain.match import candidates, parse_at, prepare
         from dpsan.analysis.explain.words import read
-        from dpsan.cli.progress import parts_progress, search_progress
+        from dpsan.cli.progress import count_progress, search_progress
         from dpsan.sanitize.request import RunSpec
 
         free = self.public_words()
         at = None if self.at is None else parse_at(self.at)
         names = self.mechanism or [DEFAULT_MECHANISM]
-        chosen = candidates(names, parameters(self.param), public=free is not None)
+        chosen = candidates(names, options.parameters(self.param), public=free is not None)
         if epsilon is not None:
             for each in chosen:  # usage errors come before the slow part
                 each.kind.build(epsilon, dict(each.values))
@@ -95,24 +90,16 @@ class Explain(Picture, Vocabulary, Privacy, Typed):
         spec = RunSpec(
             epsilon=epsilon, embeddings=self.embeddings, vocab_size=self.vocab_size, public=free
         )
+        explained = partial(explain, top=self.top, draws=self.draws, seed=self.seed)
         found: list[list[Explanation]] = []
         for each in chosen if texts else ():
             if at is not None and not self.quiet:
                 say(f"finding the epsilon of {each.kind.name} at {at.target} {at.value:g}")
             with search_progress(each.kind.name, self.quiet or at is None) as tried:
                 sanitizer = prepare(each, spec, at, store, opened, tried)
-            with parts_progress(f"explaining {each.kind.name}", self.quiet) as progress:
-                found.append(
-                    explain(
-                        sanitizer,
-                        read(sanitizer, texts),
-                        top=self.top,
-                        draws=self.draws,
-                        seed=self.seed,
-                        posterior=not self.no_posterior,
-                        progress=progress,
-                    )
-                )
+            with count_progress(f"explaining {each.kind.name}", 1.0, self.quiet) as progress:
+                inputs, posterior = read(sanitizer, texts), not self.no_posterior
+                found.append(explained(sanitizer, inputs, posterior=posterior, progress=progress))
         if self.plot is not None and texts:
             from dpsan.analysis.figures.words import plot
 
@@ -138,7 +125,6 @@ def _texts(words: list[str], quiet: bool) -> Iterator[tuple[str, str]]:
             say("reading words from the terminal, one a line (Ctrl-D ends)")
         data = sys.stdin.buffer.read()
         for number, line in enumerate(data.decode("utf-8-sig", "replace").split("\n"), start=1):
-            if "\ufffd" in line:
-                raise UsageError(f"standard input:{number}: not UTF-8")
+            refuse("\ufffd" in line, f"standard input:{number}: not UTF-8")
             if line.strip():
                 yield f"standard input:{number}", line.strip()

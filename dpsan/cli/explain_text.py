@@ -77,8 +77,7 @@ def _block(each: Explanation, width: int, highest: float, first_word: bool) -> I
     delta = f", delta {number(each.guarantee.delta)}" if each.guarantee.delta else ""
     epsilon = f"epsilon {number(mechanism.epsilon)} {mechanism.unit_label()}"
     if each.guarantee.public_words:
-        text = f"{epsilon}; high-low LDP {ldp} for protected words"
-        yield from _wrap(text, width, "")
+        yield from _wrap(f"{epsilon}; high-low LDP {ldp} for protected words", width, "")
         if each.public:
             yield from _wrap("PUBLIC: this word is not protected", width, "")
     else:
@@ -91,7 +90,8 @@ def _block(each: Explanation, width: int, highest: float, first_word: bool) -> I
     shares = {"unchanged": each.unchanged, "close": each.close, "distant": each.distant}
     for name, share in shares.items():
         if share is not None and each.input is not None:
-            yield f"  {name:<9} {_share(each, share)}{_interval(each, share)}"
+            interval = "" if each.exact else f"  {share.low:.4f} to {share.high:.4f}"
+            yield f"  {name:<9} {_share(each, share)}{interval}"
     yield f"  distinct  {each.distinct:.1f} outputs in {each.distinct_draws}"
     if each.outputs:
         yield from _outputs(each, width, highest)
@@ -102,12 +102,8 @@ def _block(each: Explanation, width: int, highest: float, first_word: bool) -> I
     if each.posterior_note and (first_word or not each.posterior):
         yield from _wrap(f"({each.posterior_note})", width, "  ")
     if each.observer_success is not None and first_word:
-        yield from _wrap(
-            f"an optimal reader of single outputs names {100 * each.observer_success:.3g} % of "
-            "running text",
-            width,
-            "  ",
-        )
+        named = f"{100 * each.observer_success:.3g} % of running text"
+        yield from _wrap(f"an optimal reader of single outputs names {named}", width, "  ")
 
 
 def _outputs(each: Explanation, width: int, highest: float) -> Iterator[str]:
@@ -142,10 +138,6 @@ def _share(each: Explanation, share: Estimate) -> str:
     if share.value == 0 or share.value >= 0.00095 or not each.exact:
         return f"{share.value:.4f}"
     return f"{share.value:.0e}"
-
-
-def _interval(each: Explanation, share: Estimate) -> str:
-    return "" if each.exact else f"  {share.low:.4f} to {share.high:.4f}"
 
 
 def _bar(share: float, width: int) -> str:

@@ -19,8 +19,7 @@ from typing import Final, NoReturn
 from dpsan.cli import signals
 from dpsan.cli.output import say
 from dpsan.cli.signals import Interrupted
-from dpsan.errors import DpsanError, UnexpectedError
-from dpsan.errors import reason as os_reason
+from dpsan.errors import DpsanError, UnexpectedError, reason
 
 # Open the wrong way round, so that reading from what nobody opened is an error, and writing to it
 # too.  Only messages on standard error may vanish.
@@ -51,18 +50,13 @@ def _guarded() -> int:
     except DpsanError as error:
         say(error.on_command_line())
         return error.exit_status
-    except BrokenPipeError:
-        _clean_up()
-        return 128 + signal.SIGPIPE
-    except OSError as error:
-        _clean_up()
-        # Files have messages of their own: what was closed before the start is standard output.
-        closed = "standard output: cannot write: " if error.errno == errno.EBADF else ""
-        say(closed + os_reason(error))
-        return 1
     except Exception as error:  # noqa: BLE001 - the last wall: a traceback could show input text
         _clean_up()
-        say(str(UnexpectedError(error)))
+        if isinstance(error, BrokenPipeError):
+            return 128 + signal.SIGPIPE
+        # Files have messages of their own: what was closed before the start is standard output.
+        closed = isinstance(error, OSError) and error.errno == errno.EBADF
+        say(f"{'standard output: cannot write: ' if closed else ''}{UnexpectedError(error)}")
         return 1
 
 
@@ -90,8 +84,8 @@ def _close_streams(status: int) -> int:
             if isinstance(error, BrokenPipeError):
                 status = 128 + signal.SIGPIPE
             elif stream is sys.stdout and status == 0:
-                reason = os_reason(error) if isinstance(error, OSError) else "closed"
-                say(f"standard output: cannot write: {reason}")
+                why = reason(error) if isinstance(error, OSError) else "closed"
+                say(f"standard output: cannot write: {why}")
                 status = 1
     return status
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from dpsan.cli.command import Typed, argument, flag, option
+from dpsan.cli.command import Typed, argument, flag, option, refuse
 from dpsan.cli.options import JsonAndFile, Vocabulary, positive
 from dpsan.cli.output import cosine_and_bound, print_fields, print_json, print_table, say
-from dpsan.errors import UsageError, failure, printable
+from dpsan.errors import failure, printable
 from dpsan.files.same_files import FileUses, Use
 from dpsan.text.numerals import number
 
@@ -25,13 +25,13 @@ _PIECE: Final = 8 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class Index(JsonAndFile, Vocabulary, Typed):
-    """Build, list, check or clear cached indexes of embeddings."""
+    """Build, list, check or clear cached indexes of embeddings.
 
-    examples: ClassVar = (
-        "dpsan index -e 8",
-        "dpsan index -e 8 glove.txt",
-        "dpsan index --list",
-    )
+    Examples:
+        dpsan index -e 8
+        dpsan index -e 8 glove.txt
+        dpsan index --list
+    """
 
     files: list[Path] | None = argument("[EMBEDDINGS]...", "Default: the bundled vocabulary.", None)
     list_: bool = flag("--list", "List the cached indexes.")
@@ -46,8 +46,7 @@ class Index(JsonAndFile, Vocabulary, Typed):
         "runs use it.",
     )
     unsafe_pickle: bool = flag(
-        "--unsafe-pickle",
-        "Read a gensim .kv or .model file. It can run any code that it contains.",
+        "--unsafe-pickle", "Read a gensim .kv or .model file. It can run any code that it contains."
     )
     export: Path | None = option(
         "--export FILE",
@@ -83,10 +82,7 @@ class Index(JsonAndFile, Vocabulary, Typed):
         more: dict[str, Any] = {"unsafe_pickle": self.unsafe_pickle}
         if self.epsilon is not None:
             also = partial(
-                prepare_default,
-                epsilon=self.epsilon,
-                optimize=self.optimize,
-                measure=self.verbose,
+                prepare_default, epsilon=self.epsilon, optimize=self.optimize, measure=self.verbose
             )
             more["also"] = lambda space: {"default": also(space)}
         reports: list[dict[str, Any]] = []
@@ -112,23 +108,22 @@ class Index(JsonAndFile, Vocabulary, Typed):
     def _check(self) -> None:
         """Refuse options that exclude or need each other.  Raises UsageError."""
         cache = self.list_ or self.check or self.clear
-        if sum((self.list_, self.check, self.clear)) > 1 or (self.files and cache):
-            raise UsageError("--list, --check and --clear stand alone")
-        if "embeddings" in self.typed and (self.files or cache):
-            raise UsageError("--embeddings excludes other files, --list, --check and --clear")
-        if self.export is not None and (cache or len(self.files or ()) > 1):
-            raise UsageError("--export is for one file of embeddings")
-        if self.epsilon is None and (self.optimize or (self.verbose and not self.list_)):
-            raise UsageError(f"--{'optimize' if self.optimize else 'verbose'} needs --epsilon")
-        if self.epsilon is not None:
-            if cache:
-                raise UsageError("--epsilon is for embeddings")
+        several = sum((self.list_, self.check, self.clear)) > 1 or (self.files and cache)
+        refuse(several, "--list, --check and --clear stand alone")
+        other = "embeddings" in self.typed and (self.files or cache)
+        refuse(other, "--embeddings excludes other files, --list, --check and --clear")
+        many = cache or len(self.files or ()) > 1
+        refuse(self.export and many, "--export is for one file of embeddings")
+        if self.epsilon is None:
+            refuse(self.optimize, "--optimize needs --epsilon")
+            refuse(self.verbose and not self.list_, "--verbose needs --epsilon")
+        else:
+            refuse(cache, "--epsilon is for embeddings")
             positive("--epsilon", self.epsilon)
         bundled = self._paths == [None]
-        if self.optimize and bundled:
-            raise UsageError("--optimize needs a file: the bundled tables cannot change")
-        if self.unsafe_pickle and bundled:
-            raise UsageError("--unsafe-pickle needs a file")
+        fixed = self.optimize and bundled
+        refuse(fixed, "--optimize needs a file: the bundled tables cannot change")
+        refuse(self.unsafe_pickle and bundled, "--unsafe-pickle needs a file")
 
     @property
     def _paths(self) -> list[Path | None]:
@@ -178,17 +173,13 @@ def _words_beside(index: Path) -> Path:
 def _print_report(report: dict[str, Any]) -> None:
     dropped = ", ".join(f"{number(count)} {reason}" for reason, count in report["dropped"].items())
     near = report["nearest"]
+    apart = " / ".join(number(near[each]) for each in ("p5", "p50", "p95"))
+    bound = "" if report["diameter_exact"] else " (upper bound)"
     rows = [
         ("words", f"{number(report['words'])} of {number(report['dimensions'])} dimensions"),
         ("dropped rows", dropped or "none"),
-        (
-            f"nearest word, 5/50/95 % of {number(near['words'])}",
-            " / ".join(number(near[each]) for each in ("p5", "p50", "p95")),
-        ),
-        (
-            "diameter",
-            number(report["diameter"]) + ("" if report["diameter_exact"] else " (upper bound)"),
-        ),
+        (f"nearest word, 5/50/95 % of {number(near['words'])}", apart),
+        ("diameter", number(report["diameter"]) + bound),
         ("size", f"{number(report['bytes'])} bytes"),
         *_default_rows(report.get("default")),
         ("seconds", f"{report['seconds']:.2f}"),
@@ -236,18 +227,11 @@ def _entries(store: Store, check: bool, verbose: bool, as_json: bool) -> int:
     shown = []
     for row in sorted(rows, key=lambda row: (str(row["kind"]), str(row["source"]))):
         state = "ok" if row["ok"] else f"damaged: {row['problem'] or 'manifest'}"
-        shown.append(
-            (
-                str(row["kind"]),
-                f"{row['index']} {row['words']} x {row['dimensions']}" if row["index"] else "",
-                str(row["digest"])[:12],
-                f"{number(int(row['bytes']))} bytes",
-                str(row["created"]),
-                printable(str(row["source"])),
-                "" if row.get("mean_cosine") is None else f"{row['mean_cosine']:.4f}",
-                state if check or not row["ok"] else "",
-            )
-        )
+        index = f"{row['index']} {row['words']} x {row['dimensions']}" if row["index"] else ""
+        cosine = "" if row.get("mean_cosine") is None else f"{row['mean_cosine']:.4f}"
+        size, source = f"{number(int(row['bytes']))} bytes", printable(str(row["source"]))
+        about = str(row["kind"]), index, str(row["digest"])[:12], size, str(row["created"]), source
+        shown.append((*about, cosine, state if check or not row["ok"] else ""))
     if shown:
         print_table((), shown, right={3}, spare=(2, 4, 3))
     damaged = f", {bad} damaged" if bad else ""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import typer
 
-from dpsan.cli.command import argument
+from dpsan.cli.command import argument, refuse
 from dpsan.cli.options import Epsilon, Json, Vocabulary, mechanism_names, parameters
 from dpsan.cli.output import cosine_and_bound, print_json, print_prose, print_table
-from dpsan.errors import UsageError, check_name
+from dpsan.errors import check_name
 from dpsan.text.numerals import number
 
 _COLUMNS: Final = {
@@ -29,13 +29,12 @@ class Mechanisms(Json, Vocabulary, Epsilon):
     """List the mechanisms and their guarantees, or explain one.
 
     With NAME and --epsilon, print the true guarantee on this vocabulary.
-    """
 
-    examples: ClassVar = (
-        "dpsan mechanisms",
-        "dpsan mechanisms optimal-response -e 8",
-        "dpsan mechanisms trlaplace-paper -e 1",
-    )
+    Examples:
+        dpsan mechanisms
+        dpsan mechanisms optimal-response -e 8
+        dpsan mechanisms trlaplace-paper -e 1
+    """
 
     name: str | None = argument(
         "[NAME]", "Default: a table of all.", None, autocompletion=mechanism_names
@@ -46,13 +45,13 @@ class Mechanisms(Json, Vocabulary, Epsilon):
         from dpsan.mechanisms import MECHANISMS
 
         if self.name is None:
-            if self.epsilon is not None or self.param or self.embeddings:
-                raise UsageError("--epsilon, --param and --embeddings need a NAME")
+            given = self.epsilon is not None or self.param or self.embeddings
+            refuse(given, "--epsilon, --param and --embeddings need a NAME")
             _list(self.as_json)
             return 0
         check_name("mechanism", self.name, MECHANISMS)
-        if self.epsilon is None and (self.param or self.embeddings):
-            raise UsageError("--param and --embeddings need --epsilon")
+        needless = self.epsilon is None and (self.param or self.embeddings)
+        refuse(needless, "--param and --embeddings need --epsilon")
         found = None if self.epsilon is None else self._numbers(self.name, self.epsilon)
         if self.as_json:
             print_json(found or _without_numbers(self.name))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from dpsan.cli.command import Command, flag, option
+from dpsan.cli.command import Command, flag, option, refuse
 from dpsan.cli.tree import INPUT, OUTPUT, PRIVACY, RUNNING
 from dpsan.errors import UsageError
 from dpsan.files.same_files import FileUses, Use
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dpsan.embeddings.cache.store import Store
     from dpsan.embeddings.public_words import PublicWords
     from dpsan.formats.base import ReadOptions
+    from dpsan.sanitize.request import RunSpec
     from dpsan.space.metric_space import MetricSpace
 
 # The registry would load numpy; a test compares the two.
@@ -83,12 +84,12 @@ class Epsilon(Command):
     """Epsilon, which has no default, and the other parameters of a mechanism."""
 
     panel: ClassVar = PRIVACY
+    variables: ClassVar = "epsilon"
 
     epsilon: float | None = option(
         "-e, --epsilon X",
         "Privacy parameter: smaller is more private. The unit is nats for optimal-response "
         "(try 8), and 1/distance for laplace and exponential.",
-        env=True,
     )
     param: list[str] | None = option(
         "-p, --param NAME=VALUE", "Set a parameter of the mechanism, such as k=20. Repeatable."
@@ -97,10 +98,8 @@ class Epsilon(Command):
     def required_epsilon(self) -> float:
         """Return epsilon, which is the user's decision.  Raises UsageError: missing, or <= 0."""
         if self.epsilon is None:
-            raise UsageError(
-                "--epsilon is required: it is your decision",
-                "try --epsilon 8; 'dpsan preview FILE' shows your own text at several",
-            )
+            hint = "try --epsilon 8; 'dpsan preview FILE' shows your own text at several"
+            raise UsageError("--epsilon is required: it is your decision", hint)
         return positive("--epsilon", self.epsilon)
 
 
@@ -109,20 +108,19 @@ class Privacy(Epsilon):
     """A mechanism, and the words that need no protection."""
 
     panel: ClassVar = PRIVACY
+    variables: ClassVar = "mechanism public"
 
     mechanism: str = option(
         "-m, --mechanism NAME",
         "Draw words by this mechanism. 'dpsan mechanisms' lists all; FILE.py:CLASS is one "
         "of your own.",
         DEFAULT_MECHANISM,
-        env=True,
         autocompletion=mechanism_names,
     )
     public: Path | None = option(
         "--public FILE|function|common|function-de|function-fr|function-es",
         "Give no protection to these words: a FILE, or a list of dpsan. They mostly stay, "
         "and the guarantee holds for all other words.",
-        env=True,
     )
 
     def public_words(self) -> PublicWords | None:
@@ -131,21 +129,36 @@ class Privacy(Epsilon):
 
         return None if self.public is None else public_words(str(self.public))
 
+    def run_spec(self, **more: Any) -> RunSpec:
+        """Return the request of a sanitizer: options that have the names of its fields, and more.
+
+        Raises:
+            DpsanError: a value outside its domain, or a list that cannot be read.
+        """
+        from dpsan.embeddings.class_lists import word_classes
+        from dpsan.sanitize.request import RunSpec
+
+        names = [each.name for each in fields(RunSpec) if each.name in vars(self)]
+        given = {name: getattr(self, name) for name in names}
+        given |= {"parameters": dict(parameters(self.param)), "public": self.public_words()}
+        given["classes"] = word_classes(",".join(given["classes"])) if given["classes"] else ()
+        return RunSpec(**given, **more)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Vocabulary(Quiet):
     """Word vectors, and the cache that holds what is computed from them."""
 
     panel: ClassVar = PRIVACY
+    variables: ClassVar = "embeddings vocab_size"
 
     embeddings: Path | None = option(
         "-E, --embeddings FILE",
         "Use these word vectors: word2vec, GloVe, fastText .vec, .npz, or .gz of them. "
         "Default: the bundled English vocabulary.",
-        env=True,
     )
     vocab_size: int | None = option(
-        "--vocab-size N", "Use only the first N words of the vocabulary.", env=True, min=2
+        "--vocab-size N", "Use only the first N words of the vocabulary.", min=2
     )
 
     def store(self) -> Store:
@@ -187,12 +200,12 @@ class Container(Command):
     """Options of containers."""
 
     panel: ClassVar = INPUT
+    variables: ClassVar = "format_ delimiter encoding"
 
     format_: str = option(
         f"-f, --format {'|'.join(['auto', *FORMATS])}",
         "Container of the text. `auto` goes by the suffix of the file.",
         "auto",
-        env=True,
     )
     field: list[str] | None = option(
         "-k, --field NAME",
@@ -203,11 +216,9 @@ class Container(Command):
         "--no-header", "Treat the first row of a table as data. Choose columns by number."
     )
     delimiter: str | None = option(
-        "--delimiter CHAR",
-        "Character between the cells of a table, such as ';' or '\\t'.",
-        env=True,
+        "--delimiter CHAR", "Character between the cells of a table, such as ';' or '\\t'."
     )
-    encoding: str = option("--encoding NAME", "Encoding of input and output.", "utf-8", env=True)
+    encoding: str = option("--encoding NAME", "Encoding of input and output.", "utf-8")
 
     def cell_delimiter(self) -> str:
         """Return the character of ``--delimiter``; empty without one.  Raises UsageError."""
@@ -251,10 +262,9 @@ class Texts(Container):
         from dpsan.formats.registry import format_class, formats_with
 
         kind = format_class(self.format_, str(path))
-        if self.field and not kind.takes_fields:
-            raise UsageError(f"{kind.name} has no --field")
-        if kind.needs_fields and not self.field:
-            raise UsageError(f"{kind.name} needs --field", "a column's name, path or number")
+        refuse(self.field and not kind.takes_fields, f"{kind.name} has no --field")
+        missing = kind.needs_fields and not self.field
+        refuse(missing, f"{kind.name} needs --field", "a column's name, path or number")
         if self.delimiter and not kind.takes_delimiter:
             raise UsageError(f"--delimiter is for {formats_with('takes_delimiter')}")
         return Inputs(self.format_, self.read_options(force_text=True), self.max_records)
@@ -262,8 +272,7 @@ class Texts(Container):
 
 def positive(name: str, value: float) -> float:
     """Return a value.  Raises UsageError unless it is a finite number above 0."""
-    if not 0 < value < float("inf"):
-        raise UsageError(f"{name} must be > 0 (got {value:g})")
+    refuse(not 0 < value < float("inf"), f"{name} must be > 0 (got {value:g})")
     return value
 
 
@@ -272,10 +281,8 @@ def parameters(given: list[str] | None) -> dict[str, str]:
     out: dict[str, str] = {}
     for each in given or ():
         name, equals, value = each.partition("=")
-        if not equals or not name:
-            raise UsageError(f"--param must be NAME=VALUE (got {each})")
-        if name in out:
-            raise UsageError(f"--param {name} was given twice")
+        refuse(not equals or not name, f"--param must be NAME=VALUE (got {each})")
+        refuse(name in out, f"--param {name} was given twice")
         out[name] = value
     return out
 

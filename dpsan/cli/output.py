@@ -115,12 +115,8 @@ def print_sections(sections: Iterable[Section]) -> None:
     """Tables on standard output, each below an empty line, with their notes."""
     for section in sections:
         typer.echo("")
-        numbers = {
-            at
-            for row in section.rows
-            for at, cell in enumerate(row)
-            if at and not isinstance(cell, str)
-        }
+        cells = [(at, cell) for row in section.rows for at, cell in enumerate(row)]
+        numbers = {at for at, cell in cells if at and not isinstance(cell, str)}
         print_table(section.columns, section.texts(), right=numbers)
         for note in section.notes:
             typer.echo(f"  {printable(note)}")

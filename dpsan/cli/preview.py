@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -23,13 +23,12 @@ class Preview(Page, Texts, Vocabulary):
     """Show your own text at several epsilons, and what an attacker reads back.
 
     The samples must not be published. Only --html writes a file, for its owner alone.
-    """
 
-    examples: ClassVar = (
-        "dpsan preview notes.txt",
-        "dpsan preview -k body tickets.csv --html preview.html",
-        "dpsan preview -e 6,8 notes.txt",
-    )
+    Examples:
+        dpsan preview notes.txt
+        dpsan preview -k body tickets.csv --html preview.html
+        dpsan preview -e 6,8 notes.txt
+    """
 
     file: Path = argument("FILE", "The text. Its first 1,000 words are measured.")
     epsilon: list[str] | None = option(

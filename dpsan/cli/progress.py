@@ -26,6 +26,7 @@ _LONG: Final = 15.0
 PERIOD: Final = 10.0
 """Seconds between two lines of progress where stderr is no terminal."""
 _GOES_ON: Final = "still looking; this can take minutes, once for each vocabulary"
+_DESCRIPTION: Final = "{task.description}"
 _open: Final[list[object]] = []
 """The bars that are shown now: a terminal has room for one."""
 
@@ -106,37 +107,32 @@ def _size(path: Path) -> int | None:
 
 
 @contextmanager
-def count_progress(what: str, total: int, quiet: bool) -> Iterator[Callable[[int], None] | None]:
-    """Yield a bar over a known number of steps with time left, on stderr if it is a terminal."""
-    with _steps(what, total, "MofNCompleteColumn", quiet) as update:
+def count_progress(
+    what: str, total: float, quiet: bool
+) -> Iterator[Callable[[float], None] | None]:
+    """Yield a bar over steps, or over parts that add up to 1.0, with time left, on stderr if it is
+    a terminal.
+    """
+    with _steps(what, total, quiet) as update:
         yield update and (lambda done: update(advance=done))
-
-
-@contextmanager
-def parts_progress(what: str, quiet: bool) -> Iterator[Callable[[float], None] | None]:
-    """Yield a bar over parts that add up to 1 with time left, on stderr if it is a terminal."""
-    with _steps(what, 1.0, "TaskProgressColumn", quiet) as update:
-        yield update and (lambda part: update(advance=part))
 
 
 @contextmanager
 def share_progress(what: str, quiet: bool) -> Iterator[Callable[[float], None] | None]:
     """Yield a bar over the share done (0 ... 1) with time left, on stderr if it is a terminal."""
-    with _steps(what, 1.0, "TaskProgressColumn", quiet) as update:
+    with _steps(what, 1.0, quiet) as update:
         yield update and (lambda share: update(completed=share))
 
 
 @contextmanager
-def _steps(
-    what: str, total: float, middle: str, quiet: bool
-) -> Iterator[Callable[..., None] | None]:
+def _steps(what: str, total: float, quiet: bool) -> Iterator[Callable[..., None] | None]:
     if quiet or not sys.stderr.isatty():
         yield None
         return
     from rich import progress
 
-    columns = (progress.BarColumn(), getattr(progress, middle)(), progress.TimeRemainingColumn())
-    with _bar((what, *columns)) as bar:
+    done = progress.TaskProgressColumn if total == 1.0 else progress.MofNCompleteColumn
+    with _bar((what, progress.BarColumn(), done(), progress.TimeRemainingColumn())) as bar:
         yield partial(bar.update, bar.add_task(what, total=total))
 
 
@@ -169,10 +165,9 @@ def search_progress(what: str, quiet: bool) -> Iterator[Callable[[str], None]]:
         with _line(_SOON, what, _GOES_ON):
             yield lambda _: None
         return
-    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import SpinnerColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn("line"), TextColumn("{task.description}"), TimeElapsedColumn())
-    with _bar(columns) as bar:
+    with _bar((SpinnerColumn("line"), _DESCRIPTION, TimeElapsedColumn())) as bar:
         task, tries = bar.add_task(what), count(1)
         yield lambda tried: bar.update(task, description=f"{what}: try {next(tries)}, {tried}")
 
@@ -190,15 +185,9 @@ def named_progress(quiet: bool) -> Iterator[Callable[[str, float], None]]:
         with _lines() as tell:
             yield tell
         return
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, TaskProgressColumn, TimeElapsedColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-    )
-    with _bar(columns) as bar:
+    with _bar((_DESCRIPTION, BarColumn(), TaskProgressColumn(), TimeElapsedColumn())) as bar:
         task = bar.add_task("", total=1.0)
         yield lambda what, share: bar.update(task, description=what, completed=share)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill, wrap
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 
@@ -23,13 +23,13 @@ _WIDTH: Final = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Report(Page):
-    """Summarize audit files. The summary contains no text."""
+    """Summarize audit files. The summary contains no text.
 
-    examples: ClassVar = (
-        "dpsan report audit.jsonl",
-        "dpsan report --html report.html *.jsonl",
-        "dpsan report --json audit.jsonl",
-    )
+    Examples:
+        dpsan report audit.jsonl
+        dpsan report --html report.html *.jsonl
+        dpsan report --json audit.jsonl
+    """
 
     audits: list[Path] = argument("AUDIT...", "Files of --audit.")
 
@@ -68,11 +68,8 @@ def _print(report: Summary) -> None:
     typer.echo(printable(report.path))
     for each in complaints(report):
         typer.echo(fill(each, _WIDTH, initial_indent="  ", subsequent_indent="    "))
-    counts = ", ".join(
-        f"{number(report.counts[action])} {action}"
-        for action in ACTIONS
-        if report.counts[action] or action not in BY_CLASS
-    )
+    shown = [each for each in ACTIONS if report.counts[each] or each not in BY_CLASS]
+    counts = ", ".join(f"{number(report.counts[each])} {each}" for each in shown)
     about = [(name, value) for name, value, _ in (*figures(report), *parameters(report))]
     rows = [("words", f"{number(sum(report.counts.values()))}: {counts}"), *about]
     room = _WIDTH - 4 - max(len(name) for name, _ in rows)

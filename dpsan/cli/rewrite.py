@@ -30,38 +30,17 @@ class Rewrite(Request):
     """Sanitize text, line by line.
 
     Draw another word for each word and number; it may be the same. Punctuation and spaces stay.
+
+    Examples:
+        dpsan rewrite --only sensitive -e 2 < letter.txt > safe.txt
+        dpsan rewrite -e 8 -k body tickets.csv > safe.csv
+        dpsan rewrite -e 8 --dry-run notes.txt
     """
 
     everyday: ClassVar = (
-        "--epsilon",
-        "--mechanism",
-        "--only",
-        "--class",
-        "--fluent",
-        "--unknown",
-        "--keep",
-        "--allow-unproved",
-        "--epsilon-ldp",
-        "--budget",
-        "--memo",
-        "--ledger",
-        "--embeddings",
-        "--format",
-        "--field",
-        "--recursive",
-        "--output",
-        "--output-dir",
-        "--in-place",
-        "--audit",
-        "--dry-run",
-        "--jobs",
-        "--quiet",
-        "--verbose",
-    )
-    examples: ClassVar = (
-        "dpsan rewrite --only sensitive -e 2 < letter.txt > safe.txt",
-        "dpsan rewrite -e 8 -k body tickets.csv > safe.csv",
-        "dpsan rewrite -e 8 --dry-run notes.txt",
+        "--epsilon --mechanism --only --class --fluent --unknown --keep --allow-unproved "
+        "--epsilon-ldp --budget --memo --ledger --embeddings --format --field --recursive "
+        "--output --output-dir --in-place --audit --dry-run --jobs --quiet --verbose"
     )
 
     def run(self) -> int:
@@ -90,12 +69,12 @@ def _built(request: Request) -> tuple[Run, Path]:
     from dpsan.sanitize.accountant import Budget
     from dpsan.sanitize.sanitizer import Sanitizer, run_key
 
-    spec, plan = request.spec(epsilon_ldp=request.epsilon_ldp), request.plan()
+    spec, plan = request.spec(), request.plan()
     with search_progress(spec.mechanism, request.quiet or spec.epsilon_ldp is None) as tried:
         sanitizer = Sanitizer.from_spec(spec, store, opened=opening, progress=tried)
     if request.verbose:
-        n, d = sanitizer.embeddings.n, sanitizer.embeddings.d
-        say(f"{number(n)} words of {number(d)} dimensions ready")
+        words = sanitizer.embeddings
+        say(f"{number(words.n)} words of {number(words.d)} dimensions ready")
     if request.inputs == [STDIN] and sys.stdin.isatty() and not request.quiet:
         say("reading from the terminal; end with Ctrl-D")
     output = Inplace(request.backup) if request.in_place else request.output_dir or request.output
@@ -170,11 +149,8 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                 )
                 run.audit = stack.enter_context(writer)
             if request.bad_records:
-                bad = BadRecords(
-                    request.bad_records,
-                    force=request.force,
-                    complain=(lambda _: None) if request.quiet else say,
-                )
+                complain: Callable[[str], None] = (lambda _: None) if request.quiet else say
+                bad = BadRecords(request.bad_records, force=request.force, complain=complain)
                 stack.callback(_tell_bad, stack.enter_context(bad), request)
                 options = replace(run.plan.options, reject=bad)
                 run.plan = replace(run.plan, options=options)
@@ -189,10 +165,9 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
             )
             run.progress, run.begun = stack.enter_context(bar)
             result = execute(run)
-            if run.history and run.history.memo:
-                result.memo = run.history.memo.totals()
-            if run.history and run.history.ledger:
-                result.ledger = run.history.ledger.totals()
+            if history := run.history:
+                result.memo = history.memo.totals() if history.memo else None
+                result.ledger = history.ledger.totals() if history.ledger else None
             return result
     except Interrupted:
         say(completed.message())
@@ -243,8 +218,7 @@ def _history(request: Request, run: Run, stack: ExitStack) -> History:
     from dpsan.run.memo import Memo
     from dpsan.run.records import History
 
-    memo = ledger = None
-    dry = request.dry_run
+    memo, ledger, dry = None, None, request.dry_run
     if request.memo:
         memo = stack.enter_context(Memo(request.memo, run.sanitizer, note=say, scratch=dry))
     if request.ledger:

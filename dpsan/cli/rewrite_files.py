@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from dpsan.cli.command import refuse
 from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.errors import OutputError, UsageError
 from dpsan.files.final_name import stream_number
@@ -62,18 +63,16 @@ class Files(RewriteOptions):
             OutputError: an output exists.
         """
         audit, output = self.audit, self.output
-        if sum((output is not None, self.output_dir is not None, self.in_place)) > 1:
-            raise UsageError("-o, -O and -i exclude each other")
-        if (self.output_dir or self.in_place) and STDIN in self.inputs:
-            raise UsageError("-O and -i need files, not standard input")
-        if self.backup is not None and not self.in_place:
-            raise UsageError("--backup needs -i")
-        if self.backup is not None and (not self.backup or "/" in self.backup):
-            raise UsageError("--backup must be a suffix such as .orig")
-        if self.resume and self.output_dir is None:
-            raise UsageError("--resume needs -O")
-        if self.audit_originals and audit is None:
-            raise UsageError("--audit-originals needs --audit FILE")
+        several = sum((output is not None, self.output_dir is not None, self.in_place)) > 1
+        refuse(several, "-o, -O and -i exclude each other")
+        stdin = (self.output_dir or self.in_place) and STDIN in self.inputs
+        refuse(stdin, "-O and -i need files, not standard input")
+        if self.backup is not None:
+            refuse(not self.in_place, "--backup needs -i")
+            no_suffix = not self.backup or "/" in self.backup
+            refuse(no_suffix, "--backup must be a suffix such as .orig")
+        refuse(self.resume and self.output_dir is None, "--resume needs -O")
+        refuse(self.audit_originals and audit is None, "--audit-originals needs --audit FILE")
         if self.resume and audit is not None and audit.is_file() and not self.force:
             hint = "name another: dpsan report adds several up; --force replaces it"
             raise OutputError(f"{audit}: exists, and has the rows of the finished outputs", hint)
@@ -163,10 +162,8 @@ class Completed:
         output = files.output
         if output is not None and (output.is_file() or not output.exists()):
             return f"interrupted: {output} was not written (the same command begins again)"
-        return (
-            "interrupted: the output is not complete (discard it before you begin again: two "
-            "rewrites cost twice)"
-        )
+        why = "discard it before you begin again: two rewrites cost twice"
+        return f"interrupted: the output is not complete ({why})"
 
 
 def _state(path: Path) -> tuple[int, int, int] | None:

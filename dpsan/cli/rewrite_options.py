@@ -1,4 +1,7 @@
-"""The options of ``dpsan rewrite``."""
+"""The options of ``dpsan rewrite``, a class for each heading of the help.
+
+Only the last class is made to have objects: making the others so would take time at each start.
+"""
 
 from __future__ import annotations
 
@@ -12,70 +15,74 @@ from dpsan.cli.sanitizing import Sanitizing
 from dpsan.cli.tree import INPUT, OUTPUT, PRIVACY, RARE, RUNNING
 
 
-@dataclass(frozen=True, kw_only=True)
-class RewriteOptions(Container, Sanitizing):
-    """Options of ``rewrite``; those without a panel are about output."""
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
+class _Costs(Container, Sanitizing):
+    """Inputs, and what their privacy may cost."""
 
-    panel: ClassVar = OUTPUT
+    panel: ClassVar = PRIVACY
+    variables: ClassVar = "epsilon_ldp budget memo ledger"
 
     files: list[Path] | None = argument("[FILE]...", "Default or -: stdin.", None)
     epsilon_ldp: float | None = option(
         "--epsilon-ldp X",
         "Find the epsilon whose certified LDP epsilon is X, instead of --epsilon. X means "
         "the same for every mechanism.",
-        panel=PRIVACY,
-        env=True,
     )
     budget: float | None = option(
         "--budget X",
         "Stop before the epsilons of all draws exceed X. With --ledger, X limits the LDP "
         "epsilon of each record.",
-        panel=PRIVACY,
-        env=True,
     )
     memo: Path | None = option(
         "--memo DIR",
         "Draw each message once, and write its earlier output when it comes again. DIR is "
         "as sensitive as the input.",
-        panel=PRIVACY,
-        env=True,
     )
     ledger: Path | None = option(
         "--ledger FILE",
         "Add up in FILE what each record has cost over all runs. With --budget, refuse a "
         "record that would exceed it.",
-        panel=PRIVACY,
-        env=True,
     )
+
+
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
+class _Reading(_Costs):
+    """What of the inputs is read and drawn."""
+
+    panel: ClassVar = INPUT
+
     recursive: bool = flag(
-        "-r, --recursive",
-        "Read all files below a directory, except hidden ones and links.",
-        panel=INPUT,
+        "-r, --recursive", "Read all files below a directory, except hidden ones and links."
     )
     spans: Path | None = option(
         "--spans FILE",
         "Draw only words that these spans touch (docs/formats.md). All other words pass: "
         "NOT PROTECTED.",
-        panel=INPUT,
     )
     strip: bool = flag(
         "--strip",
         "Leave out what cannot be rewritten, such as attachments and metadata, instead of "
         "refusing the file.",
-        panel=INPUT,
     )
     drop_other: bool = flag(
         "--drop-other",
         "Leave out the columns and fields that --field does not choose. By default they "
         "pass unchanged.",
-        panel=INPUT,
     )
     bad_records: Path | None = option(
         "--bad-records FILE",
         "Write unreadable or over-budget records to FILE and continue. FILE is as sensitive as "
         "the input.",
-        panel=INPUT,
     )
+
+
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
+class _Writing(_Reading):
+    """What is written."""
+
+    panel: ClassVar = OUTPUT
+    variables: ClassVar = "audit copies"
+
     output: Path | None = option("-o, --output FILE", "Write to FILE.")
     output_dir: Path | None = option(
         "-O, --output-dir DIR", "Write each file below DIR, keeping the tree."
@@ -85,9 +92,7 @@ class RewriteOptions(Container, Sanitizing):
         "--backup SUFFIX", "With -i: keep each original under its name plus SUFFIX."
     )
     audit: Path | None = option(
-        "-a, --audit FILE",
-        "Write one JSON row for each word. FILE is as sensitive as the input.",
-        env=True,
+        "-a, --audit FILE", "Write one JSON row for each word. FILE is as sensitive as the input."
     )
     audit_originals: bool = flag("--audit-originals", "Write the input words to the audit, too.")
     force: bool = flag("--force", "Replace existing files.")
@@ -100,66 +105,56 @@ class RewriteOptions(Container, Sanitizing):
         "--copies N",
         "Write N independent outputs of every record. They cost N times epsilon.",
         1,
-        env=True,
         min=1,
     )
+
+
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
+class _Running(_Writing):
+    """How it is done, and what is said."""
+
+    panel: ClassVar = RUNNING
+    variables: ClassVar = "jobs progress"
+
     jobs: int | None = option(
         "-j, --jobs N",
         "Number of processes. Each holds the vectors; with --engine ray, default one for each CPU.",
-        panel=RUNNING,
-        env=True,
         min=1,
     )
     progress: str = choice(
-        "--progress auto|on|off",
-        "Show progress on stderr; `auto` only on a terminal.",
-        "auto",
-        panel=RUNNING,
-        env=True,
+        "--progress auto|on|off", "Show progress on stderr; `auto` only on a terminal.", "auto"
     )
     log_json: Path | None = option(
         "--log-json FILE",
         "Write a line of JSON for each input when it ends: path, status, records, words, epsilon, "
         "seconds.",
-        panel=RUNNING,
     )
     verbose: bool = flag(
-        "-v, --verbose",
-        "Also print the privacy cost of the run and what it does not protect.",
-        panel=RUNNING,
+        "-v, --verbose", "Also print the privacy cost of the run and what it does not protect."
     )
-    null_data: bool = flag(
-        "-z, --null-data", "Records end with NUL instead of a newline.", panel=RARE
-    )
-    text: bool = flag(
-        "--text",
-        "Read a file as text although it looks like another format.",
-        panel=RARE,
-    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RewriteOptions(_Running):
+    """Options of ``rewrite``."""
+
+    panel: ClassVar = RARE
+    variables: ClassVar = "invalid max_record engine address"
+
+    null_data: bool = flag("-z, --null-data", "Records end with NUL instead of a newline.")
+    text: bool = flag("--text", "Read a file as text although it looks like another format.")
     invalid: str = choice(
-        "--invalid replace|error",
-        "Replace undecodable bytes by U+FFFD, or fail.",
-        "replace",
-        panel=RARE,
-        env=True,
+        "--invalid replace|error", "Replace undecodable bytes by U+FFFD, or fail.", "replace"
     )
-    max_record: str = option(
-        "--max-record SIZE", "Refuse longer records.", "16MiB", panel=RARE, env=True
-    )
+    max_record: str = option("--max-record SIZE", "Refuse longer records.", "16MiB")
     engine: str = choice(
         "--engine local|ray",
         "`ray` runs on a cluster; it needs -O. The words under a seed are the same.",
         "local",
-        panel=RARE,
-        env=True,
     )
     address: str | None = option(
         "--address ADDR",
         "With --engine ray: address of a running cluster. Default: a cluster on this machine.",
-        panel=RARE,
-        env=True,
     )
-    seed: str | None = option(
-        "--seed TEXT", "Make the output repeatable, for tests. NOT PRIVATE.", panel=RARE
-    )
-    line_buffered: bool = flag("--line-buffered", "Write every line at once.", panel=RARE)
+    seed: str | None = option("--seed TEXT", "Make the output repeatable, for tests. NOT PRIVATE.")
+    line_buffered: bool = flag("--line-buffered", "Write every line at once.")

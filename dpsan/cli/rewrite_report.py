@@ -12,6 +12,7 @@ from dpsan.text.numerals import counted, number
 if TYPE_CHECKING:
     from dpsan.cli.rewrite_request import Request
     from dpsan.run.run import Result, Run
+    from dpsan.sanitize.accountant import Accountant
     from dpsan.sanitize.sanitizer import Sanitizer
 
 _MOST_LINES: Final = 20
@@ -41,24 +42,19 @@ def _say_dry_run(result: Result, run: Run) -> bool:
     Standard output stays empty: nothing of this is meant to be published.
     """
     from dpsan.run.dry_run import DryRun
-    from dpsan.sanitize.result import Action
 
     totals = result.totals
     words = totals.words // run.plan.copies
-    strange = (Action.UNKNOWN, Action.MASKED, Action.PASSED)
-    unknown = sum(totals.counts[action] for action in strange) // run.plan.copies
+    unknown = _unknown(totals) // run.plan.copies
     share = f" ({100 * unknown / words:.1f} %)" if words else ""
-    say(
-        f"dry run, nothing was written: {counted(totals.records, 'record')}, "
-        f"{counted(words, 'word')}, {number(unknown)}{share} of them unknown"
-    )
-    enough = run.budget is None or totals.epsilon_sum <= run.budget.limit
+    drawn = f"{counted(words, 'word')}, {number(unknown)}{share} of them unknown"
+    say(f"dry run, nothing was written: {counted(totals.records, 'record')}, {drawn}")
+    enough = True
     if run.budget is not None:
+        enough = totals.epsilon_sum <= run.budget.limit
         says = "is enough" if enough else "would end it"
-        say(
-            f"the budget of {number(run.budget.limit)} {says}: the epsilons of all draws add up to "
-            f"{number(totals.epsilon_sum)}"
-        )
+        limit, total = number(run.budget.limit), number(totals.epsilon_sum)
+        say(f"the budget of {limit} {says}: the epsilons of all draws add up to {total}")
     if isinstance(run, DryRun):
         for line in run.samples:
             shown = printable(line)
@@ -93,25 +89,16 @@ def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> No
     )
     for line in statement.lines(verbose=request.verbose):
         say(line)
-    if result.totals.draws and (line := _scale(sanitizer)):
-        say(line)
+    if result.totals.draws and sanitizer.guarantee.metric is not None:
+        from dpsan.outcomes.word_statistics import usual_nearest
+
+        apart = number(usual_nearest(sanitizer.space))
+        unit = f"epsilon is per unit of {sanitizer.guarantee.metric} distance"
+        say(f"{unit}: nearest neighbours here are {apart} apart (median)")
     if result.outcomes and not result.totals.records:
         say("the input is empty" if inputs == 1 else "the inputs are empty")
     if result.skipped:
         say(f"{counted(result.skipped, 'finished file')} skipped")
-
-
-def _scale(sanitizer: Sanitizer) -> str:
-    """Return how far apart words are where epsilon is per unit of distance; else nothing."""
-    from dpsan.outcomes.word_statistics import usual_nearest
-
-    if sanitizer.guarantee.metric is None:
-        return ""
-    apart = number(usual_nearest(sanitizer.space))
-    return (
-        f"epsilon is per unit of {sanitizer.guarantee.metric} distance: nearest neighbours here "
-        f"are {apart} apart (median)"
-    )
 
 
 def _warn(result: Result, request: Request) -> None:
@@ -121,45 +108,41 @@ def _warn(result: Result, request: Request) -> None:
     files = {outcome.name: outcome.totals.counts for outcome in result.outcomes}
     if warning := vocabulary_warning(files):
         say(warning)
-    bare = sum(outcome.bare for outcome in result.outcomes)
-    if bare:
+    if bare := sum(outcome.bare for outcome in result.outcomes):
         say(f"written unchanged, without the field: {counted(bare, 'record')}")
     if request.doubtful_header and result.outcomes:
         say("the first row of a table passes unchanged, as its header (--no-header if it is data)")
 
 
+def _unknown(totals: Accountant) -> int:
+    """Return the number of words that the vocabulary lacks."""
+    from dpsan.sanitize.result import Action
+
+    return sum(totals.counts[each] for each in (Action.UNKNOWN, Action.MASKED, Action.PASSED))
+
+
 def _table(result: Result) -> None:
     """One line for each file, in columns, on stderr; of many one for each format."""
+    from dpsan.sanitize.result import Action
+
     if len(result.each) > _MOST_LINES:
         done = len(result.outcomes)
         say(f"{counted(done, 'file')} rewritten, {number(result.totals.records)} records")
         kinds = sorted({each.format for each in result.outcomes})
         for kind in kinds if len(kinds) > 1 else ():
-            some = [each for each in result.outcomes if each.format == kind]
-            records = sum(each.totals.records for each in some)
-            words = sum(each.totals.words for each in some)
-            say(
-                f"{kind}: {counted(len(some), 'file')}, {counted(records, 'record')}, "
-                f"{counted(words, 'word')}"
-            )
+            some = [each.totals for each in result.outcomes if each.format == kind]
+            records = counted(sum(each.records for each in some), "record")
+            words = counted(sum(each.words for each in some), "word")
+            say(f"{kind}: {counted(len(some), 'file')}, {records}, {words}")
         return
+    rows: list[tuple[str, ...]]
     rows = [("records", "words", "drawn", "unknown", "kept", "epsilon", "file")]
     for name, outcome in result.each:
         if isinstance(outcome, str):
             rows.append((outcome, "", "", "", "", "", name))
             continue
-        totals = outcome.totals
-        counts = {str(action): count for action, count in totals.counts.items()}
-        rows.append(
-            (
-                number(totals.records),
-                number(totals.words),
-                number(totals.draws),
-                number(counts["unknown"] + counts["masked"] + counts["passed"]),
-                number(counts["kept"]),
-                number(totals.epsilon_sum),
-                name,
-            )
-        )
+        totals, kept = outcome.totals, outcome.totals.counts[Action.KEPT]
+        counts = totals.records, totals.words, totals.draws, _unknown(totals), kept
+        rows.append((*map(number, counts), number(totals.epsilon_sum), name))
     for line in aligned(rows, right=range(6)):
         say(line)

@@ -7,6 +7,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
+from dpsan.cli.command import refuse
 from dpsan.cli.options import positive, size
 from dpsan.cli.rewrite_files import STDIN, Files
 from dpsan.cli.rewrite_options import RewriteOptions
@@ -43,15 +44,13 @@ class Request(Files):
         """
         if self.epsilon_ldp is None:
             self.required_epsilon()
-        elif self.epsilon is not None:
-            raise UsageError("--epsilon and --epsilon-ldp exclude each other")
         else:
+            refuse(self.epsilon is not None, "--epsilon and --epsilon-ldp exclude each other")
             positive("--epsilon-ldp", self.epsilon_ldp)
-        others = self.audit, self.bad_records, self.log_json, self.resume, self.engine != "local"
-        if self.dry_run and any(others):
-            raise UsageError(
-                "--dry-run excludes --audit, --bad-records, --log-json, --resume and --engine ray"
-            )
+        remote = self.engine != "local"
+        others = self.audit, self.bad_records, self.log_json, self.resume, remote
+        excluded = "--audit, --bad-records, --log-json, --resume and --engine ray"
+        refuse(self.dry_run and any(others), f"--dry-run excludes {excluded}")
         self._check_engine()
         from dpsan.files.same_files import Use
 
@@ -62,23 +61,21 @@ class Request(Files):
         uses.add(Use.READ, "--language-model", self.language_model)
         self._check_fields()
         self._check_spans()
-        if self.consistent == "run" and self.resume and self.seed is None:
-            raise UsageError(
-                "--consistent run cannot be resumed: the key of the first run is not stored",
-                "--consistent file can",
-            )
-        if self.bad_records is not None and (self.in_place or self.engine != "local"):
-            raise UsageError("--bad-records excludes -i and --engine ray")
+        seeded = self.seed is not None
+        lost = self.consistent == "run" and self.resume and not seeded
+        what = "--consistent run cannot be resumed: the key of the first run is not stored"
+        refuse(lost, what, "--consistent file can")
+        elsewhere = self.in_place or remote
+        refuse(self.bad_records and elsewhere, "--bad-records excludes -i and --engine ray")
         if self.memo is not None:
-            if self.copies > 1 or self.consistent or self.seed is not None:
-                raise UsageError("--memo excludes --copies, --consistent and --seed")
-            if self.spans is not None:
-                raise UsageError("--memo excludes --spans", "a memo stores whole messages")
+            shared = self.copies > 1 or self.consistent or seeded
+            refuse(shared, "--memo excludes --copies, --consistent and --seed")
+            refuse(self.spans, "--memo excludes --spans", "a memo stores whole messages")
             from dpsan.run.memo import NAME
 
             uses.add_database("--memo", self.memo / NAME)
-        if self.ledger is not None and self.seed is not None:
-            raise UsageError("--ledger excludes --seed", "a run with a seed is not private")
+        why = "a run with a seed is not private"
+        refuse(self.ledger and seeded, "--ledger excludes --seed", why)
         uses.add_database("--ledger", self.ledger)
         if self.budget is not None:
             positive("--budget", self.budget)
@@ -86,20 +83,16 @@ class Request(Files):
 
     def _check_engine(self) -> None:
         if self.engine == "local":
-            if self.address is not None:
-                raise UsageError("--address needs --engine ray")
+            refuse(self.address is not None, "--address needs --engine ray")
             return
-        if STDIN in self.inputs:
-            raise UsageError("--engine ray needs files, not standard input")
-        if self.output_dir is None:
-            raise UsageError("--engine ray needs -O DIR", "it writes one output for each input")
+        refuse(STDIN in self.inputs, "--engine ray needs files, not standard input")
+        why = "it writes one output for each input"
+        refuse(self.output_dir is None, "--engine ray needs -O DIR", why)
         stores = {"--budget": self.budget, "--memo": self.memo, "--ledger": self.ledger}
         for name, given in stores.items():
-            if given is not None:
-                hint = "pieces are rewritten at once"
-                raise UsageError(f"{name} cannot be kept by --engine ray", hint)
-        if self.line_buffered:
-            raise UsageError("--line-buffered is not for --engine ray")
+            what = f"{name} cannot be kept by --engine ray"
+            refuse(given is not None, what, "pieces are rewritten at once")
+        refuse(self.line_buffered, "--line-buffered is not for --engine ray")
         from dpsan.run.ray.engine import require_ray  # numpy comes with it
 
         require_ray()
@@ -120,20 +113,16 @@ class Request(Files):
         if len(refusals) == len(kinds) and encoding != "utf-8":
             raise UsageError(min(refusals), "leave out --encoding")
         if self.budget is not None and (others := [k.name for k in kinds if not k.takes_budget]):
-            raise UsageError(
-                f"--budget is not for {others[0]}: it cannot write a part of a document"
-            )
+            why = "it cannot write a part of a document"
+            raise UsageError(f"--budget is not for {others[0]}: {why}")
         if self.spans is not None and (others := [k.name for k in kinds if not k.takes_spans]):
             raise UsageError(f"--spans is not for {others[0]}: its records have no numbers")
         if self.field:
             if not any(kind.takes_fields for kind in kinds):
-                stdin = STDIN in self.inputs and self.format_ == "auto"
-                raise UsageError(
-                    "standard input does not tell its format"
-                    if stdin
-                    else f"{first} has no --field",
-                    f"with -f: {formats_with('takes_fields')} have fields",
-                )
+                what = f"{first} has no --field"
+                if STDIN in self.inputs and self.format_ == "auto":
+                    what = "standard input does not tell its format"
+                raise UsageError(what, f"with -f: {formats_with('takes_fields')} have fields")
             if all(kind.field_paths for kind in kinds):
                 for each in self.field:
                     parse_field(each)
@@ -166,21 +155,14 @@ class Request(Files):
     def _check_spans(self) -> None:
         if self.spans is None:
             return
-        if len(self.inputs) != 1:
-            raise UsageError("--spans is for one input", "its records are those of one file")
-        if len(self.field or ()) > 1:
-            raise UsageError(
-                "--spans is for one --field", "offsets refer to one text of each record"
-            )
-        if self.bad_records is not None:
-            raise UsageError(
-                "--spans excludes --bad-records",
-                "after a record that is left out, spans would be wrong",
-            )
-        if self.engine != "local":
-            raise UsageError(
-                "--spans is not for --engine ray", "spans are read in the order of the records"
-            )
+        one_file = "its records are those of one file"
+        refuse(len(self.inputs) != 1, "--spans is for one input", one_file)
+        one_text = "offsets refer to one text of each record"
+        refuse(len(self.field or ()) > 1, "--spans is for one --field", one_text)
+        shifted = "after a record that is left out, spans would be wrong"
+        refuse(self.bad_records, "--spans excludes --bad-records", shifted)
+        in_order = "spans are read in the order of the records"
+        refuse(self.engine != "local", "--spans is not for --engine ray", in_order)
 
     @property
     def doubtful_header(self) -> bool:
@@ -193,12 +175,8 @@ class Request(Files):
         from dpsan.version import __version__
 
         spec, mechanism = sanitizer.spec, sanitizer.mechanism
-        values = {
-            each.name: getattr(self, each.name)
-            for each in fields(RewriteOptions)
-            if each.name not in _UNDECISIVE
-        }
-        return values | {
+        names = {each.name for each in fields(RewriteOptions)}.difference(_UNDECISIVE)
+        return {name: getattr(self, name) for name in names} | {
             "dpsan": __version__,
             "own": spec.own_sha256,
             "parameters": {name: getattr(mechanism, name) for name in mechanism.parameters()},

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from dpsan.cli.command import choice, flag, option
-from dpsan.cli.options import Privacy, Vocabulary, parameters
+from dpsan.cli.options import Privacy, Vocabulary
 from dpsan.cli.tree import PRIVACY, RARE
 
 if TYPE_CHECKING:
@@ -15,57 +15,52 @@ if TYPE_CHECKING:
     from dpsan.sanitize.request import RunSpec
 
 
-@dataclass(frozen=True, kw_only=True)
+# It has no objects of its own, and to make it so would take time at each start.
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class Sanitizing(Vocabulary, Privacy):
     """Everything that decides how words are drawn."""
 
     panel: ClassVar = PRIVACY
+    variables: ClassVar = "unknown keep case consistent numbers strings only tokenizer"
 
     unknown: str = choice(
         "--unknown sample|mask|keep",
         "Out-of-vocabulary words: `sample` a random word (covered by the guarantee), `mask` "
         "as <unk>, or `keep` unchanged (NOT PRIVATE).",
         "sample",
-        env=True,
     )
     keep: Path | None = option(
         "--keep FILE",
         "Keep these words unchanged, one a line. NOT PRIVATE: any other output shows that "
         "the word was none of them.",
-        env=True,
     )
     case: str = choice(
         "--case natural|vocabulary|input",
         "Letter case of outputs: `natural` spelling, as the `vocabulary` has it, or that of "
         "the `input` (which leaks capitals).",
         "natural",
-        env=True,
     )
     consistent: str | None = choice(
         "--consistent record|file|run",
         "Draw each distinct word once for each record, file or run. Which words are equal "
         "is not protected.",
-        env=True,
     )
     numbers: str = choice(
         "--numbers word|value",
         "Draw a word for a number, or a number of the same form. With `value`, which words "
         "are numbers is not protected.",
         "word",
-        env=True,
     )
     strings: str = choice(
         "--strings word|kind",
         "Draw a word for an e-mail address, telephone number or the like, or a made-up string of "
         "the same kind. With `kind`, the kind is not protected.",
         "word",
-        env=True,
     )
     only: str | None = option(
         "--only CLASSES",
         "Draw words of these classes only, such as sensitive or names=2,places. All other "
         "words pass unchanged: NOT PROTECTED.",
-        env=True,
     )
     classes: list[str] | None = option(
         "--class CLASS=X",
@@ -87,7 +82,6 @@ class Sanitizing(Vocabulary, Privacy):
         "How lines are cut into words. `ptb` splits contractions, as GloVe was trained.",
         "unicode",
         panel=RARE,
-        env=True,
     )
     allow_unproved: bool = flag(
         "--allow-unproved", "Run a mechanism whose guarantee is not PROVED."
@@ -99,12 +93,6 @@ class Sanitizing(Vocabulary, Privacy):
 
         return () if self.only is None else word_classes(self.only)
 
-    def beside_classes(self) -> tuple[WordClass, ...]:
-        """Return the classes of ``--class``.  Raises DpsanError."""
-        from dpsan.embeddings.class_lists import word_classes
-
-        return word_classes(",".join(self.classes)) if self.classes else ()
-
     def required_epsilon(self) -> float:
         """Return epsilon; with classes that all have one of their own, the largest of these."""
         own = [each.epsilon for each in self.word_classes()]
@@ -112,37 +100,15 @@ class Sanitizing(Vocabulary, Privacy):
             return max(each for each in own if each is not None)
         return super().required_epsilon()
 
-    def spec(self, **more: Any) -> RunSpec:
-        """Return the request of a sanitizer.
-
-        Args:
-            more: further arguments of RunSpec.
-
-        Raises:
-            DpsanError: a value outside its domain, or a list that cannot be read.
-        """
+    def spec(self) -> RunSpec:
+        """Return the request of a sanitizer.  Raises as :meth:`run_spec`."""
         from dpsan.sanitize.consistent import Unit
-        from dpsan.sanitize.request import RunSpec
         from dpsan.text.out_of_vocabulary import UnknownPolicy, read_word_list
 
-        return RunSpec(
-            epsilon=self.epsilon,
-            mechanism=self.mechanism,
-            parameters=dict(parameters(self.param)),
-            embeddings=self.embeddings,
-            vocab_size=self.vocab_size,
-            tokenizer=self.tokenizer,
+        return replace(
+            self.run_spec(),
             unknown=UnknownPolicy(self.unknown),
             keep=frozenset(read_word_list(self.keep, self.tokenizer) if self.keep else ()),
-            public=self.public_words(),
-            case=self.case,
             consistent=Unit(self.consistent) if self.consistent else None,
-            numbers=self.numbers,
-            strings=self.strings,
             only=self.word_classes(),
-            classes=self.beside_classes(),
-            fluent=self.fluent,
-            language_model=self.language_model,
-            allow_unproved=self.allow_unproved,
-            **more,
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from dpsan.cli.command import argument, choice, flag, option
 from dpsan.cli.options import Privacy, Vocabulary
@@ -18,7 +18,6 @@ from dpsan.text.numerals import percent
 
 if TYPE_CHECKING:
     from dpsan.files.source import Source
-    from dpsan.sanitize.request import RunSpec
 
 _STDIN: Final = Path("-")
 _CHARACTERS: Final = 1 << 18
@@ -34,13 +33,12 @@ class Smooth(Vocabulary, Privacy):
     """Make sanitized text fluent with a public language model, at no privacy cost.
 
     Reads the output of `dpsan rewrite` and nothing else. Give the options that it had.
-    """
 
-    examples: ClassVar = (
-        "dpsan rewrite -e 8 letter.txt | dpsan smooth -e 8",
-        "dpsan smooth -e 8 safe.txt -o fluent.txt",
-        "dpsan smooth -e 12 --class sensitive=2 safe.txt",
-    )
+    Examples:
+        dpsan rewrite -e 8 letter.txt | dpsan smooth -e 8
+        dpsan smooth -e 8 safe.txt -o fluent.txt
+        dpsan smooth -e 12 --class sensitive=2 safe.txt
+    """
 
     files: list[Path] | None = argument("[FILE]...", "Default or -: stdin.", None)
     classes: list[str] | None = option(
@@ -53,9 +51,7 @@ class Smooth(Vocabulary, Privacy):
         "--tokenizer unicode|ptb|whitespace", "How lines are cut.", "unicode", panel=RARE
     )
     language_model: Path | None = option(
-        "--language-model FILE",
-        "The model of your own vocabulary, from `dpsan train`.",
-        panel=RARE,
+        "--language-model FILE", "The model of your own vocabulary, from `dpsan train`.", panel=RARE
     )
     output: Path | None = option("-o, --output FILE", "Write to FILE.", panel=OUTPUT, writes=True)
     force: bool = flag("--force", "Replace an existing FILE.", panel=OUTPUT)
@@ -71,7 +67,9 @@ class Smooth(Vocabulary, Privacy):
         from dpsan.files.source import FileSource
         from dpsan.sanitize.sanitizer import Sanitizer
 
-        sanitizer = Sanitizer.from_spec(self._spec(), self.store())
+        # Nothing is drawn: no guarantee is given here.
+        spec = self.run_spec(fluent=True, allow_unproved=True)
+        sanitizer = Sanitizer.from_spec(spec, self.store())
         with ExitStack() as stack:
             out = Sink("standard output", sys.stdout.fileno())
             if self.output is not None:
@@ -89,34 +87,12 @@ class Smooth(Vocabulary, Privacy):
                     pairs = zip(texts, endings, strict=True)
                     out.write(b"".join(_bytes(text) + ending for text, ending in pairs))
                 if foreign > _FOREIGN * words:
-                    say(
-                        f"{printable(source.name)}: {percent(foreign / words)} of the words are no "
-                        "outputs of this mechanism (was the text sanitized, with these options?)"
-                    )
+                    share = f"{percent(foreign / words)} of the words"
+                    what = f"{printable(source.name)}: {share} are no outputs of this mechanism"
+                    say(f"{what} (was the text sanitized, with these options?)")
             if isinstance(out, AtomicFile):
                 out.commit()
         return 0
-
-    def _spec(self) -> RunSpec:
-        """Return the request.  Raises DpsanError."""
-        from dpsan.cli.options import parameters
-        from dpsan.embeddings.class_lists import word_classes
-        from dpsan.sanitize.request import RunSpec
-
-        return RunSpec(
-            epsilon=self.epsilon,
-            mechanism=self.mechanism,
-            parameters=dict(parameters(self.param)),
-            embeddings=self.embeddings,
-            vocab_size=self.vocab_size,
-            tokenizer=self.tokenizer,
-            public=self.public_words(),
-            case=self.case,
-            classes=word_classes(",".join(self.classes)) if self.classes else (),
-            fluent=True,
-            language_model=self.language_model,
-            allow_unproved=True,  # nothing is drawn: no guarantee is given here
-        )
 
 
 def _batches(source: Source) -> Iterator[tuple[list[str], list[bytes]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import typer
 
@@ -18,13 +18,13 @@ from dpsan.text.numerals import number
 
 @dataclass(frozen=True, kw_only=True)
 class Train(JsonAndFile, Quiet):
-    """Train a vocabulary of your own on public text, in any language."""
+    """Train a vocabulary of your own on public text, in any language.
 
-    examples: ClassVar = (
-        "dpsan train wikipedia-de.txt.gz -o german.npz",
-        "dpsan train --words 20000 -j 2 public.txt -o own.npz",
-        "dpsan train notes-public.txt -o own.npz --language-model own-model.npz",
-    )
+    Examples:
+        dpsan train wikipedia-de.txt.gz -o german.npz
+        dpsan train --words 20000 -j 2 public.txt -o own.npz
+        dpsan train notes-public.txt -o own.npz --language-model own-model.npz
+    """
 
     texts: list[Path] = argument(
         "PUBLIC...",
@@ -118,7 +118,7 @@ class Train(JsonAndFile, Quiet):
     def _model(self) -> bytes:
         """Return the language model of the texts, for the vocabulary that was written."""
         from dpsan.embeddings.loading import load
-        from dpsan.outcomes.language.text_model import model_of
+        from dpsan.outcomes.language.kneser_ney import model_of
 
         embeddings = load(self.output)
         with share_progress("counting pairs of words", self.quiet) as progress:

@@ -7,7 +7,8 @@ that draws boxes takes longer to import than everything else that ``dpsan --help
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
@@ -31,9 +32,9 @@ class Command(TyperCommand):
     ``--help`` shows the everyday options, ``--help-all`` all of them and their variables.
     """
 
-    everyday: tuple[str, ...] = ()
+    everyday: Sequence[str] = ()
     """Long options that are shown; empty: all, with their variables."""
-    examples: tuple[str, ...] = ()
+    examples: Sequence[str] = ()
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the usage line; arguments stand in it as they are declared, such as
@@ -75,6 +76,19 @@ class Command(TyperCommand):
                     formatter.write(f"  {line}\n")
 
 
+@cache
+def _imported(name: str, summary: str) -> TyperCommand:
+    from dpsan.cli.command import described, function  # dataclasses take time: not for the help
+
+    kind = getattr(import_module(f"dpsan.cli.{name}"), name.capitalize())
+    one = typer.Typer(add_completion=False, rich_markup_mode=None)
+    one.command(name, cls=Command, short_help=summary)(function(kind))
+    command = typer.main.get_command(one)
+    assert isinstance(command, Command)  # noqa: S101 - a single command is no group
+    command.everyday, (_, command.examples) = kind.everyday.split(), described(kind)
+    return command
+
+
 class Commands(Mapping[str, TyperCommand]):
     """Commands by name, each imported when it is first looked up.
 
@@ -87,24 +101,9 @@ class Commands(Mapping[str, TyperCommand]):
         self.summaries: Final = {
             name: text for group in groups.values() for name, text in group.items()
         }
-        self._made: dict[str, TyperCommand] = {}
 
     def __getitem__(self, name: str) -> TyperCommand:
-        if name not in self._made:
-            if name not in self.summaries:
-                raise KeyError(name)
-            from dpsan.cli.command import function  # dataclasses take time: not for the help
-
-            module = import_module(f"dpsan.cli.{name}")
-            one = typer.Typer(add_completion=False, rich_markup_mode=None)
-            call = function(getattr(module, name.capitalize()))
-            one.command(name, cls=Command, short_help=self.summaries[name])(call)
-            command = typer.main.get_command(one)
-            assert isinstance(command, Command)  # noqa: S101 - a single command is no group
-            kind = getattr(module, name.capitalize())
-            command.everyday, command.examples = kind.everyday, kind.examples
-            self._made[name] = command
-        return self._made[name]
+        return _imported(name, self.summaries[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.summaries)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from textwrap import wrap
+from textwrap import fill, wrap
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
@@ -33,31 +33,16 @@ class Verify(JsonAndFile, Sanitizing):
 
     The program is tested too: distributions, random numbers of words, files and processes, strings
     of every kind, and the losses that a run prints. See docs/verify.md.
+
+    Examples:
+        dpsan verify -e 8
+        dpsan verify --only names -e 2
+        dpsan verify -e 8 --certificate certificate.json
     """
 
     everyday: ClassVar = (
-        "--epsilon",
-        "--mechanism",
-        "--param",
-        "--only",
-        "--class",
-        "--public",
-        "--embeddings",
-        "--unknown",
-        "--keep",
-        "--consistent",
-        "--numbers",
-        "--allow-unproved",
-        "--certificate",
-        "--draws",
-        "--jobs",
-        "--json",
-        "--quiet",
-    )
-    examples: ClassVar = (
-        "dpsan verify -e 8",
-        "dpsan verify --only names -e 2",
-        "dpsan verify -e 8 --certificate certificate.json",
+        "--epsilon --mechanism --param --only --class --public --embeddings --unknown --keep "
+        "--consistent --numbers --allow-unproved --certificate --draws --jobs --json --quiet"
     )
 
     spans: bool = flag(
@@ -88,12 +73,7 @@ class Verify(JsonAndFile, Sanitizing):
             raise UsageError(f"--confidence must be >= 0.5 and < 1 (got {self.confidence:g})")
         self.check_files()
 
-        from dpsan.analysis.verify.certificate_file import (
-            certificate_weights,
-            check_certificate,
-            compare_certificate,
-            write_certificate,
-        )
+        from dpsan.analysis.verify import certificate_file
         from dpsan.analysis.verify.program import steps
         from dpsan.analysis.verify.verdict import verify
         from dpsan.cli.progress import count_progress, share_progress
@@ -106,11 +86,12 @@ class Verify(JsonAndFile, Sanitizing):
         fluent = Sanitizer.from_spec(spec, store) if spec.fluent else None
         sanitizer = Sanitizer.from_spec(replace(spec, fluent=False, language_model=None), store)
         model = None if fluent is None else fluent.language_model
-        if self.certificate is not None:
-            check_certificate(self.certificate, sanitizer, force=self.force)
+        path = self.certificate
+        if path is not None:
+            certificate_file.check_certificate(path, sanitizer, force=self.force)
         if self.against is not None:
             open_public(self.against).close()
-            certificate_weights(sanitizer)
+            certificate_file.certificate_weights(sanitizer)
         quiet, total = self.quiet or self.as_json, self.draws + steps(self.draws)
         with ExitStack() as stack:
             workers = None
@@ -127,21 +108,16 @@ class Verify(JsonAndFile, Sanitizing):
                 fluent=fluent,
                 progress=stack.enter_context(count_progress("draws", total, quiet)),
             )
-        if self.certificate is not None:
+        if path is not None:
             with share_progress("writing the certificate", quiet) as bar:
-                digest = write_certificate(
-                    self.certificate,
-                    sanitizer,
-                    found,
-                    language_model=model,
-                    force=self.force,
-                    progress=bar,
+                digest = certificate_file.write_certificate(
+                    path, sanitizer, found, language_model=model, force=self.force, progress=bar
                 )
             if digest is None:
                 say(f"no certificate written: the guarantee is {found.verdict}")
         if self.against is not None:
-            epsilon = found.certified or 0.0
-            found = found.with_check(compare_certificate(self.against, sanitizer, epsilon, model))
+            compare, epsilon = certificate_file.compare_certificate, found.certified or 0.0
+            found = found.with_check(compare(self.against, sanitizer, epsilon, model))
         if self.as_json:
             _print_json(found, sanitizer.guarantee.reviewed)
         else:
@@ -169,13 +145,10 @@ def _print(found: Verification, name: str, reviewed: bool) -> None:
     whom += " and" * bool(whom and numbers) + " for two words, or two numbers of one form" * numbers
     grade = f" ({found.grade.name})" if found.grade else ""
     title = f"{name}: {str(found.verdict).upper()}{whom}{grade}"
-    typer.echo("\n".join(wrap(title, 80, subsequent_indent="  ", break_on_hyphens=False)))
+    typer.echo(fill(title, 80, subsequent_indent="  ", break_on_hyphens=False))
     if found.verdict == "violated":
-        typer.echo(
-            "\n".join(
-                wrap(f"  refuted by {', '.join(_reasons(found))}", 80, subsequent_indent="    ")
-            )
-        )
+        reasons = f"  refuted by {', '.join(_reasons(found))}"
+        typer.echo(fill(reasons, 80, subsequent_indent="    "))
     if not reviewed:
         typer.echo(f"  {UNREVIEWED}: certificates are of the distribution that its file states")
     if public:
@@ -213,10 +186,8 @@ def _print(found: Verification, name: str, reviewed: bool) -> None:
         for number, line in enumerate(lines):
             typer.echo(f"  {'' if number else label:<10} {line}")
     first, second = (printable(word) for word in empirical.pair)
-    typer.echo(
-        f"  empirical  epsilon >= {empirical.epsilon_lower:.4f} at confidence "
-        f"{empirical.confidence:g}, where {empirical.allowed:.4f} is allowed"
-    )
+    sure = f"at confidence {empirical.confidence:g}, where {empirical.allowed:.4f} is allowed"
+    typer.echo(f"  empirical  epsilon >= {empirical.epsilon_lower:.4f} {sure}")
     typer.echo(f"             so many draws can show at most {empirical.ceiling:.4f}")
     seen = f": {100 * empirical.seen:.0f} % of the allowed loss" if empirical.allowed else ""
     typer.echo(f"             tightest pair {first} / {second}{seen}")
@@ -241,59 +212,45 @@ def _option(exposure: Exposure) -> str:
 
 
 def _print_json(found: Verification, reviewed: bool) -> None:
-    from dpsan.run.audit.schema import finite
-
     empirical = found.empirical
     value: dict[str, Any] = {
         "verdict": str(found.verdict),
         "reviewed": reviewed,
-        "grade": found.grade.name if found.grade else None,
-        "float64_gap": found.grade.gap if found.grade else None,
-        "float64_delta": found.grade.delta if found.grade else None,
+        "grade": found.grade and found.grade.name,
+        "float64_gap": found.grade and found.grade.gap,
+        "float64_delta": found.grade and found.grade.delta,
         "method": found.method,
-        "claimed": {
-            "epsilon": finite(found.claimed.epsilon),
-            "delta": found.claimed.delta,
-            "metric": found.claimed.metric,
-        },
+        "claimed": found.claimed,
         "public_words": found.public_words,
-        "certified": finite(found.certified),
-        "certified_metric": finite(found.certified_metric),
+        "certified": found.certified,
+        "certified_metric": found.certified_metric,
         "certified_slack": found.certified_slack,
         "certified_delta": found.certified_delta,
-        "certified_pair": None if found.tightest is None else list(found.tightest),
+        "certified_pair": found.tightest,
         "curve": [{"epsilon": epsilon, "delta": delta} for epsilon, delta in found.curve],
         "empirical": {
-            "epsilon_lower": finite(empirical.epsilon_lower),
-            "allowed": finite(empirical.allowed),
-            "seen": finite(empirical.seen),
+            "epsilon_lower": empirical.epsilon_lower,
+            "allowed": empirical.allowed,
+            "seen": empirical.seen,
             "confidence": empirical.confidence,
             "draws": empirical.draws,
-            "ceiling": finite(empirical.ceiling),
-            "pair": list(empirical.pair),
-            "event": list(found.event),
+            "ceiling": empirical.ceiling,
+            "pair": empirical.pair,
+            "event": found.event,
             "event_other": found.other,
         },
         "configuration": [
             {
                 "setting": _option(each),
                 "loss": "infinite",
-                "pair": list(each.pair),
+                "pair": each.pair,
                 "event": each.event,
                 "probability": each.probability,
                 "stated": each.stated,
             }
             for each in found.exposures
         ],
-        "checks": [
-            {
-                "name": each.name,
-                "held": each.held,
-                "sentence": each.sentence,
-                "figures": {name: finite(value) for name, value in each.figures.items()},
-            }
-            for each in found.checks
-        ],
+        "checks": found.checks,
         "seconds": found.seconds,
     }
-    print_json(value)
+    print_json(value)  # infinity becomes null: no finite value holds

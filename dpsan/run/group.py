@@ -13,12 +13,10 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dpsan.errors import DpsanError, OutputError
-from dpsan.errors import reason as os_reason
+from dpsan.errors import DpsanError, OutputError, reason
 from dpsan.files.final_name import sync_directory
 from dpsan.run.stream import Finished, Outcome
 
@@ -108,7 +106,10 @@ class Group:
                 folders.setdefault(each.finished.sink.target.parent, []).append(each)
                 self._done(each.file, each.finished.outcome)
         for folder, placed in folders.items():
-            if problem := _problem(partial(_sync, folder)):
+            try:
+                sync_directory(folder)
+            except OSError as error:
+                problem = OutputError(f"{folder}: cannot write: {reason(error)}")
                 for each in placed:  # there and complete; only their names may be lost
                     self._failed(each.file, each.path, problem)
         if self._audit:
@@ -144,10 +145,3 @@ def _problem(step: Callable[[], None]) -> DpsanError | None:
     except DpsanError as error:
         return error
     return None
-
-
-def _sync(folder: Path) -> None:
-    try:
-        sync_directory(folder)
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot write: {os_reason(error)}") from None

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final, overload
 
-from dpsan.errors import Hint, OutputError, UsageError
-from dpsan.errors import reason as os_reason
+from dpsan.errors import Hint, OutputError, UsageError, reason
 from dpsan.files.private_database import Kind, PrivateDatabase
 from dpsan.files.private_files import make_private
 from dpsan.outcomes.language.symbols import DECODER
@@ -92,16 +91,14 @@ class Memo(PrivateDatabase):
         if sanitizer.seeded:
             raise UsageError("a memo excludes a seed: its contents must stay private")
         if sanitizer.spec.consistent:
-            raise UsageError(
-                "a memo stores whole messages: words of different messages cannot share a draw",
-                Hint("leave consistent out", "leave --consistent out"),
-            )
+            what = "a memo stores whole messages: words of different messages cannot share a draw"
+            raise UsageError(what, Hint("leave consistent out", "leave --consistent out"))
         self._directory, self._sanitizer = Path(directory), sanitizer
         if not scratch:
             try:
                 make_private(self._directory.absolute())
             except OSError as error:
-                raise OutputError(f"{directory}: cannot create: {os_reason(error)}") from None
+                raise OutputError(f"{directory}: cannot create: {reason(error)}") from None
         self._note = note
         self._drawn = self._remembered = 0
         super().__init__(self._directory / NAME, new_key=randomness.new_key, scratch=scratch)
@@ -118,10 +115,8 @@ class Memo(PrivateDatabase):
                 if missing:
                     self._drop_damaged(missing)
         if missing and self._note is not None:
-            self._note(
-                f"{self._directory}: damaged or lost entries: {number(missing)} (a message that "
-                "was among them is drawn again when it comes, and costs twice)"
-            )
+            why = "a message that was among them is drawn again when it comes, and costs twice"
+            self._note(f"{self._directory}: damaged or lost entries: {number(missing)} ({why})")
 
     def _missing(self) -> int:
         """Return the number of damaged or lost entries that no run has counted yet."""
@@ -145,8 +140,7 @@ class Memo(PrivateDatabase):
     def _found(self, digest: bytes) -> str | None:
         """Return the output of a message under these settings; None without an intact entry."""
         rows = self._ask(
-            "SELECT * FROM entries WHERE message = ? AND settings = ?",
-            (digest, self._settings),
+            "SELECT * FROM entries WHERE message = ? AND settings = ?", (digest, self._settings)
         )
         for row in rows:
             if self._intact(row):

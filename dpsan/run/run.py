@@ -10,8 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dpsan.errors import BudgetError, OutputError, UsageError, failure
-from dpsan.errors import reason as os_reason
+from dpsan.errors import BudgetError, OutputError, UsageError, failure, reason
 from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import packer_for
 from dpsan.files.final_name import stream_number
@@ -209,9 +208,8 @@ class Run(Work):
         for path in self.inputs if len(self.inputs) > 1 else ():
             kind = format_for(self.plan.format, str(path))
             if not kind.joinable:
-                raise UsageError(
-                    f"{kind.name} files cannot be joined", "-O DIR writes one output for each"
-                )
+                hint = "-O DIR writes one output for each"
+                raise UsageError(f"{kind.name} files cannot be joined", hint)
 
     def _common(self, stack: ExitStack) -> Sink:
         """Return the output of all inputs together."""
@@ -228,7 +226,7 @@ class Run(Work):
                 else:
                     descriptor = os.open(self.output, os.O_WRONLY | os.O_CLOEXEC)
             except OSError as error:
-                raise OutputError(f"{self.output}: cannot write: {os_reason(error)}") from None
+                raise OutputError(f"{self.output}: cannot write: {reason(error)}") from None
             stack.callback(os.close, descriptor)
             return Sink(str(self.output), descriptor, packer)
         sink = AtomicFile(self.output, force=self.plan.force, packer=packer)

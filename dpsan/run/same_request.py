@@ -17,8 +17,7 @@ from typing import Final
 
 import orjson
 
-from dpsan.errors import CacheError, OutputError, UsageError
-from dpsan.errors import reason as os_reason
+from dpsan.errors import CacheError, OutputError, UsageError, reason
 from dpsan.files.atomic_files import AtomicFile, append_synced
 from dpsan.files.final_name import sync_directory
 from dpsan.files.private_files import make_private
@@ -71,20 +70,16 @@ class RequestFile:
             what = f"--resume: {directory} holds outputs but no {NAME} that says how they were made"
             raise UsageError(what, _ELSEWHERE)
         for row in rows:
-            if row.get("epsilon") != self._epsilon:
-                what = (
-                    f"--resume: {directory} holds outputs of epsilon {row.get('epsilon'):g}, this "
-                    f"run has epsilon {self._epsilon:g}"
-                )
+            held = f"--resume: {directory} holds outputs of epsilon {row['epsilon']:g}"
+            if row["epsilon"] != self._epsilon:
+                what = f"{held}, this run has epsilon {self._epsilon:g}"
                 raise UsageError(what, f"go on with the first epsilon, or {_ELSEWHERE}")
             if row.get("key") != self._key_id:
                 what = f"--resume: {self._path} was written with the key of another cache"
                 raise UsageError(what, f"DPSAN_CACHE_DIR names that cache, or {_ELSEWHERE}")
             if not hmac.compare_digest(str(row.get("request")), self._digest):
-                what = (
-                    f"--resume: {directory} holds outputs of epsilon {row.get('epsilon'):g}, as of "
-                    f"this run (epsilon {self._epsilon:g}), that were made with other options"
-                )
+                run = f"as of this run (epsilon {self._epsilon:g})"
+                what = f"{held}, {run}, that were made with other options"
                 raise UsageError(what, f"go on with the first run's options, or {_ELSEWHERE}")
 
     def append(self) -> None:
@@ -96,7 +91,7 @@ class RequestFile:
             if not _create(self._path, line):
                 append_synced(self._path, line)
         except OSError as error:
-            raise OutputError(f"{self._path}: cannot write: {os_reason(error)}") from None
+            raise OutputError(f"{self._path}: cannot write: {reason(error)}") from None
 
     def _rows(self) -> list[dict[str, object]]:
         """The lines of all runs.  Raises UsageError: the file cannot be read, or is damaged."""
@@ -105,7 +100,7 @@ class RequestFile:
         except FileNotFoundError:
             return []
         except OSError as error:
-            what = f"--resume: {self._path}: cannot read: {os_reason(error)}"
+            what = f"--resume: {self._path}: cannot read: {reason(error)}"
             raise UsageError(what, _ELSEWHERE) from None
         rows = []
         for line, raw in enumerate(data.splitlines(), start=1):
@@ -161,7 +156,7 @@ def _key(cache: Path) -> bytes:
     except OutputError as error:
         raise CacheError(str(error)) from None
     except OSError as error:
-        raise CacheError(f"{path}: cannot use: {os_reason(error)}") from None
+        raise CacheError(f"{path}: cannot use: {reason(error)}") from None
 
 
 def _checked(path: Path) -> bytes:

@@ -11,8 +11,7 @@ from itertools import accumulate, chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dpsan.errors import BudgetError, DpsanError, InputError, OutputError
-from dpsan.errors import reason as os_reason
+from dpsan.errors import BudgetError, DpsanError, InputError, OutputError, reason
 from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import decompressed, packer_for
 from dpsan.files.in_place import Original, refuse_unusual
@@ -348,7 +347,7 @@ class Finished:
             else:
                 self.original.replace(self.sink.publish)
         except OSError as error:
-            raise OutputError(f"{self.outcome.name}: {os_reason(error)}") from None
+            raise OutputError(f"{self.outcome.name}: {reason(error)}") from None
         finally:
             self.sink.discard()  # nothing to discard once it has its name
 

@@ -177,15 +177,12 @@ class Pool:
                 answer.set_exception(done)
             else:
                 answer.set_result(done)
-            if worker.closed and self._others_live():
-                return  # what waits is theirs
+            if worker.closed:
+                with self._lock:
+                    self._living -= 1
+                    if self._living > 0:
+                        return  # what waits is the others'; the last one's thread refuses it
         worker.close()
-
-    def _others_live(self) -> bool:
-        """A worker has died: whether one is left.  The last one's thread refuses what waits."""
-        with self._lock:
-            self._living -= 1
-            return self._living > 0
 
 
 @contextmanager

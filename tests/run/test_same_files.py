@@ -21,7 +21,6 @@ REWRITE = ["rewrite", "-q", "-e", "1000", "-m", "laplace", "--case", "vocabulary
 
 @pytest.fixture
 def folder(tmp_path):
-    """Every kind of file that a command reads."""
     for name, text in {"in.txt": TEXT, "two.txt": WORDS, "keep.txt": "there\n"}.items():
         (tmp_path / name).write_text(text)
     return tmp_path
@@ -32,11 +31,8 @@ def unchanged(folder, fork_server):
     """Run a command that must change no file that was there, and make none."""
 
     def state():
-        return {
-            path.relative_to(folder): (path.lstat().st_ino, path.read_bytes())
-            for path in folder.rglob("*")
-            if path.is_file()
-        }
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        return {path: (path.lstat().st_ino, path.read_bytes()) for path in files}
 
     def run(*arguments, streams=None):
         env = {name: value for name, value in os.environ.items() if not name.startswith("DPSAN_")}
@@ -49,20 +45,17 @@ def unchanged(folder, fork_server):
 
 
 WRITES = {
-    ("rewrite", "output"): ["-o"],
-    ("rewrite", "output_dir"): None,  # names of its own: below
+    # Names of their own: below, tests/run/test_memo.py and tests/run/test_ledger.py.
+    **{("rewrite", name): None for name in ("output_dir", "memo", "ledger")},
+    **{(command, "output"): ["-o"] for command in ("rewrite", "train", "smooth")},
     ("rewrite", "audit"): ["-a"],
     ("rewrite", "log_json"): ["--log-json"],
-    ("rewrite", "memo"): None,  # names of its own: tests/run/test_memo.py
-    ("rewrite", "ledger"): None,  # as with --memo, and read too: tests/run/test_ledger.py
     ("rewrite", "bad_records"): ["-f", "jsonl", "-k", "text", "-o", "new", "--bad-records"],
     ("verify", "certificate"): ["--certificate"],
     **{(command, "html"): ["--html"] for command in ("preview", "report", "evaluate")},
     **{(command, "plot"): ["--plot"] for command in ("explain", "compare")},
     ("index", "export"): ["--export"],
-    ("train", "output"): ["-o"],
     ("train", "language_model"): ["-o", "new.npz", "--language-model"],
-    ("smooth", "output"): ["-o"],
 }
 READ_BY = {
     "rewrite": "files keep public spans embeddings language_model",
@@ -89,17 +82,11 @@ BEFORE = {
     "test_sanitized": ["--labels", "x", "--test-original", "in.txt", "--test-sanitized"],
 }
 """What stands before the file, where it is not the option of that name."""
-MORE = {
-    **{command: ["-q", "--force"] for command in ("preview", "evaluate", "index", "train")},
-    "rewrite": ["-q", "-e", "1000", "-m", "laplace", "--force"],
-    "report": ["--force"],
-    "smooth": ["-q", "-e", "8", "--force"],
-    "explain": ["-q", "-e", "8", "-m", "laplace", "here", "--force"],
-    "verify": ["-q", "-e", "8", "-m", "laplace", "--force"],
-    "calibrate": ["-q", "-m", "laplace", "--unchanged", "0.5"],
-    "compare": ["-q", "-m", "krr", "--force"],
-    "mechanisms": [],
-}
+MORE = dict.fromkeys(["preview", "evaluate", "index", "train"], "-q --force")
+MORE |= {"rewrite": "-q -e 1000 -m laplace --force", "smooth": "-q -e 8 --force"}
+MORE |= {"explain": "-q -e 8 -m laplace here --force", "verify": "-q -e 8 -m laplace --force"}
+MORE |= {"calibrate": "-q -m laplace --unchanged 0.5", "compare": "-q -m krr --force"}
+MORE |= {"report": "--force", "mechanisms": ""}
 
 
 def path_parameters():
@@ -144,7 +131,7 @@ def test_what_is_read_is_not_written(folder, unchanged, command, read, written, 
         target.symlink_to(source.name)
     elif through == "hard link":
         target.hardlink_to(source)
-    given = [command, *MORE[command], *reading(command, read, source.name)]
+    given = [command, *MORE[command].split(), *reading(command, read, source.name)]
     done = unchanged(*given, *WRITES[command, written], target.name)
     assert done.returncode == 2, done.stderr
     assert done.stderr.endswith(b" are the same file (name another)\n") or (
@@ -158,7 +145,7 @@ def test_nothing_is_appended_to_what_is_read(folder, unchanged, fork_server, com
     """As ``>> FILE`` does."""
     path = folder / "source.txt"
     path.write_text(WORDS if read == "embeddings" else TEXT)
-    given = [command, *MORE[command], *reading(command, read, path.name)]
+    given = [command, *MORE[command].split(), *reading(command, read, path.name)]
     streams = ["stdout", "stderr"] if read in ("files", "embeddings") else ["stdout"]
     if command == "rewrite" and read != "files":
         streams = ["stderr"]  # what it writes to standard output is tried below
@@ -172,24 +159,18 @@ def test_nothing_is_appended_to_what_is_read(folder, unchanged, fork_server, com
         assert done.returncode == 2
 
 
-@pytest.mark.parametrize(
-    ("more", "names"),
-    [
-        (["in.txt", "-a", "new", "-o", "new"], "output and --audit"),
-        (["in.txt", "-a", "new", "-o", "sub/../new"], "output and --audit"),
-        (["in.txt", "-a", "to-new", "-o", "new"], "output and --audit"),
-        (["in.txt", "-O", "."], "input and output"),
-        (["in.txt", "-O", ".", "--resume"], "input and output"),
-        (["in.txt", "-O", "sub", "sub/in.txt"], "input and output"),
-        (["missing", "-a", "missing"], "input and --audit"),
-        (["to-new", "-o", "new"], "input and output"),
-    ],
-)
+AUDITS = [f"in.txt -a {each}" for each in ("new -o new", "new -o sub/../new", "to-new -o new")]
+OUTPUTS = ["in.txt -O .", "in.txt -O . --resume", "in.txt -O sub sub/in.txt", "to-new -o new"]
+RELATIONS = dict.fromkeys(AUDITS, "output and --audit") | dict.fromkeys(OUTPUTS, "input and output")
+RELATIONS |= {"missing -a missing": "input and --audit"}
+
+
+@pytest.mark.parametrize(("more", "names"), RELATIONS.items())
 def test_relations_of_rewrite(folder, unchanged, more, names):
     (folder / "sub").mkdir()
     (folder / "sub" / "in.txt").write_text("there\n")
     (folder / "to-new").symlink_to("new")
-    done = unchanged(*REWRITE, "-E", "two.txt", *more)
+    done = unchanged(*REWRITE, "-E", "two.txt", *more.split())
     assert done.returncode == 2
     assert f": {names} are the same file" in done.stderr.decode()
 
@@ -232,8 +213,7 @@ def test_streams_are_not_replaced(folder, fork_server, option):
         assert told == b"before\n" + TEXT.lower().encode()
     else:
         assert done.returncode != 0
-        assert done.stderr.count(b"\n") == 1
-        assert told == b"before\n"
+        assert (done.stderr.count(b"\n"), told) == (1, b"before\n")
 
 
 def test_what_is_no_file_may_have_two_uses(folder, dpsan):

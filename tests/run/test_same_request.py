@@ -12,11 +12,10 @@ BASE = ("rewrite", "-q", "-m", "krr", "-E", "two.txt")
 
 
 @pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
+def folder(folder):
     for at in range(4):
-        (tmp_path / f"{at}.txt").write_text("here there\n")
-    return tmp_path
+        (folder / f"{at}.txt").write_text("here there\n")
+    return folder
 
 
 def test_issue_39_outputs_of_two_epsilons_are_not_mixed(folder, dpsan):

@@ -25,7 +25,6 @@ def sanitizer():
 
 
 def test_no_file_of_a_run_is_written_like_another(dpsan, tmp_path):
-    """Not the third like the fourth either."""
     (tmp_path / "v.txt").write_text("".join(f"{word} {at} 1\n" for at, word in enumerate(WORDS)))
     names = [f"{number}.txt" for number in range(1, 13)]
     for name in names:
@@ -38,7 +37,6 @@ def test_no_file_of_a_run_is_written_like_another(dpsan, tmp_path):
 
 
 def test_no_copy_or_file_is_written_like_another(sanitizer):
-    """Such as the sixty-fourth file like the third."""
     (written,) = rewritten(sanitizer, [LINE], KEY, copies=70)
     assert len(set(written.splitlines())) == 70
     files = [1, 2, 3, 4, 5, 64, 65, 5000]
@@ -53,8 +51,7 @@ def test_no_part_of_a_long_line_is_written_like_another(sanitizer):
     outputs = [rewritten(sanitizer, [line], KEY)[0].split() for line in (plain, wide)]
     assert outputs[0] == outputs[1]
     rows = np.array(outputs[0]).reshape(-1, 256)
-    assert len(rows) == 20
-    assert len(np.unique(rows, axis=0)) == 20
+    assert (len(rows), len(np.unique(rows, axis=0))) == (20, 20)
     for first, second in pairwise(outputs[0][at:] for at in range(0, 1024, 256)):
         assert np.mean([one == other for one, other in zip(first, second, strict=False)]) < 0.2
 
@@ -69,5 +66,4 @@ def test_workers_write_what_one_process_writes(tmp_path):
         shared = rewritten(
             Sanitizer.from_spec(spec, store), [LINE * 64], KEY, workers=pool, batch=2
         )
-    assert shared == alone
-    assert len(set(alone[0].splitlines())) == 64
+    assert (shared, len(set(alone[0].splitlines()))) == (alone, 64)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import make_embeddings
+from support import cut_long, make_embeddings
 
 from dpsan.analysis.report import read_audit
 from dpsan.analysis.report.page import complaints
@@ -20,11 +20,9 @@ from dpsan.run.dry_run import DryRun
 from dpsan.run.ray import engine
 from dpsan.run.run import Run
 from dpsan.run.stream import Plan
-from dpsan.sanitize import rewriting
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import CHOICE, Statement
-from dpsan.text import tokens
 
 EMBEDDINGS = make_embeddings(n=40, d=4)
 KEY = b"k" * 32
@@ -35,8 +33,7 @@ def row(*spans):
 
 
 def opened(**more):
-    given = {"mechanism": "krr", "epsilon": 0.01, "embeddings": EMBEDDINGS}
-    return Sanitizer(**given | more)
+    return Sanitizer(**{"mechanism": "krr", "epsilon": 0.01, "embeddings": EMBEDDINGS, **more})
 
 
 def test_spans_that_shrink_while_they_are_read_let_no_record_pass(tmp_path, monkeypatch):
@@ -110,9 +107,7 @@ def test_long_texts_are_cut_between_words(monkeypatch, unit):
     spans = [(at, at + 9) for at in range(3, len(text) - 9, 31)]
     made = opened(consistent=unit, epsilon=3)
     whole = made.sanitize([text, "word1"], KEY, spans=[spans, []])
-    monkeypatch.setattr(tokens, "SEGMENT", 300)
-    monkeypatch.setattr(tokens, "AHEAD", 40)
-    monkeypatch.setattr(rewriting, "LONG", 301)
+    cut_long(monkeypatch, 300, 40, 301)
     done = made.sanitize([text, "word1"], KEY, spans=[spans, []])
     assert done.lines == whole.lines != [text, "word1"]
     assert (done.drawn, done.counts, done.invisible) == (whole.drawn, whole.counts, whole.invisible)
@@ -142,16 +137,11 @@ FOUND = "".join(
 )  # fmt: skip
 
 
-def files(folder, found):
+def run_of(folder, sanitizer, kind=Run, copies=1, found=FOUND, **more):
     (folder / "in.jsonl").write_text("".join(json.dumps({"t": row}) + "\n" for row in ROWS))
     (folder / "spans").write_text(found)
-    return [folder / "in.jsonl"]
-
-
-def run_of(folder, sanitizer, kind=Run, copies=1, found=FOUND, **more):
-    options = ReadOptions(fields=("t",))
-    plan = Plan(options=options, copies=copies, spans=folder / "spans")
-    return kind(sanitizer, plan, KEY, files(folder, found), **more)
+    plan = Plan(options=ReadOptions(fields=("t",)), copies=copies, spans=folder / "spans")
+    return kind(sanitizer, plan, KEY, [folder / "in.jsonl"], **more)
 
 
 @pytest.mark.parametrize(
@@ -171,8 +161,7 @@ def test_the_audit_tells_what_passed(tmp_path, copies, options):
     told, totals = report.as_json(), result.totals
     for action in Action:
         assert told[action] == totals.counts[action]
-    assert told["outside"] == 3 * copies
-    assert (totals.unmarked, totals.records) == (2, 4)
+    assert (told["outside"], totals.unmarked, totals.records) == (3 * copies, 2, 4)
     assert (told["spans"], told["private"], told["linked"]) == (True, False, None)
     assert CHOICE in told["not_protected"]
     assert CHOICE in report.header["not_protected"]
@@ -259,8 +248,7 @@ def test_what_cannot_be_right_is_refused(monkeypatch, tmp_path, files, more, mes
         Rewrite(files=[Path(name) for name in files], epsilon=8, **given).run()
 
 
-def test_on_the_command_line(dpsan, tmp_path):
-    (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
+def test_on_the_command_line(dpsan, folder, tmp_path):
     found = json.dumps({"record": 1, **row((0, 2))}) + "\n"
     (tmp_path / "s").write_text(found)
     base = ["rewrite", "-e", "5", "-m", "laplace", "-E", "two.txt", "--spans", "s"]

@@ -7,21 +7,25 @@ import struct
 import time
 
 import pytest
+from identity import identity
 
 from dpsan.embeddings import file_digest
 from dpsan.errors import DpsanError, EmbeddingError, UnexpectedError
+from dpsan.formats.text import TextFormat
 from dpsan.run import workers
+from dpsan.run.run import Run
+from dpsan.run.stream import Plan
 from dpsan.run.workers import Batch, Pool
 from dpsan.sanitize.request import RunSpec
+from dpsan.text.lookup import Lookup
 
 KEY = b"k" * 32
 TEXTS = ["here there", "nowhere", ""] * 50
 
 
 @pytest.fixture
-def spec(tmp_path):
-    (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
-    return RunSpec(8.0, "laplace", embeddings=tmp_path / "two.txt", allow_unproved=True)
+def spec(folder):
+    return RunSpec(8.0, "laplace", embeddings=folder / "two.txt", allow_unproved=True)
 
 
 def digest(spec):
@@ -110,3 +114,36 @@ def test_the_others_do_the_work_of_a_dead_worker(spec, tmp_path):
         died = [answer.exception(30) for answer in answers]
         assert sum(error is not None for error in died) <= 1
         assert len([answer for answer in answers if answer.exception() is None]) >= 11
+
+
+@pytest.mark.parametrize("tree", [False, True])
+def test_other_files_go_on(tmp_path, monkeypatch, capfdbinary, tree):
+    """An exception that nobody foresaw fails one input, and no text is told."""
+    paths = [tmp_path / f"{name}.txt" for name in ("a", "draws", "reads", "z")]
+    for path in paths:
+        path.write_text("Maria\n" if path.stem == "draws" else "here\n")
+    real_read, real_batch = TextFormat.read, Lookup.batch
+
+    def read(self, source, options):
+        if source.name.endswith("reads.txt"):
+            raise KeyError("Maria Gonzalez")
+        return real_read(self, source, options)
+
+    def batch(self, texts):
+        if "Maria" in texts:
+            raise ValueError("Maria Gonzalez", {"not": "picklable"}, lambda: None)
+        return real_batch(self, texts)
+
+    monkeypatch.setattr(TextFormat, "read", read)
+    monkeypatch.setattr(Lookup, "batch", batch)
+    out = tmp_path / "out"
+    result = Run(identity(), Plan(), KEY, paths, out if tree else None, tree).execute()
+    assert [line.rsplit(":", 1)[0] for line in result.failed] == [
+        f"{tmp_path}/draws.txt: internal error: ValueError at test_workers.py",
+        f"{tmp_path}/reads.txt: internal error: KeyError at test_workers.py",
+    ]
+    assert "Maria" not in "".join(result.failed)
+    if tree:
+        assert sorted(path.name for path in out.iterdir()) == ["a.txt", "z.txt"]
+    else:
+        assert capfdbinary.readouterr().out == b"here\nhere\n"

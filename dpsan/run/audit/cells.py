@@ -30,6 +30,7 @@ class Cells:
         self._several = False
         """True if any fragment has more than one cell."""
         self.count = 0
+        """Number of cells; to make it smaller is to forget the last ones."""
 
     def add(self, fragments: Sequence[bytes]) -> Ids:
         """Take fragments in, none with NUL: their numbers."""
@@ -53,10 +54,6 @@ class Cells:
         self._cells[begin : self.count] = cells
         self._further[begin : self.count] = 0
         return np.arange(begin, self.count)
-
-    def keep(self, count: int) -> None:
-        """Forget all cells but so many, the first."""
-        self.count = count
 
     def joined(self, numbers: Ids) -> memoryview:
         """Return the bytes of these fragments, one after the other."""

@@ -72,7 +72,7 @@ class Fragments:
 
         Positions in the input would tell word lengths.
         """
-        self.cells.keep(self._kept)
+        self.cells.count = self._kept
         self._outputs = table.outputs
         # Key 0 stands for all that is not written as usual, until it is inserted.
         keys = table.usual + 1

@@ -16,14 +16,12 @@ from dpsan.errors import InputError
 from dpsan.files.compression import open_decompressed
 from dpsan.files.source import Source
 from dpsan.formats.lines import raw_records
-from dpsan.run.audit.schema import SCHEMA, DamagedError, checked, word_fields
+from dpsan.run.audit.schema import SCHEMA, DamagedError, Row, checked, word_fields
 from dpsan.sanitize.numbers_by_value import StringPolicy
 from dpsan.sanitize.result import DRAWN, Action
 
 _ROW: Final = 16 << 20
 _ACTIONS: Final = frozenset(map(str, Action))
-
-Row = dict[str, Any]
 
 
 def damaged(path: str | Path, line: int, what: str = "") -> InputError:
@@ -53,7 +51,6 @@ def read_rows(path: Path) -> Iterator[tuple[int, Row]]:
 
 def _checked(source: Source) -> Iterator[tuple[int, Row]]:
     grammar: _Grammar | None = None
-    number = 0
     for item in raw_records(source, b"\n", _ROW):
         if item is None:
             continue
@@ -65,10 +62,9 @@ def _checked(source: Source) -> Iterator[tuple[int, Row]]:
             else:
                 row = orjson.loads(raw)
                 grammar.check(row)
-        except orjson.JSONDecodeError:
-            raise damaged(source.name, number, "not JSON") from None
-        except DamagedError as error:
-            raise damaged(source.name, number, str(error)) from None
+        except (orjson.JSONDecodeError, DamagedError) as error:
+            what = str(error) if isinstance(error, DamagedError) else "not JSON"
+            raise damaged(source.name, number, what) from None
         yield number, row
     if grammar is None:
         raise InputError(source.name, "not an audit: empty")
@@ -133,9 +129,8 @@ class _Grammar:
         if action == Action.OUTSIDE and not self._spans:
             raise DamagedError("a word outside spans where there are none")
         by_kind = self._only is not None or self._strings
-        if (action == Action.PLAIN and self._only is None) or (
-            action == Action.STRING and not by_kind
-        ):
+        plain = action == Action.PLAIN and self._only is None
+        if plain or (action == Action.STRING and not by_kind):
             raise DamagedError("a class where there are none")
         free = self._public and action == Action.DRAWN  # of public words
         if (action in DRAWN) != (epsilon is not None) and not free:

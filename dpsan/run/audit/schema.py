@@ -31,7 +31,7 @@ other text by kind.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from types import NoneType
 from typing import Any, Final
@@ -45,147 +45,68 @@ SCHEMA: Final = 9
 Row = dict[str, Any]
 Fields = Mapping[str, tuple[type, ...]]
 
-_NUMBER: Final = (float, int)
-_SUM: Final = (float, int, NoneType)
-_HEADER: Final[Fields] = {
-    "type": (str,),
-    "schema": (int,),
-    "dpsan": (str,),
-    "created": (str,),
-    "mechanism": (str,),
-    "own": (dict, NoneType),
-    "epsilon": _NUMBER,
-    "epsilon_unit": (str,),
-    "parameters": (dict,),
-    "guarantee": (dict,),
-    "expected_unchanged": _NUMBER,
-    "weak": (str, NoneType),
-    "linked": (str, NoneType),
-    "embeddings": (dict,),
-    "tokenizer": (str,),
-    "unknown": (str,),
-    "case": (str,),
-    "keep_words": (int,),
-    "numbers": (str,),
-    "strings": (str,),
-    "only": (list, NoneType),
-    "classes": (list, NoneType),
-    "fluent": (str, NoneType),
-    "public": (dict, NoneType),
-    "copies": (int,),
-    "consistent": (str, NoneType),
-    "spans": (bool,),
-    "fields": (list,),
-    "drop_other": (bool,),
-    "originals": (bool,),
-    "seeded": (bool,),
-    "private": (bool,),
-    "not_protected": (list,),
+_KINDS: Final[Fields] = {
+    **{kind.__name__: (kind,) for kind in (str, int, bool, list, dict)},
+    "float": (float, int),
 }
-_GUARANTEE: Final[Fields] = {
-    "status": (str,),
-    "arithmetic": (str,),
-    "epsilon_ldp": _SUM,
-    "delta": _NUMBER,
-    "metric": (str, NoneType),
-    "epsilon_metric": _SUM,
-    "slack": _NUMBER,
-    "also": (list,),
-    "per_line": (bool,),
-    "infinite_loss_mass": _NUMBER,
-    "public_words": (int,),
-    "reviewed": (bool,),
-    "claimed": (dict, NoneType),
-    "why": (str,),
-    "source": (str,),
-}
-_EMBEDDINGS: Final[Fields] = {
-    "source": (str,),
-    "digest": (str,),
-    "words": (int,),
-    "dimensions": (int,),
-}
-_OWN: Final[Fields] = {"file": (str,), "class": (str,), "sha256": (str,)}
-_PUBLIC: Final[Fields] = {"list": (str,), "words": (int,), "sha256": (str,)}
-_PASSING: Final[Fields] = {"fields": (list,), "noted": (dict,)}
-_OTHERS: Final[Fields] = {
-    "kind": (str,),
-    "of": (int,),
-    "others": (int,),
-    "names": (list,),
-    "left_out": (bool,),
-}
-_WORD: Final[Fields] = {
-    "type": (str,),
-    "file": (int,),
-    "line": (int,),
-    "text": (int,),
-    "start": (int,),
-    "end": (int,),
-    "action": (str,),
-    "out": (str,),
-    "epsilon": _SUM,
-}
-_DRAWN: Final[Fields] = {"drawn": (str, NoneType)}
-_CLASS: Final[Fields] = {"class": (str, NoneType)}
-_ONLY: Final[Fields] = {
-    "class": (str,),
-    "epsilon": _NUMBER,
-    "words": (int,),
-    "sha256": (str, NoneType),
-}
-_COPY: Final[Fields] = {"copy": (int,)}
-_ORIGINALS: Final[Fields] = {
-    "in": (str,),
-    "in_start": (int,),
-    "in_end": (int,),
-    "unchanged": (bool,),
-    "rank": (int, NoneType),
-    "distance": _SUM,
-}
-_SUMS: Final[Fields] = {
-    "records": (int,),
-    "words": (int,),
-    **{str(action): (int,) for action in Action},
-    "draws": (int,),
-    "public": (int,),
-    "epsilon_sum": _NUMBER,
-    "epsilon_ldp_sum": _SUM,
-    "delta_sum": _NUMBER,
-    "epsilon_ldp_largest_record": _SUM,
-    "delta_largest_record": _NUMBER,
-    "invalid": (int,),
-    "invisible": (int,),
-}
+
+
+def _fields(text: str) -> Fields:
+    """Return the fields of ``name:kind name:kind? ...``; with ``?`` a value may be null."""
+    out = {}
+    for each in text.split():
+        name, kind = each.removesuffix("?").split(":")
+        out[name] = _KINDS[kind] + ((NoneType,) if each.endswith("?") else ())
+    return out
+
+
+def _counts(actions: Iterable[Action]) -> str:
+    return " ".join(f"{action}:int" for action in actions)
+
+
+_HEADER: Final = _fields(
+    "type:str schema:int dpsan:str created:str mechanism:str own:dict? epsilon:float "
+    "epsilon_unit:str parameters:dict guarantee:dict expected_unchanged:float weak:str? "
+    "linked:str? embeddings:dict tokenizer:str unknown:str case:str keep_words:int numbers:str "
+    "strings:str only:list? classes:list? fluent:str? public:dict? copies:int consistent:str? "
+    "spans:bool fields:list drop_other:bool originals:bool seeded:bool private:bool "
+    "not_protected:list"
+)
+_GUARANTEE: Final = _fields(
+    "status:str arithmetic:str epsilon_ldp:float? delta:float metric:str? epsilon_metric:float? "
+    "slack:float also:list per_line:bool infinite_loss_mass:float public_words:int reviewed:bool "
+    "claimed:dict? why:str source:str"
+)
+_EMBEDDINGS: Final = _fields("source:str digest:str words:int dimensions:int")
+_OWN: Final = _fields("file:str class:str sha256:str")
+_PUBLIC: Final = _fields("list:str words:int sha256:str")
+_PASSING: Final = _fields("fields:list noted:dict")
+_OTHERS: Final = _fields("kind:str of:int others:int names:list left_out:bool")
+_WORD: Final = _fields(
+    "type:str file:int line:int text:int start:int end:int action:str out:str epsilon:float?"
+)
+_DRAWN: Final = _fields("drawn:str?")
+_CLASS: Final = _fields("class:str?")
+_ONLY: Final = _fields("class:str epsilon:float words:int sha256:str?")
+_COPY: Final = _fields("copy:int")
+_ORIGINALS: Final = _fields(
+    "in:str in_start:int in_end:int unchanged:bool rank:int? distance:float?"
+)
+_SUMS: Final = (
+    f"records:int words:int {_counts(Action)} draws:int public:int epsilon_sum:float "
+    "epsilon_ldp_sum:float? delta_sum:float epsilon_ldp_largest_record:float? "
+    "delta_largest_record:float invalid:int invisible:int"
+)
 _ROWS: Final[Mapping[str, Fields]] = {
     "header": _HEADER,
-    "remembered": {
-        "type": (str,),
-        "file": (int,),
-        "line": (int,),
-        "text": (int,),
-        "epsilon": (int,),
-        **{str(action): (int,) for action in UNDRAWN},
-    },
-    "file": {
-        "type": (str,),
-        "file": (int,),
-        "name": (str,),
-        **_SUMS,
-        "passing": (dict,),
-        "input_sha256": (str,),
-        "output_sha256": (str,),
-    },
-    "totals": {
-        "type": (str,),
-        "complete": (bool,),
-        **_SUMS,
-        "epsilon_ldp_largest_file": _SUM,
-        "delta_largest_file": _NUMBER,
-        "passing": (dict,),
-        "input_sha256": (str, NoneType),
-        "output_sha256": (str, NoneType),
-    },
+    "remembered": _fields(f"type:str file:int line:int text:int epsilon:int {_counts(UNDRAWN)}"),
+    "file": _fields(
+        f"type:str file:int name:str {_SUMS} passing:dict input_sha256:str output_sha256:str"
+    ),
+    "totals": _fields(
+        f"type:str complete:bool {_SUMS} epsilon_ldp_largest_file:float? delta_largest_file:float "
+        "passing:dict input_sha256:str? output_sha256:str?"
+    ),
 }
 
 

@@ -13,8 +13,7 @@ from typing import Any, Final, Self
 import orjson
 
 from dpsan.embeddings.class_lists import WordClass
-from dpsan.errors import OutputError
-from dpsan.errors import reason as os_reason
+from dpsan.errors import OutputError, reason
 from dpsan.files.atomic_files import create_private, write_all
 from dpsan.formats.passing import Passing
 from dpsan.mechanisms import own_file
@@ -28,14 +27,7 @@ from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.numbers_by_value import FORMS, NumberPolicy, StringPolicy
 from dpsan.sanitize.result import Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.sanitize.statement import (
-    CHOICE,
-    EQUAL,
-    KINDS,
-    NOT_PROTECTED,
-    SAME,
-    not_protected,
-)
+from dpsan.sanitize.statement import CHOICE, EQUAL, KINDS, NOT_PROTECTED, SAME, not_protected
 from dpsan.sanitize.warnings import weakness
 from dpsan.version import __version__
 
@@ -160,15 +152,10 @@ class AuditWriter:
         passing: Passing | None = None,
     ) -> None:
         """Write the row that ends an input."""
-        row = {
-            "type": "file",
-            "file": file,
-            "name": encodable(name),
-            **_totals(totals, self._copies),
-        }
-        row["passing"] = (passing or Passing()).row()
-        row.update(input_sha256=hashes[0], output_sha256=hashes[1])
-        self._write(row)
+        row = {"type": "file", "file": file, "name": encodable(name)}
+        row |= _totals(totals, self._copies)
+        row |= {"passing": (passing or Passing()).row()}
+        self._write(row | {"input_sha256": hashes[0], "output_sha256": hashes[1]})
 
     def totals(
         self,
@@ -185,14 +172,9 @@ class AuditWriter:
             hashes: SHA-256 of input and output where there is one of each.
         """
         largest = totals.composed(totals.largest_file)
-        row = {
-            "type": "totals",
-            "complete": complete,
-            **_totals(totals, self._copies),
-            "epsilon_ldp_largest_file": finite(largest.epsilon),
-            "delta_largest_file": largest.delta,
-            "passing": (passing or Passing()).row(),
-        }
+        row = {"type": "totals", "complete": complete} | _totals(totals, self._copies)
+        row |= {"epsilon_ldp_largest_file": finite(largest.epsilon)}
+        row |= {"delta_largest_file": largest.delta, "passing": (passing or Passing()).row()}
         row["input_sha256"], row["output_sha256"] = hashes or (None, None)
         self._write(row)
         try:
@@ -200,7 +182,7 @@ class AuditWriter:
         except OSError as error:
             # Pipes and devices cannot be synced.
             if error.errno not in (22, 95):
-                raise OutputError(f"{self._path}: cannot write: {os_reason(error)}") from None
+                raise OutputError(f"{self._path}: cannot write: {reason(error)}") from None
 
     def _write(self, row: dict[str, Any]) -> None:
         self.send(orjson.dumps(row) + b"\n")
@@ -246,17 +228,11 @@ def _classes(
 ) -> list[dict[str, Any]] | None:
     """Return classes of words with their losses; None without any."""
     digests = {each.name: each.sha256 for each in classes}
-    if not digests:
-        return None
-    return [
-        {
-            "class": each.name,
-            "epsilon": each.epsilon,
-            "words": each.words,
-            "sha256": digests.get(each.name),
-        }
-        for each in losses
-    ]
+    rows: list[dict[str, Any]] = []
+    for each in losses if digests else ():
+        row = {"class": each.name, "epsilon": each.epsilon, "words": each.words}
+        rows.append(row | {"sha256": digests.get(each.name)})
+    return rows if digests else None
 
 
 def _header(
@@ -264,10 +240,12 @@ def _header(
 ) -> dict[str, Any]:
     mechanism: Mechanism = sanitizer.mechanism
     spec, half = sanitizer.spec, sanitizer.half_linked
-    own = own_file(mechanism.name)
+    own, public = own_file(mechanism.name), spec.public
+    own_name = "" if own is None else encodable(own.path.name)
     shown = mechanism
     if isinstance(mechanism, TwoLevelResponse) and mechanism.inner is not None:
         shown = mechanism.inner
+    words = len(sanitizer.public)
     base = {"base": spec.mechanism} if spec.only or spec.classes else {}
     return {
         "type": "header",
@@ -275,9 +253,7 @@ def _header(
         "dpsan": __version__,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "mechanism": mechanism.name,
-        "own": None
-        if own is None
-        else {"file": encodable(own.path.name), "class": own.class_name, "sha256": own.sha256},
+        "own": own and {"file": own_name, "class": own.class_name, "sha256": own.sha256},
         "epsilon": mechanism.epsilon,
         "epsilon_unit": mechanism.epsilon_unit,
         "parameters": base | {name: getattr(shown, name) for name in shown.parameters()},
@@ -301,13 +277,7 @@ def _header(
         "only": _classes(spec.only, sanitizer.guarantee.classes),
         "classes": _classes(spec.classes, sanitizer.guarantee.within),
         "fluent": sanitizer.language_model,
-        "public": None
-        if spec.public is None
-        else {
-            "list": spec.public.name,
-            "words": len(sanitizer.public),
-            "sha256": spec.public.sha256,
-        },
+        "public": public and {"list": public.name, "words": words, "sha256": public.sha256},
         "copies": copies,
         "originals": originals,
         "seeded": seeded,

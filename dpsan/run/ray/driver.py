@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from dpsan.errors import DpsanError, InputError, OutputError
-from dpsan.errors import reason as os_reason
+from dpsan.errors import DpsanError, InputError, OutputError, reason
 from dpsan.files.final_name import publish, sync_directory
 from dpsan.files.temporaries import sweep
 from dpsan.run.paths import is_finished, plan_outputs
@@ -82,7 +81,7 @@ class ClusterRun(Run):
             publish(answer.output, task.target, force=self.plan.force)
             sync_directory(task.target.parent)
         except OSError as error:
-            problem = OutputError(f"{task.target}: cannot write: {os_reason(error)}")
+            problem = OutputError(f"{task.target}: cannot write: {reason(error)}")
             self._fail(result, task.file, task.path, problem)
         except DpsanError as error:
             self._fail(result, task.file, task.path, error)
@@ -110,4 +109,4 @@ def _move(rows: Path, send: Callable[[bytes], None]) -> None:
                 send(data)
         rows.unlink()
     except OSError as error:
-        raise OutputError(f"{rows}: cannot read: {os_reason(error)}") from None
+        raise OutputError(f"{rows}: cannot read: {reason(error)}") from None

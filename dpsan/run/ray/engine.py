@@ -108,10 +108,7 @@ def _run(workers: int, job: Job, tasks: Sequence[Task]) -> Iterator[tuple[Task, 
         try:
             answer: Answer = ray.get(ready)
         except ray.exceptions.RayError as error:
-            problem = InputError(
-                task.path,
-                f"the cluster failed: {type(error).__name__}",
-                "a worker that dies repeatedly is usually out of memory: use fewer with -j",
-            )
-            answer = Answer(error=problem)
+            what = f"the cluster failed: {type(error).__name__}"
+            hint = "a worker that dies repeatedly is usually out of memory: use fewer with -j"
+            answer = Answer(error=InputError(task.path, what, hint))
         yield task, answer
