@@ -79,10 +79,15 @@ def off(law):
     return wrong / wrong.sum()
 
 
-def draws_follow(mechanism, space, word, law, *others):
-    """Draws fit a word's row of a law: neither one that is 30 % off nor that of another law."""
-    observed = counts(mechanism, space, word)
-    assert fits(observed, law[word])
-    assert not fits(observed, off(law[word]))
-    for other in others:
-        assert not fits(observed, other[word])
+def and_half(space, cdf):
+    """The law of the nearest word, and that of half the noise."""
+    return nearest_law(space, cdf), nearest_law(space, lambda x: cdf(2 * x))
+
+
+def draws_follow(mechanism, space, words, law, *others):
+    """Draws fit the words' rows of a law: neither one that is 30 % off nor that of another law."""
+    for word in np.atleast_1d(words):
+        observed = counts(mechanism, space, word)
+        assert fits(observed, law[word])
+        assert not any(fits(observed, each[word]) for each in others)
+        assert not fits(observed, off(law[word]))

@@ -1,5 +1,6 @@
 """Noise on clipped points: ``clipped-laplace``, the three Gaussians, baselines of [TrLap]."""
 
+import itertools
 import math
 
 import line_laws as laws
@@ -20,22 +21,14 @@ from dpsan.privacy.noise_formulas import gaussian_delta, gaussian_mu
 LINE = [0.1, 0.4, -0.7, 1.9, 1.5]
 
 
-def classical_delta(epsilon, delta):
-    return gaussian_delta(epsilon, epsilon / math.sqrt(2 * math.log(1.25 / delta)))
-
-
 @pytest.mark.parametrize(("clip", "diameter"), [("auto", 2.6), (1.6, 2.3)])
 def test_clipped_laplace_on_a_line(clip, diameter):
     """Half the noise draws otherwise, and loses more than epsilon."""
     epsilon, space = 2.0, laws.line_space(LINE)
     mechanism = ClippedLaplace(epsilon, clip)
     moved = mechanism.prepare(space).space
-    law, half = (
-        laws.nearest_law(moved, lambda x, by=by: laws.laplace_cdf(x, diameter / epsilon / by))
-        for by in (1, 2)
-    )
-    for word in (0, 3, len(LINE)):
-        laws.draws_follow(mechanism, space, word, law, half)
+    law, half = laws.and_half(moved, lambda x: laws.laplace_cdf(x, diameter / epsilon))
+    laws.draws_follow(mechanism, space, (0, 3, len(LINE)), law, half)
     assert laws.losses(law).max() <= epsilon * (1 + 1e-6)
     assert laws.losses(half).max() > epsilon
     assert mechanism.guarantee(space).epsilon_ldp == epsilon
@@ -44,14 +37,13 @@ def test_clipped_laplace_on_a_line(clip, diameter):
 
 @pytest.mark.parametrize(("d", "expected"), [(50, 20.0), (100, 28.28), (300, 48.99)])
 def test_reference_noise_of_laplace(d, expected):
-    """Words at ±C(1, ..., 1)/sqrt d: the L1 diameter is 2 sqrt(d) C; 49.0 at d = 300."""
+    """Words at ±C(1, ..., 1)/sqrt d: the L1 diameter is 2 sqrt(d) C."""
     corner = np.full(d, 1 / np.sqrt(d), dtype=np.float32)
     base = make_embeddings(4, d).vectors
     base *= 0.1 / np.linalg.norm(base, axis=1, keepdims=True)
     space = laws.space_of(np.vstack([corner, -corner, base]))
-    for epsilon in (1.0, 10.0):
-        found = ClippedLaplace(epsilon).noise_scale(space) * epsilon
-        assert found == pytest.approx(expected, rel=1e-3)
+    found = [ClippedLaplace(epsilon).noise_scale(space) * epsilon for epsilon in (1.0, 10.0)]
+    assert found == pytest.approx([expected] * 2, rel=1e-3)
 
 
 @pytest.mark.parametrize(("epsilon", "sigma"), [(1.0, 8.45), (10.0, 1.08)])
@@ -86,29 +78,22 @@ def test_delta_is_the_hockey_stick_integral(epsilon, mu):
 def test_gaussian_on_a_line():
     space, epsilon, delta = laws.line_space(LINE), 2.0, 0.01
     sigma = 2.6 / gaussian_mu(epsilon, delta)
-    law, half = (
-        laws.nearest_law(space, lambda x, by=by: stats.norm.cdf(x, scale=sigma / by))
-        for by in (1, 2)
-    )
-    for word in (0, 3, len(LINE)):
-        laws.draws_follow(AnalyticGaussian(epsilon, delta), space, word, law, half)
+    law, half = laws.and_half(space, stats.norm(scale=sigma).cdf)
+    laws.draws_follow(AnalyticGaussian(epsilon, delta), space, (0, 3, len(LINE)), law, half)
     assert laws.hockey_stick(law, epsilon) <= delta < laws.hockey_stick(half, epsilon)
 
 
 def test_classical_holds_in_its_domain_with_more_noise_than_needed():
     space = laws.line_space([1.0, -1.0, 0.3])
-    for epsilon in np.linspace(0.01, 1, 12):
-        for delta in (0.5, 0.1, 1e-3, 1e-6, 1e-12):
-            mechanism = ClassicalGaussian(epsilon, delta)
-            guarantee = mechanism.guarantee(space)
-            assert guarantee.delta == classical_delta(epsilon, delta)
-            assert guarantee.delta < 0.1 * delta
-            assert guarantee.claimed.delta == delta
-            sigma = mechanism.noise_scale(space)
-            assert sigma == pytest.approx(
-                2 * math.sqrt(2 * math.log(1.25 / delta)) / epsilon, rel=1e-8
-            )
-            assert sigma > AnalyticGaussian(epsilon, delta).noise_scale(space)
+    deltas = (0.5, 0.1, 1e-3, 1e-6, 1e-12)
+    for epsilon, delta in itertools.product(np.linspace(0.01, 1, 12), deltas):
+        mechanism = ClassicalGaussian(epsilon, delta)
+        guarantee, sigma = mechanism.guarantee(space), mechanism.noise_scale(space)
+        mu = epsilon / math.sqrt(2 * math.log(1.25 / delta))
+        assert guarantee.delta == gaussian_delta(epsilon, mu) < 0.1 * delta
+        assert guarantee.claimed.delta == delta
+        assert sigma == pytest.approx(2 / mu, rel=1e-8)
+        assert sigma > AnalyticGaussian(epsilon, delta).noise_scale(space)
     for call in ("guarantee", "prepare", "noise_scale"):
         with pytest.raises(UsageError, match="epsilon <= 1 only"):
             getattr(ClassicalGaussian(1.0001, 1e-6), call)(space)
@@ -125,12 +110,9 @@ def test_true_delta_of_the_paper_over_the_claim(epsilon, delta, ratio, error):
     guarantee = GaussianPaper(epsilon, delta).guarantee(laws.line_space(LINE))
     assert guarantee.claimed.delta == delta
     assert guarantee.delta / delta == pytest.approx(ratio, abs=error)
-
-
-def test_the_paper_holds_below_and_says_so():
-    guarantee = GaussianPaper(0.5, 1e-6).guarantee(laws.line_space(LINE))
-    assert guarantee.delta < 1e-6
-    assert "below the claim" in guarantee.why
+    below = GaussianPaper(0.5, 1e-6).guarantee(laws.line_space(LINE))
+    assert below.delta < 1e-6
+    assert "below the claim" in below.why
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 10.0, 20.0])
@@ -149,10 +131,7 @@ def test_noise_of_the_paper(epsilon):
 @pytest.mark.parametrize(
     ("mechanism", "cdf"),
     [
-        (
-            GaussianPaper(3.0, 0.01, 1.0),
-            lambda x: ndtr(x * 3 / (2 * math.sqrt(2 * math.log(125)))),
-        ),
+        (GaussianPaper(3.0, 0.01, 1.0), lambda x: ndtr(x * 1.5 / math.sqrt(2 * math.log(125)))),
         (ClippedLaplacePaper(3.0, 1.0), lambda x: laws.laplace_cdf(x, 2 / 3)),
     ],
 )
@@ -172,5 +151,4 @@ def test_the_nearest_unclipped_word(mechanism, cdf):
 def test_a_far_dimension_has_a_positive_delta():
     """4^-600 is no float64: neither the claim nor the truth is printed as 0."""
     guarantee = GaussianPaper(1.0).guarantee(laws.space_of(np.eye(2, 600)))
-    assert guarantee.delta > 0
-    assert guarantee.claimed.delta > 0
+    assert min(guarantee.delta, guarantee.claimed.delta) > 0

@@ -30,12 +30,10 @@ def test_the_integers_keep_the_ratios(epsilon, n):
     noise = RankNoise(epsilon, n)
     growth = 1 + epsilon if epsilon < 1e-6 else math.exp(min(epsilon, 700))
     for each in (noise.weights, noise.tails):
-        values = [int(value) for value in each]
-        for first, second in itertools.pairwise(values):
+        for first, second in itertools.pairwise(map(int, each)):
             assert second <= first <= second * growth * (1 + 1e-12)
-    assert noise.total == 2 * int(noise.tails[0]) - int(noise.cumulative[0]) < 2**63
+    assert 0 < noise.total == 2 * int(noise.tails[0]) - int(noise.cumulative[0]) < 2**63
     assert int(noise.tails[0]) == int(noise.cumulative[-1])
-    assert noise.total > 0
     whole, step = noise.losses
     assert step <= epsilon * (1 + 1e-12)
     assert whole <= (n - 1) * epsilon * (1 + 1e-12)
@@ -46,38 +44,33 @@ def test_the_integers_keep_the_ratios(epsilon, n):
 def test_golden_numbers():
     """Places 0 ... 4, epsilon = ln 2: thirds and their halves, the ends with the tails."""
     law = RankNoise(math.log(2), 5).pmf(np.arange(5)) * 48
-    wanted = [[32, 8, 4, 2, 2], [16, 16, 8, 4, 4], [8, 8, 16, 8, 8]]
-    wanted += [row[::-1] for row in wanted[1::-1]]
-    assert law == pytest.approx(np.array(wanted), rel=1e-12)
+    wanted = np.array([[32, 8, 4, 2, 2], [16, 16, 8, 4, 4], [8, 8, 16, 8, 8]])
+    assert law == pytest.approx(np.concatenate([wanted, wanted[1::-1, ::-1]]), rel=1e-12)
 
 
 @pytest.mark.parametrize("order", ["greedy", "principal"])
 def test_certificate_is_the_matrix(order):
     mechanism = Diffractor(0.4, order=order)
-    sampler = mechanism.prepare(SPACE)
+    sampler, guarantee = mechanism.prepare(SPACE), mechanism.guarantee(SPACE)
     law = sampler.probabilities(np.arange(SPACE.n + 1))
     apart = np.abs(sampler.indices[:, None] - sampler.indices).astype(float)
-    found = matrix_certificate(law, mechanism.guarantee(SPACE).claimed, apart)
+    found = matrix_certificate(law, guarantee.claimed, apart)
     own = mechanism.certificate(SPACE)
     assert own.epsilon_ldp == pytest.approx(found.epsilon_ldp, abs=1e-9)
-    assert own.epsilon_metric == pytest.approx(found.epsilon_metric, rel=1e-9)
-    assert own.epsilon_metric <= 0.4
-    assert found.epsilon_metric == pytest.approx(0.4)
-    assert mechanism.guarantee(SPACE).epsilon_ldp == pytest.approx(0.4 * 39)
+    assert 0.4 >= own.epsilon_metric == pytest.approx(found.epsilon_metric, rel=1e-9)
+    assert (found.epsilon_metric, guarantee.epsilon_ldp) == pytest.approx((0.4, 0.4 * 39))
 
 
 def test_orders():
     assert word_order(LINE, "greedy").tolist() == list(range(12))
-    places = word_order(LINE, "principal").tolist()
-    assert places in (list(range(12)), list(range(11, -1, -1)))
+    assert word_order(LINE, "principal").tolist() in ([*range(12)], [*range(11, -1, -1)])
     for order in ("greedy", "principal"):
         assert sorted(word_order(SPACE, order).tolist()) == list(range(40))
     # By hand: each word is the nearest of those that have no place yet.
     order, vectors = word_order(SPACE, "greedy"), SPACE.vectors
-    for place in range(39):
-        rest = order[place + 1 :]
-        apart = np.linalg.norm(vectors[rest] - vectors[order[place]], axis=1)
-        assert order[place + 1] == rest[np.argmin(apart)]
+    for place, word in enumerate(order[:-1], 1):
+        apart = np.linalg.norm(vectors[order[place:]] - vectors[word], axis=1)
+        assert np.argmin(apart) == 0
 
 
 def test_greedy_looks_at_all_words_that_are_left(monkeypatch):
@@ -117,9 +110,8 @@ def test_paper_copies():
     assert mechanism.guarantee(SPACE).infinite_loss_mass == 1
     assert np.isinf(certify(mechanism, SPACE).epsilon_ldp)
     # Words that are drawn have the distribution of diffractor.
-    assert law[4:] == pytest.approx(
-        Diffractor(1.0).prepare(SPACE).probabilities(np.arange(4, 41)), abs=0
-    )
+    others = Diffractor(1.0).prepare(SPACE).probabilities(np.arange(4, 41))
+    assert law[4:] == pytest.approx(others, abs=0)
     mechanism = DiffractorPaper(0.05)  # copies one word
     law = mechanism.prepare(SPACE).probabilities(np.arange(41))
     found = matrix_certificate(law)
@@ -131,10 +123,8 @@ def test_verify_finds_the_copies():
     common = {"epsilon": 0.5, "embeddings": line_space(), "allow_unproved": True}
     paper = Sanitizer("diffractor-paper", parameters={"kept": 0.3}, **common)
     found = verify(paper, words=12, draws=2000)
-    assert found.verdict is Verdict.VIOLATED
-    assert found.empirical.violated
+    assert (found.verdict, found.empirical.violated) == (Verdict.VIOLATED, True)
     # Between words that are drawn nothing is refuted: the claim is per place, not for a pair.
     paper = Sanitizer("diffractor-paper", **common)
     allowed = _allowed(paper, claim_of(paper.guarantee), np.array([3, 8, 12]))
-    assert allowed(0, 1) == 2.5
-    assert allowed(0, 2) == 0.5 * abs(3 - 5)
+    assert (allowed(0, 1), allowed(0, 2)) == (2.5, 0.5 * abs(3 - 5))

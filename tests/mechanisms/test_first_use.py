@@ -10,22 +10,16 @@ from dpsan.space.diameters import smallest_distance
 from dpsan.space.metric_space import MetricSpace
 
 
-class Shown:
-    """What was shown, and the shares that were told of each."""
-
-    def __init__(self):
-        self.names, self.shares = [], []
+def watched():
+    """A space, and what was shown with the shares that were told of each."""
+    shown = []
 
     @contextmanager
-    def __call__(self, what):
-        self.names.append(what)
-        self.shares.append([])
-        yield self.shares[-1].append
+    def watch(what):
+        shown.append((what, []))
+        yield shown[-1][1].append
 
-
-def watched(n=1100, d=5):
-    shown = Shown()
-    return MetricSpace(make_embeddings(n=n, d=d), watch=shown), shown
+    return MetricSpace(make_embeddings(n=1100), watch=watch), shown
 
 
 @pytest.mark.parametrize(
@@ -49,16 +43,16 @@ def test_tables_show_how_much_is_done(name, parameters, expected):
     mechanism = MECHANISMS[name].build(8.0, parameters).resolved(space)
     mechanism.guarantee(space)
     mechanism.prepare(space)
-    assert expected <= set(shown.names)
-    for told in shown.shares:
+    assert expected <= {name for name, _ in shown}
+    for _, told in shown:
         assert told == sorted(told)
-        assert 0 <= told[0] <= told[-1] <= 1
-        assert told[-1] > 0.8
+        assert told[0] >= 0
+        assert 0.8 < told[-1] <= 1
 
 
 def test_near_words_of_an_index_show_how_much_is_done():
     space, shown = watched()
     space.nearest_distances()
     smallest_distance(space)
-    assert shown.names == ["finding the nearest word of each", "looking for the nearest two words"]
-    assert [told[-1] for told in shown.shares] == [1.0, 1.0]
+    names = ["finding the nearest word of each", "looking for the nearest two words"]
+    assert [(name, told[-1]) for name, told in shown] == [(name, 1.0) for name in names]

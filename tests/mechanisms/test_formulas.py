@@ -25,19 +25,17 @@ def test_exponential_on_three_words_of_a_line():
 
 
 def test_without_the_half_or_with_squared_distances_it_is_another_law(space):
-    law, twice, half = (
-        Exponential(1.5 * factor).prepare(space).probabilities(np.arange(5))
-        for factor in (1, 2, 0.5)
-    )
+    samplers = [Exponential(epsilon).prepare(space) for epsilon in (1.5, 3.0, 0.75)]
+    law, twice, half = (each.probabilities(np.arange(5)) for each in samplers)
     squared = np.exp(-0.75 * space.distances(np.arange(5)) ** 2)
     squared /= squared.sum(axis=1, keepdims=True)
     draws_follow(Exponential(1.5), space, 4, law, twice, half, squared)
 
 
 def test_golden_ldp_of_tem():
-    """Golden number: 32.2 at n = 10^4 and beta .001, whatever epsilon is."""
-    assert 2 * TEM(1.0).cut(10_000) == pytest.approx(32.2, abs=0.05)
-    assert 5.0 * TEM(5.0).gamma(10_000) == pytest.approx(32.2, abs=0.05)
+    """At n = 10^4 and beta .001, whatever epsilon is."""
+    found = 2 * TEM(1.0).cut(10_000), 5.0 * TEM(5.0).gamma(10_000)
+    assert found == pytest.approx((32.2, 32.2), abs=0.05)
 
 
 def test_published_form_of_tem_is_the_same_law(space):
@@ -57,10 +55,8 @@ def test_published_form_of_tem_is_the_same_law(space):
 
 
 def test_golden_unchanged_by_tem_on_glove(glove):
-    """Golden number: 99.8 % unchanged at epsilon 5."""
-    _, space = glove
-    ids = np.arange(0, space.n, 20)
-    law = TEM(5.0).prepare(space).probabilities(ids)
+    ids = np.arange(0, glove[1].n, 20)
+    law = TEM(5.0).prepare(glove[1]).probabilities(ids)
     assert law[np.arange(len(ids)), ids].mean() == pytest.approx(0.998, abs=1.5e-3)
 
 
@@ -71,10 +67,8 @@ def test_santext_by_hand(space):
     law = mechanism.prepare(space).probabilities(np.array([3, 40, space.n]))
     weights = np.exp(-space.distances(np.array([3, 40]))[:, first:])
     share = weights / weights.sum(axis=1, keepdims=True)
-    assert law[0, 3] == pytest.approx(0.75)
-    assert np.allclose(law[0, first:], 0.25 * share[0], rtol=1e-5)
-    assert law[0, :first].sum() == pytest.approx(0.75)
-    assert np.allclose(law[1, first:], share[1], rtol=1e-5)
+    assert law[0, 3] == law[0, :first].sum() == pytest.approx(0.75)
+    assert np.allclose(law[:2, first:], [0.25 * share[0], share[1]], rtol=1e-5)
     assert (law[1, :first] == 0).all()
     assert np.allclose(law[2], 1 / space.n)
 
@@ -85,14 +79,11 @@ def test_infinite_loss_mass_is_exact(space, monkeypatch, sensitive, p, closed):
     if closed:
         monkeypatch.setattr("dpsan.mechanisms.santext_plus.MATRIX_WORDS", 0)
     mechanism = SanTextPlus(2.0, sensitive=sensitive, p=p)
-    guarantee = mechanism.guarantee(space)
-    found = certify(mechanism, space)
-    assert math.isinf(guarantee.epsilon_ldp)
-    assert math.isinf(found.epsilon_ldp)
-    law = mechanism.prepare(space).probabilities(np.arange(space.n + 1))
-    i, j = found.pair
-    assert law[i, law[j] == 0].sum() == pytest.approx(found.infinite_loss_mass, abs=1e-12)
-    assert guarantee.infinite_loss_mass == pytest.approx(found.infinite_loss_mass, abs=1e-12)
+    guarantee, found = mechanism.guarantee(space), certify(mechanism, space)
+    assert guarantee.epsilon_ldp == found.epsilon_ldp == math.inf
+    law, (i, j) = mechanism.prepare(space).probabilities(np.arange(space.n + 1)), found.pair
+    masses = law[i, law[j] == 0].sum(), guarantee.infinite_loss_mass
+    assert masses == pytest.approx((found.infinite_loss_mass,) * 2, abs=1e-12)
 
 
 def test_all_sensitive_is_the_exponential_mechanism(space):
@@ -104,8 +95,7 @@ def test_all_sensitive_is_the_exponential_mechanism(space):
 def test_far_words_keep_their_differences(space):
     """Scores count from the nearest sensitive word: the cap does not flatten a row."""
     law = SanTextPlus(200.0, sensitive=0.5, p=1.0).prepare(space).probabilities(np.array([3]))[0]
-    nearest = 30 + np.argmin(space.distances(np.array([3]))[0, 30:])
-    assert np.argmax(law) == nearest
+    assert np.argmax(law) == 30 + np.argmin(space.distances(np.array([3]))[0, 30:])
     assert law.max() > 0.5
 
 
@@ -113,9 +103,8 @@ def test_krr_by_hand(space, monkeypatch):
     """And no table is built."""
     monkeypatch.setattr(type(space), "table", lambda *_: pytest.fail("table"))
     law = KRR(3.0).prepare(space).probabilities(np.array([4, space.n]))
-    total = math.exp(3) + space.n - 1
-    assert law[0, 4] == pytest.approx(math.exp(3) / total, rel=1e-9)
-    assert law[0, 5] == pytest.approx(1 / total, rel=1e-9)
+    own, other = np.array([math.exp(3), 1]) / (math.exp(3) + space.n - 1)
+    assert law[0, [4, 5]] == pytest.approx([own, other], rel=1e-9)
     assert np.allclose(law[1], 1 / space.n)
 
 
@@ -123,7 +112,6 @@ def test_krr_by_hand(space, monkeypatch):
     ("epsilon", "kept"), [(4, 0.0055), (6, 0.039), (8, 0.231), (10, 0.690), (12, 0.943)]
 )
 def test_golden_kept(glove, epsilon, kept):
-    """Golden numbers for n = 9,910."""
     law = KRR(float(epsilon)).prepare(glove[1]).probabilities(np.array([77]))[0]
     assert law[77] == pytest.approx(kept, abs=6e-4)
 
@@ -137,8 +125,8 @@ def test_zipf_by_hand(space):
 
 @pytest.mark.parametrize("epsilon", [0, 0.0, 1, 700.0])
 def test_uniform_has_true_epsilon_zero(space, epsilon):
-    guarantee = Uniform(epsilon).guarantee(space)
-    assert guarantee.epsilon_ldp == guarantee.epsilon(np.inf) == 0
-    assert Uniform(epsilon).certificate(space).epsilon_ldp == 0
-    law = Uniform(epsilon).prepare(space).probabilities(np.arange(space.n + 1))
+    mechanism = Uniform(epsilon)
+    guarantee, certificate = mechanism.guarantee(space), mechanism.certificate(space)
+    assert guarantee.epsilon_ldp == guarantee.epsilon(np.inf) == certificate.epsilon_ldp == 0
+    law = mechanism.prepare(space).probabilities(np.arange(space.n + 1))
     assert law == pytest.approx(1 / space.n)

@@ -1,5 +1,7 @@
 """``knn-response``: its distribution by hand, and the choice of k and outputs."""
 
+import dataclasses
+import itertools
 import math
 
 import numpy as np
@@ -24,25 +26,22 @@ def test_knn_response_golden_shares_on_glove(glove, monkeypatch):
     expected = 1 / (1 + (space.n - 20) / (20 * math.exp(8)))
     assert expected == pytest.approx(0.8577, abs=1e-4)
     assert abs(inside - expected) < 4 * math.sqrt(expected * (1 - expected) / m)
-    unchanged = (out == ids).mean()
-    assert abs(unchanged - expected / 20) < 4 * math.sqrt(expected / 20 / m)
+    assert abs((out == ids).mean() - expected / 20) < 4 * math.sqrt(expected / 20 / m)
 
 
 def test_knn_response_outside_draws_every_other_word(space):
     sampler = SubsetResponseSampler(space, 0.5, 5, 30)
     drawn = sampler.sample(np.full(50_000, 40), streams(50_000))  # not itself an output
     observed = np.bincount(drawn, minlength=space.n)
-    assert (observed[:30] > 0).all()
-    assert (observed[30:] == 0).all()
+    assert ((observed > 0) == (np.arange(space.n) < 30)).all()
     assert fits(observed, sampler.probabilities(np.array([40]))[0])
 
 
 def test_knn_response_on_demand_is_the_same(space, monkeypatch):
-    eager = SubsetResponseSampler(space, 2.0, 5, space.n)
+    given, ids = (space, 2.0, 5, space.n), np.arange(space.n)
+    eager = SubsetResponseSampler(*given).sample(ids, streams(space.n))
     monkeypatch.setattr(type(space), "eager", lambda self, outputs: False)
-    lazy = SubsetResponseSampler(space, 2.0, 5, space.n)
-    ids = np.arange(space.n)
-    assert (eager.sample(ids, streams(space.n)) == lazy.sample(ids, streams(space.n))).all()
+    assert (eager == SubsetResponseSampler(*given).sample(ids, streams(space.n))).all()
 
 
 def test_four_words_on_a_line():
@@ -74,14 +73,10 @@ def weighted_cosine(mechanism, space):
 @pytest.mark.parametrize("epsilon", [2.0, 8.0])
 def test_auto_is_the_best_of_the_grid(larger, epsilon):
     chosen = KnnResponse(epsilon)
-    grid = {
-        (k, m): weighted_cosine(KnnResponse(epsilon, k=k, outputs=m), larger)
-        for m in (1000, 1500)
-        for k in (5, 10, 20, 50)
-    }
-    best = max(grid, key=grid.__getitem__)
-    assert chosen.sizes(larger) == best
-    assert weighted_cosine(chosen, larger) == pytest.approx(grid[best])
+    pairs = list(itertools.product((5, 10, 20, 50), (1000, 1500)))
+    grid = [weighted_cosine(KnnResponse(epsilon, k=k, outputs=m), larger) for k, m in pairs]
+    assert chosen.sizes(larger) == pairs[np.argmax(grid)]
+    assert weighted_cosine(chosen, larger) == pytest.approx(max(grid))
     assert chosen.guarantee(larger).epsilon_ldp == pytest.approx(epsilon)
 
 
@@ -107,8 +102,8 @@ def test_golden_numbers_on_glove(glove):
 
 def test_one_may_be_given(larger):
     assert KnnResponse(5.0, k=7).sizes(larger)[0] == 7
-    assert KnnResponse(5.0, outputs=700).sizes(larger)[1] == 700
-    assert KnnResponse(5.0, outputs="all").sizes(larger)[1] == larger.n
+    for given, outputs in ((700, 700), ("all", larger.n)):
+        assert KnnResponse(5.0, outputs=given).sizes(larger)[1] == outputs
     assert KnnResponse(5.0, k=20, outputs="all").sizes(larger) == (20, larger.n)
     assert KnnResponse.build(5.0, {"k": "auto", "outputs": "auto"}) == KnnResponse(5.0)
     with pytest.raises(UsageError, match="k must be < outputs"):
@@ -124,8 +119,7 @@ def test_small_vocabularies(n):
 
 
 def test_without_counts_ranks_stand_in():
-    embeddings = make_embeddings(n=600, d=4)
-    bare = MetricSpace(type(embeddings)(embeddings.index_to_key, embeddings.vectors, "", "x"))
+    bare = MetricSpace(dataclasses.replace(make_embeddings(n=600, d=4), counts=None))
     near, _ = mean_cosines(bare, (600,), (5,))
     unit = bare.vectors / np.linalg.norm(bare.vectors, axis=1, keepdims=True)
     ids = bare.neighbors(np.arange(600), 5)

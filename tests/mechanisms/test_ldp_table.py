@@ -1,5 +1,6 @@
 """Golden table on GloVe: close share (ranks 1 ... 100) and mean cosine at the same LDP epsilon."""
 
+import itertools
 import math
 
 import numpy as np
@@ -23,53 +24,44 @@ TOLERANCE = 3e-3
 
 
 @pytest.fixture(scope="module")
-def nearby(glove):
+def unit(glove):
+    return glove[1].vectors / np.linalg.norm(glove[1].vectors, axis=1, keepdims=True)
+
+
+@pytest.fixture(scope="module")
+def nearby(glove, unit):
     """Every tenth word, all words by rank from it, and their cosines with it."""
-    _, space = glove
-    ids = np.arange(0, space.n, 10)
-    unit = space.vectors / np.linalg.norm(space.vectors, axis=1, keepdims=True)
-    return ids, ZipfResponse(1.0).prepare(space).order(ids), unit[ids] @ unit.T
+    ids = np.arange(0, glove[1].n, 10)
+    return ids, ZipfResponse(1.0).prepare(glove[1]).order(ids), unit[ids] @ unit.T
 
 
-@pytest.fixture(scope="module")
-def near_and_all(glove):
-    """Mean cosine of every third word to its 50 nearest, by rank, and to all words."""
-    _, space = glove
-    unit = space.vectors / np.linalg.norm(space.vectors, axis=1, keepdims=True)
-    ids = np.arange(0, space.n, 3)
-    near = [(unit[row] * unit[ids]).sum() / len(ids) for row in space.neighbors(ids, 50).T]
-    return np.array(near), float((unit @ unit.mean(axis=0)).mean(dtype=np.float64))
-
-
-@pytest.fixture(scope="module")
-def by_rank(nearby):
-    """Mean cosine with the word of each rank."""
-    _, order, cosines = nearby
-    return np.take_along_axis(cosines, order, axis=1).mean(axis=0, dtype=np.float64)
-
-
-@pytest.mark.parametrize("at", range(5))
-def test_golden_zipf(glove, by_rank, at):
+def test_golden_zipf(glove, nearby):
     """The law depends on the rank alone (test_formulas checks that it does)."""
-    mechanism = ZipfResponse(float(EPSILONS[at]))
-    law = mechanism.prepare(glove[1]).weights.astype(np.float64)
-    law /= law.sum()
-    assert (law[1:101].sum(), law @ by_rank) == pytest.approx(ZIPF[at], abs=TOLERANCE)
-    assert certify(mechanism, glove[1]).epsilon_ldp == pytest.approx(EPSILONS[at], abs=1e-5)
+    _, order, cosines = nearby
+    by_rank = np.take_along_axis(cosines, order, axis=1).mean(axis=0, dtype=np.float64)
+    for epsilon, row in zip(EPSILONS, ZIPF, strict=True):
+        mechanism = ZipfResponse(float(epsilon))
+        law = mechanism.prepare(glove[1]).weights.astype(np.float64)
+        law /= law.sum()
+        assert (law[1:101].sum(), law @ by_rank) == pytest.approx(row, abs=TOLERANCE)
+        assert certify(mechanism, glove[1]).epsilon_ldp == pytest.approx(epsilon, abs=1e-5)
 
 
-@pytest.mark.parametrize(("k", "table"), [(20, KNN20), (50, KNN50)])
-def test_golden_knn(glove, near_and_all, monkeypatch, k, table):
+def test_golden_knn(glove, unit, monkeypatch):
     """Two probabilities: of the k nearest words and of the others; sets are made on demand."""
     monkeypatch.setattr(MetricSpace, "eager", lambda self, outputs: False)
-    near, every = near_and_all
-    for epsilon, row in zip(EPSILONS, table, strict=True):
+    # Mean cosine of every third word to its 50 nearest, by rank, and to all words.
+    space, ids = glove[1], np.arange(0, glove[1].n, 3)
+    near = [(unit[row] * unit[ids]).sum() / len(ids) for row in space.neighbors(ids, 50).T]
+    every = float((unit @ unit.mean(axis=0)).mean(dtype=np.float64))
+    asked = itertools.product((20, 50), EPSILONS)
+    for (k, epsilon), row in zip(asked, KNN20 + KNN50, strict=True):
         mechanism = KnnResponse(float(epsilon), k=k, outputs="all")
-        law = mechanism.prepare(glove[1]).probabilities(np.array([5]))[0]
+        law = mechanism.prepare(space).probabilities(np.array([5]))[0]
         inside, outside = law.max(), law.min()
-        assert certify(mechanism, glove[1]).epsilon_ldp == pytest.approx(epsilon, abs=1e-5)
+        assert certify(mechanism, space).epsilon_ldp == pytest.approx(epsilon, abs=1e-5)
         close = (k - 1) * inside + (101 - k) * outside
-        cosine = (inside - outside) * near[:k].sum() + outside * glove[1].n * every
+        cosine = (inside - outside) * sum(near[:k]) + outside * space.n * every
         assert (close, cosine) == pytest.approx(row, abs=TOLERANCE)
 
 
@@ -95,19 +87,14 @@ def geodesic_ldp(space, near, epsilon):
     return max(flat, np.ptp(totals) + scores[4])
 
 
-@pytest.fixture(scope="module")
-def hops(glove):
-    return near_counts(glove[1])
-
-
-@pytest.mark.parametrize("at", range(5))
-def test_golden_geodesic(glove, nearby, hops, at):
-    assert geodesic_ldp(glove[1], hops, CALIBRATED[at]) == pytest.approx(EPSILONS[at], abs=5e-3)
-    ids, order, cosines = (each[::2] for each in nearby)
-    law = Geodesic(CALIBRATED[at]).prepare(glove[1]).probabilities(ids)
-    close = np.take_along_axis(law, order[:, 1:101], axis=1).sum() / len(ids)
-    cosine = np.einsum("mn,mn->", law, cosines) / len(ids)
-    assert (close, cosine) == pytest.approx(GEODESIC[at], abs=TOLERANCE)
+def test_golden_geodesic(glove, nearby):
+    near, (ids, order, cosines) = near_counts(glove[1]), (each[::2] for each in nearby)
+    for epsilon, wanted, row in zip(CALIBRATED, EPSILONS, GEODESIC, strict=True):
+        assert geodesic_ldp(glove[1], near, epsilon) == pytest.approx(wanted, abs=5e-3)
+        law = Geodesic(epsilon).prepare(glove[1]).probabilities(ids)
+        close = np.take_along_axis(law, order[:, 1:101], axis=1).sum() / len(ids)
+        cosine = np.einsum("mn,mn->", law, cosines) / len(ids)
+        assert (close, cosine) == pytest.approx(row, abs=TOLERANCE)
 
 
 def test_the_table_is_the_certificate(glove):

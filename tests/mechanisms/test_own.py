@@ -46,8 +46,7 @@ def test_a_class_is_found_by_its_file(folder, capsys):
     assert issubclass(kind, KRR)
     assert MECHANISMS["mine"] is kind is mechanism_class(f"{path}:Mine")
     assert own_file("mine").sha256 == DIGEST
-    assert own_file("krr") is None
-    assert mechanism_class("krr") is KRR
+    assert (own_file("krr"), mechanism_class("krr")) == (None, KRR)
     assert "no sanitized text" not in capsys.readouterr().out
     path.write_text(OWN.replace("as krr", "another"))
     assert mechanism_class(f"{path}:Mine").summary == "another"
@@ -60,11 +59,9 @@ def test_it_is_not_proved_by_its_own_word_and_a_worker_refuses_another_file(fold
     with pytest.raises(UnprovedError, match="mine is CLAIMED, third party, not reviewed: "):
         Sanitizer(name, **options)
     made = Sanitizer(name, allow_unproved=True, **options)
-    assert made.guarantee.status is Status.CLAIMED
-    assert not made.guarantee.reviewed
+    assert (made.guarantee.status, made.guarantee.reviewed) == (Status.CLAIMED, False)
     assert "stated LDP epsilon" in made.guarantee.summary()
-    assert made.spec.mechanism == name
-    assert made.spec.kind().name == "mine"
+    assert (made.spec.mechanism, made.spec.kind().name) == (name, "mine")
     path.write_text(OWN.replace("Status.CLAIMED", "Status.PROVED"))
     with pytest.raises(UsageError, match=r"own.py: changed after the start"):
         made.spec.kind()
@@ -73,11 +70,8 @@ def test_it_is_not_proved_by_its_own_word_and_a_worker_refuses_another_file(fold
 
 
 def test_calibration_takes_its_word_only_where_that_is_asked_for():
-    class NoCertificate(KRR):
-        def certificate(self, space):
-            return None
-
-    mine = type("Mine", (NoCertificate,), {"name": "mine", "prepare": KRR.prepare})
+    nothing = type("NoCertificate", (KRR,), {"certificate": lambda self, space: None})
+    mine = type("Mine", (nothing,), {"name": "mine", "prepare": KRR.prepare})
     registry._OWN["mine"] = mine
     space = MetricSpace(make_embeddings(n=2100, d=2))  # more than are compared cell by cell
     with pytest.raises(UsageError, match="mine has no certified LDP epsilon"):
@@ -123,12 +117,10 @@ def test_rewrite_says_whose_it_is(dpsan, folder):
     assert first.returncode == 0, first.stderr
     assert b"by mine, CLAIMED, third party, not reviewed: LDP epsilon" in first.stderr
     header = json.loads((folder / "a.jsonl").read_text().splitlines()[0])
-    assert header["mechanism"] == "mine"
+    assert (header["mechanism"], header["guarantee"]["reviewed"]) == ("mine", False)
     assert header["own"] == {"file": "own.py", "class": "Mine", "sha256": DIGEST}
-    assert header["guarantee"]["reviewed"] is False
     workers = run(dpsan, folder, *seeded, "-j", "2", "--force")
-    assert workers.returncode == 0, workers.stderr
-    assert workers.stdout == first.stdout
+    assert (workers.returncode, workers.stdout) == (0, first.stdout), workers.stderr
     told = dpsan("report", "a.jsonl", cwd=folder).stdout.decode()
     assert f"third party, not reviewed: own.py, SHA-256 {DIGEST[:16]}" in " ".join(told.split())
     assert run(dpsan, folder, "in.txt", "-o", "own.py", "--force").returncode == 2
@@ -148,11 +140,11 @@ def test_resume_and_memo_know_the_file(dpsan, folder):
         assert done.returncode == status, done.stderr
     assert b"made with other options" in done.stderr
     (folder / "one.txt").write_text("red blue green black red blue green black\n" * 2)
-    drawn = [run(dpsan, folder, "--memo", "memo", "one.txt").stderr.decode() for _ in range(2)]
-    assert "1 message drawn now" in drawn[0]
-    assert "0 messages drawn now" in drawn[1]
-    (folder / "own.py").write_text(OWN)
-    assert b"1 message drawn now" in run(dpsan, folder, "--memo", "memo", "one.txt").stderr
+    other = OWN + "\n"
+    for text, told in ((other, b"1 message"), (other, b"0 messages"), (OWN, b"1 message")):
+        (folder / "own.py").write_text(text)
+        drawn = run(dpsan, folder, "--memo", "memo", "one.txt")
+        assert told + b" drawn now" in drawn.stderr
 
 
 def test_other_commands_take_it(dpsan, folder):
@@ -214,5 +206,4 @@ def test_a_package_brings_mechanisms(dpsan, folder):
         "nobody": b"unknown mechanism 'nobody'",
     }.items():
         done = run(*given, "-m", name)
-        assert done.returncode == 2
-        assert told in done.stderr
+        assert (done.returncode, told in done.stderr) == (2, True), done.stderr

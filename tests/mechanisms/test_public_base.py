@@ -5,6 +5,7 @@ from decimal import Context, Decimal
 
 import numpy as np
 import pytest
+from support import make_embeddings
 
 from dpsan.embeddings import bundled, load
 from dpsan.embeddings.base import Embeddings
@@ -22,8 +23,7 @@ FREQUENCIES = (0.01, 0.03, 0.05)
 @pytest.fixture(scope="module")
 def space():
     """Words in a few dimensions, whose counts fall as in a text and have ties."""
-    generator = np.random.default_rng(4)
-    vectors = generator.normal(size=(N, 6)).astype(np.float32)
+    vectors = np.random.default_rng(4).normal(size=(N, 6)).astype(np.float32)
     counts = np.maximum(10**9 // (np.arange(N) + 1) ** 2, 1)
     return MetricSpace(Embeddings([f"w{i}" for i in range(N)], vectors, "some", "some", counts))
 
@@ -40,11 +40,10 @@ def mean_count(space, frequency):
 
 @pytest.mark.parametrize("frequency", FREQUENCIES)
 def test_near_sets_hold_what_is_nearest_with_the_favour(space, frequency):
-    sampler = mechanism(frequency).prepare(space)
+    sampler, differ = mechanism(frequency).prepare(space), 0
     outputs = sampler.base.words
     unit = space.vectors / np.linalg.norm(space.vectors, axis=1, keepdims=True)
     favour = frequency * np.log(space.counts[outputs] / space.counts[0])
-    differ = 0
     for word in range(0, N, 11):
         plain = unit[outputs] @ unit[word]
         score = dict(zip(outputs.tolist(), plain + favour, strict=True))
@@ -68,10 +67,9 @@ def test_the_larger_it_is_the_more_usual_the_outputs(space):
 def test_favours_are_integers_that_keep_products_exact():
     counts = np.array([10**12, 10**6, 10**5, 10**5, 1])
     added, shift = favours(counts, 5, 5, 0.05, float(UNIT))
+    tied = round(-0.05 * np.log(1e7) * UNIT)
+    assert added[[0, 2, 3, 4]].tolist() == [0, tied, tied, round(-0.9 * UNIT)]
     assert (added == np.rint(added)).all()
-    assert added[0] == 0
-    assert added[2] == added[3] == round(-0.05 * np.log(1e7) * UNIT)
-    assert added[4] == round(-0.9 * UNIT)
     assert shift == pytest.approx(0.9)
     assert favours(counts, 5, 5, 0.0, float(UNIT)) == (None, 0.0)
 
@@ -83,8 +81,7 @@ def test_favours_are_rounded_as_if_logarithms_were_exact(monkeypatch):
     most = context.ln(int(counts[0]))
     exact = [Decimal("0.0125") * UNIT * (context.ln(int(each)) - most) for each in counts]
     wanted = np.array([float(each.to_integral_value()) for each in exact])
-    log = np.log
-    caught = 0
+    log, caught = np.log, 0
     for off in (-3e-11, 3e-11):
         monkeypatch.setattr(public_base.np, "log", lambda values, off=off: log(values) * (1 + off))
         added, _ = favours(counts, len(counts), len(counts), 0.0125, float(UNIT))
@@ -95,23 +92,21 @@ def test_favours_are_rounded_as_if_logarithms_were_exact(monkeypatch):
 
 
 def test_without_public_counts_the_rank_serves():
-    vectors = np.random.default_rng(4).normal(size=(50, 4)).astype(np.float32)
-    space = MetricSpace(Embeddings([f"w{i}" for i in range(50)], vectors, "some", "some"))
+    space = MetricSpace(replace(make_embeddings(50, 4), counts=None))
     assert mechanism(0.02).prepare(space).probabilities(np.arange(50)).sum() == pytest.approx(50)
 
 
 def test_sets_of_another_frequency_are_others(space):
     keys = {mechanism(each).prepare(space).key for each in (0.0, *FREQUENCIES)}
-    near = (0.0, *FREQUENCIES, 0.0300000001)
-    names = {mechanism(each).task(space).name for each in near}
+    names = {mechanism(each).task(space).name for each in (0.0, *FREQUENCIES, 0.0300000001)}
     assert (len(keys), len(names)) == (4, 5)
     base = mechanism(0.03).prepare(space).base
-    plain = BaseResponseSampler(space, base._replace(favours=None), 5.0)
-    assert plain.key != BaseResponseSampler(space, base, 5.0).key
+    bases = base, base._replace(favours=None)
+    assert len({BaseResponseSampler(space, each, 5.0).key for each in bases}) == 2
 
 
-SPARED = 100
-USUAL = 3000
+SPARED, USUAL = 100, 3000
+WITHOUT = {"spread": 1, "even": 0}
 
 
 @pytest.fixture(scope="module")
@@ -128,15 +123,15 @@ def weights(space, base):
     return shares
 
 
-def bases(bundled_space, **parameters):
-    plain = OptimalResponse(8.0, spread=1, even=0).base(bundled_space)
-    return plain, OptimalResponse(8.0, **{"spread": 1, "even": 0, **parameters}).base(bundled_space)
+def bases(space, **parameters):
+    kinds = WITHOUT, {**WITHOUT, **parameters}
+    both = [OptimalResponse(8.0, **each).base(space) for each in kinds]
+    return *both, *(weights(space, base) for base in both)
 
 
 def test_without_either_it_is_the_solved_base(bundled_space):
-    plain = OptimalResponse(8.0, spread=1, even=0)
-    solved = solved_base(bundled_space, plain.task(bundled_space))
-    base = plain.base(bundled_space)
+    plain = OptimalResponse(8.0, **WITHOUT)
+    solved, base = solved_base(bundled_space, plain.task(bundled_space)), plain.base(bundled_space)
     assert base.words.tolist() == solved["words"].tolist()
     assert base.weights.tolist() == solved["base"].tolist()
     assert base.mass == solved["mass"][0]
@@ -144,8 +139,7 @@ def test_without_either_it_is_the_solved_base(bundled_space):
 
 @pytest.mark.parametrize("spread", [1.5, 4.0])
 def test_spread_makes_rarer_outputs_lighter_and_near_sets_larger(bundled_space, spread):
-    plain, base = bases(bundled_space, spread=spread)
-    before, after = weights(bundled_space, plain), weights(bundled_space, base)
+    plain, base, before, after = bases(bundled_space, spread=spread)
     scale = after[:SPARED].sum() / before[:SPARED].sum()
     assert after[:SPARED] == pytest.approx(before[:SPARED] * scale, abs=3e-6)
     assert after[SPARED:] == pytest.approx(before[SPARED:] * scale / spread, abs=3e-6)
@@ -155,8 +149,7 @@ def test_spread_makes_rarer_outputs_lighter_and_near_sets_larger(bundled_space, 
 
 @pytest.mark.parametrize("even", [0.1, 0.6])
 def test_even_share_goes_to_frequent_words_by_the_root_of_their_counts(bundled_space, even):
-    plain, base = bases(bundled_space, even=even)
-    before, after = weights(bundled_space, plain), weights(bundled_space, base)
+    plain, base, before, after = bases(bundled_space, even=even)
     assert after[:SPARED] == pytest.approx(before[:SPARED], abs=3e-6)
     added = after[SPARED:] - (1 - even) * before[SPARED:]
     assert np.abs(added[USUAL - SPARED :]).max() < 3e-6

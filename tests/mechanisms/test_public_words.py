@@ -30,10 +30,8 @@ PUBLIC = (0, 1, 5, 17)
 WORDS = [f"word{row}" for row in PUBLIC]
 OTHERS = [x for x in range(N + 1) if x not in PUBLIC]
 MECHANISMS_WITH = [
-    OptimalResponse(3.0),
+    *map(OptimalResponse, (3.0, 0.7, 9.0)),
     OptimalResponse(3.0, mass=0.3),
-    OptimalResponse(0.7),
-    OptimalResponse(9.0),
     KnnResponse(3.0, k=3, outputs=9),
     KnnResponse(1.0, k=5, outputs="all"),
     KnnResponse(6.0),
@@ -51,15 +49,13 @@ def test_every_ratio_of_protected_words_is_below_the_guarantee(mechanism):
 
     Public words stay with probability 1 - 1/Z: any more, and some ratio would be above it.
     """
-    sampler = sampled(mechanism)
-    weights = sampler.weights(np.arange(N + 1))
+    public, inputs = mechanism.with_public(PUBLIC), np.arange(N + 1)
+    sampler, found = public.prepare(SPACE), certify(public, SPACE)
+    weights, law = sampler.weights(inputs), sampler.probabilities(inputs)
     best = largest_ratio(weights, OTHERS)
-    found = certify(mechanism.with_public(PUBLIC), SPACE)
-    law = sampler.probabilities(np.arange(N + 1))
-    first, second = law[list(found.pair)]
-    held = first > 0
-    assert np.log(first[held] / second[held]).max() == pytest.approx(found.epsilon_ldp, abs=1e-9)
-    stated = mechanism.with_public(PUBLIC).guarantee(SPACE).epsilon_ldp
+    first, second = law[np.ix_(found.pair, law[found.pair[0]] > 0)]
+    assert np.log(first / second).max() == pytest.approx(found.epsilon_ldp, abs=1e-9)
+    stated = public.guarantee(SPACE).epsilon_ldp
     assert found.epsilon_ldp == pytest.approx(math.log(best), rel=1e-12)
     assert math.log(best) <= stated * (1 + 1e-15) <= mechanism.epsilon * (1 + 1e-14)
     assert stated >= mechanism.epsilon * (1 - 1e-4)
@@ -107,14 +103,15 @@ def test_the_base_keeps_its_proportions():
 
 def test_tables_do_not_mix():
     """With one base, other public words or another distance make other sets."""
-    tables, found, ids = {}, set(), np.arange(N + 1)
+    tables, found = {}, set()
     space = MetricSpace(EMBEDDINGS, lambda name, build: tables.setdefault(name, build()))
     base = Base(np.arange(10, 30, dtype=np.int32), np.ones(20, dtype=np.int64), 3)
     for public, euclidean in itertools.product(((), (2, 3), (2, 4)), (False, True)):
-        sampler = BaseResponseSampler(space, base, 3.0, public, euclidean=euclidean)
-        fresh = BaseResponseSampler(SPACE, base, 3.0, public, euclidean=euclidean)
-        assert (sampler.weights(ids) == fresh.weights(ids)).all()
-        found.add(sampler.weights(ids).tobytes())
+        given = {"public": public, "euclidean": euclidean}
+        made = [BaseResponseSampler(each, base, 3.0, **given) for each in (space, SPACE)]
+        kept, fresh = (each.weights(np.arange(N + 1)).tobytes() for each in made)
+        assert kept == fresh
+        found.add(kept)
     assert len(found) == len([name for name in tables if name.startswith("near-sets")]) == 6
 
 
@@ -125,8 +122,7 @@ def test_observers_use_the_distribution_with_public_words():
     assert found.success > whole.success
     assert found.inputs[0, 5] == 5  # an output among public words says what the input was
     assert found.inputs[1, 5] == -1 or found.joint[1, 5] == 0
-    law = Emissions(mechanism, SPACE).log(np.array([2]), np.array([5]))
-    assert law[0, 0] < -600
+    assert Emissions(mechanism, SPACE).log(np.array([2]), np.array([5]))[0, 0] < -600
 
 
 def test_no_public_words_or_no_output_left():
@@ -147,8 +143,7 @@ def verified(epsilon=3.0, name="optimal-response"):
 @pytest.mark.parametrize("name", ["optimal-response", "knn-response"])
 def test_kept_for_protected_words(name):
     found = verified(name=name)
-    assert found.verdict is Verdict.KEPT
-    assert found.public_words == len(PUBLIC)
+    assert (found.verdict, found.public_words) == (Verdict.KEPT, len(PUBLIC))
     assert "of protected words against all" in found.method
     (stated,) = found.exposures
     assert (stated.option, stated.stated) == ("public", True)
@@ -176,8 +171,7 @@ def test_public_words_that_keep_themselves_too_often_are_violated(monkeypatch, t
     monkeypatch.setattr(base_response, "_BITS", 50)  # room for the mutant's integers
     monkeypatch.setattr(near_sets, "_themselves", lambda words, mass: single(words, times * mass))
     found = verified()
-    assert found.verdict is Verdict.VIOLATED
-    assert found.certified > least
+    assert (found.verdict, found.certified > least) == (Verdict.VIOLATED, True)
     if times == 40:
         monkeypatch.setattr(BaseResponseSampler, "_loss", lambda self: (1.0, (2, 3), 0.0))
         found = verified(1.0)

@@ -26,13 +26,6 @@ from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
 
 
-def simplex(n):
-    """n-1 words at distance sqrt 2 from each other, and an outlier at twice that from all."""
-    vectors = np.eye(n)
-    vectors[n - 1] = np.eye(n)[n - 1] * math.sqrt(7)
-    return space_of(vectors)
-
-
 @pytest.fixture(scope="module")
 def sampler(space):
     return TGumbelPaper(300.0).prepare(space)
@@ -41,15 +34,15 @@ def sampler(space):
 @pytest.mark.parametrize(("n", "factor"), [(60, 0.96), (100, 1.33), (200, 2.16)])
 def test_golden_true_over_claimed(n, factor):
     """docs/proofs.md 3.3, 1 % above the domain's edge."""
-    space = simplex(n)
+    # n-1 words at distance sqrt 2 from each other, and an outlier at twice that from all.
+    space = space_of(np.diag([1.0] * (n - 1) + [math.sqrt(7)]))
     mechanism = TGumbelPaper(1.01 * least_epsilon(n, math.sqrt(2)))
     found = mechanism.certificate(space)
     assert found.epsilon_metric / mechanism.epsilon == pytest.approx(factor, abs=6e-3)
     assert (found.delta > 0.5) == (factor > 1)
-    guarantee = mechanism.guarantee(space)
-    assert guarantee.epsilon_metric == found.epsilon_metric
-    assert guarantee.epsilon_ldp == found.epsilon_ldp
-    assert guarantee.claimed == Claim(mechanism.epsilon, metric="euclidean")
+    told = mechanism.guarantee(space)
+    assert (told.epsilon_metric, told.epsilon_ldp) == (found.epsilon_metric, found.epsilon_ldp)
+    assert told.claimed == Claim(mechanism.epsilon, metric="euclidean")
 
 
 def test_two_words_by_hand():
@@ -94,8 +87,7 @@ def test_outside_the_domain(space):
 def test_large_vocabularies_are_not_audited_and_have_no_law():
     space = MetricSpace(make_embeddings(n=301, d=5))
     guarantee = TGumbelPaper(1.1 * TGumbelPaper.least_epsilon(space)).guarantee(space)
-    assert math.isinf(guarantee.epsilon_ldp)
-    assert guarantee.epsilon_metric is None
+    assert (guarantee.epsilon_ldp, guarantee.epsilon_metric) == (math.inf, None)
     assert "audited" in guarantee.why
     space = MetricSpace(make_embeddings(n=2001, d=3))
     sampler = TruncatedGumbelSampler(space, 1.0, space.diameter)
@@ -104,17 +96,11 @@ def test_large_vocabularies_are_not_audited_and_have_no_law():
 
 
 def test_planted_poisson_zero_keeps_the_word(space, sampler):
-    """Planted: a draw of 0 returns the raw word instead of taking all n candidates.
-
-    And distances that are squared before the noise is added.
-    """
-
-    class Squared(TruncatedGumbelSampler):
-        def _distances(self, word):
-            return super()._distances(word) ** 2
-
-    planted = TruncatedGumbelSampler(space, sampler.b, sampler.delta)
-    squared = Squared(space, sampler.b, sampler.delta).probabilities(np.array([3]))[0]
+    """Instead of taking all n candidates. Also planted: distances squared before the noise."""
+    planted, other = (TruncatedGumbelSampler(space, sampler.b, sampler.delta) for _ in range(2))
+    plain = other._distances
+    other._distances = lambda word: plain(word) ** 2
+    squared = other.probabilities(np.array([3]))[0]
     planted.sizes[0] += planted.sizes[-1]
     planted.sizes[-1] = 0.0
     ids = np.arange(space.n)
@@ -148,25 +134,22 @@ TWO = line_space([0.0, 1.0])
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 1.9, 2.1, 6.0])
 def test_two_words_by_quadrature(epsilon):
     """Proofs 3.7: R has the density k·e^(-k·r), k the divisor."""
-    k, space = divisor(epsilon), TWO
+    k, mechanism = divisor(epsilon), RanTextPaper(epsilon)
     wanted = quad(lambda r: k * math.exp(-k * r) / (1 + math.exp(epsilon / (2 * r))), 1, 60)[0]
-    mechanism = RanTextPaper(epsilon)
-    law = mechanism.prepare(space).probabilities(np.arange(3))
-    assert law[0, 1] == pytest.approx(wanted, rel=2e-4)
-    assert law[1, 0] == pytest.approx(wanted, rel=2e-4)
+    law = mechanism.prepare(TWO).probabilities(np.arange(3))
+    assert [law[0, 1], law[1, 0]] == pytest.approx([wanted] * 2, rel=2e-4)
     assert law[2].tolist() == [0.5, 0.5]
     loss = math.log((1 - wanted) / wanted)
-    assert mechanism.guarantee(space).epsilon_ldp == pytest.approx(loss, abs=1e-4)
-    assert loss > epsilon
-    assert mechanism.prepare(space).excluded()[0] == pytest.approx(-math.expm1(-k), abs=1e-5)
+    assert epsilon < loss == pytest.approx(mechanism.guarantee(TWO).epsilon_ldp, abs=1e-4)
+    assert mechanism.prepare(TWO).excluded()[0] == pytest.approx(-math.expm1(-k), abs=1e-5)
 
 
 def test_golden_numbers():
-    found = RanTextPaper(1.0).guarantee(TWO)
-    assert found.epsilon_ldp == pytest.approx(1.6822, abs=2e-4)
-    space = MetricSpace(make_embeddings(n=60, d=20))
-    assert RanTextPaper(6.0).guarantee(space).epsilon_ldp == pytest.approx(19.26, abs=0.01)
-    assert RanTextPaper(1.0).guarantee(space).epsilon_ldp == pytest.approx(0.187, abs=0.001)
+    many = MetricSpace(make_embeddings(n=60, d=20))
+    golden = [(1.0, TWO, 1.6822, 2e-4), (6.0, many, 19.26, 0.01), (1.0, many, 0.187, 0.001)]
+    for epsilon, space, wanted, error in golden:
+        found = RanTextPaper(epsilon).guarantee(space)
+        assert found.epsilon_ldp == pytest.approx(wanted, abs=error)
     # The authors' constants: linear below 2, then a jump.
     assert divisor(1.999) == 1.999
     assert divisor(2.0) == pytest.approx(9.12, abs=0.01)
@@ -177,8 +160,7 @@ def test_golden_numbers():
 def test_length_of_noise(d):
     scales = np.linspace(0.5, 2.0, d)
     norm = LaplaceNorm(scales)
-    m = 4000
-    drawn = np.linalg.norm(independent_laplace(streams(m), d, 1.0) * scales, axis=1)
+    drawn = np.linalg.norm(independent_laplace(streams(4000), d, 1.0) * scales, axis=1)
     assert stats.kstest(drawn, lambda r: 1 - norm.above(r)).pvalue > 1e-9
     assert stats.kstest(drawn, lambda r: 1 - norm.above(r * 1.3)).pvalue < 1e-9
     if d == 1:
@@ -186,28 +168,28 @@ def test_length_of_noise(d):
         assert norm.above(radii) == pytest.approx(np.exp(-radii / 0.5), rel=1e-9, abs=1e-10)
     if d == 2:  # two coordinates of any scale: one integral
         a, b = scales
-        tail = quad(
-            lambda x: math.exp(-x / a - math.sqrt(max(9 - x * x, 0)) / b) / a, 0, 3, epsabs=1e-12
-        )[0] + math.exp(-3 / a)
+
+        def density(x):
+            return math.exp(-x / a - math.sqrt(max(9 - x * x, 0)) / b) / a
+
+        tail = quad(density, 0, 3, epsabs=1e-12)[0] + math.exp(-3 / a)
         assert float(norm.above(np.array([3.0]))[0]) == pytest.approx(tail, abs=1e-7)
 
 
 def test_bound_of_large_vocabularies():
     """A finite one, which the exact loss of a part of the vocabulary does not pass."""
-    large = MetricSpace(make_embeddings(n=400, d=4))
+    large, part = (MetricSpace(make_embeddings(n=n, d=4)) for n in (400, 40))
     assert RanTextPaper(6.0).prepare(large).probabilities(np.arange(2)) is None
-    bound = RanTextPaper(6.0).guarantee(large)
     assert RanTextPaper(6.0).certificate(large) is None
-    small = RanTextPaper(6.0).guarantee(MetricSpace(make_embeddings(n=40, d=4)))
+    bound, small = (RanTextPaper(6.0).guarantee(each) for each in (large, part))
     assert small.epsilon_ldp < bound.epsilon_ldp < 60
     assert bound.infinite_loss_mass == small.infinite_loss_mass == 0
 
 
 def test_all_words_at_one_point():
-    space = space_of(np.ones((2, 3)))
-    law = RanTextPaper(1.0).prepare(space).probabilities(np.arange(3))
-    assert law == pytest.approx(0.5)
-    assert RanTextPaper(1.0).guarantee(space).epsilon_ldp == pytest.approx(0, abs=1e-9)
+    space, mechanism = space_of(np.ones((2, 3))), RanTextPaper(1.0)
+    assert mechanism.prepare(space).probabilities(np.arange(3)) == pytest.approx(0.5)
+    assert mechanism.guarantee(space).epsilon_ldp == pytest.approx(0, abs=1e-9)
 
 
 def test_verify_refutes_the_claim():

@@ -1,7 +1,5 @@
 """Near sets of words that name a group of people: no insult, no violence, no other group."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import replace
 from fractions import Fraction
@@ -10,16 +8,8 @@ import numpy as np
 import pytest
 from support import make_embeddings
 
-from dpsan.embeddings.word_classes import (
-    AMBIGUOUS,
-    GROUP,
-    HARM,
-    NAME,
-    NEUTRAL,
-    PERSON,
-    read_classes,
-    wanted_outputs,
-)
+from dpsan.embeddings import word_classes
+from dpsan.embeddings.word_classes import AMBIGUOUS, GROUP, HARM, NAME, NEUTRAL, PERSON
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.optimal.public_base import softened, solved_base
 from dpsan.mechanisms.optimal.sampler import BaseResponseSampler
@@ -69,25 +59,20 @@ def test_no_harmful_word_and_no_other_group_is_near_the_name_of_a_group(mechanis
     wrong = 0
     for word in np.setdiff1d(GROUPS, PUBLIC).tolist():
         found = CLASSES[near_set(sampler, word)]
-        assert not (found == HARM).any()
-        assert not ((found >= AMBIGUOUS) & (found != CLASSES[word])).any()
-        wrong += bool((CLASSES[near_set(plain, word)] == HARM).any())
+        assert not ((found == HARM) | (found >= AMBIGUOUS) & (found != CLASSES[word])).any()
+        wrong += HARM in CLASSES[near_set(plain, word)]
     assert wrong > len(GROUPS) / 3  # without classes
     for word in np.setdiff1d(np.flatnonzero(CLASSES == HARM), PUBLIC).tolist():
-        assert not (CLASSES[near_set(sampler, word)] >= AMBIGUOUS).any()
+        assert (CLASSES[near_set(sampler, word)] < AMBIGUOUS).all()
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 def test_words_without_a_group_have_the_near_sets_that_they_had(mechanism):
     """Of one base: the same sampler on a space that forgets its classes."""
-    sampler = prepared(mechanism, SPACE)
+    sampler, forgets = prepared(mechanism, SPACE), prepared(mechanism, PLAIN)
     if isinstance(sampler, BaseResponseSampler):
-        euclidean = isinstance(mechanism, KnnResponse)
-        forgets = BaseResponseSampler(
-            PLAIN, sampler.base, mechanism.epsilon, mechanism.public, euclidean=euclidean
-        )
-    else:
-        forgets = prepared(mechanism, PLAIN)
+        given = sampler.base, mechanism.epsilon, mechanism.public
+        forgets = BaseResponseSampler(PLAIN, *given, euclidean=isinstance(mechanism, KnnResponse))
     for word in np.flatnonzero((CLASSES == NEUTRAL) | (CLASSES == PERSON)).tolist():
         assert near_set(sampler, word).tolist() == near_set(forgets, word).tolist()
 
@@ -100,9 +85,9 @@ def test_the_guarantee_holds_for_near_sets_by_class(mechanism):
     assert epsilon <= mechanism.epsilon
     assert sampler.certificate().epsilon_ldp <= epsilon + 1e-12
     law = sampler.probabilities(np.setdiff1d(np.arange(N + 1), mechanism.public))
-    held = law.max(axis=0) > 0
-    assert (law[:, held] > 0).all()
-    assert np.log(law[:, held].max(axis=0) / law[:, held].min(axis=0)).max() <= epsilon + 1e-9
+    held = law[:, law.max(axis=0) > 0]
+    assert (held > 0).all()
+    assert np.log(held.max(axis=0) / held.min(axis=0)).max() <= epsilon + 1e-9
     assert law.sum(axis=1) == pytest.approx(1)
 
 
@@ -110,8 +95,7 @@ def test_every_near_set_has_the_same_mass_even_where_harmful_words_must_fill_it(
     sampler = OptimalResponse(3.0, mass=0.95).prepare(SPACE)
     masses = {Fraction(int(sampler.near.row(word)[1].sum())) for word in range(N)}
     assert masses == {Fraction(sampler.base.mass)}
-    last = [CLASSES[near_set(sampler, word)] for word in GROUPS.tolist()]
-    assert all((found == HARM).any() for found in last)
+    assert all(HARM in CLASSES[near_set(sampler, word)] for word in GROUPS.tolist())
     assert sampler.certificate().epsilon_ldp <= 3
 
 
@@ -119,22 +103,18 @@ def test_near_words_of_a_group_come_first_then_people_then_others():
     sampler = OptimalResponse(5.0, mass=0.3).prepare(SPACE)
     for word in np.flatnonzero(CLASSES == OTHER).tolist():
         found = CLASSES[near_set(sampler, word)].tolist()
-        order = [(OTHER, PERSON, NEUTRAL).index(each) for each in found]
-        assert order == sorted(order)
-        assert set(order) == {0, 1, 2}
+        counts = [found.count(each) for each in (OTHER, PERSON, NEUTRAL)]
+        assert found == np.repeat([OTHER, PERSON, NEUTRAL], counts).tolist()
+        assert min(counts) > 0
 
 
 def test_names_of_groups_are_outputs_and_rare_names_of_persons_are_not():
-    assert wanted_outputs(CLASSES, 100).tolist() == [
-        row for row, own in enumerate(CLASSES) if own >= AMBIGUOUS and (own != NAME or row < 100)
-    ]
-    n = 3000
-    words = make_embeddings(n=n, d=6)
-    classes = np.zeros(n, dtype=np.int8)
-    always = np.arange(1200, n, 100)
-    classes[always] = GROUP
-    space = MetricSpace(replace(words, classes=classes))
-    mechanism = OptimalResponse(8.0)
+    wanted = (CLASSES >= AMBIGUOUS) & ((CLASSES != NAME) | (np.arange(N) < 100))
+    found = word_classes.wanted_outputs(CLASSES, 100)
+    assert found.tolist() == np.flatnonzero(wanted).tolist()
+    n, always, mechanism = 3000, np.arange(1200, 3000, 100), OptimalResponse(8.0)
+    classes = np.where(np.isin(np.arange(n), always), GROUP, 0).astype(np.int8)
+    space = MetricSpace(replace(make_embeddings(n=n, d=6), classes=classes))
     solved = solved_base(space, mechanism.task(space))
     assert 1000 < 2 * len(solved["words"]) < n
     for chosen in (always, None):
@@ -147,7 +127,8 @@ def test_names_of_groups_are_outputs_and_rare_names_of_persons_are_not():
 def test_classes_are_read_by_word():
     rows = {"a": 0, "b": 1, "maria": 2, "nun": 3, "muslim": 4}
     data = b"b\tharm\nmaria\tname\nmuslim\treligion\nnun\tgender\n"
-    assert read_classes(data, rows).tolist() == [0, HARM, NAME, GROUP, GROUP + 1]
+    read_classes = word_classes.read_classes
+    assert read_classes(data, rows).tolist() == [0, HARM, NAME, GROUP, OTHER]
     for bad in (b"b\n", b"c\tharm\n", b"b\tharm\tname\n", b"\xff\tharm\n"):
         with pytest.raises(ValueError):  # noqa: PT011 - the caller says which file
             read_classes(bad, rows)
@@ -157,8 +138,6 @@ def test_tables_of_two_vocabularies_that_differ_in_classes_are_apart(store):
     """The same words, vectors and digest: the near sets of one are not read for the other."""
     for mechanism in (OptimalResponse(6.0), KnnResponse(6.0, k=5, outputs=200)):
         spaces = (space_of(WORDS, store), space_of(replace(WORDS, classes=CLASSES), store), SPACE)
-        plain, other, own = (
-            [near_set(prepared(mechanism, each), word).tolist() for word in GROUPS]
-            for each in spaces
-        )
+        samplers = [prepared(mechanism, each) for each in spaces]
+        plain, other, own = ([near_set(s, word).tolist() for word in GROUPS] for s in samplers)
         assert plain != other == own

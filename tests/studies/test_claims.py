@@ -31,16 +31,15 @@ def test_truncated_laplace():
     result = trlaplace.STUDIES["theorem-3"].make()
     found = {(row["d"], row["epsilon"]): row for row in result.rows}
     for d, values in TRUE.items():
-        for epsilon, delta in values.items():
-            assert found[d, epsilon]["true"] == pytest.approx(delta, abs=5.1e-5)
+        shown = {epsilon: found[d, epsilon]["true"] for epsilon in values}
+        assert shown == pytest.approx(values, abs=5.1e-5)
     assert found[50, 1.0]["claimed"] == pytest.approx(4.0**-50)
     assert result.summary["worst"] == {"trlaplace-paper": pytest.approx(0.98724, abs=1e-5)}
     (panel,) = result.panels
     # Lines end where dummy dimensions begin, epsilon = sqrt(d)/2; beyond there are points.
-    lines = {each.label: each for each in panel.series if each.style == "line"}
-    assert max(lines["d = 100"].x) <= 5 < max(lines["d = 300"].x) < math.sqrt(300) / 2
-    points = {each.label: each for each in panel.series if each.style == "points"}
-    assert points["d = 300, padded"].x == (10.0, 20.0)
+    drawn = {(each.style, each.label): each.x for each in panel.series}
+    assert max(drawn["line", "d = 100"]) <= 5 < max(drawn["line", "d = 300"]) < math.sqrt(300) / 2
+    assert drawn["points", "d = 300, padded"] == (10.0, 20.0)
 
 
 def test_gaussian_baseline_of_trlap():
@@ -74,8 +73,7 @@ def test_theorem_4_of_trlap_holds():
         gaussian = 2 * math.sqrt(2 * (math.log(1.25) + d * math.log(4))) / epsilon
         assert truncated < laplace < gaussian
         asked = {"epsilons": (epsilon,), "parameters": {"d": str(d)}}
-        rows = trlaplace.STUDIES["theorem-4"].make(**asked).rows
-        shown = [row["std"] for row in rows]
+        shown = [row["std"] for row in trlaplace.STUDIES["theorem-4"].make(**asked).rows]
         assert shown == pytest.approx([truncated, laplace, gaussian], rel=1e-6)
     # What the tables compare at epsilon 20: baselines in 300 dimensions.
     assert truncated > 2 * math.sqrt(2 * (math.log(1.25) + 300 * math.log(4))) / 20
@@ -83,28 +81,22 @@ def test_theorem_4_of_trlap_holds():
 
 
 def tensor(study, letter, **more):
-    name = f"tldp-paper-{letter}"
     rows = tldp.STUDIES[study].make(**more).rows
-    return {
-        (row["d"], row["range"], row["epsilon"]): row["true"]
-        for row in rows
-        if row["mechanism"] == name
-    }
+    rows = [row for row in rows if row["mechanism"] == f"tldp-paper-{letter}"]
+    return {(row["d"], row["range"], row["epsilon"]): row["true"] for row in rows}
 
 
 def test_tensor():
-    wanted = {(10, 0.1): 0.253, (300, 0.01): 0.132, (300, 0.1): 0.586, (300, 1.0): 1.0}
+    cells = [(10, 1.0, 0.1), (300, 1.0, 0.01), (300, 1.0, 0.1), (300, 1.0, 1.0)]
     found = tensor("algorithm-1", "l", parameters={"d": "10,300"})
-    for (d, epsilon), delta in wanted.items():
-        assert found[d, 1.0, epsilon] == pytest.approx(delta, abs=5e-4)
+    assert [found[cell] for cell in cells] == pytest.approx([0.253, 0.132, 0.586, 1.0], abs=5e-4)
     assert min(tensor("algorithm-1", "g", parameters={"d": "10"}).values()) > 0.2
     # The unit of the data changes the truth.
     wide = tensor("algorithm-1", "l", parameters={"d": "300", "range": "10"}, epsilons=(0.01,))
     assert wide[300, 10.0, 0.01] < 0.1
     # Theorem 3: the lightest word counts, so that weights change nothing at the worst pair.
     asked = {"epsilons": (0.05,), "parameters": {"d": "50"}}
-    plain = tensor("algorithm-1", "l", **asked)
-    assert plain == tensor("theorem-3", "l-weighted", **asked)
+    assert tensor("algorithm-1", "l", **asked) == tensor("theorem-3", "l-weighted", **asked)
 
 
 def test_one_element_that_differs():
@@ -127,8 +119,8 @@ def test_words_kept_by_a_decoder_that_reads_all_words():
     def bound(n, epsilon, p):
         return p + math.sqrt(n * epsilon * math.tanh(epsilon / 2) / 2)
 
-    assert bound(19, 0.05, 0.051) == pytest.approx(0.16, abs=0.005)
-    assert bound(181, 0.05, 0.051) == pytest.approx(0.39, abs=0.005)
+    found = [bound(n, 0.05, 0.051) for n in (19, 181)]
+    assert found == pytest.approx([0.16, 0.39], abs=0.005)
     # Two texts of n equal words, a coin for each word: the decoder takes the majority.
     kept = {}
     for epsilon, n in itertools.product((0.05, 0.2, 1.0), (1, 3, 19, 181)):
@@ -149,11 +141,11 @@ def test_the_scale_of_the_paper():
 
 def test_gumbel():
     result = tgumbel.STUDIES["algorithm-2"].make(words=100)
-    found = [(row["n"], row["true"] / row["claimed"]) for row in result.rows]
-    assert dict(found[:3])[60] == pytest.approx(0.96, abs=6e-3)
-    assert dict(found[:3])[100] == pytest.approx(1.33, abs=6e-3)
-    assert dict(found[3:6])[100] < 1  # far above the edge the claim is loose
-    assert result.summary["worst"]["tgumbel-paper"] == pytest.approx(1.33, abs=6e-3)
+    ratios = [(row["n"], row["true"] / row["claimed"]) for row in result.rows]
+    edge, far = dict(ratios[:3]), dict(ratios[3:6])
+    golden = [edge[60], edge[100], result.summary["worst"]["tgumbel-paper"]]
+    assert golden == pytest.approx([0.96, 1.33, 1.33], abs=6e-3)
+    assert far[100] < 1  # far above the edge the claim is loose
     with pytest.raises(UsageError, match="--words"):
         tgumbel.STUDIES["algorithm-2"].make(words=2)
 
@@ -194,9 +186,8 @@ def test_appendix_c():
     assert [round(true, 3) for true, _ in found["N_w", "one far word", 100_000]] == [0.346, 0.340]
     assert all(true > 0.59 for true, _ in found["N_w", "equal distances", 100_000])
     for placed, n in (("one far word", 1000), ("equal distances", 100_000)):
-        holds, fails = found["inequality", placed, n]
-        assert holds[0] > holds[1]
-        assert fails[0] < fails[1] - 0.04
+        (holds, below), (fails, above) = found["inequality", placed, n]
+        assert holds - below > 0 > 0.04 + fails - above
 
 
 def test_on_a_vocabulary(space):
@@ -226,9 +217,6 @@ def test_all_together_are_the_papers():
     assert [row["true"] for row in every.rows] == [row["true"] for row in parts]
 
 
-# -- [TGumbel] Figures 1, 2 -----------------------------------------------------------------------
-
-
 def deniability(*names, **more):
     drafts = [Draft(MECHANISMS[name]) for name in names]
     return tgumbel.STUDIES["figures-1-2"].make(SPACE, mechanisms=drafts, **{"seed": "t", **more})
@@ -256,9 +244,8 @@ def test_krr_by_hand():
     n, total = SPACE.n, math.exp(5) + SPACE.n - 1
     stays, other = math.exp(5) / total, 1 / total
     distinct = 1 - (1 - stays) ** 1000 + (n - 1) * (1 - (1 - other) ** 1000)
-    assert row["unchanged"] == pytest.approx(stays, rel=1e-4)
-    assert row["distinct"] == pytest.approx(distinct, rel=1e-4)
-    for name in ("unchanged", "distinct"):
+    for name, wanted in (("unchanged", stays), ("distinct", distinct)):
+        assert row[name] == pytest.approx(wanted, rel=1e-4)
         assert row[f"{name}_p5"] == pytest.approx(row[f"{name}_p95"]) == pytest.approx(row[name])
 
 
@@ -270,12 +257,9 @@ def test_deniability_falls():
         assert stays == sorted(stays)
     distinct = [row["distinct"] for row in result.rows if row["mechanism"] == "exponential"]
     assert distinct == sorted(distinct, reverse=True)
-    for row in result.rows:
-        for name in ("unchanged", "distinct"):
-            ends = [row[f"{name}_{end}"] for end in ("p5", "p50", "p95")]
-            assert ends == sorted(ends)
-            assert row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
+    for row, name in itertools.product(result.rows, ("unchanged", "distinct")):
+        assert row[f"{name}_p5"] <= row[f"{name}_p50"] <= row[f"{name}_p95"]
+        assert row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
     # No draw of 20 x 20 is unchanged: the upper limit is not 0.
     (row,) = deniability("laplace", epsilons=(1e-3,), words=4, draws=20).rows
-    assert row["unchanged"] == 0
-    assert row["unchanged_high"] > 0.02
+    assert (row["unchanged"], row["unchanged_high"] > 0.02) == (0, True)

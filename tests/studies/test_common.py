@@ -1,6 +1,7 @@
 """Figures of whole matrices, random words with their intervals, grids of epsilon, draws."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -39,9 +40,6 @@ def test_draws_agree_with_laws():
         assert not mean.low < other.cosine.mean() < mean.high
 
 
-# -- intervals -----------------------------------------------------------------------------------
-
-
 def test_mean_of_random_words_holds():
     """95 % limits hold the mean of all words about that often; of half the width they do not."""
     values = from_pmfs(SPACE, np.arange(SPACE.n), [at("exponential")])[0].unchanged
@@ -58,75 +56,54 @@ def test_mean_of_random_words_holds():
 
 
 def test_all_words_are_without_chance():
-    values = np.array([0.1, 0.5, 0.9])
-    found = words.mean_of_words(values, 3)
+    found = words.mean_of_words(np.array([0.1, 0.5, 0.9]), 3)
     assert found.low == found.value == found.high == pytest.approx(0.5)
-    assert words.mean_of_words(values[:1], 3).high == 1
+    assert words.mean_of_words(np.array([0.1]), 3).high == 1
     for count in (0, 9):
         assert (words.random_words(7, count, KEY) == np.arange(7)).all()
 
 
-# -- grids ---------------------------------------------------------------------------------------
+def unchanged(name, epsilon, **values):
+    return from_draws(Draws(SPACE, 2000, KEY), at(name, epsilon, **values))[1].value
 
 
 @pytest.mark.parametrize("name", ["laplace", "exponential", "geodesic"])
 def test_grids_go_from_changed_to_unchanged(name):
     grid = sweeps.telling_epsilons(Draft(MECHANISMS[name]), SPACE)
     assert list(grid) == sorted(set(grid))
-    uniform = Draws(SPACE, 2000, KEY)
-    first, last = (
-        from_draws(uniform, at(name, epsilon))[1].value for epsilon in (grid[0], grid[-1])
-    )
-    assert first < 0.05
-    assert last > 0.85
+    first, last = (unchanged(name, epsilon) for epsilon in (grid[0], grid[-1]))
+    assert first < 0.05 < 0.85 < last
 
 
 def test_a_grid_ends_where_nothing_changes_any_more():
     """A grid of 16 points has room for few of 300 words, whatever epsilon is."""
     values = {"dimensions": 2, "levels": 4}
     grid = sweeps.telling_epsilons(Draft(MECHANISMS["tldp"], values), SPACE)
-    uniform = Draws(SPACE, 2000, KEY)
-    end, beyond = (
-        from_draws(uniform, at("tldp", epsilon, **values))[1]
-        for epsilon in (grid[-1], 8 * grid[-1])
-    )
-    assert beyond.value < 0.2
-    assert end.value > 0.8 * beyond.value
+    end, beyond = (unchanged("tldp", epsilon, **values) for epsilon in (grid[-1], 8 * grid[-1]))
+    assert beyond < 0.2
+    assert end > 0.8 * beyond
     assert grid[-1] < 200
 
 
 def test_epsilons_outside_the_domain_are_noted():
     draft = Draft(MECHANISMS["gaussian-classical"], {"delta": 1e-6})
-    found, notes = sweeps.defined(draft, SPACE, (0.5, 3.0))
-    assert [each.epsilon for each in found] == [0.5]
-    assert len(notes) == 1
-    assert "epsilon 3" in notes[0]
+    (found,), (note,) = sweeps.defined(draft, SPACE, (0.5, 3.0))
+    assert (found.epsilon, "epsilon 3" in note) == (0.5, True)
     with pytest.raises(UsageError):
         sweeps.defined(draft, SPACE, (3.0, 4.0))
 
 
-class Late:
-    """Shares that are flat from the start, as those of tgumbel-paper are, and rise far out."""
+def test_a_grid_leaves_the_flat_part(monkeypatch):
+    """Shares as those of tgumbel-paper, flat up to far out: the search ended there."""
 
-    def __init__(self, *_):
-        pass
-
-    def words(self, _):
-        return None
-
-    def share(self, _target, mechanism, _ids):
+    def share(_target, mechanism, _ids):
         return float(np.interp(math.log10(mechanism.epsilon), [4, 6], [0.26, 0.97]))
 
-
-def test_a_grid_leaves_the_flat_part(monkeypatch):
-    """All of it was where nothing changes yet: the search ended there."""
-    monkeypatch.setattr(sweeps, "Outputs", Late)
+    late = SimpleNamespace(words=lambda _: None, share=share)
+    monkeypatch.setattr(sweeps, "Outputs", lambda *_: late)
     grid = sweeps.telling_epsilons(Draft(MECHANISMS["laplace"]), SPACE, 8)
     assert 9e3 < grid[0] < 2e4
     assert 6e5 < grid[-1] < 1e6
-
-
-# -- figures of many words -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -153,9 +130,8 @@ def test_all_figures_from_whole_matrices(monkeypatch, threads):
 
 def test_some_words_only():
     ids, every = np.array([5, 17, 299]), np.arange(SPACE.n)
-    some, whole = (
-        from_pmfs(SPACE, each, [at("exponential")], similar=True)[0] for each in (ids, every)
-    )
+    found = [from_pmfs(SPACE, each, [at("exponential")], similar=True) for each in (ids, every)]
+    (some,), (whole,) = found
     assert np.allclose(some.close, whole.close[ids])
     assert (some.best <= whole.best + 1e-15).all()
     assert some.best.sum() < whole.best.sum()

@@ -1,6 +1,8 @@
 """[Curse]: closed forms against quadrature and draws, gaps against a direct computation, shares."""
 
+import itertools
 import math
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -28,9 +30,6 @@ def small_space(words, vectors):
 THREE = small_space(["a", "b", "c"], [[0, 0], [1, 0], [0, 3]])
 
 
-# -- Figure 4, Theorems 7 and 8 -------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("d", [2, 3, 50, 1000])
 def test_angular_law(d):
     def density(t):
@@ -39,8 +38,7 @@ def test_angular_law(d):
     def moment(k):
         return integrate.quad(lambda t: t**k * density(t), -1, 1, points=[0], limit=200)[0]
 
-    assert moment(0) == pytest.approx(1, abs=1e-6)
-    assert moment(1) == pytest.approx(0, abs=1e-9)
+    assert [moment(0), moment(1)] == [pytest.approx(1, abs=1e-6), pytest.approx(0, abs=1e-9)]
     assert moment(2) == pytest.approx(1 / d, rel=1e-5)
     s = np.linspace(0, 1, 5001)
     exact = special.betainc((d - 1) / 2, 0.5, 1 - s**2) / 2
@@ -71,26 +69,21 @@ def test_moments_and_tails_of_the_draws():
     found = [*STUDIES["theorems-7-8"].make(**asked).rows, *STUDIES["figure-4"].make(**asked).rows]
     rows = {(row["d"], row["quantity"]): row for row in found}
     for d in (5, 50):
-        for quantity, exact in (
-            ("E <u, e>", 0),
-            ("Var <u, e>", 1 / d),
-            ("E <z, e> at epsilon 4", 0),
-            ("Var <z, e> at epsilon 4", (d + 1) / 16),
-            ("Var <z, e> at epsilon 1", d + 1),
-            ("E |z| at epsilon 4", d / 4),
-        ):
+        exacts = {"E <u, e>": 0, "Var <u, e>": 1 / d, "E <z, e> at epsilon 4": 0}
+        exacts |= {f"Var <z, e> at epsilon {e}": (d + 1) / e**2 for e in (1, 4)}
+        exacts["E |z| at epsilon 4"] = d / 4
+        for quantity, exact in exacts.items():
             row = rows[d, quantity]
             assert row["closed_form"] == exact
             width = (row["high"] - row["low"]) / 2 / 2.576
             assert abs(row["monte_carlo"] - exact) < 6.1 * width
             if quantity.startswith(("Var", "E |")):  # power: 30 % off would be seen
                 assert abs(row["monte_carlo"] - 1.3 * exact) > 6.1 * width
-        for name in ("u", "z"):
-            for sigmas in (1, 2, 3, 4):
-                row = rows[d, f"P(<{name}, e> >= {sigmas} sd)"]
-                assert row["closed_form"] <= row["bound"]
-                hits = round(row["monte_carlo"] * 20_000)
-                assert stats.binomtest(hits, 20_000, min(row["closed_form"], 1)).pvalue > 1e-9
+        for name, sigmas in itertools.product("uz", (1, 2, 3, 4)):
+            row = rows[d, f"P(<{name}, e> >= {sigmas} sd)"]
+            assert row["closed_form"] <= row["bound"]
+            hits = round(row["monte_carlo"] * 20_000)
+            assert stats.binomtest(hits, 20_000, min(row["closed_form"], 1)).pvalue > 1e-9
 
 
 def test_figure_4_is_the_length():
@@ -103,9 +96,6 @@ def test_figure_4_is_the_length():
     assert STUDIES["figure-4"].make(SPACE, draws=50).parameters["d"] == [5]
 
 
-# -- Table 2, Figure 6 ----------------------------------------------------------------------------
-
-
 def direct(vectors, words):
     """Means over words from rows of the matrix of distances."""
     points = vectors.astype(np.float64)
@@ -113,25 +103,17 @@ def direct(vectors, words):
     apart = np.maximum(squares[words, None] + squares - 2 * points[words] @ points.T, 0)
     apart[np.arange(len(words)), words] = np.inf
     order = np.argpartition(apart, (0, 1, 100), axis=1)[:, [0, 1, 100]]
-    d_x, d_y, d_z = np.take_along_axis(apart, order, axis=1).T
-    x, y, z = (points[order[:, column]] for column in range(3))
-    return [
-        (np.sqrt(d_x) / 2).mean(),
-        ((d_y - d_x) / (2 * np.linalg.norm(x - y, axis=1))).mean(),
-        ((d_z - d_x) / (2 * np.linalg.norm(x - z, axis=1))).mean(),
-    ]
+    (d_x, *far), (x, *others) = np.take_along_axis(apart, order, axis=1).T, points[order.T]
+    gaps = [(d - d_x) / np.linalg.norm(x - o, axis=1) for d, o in zip(far, others, strict=True)]
+    return [each.mean() / 2 for each in (np.sqrt(d_x), *gaps)]
 
 
 @pytest.mark.parametrize("real", [False, True])
 def test_gaps_by_a_direct_computation(real, request):
     """Every tenth word of a file; the table's random sample agrees with them."""
-    embeddings = make_embeddings(400, 6)
-    space = MetricSpace(embeddings)
-    if real:
-        embeddings, space = request.getfixturevalue("glove")
+    space = request.getfixturevalue("glove")[1] if real else MetricSpace(make_embeddings(400, 6))
     words = np.arange(0, space.n, 10 if real else 1)
-    found = gaps(space, words)
-    exact = direct(embeddings.vectors, words)
+    found, exact = gaps(space, words), direct(space.vectors, words)
     assert [found[name].mean() for name in LENGTHS] == pytest.approx(exact, rel=1e-6)
     sample = STUDIES["table-2"].make(space, words=1000)
     for row, name in zip(sample.rows, LENGTHS, strict=True):
@@ -142,10 +124,9 @@ def test_gaps_by_a_direct_computation(real, request):
 
 def test_three_words_by_hand():
     result = STUDIES["table-2"].make(THREE)
-    assert result.summary["half_nearest"] == pytest.approx((0.5 + 0.5 + 1.5) / 3)
-    by_hand = [(9 - 1) / (2 * 10**0.5), (10 - 1) / 6, (10 - 9) / 2]
-    assert result.summary["gap_1_2"] == pytest.approx(sum(by_hand) / 3)
-    assert result.summary["gap_1_101"] is None
+    by_hand = [(0.5 + 0.5 + 1.5) / 3, ((9 - 1) / (2 * 10**0.5) + (10 - 1) / 6 + (10 - 9) / 2) / 3]
+    found = [result.summary[name] for name in LENGTHS]
+    assert found == [*map(pytest.approx, by_hand), None]
     assert all(row["standard_error"] in (0, None) for row in result.rows)
     # Figure 6 is the distribution of the noise along a direction at the mean lengths.
     figure = STUDIES["figure-6"].make(THREE, epsilons=(1.0, 4.0))
@@ -162,9 +143,6 @@ def test_words_at_one_point_have_no_gap():
     result = STUDIES["table-2"].make(space)
     assert any("2 words left out" in note for note in result.notes)
     assert np.isfinite(result.summary["gap_1_2"])
-
-
-# -- Figures 1, 2 ---------------------------------------------------------------------------------
 
 
 def shares(name, *mechanisms, space=SPACE, **more):
@@ -219,25 +197,20 @@ def test_shares_add_up_and_follow_the_law():
         assert [row["epsilon"] for row in rows] == sorted(row["epsilon"] for row in rows)
         assert result.summary["largest_close"][name] == max(row["close"] for row in rows)
         assert {row["draws"] for row in rows} == {800 if rows[0]["draws"] else None}
-        if name == "exponential":
-            for row in rows:
-                law = MECHANISMS[name].build(row["epsilon"], {}).prepare(SPACE)
-                diagonal = np.diag(law.probabilities(np.arange(SPACE.n)))
-                assert row["unchanged"] == row["unchanged_low"] == pytest.approx(diagonal.mean())
+        for row in rows if name == "exponential" else ():
+            law = MECHANISMS[name].build(row["epsilon"], {}).prepare(SPACE)
+            diagonal = np.diag(law.probabilities(np.arange(SPACE.n)))
+            assert row["unchanged"] == row["unchanged_low"] == pytest.approx(diagonal.mean())
     for panel in result.panels:
         assert np.allclose(np.array([series.y for series in panel.series]).sum(axis=0), 1)
         assert panel.log_x == (panel.title != "knn-response")
 
 
 def test_progress_and_interrupt():
-    told = []
-    asked = {"epsilons": (1.0, 2.0), "draws": 50, "words": 20}
+    told, asked = [], {"epsilons": (1.0, 2.0), "draws": 50, "words": 20}
     shares("figure-2", "laplace", "exponential", progress=told.append, **asked)
     assert told == sorted(told)
     assert told[-1] == pytest.approx(1)
-
-    def stop(share):
-        raise KeyboardInterrupt
-
+    stop = Mock(side_effect=KeyboardInterrupt)
     with pytest.raises(KeyboardInterrupt):
         shares("figure-2", "laplace", progress=stop, **asked)

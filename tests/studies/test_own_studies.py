@@ -39,7 +39,6 @@ def name_of(draft):
 
 
 def agrees(row, epsilon, column):
-    """Within .005."""
     published = [float(each) for each in TABLE[epsilon].split("|")[column].split()]
     names = ("unchanged",) if len(published) == 1 else ("close", "cosine", "bayes")
     return [row[name] for name in names] == pytest.approx(published, abs=0.005)
@@ -87,10 +86,9 @@ def test_default_rows():
         for name in ("unchanged", "close", "cosine", "weighted_cosine", "bayes"):
             assert row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
         assert row["weighted_cosine_low"] <= row["cosine_bound"] <= 1  # nothing crosses it
-        if row["draws"] is None:  # guessing the output is an attack, and the best one is as good
-            assert row["bayes"] >= row["unchanged"] - 1e-12
-        else:
-            assert row["bayes_high"] == pytest.approx(best)
+        # Guessing the output is an attack, and the best one is as good.
+        assert row["draws"] is not None or row["bayes"] >= row["unchanged"] - 1e-12
+        assert row["draws"] is None or row["bayes_high"] == pytest.approx(best)
     krr = [row["bayes"] for row in result.rows if row["mechanism"] == "krr"]
     assert krr == pytest.approx([math.exp(e) / (math.exp(e) + n - 1) for e in (2, 5)], rel=1e-4)
     for panel in result.panels[:2]:
@@ -111,30 +109,24 @@ def test_no_mechanism_crosses_the_bound():
     assert len(result.rows) >= 20
     for row in result.rows:
         assert row["weighted_cosine"] <= row["cosine_bound"]
-        if row["mechanism"].startswith("optimal-response"):
-            assert row["weighted_cosine"] > row["cosine_bound"] - 0.03
-            if row["epsilon_ldp"] < 31:  # the figure of the mechanism's own page
-                own = MECHANISMS["optimal-response"](row["epsilon_ldp"], **LARGEST)
-                achieved = own.optimum(SPACE).achieved
-                assert row["weighted_cosine"] == pytest.approx(achieved, abs=2e-3)
-        elif row["epsilon_ldp"] == 5:
-            assert row["weighted_cosine"] < row["cosine_bound"] - 0.03
+        optimal, epsilon = row["mechanism"].startswith("optimal-response"), row["epsilon_ldp"]
+        if optimal or epsilon == 5:
+            assert (row["weighted_cosine"] > row["cosine_bound"] - 0.03) == optimal
+        if optimal and epsilon < 31:  # the figure of the mechanism's own page
+            own = MECHANISMS["optimal-response"](epsilon, **LARGEST).optimum(SPACE)
+            assert row["weighted_cosine"] == pytest.approx(own.achieved, abs=2e-3)
 
 
 def test_a_mechanism_that_cheats_crosses_the_bound():
     """The twin: the certificate is that of epsilon, the draws are those of epsilon + 2."""
     honest = MECHANISMS["optimal-response"]
-
-    class Cheat(honest):
-        name = "cheat"
-
-        def certificate(self, space):
-            return honest(self.epsilon).certificate(space)
-
-        def prepare(self, space):
-            return honest(self.epsilon + 2).prepare(space)
-
-    for row in study(mechanisms=[Draft(Cheat)], epsilons=[1.0, 3.0, 5.0]).rows:
+    more = {
+        "name": "cheat",
+        "certificate": lambda self, space: honest(self.epsilon).certificate(space),
+        "prepare": lambda self, space: honest(self.epsilon + 2).prepare(space),
+    }
+    cheat = Draft(type("Cheat", (honest,), more))
+    for row in study(mechanisms=[cheat], epsilons=[1.0, 3.0, 5.0]).rows:
         assert row["certified"] <= row["epsilon_ldp"]
         assert row["weighted_cosine"] > row["cosine_bound"] + 0.02
 
@@ -142,15 +134,12 @@ def test_a_mechanism_that_cheats_crosses_the_bound():
 def test_figures_by_hand_and_from_some_words():
     """Frequency times mean cosine; the best guess for every output; limits hold both."""
     (row,) = study(mechanisms=[KNN_20], epsilons=[5.0]).rows
-    law = MECHANISMS["knn-response"].build(row["epsilon"], dict(KNN_20.values)).prepare(SPACE)
-    pmf = law.probabilities(np.arange(SPACE.n))
+    pmf = KNN_20.at(row["epsilon"]).prepare(SPACE).probabilities(np.arange(SPACE.n))
     units = SPACE.vectors / np.linalg.norm(SPACE.vectors, axis=1)[:, None]
     means = (pmf * (units @ units.T)).sum(axis=1)
     assert row["weighted_cosine"] == pytest.approx(SPACE.frequencies @ means, abs=1e-6)
     assert row["weighted_cosine"] != pytest.approx(row["cosine"], abs=1e-3)
-    guess = pmf.argmax(axis=0)
-    success = pmf[guess, np.arange(SPACE.n)].sum() / SPACE.n
-    assert row["bayes"] == pytest.approx(success, rel=1e-9)
+    assert row["bayes"] == pytest.approx(pmf.max(axis=0).sum() / SPACE.n, rel=1e-9)
     (some,) = study(mechanisms=[KNN_20], epsilons=[5.0], words=60).rows
     # Three standard errors; those of uniform random words would be much larger.
     assert some["weighted_cosine"] == pytest.approx(row["weighted_cosine"], abs=0.017)
@@ -174,8 +163,7 @@ def test_delta_and_what_is_left_out(monkeypatch):
     draft = Draft(MECHANISMS["gaussian"], {"delta": 1e-3})
     (row,) = study(mechanisms=[draft], epsilons=[2.0]).rows
     assert (row["delta"], row["cosine_bound"]) == (1e-3, None)  # the bound is for pure LDP
-    best = (math.exp(2) + 299e-3) / (math.exp(2) + 299)
-    assert row["bayes_high"] == pytest.approx(best)
+    assert row["bayes_high"] == pytest.approx((math.exp(2) + 299e-3) / (math.exp(2) + 299))
     # tem has a largest epsilon; what has no certificate is an error if nothing else is asked.
     result = study(mechanisms=[Draft(MECHANISMS["tem"], {"beta": 0.5})], epsilons=[4.0, 40.0])
     assert [row["epsilon_ldp"] for row in result.rows] == [4]
@@ -188,20 +176,16 @@ def test_delta_and_what_is_left_out(monkeypatch):
     assert any("cosine_bound is left out" in note for note in result.notes)
 
 
-# -- linkage --------------------------------------------------------------------------------------
-
-
 def test_nobody_exceeds_the_bound():
     """krr on three words, texts of l words that all differ: exact success of the best attacker."""
     for epsilon, size in itertools.product((0.1, 0.5, 1.0, 3.0), (1, 2, 3)):
-        keep, other = math.exp(epsilon) / (math.exp(epsilon) + 2), 1 / (math.exp(epsilon) + 2)
-        success = sum(
-            max(math.prod(keep if u == w else other for u in outputs) for w in range(3)) / 3
-            for outputs in itertools.product(range(3), repeat=size)
-        )
+        # By how often the word that is guessed is there: the others have the factor 1.
+        guesses = itertools.product(range(3), repeat=size)
+        weights = [math.exp(epsilon * max(map(each.count, range(3)))) for each in guesses]
+        success = sum(weights) / 3 / (math.exp(epsilon) + 2) ** size
         assert success <= linked_at_most(size, epsilon, 3) + 1e-12
-        if size == 1:  # it is nearly reached
-            assert linked_at_most(1, epsilon, 3) < success + 1e-9
+        # One word nearly reaches it.
+        assert size > 1 or linked_at_most(1, epsilon, 3) < success + 1e-9
     for size in (1, 12, 40, 1000):
         most = largest_epsilon(size)
         assert linked_at_most(size, most, 1000) <= 0.5 < linked_at_most(size, most + 1e-3, 1000)

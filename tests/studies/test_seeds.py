@@ -38,22 +38,18 @@ def made(**values):
 
 def test_means_and_students_interval():
     found = with_seeds(made(), "k", 5, lambda _: None)
-    (row,) = found.rows
+    (row,), (line,) = found.rows, found.panels[0].series
     low, high = stats.t.interval(0.95, 4, loc=3.0, scale=stats.sem([1, 2, 3, 4, 5]))
-    assert row["share"] == 3.0
+    assert (row["name"], row["share"], row["n"]) == ("a", 3.0, 7)
     assert (row["share_low"], row["share_high"]) == pytest.approx((low, high))
-    assert (row["name"], row["n"]) == ("a", 7)
     assert found.columns == ("name", "share", "share_low", "share_high", "n")
-    (line,) = found.panels[0].series
-    assert line.y == (3.0, 5.0)
-    assert line.low == pytest.approx((low, 5.0))
+    assert (line.y, line.low) == ((3.0, 5.0), pytest.approx((low, 5.0)))
     assert "Means over 5 seeds" in found.caption
 
 
 def test_what_has_no_mean():
     (row,) = with_seeds(made(other=lambda n: None if n == 2 else n), "k", 3, lambda _: None).rows
-    assert row["other"] is None
-    assert row["other_low"] is None
+    assert row["other"] is row["other_low"] is None
     with pytest.raises(UsageError, match="other things with another seed"):
         with_seeds(made(name=str), "k", 2, lambda _: None)
 
@@ -76,22 +72,20 @@ def test_latex_is_escaped_and_has_its_command(capsys):
     run(STUDIES, [*SMALL, "--seeds", "3", "--latex"], "curse.py")
     out = capsys.readouterr().out
     assert out.startswith("% python docs/studies/curse.py figure-4")
-    for each in (r"\toprule", r"\textbar{}z\textbar{}", " ["):
-        assert each in out
-    odd = Result([{"a_b": "50 % & {x}", "y": math.inf}], {}, caption="c")
-    assert r"50 \% \& \{x\} & inf \\" in as_latex(odd, "made\nup")
-    assert "made\nup" not in as_latex(odd, "made\nup")
+    assert not [each for each in (r"\toprule", r"\textbar{}z\textbar{}", " [") if each not in out]
+    odd = as_latex(Result([{"a_b": "50 % & {x}", "y": math.inf}], {}, caption="c"), "made\nup")
+    assert r"50 \% \& \{x\} & inf \\" in odd
+    assert "made\nup" not in odd
 
 
 def test_a_pdf(tmp_path, monkeypatch):
     need_extra("plot")
     monkeypatch.chdir(tmp_path)
-    made = []
     for name in ("one.pdf", "two.pdf"):
         run(STUDIES, [*SMALL, "--plot", name, "-q"], "curse.py")
-        made.append((tmp_path / name).read_bytes())
-    assert made[0].startswith(b"%PDF")
-    assert made[0] == made[1]
+    one, two = (path.read_bytes() for path in tmp_path.iterdir())
+    assert one == two
+    assert one.startswith(b"%PDF")
 
 
 def test_members_are_found_unless_the_words_are_redrawn(tmp_path):

@@ -38,11 +38,8 @@ def test_figures(cache, tmp_path, monkeypatch, capsys):
     assert [row["mechanism"] for row in found["mechanisms"]] == ["gaussian-classical"]
     (each,) = found["mechanisms"]
     assert (each["n"], each["d"], each["words"]) == (2000, 4, 300)
-    for figure, ratio in (
-        ("words/s", "ratio"),
-        ("with audit", "audit ratio"),
-        ("jobs", "jobs ratio"),
-    ):
+    figures = {"words/s": "ratio", "with audit": "audit ratio", "jobs": "jobs ratio"}
+    for figure, ratio in figures.items():
         assert each[figure] > 0
         assert each[ratio] == pytest.approx(each[figure] / each["bare faiss"])
     for start in ("least start s", "start s", "first line s"):

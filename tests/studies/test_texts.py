@@ -56,9 +56,8 @@ def test_hints_name_what_a_study_has(made, folder):
     (folder / "t.csv").write_text(lines)
     asked = {"embeddings": embeddings, "mechanisms": (draft("krr"),), "epsilons": (9.0,)}
     values = fields(folder, train=str(folder / "t.csv"))
-    with pytest.raises(
-        InputError, match=r"t.csv: no column 'content' \(--text COLUMN, --header "
-    ) as told:
+    hint = r"t.csv: no column 'content' \(--text COLUMN, --header "
+    with pytest.raises(InputError, match=hint) as told:
         UTILITY.make(space, parameters=values, **asked)
     assert "--field" not in str(told.value)
     if extra_is_installed("evaluate"):
@@ -74,23 +73,16 @@ def draft(name, **values):
 def test_utility(made, folder):
     need_extra("evaluate")
     embeddings, space = made
-    names = ("krr", "trlaplace-paper", "laplace", "tldp-paper-l")
-    result = UTILITY.make(
-        space,
-        embeddings=embeddings,
-        mechanisms=[draft(name) for name in names],
-        epsilons=(0.05, 30.0),
-        parameters=fields(folder),
-    )
+    drafts = [draft(name) for name in ("krr", "trlaplace-paper", "laplace", "tldp-paper-l")]
+    asked = {"embeddings": embeddings, "mechanisms": drafts, "epsilons": (0.05, 30.0)}
+    result = UTILITY.make(space, parameters=fields(folder), **asked)
     found = {(row["mechanism"], row["epsilon"]): row for row in result.rows}
-    assert result.parameters["training_texts"] == 80
-    assert result.parameters["test_texts"] == 20
+    assert [result.parameters[f"{part}_texts"] for part in ("training", "test")] == [80, 20]
     assert result.summary["original_accuracy"] == 1
     nothing, all_ = found["krr", 0.05], found["krr", 30.0]
     # Seven words of eight are known: as they are at epsilon 30, and the unknown one never stays.
-    assert all_["kept"] == pytest.approx(7 / 8)
+    assert [all_["kept"], all_["rouge_recall"]] == pytest.approx([7 / 8] * 2)
     assert all_["accuracy"] == all_["weighted_f1"] == 1
-    assert all_["rouge_recall"] == pytest.approx(7 / 8)
     assert rouge(["a b"], ["a c"])["recall"] == 0.5
     assert nothing["kept"] < 0.15
     assert nothing["accuracy"] < 0.9
@@ -123,27 +115,18 @@ def test_what_utility_refuses(made, folder):
         with pytest.raises(Exception, match=message) as caught:
             UTILITY.make(space, parameters=wrong, **asked)
         assert "good" not in str(caught.value)
+    asked |= {"epsilons": (0.001,), "mechanisms": [draft("tgumbel-paper")]}
     with pytest.raises(UsageError, match=r"domain|defined|needs epsilon"):
-        UTILITY.make(
-            space,
-            mechanisms=[draft("tgumbel-paper")],
-            parameters=fields(folder),
-            **{**asked, "epsilons": (0.001,)},
-        )
+        UTILITY.make(space, parameters=fields(folder), **asked)
 
 
 def test_robustness(made, folder):
     need_extra("evaluate")
     embeddings, space = made
     values = {"attacked": "12", "near": "2", "changed": "0.3", "copies": "1", "records": "90"}
-    values["test"] = str(folder / "test.tsv")
-    result = ROBUSTNESS.make(
-        space,
-        embeddings=embeddings,
-        mechanisms=[draft("krr")],
-        epsilons=(30.0, 1.0),
-        parameters=fields(folder, **values),
-    )
+    values = fields(folder, test=str(folder / "test.tsv"), **values)
+    asked = {"mechanisms": [draft("krr")], "epsilons": (30.0, 1.0)}
+    result = ROBUSTNESS.make(space, embeddings=embeddings, parameters=values, **asked)
     plain, same, _ = result.rows
     assert plain["clean"] == 1
     # Two of seven known words may be replaced: exactly the two that give the label away.
@@ -155,12 +138,11 @@ def test_robustness(made, folder):
     assert "upper bound" in result.notes[0]
 
 
-def bits(seed):
-    return np.random.default_rng(seed).random
-
-
 def test_searches_find_what_there_is():
     """A text is read wrong where its first three words are all changed to b."""
+
+    def bits(seed):
+        return np.random.default_rng(seed).random
 
     def score(versions):
         return np.array([sum(word != "b" for word in words[:3]) - 0.5 for words in versions])
@@ -170,11 +152,9 @@ def test_searches_find_what_there_is():
     assert score([genetic(words, candidates, 6, score, bits(1))])[0] < 0
     # Not allowed to change enough, nobody finds it, and nobody changes more than that.
     for most in (1, 2):
-        for found in (
-            greedy(words, candidates, most, score),
-            genetic(words, candidates, most, score, bits(2)),
-            random_rewrite(words, candidates, most, bits(3)),
-        ):
+        asked = words, candidates, most
+        rewrites = [genetic(*asked, score, bits(2)), random_rewrite(*asked, bits(3))]
+        for found in (greedy(*asked, score), *rewrites):
             assert score([found])[0] > 0
             assert sum(a != b for a, b in zip(found, words, strict=True)) <= most
             assert found[9] == "a"
