@@ -6,7 +6,9 @@ import json
 import re
 import sqlite3
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -17,12 +19,16 @@ import pytest
 from scipy import stats
 
 from dpsan.embeddings.base import Embeddings
+from dpsan.errors import UsageError
+from dpsan.mechanisms import MECHANISMS
 from dpsan.privacy import randomness
 from dpsan.run.records import History
 from dpsan.run.run import Result, Run
 from dpsan.run.stream import Plan
+from dpsan.sanitize import rewriting
 from dpsan.sanitize.result import AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer, run_key
+from dpsan.text import tokens
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "data"
@@ -68,6 +74,29 @@ def make_embeddings(n: int = 60, d: int = 5, seed: int = 7) -> Embeddings:
     words = [f"word{row}" for row in range(n)]
     counts = (1e6 / (np.arange(n) + 1)).astype(np.int64)
     return Embeddings(words, vectors, "made-up", f"made-up-{n}-{d}-{seed}", counts)
+
+
+def embed(words: list[str], d: int = 4, seed: int = 7, **more: Any) -> Embeddings:
+    """These words with Gaussian vectors, and without counts."""
+    more = {"digest": f"{words[0]}-{len(words)}-{d}-{seed}", "counts": None, **more}
+    return replace(make_embeddings(len(words), d, seed), index_to_key=words, **more)
+
+
+def at_first_epsilon(name: str, make: Callable[..., Any], **more: Any) -> Any:
+    """Make a sanitizer with the parameters that it needs, at the first epsilon that it takes."""
+    known = MECHANISMS[name].parameters().items()
+    values = {key: about.example for key, about in known if about.required} | more
+    for epsilon in (2.0, 0.9, 8.0, 60.0, 300.0, 3000.0):
+        with suppress(UsageError):
+            return make(name, epsilon=epsilon, parameters=values)
+    raise AssertionError(f"no epsilon found for {name}")
+
+
+def cut_long(patch: pytest.MonkeyPatch, stretch: int, ahead: int, long: int) -> None:
+    """Let texts of so many characters be long, and cut them into stretches."""
+    patch.setattr(tokens, "SEGMENT", stretch)
+    patch.setattr(tokens, "AHEAD", ahead)
+    patch.setattr(rewriting, "LONG", long)
 
 
 def write_vectors(path: Path, embeddings: Embeddings) -> Path:

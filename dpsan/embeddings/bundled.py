@@ -70,9 +70,21 @@ def load_bundled(*, vocab_size: int | None = None, folder: Path | None = None) -
     """
     folder = folder or directory()
     manifest = _manifest(folder)
-    halves = _vectors(_checked(folder, manifest, "vectors.npy"))
+    data = _checked(folder, manifest, "vectors.npy")
+    try:
+        # numpy's own reader serves: the hash has vouched for the bytes.
+        halves = np.asarray(np.load(io.BytesIO(data), allow_pickle=False))
+    except (OSError, ValueError):
+        raise _damaged("vectors.npy") from None
     words, counts, spellings = _words(_checked(folder, manifest, "words.tsv"))
-    classes = _classes(folder, manifest, words)
+    classes: Classes | None = None
+    if _CLASSES in manifest["sha256"]:
+        data = _checked(folder, manifest, _CLASSES)
+        try:
+            row_of = {word: row for row, word in enumerate(words)}
+            classes = read_classes(data, row_of)[:vocab_size]
+        except ValueError:
+            raise _damaged(_CLASSES) from None
     n, d = manifest["words"], manifest["dimensions"]
     if halves.shape != (n, d) or len(words) != n or halves.dtype != np.dtype("<f2"):
         raise _damaged("manifest.json")
@@ -87,7 +99,7 @@ def load_bundled(*, vocab_size: int | None = None, folder: Path | None = None) -
         counts=counts[:vocab_size],
         spellings=spellings[:vocab_size],
         english=True,
-        classes=None if classes is None else classes[:vocab_size],
+        classes=classes,
     )
 
 
@@ -127,11 +139,10 @@ def _damaged(name: str) -> EmbeddingError:
 def _manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest = json.loads((folder / "manifest.json").read_bytes())
-        valid = manifest["format"] == 1 and all(
-            isinstance(manifest["sha256"][name], str) for name in ("words.tsv", "vectors.npy")
-        )
-        valid = valid and isinstance(manifest["words"], int)
-        valid = valid and isinstance(manifest["dimensions"], int)
+        hashes = [manifest["sha256"][name] for name in ("words.tsv", "vectors.npy")]
+        valid = manifest["format"] == 1 and all(isinstance(each, str) for each in hashes)
+        sizes = (manifest["words"], manifest["dimensions"])
+        valid = valid and all(isinstance(each, int) for each in sizes)
     except (OSError, ValueError, LookupError, TypeError):
         valid = False
     if not valid:
@@ -149,24 +160,6 @@ def _checked(folder: Path, manifest: dict[str, Any], name: str) -> bytes:
     return data
 
 
-def _vectors(data: bytes) -> NDArray[Any]:
-    try:
-        # numpy's own reader serves: the hash has vouched for the bytes.
-        return np.asarray(np.load(io.BytesIO(data), allow_pickle=False))
-    except (OSError, ValueError):
-        raise _damaged("vectors.npy") from None
-
-
-def _classes(folder: Path, manifest: dict[str, Any], words: list[str]) -> Classes | None:
-    if _CLASSES not in manifest["sha256"]:
-        return None
-    try:
-        row_of = {word: row for row, word in enumerate(words)}
-        return read_classes(_checked(folder, manifest, _CLASSES), row_of)
-    except ValueError:
-        raise _damaged(_CLASSES) from None
-
-
 def _words(data: bytes) -> tuple[list[str], NDArray[np.int64], list[str]]:
     """Return words, counts and usual spellings; an empty spelling stands for the word itself."""
     columns = 1 + data[: data.find(b"\n")].count(b"\t")
@@ -180,9 +173,8 @@ def _words(data: bytes) -> tuple[list[str], NDArray[np.int64], list[str]]:
     if not whole or len(set(words)) < len(words) or "" in words:
         raise _damaged("words.tsv")
     spellings = [spelling or word for word, spelling in zip(words, usual, strict=True)]
+    changed = ((word, each) for word, each in zip(words, spellings, strict=True) if each != word)
     # Another word's spelling would be looked up as that word.
-    if any(
-        each.lower() != word for word, each in zip(words, spellings, strict=True) if each != word
-    ):
+    if any(each.lower() != word for word, each in changed):
         raise _damaged("words.tsv")
     return words, counts, spellings

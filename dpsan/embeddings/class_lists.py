@@ -22,15 +22,7 @@ CONTACTS: Final = "contacts"
 """E-mail addresses, telephone numbers and the like: strings of a recognized kind, and no words."""
 NUMBERS: Final = "numbers"
 NAMES: Final = "names"
-CLASSES: Final = (
-    CONTACTS,
-    NUMBERS,
-    "health",
-    NAMES,
-    "places",
-    "organizations",
-    "nationalities",
-)
+CLASSES: Final = (CONTACTS, NUMBERS, "health", NAMES, "places", "organizations", "nationalities")
 """Names of the classes that come with dpsan, in the order in which a word is looked up."""
 SENSITIVE: Final = "sensitive"
 """All of these together."""
@@ -104,14 +96,9 @@ def bundled_class(name: str) -> WordClass:
     if name == CONTACTS:
         return WordClass(name)
     folder = directory().parent / "classes"
-    outputs = folder / f"{name}-outputs.txt"
-    return WordClass(
-        name,
-        groups=tuple(_groups(folder / f"{name}.txt")),
-        outputs=frozenset(word for group in _groups(outputs) for word in group)
-        if outputs.exists()
-        else frozenset(),
-    )
+    listed = folder / f"{name}-outputs.txt"
+    outputs = (word for group in _groups(listed) for word in group) if listed.exists() else ()
+    return WordClass(name, None, tuple(_groups(folder / f"{name}.txt")), frozenset(outputs))
 
 
 def class_rows(

@@ -9,6 +9,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
@@ -93,6 +94,10 @@ class Lines:
                 raise EmbeddingError(self.path, "longer than 1 MB", line=self.number)
         return line
 
+    def error_after(self, message: str) -> EmbeddingError:
+        """Return an error of the line after the one last read."""
+        return EmbeddingError(self.path, message, line=self.number + 1)
+
     def words(self) -> Iterator[bytes]:
         """Yield the lines that are left, without line ends.  Raises EmbeddingError."""
         while line := self.read():
@@ -100,10 +105,7 @@ class Lines:
 
     def look(self, count: int) -> list[bytes]:
         """Up to ``count`` of the next lines, still to be read."""
-        while len(self._ahead) < count:
-            line = self._stream.readline(MAX_WORD + 2)
-            if not line:
-                break
+        while len(self._ahead) < count and (line := self._stream.readline(MAX_WORD + 2)):
             self._ahead.append(line)
             if len(line) > MAX_WORD + 1:
                 break  # read() refuses it
@@ -111,13 +113,8 @@ class Lines:
 
     def only_blank(self) -> bool:
         """Return True if only white space is left; this reads the rest of the file."""
-        if any(line.strip() for line in self._ahead):
-            return False
-        self._ahead.clear()
-        while part := self._stream.read(_BUFFER):
-            if part.strip():
-                return False
-        return True
+        rest = iter(lambda: self._stream.read(_BUFFER), b"")
+        return not any(part.strip() for part in chain(self._ahead, rest))
 
 
 def digest_of(files: Iterable[Path | str], vocab_size: int | None) -> str:

@@ -25,25 +25,14 @@ from dpsan.errors import EmbeddingError, GensimMissingError
 
 def refuse(path: Path) -> EmbeddingError:
     """Return the error for a pickle given to ``load``."""
-    return EmbeddingError(
-        path,
-        "refused: pickle files can run code",
-        "export with save_word2vec_format, or see dpsan index --unsafe-pickle",
-    )
+    hint = "export with save_word2vec_format, or see dpsan index --unsafe-pickle"
+    return EmbeddingError(path, "refused: pickle files can run code", hint)
 
 
 def parts(path: Path) -> list[Path]:
     """Return the file and the arrays stored beside it."""
-    prefix, suffix = f"{path.name}.", ".npy"
-    try:
-        beside = [
-            file
-            for file in path.parent.iterdir()
-            if file.name.startswith(prefix) and file.name.endswith(suffix)
-        ]
-    except OSError:
-        beside = []
-    return [path, *sorted(beside)]
+    arrays = path.parent.glob("*.npy")  # none where the folder cannot be read
+    return [path, *sorted(file for file in arrays if file.name.startswith(f"{path.name}."))]
 
 
 def load_unsafe_pickle(path: Path | str, *, vocab_size: int | None = None) -> Embeddings:
@@ -78,11 +67,9 @@ def _unpickle(path: Path) -> tuple[Any, list[str], list[int] | None]:
         loaded = getattr(loaded, "wv", loaded)
         words = [str(word) for word in loaded.index_to_key]
         counts = loaded.expandos.get("count")
-        return (
-            np.asarray(loaded.vectors),
-            words,
-            None if counts is None or len(counts) != len(words) else [int(c) for c in counts],
-        )
+        if counts is not None:
+            counts = [int(each) for each in counts] if len(counts) == len(words) else None
+        return np.asarray(loaded.vectors), words, counts
     except (
         ArithmeticError,
         AttributeError,

@@ -59,7 +59,7 @@ def load_watched(path: Path | str | None, vocab_size: int | None, watch: Watch) 
         files = _files(path, kind)
         before = _states(files)
         digest = digest_of(files, vocab_size)
-        rows = _read(stream, path, kind, vocab_size)
+        rows = _read(stream, kind, files, vocab_size)
         if _states(files) != before:
             raise EmbeddingError(path, "changed while it was read")
         return rows.finish(str(path), digest)
@@ -102,9 +102,14 @@ def _opened(
             stream, packed = _unpacked(path, stack, progress)
             kind = sniff(stream.peek(), path)
             if packed and kind in (Kind.NPZ, Kind.SAFETENSORS):  # these need a file to seek in
-                stream = stack.enter_context(_spooled(stream))
-            if kind is Kind.NPZ and _is_pickle(stream, path):
-                kind = Kind.PICKLE
+                spooled = stack.enter_context(tempfile.TemporaryFile(buffering=0))
+                shutil.copyfileobj(stream, spooled, _COPY)
+                spooled.seek(0)
+                stream = io.BufferedReader(spooled)
+            if kind is Kind.NPZ:
+                with numpy_files.open_zip(stream, path) as archive:
+                    if any(name.endswith(".pkl") for name in archive.namelist()):
+                        kind = Kind.PICKLE  # PyTorch's
             yield stream, kind
     except MemoryError:
         raise EmbeddingError(path, "does not fit into memory", _FEWER) from None
@@ -123,42 +128,22 @@ def _unpacked(
     return stack.enter_context(unpack(stream, path, packed)), True
 
 
-def _spooled(stream: io.BufferedReader) -> io.BufferedReader:
-    """Return the rest of a stream as a nameless temporary file."""
-    with tempfile.TemporaryFile(buffering=0) as file:
-        shutil.copyfileobj(stream, file, _COPY)
-        file.seek(0)
-        return os.fdopen(os.dup(file.fileno()), "rb")
-
-
-def _is_pickle(stream: io.BufferedReader, path: Path) -> bool:
-    """Return True if a zip file is one of PyTorch's."""
-    with numpy_files.open_zip(stream, path) as archive:
-        return any(name.endswith(".pkl") for name in archive.namelist())
-
-
 def _files(path: Path, kind: Kind) -> list[Path]:
     """Return the file and those that belong to it."""
     if kind is Kind.PICKLE:
         return gensim_pickle.parts(path)
-    if kind in (Kind.NPY, Kind.SAFETENSORS):
-        words = _words_beside(path, kind)
-        if words is not None:
-            return [path, words]
-    return [path]
-
-
-def _words_beside(path: Path, kind: Kind) -> Path | None:
+    if kind not in (Kind.NPY, Kind.SAFETENSORS):
+        return [path]
     base = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     endings = (".words.txt", ".txt") if kind is Kind.NPY else (".words.txt",)
     for ending in endings:
         for packing in ("", ".gz"):
             words = path.with_name(f"{base.stem}{ending}{packing}")
             if words.exists() and words != path:
-                return words
+                return [path, words]
     if kind is Kind.NPY:
         raise EmbeddingError(path, "no words", f"put them into {base.stem}.words.txt, one per line")
-    return None
+    return [path]
 
 
 def _states(files: list[Path]) -> list[tuple[int, int, int]]:
@@ -172,20 +157,12 @@ def _states(files: list[Path]) -> list[tuple[int, int, int]]:
     return found
 
 
-def _read(stream: io.BufferedReader, path: Path, kind: Kind, limit: int | None) -> Rows:
+def _read(stream: io.BufferedReader, kind: Kind, files: list[Path], limit: int | None) -> Rows:
+    path, *beside = files
     if kind in _READERS:
         return _READERS[kind](stream, path, limit)
-    with _words(_words_beside(path, kind)) as words:
-        if kind is Kind.NPY and words is not None:  # the second always holds where the first does
-            return numpy_files.read_npy(stream, path, limit, words)
-        return safetensors_file.read(stream, path, limit, words)
-
-
-@contextmanager
-def _words(path: Path | None) -> Iterator[Lines | None]:
-    """Yield the lines of a file of words, which may be compressed."""
-    if path is None:
-        yield None
-        return
     with ExitStack() as stack:
-        yield Lines(_unpacked(path, stack)[0], path)
+        words = [Lines(_unpacked(each, stack)[0], each) for each in beside]
+        if kind is Kind.NPY:
+            return numpy_files.read_npy(stream, path, limit, *words)
+        return safetensors_file.read(stream, path, limit, words[0] if words else None)

@@ -46,10 +46,9 @@ class PublicWords:
             UsageError: it has none of them, or they are of another language.
         """
         if self.name in BUNDLED and not _has(key_to_index, BUNDLED[self.name][0]):
-            raise UsageError(
-                f"the vocabulary lacks most function words of the language of {self.name}",
-                "name a FILE of your own words, or another list",
-            )
+            lacks = f"lacks most function words of the language of {self.name}"
+            hint = "name a FILE of your own words, or another list"
+            raise UsageError(f"the vocabulary {lacks}", hint)
         found = {row_of(key_to_index, word) for word in self.words}
         rows = sorted(row for row in found if row is not None)
         if not rows:
@@ -78,10 +77,9 @@ def _has(key_to_index: Mapping[str, int], name: str) -> bool:
 def check_english(key_to_index: Mapping[str, int], what: str) -> None:
     """Raise UsageError if a vocabulary for which English lists are named is not English."""
     if not is_english(key_to_index):
-        raise UsageError(
-            f"{what} are English, and the vocabulary lacks most English function words",
-            "name a FILE of your own words instead",
-        )
+        lacks = "the vocabulary lacks most English function words"
+        hint = "name a FILE of your own words instead"
+        raise UsageError(f"{what} are English, and {lacks}", hint)
 
 
 def _bundled(name: str) -> frozenset[str]:

@@ -20,7 +20,7 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import Final
 
-from dpsan.embeddings import numpy_array, safetensors_file
+from dpsan.embeddings import numpy_files, safetensors_file
 from dpsan.embeddings.text_rows import header, is_number
 from dpsan.errors import EmbeddingError
 
@@ -66,7 +66,7 @@ def sniff(head: bytes, path: Path) -> Kind:
         return Kind.PICKLE
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return Kind.NPZ
-    if head.startswith(numpy_array.MAGIC):
+    if head.startswith(numpy_files.MAGIC):
         return Kind.NPY
     if safetensors_file.looks_like(head):
         return Kind.SAFETENSORS

@@ -21,6 +21,7 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
@@ -79,9 +80,8 @@ def read_glove(stream: io.BufferedReader, path: Path, limit: int | None) -> Rows
     d = votes.most_common(1)[0][0] if votes else 0  # among equals the earliest
     if not d:
         lines.read()  # refuses a first line that is too long
-        raise EmbeddingError(
-            path, "not an embedding file", "formats: word2vec, GloVe, .vec, .npz, .npy, safetensors"
-        )
+        hint = "formats: word2vec, GloVe, .vec, .npz, .npy, safetensors"
+        raise EmbeddingError(path, "not an embedding file", hint)
     check_dimensions(path, d)
     return _read_rows(lines, Rows(path, d, limit), d, None)
 
@@ -98,9 +98,7 @@ def is_number(field: bytes) -> bool:
 def _numbers_in(line: bytes) -> int:
     """Return the number of numbers after the word of a line."""
     fields = line.split()
-    run = 0
-    while run < len(fields) and is_number(fields[-1 - run]):
-        run += 1
+    run = sum(1 for _ in takewhile(is_number, reversed(fields)))
     # The word itself may be a number, unless the line starts with white space: an empty word.
     return run - 1 if run and run == len(fields) and not line[:1].isspace() else run
 
@@ -122,22 +120,16 @@ def _read_rows(lines: Lines, rows: Rows, d: int, declared: int | None) -> Rows:
         if block:
             rows.add(*_parse(block, lines, first, d))
             seen += len(block)
-        at = lines.number
         if len(block) < wanted:
             if not lines.only_blank():
-                raise EmbeddingError(lines.path, f"0 numbers, expected {d}", line=at)
+                raise EmbeddingError(lines.path, f"0 numbers, expected {d}", line=lines.number)
             if declared is not None and seen < declared:
-                raise EmbeddingError(
-                    lines.path,
-                    f"the file ends after {seen} of {declared} rows",
-                    line=first + len(block),
-                )
+                ends = f"the file ends after {seen} of {declared} rows"
+                raise EmbeddingError(lines.path, ends, line=first + len(block))
             break
         if seen == declared and not rows.full:
             if not lines.only_blank():
-                raise EmbeddingError(
-                    lines.path, f"more rows than the header's {declared}", line=at + 1
-                )
+                raise lines.error_after(f"more rows than the header's {declared}")
             break
     return rows
 

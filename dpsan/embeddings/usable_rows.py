@@ -114,14 +114,11 @@ class Rows:
             self._counts.extend(counts[row] for row in keep)
         if spellings is not None:
             self._spellings.extend(_text(spellings[row]) for row in keep)
-        at = len(self._words) - len(keep)
-        self._reserve(len(self._words))
-        self._vectors[at : len(self._words)] = block if len(keep) == len(block) else block[keep]
-
-    def _reserve(self, n: int) -> None:
+        n = len(self._words)
         if n > len(self._vectors):
             # realloc in place of a second copy, an eighth ahead: peak 1.125 times the matrix.
-            self._vectors.resize((max(n, n + n // 8), self._d), refcheck=False)
+            self._vectors.resize((n + n // 8, self._d), refcheck=False)
+        self._vectors[n - len(keep) : n] = block if len(keep) == len(block) else block[keep]
 
     def _reasons(self) -> str:
         return ", ".join(f"{count} {reason}" for reason, count in self.dropped.items())

@@ -43,7 +43,9 @@ def read(stream: io.BufferedReader, path: Path, limit: int | None) -> Rows:
             rows.add(words, np.frombuffer(vectors, dtype="<f4").reshape(-1, d))
             seen += len(words)
         if seen == n:
-            if not rows.full and not _only_newlines(data, stream):
+            while not rows.full and data and not data.strip(b"\n"):
+                data = stream.read(_CHUNK)
+            if not rows.full and data:
                 raise EmbeddingError(path, f"row {n + 1}: more than the header's {n} rows")
             break
         if len(data) > _CHUNK or (len(data) > MAX_WORD and b" " not in data[: MAX_WORD + 2]):
@@ -69,9 +71,3 @@ def _cut(data: bytes, d: int, most: int) -> tuple[list[bytes], bytes, bytes]:
         vectors.append(data[space + 1 : end])
         at = end
     return words, b"".join(vectors), data[at:]
-
-
-def _only_newlines(data: bytes, stream: io.BufferedReader) -> bool:
-    while data and not data.strip(b"\n"):
-        data = stream.read(_CHUNK)
-    return not data

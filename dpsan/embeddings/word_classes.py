@@ -62,10 +62,8 @@ def tiers(own: int, outputs: Classes) -> list[NDArray[np.int64]]:
     first: list[tuple[int, ...]] = []
     if own >= NAME:
         first = [(own,), (PERSON,), (NEUTRAL,)]
-    elif own == AMBIGUOUS:
-        first = [(NEUTRAL, PERSON, AMBIGUOUS)]
-    elif own == HARM:
-        first = [(NEUTRAL, PERSON, HARM)]
+    elif own in (AMBIGUOUS, HARM):
+        first = [(NEUTRAL, PERSON, own)]
     chosen = [np.isin(outputs, each) for each in first]
     chosen.append(~np.isin(outputs, [number for each in first for number in each]))
     return [np.flatnonzero(each) for each in chosen if each.any()]

@@ -7,6 +7,7 @@ A line is a word, a tab and a number, in UTF-8; blank lines do not count.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -36,11 +37,13 @@ class WordLists:
         """
         rows = self._rows()
         out = [0.0] * len(rows)
-        for number, word, value in _entries(Path(path), "weight"):
-            weight = _weight(value)
-            if weight is None:
+        for number, row, value in _entries(Path(path), "weight", rows):
+            try:
+                weight = float(value)
+            except ValueError:
+                weight = math.nan
+            if not 0 <= weight < 1:
                 raise InputError(path, "the weight must be a number >= 0 and < 1", line=number)
-            row = row_of(rows, word)
             if row is not None:
                 out[row] = max(out[row], weight)
         return tuple(out)
@@ -54,36 +57,29 @@ class WordLists:
         """
         rows = self._rows()
         out = [0] * len(rows)
-        for number, word, value in _entries(Path(path), "count"):
+        for number, row, value in _entries(Path(path), "count", rows):
             digits = value.strip()
             if not (digits.isascii() and digits.isdigit()):
                 raise InputError(path, "needs a word, a tab and a count", line=number)
             if len(digits) > 15:
                 raise InputError(path, "the count must be below 10^15", line=number)
-            row = row_of(rows, word)
             if row is not None:
                 out[row] += int(digits)
         return tuple(out)
 
 
-def _entries(path: Path, what: str) -> Iterator[tuple[int, str, str]]:
-    """Line number, word and number of each line."""
+def _entries(
+    path: Path, what: str, rows: Mapping[str, int]
+) -> Iterator[tuple[int, int | None, str]]:
+    """Line number, row of the word if it has one, and number of each line."""
     for number, line in enumerate(read_utf8(path, "utf-8-sig").split("\n"), 1):
         if line.strip():
             word, tab, value = line.rstrip("\r").rpartition("\t")
             if not tab or not word.strip():
                 raise InputError(path, f"needs a word, a tab and a {what}", line=number)
-            yield number, word.strip(), value
+            yield number, row_of(rows, word.strip()), value
 
 
 def row_of(rows: Mapping[str, int], word: str) -> int | None:
     """Return the row of a word in the best of its spellings, or None."""
     return next((rows[key] for key in lookup_keys(word) if key in rows), None)
-
-
-def _weight(text: str) -> float | None:
-    try:
-        weight = float(text)
-    except ValueError:
-        return None
-    return weight if 0 <= weight < 1 else None

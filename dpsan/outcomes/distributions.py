@@ -29,6 +29,10 @@ _LINE: Final = 10
 """Words of a line, for samplers that split the epsilon of a line among its words."""
 
 
+def silent(_: object) -> None:
+    """Report nothing."""
+
+
 def has_distribution(sampler: Sampler) -> bool:
     """Return whether the sampler knows its output distributions."""
     return sampler.probabilities(np.zeros(1, dtype=np.int64)) is not None
@@ -64,12 +68,7 @@ def draw(sampler: Sampler, ids: Ids, key: bytes, progress: Progress | None = Non
 
 
 def draw_counts(
-    sampler: Sampler,
-    n: int,
-    word: int,
-    draws: int,
-    key: bytes,
-    progress: Progress | None = None,
+    sampler: Sampler, n: int, word: int, draws: int, key: bytes, progress: Progress | None = None
 ) -> Ids:
     """Return the counts of all outputs, shape (n,), in independent draws for one word.
 
@@ -112,8 +111,7 @@ def expected_unchanged(sampler: Sampler, space: MetricSpace, public: tuple[int, 
     Args:
         public: row numbers of public words, which do not count.
     """
-    least, most = _WORDS
-    words = int(min(max(_FLOPS / (2 * space.n * space.d), least), most)) // _LINE * _LINE
+    words = int(np.clip(_FLOPS / (2 * space.n * space.d), *_WORDS)) // _LINE * _LINE
     ids = words_at(space, (np.arange(words) + 0.5) / words)
     if public:
         ids = ids[~np.isin(ids, public)]

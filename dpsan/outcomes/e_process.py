@@ -19,7 +19,6 @@ import math
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.outcomes.intervals import ROUNDING
 from dpsan.space.arrays import Floats, Ids
@@ -42,7 +41,7 @@ class EProcess:
         self._log = np.zeros((2, len(_TILTS)))
 
     def add(
-        self, stated: Floats, inputs: Ids, drawn: Ids, signs: NDArray[np.integer] | None = None
+        self, stated: Floats, inputs: Ids, drawn: Ids, signs: Ids | None = None
     ) -> tuple[Floats, Ids]:
         """Multiply the factors of more draws into the products.
 
@@ -83,11 +82,11 @@ class EProcess:
         best = np.argmax(gains, axis=1)
         # An input that is no output cannot be copied: its factor is 1.
         word = np.minimum(inputs, n - 1)
-        own = np.where(inputs < n, stated[np.arange(m), word], 0.0)[:, None]
+        rows = np.arange(m)
+        own = np.where(inputs < n, stated[rows, word], 0.0)[:, None]
         hits = (drawn == inputs[:, None]).sum(axis=1)[:, None]
         copied = tilts * hits - draws * (np.log1p(own * np.expm1(tilts)) + ROUNDING)
         self._log += np.stack([gains.sum(axis=0), copied.sum(axis=0)])
-        rows = np.arange(m)
         return gains[rows, best], np.sign(tilts[rows, best]).astype(np.int64)
 
     def log_tail(self) -> float:

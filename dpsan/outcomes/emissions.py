@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import distributions, has_distribution
-from dpsan.space.arrays import Floats, Ids, side_by_side
+from dpsan.space.arrays import Floats, Ids, blocks, by_word, side_by_side
 from dpsan.space.metric_space import MetricSpace
 
 _CELLS: Final = 1 << 23
@@ -126,33 +126,23 @@ class Emissions:
 
     def log(self, ids: Ids, outputs: Ids) -> Floats:
         """Return ln P(u|w) of inputs (b,) and outputs (q,), shape (b, q); b is at most a block."""
-        return self._logged(self._rows(ids)[:, outputs])
+        return self._logs(ids, (slice(None), outputs))
 
-    def _rows(self, ids: Ids) -> Floats:
-        """Return P(u|w), or the distances where it is not known, for all outputs u, (b, n)."""
+    def _logs(self, ids: Ids, cells: Any) -> Floats:
+        """Return ln P(u|w) in those cells of (b, n) that are needed: logarithms are slow."""
         if self._density is not None:
-            return self.space.distances(ids)
-        return distributions(self.sampler, ids)
-
-    def _logged(self, cells: Floats) -> Floats:
-        """Return the logarithms of those cells of :meth:`_rows` that are needed: they are slow."""
-        if self._density is not None:
-            return self._density(cells)
-        return np.asarray(np.log(np.maximum(cells, _LEAST)))
+            return self._density(self.space.distances(ids)[cells])
+        return np.asarray(np.log(np.maximum(distributions(self.sampler, ids)[cells], _LEAST)))
 
     def pairs(self, inputs: Ids, outputs: Ids) -> Floats:
         """Return ln P(u|w) of m pairs, shape (m,); ⊥ is allowed."""
         out = np.empty(len(inputs))
         unknown = inputs == self.space.n
         out[unknown] = self.unknown[outputs[unknown]]
-        order = np.argsort(inputs, kind="stable")[: int((~unknown).sum())]
-        distinct, starts = np.unique(inputs[order], return_index=True)
-        starts = np.append(starts, len(order))
-        for at in range(0, len(distinct), self._block):
-            rows = distinct[at : at + self._block]
-            some = order[starts[at] : starts[at + len(rows)]]
-            cells = self._rows(rows)[np.searchsorted(rows, inputs[some]), outputs[some]]
-            out[some] = self._logged(cells)
+        known = np.flatnonzero(~unknown)
+        for words, at, which in by_word(inputs[known], self._block):
+            some = known[at]
+            out[some] = self._logs(words, (which, outputs[some]))
         return out
 
     def seen(self, inputs: Ids, outputs: Ids) -> Floats:
@@ -188,8 +178,7 @@ class Emissions:
         numbers = np.arange(noisings.shape[1])
         found = [Likeliest(numbers, min(count, n), np.float32) for _ in log_priors]
         block = max(1, min(self._block, _CELLS // max(len(numbers), 1)))
-        for at in range(0, n, block):
-            ids = np.arange(at, min(at + block, n))
+        for ids in blocks(n, block):
             logs = np.zeros((len(ids), len(seen) + 1))
 
             def fill(part: slice, ids: Ids = ids, logs: Floats = logs) -> None:
@@ -202,5 +191,5 @@ class Emissions:
             for each, log_prior in zip(found, log_priors, strict=True):
                 each.add(ids, likelihoods + log_prior[ids, None])
             if progress:
-                progress((at + len(ids)) / n)
+                progress((ids[-1] + 1) / n)
         return found

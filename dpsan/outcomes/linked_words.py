@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.distributions import has_distribution
@@ -25,7 +24,8 @@ from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.text_likelihood import ranks
 from dpsan.outcomes.word_statistics import UNKNOWN_PRIOR, words_at
 from dpsan.privacy import randomness
-from dpsan.space.metric_space import MetricSpace
+from dpsan.space.arrays import blocks
+from dpsan.space.metric_space import Arrays, MetricSpace
 from dpsan.text.numerals import counted
 
 CANDIDATES: Final = 1000
@@ -69,20 +69,17 @@ def linked_by_words(
         drawn = randomness.streams_for(own, range(candidates), [size] * candidates)
         held = words[drawn.integers("word", len(words)).astype(np.int64)]
         own = randomness.derive_key(key, "outputs", first)
-        sampler = emissions.sampler
         outputs = np.empty(texts * size, dtype=np.int64)
         for at in range(0, texts, 64):
             part = range(at, min(at + 64, texts))
             streams = randomness.streams_for(own, part, [size] * len(part))
             some = slice(at * size, part.stop * size)
-            outputs[some] = sampler.sample(held[some], streams)
+            outputs[some] = emissions.sampler.sample(held[some], streams)
         distinct, inputs = np.unique(held, return_inverse=True)
         seen, columns = np.unique(outputs, return_inverse=True)
+        parts = blocks(len(distinct), 256)
         logs = np.concatenate(
-            [
-                emissions.log(distinct[at : at + 256], seen).astype(np.float32)
-                for at in range(0, len(distinct), 256)
-            ]
+            [emissions.log(distinct[at], seen).astype(np.float32) for at in parts]
         )
         inputs, columns = inputs.reshape(candidates, size), columns.reshape(texts, size)
         for at in range(size):
@@ -125,7 +122,7 @@ def half_linked(mechanism: Mechanism, space: MetricSpace) -> HalfLinked | None:
     if not has_distribution(mechanism.prepare(space)):
         return None
 
-    def build() -> dict[str, NDArray[np.int64]]:
+    def build() -> Arrays:
         key = randomness.seeded_key("dpsan half linked")
         shares = linked_by_words(mechanism, space, longest=LONGEST, key=key)
         found = (at for at, share in enumerate(shares, start=1) if 2 * share.hits >= share.total)

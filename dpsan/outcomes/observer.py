@@ -83,7 +83,7 @@ class Observer:
 
         def points(u: int) -> tuple[Row, ...]:
             pairs = zip(self.inputs[:, u].tolist(), self.joint[:, u].tolist(), strict=True)
-            likely = [(w, value / float(self.marginal[u])) for w, value in pairs if value > 0]
+            likely = ((w, value / float(self.marginal[u])) for w, value in pairs if value > 0)
             return tuple(Row(w, Estimate.exactly(value)) for w, value in likely if w >= 0)
 
         rows = tuple((u, points(u)) for u in outputs)
@@ -127,9 +127,8 @@ def near_observer(
     best = figures.outputs[0]
     if not known and best.probability.value * figures.draws < _FEWEST:
         progress(1.0)
-        return Posteriors(
-            (), f"no output came {_FEWEST} times, and fewer draws do not tell where it points"
-        )
+        note = f"no output came {_FEWEST} times, and fewer draws do not tell where it points"
+        return Posteriors((), note)
     found = space.neighbors(np.array([best.id], dtype=np.int64), min(_NEAR + 1, space.n))[0]
     ids = np.array(list(dict.fromkeys([*found.tolist(), figures.word])), dtype=np.int64)
     weights = prior(space)[ids]
@@ -150,28 +149,19 @@ def near_observer(
         value = np.array(hits) / draws
         ends = np.array([clopper_pearson(each, draws, alpha) for each in hits])
         low, high = ends[:, 0], ends[:, 1]
-    rows = _bayes(weights, value, low, high)
+    # The posterior of each input, with its least and largest value within the bounds.
+    own_low, own_high = weights * low, weights * high
+    fractions = (
+        (weights * value, weights @ value),
+        (own_low, own_low + (weights @ high - own_high)),
+        (own_high, own_high + (weights @ low - own_low)),
+    )
+    shares = [
+        np.divide(own, every, out=np.zeros(len(ids)), where=own > 0).tolist()
+        for own, every in fractions
+    ]
+    rows = [Estimate(*each) for each in zip(*shares, strict=True)]
     order = sorted(range(len(ids)), key=lambda at: (-rows[at].value, at))[:_INPUTS]
     points = tuple(Row(int(ids[at]), rows[at]) for at in order if rows[at].value > 0)
-    return Posteriors(
-        ((best.id, points),),
-        f"if the input is known to be one of {len(ids)} near ones: more than is public",
-    )
-
-
-def _bayes(weights: Floats, value: Floats, low: Floats, high: Floats) -> list[Estimate]:
-    """Return the posterior of each input, with its least and largest value within the bounds."""
-    total = float(weights @ value)
-    out = []
-    for at in range(len(weights)):
-        own_low, own_high = float(weights[at] * low[at]), float(weights[at] * high[at])
-        others_low = float(weights @ low) - own_low
-        others_high = float(weights @ high) - own_high
-        out.append(
-            Estimate(
-                float(weights[at] * value[at]) / total if total else 0.0,
-                own_low / (own_low + others_high) if own_low else 0.0,
-                own_high / (own_high + others_low) if own_high else 0.0,
-            )
-        )
-    return out
+    note = f"if the input is known to be one of {len(ids)} near ones: more than is public"
+    return Posteriors(((best.id, points),), note)

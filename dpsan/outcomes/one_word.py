@@ -68,28 +68,32 @@ def from_draws(space: MetricSpace, word: int, counts: Ids, draws: int, top: int)
         counts: counts of all outputs, shape (n,).
         top: number of outputs to list, among those seen.
     """
-    size = min(_DISTINCT, draws)
-    weights = counts.astype(np.float64)
-    return _figures(space, word, weights, draws, top, _distinct(counts, draws, size), size)
+    # An output of count c is missing from a subset of s draws with probability C(D-c, s)/C(D, s).
+    size, seen = min(_DISTINCT, draws), counts[counts > 0]
+    missing = [0.0] * (draws + 1)
+    for count in np.unique(seen).tolist():
+        if count <= draws - size:
+            # ln C(D-c, s) - ln C(D, s)
+            missing[count] = math.exp(
+                math.lgamma(draws - count + 1)
+                - math.lgamma(draws - count - size + 1)
+                - math.lgamma(draws + 1)
+                + math.lgamma(draws - size + 1)
+            )
+    # E[S_w]: the mean number of distinct outputs over all subsets.
+    distinct = float(sum(1 - missing[count] for count in seen.tolist()))
+    return _figures(space, word, counts.astype(np.float64), draws, top, distinct, size)
 
 
 def _figures(
-    space: MetricSpace,
-    word: int,
-    weights: Floats,
-    draws: int,
-    top: int,
-    distinct: float,
-    distinct_draws: int,
+    space: MetricSpace, word: int, weights: Floats, draws: int, top: int, distinct: float, size: int
 ) -> Figures:
     """Return figures from probabilities (``draws`` 0) or counts of all outputs, shape (n,)."""
 
     def share(weight: float) -> Estimate:
-        return (
-            Estimate.of_draws(int(weight), draws, _ALPHA)
-            if draws
-            else Estimate.exactly(float(weight))
-        )
+        if draws:
+            return Estimate.of_draws(int(weight), draws, _ALPHA)
+        return Estimate.exactly(float(weight))
 
     # ⊥ is no output, and has no neighbours.
     unchanged, close, distant, distances = Estimate.exactly(0.0), None, None, None
@@ -99,36 +103,12 @@ def _figures(
         kept, near = float(weights[word]), float(weights[close_words(space, ids)[0]].sum())
         unchanged, close = share(kept), share(near)
         distant = share(max(0.0, (draws or 1) - kept - near))
+    # Heaviest first, equal ones by distance, then by row.
+    rows = np.flatnonzero(weights > 0)
+    far = np.zeros(len(rows)) if distances is None else distances[rows]
+    rows = rows[np.lexsort((rows, far, -weights[rows]))[:top]]
     outputs = tuple(
         Row(row, share(weights[row]), None if distances is None else float(distances[row]))
-        for row in _likeliest(weights, distances, top)
+        for row in rows.tolist()
     )
-    return Figures(
-        word, not draws, draws, unchanged, close, distant, distinct, distinct_draws, outputs
-    )
-
-
-def _distinct(counts: Ids, draws: int, size: int) -> float:
-    """Return E[S_w]: the mean number of distinct outputs over all subsets of ``size`` draws.
-
-    An output of count c is missing from a subset with probability C(D-c, s)/C(D, s).
-    """
-    missing = [0.0] * (draws + 1)
-    for count in np.unique(counts[counts > 0]).tolist():
-        if count <= draws - size:
-            # ln C(D-c, s) - ln C(D, s)
-            missing[count] = math.exp(
-                math.lgamma(draws - count + 1)
-                - math.lgamma(draws - count - size + 1)
-                - math.lgamma(draws + 1)
-                + math.lgamma(draws - size + 1)
-            )
-    return float(sum(1 - missing[count] for count in counts[counts > 0].tolist()))
-
-
-def _likeliest(weight: Floats, distances: Floats | None, top: int) -> list[int]:
-    """Return rows of positive weight, heaviest first, equal ones by distance, then by row."""
-    possible = np.flatnonzero(weight > 0)
-    far = np.zeros(len(possible)) if distances is None else distances[possible]
-    order = np.lexsort((possible, far, -weight[possible]))
-    return [int(row) for row in possible[order[:top]]]
+    return Figures(word, not draws, draws, unchanged, close, distant, distinct, size, outputs)

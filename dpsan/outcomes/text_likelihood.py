@@ -14,10 +14,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpsan.outcomes.distributions import Progress
+from dpsan.outcomes.distributions import Progress, silent
 from dpsan.outcomes.emissions import Emissions
 from dpsan.privacy import randomness
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Floats, Ids, by_word
 
 _BLOCK: Final = 256
 """Inputs whose distributions are held at once."""
@@ -63,10 +63,7 @@ class Texts:
 
 
 def ordered(
-    emissions: Emissions,
-    candidates: Texts,
-    noisings: Sequence[Texts],
-    progress: Progress = lambda _: None,
+    emissions: Emissions, candidates: Texts, noisings: Sequence[Texts], progress: Progress = silent
 ) -> Floats:
     """Return ln P(sanitized text|candidate), word by word, shape (c, r).
 
@@ -85,42 +82,32 @@ def ordered(
     groups: dict[int, tuple[slice, list[Ids]]] = {}
     for size in np.unique(own[own > 0]).tolist():
         low, high = np.searchsorted(own[order], [size, size + 1]).tolist()
-        groups[size] = (
-            slice(low, high),
-            [_numbered(each.of(order[low:high]), outputs).reshape(-1, size).T for each in noisings],
-        )
+        some = order[low:high]
+        codes = [_numbered(each.of(some), outputs).reshape(-1, size).T for each in noisings]
+        groups[size] = slice(low, high), codes
     matching = np.isin(sizes, list(groups))
     for c in np.flatnonzero(matching).tolist():
         scores[c, groups[int(sizes[c])][0]] = 0.0
     owners = np.repeat(np.arange(len(candidates)), sizes)
     positions = np.arange(len(owners)) - candidates.starts[owners]
     tokens = np.flatnonzero(matching[owners] & (candidates.ids >= 0))
-    tokens = tokens[np.argsort(candidates.ids[tokens], kind="stable")]
-    words, firsts = np.unique(candidates.ids[tokens], return_index=True)
-    firsts = np.append(firsts, len(tokens))
-    for at in range(0, len(words), _BLOCK):
-        block = words[at : at + _BLOCK]
-        rows = _rows(emissions, block, outputs)
-        some = tokens[firsts[at] : firsts[at + len(block)]]
-        which = np.searchsorted(block, candidates.ids[some]).tolist()
-        for word, c, index in zip(
-            which, owners[some].tolist(), positions[some].tolist(), strict=True
-        ):
+    done, every = 0, len(np.unique(candidates.ids[tokens]))
+    for words, at, which in by_word(candidates.ids[tokens], _BLOCK):
+        rows = _rows(emissions, words, outputs)
+        some = tokens[at]
+        found = which.tolist(), owners[some].tolist(), positions[some].tolist()
+        for word, c, index in zip(*found, strict=True):
             part, codes = groups[int(sizes[c])]
             row = rows[word]
             for each in codes:
                 scores[c, part] += row[each[index]]
-        progress((at + len(block)) / len(words))
-    back = np.empty_like(order)
-    back[order] = np.arange(len(order))
-    return scores[:, back]
+        done += len(words)
+        progress(done / every)
+    return scores[:, np.argsort(order)]
 
 
 def bag(
-    emissions: Emissions,
-    candidates: Texts,
-    noisings: Sequence[Texts],
-    progress: Progress = lambda _: None,
+    emissions: Emissions, candidates: Texts, noisings: Sequence[Texts], progress: Progress = silent
 ) -> Floats:
     """Return ln P for an attacker who ignores word order: each output is of a random word, (c, r).
 
@@ -129,11 +116,10 @@ def bag(
     from scipy.sparse import csr_matrix  # heavy import
 
     outputs = _distinct(noisings)
-    counts = sum(
-        counted(_numbered(each, outputs), each.starts, len(outputs) + 1) for each in noisings
-    )
+    many = len(outputs) + 1
+    counts = sum(counted(_numbered(each, outputs), each.starts, many) for each in noisings)
     scores = np.full((len(candidates), len(noisings[0])), -np.inf)
-    step = max(1, _CELLS // (len(outputs) + 1))
+    step = max(1, _CELLS // many)
     filled = np.flatnonzero(candidates.sizes)
     for at in range(0, len(filled), step):
         some = filled[at : at + step]
@@ -141,7 +127,7 @@ def bag(
         words, columns = np.unique(texts.ids, return_inverse=True)
         weights = np.repeat(1 / texts.sizes, texts.sizes)
         shares = csr_matrix((weights, columns, texts.starts), (len(some), len(words))).tocsc()
-        mixture = np.zeros((len(some), len(outputs) + 1))
+        mixture = np.zeros((len(some), many))
         for first in range(0, len(words), _BLOCK):
             rows = np.exp(_rows(emissions, words[first : first + _BLOCK], outputs))
             mixture += shares[:, first : first + _BLOCK] @ rows

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Floats, Floats32, Ids, blocks
 from dpsan.space.metric_space import MetricSpace
 
 UNKNOWN_PRIOR: Final = 0.06
@@ -36,15 +36,13 @@ def words_at(space: MetricSpace, quantiles: Floats) -> Ids:
     return np.asarray(np.minimum(rows, space.n - 1), dtype=np.int64)
 
 
-def unit_vectors(space: MetricSpace) -> NDArray[np.float32]:
+def unit_vectors(space: MetricSpace) -> Floats32:
     """Return the directions of the words, (n, d); zero vectors stay zero."""
     norms = np.linalg.norm(space.vectors, axis=1)
     return np.asarray(space.vectors / np.maximum(norms, np.float32(1e-30))[:, None])
 
 
-def cosines(
-    units: NDArray[np.float32], ids: NDArray[np.int64], outputs: NDArray[np.int64]
-) -> Floats:
+def cosines(units: Floats32, ids: Ids, outputs: Ids) -> Floats:
     """Return the cosines of words (m,) and their outputs (m,), shape (m,)."""
     return np.asarray(np.einsum("md,md->m", units[ids], units[outputs]), dtype=np.float64)
 
@@ -58,17 +56,16 @@ def usual_nearest(space: MetricSpace) -> float:
     return float(np.median(space.search(space.points(ids), 2)[1][:, 1]))
 
 
-def close_words(space: MetricSpace, ids: NDArray[np.int64]) -> NDArray[np.int32]:
+def close_words(space: MetricSpace, ids: Ids) -> NDArray[np.int32]:
     """Return the words of rank 1 ... 100 from each word, (m, 100), or all others if fewer.
 
     The table is cached with the space where ``ids`` are at least half of the vocabulary.
     """
     width = min(CLOSE, space.n - 1)
 
-    def search(wanted: NDArray[np.int64]) -> NDArray[np.int32]:
+    def search(wanted: Ids) -> NDArray[np.int32]:
         out = np.empty((len(wanted), width), dtype=np.int32)
-        for at in range(0, len(wanted), _BATCH):
-            part = slice(at, at + _BATCH)
+        for part in blocks(len(wanted), _BATCH):
             out[part] = space.neighbors(wanted[part], width + 1)[:, 1:]
         return out
 

@@ -1,6 +1,5 @@
 """Classes of words: what is drawn, what passes, the exact loss, and mutants that verify catches."""
 
-import hashlib
 import json
 import math
 import pickle
@@ -10,15 +9,14 @@ from dataclasses import replace
 from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from analysis.test_certificate_file import lines_of, sealed, written
 from hypothesis import given
 from hypothesis import strategies as st
 from support import ROOT, fits, make_embeddings, some_mutants
 
-from dpsan.analysis.verify import certificate_file
 from dpsan.analysis.verify import verdict as verifying
 from dpsan.embeddings.class_lists import CLASSES, bundled_class, word_classes
 from dpsan.errors import InputError, UsageError
@@ -42,6 +40,7 @@ TEXT = (
     "Maria Gonzalez met Dr. Chen at Riverside Clinic in Boston on Monday; call 555-0199 or write "
     "to maria.g@example.com."
 )
+EMBEDDINGS = replace(make_embeddings(n=120, d=4), index_to_key=WORDS)
 KEPT, VIOLATED = verifying.Verdict.KEPT, verifying.Verdict.VIOLATED
 
 
@@ -61,8 +60,7 @@ def own(tmp_path_factory):
 
 
 def made(mechanism="optimal-response", epsilon=2.0, **classes):
-    loaded = replace(make_embeddings(n=120, d=4), index_to_key=WORDS)
-    return Sanitizer(mechanism, epsilon=epsilon, embeddings=loaded, **classes)
+    return Sanitizer(mechanism, epsilon=epsilon, embeddings=EMBEDDINGS, **classes)
 
 
 def test_the_example_of_the_readme(sensitive):
@@ -73,10 +71,8 @@ def test_the_example_of_the_readme(sensitive):
     codes = sensitive.class_codes
     found = [sensitive.input_of(word) for word, _ in sensitive.inputs_of(output)]
     classes = [codes.kinds[codes.kind[each]][0] for each in found if each is not None and each >= 0]
-    assert [each for each in classes if each] == [
-        *("names", "names", "names", "places", "health", "places", "numbers"),
-        *("contacts", "contacts"),
-    ]
+    kinds = "names names names places health places numbers contacts contacts"
+    assert [each for each in classes if each] == kinds.split()
     assert "555-01" in output
     assert output.endswith("@example.org.")
     copy = pickle.loads(pickle.dumps(sensitive))
@@ -141,8 +137,7 @@ def test_the_exact_loss_within_each_class(own, epsilon, mechanism):
     assert epsilon - 1e-6 < found.epsilon_ldp <= epsilon + 1e-9
     assert found.epsilon_ldp == pytest.approx(sampler.certificate().epsilon_ldp, abs=1e-8)
     uniform = sampler.probabilities(np.array(small.rows))[:, list(small.outputs)]
-    assert np.ptp(uniform) == 0
-    assert uniform.shape == (10, 10)
+    assert (np.ptp(uniform), uniform.shape) == (0, (10, 10))
     weights = sampler.integer_weights()
     for stated, common in zip(weights.epsilons, weights.parts, strict=True):
         worst = []
@@ -156,13 +151,11 @@ def test_the_exact_loss_within_each_class(own, epsilon, mechanism):
 
 
 def drawn(one, row, sizes):
-    """How often each output comes for an input."""
     streams = streams_for(derive_key(KEY, row), range(sizes), [1] * sizes)
     return np.bincount(one.sampler.sample(np.full(sizes, row), streams), minlength=one.space.n)
 
 
 def test_draws_have_the_distribution(own):
-    """Of a word of each class, with two levels a word of none, and ⊥."""
     one, two = made(only=own), made(epsilon=6.0, classes=own)
     for row in (0, 95, one.space.n):
         counts, pmf = drawn(one, row, 20_000), one.sampler.probabilities(np.array([row]))[0]
@@ -215,16 +208,11 @@ def test_a_file_is_split_off_at_the_last_equals_sign(tmp_path, monkeypatch):
         Sanitizer(epsilon=2.0, only="strange.txt")
 
 
-ONLY = {
-    "namse": "no class and no file 'namse'",
-    "names=0": "must be > 0",
-    "names=nan": "must be > 0",
-    "names=two": "must be a number",
-    "names,names=2": "the class names is named twice",
-    "sensitive,places": "the class places is named twice",
-    "": "no class of words is named",
-    "contacts": "out-of-vocabulary words need a class",
-}
+ONLY = {"namse": "no class and no file 'namse'", "names=two": "must be a number"}
+ONLY |= {"names=0": "must be > 0", "names=nan": "must be > 0", "": "no class of words is named"}
+ONLY |= {"names,names=2": "the class names is named twice"}
+ONLY |= {"sensitive,places": "the class places is named twice"}
+ONLY |= {"contacts": "out-of-vocabulary words need a class"}
 EXCLUDED = [
     *(({"only": given_}, message) for given_, message in ONLY.items()),
     ({"only": "names", "mechanism": "laplace"}, "not for mechanism"),
@@ -271,15 +259,12 @@ def test_kinds_of_strings(kind, tokens):
         assert (found and found.kind) == kind
         for number in (0, found.size // 2, found.size - 1) if found else ():
             written = found.write(number)
-            assert len(split(written)) == 1
-            assert made_up(written).kind == kind
+            assert (len(split(written)), made_up(written).kind) == (1, kind)
 
 
 def luhn(digits):
-    total = 0
-    for at, each in enumerate(reversed(digits)):
-        total += sum(divmod(int(each) * (1 + at % 2), 10))
-    return total % 10 == 0
+    twice = [int(each) * (1 + at % 2) for at, each in enumerate(reversed(digits))]
+    return sum(sum(divmod(each, 10)) for each in twice) % 10 == 0
 
 
 @given(number=st.integers(0, 10**9 - 1))
@@ -295,7 +280,6 @@ def test_no_card_number_and_no_iban_is_valid(number):
 
 @given(text=st.text(min_size=1, max_size=30))
 def test_the_kind_depends_on_the_shape_alone(text):
-    """Other letters and digits of the same classes: the same kind."""
     swapped = text.translate({ord("7"): "3", ord("q"): "k", ord("Q"): "K"})
     first, second = made_up(text), made_up(swapped)
     assert (first and first[:3]) == (second and second[:3])
@@ -345,21 +329,12 @@ def checked(monkeypatch, tmp_path, capsys):
     check = import_module("check_classes").check
 
     def checked(lines):
-        body = b"".join(json.dumps(each, separators=(",", ":")).encode() + b"\n" for each in lines)
-        digest = hashlib.sha256(body).hexdigest()
         path = tmp_path / "sealed.json"
-        path.write_bytes(body + b'{"sha256":"%s"}\n' % digest.encode())
+        path.write_bytes(sealed(lines))
         check(path)
         return capsys.readouterr().out
 
     return checked
-
-
-def certificate(path, one, certified):
-    """The lines of a certificate that dpsan writes, without its digest."""
-    found = SimpleNamespace(verdict=KEPT, certified=certified)
-    certificate_file.write_certificate(path, one, found)
-    return [json.loads(each) for each in path.read_bytes().splitlines()[:-1]]
 
 
 @pytest.mark.parametrize("epsilon", [4.0, 12.0])
@@ -367,7 +342,7 @@ def test_the_certificate_of_two_levels(own, epsilon, tmp_path, checked):
     """Checked without dpsan; what is forged is rejected for the reason that it has."""
     one, path = made(epsilon=epsilon, classes=own), tmp_path / "c.json"
     certified = one.sampler.certificate().epsilon_ldp
-    lines = certificate(path, one, certified)
+    lines = lines_of(written(path, one))
     told = checked(lines)
     assert told.startswith("PROVED: epsilon 1.5, delta 0, for two words of one of\n2 cl")
     printed = float(told.split("100 words; epsilon ")[1].split()[0])
@@ -430,64 +405,45 @@ def test_verify_of_two_levels(broken, monkeypatch):
     assert found.verdict == (VIOLATED if broken else KEPT)
 
 
-BASE = class_response, "BaseResponseSampler"
+def other(change):
+    """A class that is drawn from another base, or at another epsilon."""
+    return (
+        *(class_response, "BaseResponseSampler"),
+        lambda true, space, *given, **more: true(space, *change(space.n, *given), **more),
+    )
+
+
 BROKEN = {
     "a class is looked up before letter case is folded": (
         *(lookup._Codes, "_in_class"),
-        lambda true: (
-            lambda self, token, row, classes: (
-                PLAIN if token.isupper() and len(token) > 3 else true(self, token, row, classes)
-            )
+        lambda true, self, token, *more: (
+            PLAIN if token.isupper() and len(token) > 3 else true(self, token, *more)
         ),
     ),
     "a made-up string keeps something of the string": (
         *(numbers_by_value.Numbers, "drawn"),
-        lambda true: (
-            lambda self, words, indices, streams: [
-                f"{word[0]}{out}"
-                for word, out in zip(words, true(self, words, indices, streams), strict=True)
-            ]
-        ),
+        lambda true, self, words, *more: [
+            f"{word[0]}{out}" for word, out in zip(words, true(self, words, *more), strict=True)
+        ],
     ),
     "unknown words are drawn in another class than the stated one": (
         *(ClassSampler, "__init__"),
-        lambda true: (
-            lambda self, space, parts, unknown, **more: true(
-                self, space, parts, (unknown + 1) % len(parts), **more
-            )
+        lambda true, self, space, parts, unknown, **more: true(
+            self, space, parts, (unknown + 1) % len(parts), **more
         ),
     ),
-    "the near sets of one class have more than the stated mass": (
-        *BASE,
-        lambda true: (
-            lambda space, base, epsilon, **more: true(
-                space, base, epsilon + 1 if space.n > 95 else epsilon, **more
-            )
-        ),
+    "the near sets of one class have more than the stated mass": other(
+        lambda n, base, epsilon: (base, epsilon + 1 if n > 95 else epsilon)
     ),
     "a word of a class is written unchanged": (
         *(rewriting, "class_rules"),
-        lambda true: (
-            lambda mechanism, n: true(mechanism, n)._replace(
-                words=frozenset([*true(mechanism, n).words][50:])
-            )
-        ),
+        lambda true, *given: true(*given)._replace(words=frozenset([*true(*given).words][50:])),
     ),
-    "a class of few words is drawn within the largest epsilon of the run": (
-        *BASE,
-        lambda true: (
-            lambda space, base, epsilon, **more: true(
-                space, base if epsilon else base._replace(mass=1), epsilon or 2.0, **more
-            )
-        ),
+    "a class of few words is drawn within the largest epsilon of the run": other(
+        lambda n, base, epsilon: (base if epsilon else base._replace(mass=1), epsilon or 2.0)
     ),
-    "the class with the smaller epsilon has one between its own and the largest of the run": (
-        *BASE,
-        lambda true: (
-            lambda space, base, epsilon, **more: true(
-                space, base, epsilon + 0.01 if epsilon == 2 else epsilon, **more
-            )
-        ),
+    "the class with the smaller epsilon has one between its own and the largest of the run": other(
+        lambda n, base, epsilon: (base, epsilon + 0.01 if epsilon == 2 else epsilon)
     ),
 }
 _STRING, _UNKNOWN, _, _WORD, _FEW, _ = [*BROKEN][1:]
@@ -497,14 +453,15 @@ _STRING, _UNKNOWN, _, _WORD, _FEW, _ = [*BROKEN][1:]
 def test_verify_keeps_the_program_and_catches_broken_ones(broken, monkeypatch, tmp_path, checked):
     if broken is not None:
         place, name, change = BROKEN[broken]
-        monkeypatch.setattr(place, name, change(getattr(place, name)))
+        true = getattr(place, name)
+        monkeypatch.setattr(place, name, lambda *given, **more: change(true, *given, **more))
     with_numbers = ",numbers" if broken in (None, _FEW) else ""
     one = Sanitizer(epsilon=2.0, only=f"names,places=3{with_numbers}", vocab_size=3000)
     found = verifying.verify(one, draws=10_000)
     assert found.verdict == (VIOLATED if broken else KEPT)
     if broken is None:
         assert found.certified == pytest.approx(3, abs=1e-6)
-        claim, *rows = certificate(tmp_path / "c.json", one, found.certified)
+        claim, *rows = lines_of(written(tmp_path / "c.json", one))
         assert checked([claim, *rows]).startswith("PROVED: epsilon 3")
         first, second = (each["words"][3] for each in claim["classes"][-2:])
         swapped = [*rows]
@@ -529,14 +486,11 @@ def test_strings_of_a_kind_without_classes():
     assert found.verdict is KEPT
     assert [each.option for each in found.exposures] == ["strings"]
     both = Sanitizer(epsilon=8.0, strings="kind", numbers="value", vocab_size=3000)
-    assert [code > n for _, code in both.inputs_of(text)] == [
-        *(False, True, False, True, False, True, True)
-    ]
+    drawn_apart = [code > n for _, code in both.inputs_of(text)]
+    assert drawn_apart == [False, True, False, True, False, True, True]
 
 
 def test_equal_strings_share_a_draw_with_consistent():
     one = Sanitizer(epsilon=2.0, only="sensitive", consistent="record")
     words = one.rewrite("Bob, Bob and bob@x.org, bob@x.org at 7 or 7").replace(",", "").split()
-    assert words[0] == words[1]
-    assert words[3] == words[4]
-    assert words[6] == words[8]
+    assert (words[0], words[3], words[6]) == (words[1], words[4], words[8])

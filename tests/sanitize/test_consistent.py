@@ -1,22 +1,21 @@
 """One draw for each distinct word of a unit: equal words alike, different words independent."""
 
 import pickle
-from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import fits, make_embeddings
+from support import at_first_epsilon, cut_long, fits, make_embeddings
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.privacy import randomness
-from dpsan.sanitize import consistent, rewriting
+from dpsan.sanitize import consistent
 from dpsan.sanitize.consistent import Distinct, Unit
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text import tokens
 from dpsan.text.tokens import folded
 
 EMBEDDINGS = make_embeddings(n=30, d=3)
@@ -36,17 +35,6 @@ def opened(unit, name="krr", epsilon=1.0, embeddings=EMBEDDINGS, **more):
     return Sanitizer.from_spec(spec, record._store, opened=lambda: pair)
 
 
-def of(name, unit):
-    """A mechanism at the first epsilon that it takes."""
-    values = {
-        key: about.example for key, about in MECHANISMS[name].parameters().items() if about.required
-    }
-    for epsilon in (0.9, 2.0, 60.0, 3000.0):
-        with suppress(UsageError):
-            return opened(unit, name, epsilon, parameters=values)
-    raise AssertionError(f"no epsilon found for {name}")
-
-
 def maps(done):
     """For each record of an audited call: input (a row, or a folded string) -> all its outputs."""
     out = {}
@@ -61,7 +49,7 @@ def maps(done):
     [(name, UNITS[at % 3]) for at, name in enumerate(MECHANISMS)] + [("krr", u) for u in UNITS],
 )
 def test_equal_words_have_one_draw(name, unit):
-    sanitizer = of(name, unit)
+    sanitizer = at_first_epsilon(name, partial(opened, unit))
     words = " ".join([*EMBEDDINGS.index_to_key, "nobody", "Nowhere", "NOWHERE"])
     lines = [words, f"{words} {words}", "nobody word3"]
     done = sanitizer.sanitize(lines, KEY, audit=True)
@@ -98,19 +86,17 @@ def test_words_and_units_are_independent(unit, monkeypatch):
     def broken(key, records):
         return randomness.Streams(key, tuple((record, 0, 1) for record in records))
 
+    def by_word(key, rows, places):
+        return broken(key, [0] * (len(rows) + len(places)))
+
+    def by_record(key, records, counts, before):
+        return broken(key, np.repeat(records, counts).tolist())
+
     for text, ids in TWO:
         assert independent(unit, text, ids)
     with monkeypatch.context() as patch:
-        patch.setattr(
-            consistent,
-            "streams_by_word",
-            lambda key, rows, places: broken(key, [0] * (len(rows) + len(places))),
-        )
-        patch.setattr(
-            consistent,
-            "streams_for",
-            lambda key, records, counts, before: broken(key, np.repeat(records, counts).tolist()),
-        )
+        patch.setattr(consistent, "streams_by_word", by_word)
+        patch.setattr(consistent, "streams_for", by_record)
         assert not independent(unit, *TWO[0])
         assert not independent(unit, *TWO[2])
     if unit is not Unit.RECORD:
@@ -134,9 +120,7 @@ _ANY = {unit: opened(unit) for unit in UNITS}
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_long_text_in_stretches(unit, monkeypatch):
     """No audit: stretches; with one, or among other texts of its record: as a whole."""
-    monkeypatch.setattr(tokens, "SEGMENT", 5000)
-    monkeypatch.setattr(tokens, "AHEAD", 400)
-    monkeypatch.setattr(rewriting, "LONG", 6000)
+    cut_long(monkeypatch, 5000, 400, 6000)
     text = "".join(f"word{n % 9} zq{'xv'[n % 2]} zq{'jk' * (n // 1000)}\n" for n in range(4500))
     texts, sanitizer = ["word1", text, "zqx"], _ANY[unit]
     one, two = (sanitizer.sanitize(texts, KEY, audit=audit) for audit in (False, True))
@@ -156,8 +140,7 @@ def test_words_that_are_not_drawn_cost_nothing(unit, unknown):
     words = done.lines[0].split()
     masked = "<unk>" if unknown == "mask" else "zqvx"
     assert [words[at] for at in (0, 2, 4, 5)] == ["word3", masked, masked, "Word3"]
-    assert words[1] == words[3].capitalize()
-    assert done.drawn == [1]
+    assert (words[1], done.drawn) == (words[3].capitalize(), [1])
     assert done.records.first.tolist() == [False, True, False, False, False, False]
 
 
@@ -218,29 +201,19 @@ def test_the_count_depends_on_which_words_are_equal_alone(words, names):
             assert one.add([word]) == other.add([1 << 63 | names[word]])
 
 
-@given(
-    st.lists(
-        st.lists(
-            st.sampled_from(
-                ["word1", "Word1", "word2", "b\u0301x", "bx", "B\u00dcX", "w-x", "word1's"]
-            )
-            | st.binary(max_size=6).map(lambda data: data.decode("utf-8", "replace")),
-            max_size=12,
-        ).map(" ".join),
-        max_size=6,
-    ),
-    st.integers(0, 6),
-    st.sampled_from(UNITS),
-)
+SOME = ["word1", "Word1", "word2", "b\u0301x", "bx", "B\u00dcX", "w-x", "word1's"]
+ANY = st.sampled_from(SOME) | st.binary(max_size=6).map(lambda b: b.decode("utf-8", "replace"))
+TEXTS = st.lists(st.lists(ANY, max_size=12).map(" ".join), max_size=6)
+
+
+@given(TEXTS, st.integers(0, 6), st.sampled_from(UNITS))
 @settings(max_examples=50)
 def test_any_text_in_any_batches(texts, cut, unit):
     sanitizer = _ANY[unit]
     numbers = range(len(texts))
     whole = sanitizer.sanitize(texts, KEY, numbers, audit=True)
-    parts = [
-        sanitizer.sanitize(texts[place], KEY, numbers[place], audit=True)
-        for place in (slice(cut), slice(cut, None))
-    ]
+    cuts = slice(cut), slice(cut, None)
+    parts = [sanitizer.sanitize(texts[at], KEY, numbers[at], audit=True) for at in cuts]
     assert whole.lines == parts[0].lines + parts[1].lines
     assert whole.drawn == parts[0].drawn + parts[1].drawn
     found = maps(whole)
@@ -257,5 +230,4 @@ def test_any_text_in_any_batches(texts, cut, unit):
         counts[0].add(whole.marks.tolist())
         for part in parts:
             counts[1].add(part.marks.tolist())
-        assert counts[0] == counts[1]
-        assert counts[0].count == len(together)
+        assert (counts[0], counts[0].count) == (counts[1], len(together))

@@ -5,10 +5,11 @@ import itertools
 import json
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
-from support import make_embeddings, some_mutants
+from support import cut_long, make_embeddings, some_mutants
 
 from dpsan import load_embeddings
 from dpsan.analysis.evaluate.pairs import Inputs, read_pairs
@@ -18,15 +19,12 @@ from dpsan.analysis.verify.fluent import fluent_check
 from dpsan.errors import DpsanError, InputError
 from dpsan.mechanisms.optimal.sampler import BaseResponseSampler
 from dpsan.outcomes.language import decoding
-from dpsan.outcomes.language.decoding import Tables
 from dpsan.outcomes.language.kneser_ney import Counts, estimated
 from dpsan.outcomes.language.ngrams import ModelError
 from dpsan.privacy.randomness import derive_key
 from dpsan.run.memo import _settings
-from dpsan.sanitize import rewriting
 from dpsan.sanitize.fluent import Fluent
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text import tokens
 
 KEY = derive_key(b"k" * 32, "test")
 TEXTS = [
@@ -48,16 +46,15 @@ def plain():
     return Sanitizer(epsilon=8.0)
 
 
-def _tables(sanitizer) -> Tables:
+def _tables(sanitizer):
     return sanitizer._rewriter._built.decoding.tables
 
 
 def test_words_that_a_reader_takes_for_several_are_read_so(fluent, monkeypatch):
     """The output it's is written before a gap, and decoded as it and 's."""
     rows = fluent.embeddings.key_to_index
-    drawn = np.array(
-        [rows[word] for word in ["it's", "a", "well-known", "an", "dog", "that's", "all"]]
-    )
+    words = "it's a well-known an dog that's all"
+    drawn = np.array([rows[word] for word in words.split()])
     monkeypatch.setattr(BaseResponseSampler, "sample", lambda self, ids, _: drawn[: len(ids)])
     text = "one two three, four five six seven."
     with monkeypatch.context() as patch:
@@ -69,22 +66,16 @@ def test_words_that_a_reader_takes_for_several_are_read_so(fluent, monkeypatch):
 
 def test_segments_of_a_long_text_change_nothing(fluent, monkeypatch):
     """A record is decoded alike, whole or in pieces, with and without marks that end sentences."""
-    marks = np.random.default_rng(2)
-    words = " ".join(
-        "phone company it water Monday" + marks.choice(["", "", ",", ".", "!", "\n"])
-        for _ in range(700)
-    )
+    marks = np.random.default_rng(2).choice(["", "", ",", ".", "!", "\n"], 700)
+    words = " ".join(f"phone company it water Monday{mark}" for mark in marks)
     for text in (words, words.replace(".", "").replace("!", "").replace("\n", ";")):
         whole = fluent.sanitize([text], KEY).lines
         with monkeypatch.context() as patch:
-            patch.setattr(rewriting, "LONG", 3000)
-            patch.setattr(tokens, "SEGMENT", 1500)
-            patch.setattr(tokens, "AHEAD", 100)
+            cut_long(patch, 1500, 100, 3000)
             assert fluent.sanitize([text], KEY).lines == whole
 
 
 def test_texts_of_a_batch_are_decoded_apart(fluent, monkeypatch):
-    """What a text becomes does not depend on its neighbours."""
     drawn = np.random.default_rng(3).choice(np.flatnonzero(_tables(fluent).number >= 0), 500)
     smooth = fluent.smooth
     words = [fluent.embeddings.index_to_key[row] for row in drawn]
@@ -112,10 +103,8 @@ def test_a_word_stands_twice_only_without_an_alternative(fluent, plain):
     done = fluent.sanitize([text], KEY, audit=True)
     usual = done.records.usual
     assert (_tables(fluent).number[usual[usual >= 0]] >= 0).all()
-    doubled = [
-        sum(a == b for a, b in itertools.pairwise(line.lower().split()))
-        for line in (done.lines[0], plain.sanitize([text], KEY).lines[0])
-    ]
+    lines = done.lines[0], plain.sanitize([text], KEY).lines[0]
+    doubled = [sum(a == b for a, b in itertools.pairwise(line.lower().split())) for line in lines]
     assert doubled[0] <= doubled[1]
 
 
@@ -159,9 +148,8 @@ def test_a_model_of_other_words_is_refused(fluent, tmp_path):
     again = Sanitizer(epsilon=8.0, fluent=True, language_model=path)
     assert again.sanitize(TEXTS, KEY).lines == fluent.sanitize(TEXTS, KEY).lines
     assert _settings(again) != _settings(Sanitizer(epsilon=8.0))
-    assert (_settings(again) == _settings(fluent)) == (
-        again.language_model == fluent.language_model
-    )
+    same = again.language_model == fluent.language_model
+    assert (_settings(again) == _settings(fluent)) == same
 
 
 def test_commands(tmp_path, dpsan, fluent):
@@ -232,7 +220,6 @@ def test_verify_passes_what_is_sound(name):
 
 
 def knows_the_input(self, one):
-    """Writes the input word where the decoder considers it."""
     found = OF_TEXTS(self, one)
     at = int(np.flatnonzero(one.batch.codes < len(self._first))[0])
     found.outputs[at] = self._spellings[one.batch.codes[at]]
@@ -240,18 +227,12 @@ def knows_the_input(self, one):
 
 
 def knows_the_length(self, one):
-    """Trusts the model less where the input is long."""
     tau = 0.2 if sum(map(len, one.batch.words)) % 2 else 1.0
-    with_tau = replace(self.tables, tau=tau)
-    before, self.tables = self.tables, with_tau
-    try:
+    with mock.patch.object(self, "tables", replace(self.tables, tau=tau)):
         return OF_TEXTS(self, one)
-    finally:
-        self.tables = before
 
 
 def knows_what_is_unknown(self, one):
-    """Leaves what was drawn for strings out of vocabulary."""
     found = OF_TEXTS(self, one)
     for at in np.flatnonzero(one.batch.codes == len(self._first)).tolist():
         found.outputs[at] = one.outputs[at]
@@ -259,23 +240,22 @@ def knows_what_is_unknown(self, one):
 
 
 OF_TEXTS = Fluent.of_texts
-
-
-_ALL = knows_the_input, knows_the_length, knows_what_is_unknown
-MUTANTS = {each.__name__: each for each in _ALL}
+MUTANTS = knows_the_input, knows_the_length, knows_what_is_unknown
+MUTANTS = {each.__name__: each for each in MUTANTS}
 
 
 @pytest.mark.parametrize("mutant", some_mutants(MUTANTS, "knows_the_input", "knows_the_length"))
 def test_verify_refutes_a_decoder_that_knows_more(monkeypatch, mutant):
-    again = Fluent.read_again
-    smoothing = []
-    monkeypatch.setattr(
-        Fluent, "read_again", lambda self, batch: smoothing.append(1) or again(self, batch)
-    )
+    again, smoothing = Fluent.read_again, []
+
+    def read_again(self, batch):
+        smoothing.append(1)
+        return again(self, batch)
 
     def unless_smoothing(self, one):  # the filter has nothing that it could know
         return OF_TEXTS(self, one) if smoothing else MUTANTS[mutant](self, one)
 
+    monkeypatch.setattr(Fluent, "read_again", read_again)
     monkeypatch.setattr(Fluent, "of_texts", unless_smoothing)
     assert checked("plain").held is False
 
@@ -315,13 +295,12 @@ def test_the_decoder_sees_no_input():
     root = Path(decoding.__file__).parents[2]
     files = [root / "sanitize" / "fluent.py", *(root / "outcomes" / "language").glob("*.py")]
     for path in files:
-        if path.name in ("kneser_ney.py", "text_model.py"):  # they read public text
+        if path.name == "kneser_ney.py":  # it reads public text
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom | ast.Import):
                 names = [node.module] if isinstance(node, ast.ImportFrom) else []
                 names += [each.name for each in node.names]
                 assert not [each for each in names if each and "lookup" in each.lower()], path
-    assert decoding.decode.__code__.co_varnames[: decoding.decode.__code__.co_argcount] == (
-        *("rows", "kinds", "tables", "same"),
-    )
+    code = decoding.decode.__code__
+    assert code.co_varnames[: code.co_argcount] == ("rows", "kinds", "tables", "same")

@@ -4,13 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import written_at
+from support import cut_long, embed, written_at
 
-from dpsan.embeddings.base import Embeddings
-from dpsan.sanitize import rewriting
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text import tokens
 from dpsan.text.letter_case import LetterCase
 from dpsan.text.tokens import TOKENIZERS, segments
 
@@ -20,8 +17,7 @@ KEY = b"k" * 32
 
 
 def small(spellings=SPELLINGS, **options):
-    vectors = np.random.default_rng(0).normal(size=(len(WORDS), 4)).astype(np.float32)
-    embeddings = Embeddings(WORDS, vectors, "small", "small", spellings=spellings)
+    embeddings = embed(WORDS, seed=0, spellings=spellings)
     return Sanitizer("krr", epsilon=2.0, embeddings=embeddings, **options)
 
 
@@ -108,9 +104,7 @@ def test_stretches_of_a_long_text_are_written_as_the_whole(text):
     sanitizer = small()
     (whole,) = sanitizer.sanitize([text], KEY).lines
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokens, "SEGMENT", 12)
-        patch.setattr(tokens, "AHEAD", 5)
-        patch.setattr(rewriting, "LONG", 4)
+        cut_long(patch, 12, 5, 4)
         (cut,) = sanitizer.sanitize([text], KEY).lines
         assert len(text) < 40 or len(list(segments(text, TOKENIZERS["unicode"].split))) > 1
     assert cut == whole

@@ -10,16 +10,14 @@ import pytest
 import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import fits, make_embeddings
+from support import cut_long, fits, make_embeddings
 
 from dpsan.analysis.verify.configuration import exposures
 from dpsan.errors import UsageError
 from dpsan.mechanisms.samplers.number_response import FEWEST, grid_response
 from dpsan.privacy.randomness import new_key
-from dpsan.sanitize import rewriting
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text import tokens
 from dpsan.text.number_forms import formed_number
 
 EMBEDDINGS = make_embeddings(n=40, d=3)
@@ -28,8 +26,8 @@ KEY = b"k" * 32
 
 
 def made(**more):
-    given_ = {"epsilon": 8.0, "numbers": "value", "embeddings": EMBEDDINGS, **more}
-    return Sanitizer(given_.pop("mechanism", "krr"), **given_)
+    given_ = {"mechanism": "krr", "epsilon": 8.0, "numbers": "value", "embeddings": EMBEDDINGS}
+    return Sanitizer(**given_ | more)
 
 
 def distribution(grid, value):
@@ -69,8 +67,7 @@ def test_every_integer_gives_its_output(size):
 
 def test_the_window_serves_the_value():
     """Five values at least share the weight, and the expected error stays small."""
-    assert grid_response(8.0, 10).near == FEWEST
-    assert grid_response(0.1, 3).near == 3
+    assert (grid_response(8.0, 10).near, grid_response(0.1, 3).near) == (FEWEST, 3)
     for epsilon, size in ((4.0, 9000), (8.0, 9000), (8.0, 10**15)):
         grid = grid_response(epsilon, size)
         kept = grid.near * grid.inside / grid.total
@@ -98,23 +95,14 @@ def test_numbers_come_out_as_numbers_and_are_counted():
         r"\(\d{3}\) \d{3}-\d{4}, \d \w+ \d\d \w+",
         done.lines[0],
     )
-    assert done.counts[Action.NUMBER] == 6
-    assert done.drawn == [12]
+    assert (done.counts[Action.NUMBER], done.drawn) == (6, [12])
     rows = [row for row in done.records if row.action is Action.NUMBER]
     assert {(row.input_id, row.output_id) for row in rows} == {(41, -1)}
     for row in rows:
         assert formed_number(row.output).fields == formed_number(row.original).fields
 
 
-def cut_short(monkeypatch):
-    """Texts of 501 characters are long."""
-    monkeypatch.setattr(tokens, "SEGMENT", 500)
-    monkeypatch.setattr(tokens, "AHEAD", 400)
-    monkeypatch.setattr(rewriting, "LONG", 501)
-
-
 def test_a_number_depends_on_its_place_and_key_alone(monkeypatch):
-    """Not on batches, processes or stretches of a long text."""
     sanitizer = made()
     texts = [TEXT, "7 8 9 2023", " ".join([TEXT] * 40), "no number at all"]
     whole = sanitizer.sanitize(texts, KEY, [3, 4, 5, 6])
@@ -122,7 +110,7 @@ def test_a_number_depends_on_its_place_and_key_alone(monkeypatch):
     assert apart == whole.lines
     again = pickle.loads(pickle.dumps(sanitizer)).sanitize(texts, KEY, [3, 4, 5, 6])
     assert again.lines == whole.lines
-    cut_short(monkeypatch)
+    cut_long(monkeypatch, 500, 400, 501)
     assert sanitizer.sanitize(texts, KEY, [3, 4, 5, 6]).lines == whole.lines
     assert len(set(sanitizer.sanitize(["4711"] * 20, KEY).lines)) > 1
 
@@ -134,9 +122,8 @@ def test_equal_numbers_have_one_draw(monkeypatch, unit):
     done = sanitizer.sanitize([text, text], KEY)
     first, second = (Counter(line.lower().split()) for line in done.lines)
     assert sorted(first.values()) == sorted(second.values()) == [30, 30, 60]
-    assert (first == second) == (unit == "run")
-    assert done.drawn == [3, 3]
-    cut_short(monkeypatch)
+    assert (first == second, done.drawn) == (unit == "run", [3, 3])
+    cut_long(monkeypatch, 500, 400, 501)
     if unit == "record":
         assert sanitizer.sanitize([text, text], KEY).lines == done.lines
 
@@ -150,10 +137,8 @@ def test_numbers_that_are_kept_or_of_other_forms():
 
 
 def test_mechanisms_that_cannot():
-    for name, more in (
-        ("laplace", {}),
-        ("tldp", {"parameters": {"tensor": "line"}, "allow_unproved": True}),
-    ):
+    line = {"parameters": {"tensor": "line"}, "allow_unproved": True}
+    for name, more in (("laplace", {}), ("tldp", line)):
         with pytest.raises(UsageError, match="numbers by value need"):
             made(mechanism=name, **more)
     with pytest.raises(UsageError, match="policy for numbers"):

@@ -2,9 +2,11 @@
 
 import json
 import pickle
+import re
+from itertools import product
 
 import pytest
-from support import make_embeddings
+from support import change_row, make_embeddings, write_vectors
 
 from dpsan.analysis.evaluate.setting import read_setting
 from dpsan.analysis.report import read_audit
@@ -82,12 +84,10 @@ def test_what_is_said_does_not_depend_on_how_many_words_are_public(tmp_path):
         statement = Statement(totals, "optimal-response", 0.1)
         told.append([statement.lines(), statement.lines(verbose=True)])
         found = read_audit(path).as_json()
-        for each in (found, *found["files"]):
-            each.pop("output_sha256", None)
-            each.pop("created", None)
+        for each, name in product((found, *found["files"]), ("output_sha256", "created")):
+            each.pop(name, None)
         reports.append(found)
-    assert told[0] == told[1]
-    assert reports[0] == reports[1]
+    assert (told[0], reports[0]) == (told[1], reports[1])
     line, total, exposed = told[0][0]
     assert line == (
         "4 words drawn by optimal-response, PROVED on integers: high-low LDP epsilon 3 "
@@ -95,14 +95,11 @@ def test_what_is_said_does_not_depend_on_how_many_words_are_public(tmp_path):
         "Not protected: see -v."
     )
     assert total == "high-low LDP epsilon at most 12 for the whole text"
-    assert exposed == (
-        "not protected here: 3 public words (an output among them says what the input was)"
-    )
+    said = "not protected here: 3 public words (an output among them says what the input was)"
+    assert exposed == said
     verbose = told[0][1]
     assert "sums count all draws, as if every word were protected" in "\n".join(verbose)
-    assert not any(
-        each.startswith("LDP") or " LDP" in each.replace("high-low LDP", "") for each in verbose
-    )
+    assert not re.search("(?m)^LDP|(?<!high-low) LDP", "\n".join(verbose))
 
 
 def test_audit(tmp_path):
@@ -122,8 +119,7 @@ def test_audit(tmp_path):
     assert last["epsilon_ldp_largest_record"] == pytest.approx(9.0)
     # A report may be shown: it counts all draws.
     told = read_audit(path).as_json()
-    assert told["public_words"] == 3
-    assert told["epsilon_sum"] == 15.0
+    assert (told["public_words"], told["epsilon_sum"]) == (3, 15.0)
     assert "3 public words" in told["not_protected"][0]
     assert read_setting(path).public == rows[0]["public"]
     with pytest.raises(UsageError, match="other public words"):
@@ -143,18 +139,14 @@ def test_audit(tmp_path):
 )
 def test_damaged_audits(tmp_path, at, values, message):
     path, _ = written(tmp_path, "word1 word9 zyx\n")
-    rows = [json.loads(row) for row in path.read_text().splitlines()]
-    rows[at].update(values)
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    change_row(path, at, values)
     with pytest.raises(InputError, match=message):
         read_audit(path)
 
 
 def test_commands(dpsan, tmp_path):
     """Files of words, two processes, evaluate by the audit, calibrate, explain."""
-    vectors = [" ".join(f"{x:.3f}" for x in row) for row in EMBEDDINGS.vectors.tolist()]
-    lines = [f"{w} {row}\n" for w, row in zip(EMBEDDINGS.index_to_key, vectors, strict=True)]
-    (tmp_path / "v.txt").write_text("".join(lines))
+    write_vectors(tmp_path / "v.txt", EMBEDDINGS)
     (tmp_path / "free.txt").write_text("# ours\nword1\nWORD2\nnobody\n")
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text("word1 word9 zyx word2\n" * 40)

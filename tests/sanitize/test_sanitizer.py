@@ -2,15 +2,15 @@ import pickle
 import re
 import string
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import make_embeddings, written_at
+from support import embed, make_embeddings, written_at
 
 import dpsan
-from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.privacy import randomness
@@ -23,10 +23,8 @@ WORDS = ["the", "maria", "john", "paris", "don't", "well-known", "it", "not", "m
 
 
 def small(**options):
-    vectors = np.random.default_rng(0).normal(size=(len(WORDS), 4)).astype(np.float32)
-    embeddings = Embeddings(WORDS, vectors, "small", "small")
-    options.setdefault("parameters", {"mass": 0.3})
-    return Sanitizer(epsilon=2.0, embeddings=embeddings, **options)
+    given_ = {"embeddings": embed(WORDS, seed=0, source="small"), "parameters": {"mass": 0.3}}
+    return Sanitizer(epsilon=2.0, **given_, **options)
 
 
 @pytest.fixture(scope="module")
@@ -49,19 +47,15 @@ def test_structure_is_kept(text):
     assert write_gaps(rebuilt)[1] == result.invisible
     assert "".join(rebuilt) == result.lines[0]
     assert len(sanitizer.rewrite(text)) > 0 or not INVISIBLE.sub("", text)
-    gaps = [
-        text[r0.end : r1.start] for r0, r1 in zip(result.records, result.records[1:], strict=False)
-    ]
-    for gap in gaps:
+    for one, other in pairwise(result.records):
+        gap = text[one.end : other.start]
         assert not re.search(r"\w", gap.replace("_", "")) or gap in ("'s", "’s", "'S", "’S")
 
 
 def test_compounds(sanitizer):
     def actions(text):
-        return [
-            (text[r.start : r.end], str(r.action))
-            for r in sanitizer.sanitize([text], KEY, audit=True).records
-        ]
+        records = sanitizer.sanitize([text], KEY, audit=True).records
+        return [(text[each.start : each.end], str(each.action)) for each in records]
 
     assert actions("Maria's") == [("Maria", "drawn")]
     assert actions("John-Maria") == [("John", "drawn"), ("Maria", "drawn")]
@@ -90,8 +84,7 @@ def test_unknown_strings_never_come_out(store):
         for part in re.findall(r"[^\W_]{5,}", plant.lower()):
             assert part not in text
     expected = sum(len(TOKENIZERS["unicode"].split(plant)[1::2]) for plant in planted)
-    assert result.counts[Action.UNKNOWN] == expected
-    assert result.counts[Action.DRAWN] == 8000
+    assert (result.counts[Action.UNKNOWN], result.counts[Action.DRAWN]) == (expected, 8000)
 
 
 def test_unknown_policies():
@@ -109,9 +102,8 @@ def test_words_are_not_glued_together():
     """Issue 13: ptb gave "youprogram"; so did contractions of the other tokenizers, and emoji."""
     masked = small(tokenizer="ptb", unknown="mask").rewrite("isn't, 😀😀 a😀")
     assert masked == "<unk> <unk>, <unk> <unk> <unk>"
-    vectors = np.random.default_rng(0).normal(size=(3, 2)).astype(np.float32)
-    embeddings = Embeddings(["you", "'ll", "x"], vectors, "clitic", "clitic")
-    split = Sanitizer("laplace", epsilon=1.0, embeddings=embeddings, tokenizer="ptb")
+    given_ = {"embeddings": embed(["you", "'ll", "x"], 2, 0), "tokenizer": "ptb"}
+    split = Sanitizer("laplace", epsilon=1.0, **given_)
     assert len(split.rewrite("you'll").split(" ")) == 2
 
 

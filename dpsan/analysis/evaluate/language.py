@@ -11,8 +11,8 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
 from dpsan.errors import UsageError
 from dpsan.outcomes.distributions import Progress
+from dpsan.outcomes.language.kneser_ney import model_of
 from dpsan.outcomes.language.ngrams import Ngrams
-from dpsan.outcomes.language.text_model import model_of
 
 MODEL: Final = ".npz"
 """Suffix of a file that is a model, and no text."""

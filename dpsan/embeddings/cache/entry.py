@@ -149,18 +149,17 @@ def write_entry(folder: Path, kind: str, key: str, entry: Entry) -> None:
 
 def inspect(folder: Path, *, thorough: bool) -> tuple[EntryInfo, str | None]:
     """Return a description of an entry, and its problem; read only its manifest if not thorough."""
-    manifest = problem = None
+    m = problem = None
     name = folder.name
     try:
-        manifest = read_manifest(folder)
+        m = read_manifest(folder)
         if thorough:
-            read_entry(folder, manifest)
+            read_entry(folder, m)
     except (OSError, DamagedError) as error:
         problem = files.reason(error)
     size = stored_bytes(folder)
-    if manifest is None:
+    if m is None:
         return EntryInfo(name[: name.rindex("-")], "", size, "", {}, False, name), problem
-    m = manifest
     return EntryInfo(m.kind, m.key, size, m.created, m.meta, True, name), problem
 
 

@@ -36,13 +36,7 @@ from dpsan.errors import CacheError
 from dpsan.files import private_files as files
 from dpsan.files.final_name import sync_directory
 from dpsan.files.private_files import DamagedError
-from dpsan.files.temporaries import (
-    locked_directory,
-    remove,
-    stored_bytes,
-    sweep,
-    sweep_directory,
-)
+from dpsan.files.temporaries import locked_directory, remove, stored_bytes, sweep, sweep_directory
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}-[0-9a-f]{64}")
 _LOCK_SUFFIX: Final = ".lock"
@@ -176,6 +170,8 @@ class Store:
         Raises:
             CacheError: the directory is there but cannot be used.
         """
+        from filelock import FileLock
+
         chosen = self.entries()
         count, freed = 0, self._sweep_older()
         if not os.path.lexists(self._path):
@@ -188,7 +184,9 @@ class Store:
                     freed += info.bytes
             freed += sweep_directory(shelf)
             for path in shelf.glob(f"*{_LOCK_SUFFIX}"):
-                _remove_lock(path)
+                # Timeout is an OSError: somebody holds it and builds.
+                with suppress(OSError, NotImplementedError), FileLock(path, timeout=0):
+                    path.unlink()
         return count, freed
 
     def _sweep_older(self) -> int:
@@ -292,11 +290,3 @@ def _identity(folder: Path) -> tuple[int, ...] | None:
 def _short(name: str) -> str:
     """Return a directory name for messages."""
     return name[: name.rindex("-") + 13]
-
-
-def _remove_lock(path: Path) -> None:
-    from filelock import FileLock
-
-    # Timeout is an OSError: somebody holds it and builds.
-    with suppress(OSError, NotImplementedError), FileLock(path, timeout=0):
-        path.unlink()

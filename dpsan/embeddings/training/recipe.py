@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -20,18 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.cache.watch import Watch, unseen
-from dpsan.embeddings.training.shaping import (
-    Shaping,
-    constraints_of,
-    distinct_half_precision,
-    read_pairs,
-    shape_vectors,
-    word_pairs,
-)
+from dpsan.embeddings.public_texts import blocks_of_all
+from dpsan.embeddings.training import shaping
 from dpsan.embeddings.training.spelling import SpellingReader, Spellings, usual_spellings
 from dpsan.embeddings.training.word_counts import TokenText, most_used
 from dpsan.errors import GensimMissingError, InputError
-from dpsan.files.public_text import blocks_of, open_public
+from dpsan.files.public_text import open_public
 
 _FEWEST: Final = 100
 """Words of a vocabulary: with fewer, neighbours have no meaning."""
@@ -101,34 +94,37 @@ def train(recipe: Recipe, folder: Path, watch: Watch = unseen) -> Trained:
     logging.getLogger("gensim").setLevel(logging.ERROR)
     for path in recipe.texts:
         open_public(path).close()
-    synonyms, antonyms = read_pairs(recipe.synonyms), read_pairs(recipe.antonyms)
+    listed = [shaping.read_pairs(paths) for paths in (recipe.synonyms, recipe.antonyms)]
     text = TokenText(folder / "tokens")
-    with _reading(recipe.texts, "counting words", watch) as blocks:
-        for block in blocks:
+    with watch("counting words") as progress:
+        for block in blocks_of_all(recipe.texts, progress):
             text.add(block)
     text.finish()
     frequency = text.tokens
     chosen = most_used(text.blocks, frequency, recipe.words, recipe.least)
     _require(recipe, text.running, len(chosen))
-    text.write_training_text(
-        folder / "text",
-        lambda word: frequency[word] >= recipe.least,
-        np.random.default_rng(recipe.seed),
-    )
-    with watch("training vectors") as advance:
-        trained, table = _train_vectors(folder / "text", recipe, advance)
+    rng = np.random.default_rng(recipe.seed)
+    text.write_training_text(folder / "text", lambda word: frequency[word] >= recipe.least, rng)
+    with watch("training vectors") as progress:
+        trained, table = _train_vectors(folder / "text", recipe, progress)
     row = {word: at for at, word in enumerate(trained)}
     words = sorted((w for w in chosen if w in row), key=lambda w: (-frequency[w], w))
     _require(recipe, text.running, len(words))
-    constraints = constraints_of(word_pairs(synonyms, words), word_pairs(antonyms, words))
+    constraints = shaping.constraints_of(*(shaping.word_pairs(each, words) for each in listed))
     pairs = len(constraints.synonyms), len(constraints.antonyms)
-    shaping = Shaping() if any(pairs) else Shaping(rounds=0)
-    vectors = shape_vectors(table[[row[word] for word in words]], constraints, shaping)
+    settings = shaping.Shaping() if any(pairs) else shaping.Shaping(rounds=0)
+    vectors = shaping.shape_vectors(table[[row[word] for word in words]], constraints, settings)
+    halves = shaping.distinct_half_precision(vectors, np.random.default_rng(recipe.seed))
+    reader, found = SpellingReader(words), Spellings()
+    with watch("counting spellings") as progress:
+        for block in blocks_of_all(recipe.texts, progress):
+            for line in block:
+                reader.read(line, found)
     return Trained(
         words,
-        distinct_half_precision(vectors, np.random.default_rng(recipe.seed)),
+        halves,
         np.array([frequency[word] for word in words], dtype=np.int64),
-        _spellings(recipe, words, watch),
+        usual_spellings([(found, 1.0)], words),
         text.running,
         sum(frequency[word] for word in words) / max(1, frequency.total()),
         *pairs,
@@ -136,7 +132,7 @@ def train(recipe: Recipe, folder: Path, watch: Watch = unseen) -> Trained:
 
 
 def _train_vectors(
-    text: Path, recipe: Recipe, advance: Callable[[float], None] | None
+    text: Path, recipe: Recipe, progress: Callable[[float], None] | None
 ) -> tuple[list[str], NDArray[np.float32]]:
     """Skip-gram vectors of a text of one sentence a line, shape (words, dimensions).
 
@@ -151,8 +147,8 @@ def _train_vectors(
 
         def on_epoch_end(self, model: object) -> None:
             self.done += 1
-            if advance is not None:
-                advance(self.done / recipe.epochs)
+            if progress is not None:
+                progress(self.done / recipe.epochs)
 
     trained = Word2Vec(
         corpus_file=str(text),
@@ -225,34 +221,5 @@ def _require(recipe: Recipe, running: int, words: int) -> None:
     if not running:
         raise InputError(where, "has no words" if len(recipe.texts) == 1 else "have no words")
     if words < _FEWEST:
-        raise InputError(
-            where,
-            f"{words} words occur {recipe.least} times or more, and {_FEWEST} are needed",
-            "take more text, or a smaller --least",
-        )
-
-
-def _spellings(recipe: Recipe, words: list[str], watch: Watch) -> list[str]:
-    reader, found = SpellingReader(words), Spellings()
-    with _reading(recipe.texts, "counting spellings", watch) as blocks:
-        for block in blocks:
-            for line in block:
-                reader.read(line, found)
-    return usual_spellings([(found, 1.0)], words)
-
-
-@contextmanager
-def _reading(texts: list[Path], what: str, watch: Watch) -> Iterator[Iterator[list[str]]]:
-    """Yield the blocks of all texts; the share that was read is shown."""
-    total, done = max(1, sum(path.stat().st_size for path in texts)), 0
-
-    with watch(what) as show:
-
-        def advance(size: int) -> None:
-            nonlocal done
-            before, done = done, done + size
-            # About once a megabyte: lines are many.
-            if show is not None and before >> 20 < done >> 20:
-                show(min(1.0, done / total))
-
-        yield (block for path in texts for block in blocks_of(path, advance))
+        few = f"{words} words occur {recipe.least} times or more, and {_FEWEST} are needed"
+        raise InputError(where, few, "take more text, or a smaller --least")

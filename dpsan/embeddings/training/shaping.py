@@ -8,10 +8,10 @@ NAACL 2016), and the first two again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,6 @@ from numpy.typing import NDArray
 from dpsan.errors import InputError
 from dpsan.text.out_of_vocabulary import read_utf8
 from dpsan.text.tokens import folded
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 _CHUNK: Final = 2_000
 _LANGUAGE: Final = re.compile(r"^[a-z]{2}_")
@@ -82,16 +79,15 @@ def read_pairs(paths: Iterable[Path]) -> list[tuple[str, str]]:
         InputError: a file cannot be read, is not UTF-8, or has a line of something else; names
             file and line only.
     """
-    return [pair for path in paths for pair in _pairs(path)]
-
-
-def _pairs(path: Path) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(read_utf8(path).splitlines(), 1):
-        words = [folded(_LANGUAGE.sub("", word)) for word in line.split()]
-        if words and len(words) != 2:
-            raise InputError(path, "needs two words", line=number)
-        if words:
-            yield words[0], words[1]
+    found: list[tuple[str, str]] = []
+    for path in paths:
+        for number, line in enumerate(read_utf8(path).splitlines(), 1):
+            words = [folded(_LANGUAGE.sub("", word)) for word in line.split()]
+            if words and len(words) != 2:
+                raise InputError(path, "needs two words", line=number)
+            if words:
+                found.append((words[0], words[1]))
+    return found
 
 
 def pair_array(pairs: set[tuple[int, int]]) -> Pairs:
@@ -117,7 +113,7 @@ def _with_indirect(constraints: Constraints, n: int) -> Pairs:
     """Antonyms, and pairs (synonym of u, v), (u, synonym of v) for antonyms u, v."""
     from scipy.sparse import csr_matrix  # heavy import
 
-    def graph(pairs: Pairs) -> csr_matrix:
+    def graph(pairs: Pairs) -> Any:
         ones = np.ones(len(pairs), dtype=np.float32)
         half = csr_matrix((ones, (pairs[:, 0], pairs[:, 1])), shape=(n, n))
         return half + half.T
@@ -147,8 +143,7 @@ def _neighbour_pairs(vectors: Vectors, k: int) -> Pairs:
 
 
 def _cosines(vectors: Vectors, pairs: Pairs) -> NDArray[np.float32]:
-    cosines = np.einsum("ij,ij->i", vectors[pairs[:, 0]], vectors[pairs[:, 1]])
-    return np.asarray(cosines, dtype=np.float32)
+    return np.asarray(np.einsum("ij,ij->i", vectors[pairs[:, 0]], vectors[pairs[:, 1]]))
 
 
 def counter_fit(

@@ -66,8 +66,7 @@ class SpellingReader:
         # The capital of a sentence's first word is none of its own.
         plain = [self._plain[gap] for gap in gaps]
         plain[0] = False
-        own = [has and follows for has, follows in zip(capital, plain, strict=False)]
-        own.append(False)
+        own = [*(has and follows for has, follows in zip(capital, plain, strict=False)), False]
         alone: list[str] = []
         beside: list[str] = []
         for at, word in enumerate(words):

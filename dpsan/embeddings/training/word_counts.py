@@ -59,13 +59,10 @@ class TokenText:
         self.blocks.update(seen)
         self._ends.append(self._file.tell())
         if len(self.tokens) > _MOST:
-            self._forget()
-
-    def _forget(self) -> None:
-        while len(self.tokens) > _MOST // 2:
-            self._rarest += 1
-            self.tokens = Counter({w: c for w, c in self.tokens.items() if c > self._rarest})
-        self.blocks = Counter({w: c for w, c in self.blocks.items() if w in self.tokens})
+            while len(self.tokens) > _MOST // 2:
+                self._rarest += 1
+                self.tokens = Counter({w: c for w, c in self.tokens.items() if c > self._rarest})
+            self.blocks = Counter({w: c for w, c in self.blocks.items() if w in self.tokens})
 
     def finish(self) -> None:
         """Nothing more is added."""

@@ -24,6 +24,7 @@ from dpsan.outcomes.calibrate.losses import epsilon_for_loss
 from dpsan.outcomes.calibrate.outputs import ATTEMPTS, Outputs
 from dpsan.outcomes.calibrate.root import TOLERANCE, solve
 from dpsan.outcomes.calibrate.target import SIMILARITY, Calibration, Draft, Target, per_nat
+from dpsan.outcomes.distributions import silent
 from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
 
@@ -36,7 +37,7 @@ def calibrate(
     space: MetricSpace,
     target: Target,
     wanted: float,
-    progress: Progress = lambda _: None,
+    progress: Progress = silent,
     *,
     claims: bool = False,
 ) -> Calibration:
@@ -61,20 +62,15 @@ def calibrate(
         epsilon, achieved, interval, exact = _for_share(draft, space, target, wanted, trying)
     else:
         claims = claims and is_own(draft.kind.name)
-        epsilon, achieved, exact = epsilon_for_loss(
-            draft, space, target, wanted, progress=trying, claims=claims
-        )
+        found = epsilon_for_loss(draft, space, target, wanted, progress=trying, claims=claims)
+        epsilon, achieved, exact = found
         interval = (achieved, achieved)
     seconds = time.perf_counter() - started
-    mechanism = draft.at(epsilon)
-    return Calibration(mechanism, target, wanted, achieved, interval, exact, seconds)
+    return Calibration(draft.at(epsilon), target, wanted, achieved, interval, exact, seconds)
 
 
 def calibrate_class(
-    rows: tuple[ClassRows, ...],
-    space: MetricSpace,
-    wanted: float,
-    progress: Progress = lambda _: None,
+    rows: tuple[ClassRows, ...], space: MetricSpace, wanted: float, progress: Progress = silent
 ) -> Calibration:
     """Find the epsilon within a class at which a share of its running words stays unchanged.
 
@@ -93,25 +89,22 @@ def calibrate_class(
     def share(epsilon: float) -> float:
         return float(np.average(at(epsilon).prepare(space).unchanged(ids), weights=weights))
 
+    def trying(epsilon: float) -> None:
+        progress(f"epsilon {epsilon:g}")
+
     started = time.perf_counter()
     Target.UNCHANGED.check(wanted)
     ids = np.array([row for each in rows for row in each.rows])
     weights = space.frequencies[ids]
-    epsilon, achieved = solve(
-        share,
-        wanted,
-        1.0,
-        what=f"{Target.UNCHANGED} {wanted:g} of the class {rows[0].name}",
-        step=math.log(2),
-        progress=lambda epsilon: progress(f"epsilon {epsilon:g}"),
-    )
+    what = f"{Target.UNCHANGED} {wanted:g} of the class {rows[0].name}"
+    epsilon, achieved = solve(share, wanted, 1.0, what=what, step=math.log(2), progress=trying)
     seconds = time.perf_counter() - started
     interval = (achieved, achieved)
     return Calibration(at(epsilon), Target.UNCHANGED, wanted, achieved, interval, True, seconds)
 
 
 def epsilon_for_ldp(
-    draft: Draft, space: MetricSpace, wanted: float, progress: Progress = lambda _: None
+    draft: Draft, space: MetricSpace, wanted: float, progress: Progress = silent
 ) -> float:
     """Return the epsilon whose certified LDP epsilon is ``wanted``, or up to 0.2 % below.
 
@@ -124,27 +117,19 @@ def epsilon_for_ldp(
 
 
 def _for_share(
-    draft: Draft,
-    space: MetricSpace,
-    target: Target,
-    wanted: float,
-    progress: Callable[[float], None],
+    draft: Draft, space: MetricSpace, target: Target, wanted: float, trying: Callable[[float], None]
 ) -> tuple[float, float, tuple[float, float], bool]:
     """Return epsilon, its share, the interval of the share, and whether the share is exact."""
-    outputs = Outputs(space, draft.anywhere(space)[0], target)
+    outputs, what = Outputs(space, draft.anywhere(space)[0], target), f"{target} {wanted:g}"
 
     def search(ids: Ids, aim: float, start: float, step: float | None) -> tuple[float, float]:
+        def share(epsilon: float) -> float:
+            return outputs.share(target, draft.at(epsilon), ids)
+
         # Finer than a third of the standard error is noise.
         noise = 0.0 if ids is outputs.many and outputs.exact else 0.3 / math.sqrt(aim * len(ids))
-        return solve(
-            lambda epsilon: outputs.share(target, draft.at(epsilon), ids),
-            aim,
-            start,
-            what=f"{target} {wanted:g}",
-            tolerance=max(TOLERANCE, noise),
-            step=step,
-            progress=progress,
-        )
+        most = max(TOLERANCE, noise)
+        return solve(share, aim, start, what=what, tolerance=most, step=step, progress=trying)
 
     epsilon = per_nat(draft, space)  # shares rise from there
     step: float | None = math.log(2 if target is Target.CLOSE else 3)
@@ -162,11 +147,11 @@ def _for_share(
         if high <= wanted:
             return epsilon, share, (low, high), False
         margin, step = margin + 2 * (high - wanted) + error, None
-    raise UsageError(f"{target} {wanted:g} is too small for {outputs.draws} draws to confirm")
+    raise UsageError(f"{what} is too small for {outputs.draws} draws to confirm")
 
 
 def maximize(
-    draft: Draft, space: MetricSpace, epsilon: float, progress: Progress = lambda _: None
+    draft: Draft, space: MetricSpace, epsilon: float, progress: Progress = silent
 ) -> Calibration:
     """Choose the free parameters of a mechanism for the highest mean cosine of word and output.
 
@@ -199,9 +184,6 @@ def maximize(
     if best is None:
         raise error or AssertionError
     _, mechanism, chosen = best
-    achieved, *limits = outputs.confirm_similarity(mechanism)
-    interval = (limits[0], limits[1])
-    seconds = time.perf_counter() - started
-    return Calibration(
-        mechanism, SIMILARITY, None, achieved, interval, outputs.exact, seconds, chosen
-    )
+    achieved, low, high = outputs.confirm_similarity(mechanism)
+    exact, seconds = outputs.exact, time.perf_counter() - started
+    return Calibration(mechanism, SIMILARITY, None, achieved, (low, high), exact, seconds, chosen)

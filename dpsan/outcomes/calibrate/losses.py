@@ -34,72 +34,55 @@ _CELLS: Final = 1 << 22
 """Probabilities that are held at once."""
 
 
-class ExtremeWords:
-    """Largest loss among a few extreme words, as a function of epsilon.
+def _word_losses(mechanism: Mechanism, space: MetricSpace, ids: Ids) -> Floats:
+    """Return ln P(w|w) - ln P(w|v) for words w (rows) and words v, then ⊥ (columns).
+
+    Raises:
+        UsageError: the output distribution is not known.
+    """
+    sampler = mechanism.prepare(space)
+    inputs = np.append(ids, space.n)
+    columns = []
+    for part in np.array_split(inputs, math.ceil(len(inputs) * space.n / _CELLS)):
+        pmf = sampler.probabilities(part)
+        if pmf is None:
+            raise UsageError("the output distribution is not known")
+        columns.append(pmf[:, ids])
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.concatenate(columns))
+    # The output of the largest loss is the word itself, where likelihood falls with distance.
+    return np.asarray(np.diag(logs)[:, None] - logs.T)
+
+
+def _extreme_words(mechanism: Mechanism, space: MetricSpace) -> Arrays:
+    """Return a few words with about the largest loss: climb to neighbours while the loss grows.
 
     A certificate compares every pair of a vocabulary, which takes minutes.  Which words are extreme
     hardly depends on epsilon: they are found once and stored, and their loss takes a moment.  It is
     a lower bound of the certified loss, close enough to start a search.
 
-    Args:
-        start: the epsilon at which the words are looked for.
-
     Raises:
         UsageError: the output distribution is not known.
     """
-
-    def __init__(self, draft: Draft, space: MetricSpace, start: float) -> None:
-        self.draft, self.space = draft, space
-        name = f"extremes-1-{draft.kind.name}-{draft.anywhere(space)[0].digest()}"
-        self.ids: Ids = space.table(name, lambda: self._find(draft.at(start)))["ids"]
-
-    def __call__(self, epsilon: float) -> float:
-        """Return a lower bound of the LDP loss.  Raises UsageError outside the domain."""
-        return float(self._losses(self.draft.at(epsilon), self.ids).max())
-
-    def _losses(self, mechanism: Mechanism, ids: Ids) -> Floats:
-        """Return ln P(w|w) - ln P(w|v) for words w (rows) and words v, then ⊥ (columns)."""
-        sampler = mechanism.prepare(self.space)
-        inputs = np.append(ids, self.space.n)
-        columns = []
-        for part in np.array_split(inputs, math.ceil(len(inputs) * self.space.n / _CELLS)):
-            pmf = sampler.probabilities(part)
-            if pmf is None:
-                raise UsageError("the output distribution is not known")
-            columns.append(pmf[:, ids])
-        with np.errstate(divide="ignore"):
-            logs = np.log(np.concatenate(columns))
-        # The output of the largest loss is the word itself, where likelihood falls with distance.
-        return np.asarray(np.diag(logs)[:, None] - logs.T)
-
-    def _find(self, mechanism: Mechanism) -> Arrays:
-        """Climb from words to their neighbours while the loss grows."""
-        ids = np.unique(np.linspace(0, self.space.n - 1, _FIRST).astype(np.int64))
-        best = -math.inf
-        for _ in range(_ROUNDS):
-            losses = self._losses(mechanism, ids)
-            words = losses[:, :-1]
-            order = np.argsort(-words, axis=None)
-            firsts, seconds = np.unravel_index(order[: 8 * _KEPT], words.shape)
-            chosen = _distinct(firsts, _KEPT), _distinct(seconds, _KEPT)
-            top = ids[np.unique(np.concatenate(chosen))]
-            found = float(losses.max())
-            if found <= best * (1 + 1e-4):
-                break
-            best = found
-            pmf = distributions(mechanism.prepare(self.space), top)
-            edge = min(_NEAREST, self.space.n // 2)
-            order = np.argpartition(pmf, (edge, self.space.n - edge - 1), axis=1)
-            # The likeliest outputs, which are near, and the least likely, which are far.
-            ids = np.unique(
-                np.concatenate([top, order[:, -edge:].ravel(), order[:, :edge].ravel()])
-            )
-        return {"ids": top}
-
-
-def _distinct(values: Ids, count: int) -> Ids:
-    """Return the first distinct values."""
-    return np.array(list(dict.fromkeys(values.tolist()))[:count], dtype=np.int64)
+    ids = np.unique(np.linspace(0, space.n - 1, _FIRST).astype(np.int64))
+    best = -math.inf
+    for _ in range(_ROUNDS):
+        losses = _word_losses(mechanism, space, ids)
+        words = losses[:, :-1]
+        order = np.argsort(-words, axis=None)
+        pairs = np.unravel_index(order[: 8 * _KEPT], words.shape)
+        chosen = [list(dict.fromkeys(each.tolist()))[:_KEPT] for each in pairs]
+        top = ids[np.unique(np.concatenate(chosen))]
+        found = float(losses.max())
+        if found <= best * (1 + 1e-4):
+            break
+        best = found
+        pmf = distributions(mechanism.prepare(space), top)
+        edge = min(_NEAREST, space.n // 2)
+        order = np.argpartition(pmf, (edge, space.n - edge - 1), axis=1)
+        # The likeliest outputs, which are near, and the least likely, which are far.
+        ids = np.unique(np.concatenate([top, order[:, -edge:].ravel(), order[:, :edge].ravel()]))
+    return {"ids": top}
 
 
 class _ScratchTables(Tables):
@@ -119,35 +102,26 @@ class _ScratchTables(Tables):
 class _Losses:
     """Certified loss of a mechanism as a function of epsilon."""
 
-    def __init__(
-        self, draft: Draft, space: MetricSpace, target: Target, claims: bool = False
-    ) -> None:
-        self.draft, self.target, self.claims = draft, target, claims
-        self.space = space
+    def __init__(self, draft: Draft, space: MetricSpace, target: Target, claims: bool) -> None:
+        self.draft, self.space, self.target, self.claims = draft, space, target, claims
         self.certified = False
-        self._names: dict[float, set[str]] = {}
+        self._made: dict[float, dict[str, Arrays]] = {}
         self._held = _ScratchTables(space)
         shadow = Embeddings(
-            [""] * space.n,
-            space.vectors,
-            "",
-            space.digest,
-            space.counts,
-            classes=space.classes,
+            [""] * space.n, space.vectors, "", space.digest, space.counts, classes=space.classes
         )
         self._scratch = MetricSpace(shadow, self._held, index=space.index)
 
     def __call__(self, epsilon: float) -> float:
         """Return an upper bound of the loss.  Raises UsageError where there is none."""
         mechanism = self.draft.at(epsilon)
+        self._made[epsilon] = self._held.certificates = {}
         guarantee = mechanism.guarantee(self._scratch)
         proved = guarantee.status is Status.PROVED and not is_own(self.draft.kind.name)
-        before = set(self._held.certificates)
         certificate = certify(mechanism, self._scratch)
         if certificate is not None and guarantee.delta:
             # Its epsilon belongs to the claimed delta, the guarantee's to its own: not one pair.
             certificate = None
-        self._names[epsilon] = set(self._held.certificates) - before
         self.certified = certificate is not None
         ldp = self.target is Target.EPSILON_LDP
         claimed = self.claims and certificate is None
@@ -168,16 +142,22 @@ class _Losses:
         start = wanted * per_nat(self.draft, self.space)
         if self.space.n <= MATRIX_WORDS:  # certificates take no time
             return start
+        draft, space = self.draft, self.space
+        name = f"extremes-1-{draft.kind.name}-{draft.anywhere(space)[0].digest()}"
         try:
-            among = ExtremeWords(self.draft, self.space, start)
-            return solve(among, wanted * (1 - _TOLERANCE / 2), start, tolerance=_NEAR)[0]
+            ids = space.table(name, lambda: _extreme_words(draft.at(start), space))["ids"]
+            aim = wanted * (1 - _TOLERANCE / 2)
+
+            def lower_bound(epsilon: float) -> float:
+                return float(_word_losses(draft.at(epsilon), space, ids).max())
+
+            return solve(lower_bound, aim, start, tolerance=_NEAR)[0]
         except UsageError:  # no distribution, or out of reach: the certificates decide
             return start
 
     def keep(self, epsilon: float) -> None:
         """Store the certificate of the epsilon found, for ``verify`` and later runs."""
-        for name in self._names.get(epsilon, ()):
-            found = self._held.certificates[name]
+        for name, found in self._made.get(epsilon, {}).items():
             self.space.table(name, lambda found=found: found)  # type: ignore[misc]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Final
 
 import numpy as np
@@ -62,6 +61,11 @@ class Outputs:
         key = randomness.seeded_key(f"dpsan calibrate {name}")
         return draw(mechanism.prepare(self.space), ids, key)
 
+    def _random_words(self, name: str) -> Ids:
+        key = randomness.seeded_key(f"dpsan calibrate {name}")
+        uniform = randomness.streams_for(key, [0], [self.draws]).uniform("words")[:, 0]
+        return words_at(self.space, uniform)
+
     # -- shares ----------------------------------------------------------------------------------
 
     def share(self, target: Target, mechanism: Mechanism, ids: Ids) -> float:
@@ -75,19 +79,23 @@ class Outputs:
         weights = counts.astype(np.float64)
         if self.exact and ids is self.many:
             distinct, weights = ids, self.space.frequencies
-        figure = partial(_unchanged, distinct)
-        if target is Target.CLOSE:
-            figure = partial(_close, close_words(self.space, distinct))
         sampler = mechanism.prepare(self.space)
         each = sampler.unchanged(distinct) if self._cheap else None
         if each is None:
+            counted = self._counted(target, distinct)
+
+            def figure(pmf: Floats, part: slice) -> Floats:
+                return np.asarray(np.take_along_axis(pmf, counted[part], axis=1).sum(axis=1))
+
             each = for_each_word(sampler, self.space.n, distinct, figure)
         return float(np.average(each, weights=weights))
 
+    def _counted(self, target: Target, ids: Ids) -> NDArray[np.integer]:
+        """Return the outputs of each word that count, shape (m, k)."""
+        return ids[:, None] if target is Target.UNCHANGED else close_words(self.space, ids)
+
     def _hits(self, target: Target, ids: Ids, drawn: Ids) -> NDArray[np.bool_]:
-        if target is Target.UNCHANGED:
-            return np.asarray(drawn == ids)
-        return np.asarray((close_words(self.space, ids) == drawn[:, None]).any(axis=1))
+        return np.asarray((self._counted(target, ids) == drawn[:, None]).any(axis=1))
 
     def confirm(
         self, target: Target, mechanism: Mechanism, attempt: int
@@ -97,9 +105,7 @@ class Outputs:
         The words are chosen at random by their public frequencies, so the number of hits is
         binomial, and Clopper-Pearson limits hold.
         """
-        key = randomness.seeded_key(f"dpsan calibrate words {attempt}")
-        uniform = randomness.streams_for(key, [0], [self.draws]).uniform("words")[:, 0]
-        ids = words_at(self.space, uniform)
+        ids = self._random_words(f"words {attempt}")
         hits = int(self._hits(target, ids, self.draw(mechanism, ids, f"final {attempt}")).sum())
         return hits / len(ids), *clopper_pearson(hits, len(ids), _ALPHA)
 
@@ -107,8 +113,7 @@ class Outputs:
 
     def similarity(self, mechanism: Mechanism, count: int) -> float:
         """Return the mean cosine of output and word over ``count`` words, by frequency."""
-        ids = words_at(self.space, (np.arange(count) + 0.5) / count)
-        return float(self._cosines(mechanism, ids, self.known, "search").mean())
+        return float(self._cosines(mechanism, self.words(count), self.known, "search").mean())
 
     def confirm_similarity(self, mechanism: Mechanism) -> tuple[float, float, float]:
         """Return the mean cosine by frequency, with limits (normal, 99 %) unless it is exact."""
@@ -116,9 +121,7 @@ class Outputs:
             each = self._cosines(mechanism, np.arange(self.space.n), True, "")
             mean = float(each @ self.space.frequencies)
             return mean, mean, mean
-        key = randomness.seeded_key("dpsan calibrate similarity")
-        uniform = randomness.streams_for(key, [0], [self.draws]).uniform("words")[:, 0]
-        each = self._cosines(mechanism, words_at(self.space, uniform), False, "similarity")
+        each = self._cosines(mechanism, self._random_words("similarity"), False, "similarity")
         mean, half = float(each.mean()), 2.576 * float(each.std()) / len(each) ** 0.5
         return mean, mean - half, mean + half
 
@@ -133,11 +136,3 @@ class Outputs:
 
         found = for_each_word(sampler, self.space.n, distinct, mean_cosine)
         return np.asarray(found[inverse])
-
-
-def _unchanged(ids: Ids, pmf: Floats, part: slice) -> Floats:
-    return np.asarray(pmf[np.arange(len(pmf)), ids[part]])
-
-
-def _close(near: NDArray[np.int32], pmf: Floats, part: slice) -> Floats:
-    return np.asarray(np.take_along_axis(pmf, near[part], axis=1).sum(axis=1))

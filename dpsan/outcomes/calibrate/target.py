@@ -34,9 +34,8 @@ class Draft:
     def at(self, epsilon: float, chosen: Mapping[str, Any] | None = None) -> Mechanism:
         """Return the mechanism at an epsilon, with more parameters.  Raises UsageError."""
         mechanism = self.kind.build(epsilon, {**self.values, **(chosen or {})})
-        return mechanism.with_vocabulary(WordLists(lambda: self.key_to_index)).with_public(
-            self.public
-        )
+        mechanism = mechanism.with_vocabulary(WordLists(lambda: self.key_to_index))
+        return mechanism.with_public(self.public)
 
     def anywhere(self, space: MetricSpace) -> tuple[Mechanism, float]:
         """Return the mechanism at the first valid one of :data:`STARTS`, and its LDP epsilon.

@@ -73,10 +73,8 @@ def tables_for(
         UsageError: epsilon is below :data:`LEAST_EPSILON`, or P(u|w) is not known.
     """
     if epsilon < LEAST_EPSILON:
-        raise UsageError(
-            f"fluent output needs an LDP epsilon of {LEAST_EPSILON:g} or more (got {epsilon:g})",
-            "below it a decoder invents the text",
-        )
+        need = f"an LDP epsilon of {LEAST_EPSILON:g} or more (got {epsilon:g})"
+        raise UsageError(f"fluent output needs {need}", "below it a decoder invents the text")
     return reading_tables(mechanism, space, model, epsilon, stays)
 
 
@@ -89,10 +87,9 @@ def reading_tables(
     a bias.  Both were chosen on training texts, so that no text loses.
     """
     if not has_distribution(mechanism.prepare(space)):
-        raise UsageError(
-            f"fluent output is not for {mechanism.name}: its output probabilities are not known",
-            "optimal-response, knn-response and other table mechanisms have them",
-        )
+        unknown = f"{mechanism.name}: its output probabilities are not known"
+        hint = "optimal-response, knn-response and other table mechanisms have them"
+        raise UsageError(f"fluent output is not for {unknown}", hint)
     held = likeliest_inputs(mechanism, space)
     outputs = held["outputs"]
     number = np.full(space.n, -1, dtype=np.int32)
@@ -101,24 +98,13 @@ def reading_tables(
     writable = number >= 0 if few else np.ones(space.n, dtype=np.bool_)
     kept = np.zeros(space.n, dtype=np.bool_)
     kept[stays] = True
+    vectors, lengths = space.vectors, norms(space.vectors)
+    if np.abs(lengths - 1).max() >= _ROUNDED:  # else no copy
+        vectors = np.asarray(vectors / np.maximum(lengths, 1e-9)[:, None], dtype=np.float32)
+    tau, bias = (1.0, 0.0) if few else (0.75, 0.15)
     return Tables(
-        model,
-        held["inputs"],
-        held["scores"],
-        number,
-        _unit(space.vectors),
-        writable & ~kept,
-        kept,
-        *((1.0, 0.0) if few else (0.75, 0.15)),
+        model, held["inputs"], held["scores"], number, vectors, writable & ~kept, kept, tau, bias
     )
-
-
-def _unit(vectors: Floats32) -> Floats32:
-    """Return vectors of length 1; no copy of those that are so already."""
-    lengths = norms(vectors)
-    if np.abs(lengths - 1).max() < _ROUNDED:
-        return vectors
-    return np.asarray(vectors / np.maximum(lengths, 1e-9)[:, None], dtype=np.float32)
 
 
 def decode(rows: Ids, kinds: Ids, tables: Tables, same: Ids | None = None) -> Ids:
@@ -149,10 +135,9 @@ def decode(rows: Ids, kinds: Ids, tables: Tables, same: Ids | None = None) -> Id
         own, between = rows[part], kinds[part.start : part.stop + 1]
         free = np.flatnonzero(_decodable(own, tables))
         columns, values = _expected(own[free], _read(own, between, tables)[free], tables)
-        written = own.copy()
+        written = out[part]
         written[free] = columns[np.arange(len(free)), values.argmax(axis=1)]
         _apart(written, free, between, columns, values)
-        out[part] = written
     return out
 
 

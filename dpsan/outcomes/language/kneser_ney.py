@@ -9,16 +9,21 @@ largest c·ln(p/p of the shorter history) (Seymore and Rosenfeld 1996).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.public_texts import blocks_of_all
+from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.outcomes.language.symbols import KINDS, Gap, gap_kinds, symbols_of
 from dpsan.space.arrays import Floats, Ids
 from dpsan.text.lookup import Lookup
+from dpsan.text.tokens import TOKENIZERS
 
 BIGRAMS: Final = 1_200_000
 TRIGRAMS: Final = 830_000
@@ -56,9 +61,8 @@ class Counts:
             self.pairs, self.pair_counts = _added(self.pairs, self.pair_counts, pairs, weight)
             inside = ~np.isin(part[1:-1], (self.n + Gap.LINE, self.n + Gap.END))
             triples = (part[:-2] * size + part[1:-1])[inside] * size + part[2:][inside]
-            self.triples, self.triple_counts = _added(
-                self.triples, self.triple_counts, triples, weight
-            )
+            held = self.triples, self.triple_counts
+            self.triples, self.triple_counts = _added(*held, triples, weight)
 
 
 def _added(
@@ -92,6 +96,26 @@ def symbols_of_lines(lines: Iterable[str], lookup: Lookup, n: int) -> Iterator[I
             held, size = [], 0
     if held:
         yield found(held)
+
+
+def model_of(
+    texts: Sequence[Path], embeddings: Embeddings, tokenizer: str, progress: Progress | None
+) -> Ngrams:
+    """Return the model of public text.
+
+    Args:
+        texts: UTF-8, compressed if their names end in .gz or .zst.
+        progress: called with the share that was read.
+
+    Raises:
+        InputError: a file cannot be read.
+    """
+    counts = Counts(embeddings.n)
+    lookup = Lookup(TOKENIZERS[tokenizer].split, embeddings.key_to_index, (), embeddings.n)
+    lines = (line for block in blocks_of_all(texts, progress) for line in block)
+    for symbols in symbols_of_lines(lines, lookup, embeddings.n):
+        counts.add(symbols)
+    return estimated(counts)
 
 
 def estimated(counts: Counts, bigrams: int = BIGRAMS, trigrams: int = TRIGRAMS) -> Ngrams:
@@ -128,7 +152,7 @@ def estimated(counts: Counts, bigrams: int = BIGRAMS, trigrams: int = TRIGRAMS) 
     middle = second[above]
     suffix = np.minimum(np.searchsorted(pairs, middle * size + third), len(pairs) - 1)
     lower = weights[middle] * unigrams[third]
-    stored = pairs[suffix] == middle * size + third if len(pairs) else np.zeros(0, dtype=np.bool_)
+    stored = pairs[suffix] == middle * size + third
     lower[stored] = two[suffix[stored]]
     return Ngrams(
         counts.n,

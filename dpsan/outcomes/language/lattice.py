@@ -27,8 +27,6 @@ _CELLS: Final = 1 << 20
 """Probabilities of pairs or triples that are held at once."""
 _LOW: Final = np.float32(-1e30)
 
-Bools = NDArray[np.bool_]
-
 
 class Candidates(NamedTuple):
     """Inputs that are considered at m positions."""
@@ -55,8 +53,7 @@ def unit_ends(kinds: Ids) -> Ids:
         return ends
     out: list[int] = []
     for end, size in zip(ends.tolist(), sizes.tolist(), strict=True):
-        out += range(end - size + LONGEST, end, LONGEST)
-        out.append(end)
+        out += [*range(end - size + LONGEST, end, LONGEST), end]
     return np.array(out, dtype=np.int64)
 
 
@@ -82,8 +79,8 @@ def posteriors(
     for part in parts(unit_ends(kinds), words):
         some = Candidates(found.states[part], found.scores[part])
         between = kinds[part.start : part.stop + 1]
-        lattice = _Lattice.build(some, between, unit_ends(between), model)
-        for each, q in zip(out, lattice.read(model, taus, second), strict=True):
+        lattice = _Lattice(some, between, model)
+        for each, q in zip(out, lattice.read(taus, second), strict=True):
             each[part] = q
     return out
 
@@ -104,31 +101,17 @@ def parts(ends: Ids, words: int) -> Iterator[slice]:
 class _Lattice:
     """Positions of some units, and which of them are worked on at once.
 
+    Words, the gaps that are symbols and the ends of units have a position each.
+
     Args:
-        states: shape (p, s), -1 fills up.
-        emitted: P(what is seen|state), scaled, shape (p, s).
-        words: position of each word.
-        units: units as positions: the first, and how many.
+        found: of m words.
+        kinds: of the gaps before each word and after the last, shape (m + 1,).
     """
 
-    def __init__(self, states: Ids, emitted: Floats32, words: Ids, units: tuple[Ids, Ids]) -> None:
-        self.states, self.emitted, self.words = states, emitted, words
-        starts, sizes = units
-        order = np.argsort(-sizes, kind="stable")
-        starts, sizes = starts[order], sizes[order]
-        active = np.searchsorted(-sizes, -np.arange(1, int(sizes[0]) + 1), side="right")
-        self.levels = [starts[:count] + at for at, count in enumerate(active.tolist())]
-        """Positions by their distance from the beginning; those of longer units first."""
-        self.last = starts + sizes - 1
-        inner = np.ones(len(states), dtype=np.bool_)
-        inner[starts] = False
-        self.inner = np.flatnonzero(inner)
-        """Positions that others of their unit stand before."""
-
-    @classmethod
-    def build(cls, found: Candidates, kinds: Ids, ends: Ids, model: Ngrams) -> _Lattice:
-        """Put words, the gaps that are symbols and the ends of units into positions."""
+    def __init__(self, found: Candidates, kinds: Ids, model: Ngrams) -> None:
+        self.model = model
         m, width = found.states.shape
+        ends = unit_ends(kinds)
         starts = np.append(0, ends[:-1])
         gaps = np.where(kinds > 0, model.n + kinds, -1)
         gaps[starts[1:]] = -1  # written below, once for each side
@@ -140,54 +123,51 @@ class _Lattice:
         before[starts] = 1
         closing = np.zeros(m, dtype=np.int64)
         closing[ends - 1] = 1
-        words = np.arange(m) + np.cumsum(before) + np.cumsum(closing) - closing
+        self.words = words = np.arange(m) + np.cumsum(before) + np.cumsum(closing) - closing
+        """Position of each word."""
         states = np.full((m + int(before.sum() + closing.sum()), width), -1, dtype=np.int64)
         scores = np.full(states.shape, _LOW, dtype=np.float32)
         states[words], scores[words] = found
         single = np.flatnonzero(gaps[:m] >= 0)
         single = single[~np.isin(single, starts)]
-        for positions, symbols in (
-            (words[single] - 1, gaps[single]),
-            (words[starts] - 1, model.n + opened),
-            (words[ends - 1] + 1, model.n + closed),
-        ):
-            states[positions, 0], scores[positions, 0] = symbols, 0.0
+        firsts, lasts = words[starts] - 1, words[ends - 1] + 1
+        positions = np.concatenate([words[single] - 1, firsts, lasts])
+        symbols = np.concatenate([gaps[single], model.n + opened, model.n + closed])
+        states[positions, 0], scores[positions, 0] = symbols, 0.0
         scores -= scores.max(axis=1, keepdims=True)
-        sizes = words[ends - 1] + 2 - (words[starts] - 1)
-        return cls(states, np.exp(scores), words, (words[starts] - 1, sizes))
+        self.states = states
+        """Shape (p, s), -1 fills up."""
+        self.emitted: Floats32 = np.exp(scores)
+        """P(what is seen|state), scaled, shape (p, s)."""
+        sizes = lasts + 1 - firsts
+        order = np.argsort(-sizes, kind="stable")
+        active = np.searchsorted(-sizes[order], -np.arange(1, int(sizes.max()) + 1), side="right")
+        self.levels = [firsts[order[:count]] + at for at, count in enumerate(active.tolist())]
+        """Positions by their distance from the beginning; those of longer units first."""
+        self.inner = np.delete(np.arange(len(states)), firsts)
+        """Positions that others of their unit stand before."""
+        self.place = np.zeros(len(states), dtype=np.int64)
+        """Index of each of these."""
+        self.place[self.inner] = np.arange(len(self.inner))
 
-    def read(self, model: Ngrams, taus: Sequence[float], second: int) -> Iterator[Floats32]:
+    def read(self, taus: Sequence[float], second: int) -> Iterator[Floats32]:
         """Yield q of each candidate of the words by each power, shape (words, s)."""
         ids = np.maximum(self.states, 0)
-        at = self.inner
-        logs, index = model.pairs(ids[at - 1][:, :, None], ids[at][:, None, :])
+        at, width = self.inner, ids.shape[1]
+        logs, index = self.model.pairs(ids[at - 1][:, :, None], ids[at][:, None, :])
+        rows = np.arange(len(at))[:, None, None]
         for tau in taus:
             q = self._bigrams(np.exp(tau * logs))
             if second:
-                self._again(q, model, tau, second, logs, index)
+                best = np.broadcast_to(np.arange(width), q.shape)
+                if second < width:
+                    best = np.argpartition(-q, second - 1, axis=1)[:, :second]
+                kept = np.take_along_axis(q, best, axis=1)
+                cells = rows, best[at - 1][:, :, None], best[at][:, None, :]
+                again = self._trigrams(tau, best, logs[cells], index[cells])
+                again *= kept.sum(axis=1, keepdims=True)
+                np.put_along_axis(q, best, again, axis=1)
             yield q[self.words]
-
-    def _again(
-        self,
-        q: Floats32,
-        model: Ngrams,
-        tau: float,
-        second: int,
-        logs: Logs,
-        index: NDArray[np.int32],
-    ) -> None:
-        """Put the second stage into q, in place."""
-        at, width = self.inner, self.states.shape[1]
-        if second >= width:
-            best = np.broadcast_to(np.arange(width), q.shape)
-        else:
-            best = np.argpartition(-q, second - 1, axis=1)[:, :second]
-        kept = np.take_along_axis(q, best, axis=1)
-        cells = best[at - 1][:, :, None], best[at][:, None, :]
-        rows = np.arange(len(at))[:, None, None]
-        again = self._trigrams(model, tau, best, logs[rows, *cells], index[rows, *cells])
-        again *= kept.sum(axis=1, keepdims=True)
-        np.put_along_axis(q, best, again, axis=1)
 
     def _bigrams(self, steps: Floats32) -> Floats32:
         """Return q by bigrams, shape (p, s).
@@ -195,20 +175,16 @@ class _Lattice:
         Args:
             steps: factor of each pair of states, of :attr:`inner` and the position before.
         """
-        before = np.zeros(len(self.states), dtype=np.int64)
-        before[self.inner] = np.arange(len(self.inner))
         forward, backward = self.emitted.copy(), np.ones_like(self.emitted)
         for at in self.levels[1:]:
-            arrived = np.matmul(forward[at - 1][:, None, :], steps[before[at]])[:, 0]
+            arrived = np.matmul(forward[at - 1][:, None, :], steps[self.place[at]])[:, 0]
             forward[at] = _scaled(arrived * forward[at])
         for at in reversed(self.levels[1:]):
             seen = (self.emitted[at] * backward[at])[:, :, None]
-            backward[at - 1] = _scaled(np.matmul(steps[before[at]], seen)[:, :, 0])
+            backward[at - 1] = _scaled(np.matmul(steps[self.place[at]], seen)[:, :, 0])
         return _scaled(forward * backward)
 
-    def _trigrams(
-        self, model: Ngrams, tau: float, best: Ids, logs: Logs, index: NDArray[np.int32]
-    ) -> Floats32:
+    def _trigrams(self, tau: float, best: Ids, logs: Logs, index: NDArray[np.int32]) -> Floats32:
         """Return q among the best candidates by trigrams, shape (p, r).
 
         Args:
@@ -218,38 +194,31 @@ class _Lattice:
         """
         emitted = np.take_along_axis(self.emitted, best, axis=1)
         states = np.maximum(np.take_along_axis(self.states, best, axis=1), 0)
-        before = np.zeros(len(self.states), dtype=np.int64)
-        before[self.inner] = np.arange(len(self.inner))
         first, rest = self.levels[1], self.levels[2:]
         third = np.concatenate([first[:0], *rest])
         number = np.zeros(len(self.states), dtype=np.int64)
         number[third] = np.arange(len(third))
-        own = before[third]
-        below = logs[own][:, None, :, :]
-        steps = model.triples(
-            index[before[third - 1]][:, :, :, None], states[third][:, None, None, :], below
-        )
+        below = logs[self.place[third]][:, None, :, :]
+        stored = index[self.place[third - 1]][:, :, :, None]
+        steps = self.model.triples(stored, states[third][:, None, None, :], below)
         np.exp(tau * steps, out=steps)
         forward = np.zeros((len(states), *logs.shape[1:]), dtype=np.float32)
         backward = np.ones_like(forward)
-        begun = emitted[first - 1][:, :, None] * np.exp(tau * logs[before[first]])
-        forward[first] = _scaled_pairs(begun * emitted[first][:, None, :])
+        begun = emitted[first - 1][:, :, None] * np.exp(tau * logs[self.place[first]])
+        forward[first] = _scaled(begun * emitted[first][:, None, :])
         for at in rest:
             arrived = np.einsum("nab,nabc->nbc", forward[at - 1], steps[number[at]])
-            forward[at] = _scaled_pairs(arrived * emitted[at][:, None, :])
+            forward[at] = _scaled(arrived * emitted[at][:, None, :])
         for at in reversed(rest):
             seen = emitted[at][:, None, :] * backward[at]
             left = np.einsum("nabc,nbc->nab", steps[number[at]], seen)
-            backward[at - 1] = _scaled_pairs(left)
+            backward[at - 1] = _scaled(left)
         q = _scaled((forward * backward).sum(axis=1))
         q[self.levels[0]] = emitted[self.levels[0]]
         return q
 
 
 def _scaled(values: Floats32) -> Floats32:
-    """Return rows that sum to 1."""
-    return np.asarray(values / np.maximum(values.sum(axis=1, keepdims=True), 1e-35))
-
-
-def _scaled_pairs(values: Floats32) -> Floats32:
-    return np.asarray(values / np.maximum(values.sum(axis=(1, 2), keepdims=True), 1e-35))
+    """Return the values of each position such that they sum to 1."""
+    sums = values.sum(axis=tuple(range(1, values.ndim)), keepdims=True)
+    return np.asarray(values / np.maximum(sums, 1e-35))

@@ -47,12 +47,11 @@ def _build(mechanism: Mechanism, space: MetricSpace) -> Arrays:
         inputs, scores = found.inputs, found.scores - prior[np.maximum(found.inputs, 0)]
         scores[inputs < 0] = -np.inf
     unknown = np.full((len(outputs), 1), space.n, dtype=np.int32)
+    scores = np.concatenate([scores, emissions.unknown[outputs][:, None]], axis=1)
     return {
         "outputs": outputs,
         "inputs": np.concatenate([inputs, unknown], axis=1),
-        "scores": np.concatenate([scores, emissions.unknown[outputs][:, None]], axis=1).astype(
-            np.float32
-        ),
+        "scores": scores.astype(np.float32),
     }
 
 
@@ -95,14 +94,13 @@ def _alike(weights: CommonWeights, inputs: Ids, outputs: Ids, factor: float = 1.
 
 
 def _groups(weights: CommonWeights | TwoLevelWeights) -> Iterator[_Alike]:
-    if isinstance(weights, CommonWeights):
-        every = np.arange(len(weights.common))
-        yield _alike(weights, every, every)
-        return
-    plain, classes = weights.plain, weights.classes
+    plain = weights if isinstance(weights, CommonWeights) else weights.plain
     every = np.arange(len(plain.common))
-    base = plain.common / weights.total
     others = _alike(plain, every, every)
+    if isinstance(weights, CommonWeights):
+        yield others
+        return
+    classes, base = weights.classes, plain.common / weights.total
     of_class = np.isin(every, np.concatenate(classes.rows))
     rest = ~of_class[others.owners]
     yield others._replace(

@@ -29,9 +29,9 @@ from dpsan.space.arrays import Ids
 
 FORMAT: Final = 1
 _STEP: Final = 12
-_WEIGHT_STEP: Final = 24
-_LARGEST_WEIGHT: Final = 2.0
-"""Largest logarithm of a weight b that can be stored."""
+"""Steps of a logarithm that is stored."""
+_WEIGHT: Final = (24, 2.0)
+"""The same of a weight b, and the largest one that can be stored."""
 _LARGEST: Final = 1 << 30
 """Bytes of the largest file."""
 _FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -161,11 +161,8 @@ class Ngrams:
             below: ln p(third|v).
         """
         known = bigram >= 0
-        out = (
-            below + np.where(known, self.bigram_weights[bigram], np.float32(0))
-            if len(self.bigrams)
-            else below.copy()
-        )
+        weights = self.bigram_weights if len(self.bigrams) else np.zeros(1, dtype=np.float16)
+        out = below + np.where(known, weights[bigram], np.float32(0))
         begins = known & self._begins[bigram]
         if begins.any():
             wanted = np.broadcast_to(begins, out.shape)
@@ -199,12 +196,12 @@ class Ngrams:
             format=np.array([FORMAT, self.n, self.words]),
             vocabulary=np.frombuffer(vocabulary.encode(), dtype=np.uint8),
             unigrams=_stored(self.unigrams),
-            weights=_stored_weights(self.weights),
+            weights=_stored(self.weights, *_WEIGHT),
             counts=_planes(np.bincount(first, minlength=self.size)),
             seconds=_planes(_steps(first, second)),
             bigrams=_stored(self.log_bigrams),
             begun=_planes(np.bincount(above, minlength=len(first))),
-            bigram_weights=_stored_weights(self.bigram_weights[begins]),
+            bigram_weights=_stored(self.bigram_weights[begins], *_WEIGHT),
             thirds=_planes(_steps(above, third)),
             trigrams=_stored(self.log_trigrams),
         )
@@ -224,7 +221,7 @@ class Ngrams:
             with np.load(io.BytesIO(data), allow_pickle=False) as stored:
                 made_for = stored["vocabulary"].tobytes().decode("ascii")
                 version, n, words = stored["format"].tolist()
-                model = cls._restored(n, words, stored) if version == FORMAT else None
+                model = _restored(n, words, stored) if version == FORMAT else None
         except Exception:  # noqa: BLE001 - the bytes may be anything
             raise ModelError("the language model is damaged, or no language model") from None
         if model is None:
@@ -255,41 +252,28 @@ class Ngrams:
         except ModelError as error:
             raise ModelError(f"{path}: {error.message}", error.hint) from None
 
-    @classmethod
-    def _restored(cls, n: int, words: int, stored: Mapping[str, NDArray[Any]]) -> Ngrams:
-        unigrams, weights = _logs(stored["unigrams"]), _log_weights(stored["weights"])
-        size = n + KINDS
-        # What is kept comes first, and each part of the file is let go when it is read: freed
-        # memory between arrays that stay is not given back.
-        log_bigrams, log_trigrams = (_halves(stored[name]) for name in ("bigrams", "trigrams"))
-        bigrams, trigrams, bigram_weights = (
-            np.zeros(len(of), dtype=dtype)
-            for of, dtype in (
-                (log_bigrams, _integers(size**2)),
-                (log_trigrams, _integers(size * len(log_bigrams))),
-                (log_bigrams, np.float16),
-            )
-        )
-        counts = _joined(stored["counts"])
-        if not len(unigrams) == len(weights) == len(counts) == size:
-            raise ValueError
-        _unstep(counts, stored["seconds"], size, bigrams)
-        begun = _joined(stored["begun"])
-        if len(begun) != len(bigrams):
-            raise ValueError
-        bigram_weights[begun > 0] = _log_weights(stored["bigram_weights"])
-        _unstep(begun, stored["thirds"], size, trigrams)
-        return cls(
-            n,
-            words,
-            unigrams,
-            weights,
-            bigrams,
-            log_bigrams,
-            bigram_weights,
-            trigrams,
-            log_trigrams,
-        )
+
+def _restored(n: int, words: int, stored: Mapping[str, NDArray[Any]]) -> Ngrams:
+    unigrams, weights = _logs(stored["unigrams"]), _logs(stored["weights"], *_WEIGHT)
+    size = n + KINDS
+    # What is kept comes first, and each part of the file is let go when it is read: freed
+    # memory between arrays that stay is not given back.
+    log_bigrams, log_trigrams = (_halves(stored[name]) for name in ("bigrams", "trigrams"))
+    bigrams = np.zeros(len(log_bigrams), dtype=_integers(size**2))
+    trigrams = np.zeros(len(log_trigrams), dtype=_integers(size * len(log_bigrams)))
+    bigram_weights = np.zeros(len(log_bigrams), dtype=np.float16)
+    counts = _joined(stored["counts"])
+    if not len(unigrams) == len(weights) == len(counts) == size:
+        raise ValueError
+    _unstep(counts, stored["seconds"], size, bigrams)
+    begun = _joined(stored["begun"])
+    if len(begun) != len(bigrams):
+        raise ValueError
+    bigram_weights[begun > 0] = _logs(stored["bigram_weights"], *_WEIGHT)
+    _unstep(begun, stored["thirds"], size, trigrams)
+    return Ngrams(
+        n, words, unigrams, weights, bigrams, log_bigrams, bigram_weights, trigrams, log_trigrams
+    )
 
 
 def _best(
@@ -306,13 +290,13 @@ def _best(
     return out
 
 
-def _stored(logs: Logs | Halves) -> NDArray[np.uint8]:
-    steps = np.rint(-_STEP * logs.astype(np.float32))
+def _stored(logs: Logs | Halves, step: int = _STEP, largest: float = 0.0) -> NDArray[np.uint8]:
+    steps = np.rint(step * (largest - logs.astype(np.float32)))
     return np.asarray(np.clip(steps, 0, 255), dtype=np.uint8)
 
 
-def _logs(stored: NDArray[np.uint8]) -> Logs:
-    return np.asarray(stored.astype(np.float32) / -_STEP)
+def _logs(stored: NDArray[np.uint8], step: int = _STEP, largest: float = 0.0) -> Logs:
+    return np.asarray(largest - stored.astype(np.float32) / step)
 
 
 def _integers(limit: int) -> type[np.signedinteger]:
@@ -324,28 +308,16 @@ def _halves(stored: NDArray[np.uint8]) -> Halves:
     return _logs(np.arange(256, dtype=np.uint8)).astype(np.float16)[stored]
 
 
-def _stored_weights(logs: Logs | Halves) -> NDArray[np.uint8]:
-    steps = np.rint(_WEIGHT_STEP * (_LARGEST_WEIGHT - logs.astype(np.float32)))
-    return np.asarray(np.clip(steps, 0, 255), dtype=np.uint8)
-
-
-def _log_weights(stored: NDArray[np.uint8]) -> Logs:
-    return np.asarray(_LARGEST_WEIGHT - stored.astype(np.float32) / _WEIGHT_STEP)
-
-
 def _planes(values: Ids) -> NDArray[np.uint8]:
     """Return integers >= 0 byte by byte, (bytes, k): equal high bytes stand together."""
     size = 2 if values.max(initial=0) < 1 << 16 else 4
     parts = values.astype(f"<u{size}").view(np.uint8).reshape(-1, size)
-    out: NDArray[np.uint8] = parts.T.copy()
-    return out
+    return np.ascontiguousarray(parts.T)
 
 
 def _joined(planes: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    out: NDArray[np.uint32] = planes[0].astype(np.uint32)
-    for at, plane in enumerate(planes[1:], start=1):
-        out |= plane.astype(np.uint32) << np.uint32(8 * at)
-    return out
+    values = np.ascontiguousarray(planes.T).view(f"<u{len(planes)}")[:, 0]
+    return np.asarray(values, dtype=np.uint32)
 
 
 def _steps(groups: Ids, values: Ids) -> Ids:

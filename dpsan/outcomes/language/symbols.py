@@ -44,12 +44,9 @@ _BREAKS: Final = frozenset("\n\v\f\r\x85\u2028\u2029")
 
 def gap_kind(gap: str) -> Gap:
     """Return the kind of the characters between two words."""
-    if not _BREAKS.isdisjoint(gap):
-        return Gap.LINE
-    if not _ENDS.isdisjoint(gap):
-        return Gap.END
-    if not _CLAUSES.isdisjoint(gap):
-        return Gap.CLAUSE
+    for kind, marks in ((Gap.LINE, _BREAKS), (Gap.END, _ENDS), (Gap.CLAUSE, _CLAUSES)):
+        if not marks.isdisjoint(gap):
+            return kind
     return Gap.SPACE if gap.isspace() else Gap.OTHER
 
 
