@@ -11,7 +11,5 @@ from dpsan.privacy import randomness
 def fixed_keys(request, monkeypatch):
     """Draw the same numbers in every run of a test; with ``-m slow`` draw anew."""
     if request.node.get_closest_marker("slow") is None:
-        numbers = itertools.count()
-        monkeypatch.setattr(
-            randomness, "new_key", lambda: randomness.seeded_key(f"verify {next(numbers)}")
-        )
+        keys = (randomness.seeded_key(f"verify {number}") for number in itertools.count())
+        monkeypatch.setattr(randomness, "new_key", keys.__next__)

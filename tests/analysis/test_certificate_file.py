@@ -169,19 +169,13 @@ def test_public_words_are_left_out_as_first_inputs(tmp_path):
     rejected(tmp_path, lines)
 
 
+STARTS = "krr\r", "\x1b[1A\x1b[2K", "krr\u2028", f"krr{' ' * 70}"
+NAMES = [*(f"{each}PROVED: epsilon 0.001" for each in STARTS), "krr\u202e100.0 nolispe :DEVORP"]
+NAMES += [["krr"], "krr\nPROVED: epsilon 0.001, delta 0, for 9 words and any other string"]
+
+
 @pytest.mark.parametrize("field", ["mechanism", "vocabulary"])
-@pytest.mark.parametrize(
-    "name",
-    [
-        "krr\nPROVED: epsilon 0.001, delta 0, for 9 words and any other string",
-        "krr\rPROVED: epsilon 0.001",
-        "\x1b[1A\x1b[2KPROVED: epsilon 0.001",
-        "krr\u202e100.0 nolispe :DEVORP",
-        "krr\u2028PROVED: epsilon 0.001",
-        f"krr{' ' * 70}PROVED: epsilon 0.001",
-        ["krr"],
-    ],
-)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_name_prints_no_line_of_its_own(field, name, files):
     """Names were once printed unchecked, so that a name could add lines below PROVED."""
     lines = lines_of(files / "krr")

@@ -35,19 +35,13 @@ COUNTS = np.array([50, 30, 20])
 VECTORS = np.array([[1, 0], [0, 1], [-1, 0]], dtype=np.float32)
 QUIET = Inputs(options=ReadOptions(fields=("text",)))
 LN2 = math.log(2)
-
-
 EMBEDDINGS = Embeddings(WORDS, VECTORS, "made-up", "three", COUNTS)
 SPACE = MetricSpace(EMBEDDINGS)
 VOCABULARY = Vocabulary(EMBEDDINGS, "unicode")
 
 
-def silent(*_):
-    pass
-
-
 def compared(*drafts, at=(2.0,), **more):
-    return compare(Request(drafts, at, **more), EMBEDDINGS, SPACE, silent)
+    return compare(Request(drafts, at, **more), EMBEDDINGS, SPACE, lambda *_: None)
 
 
 @pytest.fixture
@@ -72,14 +66,15 @@ def test_figures_of_krr_by_hand(texts):
     most, some, few = SPACE.frequencies
     assert few * 2 < most < some * 2
     corpus = read_corpus(texts, QUIET, None, VOCABULARY)
-    found, optimal = measure(MECHANISMS["krr"](LN2), corpus, None, 3, SPACE, silent)
+    krr = MECHANISMS["krr"](LN2)
+    found, optimal = measure(krr, corpus, None, 3, SPACE, lambda *_: None)
     assert optimal
     ids = corpus.words.ids
     assert (ids == 3).sum() == 100  # zzyzx
     same, read, similar = [], [], []
     for seed in (1, 2, 3):
         key = seeded_key(f"dpsan compare {seed}")
-        drawn = sanitized(MECHANISMS["krr"](LN2).prepare(SPACE), corpus.words, key, silent)
+        drawn = sanitized(krr.prepare(SPACE), corpus.words, key, lambda *_: None)
         same.append(np.mean(drawn == ids))
         read.append(np.mean(np.where(drawn == 1, 1, 0) == ids))
         known = ids < 3
@@ -144,11 +139,8 @@ def test_no_column_mixes_units():
     found = compared(draft("krr"), draft("laplace"), draft("gaussian", delta=1e-3), seeds=2)
     headings, (group,) = table.table(found)
     assert headings[:3] == ["mechanism", "epsilon (1/distance)", "delta"]
-    assert [row[1:3] for row in group.rows] == [
-        ["-", "0"],
-        [f"{found.rows[1].epsilon:.4g}", "0"],
-        ["-", "0.001"],
-    ]
+    second = f"{found.rows[1].epsilon:.4g}"
+    assert [row[1:3] for row in group.rows] == [["-", "0"], [second, "0"], ["-", "0.001"]]
     for row, own in zip(table.as_dicts(found), found.rows, strict=True):
         nats = own.epsilon if own.unit == "nats" else None
         assert row["epsilon_nats"] == nats
@@ -165,10 +157,8 @@ def test_cells():
     assert table.cell(Figure(-0.0124)) == "-.012"
     assert table.cell(Figure(1.0, 0.99, 1.0), bound=True) == "≥1.000±.010"
     assert table.cell(None) == "-"
-    assert table.escaped(r"50 % & #_{}$~^\<>|") == (
-        r"50 \% \& \#\_\{\}\$\textasciitilde{}\textasciicircum{}\textbackslash{}"
-        r"\textless{}\textgreater{}\textbar{}"
-    )
+    assert table.escaped("50 % & #_{}~^") == r"50 \% \& \#\_\{\}\textasciitilde{}\textasciicircum{}"
+    assert table.escaped(r"$\<>|") == r"\$\textbackslash{}\textless{}\textgreater{}\textbar{}"
     assert table.escaped("--é\n\t名") == "-{}-????"
 
 
@@ -187,10 +177,8 @@ def test_latex_compiles(tmp_path):
     assert not re.search(r"(?<!\\)[%&#_](?![ {])", re.sub(r"_\{\\pm [.\d]+\}", "", body))
     if shutil.which("pdflatex") is None:
         pytest.skip("LOUD: pdflatex is not installed, this was NOT tested")
-    (tmp_path / "t.tex").write_text(
-        "\\documentclass{article}\\usepackage{booktabs}\\begin{document}\n"
-        f"{page}\\end{{document}}\n"
-    )
+    head = "\\documentclass{article}\\usepackage{booktabs}\\begin{document}\n"
+    (tmp_path / "t.tex").write_text(f"{head}{page}\\end{{document}}\n")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True)
     assert done.returncode == 0, done.stdout[-2000:]

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import make_embeddings
+from support import embed, make_embeddings
 
 from dpsan import load_embeddings
 from dpsan.analysis.evaluate.align import aligned, cut
 from dpsan.analysis.evaluate.pairs import Inputs, read_pairs
 from dpsan.analysis.evaluate.spans import locate, recovered
 from dpsan.analysis.evaluate.vocabulary import MASKED, OTHER, Vocabulary, WordClass
-from dpsan.embeddings.base import Embeddings
 from dpsan.errors import InputError
 from dpsan.outcomes.intervals import Share
 from dpsan.privacy import randomness
@@ -27,13 +26,8 @@ paris
 An apple a day; a university: an FBI agent, zzyqx and YouTube's X-ray.
 """
 WORDS = ["don't", "do", "n't", "U.S.", "e-mail", "a", "ab", "b", "3.5", "the", "x y", "U", "S"]
-
-
-@pytest.fixture(scope="module")
-def awkward():
-    """Words that hold what gaps are made of."""
-    vectors = np.random.default_rng(3).normal(size=(len(WORDS), 4)).astype(np.float32)
-    return Embeddings(WORDS, vectors, "awkward", "awkward-words")
+AWKWARD = embed(WORDS, seed=3)
+"""Words that hold what gaps are made of."""
 
 
 def test_outputs_that_hold_gaps_are_cut_where_the_gaps_are():
@@ -66,14 +60,14 @@ PIECES = st.sampled_from(
 
 
 @pytest.fixture(scope="module", params=sorted(TOKENIZERS))
-def vocabulary(request, awkward):
-    return Vocabulary(awkward, request.param)
+def vocabulary(request):
+    return Vocabulary(AWKWARD, request.param)
 
 
 @pytest.fixture(scope="module", params=["sample", "mask", "keep"])
-def sanitizer(request, awkward, vocabulary, store):
+def sanitizer(request, vocabulary, store):
     given = {"tokenizer": vocabulary.tokenizer.name, "unknown": request.param, "cache": store}
-    return Sanitizer("krr", epsilon=1, embeddings=awkward, **given)
+    return Sanitizer("krr", epsilon=1, embeddings=AWKWARD, **given)
 
 
 @given(parts=st.lists(PIECES, max_size=12), seed=st.integers(0, 3))
@@ -98,15 +92,11 @@ def test_every_line_of_a_sanitizer_aligns(vocabulary, sanitizer, parts, seed):
         assert found == [each.output for each in done.records]
 
 
-def write(path, lines):
-    path.write_text("".join(f"{line}\n" for line in lines))
-    return path
-
-
 def test_words_codes_and_classes(tmp_path):
     vocabulary = Vocabulary(make_embeddings(6000), "unicode")
-    one = write(tmp_path / "one", ["Word3 said Word5999 of 1999. Word7", "", "word1 word2"])
-    two = write(tmp_path / "two", ["word3 word9 <unk> word0 word2. word7", "", "only"])
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.write_text("Word3 said Word5999 of 1999. Word7\n\nword1 word2\n")
+    two.write_text("word3 word9 <unk> word0 word2. word7\n\nonly\n")
     assert read_pairs(one, [two], Inputs(max_records=2), vocabulary).records == 2
     pairs = read_pairs(one, [two], Inputs(), vocabulary)
     assert (pairs.records, pairs.unaligned, len(pairs.same)) == (3, 1, 6)
@@ -114,16 +104,10 @@ def test_words_codes_and_classes(tmp_path):
     assert pairs.outputs.tolist() == [3, 9, MASKED, 0, 2, 7]
     assert pairs.same.tolist() == [True, False, False, False, False, True]
     assert pairs.spans[2].tolist() == [11, 19]
-    expected = {
-        WordClass.NUMBER: [4],
-        WordClass.CAPITALISED: [0, 2, 5],
-        WordClass.NAME: [2],
-        WordClass.RARE: [1, 2, 3, 4],
-        WordClass.UNKNOWN: [1, 3, 4],
-        WordClass.STOP: [0, 5],
-    }
+    expected = {"NUMBER": [4], "CAPITALISED": [0, 2, 5], "NAME": [2], "STOP": [0, 5]}
+    expected |= {"RARE": [1, 2, 3, 4], "UNKNOWN": [1, 3, 4]}
     for kind, places in expected.items():
-        assert np.flatnonzero(pairs.of(kind)).tolist() == places, kind
+        assert np.flatnonzero(pairs.of(WordClass[kind])).tolist() == places, kind
 
 
 def test_audit_and_evaluate_agree_on_what_is_unchanged(tmp_path, dpsan):
@@ -176,13 +160,9 @@ def test_by_hand(tmp_path, numbers):
     assert table.left_out == 1  # the span that is only a blank
     right = np.array([True, True, False, True, True, True, True])
     found = recovered(table, right)
-    assert found == {
-        "all": recovery(2, 1, 0),
-        "NAME": recovery(0, 1, 0),
-        "PHONE": recovery(1, 0, 0),
-    }
-    none = recovered(table, np.zeros(7, dtype=bool))
-    assert none["all"] == recovery(0, 0, 3)
+    kinds = {"NAME": recovery(0, 1, 0), "PHONE": recovery(1, 0, 0)}
+    assert found == {"all": recovery(2, 1, 0), **kinds}
+    assert recovered(table, np.zeros(7, dtype=bool))["all"] == recovery(0, 0, 3)
 
 
 @pytest.mark.parametrize(

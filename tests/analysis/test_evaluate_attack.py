@@ -1,5 +1,6 @@
 """Attacks against laws that can be worked out by hand."""
 
+import json
 import math
 from dataclasses import replace
 
@@ -9,8 +10,10 @@ from read_back import learn, pairs_of, small
 from support import make_embeddings, streams
 
 from dpsan.analysis.evaluate.attack import attacks
+from dpsan.analysis.evaluate.by_class import by_class
 from dpsan.analysis.evaluate.vocabulary import MASKED, OTHER, Vocabulary, WordClass
 from dpsan.mechanisms import MECHANISMS
+from dpsan.mechanisms.optimal.class_response import ClassResponse, part
 from dpsan.outcomes.emissions import Emissions
 from dpsan.space.metric_space import MetricSpace
 
@@ -49,21 +52,19 @@ def test_one_word_attack_by_hand():
     # Inputs 0 1 2 ⊥ 0 with outputs 0 1 2 2 1: right are the first two only.
     pairs = pairs_of([0, 1, 2, 3, 0], [0, 1, 2, 2, 1])
     result = attacks(pairs, vocabulary, space, krr(math.log(4)), None)
-    assert success(result, "one-word").hits == 2
-    assert success(result, "verbatim").hits == 3
+    assert (success(result, "one-word").hits, success(result, "verbatim").hits) == (2, 3)
     low, high = success(result, "one-word").interval
     assert low < 0.4 < high
 
 
-@pytest.mark.parametrize(
-    ("counts", "public", "stronger"),
-    [
-        ([1, 9, 90], ["w0 " * 500], "vocabulary counts"),
-        ([90, 9, 1], ["w2 " * 500], "public text"),
-    ],
-)
-def test_the_stronger_of_two_priors_is_told(counts, public, stronger):
+PRIORS = {"vocabulary counts": ([1, 9, 90], ["w0 " * 500])}
+PRIORS |= {"public text": ([90, 9, 1], ["w2 " * 500])}
+
+
+@pytest.mark.parametrize("stronger", PRIORS)
+def test_the_stronger_of_two_priors_is_told(stronger):
     """The text that is read is all word 2; one prior says so, the other holds word 0 likely."""
+    counts, public = PRIORS[stronger]
     vocabulary, space = opened(small(counts))
     given = pairs_of([2, 2, 2, 2], [0, 1, 2, 2]), vocabulary, space, krr(math.log(4))
     attack = told(attacks(*given, learn(public, vocabulary)), "one-word")
@@ -129,10 +130,8 @@ def cycle():
 def test_context_of_a_language_without_context_is_no_better(cycle):
     """Words in no order: the test below does not see an attack that cheats."""
     shuffled = np.random.default_rng(5).permutation(cycle.inputs)
-    public = [
-        " ".join(f"w{w}" for w in np.random.default_rng(each).integers(0, 12, 12))
-        for each in range(1500)
-    ]
+    drawn = (np.random.default_rng(each).integers(0, 12, 12) for each in range(1500))
+    public = [" ".join(f"w{word}" for word in row) for row in drawn]
     pairs = cycle.drawn(krr(2.5), shuffled)
     found = cycle.read(pairs, krr(2.5), cycle.learn(public))
     assert success(found, "context").value < success(found, "one-word").value + 0.02
@@ -227,3 +226,55 @@ def test_a_model_that_is_too_sure_is_trusted_less(cycle, monkeypatch):
         assert success(tempered, key).value > success(alone, key).value + 0.05, key
         assert "of public text, tau 0." in told(tempered, key).name
         assert told(tempered, key).name.endswith("with this model")
+
+
+@pytest.mark.parametrize("epsilon", [12.0, 0.01])
+def test_a_large_epsilon_is_read_and_a_small_one_is_at_the_floor(epsilon):
+    vocabulary, space = opened(make_embeddings(n=120, d=4))
+    rows = tuple(range(20, 100))
+    one = ClassResponse(epsilon, parts=(part("names", epsilon, rows, rows),))
+    inputs = np.random.default_rng(4).integers(0, 120, 3000)
+    pairs = pairs_of(inputs, draw(one, space, inputs))
+    found = attacks(pairs, vocabulary, space, one, None).attacks
+    (only,) = by_class(pairs, vocabulary, space, one, None, found, lambda _: None)
+    assert only.read.total == ((inputs >= 20) & (inputs < 100)).sum()
+    # Without the drawn word only the most frequent of the class can be guessed.
+    assert only.floor.value == pytest.approx(1 / 80, abs=0.01)
+    assert (only.read.value > 0.95) is (epsilon == 12.0)
+    assert (only.read.value < only.floor.value + 0.02) is (epsilon == 0.01)
+    assert {*only.as_json()} == {"class", "unchanged", "read_back", "floor"}
+    assert only.as_json()["class"] == only.name == "names"
+
+
+def test_the_command_reads_classes(dpsan, tmp_path):
+    """An audit of a run with classes says which; a list of one's own must be the same file."""
+    (tmp_path / "text.txt").write_text("Maria met Peter in London on Monday, and Anna in Paris.\n")
+    small = ("--vocab-size", "3000")
+    (tmp_path / "list.txt").write_text("\n".join(["maria", "peter", "anna", "john", "mary"]))
+    for name, options in {
+        "only": ("--only", "names=2,places=3"),
+        "own": ("--only", "list.txt=2,places=3", "-m", "knn-response"),
+        "two": ("-e", "12", "--class", "list.txt=2,contacts=1", "-m", "knn-response"),
+    }.items():
+        files = ("text.txt", "-a", f"{name}.jsonl", "-o", f"{name}.txt")
+        run = ("rewrite", "-q", *small, *options, *files)
+        assert dpsan(*run, cwd=tmp_path).returncode == 0
+
+    def told(name, *more):
+        given = (*small, "--no-scores", "--json", "text.txt", f"{name}.txt")
+        done = dpsan("evaluate", "--audit", f"{name}.jsonl", *more, *given, cwd=tmp_path)
+        if done.returncode:
+            return done.stderr.decode()
+        return {each["class"]: each for each in json.loads(done.stdout)["classes"]}
+
+    classes = told("only")
+    assert (classes["names"]["read_back"]["of"], classes["places"]["floor"]["of"]) == (3, 2)
+    assert "give --class list.txt, the file of the run" in told("own")
+    for name, places in (("own", 2), ("two", None)):
+        classes = told(name, "--class", "list.txt")
+        assert classes["list.txt"]["floor"]["of"] == 3
+        assert classes.get("places", {}).get("floor", {}).get("of") == places
+    (tmp_path / "list.txt").write_text("maria\n")
+    assert "another list of the class list.txt" in told("own", "--class", "list.txt")
+    alone = dpsan("evaluate", "--class", "list.txt", "text.txt", "own.txt", cwd=tmp_path)
+    assert b"--class needs --audit" in alone.stderr

@@ -12,6 +12,9 @@ from dpsan.errors import ExtraMissingError
 
 SECRET = "Zanzibarquux"  # noqa: S105
 WORDS = [f"word{i}" for i in range(40)]
+MANY = [f"word{i}" for i in range(60)]
+EXTRAS = {"rouge_score": ["o.txt", "s.txt"], "sacrebleu": ["o.txt", "s.txt"]}
+EXTRAS |= {"sklearn": ["-k", "body", "--labels", "label", "o.csv", "s.csv", "--no-scores"]}
 
 
 @pytest.fixture(scope="module")
@@ -32,14 +35,10 @@ def folder(dpsan, tmp_path_factory):
     for name, lines in write.items():
         (folder / name).write_text("\n".join(lines) + "\n")
     base = ["rewrite", "-q", "-E", "v.txt", "-m", "krr", "-e", "3", "--seed", "x"]
-    runs = (
-        ["-a", "audit.jsonl", "o.txt", "-o", "s.txt"],
-        ["-k", "body", "o.csv", "-o", "s.csv"],
-        ["-k", "t", "o.jsonl", "-o", "s.jsonl"],
-        ["--copies", "2", "o.txt", "-o", "twice.txt"],
-    )
+    runs = ["-a audit.jsonl o.txt -o s.txt", "--copies 2 o.txt -o twice.txt"]
+    runs += ["-k body o.csv -o s.csv", "-k t o.jsonl -o s.jsonl"]
     for arguments in runs:
-        assert dpsan(*base, *arguments, cwd=folder).returncode == 0
+        assert dpsan(*base, *arguments.split(), cwd=folder).returncode == 0
     return folder
 
 
@@ -55,8 +54,7 @@ def test_json_and_audit_agree(dpsan, folder):
     given = ("-m", "krr", "-e", "3", "--language-model", "o.txt", "--json", "o.txt", "s.txt")
     first = json.loads(run(dpsan, folder, *given).stdout)
     assert (first["records"], first["texts"], first["unaligned"]) == (120, 120, 0)
-    assert first["words"] == 961
-    assert first["unchanged"]["unknown"]["of"] == 1
+    assert (first["words"], first["unchanged"]["unknown"]["of"]) == (961, 1)
     assert first["rouge1"]["f1"] == pytest.approx(first["unchanged"]["all"]["share"], abs=0.25)
     assert first["length"]["words"] == {"original": 961, "sanitized": 961, "kept": 1.0}
     names = ["verbatim", "one-word", "context", "informed"]
@@ -85,8 +83,7 @@ def test_accuracy_of_a_separable_set(dpsan, folder):
     assert "mechanism is not given" in whole["notes"][0]
     found = whole["accuracy"]
     assert (found["classes"], found["train"], found["test"]) == (2, 96, 24)
-    assert found["clean_clean"]["share"] == 1
-    assert found["majority"]["share"] == 0.5
+    assert (found["clean_clean"]["share"], found["majority"]["share"]) == (1, 0.5)
     for pair in ("clean_sanitized", "sanitized_clean", "sanitized_sanitized"):
         assert found["majority"]["share"] < found[pair]["share"] <= 1
     jsonl = ("-k", "t", "--labels", "y", "o.jsonl", "s.jsonl")
@@ -98,10 +95,7 @@ def test_accuracy_of_a_separable_set(dpsan, folder):
 
 
 def test_weighted_f1_by_hand():
-    """Of 6 test texts 4 are up and 2 down; one up text reads as down.
-
-    F1 of up: precision 1, recall 3/4: 6/7.  F1 of down: precision 2/3, recall 1: 4/5.
-    """
+    """Of 4 texts up and 2 down an up reads as down: F1 is 6/7 (of 1, 3/4) and 4/5 (of 2/3, 1)."""
     need_extra("evaluate")
     good, bad = "good fine lovely", "bad poor awful"
     train = Labelled([good, bad] * 10, [good, bad] * 10, ["up", "down"] * 10)
@@ -170,14 +164,7 @@ def test_quiet_says_no_notes(dpsan, folder):
     assert (done.stdout, done.stderr) == (loud.stdout, b"")
 
 
-@pytest.mark.parametrize(
-    ("library", "arguments"),
-    [
-        ("rouge_score", ["o.txt", "s.txt"]),
-        ("sacrebleu", ["o.txt", "s.txt"]),
-        ("sklearn", ["-k", "body", "--labels", "label", "o.csv", "s.csv", "--no-scores"]),
-    ],
-)
+@pytest.mark.parametrize(("library", "arguments"), EXTRAS.items())
 def test_missing_extra_is_told_before_any_work(folder, monkeypatch, library, arguments, cache):
     for name in [each for each in sys.modules if each.split(".")[0] == library]:
         monkeypatch.delitem(sys.modules, name)
@@ -188,3 +175,91 @@ def test_missing_extra_is_told_before_any_work(folder, monkeypatch, library, arg
     with pytest.raises(ExtraMissingError) as caught:
         app.run()
     assert "pip install 'dpsan[evaluate]'" in str(caught.value)
+
+
+@pytest.fixture(scope="module")
+def linked(dpsan, tmp_path_factory):
+    """Texts small enough to follow, for readers with candidates and of several noisings."""
+    folder = tmp_path_factory.mktemp("linkage")
+    words = [f"{word} {i % 7} {i // 7} {i * i % 11}\n" for i, word in enumerate(MANY)]
+    (folder / "v.txt").write_text("".join(words))
+    rows = [" ".join(MANY[(i * 7 + step * (i + 3)) % 60] for step in range(6)) for i in range(40)]
+    rows[3:5] = ["word1, word2; word3!", "..."]  # the only one with its layout; no word
+    (folder / "o.txt").write_text("".join(f"{row}\n" for row in rows))
+    others = [f"{MANY[i]} {MANY[(i + 7) % 60]} word5 word6 word7 word8" for i in range(50)]
+    (folder / "c.txt").write_text("".join(f"{row}\n" for row in [*others, *rows[:20]]))
+    own = [
+        (f"a{i % 3}", " ".join(MANY[20 * (i % 3) + (i * step) % 20] for step in range(1, 9)))
+        for i in range(90)
+    ]
+    own += [("alone", "word3 word4"), ("ab", "word1 word2")]
+    (folder / "who.csv").write_text("who,body\n" + "".join(f"{a},{b}\n" for a, b in own))
+    given = ("-E", "v.txt", "-m", "krr", "-e", "2.5", "-q", "--seed", "z", "-k", "body")
+    assert dpsan("rewrite", *given, "who.csv", "-o", "hid.csv", cwd=folder).returncode == 0
+    run = ("rewrite", "-q", "-E", "v.txt", "-m", "krr", "-e", "2.5", "o.txt", "-o")
+    assert dpsan(*run, "s.txt", "--seed", "x", cwd=folder).returncode == 0
+    assert dpsan(*run, "t.txt", "--seed", "y", "--copies", "3", cwd=folder).returncode == 0
+    return folder
+
+
+def judged(dpsan, folder, *arguments):
+    given = ("-m", "krr", "-e", "2.5", "--no-scores", "-q", *arguments)
+    return run(dpsan, folder, *given).stdout.decode()
+
+
+def test_readers_with_candidates(dpsan, linked):
+    given = ("--candidates", "c.txt", "--words", "2,4", "--json", "o.txt", "s.txt")
+    text = judged(dpsan, linked, *given)
+    found = json.loads(text)["linkage"]
+    rows = {(each["reader"], each["words"]): each for each in found["readers"]}
+    # Different texts: 50 others, 39 originals with words, half of them also in the file.
+    assert {each["candidates"] for each in found["readers"] if each["words"] != 4} == {89}
+    assert {each["candidates"] for each in found["readers"] if each["words"] == 4} == {88}
+    shares = [rows["exact, in order", words]["first"]["share"] for words in (2, 4, None)]
+    assert shares[0] < shares[1] <= shares[2]
+    for naive in ("TF-IDF", "mean vector", "number of words", "layout"):
+        assert rows[naive, None]["first"]["share"] <= shares[2]
+    assert rows["layout", None]["first"]["hits"] >= 1
+    assert ("layout", 2) not in rows
+    assert any("--consistent" in note for note in found["notes"])  # one draw for many places
+    low, high = rows["exact, in order", 2]["median_rank"]["interval"]
+    assert low <= rows["exact, in order", 2]["median_rank"]["value"] <= high
+    assert "word" not in json.dumps(found).replace("words", "").replace("of word", "")
+    assert judged(dpsan, linked, *given) == text
+    # More noisings tell more.
+    copies = ("--copies", "3", "--candidates", "c.txt", "--json", "o.txt", "t.txt")
+    many = json.loads(judged(dpsan, linked, *copies))["linkage"]["readers"]
+    (row,) = [each for each in many if each["reader"] == "exact, any order"]
+    assert rows["exact, any order", None]["first"]["hits"] < row["first"]["hits"]
+
+
+def test_authors(dpsan, linked):
+    """Each author has words of his own, which noise hides from a reader of clean texts only."""
+    need_extra("evaluate")
+    given = ("--authors", "who", "-k", "body", "--json", "who.csv", "hid.csv")
+    text = judged(dpsan, linked, *given)
+    found = json.loads(text)["authors"]
+    assert (found["authors"], found["known"], found["left_out"]) == (3, 72, 2)
+    assert found["chance"] == pytest.approx(1 / 3)
+    shares = {name: each["share"] for name, each in found["readers"].items()}
+    assert {each["of"] for each in found["readers"].values()} == {18}
+    assert shares["original texts"] == 1.0
+    assert shares["sanitized, learnt from own copies"] >= 0.55
+    assert shares["always the author of most texts"] == pytest.approx(1 / 3)
+    assert judged(dpsan, linked, *given) == text
+    shown = judged(dpsan, linked, *(each for each in given if each != "--json"))
+    assert "3 authors, learnt from 72 other texts; a guess at random is right in 33.33 %" in shown
+
+
+def test_wrong_use_of_readers(dpsan, linked):
+    for given, what in (
+        (("--words", "3"), b"--words needs --candidates"),
+        (("--words", "0", "--candidates", "c.txt"), b"whole numbers"),
+        (("--candidates", "none.txt"), b"no such file"),
+        (("--authors", "who"), b"--authors is for jsonl"),
+        (("--copies", "2"), b"40 records where o.txt has 40, 2 copies of each"),
+    ):
+        base = ("-E", "v.txt", "-m", "krr", "-e", "2.5", "--no-scores", "-q", *given)
+        done = dpsan("evaluate", *base, "o.txt", "s.txt", cwd=linked)
+        assert done.returncode in (1, 2)
+        assert what in done.stderr, done.stderr

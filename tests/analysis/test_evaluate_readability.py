@@ -63,9 +63,8 @@ def test_order_is_what_counts():
 
 def test_table_json_and_page(dpsan, tmp_path):
     """The mechanism need not be known; without public text there is a note instead."""
-    (tmp_path / "v.txt").write_text(
-        "".join(f"w{i} {i % 3} {i // 3} {i * i % 5}\n" for i in range(9))
-    )
+    vectors = "".join(f"w{i} {i % 3} {i // 3} {i * i % 5}\n" for i in range(9))
+    (tmp_path / "v.txt").write_text(vectors)
     for name in ("public.txt", "o.txt"):
         (tmp_path / name).write_text("\n".join(LANGUAGE) + "\n")
     base = ("rewrite", "-q", "-E", "v.txt", "-m", "krr", "--seed", "x", "o.txt")

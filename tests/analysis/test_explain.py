@@ -31,24 +31,13 @@ from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
 
 LN_9 = math.log(9)
-LINE = Embeddings(
-    ["red", "pink", "blue", "navy"],
-    np.array([[0.0], [1.0], [10.0], [12.0]], dtype=np.float32),
-    "made-up",
-    "explain-line",
-    np.array([60, 20, 15, 5]),
-)
+WORDS, POINTS = ["red", "pink", "blue", "navy"], np.array([[0], [1], [10], [12]], np.float32)
+LINE = Embeddings(WORDS, POINTS, "made-up", "explain-line", np.array([60, 20, 15, 5]))
 
 
 def sanitizer(mechanism, store, embeddings=LINE, epsilon=LN_9, **parameters):
-    return Sanitizer(
-        mechanism,
-        epsilon=epsilon,
-        embeddings=embeddings,
-        parameters=parameters,
-        allow_unproved=True,
-        cache=store,
-    )
+    given = {"embeddings": embeddings, "parameters": parameters, "allow_unproved": True}
+    return Sanitizer(mechanism, epsilon=epsilon, cache=store, **given)
 
 
 @pytest.fixture
@@ -79,8 +68,7 @@ def test_law_by_hand(near):
 def test_unknown_words_are_one_input(near):
     for each in told(near, "zqvxkjq", "Maria", "⊥"):
         assert (each.input, each.close, each.distant, each.neighbors) == (None, None, None, ())
-        assert each.unchanged.value == 0
-        assert [o.distance for o in each.outputs] == [None] * 4
+        assert (each.unchanged.value, [o.distance for o in each.outputs]) == (0, [None] * 4)
         assert [o.probability.value for o in each.outputs] == pytest.approx([0.25] * 4)
 
 
@@ -117,8 +105,8 @@ def test_draws_agree_with_the_law(mechanism, store, embeddings):
     assert not consistent(counts, wrong / wrong.sum())
     drawn = from_draws(found.space, 4, counts, int(counts.sum()), 60)
     exact = from_pmf(found.space, 4, law, 60)
-    for share, truth in ((drawn.unchanged, exact.unchanged), (drawn.close, exact.close)):
-        assert share.low <= truth.value <= share.high
+    assert drawn.unchanged.low <= exact.unchanged.value <= drawn.unchanged.high
+    assert drawn.close.low <= exact.close.value <= drawn.close.high
     assert drawn.distinct == pytest.approx(exact.distinct, abs=1.5)
 
 
@@ -153,13 +141,8 @@ def test_posterior_is_bayes_by_hand(near):
     (red,) = told(near, "red")
     (to_red, to_pink, to_blue) = red.posterior
     assert [each.output for each in red.posterior] == ["red", "pink", "blue"]
-    joint = {
-        "red": 0.94 * 0.60 * 0.45,
-        "pink": 0.94 * 0.20 * 0.45,
-        "blue": 0.94 * 0.15 * 0.05,
-        "navy": 0.94 * 0.05 * 0.05,
-        "⊥": 0.06 * 0.25,
-    }
+    joint = {"red": 0.60 * 0.45, "pink": 0.20 * 0.45, "blue": 0.15 * 0.05, "navy": 0.05 * 0.05}
+    joint = {word: 0.94 * value for word, value in joint.items()} | {"⊥": 0.06 * 0.25}
     assert UNKNOWN_PRIOR == 0.06
     want = {word: value / sum(joint.values()) for word, value in joint.items()}
     for posterior in (to_red, to_pink):
@@ -200,19 +183,15 @@ def test_near_observer_covers_the_law(store, embeddings):
     found = sanitizer("exponential", store, embeddings, epsilon=4.0)
     sampler = found.mechanism.prepare(found.space)
     figures = from_draws(found.space, 4, counts_of(found, 4, 5000), 5000, 5)
-    key = randomness.seeded_key("test near observer")
-    drawn, exact = (
-        near_observer(found.space, sampler, figures, 4000, key, law, lambda _: None).rows[0]
-        for law in (False, True)
-    )
+    given = found.space, sampler, figures, 4000, randomness.seeded_key("test near observer")
+    drawn, exact = (near_observer(*given, law, lambda _: None).rows[0] for law in (False, True))
     assert drawn[0] == exact[0]
     truth = {point.id: point.probability.value for point in exact[1]}
     compared = [point for point in drawn[1] if point.id in truth]
     assert len(compared) >= 3
     for point in compared:
-        estimate = point.probability
-        assert estimate.low <= truth[point.id] <= estimate.high
-        assert estimate.high - estimate.low < 0.5  # narrow enough to say something
+        low, high = point.probability.low, point.probability.high
+        assert low <= truth[point.id] <= high < low + 0.5  # narrow enough to say something
     whole = Observer.build(found.mechanism, sampler, found.space, lambda _: None)
     for point in whole.posteriors([exact[0]]).rows[0][1]:
         assert point.probability.value <= truth.get(point.id, 1) + 1e-12
@@ -267,9 +246,8 @@ def test_every_mechanism_is_explained(name, store):
 
 def test_rows_are_json(store):
     both = sanitizer("krr", store), sanitizer("laplace", store, epsilon=1.0)
-    lists = [
-        explain(each, [Word("Red", 0), Word("green", 4)], draws=200, seed="s") for each in both
-    ]
+    words = [Word("Red", 0), Word("green", 4)]
+    lists = [explain(each, words, draws=200, seed="s") for each in both]
     first, second, third, last = orjson.loads(orjson.dumps(rows(lists, LINE, "s")))
     shown = [(each["word"], each["mechanism"]) for each in (first, second, third, last)]
     assert shown == [(w, m) for w in ("Red", "green") for m in ("krr", "laplace")]
@@ -283,7 +261,6 @@ def test_rows_are_json(store):
 
 
 def test_plot(near, tmp_path):
-    """tests/analysis/test_plot.py shows that pictures repeat."""
     need_extra("plot")
     path = tmp_path / "a.svg"
     plot([told(near, "red", "zqvxkjq")], path, force=False)

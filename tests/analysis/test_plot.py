@@ -13,19 +13,14 @@ from dpsan.analysis.figures.picture import kind_of
 from dpsan.errors import ExtraMissingError, UsageError
 
 LINE = Series("one", (1.0, 2.0, 4.0), (0.1, 0.5, 0.7), (0.05, 0.4, 0.6), (0.2, 0.6, 0.8))
-PANEL = Panel(
-    "title of the panel",
-    "length (m)",
-    "share",
-    (
-        LINE,
-        Series("one, drawn", (1.0, 2.0), (0.1, 0.4), (0.0, 0.3), (0.2, 0.5), style="points"),
-        Series("one, bound", (1.0, 4.0), (0.2, 0.9), style="dashed"),
-        Series("claimed", (1.0, 4.0), (0.0, 0.0), style="dashed"),
-        Series("two", (1.0, 2.0, 4.0), (0.3, float("nan"), float("inf"))),
-    ),
-    log_x=True,
+LINES = (
+    LINE,
+    Series("one, drawn", (1.0, 2.0), (0.1, 0.4), (0.0, 0.3), (0.2, 0.5), style="points"),
+    Series("one, bound", (1.0, 4.0), (0.2, 0.9), style="dashed"),
+    Series("claimed", (1.0, 4.0), (0.0, 0.0), style="dashed"),
+    Series("two", (1.0, 2.0, 4.0), (0.3, float("nan"), float("inf"))),
 )
+PANEL = Panel("title of the panel", "length (m)", "share", LINES, log_x=True)
 PARTS = tuple(Series(f"part {i}", (0.0, 1.0), (0.5, 0.5)) for i in "ab")
 OTHER = Panel("parts", "x", "y", PARTS)
 
@@ -45,10 +40,8 @@ def test_pictures_repeat_and_are_plain():
         assert picture(kind="png") == png
         assert mpl.rcParams["font.size"] == 20
     text = svg.decode()
-    assert "<dc:date>" not in text
     assert "a caption of words" in text  # in the description: what is drawn are paths
-    assert "<text" not in text
-    assert "<script" not in text
+    assert not re.search("<dc:date>|<text|<script", text)
     assert re.search(r'<path d="M 0 [\d.]+ \nL [\d.]+ [\d.]+ .*?style="fill: #ffffff"', text, re.S)
     width, height = struct.unpack(">II", png[16:24])
     assert 1200 < width < 2400
@@ -63,8 +56,7 @@ def test_a_series_of_a_line_has_its_colour():
     # Colour, marker and dashes together: also without colours, and for more than seven.
     panel = Panel("", "", "", tuple(Series(f"m{i}", (0.0, 1.0), (0.0, 1.0)) for i in range(20)))
     looks = [(s["color"], s["marker"], str(s["linestyle"])) for s in styles_of((panel,)).values()]
-    assert len(set(looks)) == 20
-    assert len({look[1:] for look in looks}) == 20
+    assert (len(set(looks)), len({look[1:] for look in looks})) == (20, 20)
 
 
 def test_what_is_refused(monkeypatch):

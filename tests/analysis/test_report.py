@@ -36,13 +36,10 @@ def audits(dpsan, tmp_path_factory):
 
 def test_sums(audits):
     first = read_audit(audits / "1.jsonl").as_json()
-    assert (first["mechanism"], first["status"]) == ("laplace", "PROVED")
-    assert first["arithmetic"] == "up to rounding"
-    assert not first["complete"]
-    assert (first["words"], first["drawn"], first["unknown"]) == (1505, 1503, 2)
-    assert first["epsilon_sum"] == 2 * 1505
-    assert first["records_with_words"] == 504
-    assert first["epsilon_per_record"] == {"p5": 6, "p50": 6, "p95": 6, "max": 6}
+    told: dict = {"mechanism": "laplace", "status": "PROVED", "arithmetic": "up to rounding"}
+    told |= {"words": 1505, "drawn": 1503, "unknown": 2, "records_with_words": 504}
+    told |= {"epsilon_sum": 3010, "epsilon_per_record": {"p5": 6, "p50": 6, "p95": 6, "max": 6}}
+    assert first == first | told | {"complete": False}
     assert [each["records"] for each in first["files"]] == [503, 2]
     assert first["files"][1]["invalid"] == 1
     assert all(len(each["output_sha256"]) == 64 for each in first["files"])
@@ -50,8 +47,7 @@ def test_sums(audits):
     assert second["complete"]
     assert (second["words"], second["draws"], second["masked"]) == (4, 0, 4)
     third = read_audit(audits / "3.jsonl").as_json()
-    assert third["records_with_words"] == 2
-    assert third["epsilon_per_record"]["max"] == 6
+    assert (third["records_with_words"], third["epsilon_per_record"]["max"]) == (2, 6)
 
 
 def test_command(audits, dpsan):
@@ -109,11 +105,10 @@ def test_a_report_cannot_test_guesses(dpsan, tmp_path):
     assert seen[0] == seen[1]
 
 
-def test_weak_runs_are_loud(dpsan, tmp_path):
-    (tmp_path / VOCABULARY).write_text("here 0 9\nthere 9 0\n")
+def test_weak_runs_are_loud(dpsan, folder):
     more = ("-q", "-e", "20", "-m", "krr", "-E", VOCABULARY, "-a", "audit.jsonl")
-    dpsan("rewrite", *more, stdin=b"here there\n", cwd=tmp_path)
-    for each in shown(dpsan, tmp_path):
+    dpsan("rewrite", *more, stdin=b"here there\n", cwd=folder)
+    for each in shown(dpsan, folder):
         assert "LDP epsilon 20 per word, and above 16 a bound says almost nothing" in each
         assert "over 99 %" in each
 

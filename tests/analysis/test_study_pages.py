@@ -16,18 +16,13 @@ from dpsan.space.metric_space import MetricSpace
 
 
 def rows(page, name):
-    """The cells of a part's table, without its head."""
     lines = [each for each in page_parts.part(page, name).splitlines() if each.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
-@pytest.fixture(scope="module")
-def words():
-    return field.opened()
-
-
-def test_every_row_has_the_status_and_the_proof_of_its_mechanism(words):
+def test_every_row_has_the_status_and_the_proof_of_its_mechanism():
     """A mechanism that is newer than the page has no row yet."""
+    words = field.opened()
     for row in rows(field.PAGE, "claims"):
         name = row[0].strip("`")
         assert row[1] == str(MECHANISMS[name].status), "run python tests/field.py"
@@ -69,9 +64,8 @@ def test_the_target_is_reached_from_below(name):
 
 def test_the_sentences_are_what_the_command_writes(cache, monkeypatch):
     monkeypatch.setenv("DPSAN_CACHE_DIR", str(cache))
-    assert page_parts.part(readability.PAGE, "sentences") == readability.sentences(), (
-        "run python tests/readability.py sentences"
-    )
+    part = page_parts.part(readability.PAGE, "sentences")
+    assert part == readability.sentences(), "run python tests/readability.py sentences"
     assert len(rows(readability.PAGE, "sentences")) == len(set(readability.SENTENCES)) == 10
 
 

@@ -2,12 +2,13 @@
 
 import itertools
 from dataclasses import replace
+from functools import partialmethod
 from unittest import mock
 
 import numpy as np
 import pytest
 from planted import many_words, response
-from support import make_embeddings, some_mutants
+from support import embed, make_embeddings, some_mutants
 
 from dpsan import Sanitizer
 from dpsan.analysis.verify import strings as strings_module
@@ -17,7 +18,6 @@ from dpsan.analysis.verify.printed_losses import statement_check
 from dpsan.analysis.verify.shapes import shapes
 from dpsan.analysis.verify.strings import strings
 from dpsan.analysis.verify.verdict import Verdict, verify
-from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.samplers.base import Sampler
@@ -123,10 +123,7 @@ def test_other_integers_are_violated(monkeypatch):
         return own(self, label, bounds - np.uint64(scale if known else 1) * short.astype(np.uint64))
 
     for known in (True, False):  # the last unit of words of the vocabulary, or of an unknown word
-        instead = mock.patch.object(
-            _Chosen, "integers", lambda *given, known=known: shorter(*given, known)
-        )
-        with instead:
+        with mock.patch.object(_Chosen, "integers", partialmethod(shorter, known=known)):
             assert_refuted(tried(one), "certified")
 
     def integers(self, label, bounds):
@@ -188,7 +185,6 @@ OPTIONS |= {" ".join(each.split()): dict([each.split()]) for each in VALUES.spli
 
 @pytest.mark.parametrize("options", OPTIONS)
 def test_sound_strings_are_never_refuted(options):
-    """And the statement counts them all."""
     one = response(8.0, many_words(), **OPTIONS[options])
     found = strings(one, key=KEY)
     assert found.held, found.sentence
@@ -205,26 +201,19 @@ COPIED = {
     "string of another script": lambda word: not word.isascii(),
     "number": lambda word: word.isdigit(),
 }
+WAYS = [f"{kind}, {each}" for kind in COPIED for each in ("nothing", "keep", "consistent run")]
+SOME = ["e-mail address, consistent run", "number, keep", "long string, nothing"]
 
 
-@pytest.mark.parametrize(
-    "which",
-    some_mutants(
-        [f"{kind}, {each}" for kind in COPIED for each in ("nothing", "keep", "consistent run")],
-        *("e-mail address, consistent run", "number, keep", "long string, nothing"),
-        "string of another script, nothing",
-    ),
-)
+@pytest.mark.parametrize("which", some_mutants(WAYS, *SOME, "string of another script, nothing"))
 def test_strings_of_one_kind_that_are_copied_are_violated(monkeypatch, which):
     kind, options = which.split(", ")
     own = Rewriter._outputs
 
     def outputs(self, words, codes, *more):
-        found = own(self, words, codes, *more)
-        return [
-            word if COPIED[kind](word) and code == self._built.space.n else output
-            for word, code, output in zip(words, codes, found, strict=True)
-        ]
+        found = zip(words, codes, own(self, words, codes, *more), strict=True)
+        copied, n = COPIED[kind], self._built.space.n
+        return [word if copied(word) and code == n else output for word, code, output in found]
 
     monkeypatch.setattr(Rewriter, "_outputs", outputs)
     found = strings(response(8.0, many_words(), **OPTIONS[options]), key=KEY)
@@ -235,10 +224,8 @@ def test_capitals_that_show_are_violated(monkeypatch):
     own = Rewriter._outputs
 
     def outputs(self, words, *more):
-        found = own(self, words, *more)
-        return [
-            out.upper() if word.isupper() else out for word, out in zip(words, found, strict=True)
-        ]
+        pairs = zip(words, own(self, words, *more), strict=True)
+        return [out.upper() if word.isupper() else out for word, out in pairs]
 
     monkeypatch.setattr(Rewriter, "_outputs", outputs)
     assert_refuted(strings(Sanitizer(epsilon=8, vocab_size=500), key=KEY), "capitals")
@@ -299,15 +286,9 @@ def test_numbers_by_value_are_kept():
     assert found.verdict is Verdict.KEPT
 
 
-SETTINGS = [
-    *({"tokenizer": each} for each in TOKENIZERS),
-    {"keep": ["Maria", "o'brien", "n't"]},
-    {"unknown": "mask"},
-    {"unknown": "keep"},
-    {"consistent": "record"},
-    {"public": "common"},
-    {"case": "input"},
-]
+SETTINGS = [*({"tokenizer": each} for each in TOKENIZERS), {"keep": ["Maria", "o'brien", "n't"]}]
+SETTINGS += [{"unknown": "mask"}, {"unknown": "keep"}, {"consistent": "record"}]
+SETTINGS += [{"public": "common"}, {"case": "input"}]
 
 
 @pytest.mark.parametrize("spans", [False, True])
@@ -350,8 +331,7 @@ def _reading(split, rows):
 
 
 def test_a_tokenizer_that_reads_the_vocabulary_is_violated(monkeypatch):
-    words = ["parkinson's", *(f"word{letter}" for letter in "abcdefghij")]
-    embeddings = Embeddings(words, make_embeddings(n=11).vectors, "few", "few")
+    embeddings = embed(["parkinson's", *(f"word{letter}" for letter in "abcdefghij")])
     given = {"epsilon": 2.0, "embeddings": embeddings}
     assert verify(Sanitizer("krr", **given), words=4, draws=2000).verdict is Verdict.KEPT
     bad = _reading(TOKENIZERS["unicode"].split, embeddings.key_to_index)
@@ -394,7 +374,6 @@ def test_every_mechanism_prints_its_loss(name):
     ],
 )
 def test_each_figure_can_refute(name, epsilon, old, new, what):
-    """A line that is gone, or says less."""
     sanitizer, whole = made(name, epsilon), Statement.lines
 
     def other(self, *, verbose=False):
