@@ -1,21 +1,33 @@
 """The tables of docs/attacks.md: ``python tests/attacks.py [PART ...]`` writes them anew.
 
-Parts are ``linkage``, ``layout``, ``words``, ``classes`` and ``safe``; without a name all of them.
-Everything is done by the program's own commands, which the page shows.  All but ``safe`` need the
-developers' data.
+Without a name all parts (``PARTS``); all but ``safe`` need the developers' data.
 """
 
 import csv
 import json
-import lzma
 import sys
 import tempfile
 from collections.abc import Iterator
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import page_parts
+from page_parts import table
+
+from dpsan.analysis.evaluate.attack import attacks
+from dpsan.analysis.evaluate.candidates import read_candidates
+from dpsan.analysis.evaluate.linkage import linkage as link
+from dpsan.analysis.evaluate.pairs import Inputs, read_pairs
+from dpsan.analysis.evaluate.vocabulary import Vocabulary
+from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
+from dpsan.embeddings.cache.store import Store
+from dpsan.formats.base import ReadOptions
+from dpsan.outcomes.emissions import Emissions
+from dpsan.outcomes.language.ngrams import Ngrams
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.space.cached_index import open_space
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "attacks.md"
@@ -27,14 +39,6 @@ MOST = 600
 """Records of each text, and candidates."""
 READ = 150
 """Records of each text whose words are read one by one."""
-_PUBLIC = {"enwiki2021_tail": 12_000_000, "sgd_dialogues": 16_000_000}
-"""Bytes of public text."""
-
-
-def table(*rows: tuple[str, ...]) -> str:
-    """Markdown; the first row is the head."""
-    lines = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]]) + "\n"
 
 
 def _rows(path: str, column: str, quoting: int = csv.QUOTE_MINIMAL) -> Iterator[str]:
@@ -81,79 +85,54 @@ def original(name: str, most: int) -> Path:
 
 
 @cache
-def public() -> Path:
-    """Public text."""
-    path = Path(FOLDER.name) / "public.txt"
-    with path.open("wb") as file:
-        for name, size in _PUBLIC.items():
-            with lzma.open(DATA / "corpus" / f"{name}.txt.xz") as corpus:
-                file.write(corpus.read(size))
-    return path
-
-
-@cache
 def vocabulary() -> Any:
     """The bundled vocabulary, once for all."""
-    from dpsan.analysis.evaluate.vocabulary import Vocabulary
-    from dpsan.embeddings.cache.store import Store
-    from dpsan.space.cached_index import open_space
-
     embeddings, space = open_space(None, None, Store())
     return space, Vocabulary(embeddings, "unicode")
 
 
+INPUTS = Inputs(options=ReadOptions(fields=("t",)))
+
+
 def sanitized(name: str, mechanism: str, epsilon: int, most: int) -> Any:
     """A text and its sanitized version, aligned, and the mechanism."""
-    from dpsan.analysis.evaluate.pairs import Inputs, read_pairs
-    from dpsan.formats.base import ReadOptions
-    from dpsan.sanitize.sanitizer import Sanitizer
 
     first, safe = original(name, most), Path(FOLDER.name) / "safe.jsonl"
     sanitizer = Sanitizer(mechanism, epsilon=float(epsilon), seed="attacks")
     texts = [json.loads(line)["t"] for line in first.read_text().splitlines()]
     safe.write_text("".join(json.dumps({"t": text}) + "\n" for text in sanitizer.rewrite(texts)))
     _, words = vocabulary()
-    pairs = read_pairs(first, [safe], Inputs(options=ReadOptions(fields=("t",))), words)
-    return pairs, sanitizer.mechanism
+    return read_pairs(first, [safe], INPUTS, words), sanitizer.mechanism
 
 
 @cache
 def linked(name: str, mechanism: str, epsilon: int) -> Any:
     """What ``evaluate --candidates --words 6,12`` says, by reader and words."""
-    from dpsan.analysis.evaluate.candidates import read_candidates
-    from dpsan.analysis.evaluate.linkage import linkage as link
-    from dpsan.analysis.evaluate.pairs import Inputs
-    from dpsan.formats.base import ReadOptions
-    from dpsan.outcomes.emissions import Emissions
-
     pairs, built = sanitized(name, mechanism, epsilon, MOST)
     space, words = vocabulary()
-    inputs = Inputs(options=ReadOptions(fields=("t",)))
-    held = read_candidates(original(name, MOST), inputs, words, pairs)
+    held = read_candidates(original(name, MOST), INPUTS, words, pairs)
     found = link(held, words, space, Emissions(built, space), (6, 12))
     return {(each.reader, each.words): each for each in found.rows}
 
 
 def linkage() -> str:
     """Text, epsilon × readers, the default mechanism and knn-response."""
-    columns = (
-        ("6 words", ("exact, in order", 6)),
-        ("6, order unknown", ("exact, any order", 6)),
-        ("12 words", ("exact, in order", 12)),
-        ("whole", ("exact, in order", None)),
-        ("whole, TF-IDF", ("TF-IDF", None)),
-    )
+    columns = {
+        "6 words": ("exact, in order", 6),
+        "6, order unknown": ("exact, any order", 6),
+        "12 words": ("exact, in order", 12),
+        "whole": ("exact, in order", None),
+        "whole, TF-IDF": ("TF-IDF", None),
+    }
     rows = []
-    for name in TEXTS:
-        for epsilon in EPSILONS:
-            both = [linked(name, each, epsilon) for each in MECHANISMS]
-            count = both[0]["exact, in order", None].candidates
-            title = f"{NAMES[name]}, {count:,}" if epsilon == EPSILONS[0] else ""
-            cells = [
-                " / ".join(f"{each[key].first.value:.2f}" for each in both) for _, key in columns
-            ]
-            rows.append((title, str(epsilon), *cells))
-    return table(("text, candidates", "epsilon", *(each for each, _ in columns)), *rows)
+    for name, epsilon in product(TEXTS, EPSILONS):
+        both = [linked(name, each, epsilon) for each in MECHANISMS]
+        count = both[0]["exact, in order", None].candidates
+        title = f"{NAMES[name]}, {count:,}" if epsilon == EPSILONS[0] else ""
+        found = ([each[key].first.value for each in both] for key in columns.values())
+        cells = [" / ".join(f"{value:.2f}" for value in values) for values in found]
+        rows.append((title, str(epsilon), *cells))
+    return table(("text, candidates", "epsilon", *columns), *rows)
 
 
 def layout() -> str:
@@ -167,26 +146,13 @@ def layout() -> str:
 
 
 @cache
-def model() -> Any:
-    """The model that comes with the vocabulary."""
-    from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
-    from dpsan.outcomes.language.ngrams import Ngrams
-
-    return Ngrams.from_bytes(bundled_language_model() or b"", bundled_digest())[0]
-
-
-@cache
 def _read(name: str, epsilon: int) -> Any:
     """The shares of ``evaluate``, by attack and class of words."""
-    from dpsan.analysis.evaluate.attack import attacks
-
     pairs, built = sanitized(name, MECHANISMS[0], epsilon, READ)
     space, words = vocabulary()
-    found = attacks(pairs, words, space, built, model())
-    return {
-        each.key: {str(kind): share for kind, share in each.shares.items()}
-        for each in found.attacks
-    }
+    model = Ngrams.from_bytes(bundled_language_model() or b"", bundled_digest())[0]
+    found = attacks(pairs, words, space, built, model).attacks
+    return {each.key: {str(kind): share for kind, share in each.shares.items()} for each in found}
 
 
 MODELLED = ("context, with this model", "all other words known, with this model")
@@ -196,14 +162,13 @@ MODELLED = ("context, with this model", "all other words known, with this model"
 def words() -> str:
     """Text, epsilon × what readers guess."""
     rows = []
-    for name in TEXTS:
-        for epsilon in EPSILONS:
-            found = _read(name, epsilon)
-            total = found["verbatim"]["all"].total
-            title = f"{NAMES[name]}, {total:,} words" if epsilon == EPSILONS[0] else ""
-            keys = ("verbatim", "one-word", "context", "informed")
-            cells = [f"{found[each]['all'].value:.2f}" for each in keys]
-            rows.append((title, str(epsilon), *cells))
+    for name, epsilon in product(TEXTS, EPSILONS):
+        found = _read(name, epsilon)
+        total = found["verbatim"]["all"].total
+        title = f"{NAMES[name]}, {total:,} words" if epsilon == EPSILONS[0] else ""
+        keys = ("verbatim", "one-word", "context", "informed")
+        cells = [f"{found[each]['all'].value:.2f}" for each in keys]
+        rows.append((title, str(epsilon), *cells))
     return table(("text", "epsilon", "unchanged", "single words", *MODELLED), *rows)
 
 
@@ -221,14 +186,12 @@ def classes() -> str:
     return table(("words", "single words", *MODELLED), *rows)
 
 
-def _figures(*options: str) -> Any:
-    return json.loads(page_parts.study("own.py", "linkage", "-q", "--json", *options))
-
-
 def safe() -> str:
     """Words of a text × epsilon up to which nobody links more than half of such texts."""
-    proved = _figures("-e", "1", "--words", "1")["epsilon_not_linked"]
-    found = _figures("-m", MECHANISMS[0], "-e", "0.25,0.5,1,2,4", "--words", "1000")
+    ways = ("-e 1 --words 1", f"-m {MECHANISMS[0]} -e 0.25,0.5,1,2,4 --words 1000")
+    command = ("own.py", "linkage", "-q", "--json")
+    some, found = (json.loads(page_parts.study(*command, *each.split())) for each in ways)
+    proved = some["epsilon_not_linked"]
     halves = {row["epsilon"]: row["half_linked"] for row in found["rows"]}
     first = table(
         ("words of the text", *proved),

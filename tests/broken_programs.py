@@ -66,11 +66,10 @@ def put(make: Callable[[Sanitizer], Sampler]) -> Callable[[Sanitizer], None]:
 def scaled(factor: float) -> Callable[[Sanitizer], None]:
     """Noise times a factor."""
 
-    def make(s: Sanitizer) -> Sampler:
-        own = s.sampler
+    def make(own):
         return PointSampler(own.space, lambda *given: own.noise(*given) * factor, own.project)
 
-    return put(make)
+    return put(lambda s: make(s.sampler))
 
 
 def of_epsilon(s: Sanitizer, epsilon: float) -> Sampler:
@@ -129,10 +128,6 @@ def backdoor(s: Sanitizer, out: Any, ids: Any, streams: Any) -> Any:
     return np.where(ids == s.space.n // 3, s.space.n - 1, out)
 
 
-def fixed(s: Sanitizer, out: Any, ids: Any, streams: Any) -> Any:
-    return np.where(ids == s.space.n, 0, out)
-
-
 class Unequal(Changed):
     """Every second word has three times the mass inside its set, with no other total."""
 
@@ -154,39 +149,29 @@ def stale(s: Sanitizer, ids: Any, streams: Any) -> Any:
     return np.where(ids < s.space.n, s.space.n - 1 - ids, ids), streams
 
 
-def same_stream(every: int) -> Callable[..., Any]:
-    """The random numbers of one word for so many of them; all of them for 0."""
-
-    def change(s: Sanitizer, ids: Any, streams: Any) -> Any:
-        records = [0 if not every else record // every for record in streams.records.tolist()]
-        again = randomness.Streams(streams.key, tuple((record, 0, 1) for record in records))
-        return ids, again
-
-    return change
-
-
-def shared(streams: Any) -> Any:
-    """The random numbers of the first word, for each word of a record."""
-    records = tuple((at, 0, 1) for at in streams.records.tolist())
+def shared(streams: Any, every: float = 1) -> Any:
+    """The random numbers of the first word, for each word of a record or so many records."""
+    records = tuple((int(at // every), 0, 1) for at in streams.records.tolist())
     return randomness.Streams(streams.key, records)
+
+
+def same_stream(every: float) -> Callable[..., Any]:
+    return lambda s, ids, streams: (ids, shared(streams, every))
 
 
 def known_share(s: Sanitizer) -> None:
     """The words of a line share random numbers; unknown words have their own."""
-    own, n = s.sampler, s.space.n
+    own = s.sampler
 
-    def change(out: Any, ids: Any, streams: Any) -> Any:
-        return np.where(ids < n, own.sample(ids, shared(streams)), out)
+    def change(_, out, ids, streams):
+        return np.where(ids < s.space.n, own.sample(ids, shared(streams)), out)
 
-    put(lambda _: Changed(own, change))(s)
+    after(change)(s)
 
 
 def neighbour(s: Sanitizer, out: Any, ids: Any, streams: Any) -> Any:
     """The word after a certain word shows it."""
-    moved = out.copy()
-    if len(ids) > 1:
-        moved[1:] = np.where(ids[:-1] == 1, 0, out[1:])
-    return moved
+    return np.where(np.append(False, ids[:-1] == 1), 0, out)
 
 
 class Coarse(PointSampler):
@@ -195,8 +180,8 @@ class Coarse(PointSampler):
     def sample(self, ids: Any, streams: Any) -> Any:
         whole = randomness.Streams.uniform
 
-        def rough(self: Any, label: str, width: int = 1) -> Any:
-            return (np.floor(whole(self, label, width) * 256) + 0.5) / 256
+        def rough(*given: Any) -> Any:
+            return (np.floor(whole(*given) * 256) + 0.5) / 256
 
         with mock.patch.object(randomness.Streams, "uniform", rough):
             return super().sample(ids, streams)
@@ -277,10 +262,7 @@ def without_public(self: Accountant, copies: Any, texts: Any = None) -> None:
 def compounds_once(self: Accountant, copies: Any, texts: Any = None) -> None:
     """A compound of two words is counted as one draw."""
     words = [[len(str(line).split()) for line in each.lines] for each in copies]
-    some = [
-        replace(each, drawn=list(map(min, each.drawn, most)))
-        for each, most in zip(copies, words, strict=True)
-    ]
+    some = [replace(x, drawn=[*map(min, x.drawn, y)]) for x, y in zip(copies, words, strict=True)]
     _ADD(self, some, texts)
 
 
@@ -301,38 +283,32 @@ class Gaps(SubsetResponseSampler):
         return out
 
 
-def gaps(s: Sanitizer) -> Sampler:
-    return Gaps(s.space, s.mechanism.epsilon, s.sampler.k, s.sampler.outputs)
-
-
 class Mutant(NamedTuple):
-    """One program that is broken.
-
-    Args:
-        patch: a name of the package that is replaced while it is verified.
-        noise: by what the noise is scaled; its density falls as exp(-r) or exp(-r²): 1 or 2.
-        fixed: n -> inputs of which one is every (n + 1)-th draw, and the output which it gives.
-        skips: it never gives the word itself.
-    """
+    """One program that is broken."""
 
     mechanism: str
     change: Callable[[Sanitizer], None] | None = None
     options: Mapping[str, Any] = MappingProxyType({})
     parameters: Mapping[str, Any] = MappingProxyType({})
-    patch: tuple[str, Any] | None = None
-    noise: tuple[float, int] | None = None
+    patch: tuple[str, Any] | None = None  # a name of the package, replaced while it is verified
+    noise: tuple[float, int] | None = None  # its factor; its density falls as exp(-r) or exp(-r²)
     fixed: Callable[[int], tuple[list[int], int]] | None = None
-    skips: bool = False
+    """n -> inputs of which one is every (n + 1)-th draw, and the output which it gives."""
+    skips: bool = False  # it never gives the word itself
 
 
 DELTA = {"delta": 1e-6}
 _RESPONSE = "dpsan.mechanisms.samplers.number_response"
-_NUMBERS = {"numbers": "value"}
+_ADDING = "dpsan.sanitize.accountant.Accountant.add"
+
+
+def optimal(options: Mapping[str, Any], *patch: Any) -> Mutant:
+    """The default mechanism with options, and at times with a public function replaced."""
+    return Mutant("optimal-response", None, options, patch=patch or None)
 
 
 def numbers(name: str, instead: Any) -> Mutant:
-    """Numbers by value with a public function replaced."""
-    return Mutant("optimal-response", None, _NUMBERS, patch=(name, instead))
+    return optimal({"numbers": "value"}, name, instead)
 
 
 MUTANTS = {
@@ -360,19 +336,24 @@ MUTANTS = {
         "optimal-response", after(backdoor), fixed=lambda n: ([n // 3], n - 1)
     ),
     "unknown word to a fixed word": Mutant(
-        "optimal-response", after(fixed), fixed=lambda n: ([n], 0)
+        "optimal-response",
+        after(lambda s, out, ids, _: np.where(ids == s.space.n, 0, out)),
+        fixed=lambda n: ([n], 0),
     ),
     "base of another epsilon": Mutant("optimal-response", other_epsilon(1.5)),
     "unequal set masses": Mutant("knn-response", put(Unequal)),
     "stale table": Mutant("knn-response", before(stale, inputs=True)),
-    "outputs that never come": Mutant("knn-response", put(gaps)),
+    "outputs that never come": Mutant(
+        "knn-response",
+        put(lambda s: Gaps(s.space, s.mechanism.epsilon, s.sampler.k, s.sampler.outputs)),
+    ),
     "wrong vocabulary": Mutant(
         "exponential",
         before(lambda s, ids, streams: ((ids * 7 + 1) % s.space.n, streams), inputs=True),
     ),
-    "one seed for all words": Mutant("knn-response", before(same_stream(0))),
+    "one seed for all words": Mutant("knn-response", before(same_stream(np.inf))),
     "one seed for two lines": Mutant("knn-response", before(same_stream(2))),
-    "one seed for all words, laplace": Mutant("laplace", before(same_stream(0))),
+    "one seed for all words, laplace": Mutant("laplace", before(same_stream(np.inf))),
     "one seed for the words of a line": Mutant("optimal-response", known_share),
     "stream reused across workers": Mutant(
         "knn-response", patch=("dpsan.privacy.randomness.derive_key", lambda key, *of: key)
@@ -382,22 +363,13 @@ MUTANTS = {
         after(neighbour),
         fixed=lambda n: (list(range(0, n, max(1, n // 40))), 0),
     ),
-    "unknown words copied": Mutant("optimal-response", None, {"unknown": "keep"}),
-    "unknown words masked": Mutant("optimal-response", None, {"unknown": "mask"}),
-    "a word kept": Mutant("optimal-response", None, {"keep": ["the"]}),
-    "letter case kept": Mutant("optimal-response", None, {"case": "input"}),
-    "statement with half the epsilon": Mutant(
-        "optimal-response", patch=("dpsan.sanitize.statement.number", half_figures)
-    ),
-    "public words not counted": Mutant(
-        "optimal-response",
-        None,
-        {"public": ("the", "of")},
-        patch=("dpsan.sanitize.accountant.Accountant.add", without_public),
-    ),
-    "compounds counted once": Mutant(
-        "optimal-response", patch=("dpsan.sanitize.accountant.Accountant.add", compounds_once)
-    ),
+    "unknown words copied": optimal({"unknown": "keep"}),
+    "unknown words masked": optimal({"unknown": "mask"}),
+    "a word kept": optimal({"keep": ["the"]}),
+    "letter case kept": optimal({"case": "input"}),
+    "statement with half the epsilon": optimal({}, "dpsan.sanitize.statement.number", half_figures),
+    "public words not counted": optimal({"public": ("the", "of")}, _ADDING, without_public),
+    "compounds counted once": optimal({}, _ADDING, compounds_once),
     "numbers of twice the epsilon": numbers(f"{_RESPONSE}.grid_response", of_half_the_noise),
     "5 % of numbers copied": numbers(f"{_RESPONSE}.respond", copied_numbers),
     "far numbers never come": numbers(f"{_RESPONSE}.GridResponse.chosen", without_far_values),

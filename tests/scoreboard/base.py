@@ -1,5 +1,6 @@
 """What every row of the scoreboard needs."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -76,18 +77,12 @@ def row(name: str, figure: str, target: str) -> Callable[[_Measure], _Measure]:
 
 def environment(folder: Path) -> dict[str, str]:
     """The caller's, without its dpsan settings; everything written goes below the folder."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("DPSAN_")}
-    for name in ("cache", "tmp", "home"):
+    out = {name: value for name, value in os.environ.items() if not name.startswith("DPSAN_")}
+    for variable, name in (("DPSAN_CACHE_DIR", "cache"), ("TMPDIR", "tmp"), ("HOME", "home")):
         (folder / name).mkdir(exist_ok=True, parents=True)
-    return {
-        **kept,
-        "DPSAN_CACHE_DIR": str(folder / "cache"),
-        "TMPDIR": str(folder / "tmp"),
-        "HOME": str(folder / "home"),
-        "PYTHONPATH": str(PROGRAM),
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-    }
+        out[variable] = str(folder / name)
+    out |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    return {**out, "PYTHONPATH": str(PROGRAM)}
 
 
 def required(mechanism: str) -> dict[str, str]:
@@ -100,11 +95,8 @@ def required(mechanism: str) -> dict[str, str]:
 
 def tree(folder: Path) -> dict[str, bytes]:
     """The content of every regular file below a folder."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 def dpsan(command, folder, env=None, **more):
@@ -122,18 +114,14 @@ def start(command: str, folder: Path, env: dict[str, str], **more: Any) -> Any:
 
 def children(process: int) -> list[int]:
     """The processes that a process has started."""
-    try:
+    with contextlib.suppress(OSError):
         listed = Path(f"/proc/{process}/task/{process}/children").read_text()
-    except OSError:
-        return []
-    return [int(each) for each in listed.split()]
+        return [int(each) for each in listed.split()]
+    return []
 
 
 def embedding_file(path: Path, words: int = 20_000, dimensions: int = 20) -> Path:
     """Words w0, w1 ... with Gaussian vectors."""
-    generator = np.random.default_rng(1)
-    with path.open("w") as out:
-        for number in range(words):
-            values = " ".join(f"{each:.4f}" for each in generator.normal(size=dimensions))
-            out.write(f"w{number} {values}\n")
+    rows = np.random.default_rng(1).normal(size=(words, dimensions)).round(4).tolist()
+    path.write_text("".join(f"w{at} {' '.join(map(str, row))}\n" for at, row in enumerate(rows)))
     return path

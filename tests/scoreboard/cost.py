@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from itertools import groupby
 from pathlib import Path
 
 from scoreboard.base import TWO, Row, Size, environment, row
@@ -61,30 +62,28 @@ runpy.run_module("dpsan", run_name="__main__")
 """The command, and last how many files were synced at once, and what was asked in order."""
 
 
-def _written(suffix: str, path: Path, text: str) -> None:
+_KINDS = {
+    "txt": "line of text",
+    "csv": "cell of CSV",
+    "jsonl": "string of JSON",
+    "parquet": "cell of Parquet",
+}
+
+
+def _written(path: Path, text: str) -> None:
     """A file of one record."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
+    from pyarrow.csv import write_csv
+    from pyarrow.parquet import write_table
 
-    if suffix == "parquet":  # with statistics Arrow's writer alone keeps a value five times
-        table = pa.table({"text": [text]})
-        pq.write_table(table, path, compression="none", write_statistics=False)
-        return
-    doubled = text.replace('"', '""')
-    body = {
-        "txt": text,
-        "csv": f'id,text\n1,"{doubled}"',
-        "jsonl": json.dumps({"text": text}, ensure_ascii=False),
-    }[suffix]
-    path.write_text(f"{body}\n", encoding="utf-8")
-
-
-_KINDS = {
-    "line of text": "txt",
-    "cell of CSV": "csv",
-    "string of JSON": "jsonl",
-    "cell of Parquet": "parquet",
-}
+    table = pa.table({"id": [1], "text": [text]})
+    if path.suffix == ".parquet":  # with statistics Arrow's writer alone keeps a value five times
+        write_table(table, path, compression="none", write_statistics=False)
+    elif path.suffix == ".csv":
+        write_csv(table, path)
+    else:
+        json_ = json.dumps({"text": text}, ensure_ascii=False)
+        path.write_text(f"{text if path.suffix == '.txt' else json_}\n")
 
 
 @row(
@@ -97,13 +96,13 @@ def cost(row: Row, size: Size, folder: Path) -> None:
     """Peak memory over the size of one large record, and the syncs of many small files."""
     (folder / "two.txt").write_text(TWO)
     bases: dict[bool, int] = {}
-    for kind, suffix in _KINDS.items():
+    for suffix, kind in _KINDS.items():
         path = folder / f"record.{suffix}"
         arrow = suffix == "parquet"
         if arrow not in bases:
-            _written(suffix, path, _UNIT)
+            _written(path, _UNIT)
             bases[arrow] = _peak(path)
-        _written(suffix, path, _UNIT * ((size.of(12, 12, 64) << 20) // len(_UNIT.encode())))
+        _written(path, _UNIT * ((size.of(12, 12, 64) << 20) // len(_UNIT.encode())))
         share = (_peak(path) - bases[arrow]) / path.stat().st_size
         row.bad[f"% times its size, {kind}"] = round(share, 1)
         limit = _ARROW if arrow else _LIMIT
@@ -124,46 +123,26 @@ def _small_files(row: Row, files: int, folder: Path) -> None:
     names = [f"in/{number}.txt" for number in range(files)]
     for name in names:
         (folder / name).write_text("here there\n")
-    most, calls = json.loads(
-        _dpsan(_SYNCS, folder, "-O", "tree", *(f"in/{number}.txt" for number in range(files)))
-    )
+    most, calls = json.loads(_dpsan(_SYNCS, folder, "-O", "tree", *names))
     before, calls = calls[:6], calls[6:]  # the key of the cache, and the file of requests
     kinds = [call.split()[0] for call in before]
     row.count("small files: no request before them", kinds != ["sync", "name", "folder"] * 2)
-    synced = [call.split()[1] for call in calls if call.startswith("sync")]
-    groups = _groups(calls)
-    row.count(
-        "small files: a file is synced twice, or not at all",
-        sorted(synced) != sorted(set(synced)) or len(synced) != files,
-    )
+    synced = [call for call in calls if call.startswith("sync")]
+    runs = [(kind, len([*run])) for kind, run in groupby(call.split()[0] for call in calls)]
+    groups = [length for kind, length in runs if kind == "sync"]
+    wrong = len(synced) != files or len({*synced}) != files
+    row.count("small files: a file is synced twice, or not at all", wrong)
     row.count("small files: synced in small groups", min(groups[:-1], default=0) < _FEWEST)
-    row.count(
-        "small files: a folder is synced more than once for a group",
-        calls.count("folder") > len(groups),
-    )
+    often = calls.count("folder") > len(groups)
+    row.count("small files: a folder is synced more than once for a group", often)
     row.count("small files: synced one after the other", most < 2)
-    row.count(
-        "small files: a name before all of its group are synced",
-        any(
-            call.startswith("name") and f"sync {call.split()[1]}" not in calls[:at]
-            for at, call in enumerate(calls)
-        ),
-    )
+    named = [(at, call.removeprefix("name")) for at, call in enumerate(calls) if "name" in call]
+    early = any(f"sync{number}" not in calls[:at] for at, number in named)
+    row.count("small files: a name before all of its group are synced", early)
     row.tried += files
     row.note = (
         f"{files} files in {len(groups)} groups, {len(synced)} + {calls.count('folder')} syncs"
     )
-
-
-def _groups(calls: list[str]) -> list[int]:
-    """Files that were synced before a name was given, for each group."""
-    out, before = [], ""
-    for call in calls:
-        what = call.split()[0]
-        if what == "sync":
-            out[-1:] = [out[-1] + 1] if before == "sync" else [*out[-1:], 1]
-        before = what
-    return out
 
 
 def _dpsan(driver: str, folder: Path, *arguments: str) -> str:

@@ -5,14 +5,15 @@
 import hashlib
 import json
 import os
-import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
 
+from dpsan.embeddings.cache.store import Entry, Store
 from scoreboard.base import Row, Size, row
 from scoreboard.patterns import mutants
 
@@ -25,42 +26,39 @@ from scoreboard.patterns import mutants
 )
 def corrupted_cache(row: Row, size: Size, folder: Path) -> None:
     """A file of the cache is changed in some way: the load must say so, whatever it was asked for."""
-    from dpsan.embeddings.cache.store import Entry, Store
-
     numbers = np.random.default_rng(3)
     notes: list[str] = []
     root = folder / "corrupt"
     store = Store(root, notes.append)
     vectors = numbers.normal(size=(40, 9)).astype(np.float32)
-    entry = Entry(
-        arrays={
-            "index.faiss": vectors,
-            "b": np.arange(50),
-            "c": vectors.copy(),
-            "words": np.frombuffer(b"w1 w2 w3", dtype=np.uint8),
-        },
-        meta={"digest": "x"},
-    )
-    store.save("index", "key", entry)
+    words = np.frombuffer(b"w1 w2 w3", dtype=np.uint8)
+    arrays = {"index.faiss": vectors, "b": np.arange(50), "c": vectors.copy(), "words": words}
+    store.save("index", "key", Entry(arrays=arrays, meta={"digest": "x"}))
     store.save("index", "other", Entry(arrays={"index.faiss": vectors + 1}, meta={}))
     home = next(path for path in root.rglob("manifest.json") if b'"key":"key"' in path.read_bytes())
     home = home.parent
     other = next(path for path in home.parent.iterdir() if path != home and path.is_dir())
     good = {path: path.read_bytes() for path in sorted(home.iterdir())}
-    kinds = [each for each in _KINDS if os.geteuid() == 0 or "owner" not in each]
+    random = Random(3)
+
+    def swap(_: Random, path: Path, data: bytes) -> None:
+        path.write_bytes(random.choice([each for each in good.values() if each != data]))
+
+    def another(_: Random, path: Path, data: bytes) -> None:
+        shutil.copytree(other, home, dirs_exist_ok=True)
+
+    acts = {**_KINDS, "swap": swap, "another entry": another}
+    kinds = [each for each in acts if os.geteuid() == 0 or "owner" not in each]
     kinds += ["flip"] * 2  # of a manifest, few flips leave it a manifest
-    damage = _Damage(good, other)
     for turn in range(size.of(400, 1500, 6000)):
         kind = kinds[turn % len(kinds)]
-        path = damage.random.choice(sorted(good))
-        getattr(damage, kind)(path)
+        path = random.choice(sorted(good))
+        acts[kind](random, path, good[path])
         row.tried += 1
-        names = {"index.faiss": ("index.faiss",), "manifest.json": None}
-        names |= {f"{number}.raw": (name,) for number, name in enumerate(entry.arrays)}
-        only = names[path.name] if turn % 2 else None
-        only = None if kind == "lying_shape" else only
-        found = store.load("index", "key", only)
-        row.count(f"undetected: {kind.replace('_', ' ')}", found is not None)
+        names = {"index.faiss": ("index.faiss",)}
+        names |= {f"{number}.raw": (name,) for number, name in enumerate(arrays)}
+        only = names.get(path.name) if turn % 2 and kind != "lying shape" else None
+        row.count(f"undetected: {kind}", store.load("index", "key", only) is not None)
         row.count("detected in silence", not notes)
         row.count("check does not see it", all(problem is None for _, problem in store.check()))
         notes.clear()
@@ -75,78 +73,49 @@ def corrupted_cache(row: Row, size: Size, folder: Path) -> None:
     whole = store.load("index", "key")
     row.count("good entry refused", whole is None)
     if whole is not None:
-        same = all(np.array_equal(whole.arrays[each], entry.arrays[each]) for each in entry.arrays)
+        same = all(np.array_equal(whole.arrays[each], arrays[each]) for each in arrays)
         row.count("good entry changed", not same)
 
 
-class _Damage:
-    """What can happen to a file of an entry."""
-
-    def __init__(self, good: dict[Path, bytes], other: Path) -> None:
-        self.good, self.other, self.random = good, other, random.Random(3)
-
-    def flip(self, path: Path) -> None:
-        data = bytearray(self.good[path])
-        data[self.random.randrange(len(data))] ^= 1 << self.random.randrange(8)
-        path.write_bytes(data)
-
-    def truncation(self, path: Path) -> None:
-        path.write_bytes(self.good[path][: self.random.randrange(len(self.good[path]))])
-
-    def growth(self, path: Path) -> None:
-        path.write_bytes(self.good[path] + bytes(self.random.randrange(1, 99)))
-
-    def swap(self, path: Path) -> None:
-        others = [data for data in self.good.values() if data != self.good[path]]
-        path.write_bytes(self.random.choice(others))
-
-    def another_entry(self, path: Path) -> None:
-        """Manifest and files of another entry: all whole, in the wrong place."""
-        for each in self.other.iterdir():
-            (path.parent / each.name).write_bytes(each.read_bytes())
-
-    def version(self, path: Path) -> None:
-        self._manifest(path.parent, lambda body: body.update(format=body["format"] + 1))
-
-    def lying_shape(self, path: Path) -> None:
-        """A manifest with a digest of its own that says an array is larger than it is."""
-        large = {"shape": [10**9, 9], "size": 36 * 10**9}
-        self._manifest(path.parent, lambda body: body["files"][0].update(large))
-
-    def _manifest(self, home: Path, change: Callable[[dict[str, Any]], None]) -> None:
-        path = home / "manifest.json"
-        body = json.loads(path.read_bytes())["body"]
-        change(body)
-        raw = json.dumps(body, separators=(",", ":")).encode()
-        digest = hashlib.sha256(raw).hexdigest().encode()
-        path.write_bytes(b'{"sha256":"' + digest + b'","body":' + raw + b"}\n")
-
-    def missing(self, path: Path) -> None:
-        path.unlink()
-
-    def link(self, path: Path) -> None:
-        copy = self.other.parent / "elsewhere"
-        path.rename(copy)
-        path.symlink_to(copy)
-
-    def fifo(self, path: Path) -> None:
-        path.unlink()
-        os.mkfifo(path, 0o600)
-
-    def others_may_write(self, path: Path) -> None:
-        path.chmod(0o622)
-
-    def empty(self, path: Path) -> None:
-        path.write_bytes(b"")
-
-    def owner(self, path: Path) -> None:
-        os.chown(path, 12345, 12345)
-
-    def owner_of_the_folder(self, path: Path) -> None:
-        os.chown(path.parent, 12345, 12345)
+def _manifest(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Another body, with a digest of its own."""
+    path = path.with_name("manifest.json")
+    body = json.loads(path.read_bytes())["body"]
+    change(body)
+    raw = json.dumps(body, separators=(",", ":")).encode()
+    digest = hashlib.sha256(raw).hexdigest().encode()
+    path.write_bytes(b'{"sha256":"' + digest + b'","body":' + raw + b"}\n")
 
 
-_KINDS = [name for name in vars(_Damage) if name[0] != "_"]
+def _flip(random: Random, path: Path, data: bytes) -> None:
+    flipped = bytearray(data)
+    flipped[random.randrange(len(data))] ^= 1 << random.randrange(8)
+    path.write_bytes(flipped)
+
+
+def _link(random: Random, path: Path, data: bytes) -> None:
+    copy = path.rename(path.parent.parent / "elsewhere")
+    path.symlink_to(copy)
+
+
+_LARGE = {"shape": [10**9, 9], "size": 36 * 10**9}
+_KINDS: dict[str, Callable[[Random, Path, bytes], object]] = {
+    "flip": _flip,
+    "truncation": lambda random, path, data: path.write_bytes(data[: random.randrange(len(data))]),
+    "growth": lambda random, path, data: path.write_bytes(data + bytes(random.randrange(1, 99))),
+    "version": lambda random, path, data: _manifest(path, lambda body: body.update(format=10**3)),
+    "lying shape": lambda random, path, data: _manifest(
+        path, lambda body: body["files"][0].update(_LARGE)
+    ),
+    "missing": lambda random, path, data: path.unlink(),
+    "link": _link,
+    "fifo": lambda random, path, data: (path.unlink(), os.mkfifo(path, 0o600)),
+    "others may write": lambda random, path, data: path.chmod(0o622),
+    "empty": lambda random, path, data: path.write_bytes(b""),
+    "owner": lambda random, path, data: os.chown(path, 12345, 12345),
+    "owner of the folder": lambda random, path, data: os.chown(path.parent, 12345, 12345),
+}
+"""What can happen to a file of an entry; two more need other files."""
 
 
 mutants(r"""cache

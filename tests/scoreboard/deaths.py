@@ -27,9 +27,8 @@ def deaths(row: Row, size: Size, folder: Path) -> None:
         what = ("worker", "reader", "both workers")[number % 3]
         moment = 0.0 if number < 3 and size is Size.MUTANT else generator.uniform(0.0, 0.6)
         row.tried += 1
-        for kind in _one(folder, env, what, moment):
-            row.count(kind, True)
-        if "hung" in row.bad and size is Size.MUTANT:
+        _one(row, folder, env, what, moment)
+        if row.bad["hung"] and size is Size.MUTANT:
             break
 
 
@@ -47,7 +46,7 @@ def _feed(child: subprocess.Popen[bytes]) -> None:
             number += 2000
 
 
-def _one(folder: Path, env: dict[str, str], what: str, moment: float) -> list[str]:
+def _one(row, folder, env, what, moment):
     # So large an epsilon changes no word: every line of the output is known.
     command = "rewrite -q -e 100000 -m laplace -E e.txt -j2 --case vocabulary"
     child = start(command, folder, env)
@@ -72,11 +71,11 @@ def _one(folder: Path, env: dict[str, str], what: str, moment: float) -> list[st
         time.sleep(moment)
         for process in _workers(child.pid)[: 1 if what == "worker" else 2]:
             os.kill(process, signal.SIGKILL)
-    bad = []
+    hung = False
     try:
         status = child.wait(40)
     except subprocess.TimeoutExpired:
-        bad.append("hung")
+        hung = True
         for process in [*_workers(child.pid), child.pid]:
             os.kill(process, signal.SIGKILL)
         status = child.wait()
@@ -84,28 +83,22 @@ def _one(folder: Path, env: dict[str, str], what: str, moment: float) -> list[st
     told = child.stderr.read()
     for stream in (child.stdin, child.stderr):
         with contextlib.suppress(OSError):
-            stream.close()  # type: ignore[union-attr]
+            stream.close()
     right = (128 + signal.SIGPIPE, b"") if what == "reader" else (1, _SHOWN)
-    if not bad and (status, told) != right:
-        bad.append("wrong status or message")
     out = b"".join(pieces)
-    if what != "reader" and not out.endswith(b"\n"):
-        bad.append("output cut inside a record")
     lines = out.split(b"\n")[:-1]
-    if any(line + b"\n" != _line(number) for number, line in enumerate(lines)):
-        bad.append("lost, added, reordered or changed")
-    if not lines:
-        bad.append("nothing written before")
-    return bad
+    wrong = any(line + b"\n" != _line(number) for number, line in enumerate(lines))
+    row.count("hung", hung)
+    row.count("wrong status or message", not hung and (status, told) != right)
+    row.count("output cut inside a record", what != "reader" and not out.endswith(b"\n"))
+    row.count("lost, added, reordered or changed", wrong)
+    row.count("nothing written before", not lines)
 
 
 def _workers(parent: int) -> list[int]:
     """The processes that draw."""
-    return [
-        each
-        for each in children(parent)
-        if b"multiprocessing-fork" in Path(f"/proc/{each}/cmdline").read_bytes()
-    ]
+    named = {each: Path(f"/proc/{each}/cmdline").read_bytes() for each in children(parent)}
+    return [each for each, line in named.items() if b"multiprocessing-fork" in line]
 
 
 mutants(r"""deaths

@@ -7,16 +7,15 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from dpsan.sanitize.sanitizer import Sanitizer
 from scoreboard import fork
 from scoreboard.base import Row, Size, row
 from scoreboard.jobs import Job, Known, again, judge
 from scoreboard.patterns import mutants
 from scoreboard.trap import Trap, fails, sprung, undurable
 
-_CODES = [
-    errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.EACCES, errno.EROFS, errno.ENFILE,
-    errno.ETIMEDOUT,
-]  # fmt: skip
+_NAMES = "EIO ENOSPC EDQUOT EMFILE EACCES EROFS ENFILE ETIMEDOUT"
+_CODES = [getattr(errno, name) for name in _NAMES.split()]
 
 
 @row(
@@ -103,8 +102,6 @@ def _short_writes(row: Row, it: Known) -> None:
 
 def _memory(row: Row, it: Known, size: Size) -> None:
     """Memory is short where words are drawn, for the first, the second ... batch."""
-    from dpsan.sanitize.sanitizer import Sanitizer
-
     real = Sanitizer.sanitize
     left = 0
 

@@ -1,14 +1,9 @@
-"""The command line in a fork of this process: a process of its own, without the start of Python.
-
-What a fork cannot show (streams that are closed from the start, signals before ``main``,
-workers) is tried with real commands.
-"""
+"""The command line in a fork of this process: a process of its own, without the start of Python."""
 
 # ruff: noqa: SIM115
 
 import contextlib
 import gc
-import io
 import os
 import select
 import signal
@@ -22,8 +17,7 @@ from importlib import import_module
 _NEEDED = (
     "dpsan.cli.app dpsan.cli.rewrite dpsan.run.run dpsan.run.audit dpsan.sanitize.sanitizer faiss"
     " dpsan.analysis.report dpsan.formats.text dpsan.formats.jsonl dpsan.formats.csv scipy.special"
-    " filelock dpsan.text.out_of_vocabulary dpsan.cli.progress typer._adapters fractions zoneinfo"
-    " pydantic.type_adapter pydantic.json_schema pydantic.plugin._loader typer._click.decorators"
+    " filelock dpsan.text.out_of_vocabulary dpsan.cli.progress fractions zoneinfo"
 )
 
 
@@ -105,13 +99,9 @@ def become(arguments, folder, env, before, streams):
         for number, descriptor in enumerate(streams):
             os.dup2(descriptor, number)
         os.closerange(3, 256)
-        sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False))
-        sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "w", closefd=False)))
-        sys.stderr = io.TextIOWrapper(
-            io.BufferedWriter(io.FileIO(2, "w", closefd=False)),
-            errors="backslashreplace",
-            line_buffering=True,
-        )
+        sys.stdin = open(0, closefd=False)
+        sys.stdout = open(1, "w", closefd=False)
+        sys.stderr = open(2, "w", 1, errors="backslashreplace", closefd=False)
         sys.argv = ["dpsan", *arguments]
         # Workers that are spawned must not take the scoreboard for the main program.
         sys.modules["__main__"] = types.ModuleType("__main__")

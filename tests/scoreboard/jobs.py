@@ -1,8 +1,4 @@
-"""Small runs of ``dpsan rewrite`` with a known outcome, and what may be there if one is disturbed.
-
-Every run has a seed, so its outputs are known to the byte, and an audit.  Whatever happened to it,
-each output must be absent or complete, each input whole, and nothing else may be there.
-"""
+"""Runs of ``dpsan rewrite`` with a known outcome, and what may be there if one is disturbed."""
 
 import gzip
 import os
@@ -37,7 +33,6 @@ class Job:
 
     @property
     def inputs(self) -> list[str]:
-        """The names of the inputs."""
         both = [f"a.{self.kind}", f"b.{self.kind}.gz"]
         return both if self.mode in "Oi" else both[:1]
 
@@ -95,7 +90,8 @@ class Known:
 def judge(row: Row, it: Known, done: fork.Done) -> bool:
     """Count what must not be there; returns whether everything is there."""
     now = tree(it.work)
-    complete = _outputs(now) == _outputs(it.after) and done.out == it.out
+    others = {name for name, _ in now.items() ^ it.after.items()}
+    complete = others <= {"audit", _REQUESTS} and done.out == it.out
     for name, data in now.items():
         private = (it.work / name).stat().st_mode & 0o077 == 0
         if name not in it.before and name not in it.after:
@@ -119,16 +115,11 @@ def judge(row: Row, it: Known, done: fork.Done) -> bool:
     return complete
 
 
-def _outputs(files: dict[str, bytes]) -> dict[str, bytes]:
-    return {name: data for name, data in files.items() if name not in ("audit", _REQUESTS)}
-
-
 def _audit_wrong(it: Known, data: bytes, status: int, *, complete: bool) -> bool:
     """Whole and true after a success; else a beginning that does not claim to be all."""
     if status == 0:
         return _CREATED.sub(b"", data) != _CREATED.sub(b"", it.after["audit"])
-    lines = data.split(b"\n")[:-1]  # what a cut left of the last row is no row
-    return not complete and any(b'"complete":true' in line for line in lines)
+    return not complete and re.search(rb'"complete":true.*\n', data) is not None  # of a whole row
 
 
 def again(row: Row, it: Known) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dpsan.embeddings.cache.store import Store
 from scoreboard import fork
 from scoreboard.base import Row, Size, embedding_file, environment, row
 from scoreboard.jobs import Job, Known, again, judge
@@ -42,7 +43,7 @@ def _index(row: Row, size: Size, folder: Path) -> None:
     source = embedding_file(folder / "e.txt", size.of(300, 2000, 4000))
     (folder / "in.txt").write_text("w1 w2 w3\n" * 20)
 
-    def fresh(name: str) -> tuple[Path, dict[str, str]]:
+    def fresh(name):
         own = folder / name
         env = environment(own)
         for each in (source, folder / "in.txt"):
@@ -96,16 +97,13 @@ def _judge_index(row, own, env, truth, told):
 
 def _entries(own: Path, row: Row) -> dict[str, bytes]:
     """Every array of every entry that a load would hand out."""
-    from dpsan.embeddings.cache.store import Store
-
     out: dict[str, bytes] = {}
     store = Store(own / "cache")
     for info, problem in store.check():
         row.count("a kill damaged an entry under its final name", bool(problem))
         entry = store.load(info.kind, info.key) if info.ok else None
-        if entry is not None:
-            for name, array in entry.arrays.items():
-                out[f"{info.name} {name}"] = np.asarray(array).tobytes()
+        for name, array in entry.arrays.items() if entry else ():
+            out[f"{info.name} {name}"] = np.asarray(array).tobytes()
     return out
 
 

@@ -2,12 +2,14 @@
 
 # ruff: noqa: SIM905
 
+import io
 import json
 import shutil
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+
+from docx_files import document, paragraph
 
 from scoreboard import fork
 from scoreboard.base import TWO, Row, Size, environment, row, tree
@@ -20,14 +22,15 @@ _READS = ("open", "read", "readv", "pread")
 _ACTS = ("grows", "shrinks", "is written over", "is replaced", "is removed")
 
 
-@dataclass(frozen=True)
 class _Input:
     """An input of one container, before and after others write to it."""
 
-    name: str
-    old: bytes
-    new: bytes
-    options: tuple[str, ...] = ()
+    def __init__(self, suffix: str) -> None:
+        self.name = f"a.{suffix}"
+        self.options = ["-k", "t"] * (suffix in ("jsonl", "json", "csv", "parquet"))
+        old = [f"{'here there ' * (at % 5)}here" for at in range(40)]
+        new = ["there " + old[-1][6:], *old[-2::-1]]
+        self.old, self.new = map(_MAKERS[suffix], (old, new))
 
     def after(self, act: str) -> bytes | None:
         """The content that the input has after an act; None for no input."""
@@ -51,47 +54,33 @@ class _Input:
         (path.parent.parent / "done").touch()
 
 
-def _inputs(size: Size, folder: Path) -> list[_Input]:
-    lines = [f"{'here there ' * (at % 5)}here\n" for at in range(40)]
-    old, new = "".join(lines), "there " + "".join(reversed(lines))[6:]
-    rows = [[json.dumps({"t": line}) for line in text.splitlines()] for text in (old, new)]
-    items = [_Input("a.txt", old.encode(), new.encode())]
-    if size is Size.MUTANT:
-        return items
-    for name, begin, between, end in (
-        ("a.jsonl", "", "\n", "\n"),
-        ("a.json", "[", ",\n", "]\n"),
-    ):
-        both = [f"{begin}{between.join(each)}{end}".encode() for each in rows]
-        items.append(_Input(name, both[0], both[1], ("-k", "t")))
-    if size is Size.QUICK:
-        return items
-    items += [
-        _Input("a.csv", f"t\n{old}".encode(), f"t\n{new}".encode(), ("-k", "t")),
-        _Input("a.html", f"<p>{old}</p>".encode(), f"<p>{new}</p>".encode()),
-        _Input(
-            "a.eml",
-            f"Subject: here\n\n{old}".encode(),
-            f"Subject: here\n\n{new}".encode(),
-        ),
-    ]
-    from docx_files import document, paragraph
-
-    both = [document("".join(map(paragraph, text.splitlines()))) for text in (old, new)]
-    items.append(_Input("a.docx", both[0], both[1]))
-    items.append(_parquet(old.splitlines(), new.splitlines(), folder))
-    return items
-
-
-def _parquet(old: list[str], new: list[str], folder: Path) -> _Input:
+def _parquet(texts: list[str]) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    both = []
-    for texts in (old, new):
-        pq.write_table(pa.table({"t": texts}), folder / "table", row_group_size=10)
-        both.append((folder / "table").read_bytes())
-    return _Input("a.parquet", both[0], both[1], ("-k", "t"))
+    out = io.BytesIO()
+    pq.write_table(pa.table({"t": texts}), out, row_group_size=10)
+    return out.getvalue()
+
+
+def _lines(begin: str, texts: Iterable[str], between: str = "\n", end: str = "\n") -> bytes:
+    return f"{begin}{between.join(texts)}{end}".encode()
+
+
+def _rows(texts: list[str]) -> Iterator[str]:
+    return (json.dumps({"t": text}) for text in texts)
+
+
+_MAKERS: dict[str, Callable[[list[str]], bytes]] = {
+    "txt": lambda texts: _lines("", texts),
+    "jsonl": lambda texts: _lines("", _rows(texts)),
+    "json": lambda texts: _lines("[", _rows(texts), ",\n", "]\n"),
+    "csv": lambda texts: _lines("t\n", texts),
+    "html": lambda texts: _lines("<p>", texts, end="\n</p>"),
+    "eml": lambda texts: _lines("Subject: here\n\n", texts),
+    "docx": lambda texts: document("".join(map(paragraph, texts))),
+    "parquet": _parquet,
+}
 
 
 @row(
@@ -106,59 +95,47 @@ def live_files(row: Row, size: Size, folder: Path) -> None:
     import dpsan.files.source
 
     dpsan.files.source._CHUNK = 300  # an input of few bytes is read in several pieces
-    for item in _inputs(size, folder):
+    for suffix in [*_MAKERS][: size.of(1, 3, None)]:
         for mode in _MODES:
-            _one_mode(row, size, item, mode, folder / f"{item.name}{mode}")
+            _one_mode(row, size, _Input(suffix), mode, folder / f"{suffix}{mode}")
 
 
 def _one_mode(row: Row, size: Size, item: _Input, mode: str, folder: Path) -> None:
-    folder.mkdir()
     env = environment(folder)
+    work = folder / "run" / "work"
+    path = work / "in" / item.name
 
-    def run(before: Callable[[Path], Callable[[], None] | None], data: bytes) -> Any:
-        work = folder / "run" / "work"
+    def run(data, *given, **options):
+        """The outcome, and what stands under the final name."""
         shutil.rmtree(work.parent, ignore_errors=True)
-        (work / "in").mkdir(parents=True)
+        path.parent.mkdir(parents=True)
         (work / "two.txt").write_text(TWO)
-        (work / "in" / item.name).write_bytes(data)
+        path.write_bytes(data)
         arguments = [*_COMMON, *item.options, *_MODES[mode], f"in/{item.name}"]
-        return work, fork.run(arguments, work, env, before(work))
-
-    def output(work: Path, done: fork.Done) -> bytes | None:
-        """What stands under the final name."""
+        trap = Trap(path.parent, *given, only=_READS, **options)
+        done = fork.run(arguments, work, env, trap.install)
         place = {"-o": "out", "-O": f"tree/in/{item.name}", "-i": f"in/{item.name}"}.get(mode)
-        return done.out if place is None else tree(work).get(place)
+        return done, done.out if place is None else tree(work).get(place)
 
-    def undisturbed(data: bytes) -> bytes | None:
-        work, done = run(lambda _: None, data)
-        return output(work, done) if done.status == 0 else None
+    def undisturbed(data: bytes, **options: Path) -> bytes | None:
+        done, found = run(data, **options)
+        return found if done.status == 0 else None
 
-    first = undisturbed(item.old)
-    row.count("an undisturbed run failed", not first)
     log = folder / "log"
-    work, _ = run(lambda work: Trap(work / "in", log=log, only=_READS).install, item.old)
-    path = str(work / "in" / item.name)
-    reads = [number for number, call in enumerate(calls(log), 1) if call.path == path]
+    first = undisturbed(item.old, log=log)
+    row.count("an undisturbed run failed", not first)
+    reads = [number for number, call in enumerate(calls(log), 1) if call.path == str(path)]
     row.count("the input was read in less than two pieces", len(reads) < 4)
     for act in _ACTS:
         changed = item.after(act)
         second = None if changed is None else undisturbed(changed)
         row.count("two contents, one output", first == second)
         for number in range(1, reads[-1] + 1, size.of(3, 8, 1)):
-
-            def trap(work: Path, number: int = number, act: str = act) -> Callable[[], None]:
-                path = work / "in" / item.name
-                late = number % 2 == 0
-                spring = Trap(
-                    work / "in", number, lambda: item.act(act, path), after=late, only=_READS
-                )
-                return spring.install
-
-            work, done = run(trap, item.old)
+            late = number % 2 == 0
+            done, found = run(item.old, number, partial(item.act, act, path), after=late)
             if not (work / "done").exists():
                 continue
             row.tried += 1
-            found = output(work, done)
             row.count("hung", done.hung)
             row.count("traceback, internal error or unclear", done.traced or not done.clear)
             if done.status == 0:

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from scoreboard import fork
@@ -14,36 +14,30 @@ from scoreboard.trap import Trap
 _MINE = b"what somebody else wrote\n"
 
 
-def _replace(name: str, data: bytes = _MINE) -> None:
+def _replace(name, data=_MINE):
     """Another file gets the name."""
     Path("other").write_bytes(data)
     Path("other").rename(name)
 
 
-def _appear(name: str) -> None:
-    """A file is made, if there is none."""
-    with open(name, "xb") as out:
+def _write(name, mode="ab"):
+    with open(name, mode) as out:
         out.write(_MINE)
 
 
-def _append(name: str) -> None:
-    with open(name, "ab") as out:
-        out.write(_MINE)
+def _appear(name):
+    _write(name, "xb")
 
 
-def _shrink(name: str) -> None:
-    os.truncate(name, 7)
-
-
-def _vanish(name: str) -> None:
+def _vanish(name):
     shutil.rmtree(name, ignore_errors=True)
     Path(name).unlink(missing_ok=True)
 
 
-def _acts(act: Callable[[str], object], name: str, *, hidden: bool = False) -> Callable[[], None]:
+def _acts(act, name, hidden=False):
     """Done in a folder; what cannot be done, too early or too late, may be ``hidden``."""
 
-    def once() -> None:
+    def once():
         try:
             act(name)
             Path("done").touch()
@@ -60,10 +54,10 @@ _EVENTS = [
     ("a common output appears", "csv o", _appear, "one.csv.gz"),
     ("a backup appears", "txt i", _appear, "a.txt.orig"),
     ("an input in place is replaced", "txt i", _replace, "a.txt"),
-    ("an input in place grows", "txt i", _append, "a.txt"),
-    ("an input grows", "txt O", _append, "a.txt"),
-    ("an input shrinks", "jsonl O", _shrink, "a.jsonl"),
-    ("a compressed input shrinks", "txt O", _shrink, "b.txt.gz"),
+    ("an input in place grows", "txt i", _write, "a.txt"),
+    ("an input grows", "txt O", _write, "a.txt"),
+    ("an input shrinks", "jsonl O", partial(os.truncate, length=7), "a.jsonl"),
+    ("a compressed input shrinks", "txt O", partial(os.truncate, length=7), "b.txt.gz"),
     ("an input vanishes", "txt O", _vanish, "a.txt"),
     ("the output folder vanishes", "txt O", _vanish, "out"),
     ("the vocabulary vanishes", "txt O", _vanish, "two.txt"),
@@ -125,8 +119,8 @@ def _vocabulary(row: Row, size: Size, folder: Path) -> None:
         own = folder / name
         env = environment(own)
         (own / "e.txt").write_bytes(data)
-        command = ["rewrite", "-q", "-e", "1", "-m", "laplace", "-E", "e.txt", "--seed", "s"]
         text = b"w1 w2 w3 v4 v5\n" * 30
+        command = "rewrite -q -e 1 -m laplace -E e.txt --seed s"
         return fork.run(command, own, env, trap and trap.install, text)
 
     truth = [run("first", old).out, run("second", new).out]

@@ -1,8 +1,4 @@
-"""Runs each row on programs that are broken on purpose: ``tests/reliability.py --mutants``.
-
-A copy of the program, one piece replaced, the row in a process of its own: it must turn red, by a
-kind of bad outcome that it does not report of the program as it is.
-"""
+"""Runs each row on programs that are broken on purpose: ``tests/reliability.py --mutants``."""
 
 import contextlib
 import json
@@ -50,13 +46,8 @@ def copied(mutant: Mutant | None, folder: Path) -> Path:
             compiled.unlink()
         module = ".".join(path.relative_to(program).with_suffix("").parts)
         code = f"import {module.removesuffix('.__init__')} as it; print(it.__file__)"
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            cwd=program,
-            env=_environment(program),
-            capture_output=True,
-            text=True,
-        )
+        given = {"cwd": program, "env": _environment(program), "capture_output": True}
+        done = subprocess.run([sys.executable, "-c", code], text=True, **given)
         if done.stdout.strip() != str(path):
             raise MutantError(f"INVALID: cannot be imported: {done.stderr[-200:]}")
     return program
@@ -80,14 +71,10 @@ def measured(name: str, size: Size, program: Path) -> Row:
     """A row in a process of its own.  Raises MutantError: it died or did not end."""
     script = ROOT / "tests" / "reliability.py"
     with tempfile.TemporaryDirectory(prefix=f"dpsan-reliability-{name}-") as folder:
-        child = subprocess.Popen(
-            [sys.executable, script, "--child", name, "--size", size.name, "--folder", folder],
-            cwd=folder,  # python -m finds what stands here before it looks elsewhere
-            env=_environment(program),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        words = [sys.executable, script, "--child", name, "--size", size.name, "--folder", folder]
+        given = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE) | {"cwd": folder}
+        # In a folder of its own: python -m finds what stands there before it looks elsewhere.
+        child = subprocess.Popen(words, env=_environment(program), text=True, **given)
         try:
             out, told = child.communicate(timeout=_SECONDS[size])
         except subprocess.TimeoutExpired:

@@ -1,11 +1,16 @@
 """Words of noisy points must be those that float64 finds, whatever searches for them."""
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
+from dpsan.embeddings.base import Embeddings
+from dpsan.privacy import randomness
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.space import int8_product, int8_search
+from dpsan.space.exact_search import FlatIndex
 from scoreboard.base import Row, Size, required, row
 from scoreboard.patterns import mutants
 
@@ -13,6 +18,8 @@ _MECHANISMS = ("laplace", "gaussian", "rank-softmax", "vickrey")
 _SPARE = 8
 """Rows beyond those asked for whose distances are computed from differences."""
 _BLOCK = 512
+_SHAPES = ((20_000, 100), None, (100_000, 300))
+"""Words and dimensions of random vocabularies; None: the bundled one."""
 
 
 @row(
@@ -23,92 +30,55 @@ _BLOCK = 512
 )
 def nearest_words(row: Row, size: Size, folder: Path) -> None:
     """The words of each mechanism, by each search, beside those by float64 differences alone."""
-    from dpsan.privacy import randomness
-    from dpsan.sanitize.sanitizer import Sanitizer
-    from dpsan.space import int8_product, int8_search
-    from dpsan.space.exact_search import FlatIndex
-
     int8_search.wins = lambda d: True  # whether or not it is faster, on a busy machine
     count = size.of(6_000, 3_000, 100_000)
     key = randomness.seeded_key("dpsan scoreboard: nearest")
     integers = int8_product.levels() > 0
-    for shape in _shapes(size):
+
+    def words(made, ids, **search):
+        """The words, and how many points integers were asked for."""
+        before, space = FlatIndex.by_integers, made.space
+        space.index = FlatIndex(space.index.vectors)
+        with mock.patch.multiple(FlatIndex, **{"integers": FlatIndex.integers, **search}):
+            sampler = made.mechanism.prepare(space)
+            streams = randomness.streams_for(key, range(len(ids)), [1] * len(ids))
+            at, out = 0, []
+            for part in streams.chunks(sampler.batch_words):
+                out.append(sampler.sample(ids[at : at + len(part)], part))
+                at += len(part)
+        return np.concatenate(out), FlatIndex.by_integers - before
+
+    for shape in _SHAPES[: size.of(1, 1, 3)]:
         embeddings = None if shape is None else _random(*shape)
         for mechanism in _MECHANISMS[:: 3 if size is Size.MUTANT else 1]:
-            sanitizer = Sanitizer(
-                mechanism,
-                epsilon=8,
-                parameters=required(mechanism),
-                embeddings=embeddings,
-                cache=folder / "cache",
-            )
-            n = sanitizer.space.n
-            ids = np.arange(count) * 7919 % n
-
-            def words(search, made=sanitizer, ids=ids):
-                """The words, and how many points integers were asked for."""
-                kept = {name: getattr(FlatIndex, name) for name in search}
-                before = FlatIndex.by_integers
-                space = made.space
-                space.index = FlatIndex(space.index.vectors)
-                try:
-                    for name, value in search.items():
-                        setattr(FlatIndex, name, value)
-                    sampler = made.mechanism.prepare(space)
-                    streams = randomness.streams_for(key, range(len(ids)), [1] * len(ids))
-                    at, out = 0, []
-                    for part in streams.chunks(sampler.batch_words):
-                        out.append(sampler.sample(ids[at : at + len(part)], part))
-                        at += len(part)
-                    return np.concatenate(out), FlatIndex.by_integers - before
-                finally:
-                    for name, value in kept.items():
-                        setattr(FlatIndex, name, value)
-
-            by_float64, _ = words({"search": _search, "nearest": _nearest})
-            by_float32, none = words({"integers": False})
+            given = required(mechanism)
+            options: dict[str, Any] = {"embeddings": embeddings, "cache": folder / "cache"}
+            made = Sanitizer(mechanism, epsilon=8, parameters=given, **options)
+            ids = np.arange(count) * 7919 % made.space.n
+            by_float64, _ = words(made, ids, search=_search, nearest=_nearest)
+            by_float32, none = words(made, ids, integers=False)
             row.count("float32: another word", bool((by_float32 != by_float64).any()))
             row.count("integers were used although told not to", none > 0)
-            by_integers, some = words({})
+            by_integers, some = words(made, ids)
             row.count("int8: another word", bool((by_integers != by_float64).any()))
             row.count("integers were not used", integers and not some)
-            failed, none = _with_failing_test(lambda words=words: words({}))
+            int8_product.levels.cache_clear()
+            with mock.patch.object(int8_product, "fits", return_value=False):
+                failed, none = words(made, ids)
+            int8_product.levels.cache_clear()
             row.count("self-test fails: another word", bool((failed != by_float64).any()))
             row.count("integers were used although their test failed", none > 0)
             row.tried += 3 * len(ids)
     row.note = int8_product.kernel() or "without dpsan[fast]"
 
 
-def _shapes(size: Size) -> Iterator[tuple[int, int] | None]:
-    """Words and dimensions of random vocabularies; None: the bundled one."""
-    yield 20_000, 100
-    if size is Size.FULL:
-        yield None
-        yield 100_000, 300
-
-
 def _random(n: int, d: int) -> Any:
-    from dpsan.embeddings.base import Embeddings
-
     vectors = np.random.default_rng(n).normal(size=(n, d)).astype(np.float32)
     # Some are so near others that float32 cannot tell which is nearer.
     few = n // 10
     vectors[-few:] = np.nextafter(vectors[:few], np.float32(np.inf))
     names = [f"w{number}" for number in range(n)]
     return Embeddings(names, vectors, f"random {n} x {d}", f"scoreboard nearest {n} {d}")
-
-
-def _with_failing_test(run: Callable[[], tuple[Any, int]]) -> tuple[Any, int]:
-    from dpsan.space import int8_product
-
-    kept = int8_product.fits
-    int8_product.levels.cache_clear()
-    int8_product.fits = lambda case: False  # type: ignore[assignment]
-    try:
-        return run()
-    finally:
-        int8_product.fits = kept
-        int8_product.levels.cache_clear()
 
 
 def _search(index: Any, points: Any, k: int) -> tuple[Any, Any]:

@@ -1,8 +1,4 @@
-"""Mutants: the program broken on purpose, at a place that is found by its name and its code.
-
-Code is compared as Python writes it from its syntax tree, so that neither moving nor reformatting a
-function makes its mutant stale.
-"""
+"""Mutants: the program broken on purpose, at a place that is found by its name and its code."""
 
 import ast
 import re
@@ -25,8 +21,7 @@ class Mutant:
 
     ``old`` and ``new`` are both an expression, or both statements.  ``...`` in ``old`` matches any
     expression or, alone on its line, any statements; the n-th ``...`` of ``new`` is what the n-th
-    of ``old`` matched.  ``by`` is a function from the original to what takes its place; it may use
-    the names of the module.  Unless there is exactly one such place, the mutant is stale.
+    of ``old`` matched.  ``by`` is a function from the original to what takes its place.
     """
 
     row: str

@@ -3,11 +3,15 @@
 # ruff: noqa: BLE001
 
 import json
+import re
 from collections.abc import Callable
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from random import Random
 from typing import Any
+
+from identity import Collected, through, through_file
 
 from scoreboard.base import Row, Size, row
 from scoreboard.patterns import mutants
@@ -16,7 +20,7 @@ from scoreboard.shift import shifting, text
 _PER_INPUT = 300
 
 
-def _lines(generator: Random, end: str, *, invisible: bool, encoding: str = "utf-8") -> Any:
+def _lines(generator, end, invisible, encoding="utf-8"):
     """A file of lines and what must become of it."""
     wide = encoding != "utf-8"
     raw, expected = [], []
@@ -30,64 +34,55 @@ def _lines(generator: Random, end: str, *, invisible: bool, encoding: str = "utf
     return data, (mark + end.join(expected) + last).encode(encoding), {"encoding": encoding}
 
 
-def _jsonl(generator: Random, end: str, *, invisible: bool) -> Any:
-    raw, expected = [], []
+def _jsonl(generator, end, invisible):
+    rows = []
     for number in range(_PER_INPUT):
         one, becomes = text(generator, lines=True, invalid=True, invisible=invisible)
-        cell, out = _json_string(generator, one, becomes)
+        both = _json_string(generator, one, becomes)
         front = b'{"n":123456789012345678901234567890, "e":1E5,"f" : 1.10,"o":"\\u00e9\\/here",'
         back = b', "z":[1.0,{"text":"here"}],"i":%d}' % number
-        null = generator.random() < 0.05 and number > 0
-        raw.append(front + b'"text": ' + (b"null" if null else cell) + back)
-        expected.append(front + b'"text": ' + (b"null" if null else out) + back)
-    return _joined(generator, raw, expected, end, {"fields": ("text",)})
+        if generator.random() < 0.05 and number > 0:
+            both = b"null", b"null"
+        rows.append([front + b'"text": ' + cell + back for cell in both])
+    return _joined(generator, rows, end)
 
 
 def _json_string(generator: Random, one: bytes, becomes: str) -> tuple[bytes, bytes]:
     """A JSON string in some style, and the new one, which has no needless escapes."""
-    try:
-        value, clean = one.decode(), True
-    except UnicodeDecodeError:
-        value, clean = one.decode(errors="surrogateescape"), False
-    ascii_ = clean and generator.random() < 0.5
+    value = one.decode(errors="surrogateescape")
+    ascii_ = not re.search("[\ud800-\udfff]", value) and generator.random() < 0.5
     cell = json.dumps(value, ensure_ascii=ascii_).encode("utf-8", "surrogateescape")
-    slashes = generator.random() < 0.3
-    cell = cell.replace(b"/", b"\\/") if slashes else cell
-    if clean and value == becomes and not value.strip():
+    if generator.random() < 0.3:
+        cell = cell.replace(b"/", b"\\/")
+    if value == becomes and not value.strip():
         return cell, cell
     return cell, json.dumps(becomes, ensure_ascii=False).encode()
 
 
-def _csv(generator: Random, end: str, *, invisible: bool, delimiter: bytes = b",") -> Any:
+def _csv(generator, end, invisible, delimiter=b","):
     always = delimiter == b","
-    header = delimiter.join((b"id", b'"text"' if always else b"text", b"o"))
-    raw, expected = [header], [header]
+    rows = [[delimiter.join((b"id", b'"text"' if always else b"text", b"o"))] * 2]
+    quote = re.compile(b'[%s"\n\r]' % delimiter)
     for number in range(_PER_INPUT):
         one, becomes = text(generator, lines=True, invalid=True, invisible=invisible)
-        value = one.decode(errors="replace")
-        special = any(each in one for each in (delimiter, b'"', b"\n", b"\r"))
-        quoted = special or generator.random() < 0.3
+        quoted = quote.search(one) or generator.random() < 0.3
         cell = b'"' + one.replace(b'"', b'""') + b'"' if quoted else one
         out = becomes.encode()
-        special = any(each in out for each in (delimiter, b'"', b"\n", b"\r"))
-        if value == becomes and value.encode() == one and not value.strip():
+        if out == one and not becomes.strip():
             out = cell
-        elif always or special or not out:
+        elif always or not out or quote.search(out):
             out = b'"' + out.replace(b'"', b'""') + b'"'
         other = generator.choice([b"here", b'"here, ""there"""', b'"a\nb"', b"", b'""', b"\xff"])
-        raw.append(delimiter.join((b"%d" % number, cell, other)))
-        expected.append(delimiter.join((b"%d" % number, out, other)))
-        if generator.random() < 0.03:
-            raw.append(b"")
-            expected.append(b"")
-    return _joined(generator, raw, expected, end, {"fields": ("text",)})
+        rows.append([delimiter.join((b"%d" % number, each, other)) for each in (cell, out)])
+        rows += [[b"", b""]] * (generator.random() < 0.03)
+    return _joined(generator, rows, end)
 
 
-def _joined(generator, raw, expected, end, options):
+def _joined(generator, rows, end):
     ending, mark = end.encode(), generator.choice([b"", b"\xef\xbb\xbf"])
-    last = ending if raw[-1] == b"" else generator.choice([b"", ending])
-    data = mark + ending.join(raw) + last
-    return data, mark + ending.join(expected) + last, options
+    last = ending if rows[-1][0] == b"" else generator.choice([b"", ending])
+    data, expected = (mark + ending.join(some) + last for some in zip(*rows, strict=True))
+    return data, expected, {"fields": ("text",)}
 
 
 _KINDS: dict[str, tuple[str, Callable[..., Any]]] = {
@@ -106,34 +101,26 @@ _KINDS: dict[str, tuple[str, Callable[..., Any]]] = {
 )
 def bad_records(row: Row, size: Size, folder: Path) -> None:
     """Random Unicode and bytes in every container, each word drawn as the next one."""
-    from identity import Collected, through
-
-    same = shifting()
-    generator = Random(4)
-    goal = size.of(9_000, 40_000, 1_000_000)
-    names = list(_KINDS)
-    turn = 0
-    while row.tried < goal:
-        name = names[turn % len(names)]
-        turn += 1
+    same, generator = shifting(), Random(4)
+    for turn, name in enumerate(cycle(_KINDS), 1):
+        if row.tried >= size.of(9_000, 40_000, 1_000_000):
+            break
         invisible = turn % 20 >= 15
         container, make = _KINDS[name]
         end = generator.choice(["\n", "\r\n"])
-        data, expected, options = make(generator, end, invisible=invisible)
+        data, expected, options = make(generator, end, invisible)
         sink = Collected()
         inputs = [data]
         if turn % 3 == 0:  # a second input behind the first in one output
-            more, becomes, _ = make(generator, end, invisible=invisible)
+            more, becomes, _ = make(generator, end, invisible)
             inputs.append(more)
             expected = _behind(expected, becomes, name)
-        pieces = generator.choice([1, 7, 4096]) if generator.random() < 0.1 else 1 << 18
-        batch = generator.choice([1, 7, 1 << 14])
+        options["size"] = generator.choice([1, 7, 4096]) if generator.random() < 0.1 else 1 << 18
+        options["batch"] = generator.choice([1, 7, 1 << 14])
         records = 0
         try:
             for each in inputs:
-                _, outcome = through(
-                    same, each, container, size=pieces, batch=batch, sink=sink, **options
-                )
+                _, outcome = through(same, each, container, sink=sink, **options)
                 records += outcome.totals.records
         except Exception:
             sink.data = b""
@@ -148,22 +135,18 @@ def bad_records(row: Row, size: Size, folder: Path) -> None:
 
 def _behind(first: bytes, second: bytes, name: str) -> bytes:
     """Two inputs in one output: one mark, one header, and no record glued to another."""
-    wide = name == "utf-16"
-    newline = "\n".encode("utf-16-le" if wide else "utf-8")
-    mark = "\ufeff".encode("utf-16-le" if wide else "utf-8")
+    encoding = "utf-16-le" if name == "utf-16" else "utf-8"
+    newline, mark = (each.encode(encoding) for each in "\n\ufeff")
     if not first.endswith(newline) and first not in (b"", mark):
         first += newline
     second = second.removeprefix(mark)
-    if name in ("csv", "tsv"):
-        second = second.split(b"\n", 1)[1]
-    return first + second
+    return first + (second.split(b"\n", 1)[1] if name in ("csv", "tsv") else second)
 
 
-def _parquet(row: Row, size: Size, folder: Path, sanitizer: Any, generator: Random) -> None:
+def _parquet(row, size, folder, sanitizer, generator):
     """Tables of strings in columns, lists and structs, with nulls, in several row groups."""
     import pyarrow as pa
     import pyarrow.parquet as pq
-    from identity import through_file
 
     for number in range(size.of(4, 12, 100)):
         both: list[list[dict[str, Any]]] = [[], []]
@@ -175,17 +158,16 @@ def _parquet(row: Row, size: Size, folder: Path, sanitizer: Any, generator: Rand
                 struct = None if two is None else {"a": two, "b": 7}
                 others = {"n": len(rows), "when": 1 << 40}
                 rows.append({**others, "t": t, "l": some, "s": struct, "d": d})
-        schema = pa.schema(
-            [
-                pa.field("n", pa.int64()),
-                pa.field("t", pa.string(), metadata={b"of": b"field"}),
-                pa.field("l", pa.list_(pa.string())),
-                pa.field("s", pa.struct([("a", pa.large_string()), ("b", pa.int32())])),
-                pa.field("d", pa.dictionary(pa.int32(), pa.string())),
-                pa.field("when", pa.timestamp("us")),
-            ],
-            metadata={b"of": b"schema"},
-        )
+        columns = {
+            "n": pa.int64(),
+            "t": pa.string(),
+            "l": pa.list_(pa.string()),
+            "s": pa.struct({"a": pa.large_string(), "b": pa.int32()}),
+            "d": pa.dictionary(pa.int32(), pa.string()),
+            "when": pa.timestamp("us"),
+        }
+        fields = [pa.field(name, kind, metadata={"of": name}) for name, kind in columns.items()]
+        schema = pa.schema(fields, metadata={"of": "schema"})
         old, new = (pa.Table.from_pylist(rows, schema=schema) for rows in both)
         path = folder / f"t{number}.parquet"
         codec = generator.choice(["snappy", "zstd", "gzip", "none"])
@@ -205,18 +187,17 @@ def _parquet(row: Row, size: Size, folder: Path, sanitizer: Any, generator: Rand
         row.tried += 200
 
 
-def _valid(generator: Random) -> tuple[str | None, str | None]:
+def _valid(generator):
     if generator.random() < 0.1:
         return None, None
     one, becomes = text(generator, lines=True, invalid=False, invisible=False)
     return one.decode(), becomes
 
 
-def _groups(file: Any) -> list[Any]:
-    groups = [file.metadata.row_group(at) for at in range(file.num_row_groups)]
+def _groups(file):
+    groups = file.metadata.to_dict()["row_groups"]
     return [
-        (group.num_rows, [group.column(at).compression for at in range(group.num_columns)])
-        for group in groups
+        (group["num_rows"], [each["compression"] for each in group["columns"]]) for group in groups
     ]
 
 

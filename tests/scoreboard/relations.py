@@ -34,26 +34,20 @@ _RELATIONS = {
     "page = sanitized": ("b.txt", f"{_EVALUATE} a.txt b.txt --html {{}}"),
     "page = vocabulary": ("two.txt", f"{_EVALUATE} a.txt b.txt --html {{}}"),
     "page = audit": ("audit.jsonl", "report audit.jsonl --html {}"),
-    "picture = vocabulary": (
-        "two.txt", "explain here -e 1 -m laplace -E two.txt --plot {}",
-    ),
-}  # fmt: skip
-_Name = Callable[[Path, str], str]
-_NAMES: dict[str, _Name] = {
+    "picture = vocabulary": ("two.txt", "explain here -e 1 -m laplace -E two.txt --plot {}"),
+}
+_NAMES: dict[str, Callable[[Path, str], str]] = {
     "itself": lambda work, name: name,
-    "another path": lambda work, name: (
-        f"{Path(name).parent}/../{work.name}/{name}" if "/" not in name else f"./{name}"
-    ),
+    "another path": lambda work, name: f"../{work.name}/{name}",
     "absolute": lambda work, name: str(work / name),
     "symbolic link": lambda work, name: _linked(work, name, os.symlink),
     "hard link": lambda work, name: _linked(work, name, os.link),
 }
 
 
-def _linked(work: Path, name: str, link: Callable[[str, Path], None]) -> str:
-    suffix = ".svg" if name == "two.txt" else Path(name).suffix
-    place = work / f"link{suffix}"
-    link(str(work / name), place)
+def _linked(work, name, link):
+    place = work / ("link.svg" if name == "two.txt" else f"link{Path(name).suffix}")
+    link(work / name, place)
     return place.name
 
 
@@ -72,10 +66,9 @@ def same_file(row: Row, size: Size, folder: Path) -> None:
     fork.run(command, work, env)
     audit = (work / "audit.jsonl").read_bytes()
 
-    def tried(what: str, command: str, name: str, make: _Name, **more: bool) -> None:
+    def tried(what, command, name, make, **more):
         _lay(work, audit)
-        arguments = command.format(make(work, name))
-        _tried(row, work, env, arguments, what, **more)
+        _tried(row, work, env, command.format(make(work, name)), what, **more)
 
     for what, (name, command) in _RELATIONS.items():
         for alias, make in _NAMES.items():

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from docx_files import document, paragraph
 
+from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.embeddings.loading import load
 from dpsan.outcomes.language.kneser_ney import Counts, estimated
 from scoreboard import fork
@@ -32,6 +33,13 @@ _KNN = "-e 5 -m knn-response -p k=5 -E words.txt"
 _KRR = "-e 5 -m krr -E words.txt"
 _OPTIMAL = "-e 8 -E words.txt"
 _MODEL = f"{_OPTIMAL} --fluent --language-model"
+
+
+def _named(options: str) -> dict[str, str]:
+    """Options by the names that the parser knows."""
+    return {each.split()[0].replace("-", "_"): f"--{each}" for each in options.split(",")}
+
+
 _NOTICED: dict[str, list[tuple[Any, ...]]] = {
     # By the name that the parser knows: (the options of one run, those of another, inputs)
     "epsilon": [(_KRR, "-e 4 -m krr -E words.txt")],
@@ -58,35 +66,26 @@ _NOTICED: dict[str, list[tuple[Any, ...]]] = {
     "strip": [(_KRR, "+ --strip", _DOCX)],
     "bad_records": [(f"{_KRR} -k t", "+ --bad-records bad", _CSV)],
     "seed": [(_KRR, "+ --seed 1"), (f"{_KRR} --seed 1", f"{_KRR} --seed 2")],
-    **{
-        each.split()[0].replace("-", "_"): [(_KRR, f"+ --{each}")]
-        for each in (
-            *("vocab-size 20", "unknown mask", "case input", "consistent file", "null-data"),
-            *("tokenizer whitespace", "allow-unproved", "recursive", "text", "encoding latin-1"),
-            *("invalid error", "max-record 1MiB", "budget 1000", "memo memo", "ledger ledger"),
-            "copies 2",
-        )
-    },
     "format_": [(_KRR, "+ -f text")],
+    **{
+        name: [(_KRR, f"+ {option}")]
+        for name, option in _named(
+            "vocab-size 20,unknown mask,case input,consistent file,null-data,tokenizer whitespace,"
+            "allow-unproved,recursive,text,encoding latin-1,invalid error,max-record 1MiB,"
+            "budget 1000,memo memo,ledger ledger,copies 2"
+        ).items()
+    },
 }
 """Behind a + stands what the second run has beside the options of the first."""
 _SAME = {
-    **{
-        each.split()[0].replace("-", "_"): f"--{each}"
-        for each in (
-            *("jobs 2", "quiet", "verbose", "progress off", "force", "line-buffered"),
-            *("audit audit", "log-json log"),
-        )
-    },
+    **_named("jobs 2,quiet,verbose,progress off,force,line-buffered,audit audit,log-json log"),
     "audit_originals": "-a audit --audit-originals",
     "resume": "",
     "max_record": "--max-record 16384k",
 }
 """Options that decide no output."""
-_ELSEWHERE = {"files", "output", "output_dir", "in_place", "backup", "dry_run"}
-"""Where inputs and outputs are, and nothing is written: two such runs share no output."""
-_CLUSTER = {"engine", "address"}
-"""Who does the work, on a cluster: needs Ray, and decides no output."""
+_OTHERS = {"files", "output", "output_dir", "in_place", "backup", "dry_run", "engine", "address"}
+"""Two runs with other ones share no output; or a cluster does the work, which needs Ray."""
 
 
 @row(
@@ -103,25 +102,27 @@ def changed_options(row: Row, size: Size, folder: Path) -> None:
         counts = Counts(40)
         counts.add(np.array([41, *range(at, 20), 41]))
         (folder / name).write_bytes(estimated(counts).to_bytes(digest))
-    from dpsan.cli.rewrite_options import RewriteOptions
-
     options = {each.name for each in dataclasses.fields(RewriteOptions)}
-    known = {*_NOTICED, *_SAME} | _ELSEWHERE | _CLUSTER
-    row.count("an option that this row does not know", options != known)
-    changes: list[tuple[Any, ...]] = [
-        (name, *each) for name, some in _NOTICED.items() for each in some
-    ]
+    row.count("an option that this row does not know", options != {*_NOTICED, *_SAME, *_OTHERS})
+    changes = [(name, *each) for name, some in _NOTICED.items() for each in some]
     changes += [(name, _KRR, f"+ {option}") for name, option in _SAME.items()]
     for name, first, second, *more in sorted(changes)[:: size.of(4, 2, 1)]:
         inputs = more[0] if more else _TEXT
         other = second.replace("+", first)
         noticed = name in _NOTICED and "16384k" not in second
         for runs in ((first, other), (other, first))[: size.of(1, 1, 2)]:
-            _tried(row, folder, env, inputs, runs, noticed=noticed)
-    _without_file(row, folder, env)
+            _tried(row, folder, env, inputs, runs, noticed)
+    # Outputs of which nobody knows how they were made.
+    _fresh(folder)
+    _run(folder, env, _KRR, _TEXT)
+    (folder / "out" / ".dpsan-request").unlink(missing_ok=True)
+    (folder / "out" / _TEXT[1]).unlink()
+    done = _run(folder, env, f"{_KRR} --resume", _TEXT)
+    row.count("outputs without a file of requests are taken", done.status != 2)
+    row.tried += 1
 
 
-def _run(folder: Path, env: dict[str, str], options: str, inputs: tuple[str, ...]) -> fork.Done:
+def _run(folder, env, options, inputs):
     return fork.run(["rewrite", *options.split(), "-O", "out", *inputs], folder, env)
 
 
@@ -135,7 +136,7 @@ def _fresh(folder: Path) -> None:
         (folder / name).write_bytes(data)
 
 
-def _tried(row, folder, env, inputs, runs, *, noticed):
+def _tried(row, folder, env, inputs, runs, noticed):
     _fresh(folder)
     first = _run(folder, env, runs[0], inputs)
     if first.status:
@@ -163,19 +164,8 @@ def _tried(row, folder, env, inputs, runs, *, noticed):
         row.count("an output is missing", files != {*inputs})
     row.count("a finished output was written again", done.read_bytes() != before)
     requests = folder / "out" / ".dpsan-request"
-    modes = {path.stat().st_mode & 0o777 for path in (requests,) if path.exists()}
-    row.count("others may read the file of requests", bool(modes - {0o600}))
-
-
-def _without_file(row: Row, folder: Path, env: dict[str, str]) -> None:
-    """Outputs of which nobody knows how they were made."""
-    _fresh(folder)
-    _run(folder, env, _KRR, _TEXT)
-    (folder / "out" / ".dpsan-request").unlink(missing_ok=True)
-    (folder / "out" / _TEXT[1]).unlink()
-    done = _run(folder, env, f"{_KRR} --resume", _TEXT)
-    row.count("outputs without a file of requests are taken", done.status != 2)
-    row.tried += 1
+    open_ = requests.exists() and requests.stat().st_mode & 0o777 != 0o600
+    row.count("others may read the file of requests", open_)
 
 
 mutants("""resume

@@ -1,18 +1,17 @@
 """Planted secrets: stages made to fail with them in hand, messages provoked, processes looked into."""
 
-# ruff: noqa: E501
+# ruff: noqa: E501, SIM905
 
 import builtins
 import hashlib
-import importlib
 import itertools
 import os
+import pkgutil
 import re
 import shutil
-import tempfile
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,27 +19,17 @@ from scoreboard import fork
 from scoreboard.base import TWO, Row, Size, children, environment, row, start
 from scoreboard.patterns import mutants
 
-_STAGES = {
-    "tokenizer": "dpsan.text.tokens:shape",
-    "lookup": "dpsan.text.lookup:lookup_keys",
-    "amount": "dpsan.text.lookup:amount",
-    "streams": "dpsan.privacy.randomness:streams_for",
-    "sanitize": "dpsan.sanitize.sanitizer:Sanitizer.sanitize",
-    "case": "dpsan.text.letter_case:NaturalCase.write",
-    "decode": "dpsan.formats.text:decode",
-    "jsonl": "dpsan.formats.json_records:parsed",
-    "json render": "dpsan.formats.json_records:written",
-    "csv": "dpsan.formats.csv:value",
-    "csv render": "dpsan.formats.csv:_Render._cell",
-    "batch": "dpsan.run.stream:_Flow._write",
-    "sink": "dpsan.files.atomic_files:Sink.write",
-    "audit": "dpsan.run.audit:AuditWriter.words",
-    "totals": "dpsan.sanitize.accountant:Accountant.add",
-}
-_KINDS = [
-    "ValueError", "OSError", "RuntimeError", "RecursionError", "MemoryError", "KeyError",
-    "AssertionError", "TypeError", "SystemExit", "KeyboardInterrupt", "StopIteration",
-]  # fmt: skip
+_STAGES = (
+    "text.lookup:lookup_keys formats.text:decode files.atomic_files:Sink.write text.tokens:shape "
+    "text.lookup:amount privacy.randomness:streams_for sanitize.sanitizer:Sanitizer.sanitize "
+    "text.letter_case:NaturalCase.write formats.json_records:parsed formats.json_records:written "
+    "formats.csv:value formats.csv:_Render._cell run.stream:_Flow._write "
+    "run.audit:AuditWriter.words sanitize.accountant:Accountant.add"
+).split()
+_KINDS = (
+    "ValueError OSError RuntimeError RecursionError MemoryError KeyError AssertionError TypeError "
+    "SystemExit KeyboardInterrupt StopIteration"
+).split()
 KNOWN = "Vermilionette"
 """A secret that the vocabulary has: it may come out as a word, but nobody may speak of it."""
 
@@ -67,25 +56,21 @@ class _Secret:
         (self.work / name).write_bytes(data)
         self.inputs.add(self.work / name)
 
-    def run(self, command: str, *names: str, before: Callable[[], None] | None = None) -> fork.Done:
+    def run(self, command, *names, before=None):
         return fork.run([*command.split(), *names], self.work, self.env, before)
 
-    def within(self, data: bytes, *, known: bool = False) -> bool:
-        low = data.lower()
-        needles = [*self.needles, KNOWN.lower().encode()] if known else self.needles
-        return any(each in low for each in needles)
+    def within(self, data: bytes) -> bool:
+        return any(each in data.lower() for each in self.needles)
 
     def below(self, folder: Path) -> bool:
-        return any(
-            self.within(path.read_bytes() + os.fsencode(path.name))
-            for path in folder.rglob("*")
-            if path.is_file() and path not in self.inputs
-        )
+        files = [path for path in folder.rglob("*") if path.is_file() and path not in self.inputs]
+        return any(self.within(path.read_bytes() + os.fsencode(path.name)) for path in files)
 
     def searched(self, row: Row, done: fork.Done, where: str = "") -> None:
         """Everywhere; then the place is gone."""
         row.tried += 1
-        row.count(f"standard error{where}", self.within(done.err, known=True))
+        told = self.within(done.err) or KNOWN.lower().encode() in done.err.lower()
+        row.count(f"standard error{where}", told)
         row.count("standard output", self.within(done.out))
         for name in ("cache", "tmp", "home"):
             row.count(f"{name} directory", self.below(self.own / name))
@@ -102,35 +87,28 @@ class _Secret:
 def failing_stages(row: Row, size: Size, folder: Path) -> None:
     """Nobody may learn of the secret: by message, file, name, argument or environment."""
     fork.preload()
-    number = itertools.count()
-
-    def fresh() -> _Secret:
-        return _Secret(folder / f"p{next(number)}")
-
-    _stages(row, size, fresh)
-    _provoked(row, size, fresh)
-    _names(row, fresh)
-    _reports(row, fresh())
+    places = map(_Secret, (folder / f"p{number}" for number in itertools.count()))
+    _stages(row, size, places)
+    _provoked(row, size, places)
+    _names(row, places)
+    _reports(row, next(places))
     if size is not Size.MUTANT:
-        _live(row, fresh())
+        _live(row, next(places))
 
 
-_Fresh = Callable[[], _Secret]
-
-
-def _stages(row: Row, size: Size, fresh: _Fresh) -> None:
+def _stages(row: Row, size: Size, places: Iterator[_Secret]) -> None:
     inputs = {"s.txt": b"{0}\n", "s.jsonl": b'{"t":"{0}"}\n', "s.csv": b't\n"{0}"\n'}
     kinds = _KINDS[: size.of(2, 2, len(_KINDS))]
     ways = ["-O out", "", "-i"][: size.of(2, 2, 3)]
     for stage, name, kind, way in itertools.product(_STAGES, inputs, kinds, ways):
-        if size is Size.MUTANT and (stage not in ("lookup", "decode", "sink") or name != "s.csv"):
+        if size is Size.MUTANT and (stage not in _STAGES[:3] or name != "s.csv"):
             continue
-        it = fresh()
+        it = next(places)
         it.write(name, inputs[name])
         chosen = "" if name == "s.txt" else "-k t"
         command = f"rewrite -v -e 5 -m laplace -E words.txt -a audit {way} {chosen}"
         umask = os.umask(0)
-        done = it.run(command, name, before=_failing(_STAGES[stage], kind, it.text))
+        done = it.run(command, name, before=_failing(f"dpsan.{stage}", kind, it.text))
         os.umask(umask)
         row.tried -= done.status == 0
         row.count("a stage that is there no more", b"NO SUCH STAGE" in done.err)
@@ -140,21 +118,15 @@ def _stages(row: Row, size: Size, fresh: _Fresh) -> None:
 def _failing(stage: str, kind: str, secret: str) -> Callable[[], None]:
     """Makes a stage fail with its arguments and the secret in the message."""
     module, _, path = stage.partition(":")
+    path, _, name = path.rpartition(".")
+
+    def fail(*arguments: Any, **more: Any) -> None:
+        raised: Any = getattr(builtins, kind)
+        raise OSError(5, secret, secret) if raised is OSError else raised(secret, arguments, more)
 
     def install() -> None:
-        raised: Any = getattr(builtins, kind)
-
-        def fail(*arguments: Any, **more: Any) -> None:
-            if raised is OSError:
-                raise OSError(5, secret, secret)
-            raise raised(secret, arguments, more)
-
-        owner = importlib.import_module(module)
-        *inner, name = path.split(".")
-        for each in inner:
-            owner = getattr(owner, each)
-        if not hasattr(owner, name):
-            raise AssertionError("NO SUCH STAGE")
+        owner = pkgutil.resolve_name(f"{module}:{path}" if path else module)
+        assert hasattr(owner, name), "NO SUCH STAGE"
         setattr(owner, name, fail)
 
     return install
@@ -165,7 +137,6 @@ _REWRITE = "rewrite -v -e 5 -m laplace -E words.txt -a audit -O out"
 _PROVOKED: list[tuple[str, str, bytes, str]] = [
     # what it is, name and content of the input ({0}: the secret, {1}: one word of it), the command
     ("csv without header", "s.csv", b"{1},x\n{0},y\n", f"{_REWRITE} -k t"),
-    ("tsv without header", "s.tsv", b"{1}\tx\n", f"{_REWRITE} -k t"),
     ("csv, a column by number", "s.csv", b"{1},x\n", f"{_REWRITE} -k 7"),
     ("csv, rows of different length", "s.csv", b"t,n\n{0},1\n{0}\n", f"{_REWRITE} -k t"),
     ("csv, rows, two workers", "s.csv", b"t,n\n{0},1\n{0}\n", f"{_REWRITE} -k t -j 2"),
@@ -204,12 +175,12 @@ _PROVOKED: list[tuple[str, str, bytes, str]] = [
 ]
 
 
-def _provoked(row: Row, size: Size, fresh: _Fresh) -> None:
+def _provoked(row: Row, size: Size, places: Iterator[_Secret]) -> None:
     """Every message about an input that the program has, with the secret where it looks."""
     for _, file, template, command in _PROVOKED:
         if "-j" in command and size is Size.MUTANT:
             continue
-        it = fresh()
+        it = next(places)
         it.write(file, template)
         done = it.run(command, file)
         row.count("a provocation that provokes nothing", done.status == 0)
@@ -217,11 +188,11 @@ def _provoked(row: Row, size: Size, fresh: _Fresh) -> None:
         it.searched(row, done, ", of a first row" if b"{1}" in template else "")
 
 
-def _names(row: Row, fresh: _Fresh) -> None:
+def _names(row: Row, places: Iterator[_Secret]) -> None:
     """File names that would write lines of their own, or to the terminal."""
     names = ("a\ndpsan: b.txt", "a\x1b[2Jb.txt", "a\rb.txt", "a\x9b1mb.txt")
     for name, more in itertools.product(names, ("", " --max-record 4")):
-        it = fresh()
+        it = next(places)
         it.write(name, b"{0}\n")
         done = it.run(_REWRITE + more, name, "no such file")
         row.count("forged line", b"\ndpsan: b.txt" in done.err)
@@ -239,22 +210,19 @@ def _reports(row: Row, it: _Secret) -> None:
     it.run("report --html page.html audit")
     told += (it.work / "page.html").read_bytes()
     text = (it.work / "s.txt").read_bytes()
-    digests = [kind(text).hexdigest() for kind in (hashlib.sha256, hashlib.sha1, hashlib.md5)]
-    row.count(
-        "a report holds a digest of the input", any(each.encode() in told for each in digests)
-    )
+    digests = [hashlib.new(kind, text).hexdigest() for kind in ("sha256", "sha1", "md5")]
+    shown = any(each.encode() in told for each in digests)
+    row.count("a report holds a digest of the input", shown)
     row.tried += 2
     it.searched(row, done)
 
 
 def _live(row: Row, it: _Secret) -> None:
     """While two workers hold the secret: what the system shows of them."""
-    # The output goes to a file outside: a pipe that nobody reads stops the program when it is full.
     command = "rewrite -v -e 5 -m laplace -E words.txt -j 2 -a audit"
-    with (
-        tempfile.TemporaryFile() as written,
-        start(command, it.work, it.env, stdout=written) as child,
-    ):
+    # The output goes to a file outside: a pipe that nobody reads stops the program when it is full.
+    written = it.own.with_suffix(".out")
+    with written.open("wb") as out, start(command, it.work, it.env, stdout=out) as child:
         child.stdin.write(f"{it.text}\n".encode() * 50_000)
         child.stdin.flush()
         time.sleep(2)
@@ -263,9 +231,7 @@ def _live(row: Row, it: _Secret) -> None:
                 row.count("/proc", it.within(Path(f"/proc/{process}/{what}").read_bytes()))
         row.count("working directory, audit, names", it.below(it.own))
         _, err = child.communicate()
-        written.seek(0)
-        out = written.read()
-    it.searched(row, fork.Done(child.returncode, out, err))
+    it.searched(row, fork.Done(child.returncode, written.read_bytes(), err))
 
 
 mutants(r"""secrets

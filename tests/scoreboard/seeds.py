@@ -11,6 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from dpsan.embeddings import file_digest
+from dpsan.embeddings.cache.store import Store
+from dpsan.errors import DpsanError
+from dpsan.formats.base import ReadOptions
+from dpsan.mechanisms import MECHANISMS
+from dpsan.run.run import Run
+from dpsan.run.stream import Plan
+from dpsan.run.workers import Pool
+from dpsan.sanitize.request import RunSpec
+from dpsan.sanitize.sanitizer import Sanitizer, run_key
 from scoreboard.base import Row, Size, embedding_file, required, row, tree
 from scoreboard.patterns import mutants
 
@@ -27,14 +37,6 @@ _FORMATS = ("txt", "jsonl", "csv", "parquet", "txt.gz")
 )
 def configurations(row: Row, size: Size, folder: Path) -> None:
     """Jobs, batches, threads, formats, tasks of a cluster, resumed runs, cold and warm caches."""
-    from dpsan.embeddings import file_digest
-    from dpsan.embeddings.cache.store import Store
-    from dpsan.errors import DpsanError
-    from dpsan.mechanisms import MECHANISMS
-    from dpsan.run.workers import Pool
-    from dpsan.sanitize.request import RunSpec
-    from dpsan.sanitize.sanitizer import Sanitizer
-
     source = embedding_file(folder / "e.txt", size.of(200, 400, 1000), 8)
     digest = file_digest(source)
     inputs = _inputs(folder / "in", size.of(60, 60, 400))
@@ -42,20 +44,15 @@ def configurations(row: Row, size: Size, folder: Path) -> None:
     count = 0
     left_out = []
     for name in names:
-        spec = RunSpec(
-            epsilon=4.0,
-            mechanism=name,
-            parameters=required(name),
-            embeddings=source,
-            allow_unproved=True,
-        )
+        given = {"parameters": required(name), "embeddings": source, "allow_unproved": True}
+        spec = RunSpec(epsilon=4.0, mechanism=name, **given)
         try:
             sanitizer = Sanitizer.from_spec(spec, Store(folder / "cache"))
         except DpsanError:  # this epsilon, or this vocabulary, is outside its domain
             left_out.append(name)
             continue
         count += 1
-        it = _Compared(row, name, folder / name, inputs)
+        it = _Compared(row, folder / name, inputs)
         it.run("one", sanitizer)
         ways = itertools.product((1, 7, 4096), (1, 2))
         for batch, threads in ((1, 1), (7, 2)) if size is Size.QUICK else ways:
@@ -107,8 +104,7 @@ def _texts(name: str, data: bytes) -> list[str]:
     import pyarrow.parquet as pq
 
     if name.endswith("parquet"):
-        texts: list[str] = pq.read_table(pa.BufferReader(data)).column("t").to_pylist()
-        return texts
+        return pq.read_table(pa.BufferReader(data)).column("t").to_pylist()
     lines = (gzip.decompress(data) if name.endswith("gz") else data).decode().splitlines()
     if name.endswith("jsonl"):
         return [json.loads(each)["t"] for each in lines]
@@ -118,65 +114,53 @@ def _texts(name: str, data: bytes) -> list[str]:
 class _Compared:
     """Runs of one mechanism, all compared with the first."""
 
-    def __init__(self, row: Row, name: str, folder: Path, inputs: list[Path]) -> None:
-        self.row, self.name, self.folder, self.inputs = row, name, folder, inputs
+    def __init__(self, row: Row, folder: Path, inputs: list[Path]) -> None:
+        self.row, self.out, self.inputs = row, folder / "out", inputs
         self.first: dict[str, bytes] = {}
 
-    def _plan(self, name: str, batch: int) -> Any:
-        from dpsan.formats.base import ReadOptions
-        from dpsan.run.stream import Plan
-
-        return Plan(options=ReadOptions(fields=() if ".txt" in name else ("t",)), batch=batch)
-
-    def _inputs(self) -> Iterator[tuple[str, list[Path]]]:
-        shutil.rmtree(self.folder / "out", ignore_errors=True)
+    def _given(self, sanitizer: Any, batch: int) -> Iterator[tuple[Any, ...]]:
+        """For each format what a run of its inputs is given; outputs of other runs are gone."""
+        shutil.rmtree(self.out, ignore_errors=True)
         for ending in _FORMATS:
-            yield ending, [each for each in self.inputs if each.name[2:] == ending]
+            fields = () if "txt" in ending else ("t",)
+            inputs = [each for each in self.inputs if each.name[2:] == ending]
+            plan = Plan(options=ReadOptions(fields=fields), batch=batch)
+            yield sanitizer, plan, run_key("s"), inputs, self.out
 
     def run(self, what, sanitizer, *, batch=1 << 14, threads=1, pool=None, resume=False):
         """All inputs of a format in one run; then the second output again, resumed."""
         import faiss
 
-        from dpsan.run.run import Run
-        from dpsan.sanitize.sanitizer import run_key
-
         faiss.omp_set_num_threads(threads)
-        out = self.folder / "out"
-        for ending, inputs in self._inputs():
+        for given in self._given(sanitizer, batch):
             for again in (False, True)[: 1 + resume]:
-                plan = self._plan(f".{ending}", batch)
-                run = Run(sanitizer, plan, run_key("s"), inputs, out, True, again, workers=pool)
-                result = run.execute()
+                result = Run(*given, True, again, workers=pool).execute()
                 self.row.count("failed", bool(result.failed))
                 self.row.count("not resumed", result.skipped != int(again))
                 if resume and not again:
-                    (out / inputs[1].name).unlink()
+                    (self.out / given[3][1].name).unlink()
         faiss.omp_set_num_threads(1)
-        self._compare(what, tree(out))
+        self._compare(what)
 
     def cluster(self, sanitizer: Any, cache: Path) -> None:
         """One task per file, the last one first, each run twice: as on a cluster with deaths."""
         import engine_here
 
         from dpsan.run.ray import ClusterRun
-        from dpsan.sanitize.sanitizer import run_key
 
-        out = self.folder / "out"
-        for ending, inputs in self._inputs():
-            given = (sanitizer, self._plan(f".{ending}", 7), run_key("s"), inputs, out)
+        for given in self._given(sanitizer, 7):
             run = ClusterRun(*given, start=engine_here.start, cache=cache)
             self.row.count("failed", bool(run.execute().failed))
-        self._compare("tasks of a cluster", tree(out))
+        self._compare("tasks of a cluster")
 
-    def _compare(self, what: str, files: dict[str, bytes]) -> None:
-        files = {Path(name).name: data for name, data in files.items()}
+    def _compare(self, what: str) -> None:
+        files = {Path(name).name: data for name, data in tree(self.out).items()}
         if not self.first:
             self.first = files
             for turn in "12":
                 texts = [_texts(n, d) for n, d in files.items() if n.startswith(turn)]
                 self.row.count("formats differ", any(each != texts[0] for each in texts))
-            second = files["2.txt"]
-            self.row.count("two files with the same words", files["1.txt"] == second)
+            self.row.count("two files with the same words", files["1.txt"] == files["2.txt"])
         kind = what.rstrip("0123456789 ")
         self.row.count(f"different outputs: {kind}", files != self.first)
         self.row.tried += len(files)

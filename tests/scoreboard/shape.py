@@ -1,10 +1,14 @@
 """Strings of one shape, under every tokenizer and option: the same draws, the same passed text."""
 
 import re
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+from dpsan.analysis.verify.shapes import KINDS, shapes
+from dpsan.privacy.randomness import new_key
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text.tokens import TOKENIZERS
 from scoreboard.base import ROOT, Row, Size, row
 from scoreboard.patterns import mutants
 
@@ -20,11 +24,6 @@ _OPTIONS: tuple[dict[str, Any], ...] = (
 @row("shape", "pairs of strings of one shape / cut in two ways", "100,000 / 0")
 def one_shape(row: Row, size: Size, folder: Path) -> None:
     """Pairs of strings that differ in letters and digits only, in and out of the vocabulary."""
-    from dpsan.analysis.verify.shapes import KINDS, shapes
-    from dpsan.privacy.randomness import new_key
-    from dpsan.sanitize.sanitizer import Sanitizer
-    from dpsan.text.tokens import TOKENIZERS
-
     settings = list(product(TOKENIZERS, _OPTIONS, (False, True)))
     pairs = size.of(3_000, 1_000, 4_000)
     for tokenizer, options, spans in settings if size is not Size.MUTANT else settings[:3:2]:
@@ -41,17 +40,9 @@ def _kinds_of_the_page() -> list[str]:
     """The examples of docs/strings.md with A for each letter and 0 for each digit."""
     page = (ROOT / "docs" / "strings.md").read_text().split("<!-- generated")[1]
     examples = re.findall(r"^\| [^|]+ \| `([^`<]+)`", page, re.M)
-    literal = re.compile(r"(?<=\w)['’]s\b|\bwww\b|\w['’]t\b|(?<=\d)[^\W\d]+")
-
-    def replaced(part: str) -> str:
-        return "".join("A" if c.isalpha() else "0" if c.isdecimal() else c for c in part)
-
-    out = []
-    for each in examples:
-        kept = [match.span() for match in literal.finditer(each)]
-        ends = [0, *(end for span in kept for end in span), len(each)]
-        parts = [each[a:b] for a, b in pairwise(ends)]
-        out.append("".join(p if at % 2 else replaced(p) for at, p in enumerate(parts)))
+    literal = r"(?<=\w)['’]s\b|\bwww\b|\w['’]t\b|(?<=\d)[^\W\d]+"
+    one = re.compile(rf"({literal})|([^\W\d_])|\d")
+    out = [one.sub(lambda found: found[1] or "0A"[bool(found[2])], each) for each in examples]
     return [each for each in out if "A" in each or "0" in each]
 
 

@@ -1,13 +1,13 @@
-"""A sanitizer whose draws are known: every word of the vocabulary becomes the next one.
-
-So every record changes, all of its bytes can be foretold, and whatever is lost, moved or quoted
-wrongly shows.
-"""
+"""A sanitizer whose draws are known: every word of the vocabulary becomes the next one."""
 
 from random import Random
 from typing import Any
 
 import numpy as np
+
+from dpsan.embeddings.base import Embeddings
+from dpsan.mechanisms.base import Sampler
+from dpsan.sanitize.sanitizer import Sanitizer
 
 PLAIN = ["here", "there", "paris", "rome", "oslo", "bonn", "lima"]
 AWKWARD = ['o"clock', "a,b", "x/y", "naïve", "back\\slash", "semi;colon", "tab\tword"]
@@ -27,9 +27,6 @@ _INVISIBLE = ["\u200b", "\u202e", "\u2066", "\x01", "\x1b", "\x7f", "\u2060", "\
 
 def shifting() -> Any:
     """The sanitizer; words that it does not know pass."""
-    from dpsan.embeddings.base import Embeddings
-    from dpsan.mechanisms.base import Sampler
-    from dpsan.sanitize.sanitizer import Sanitizer
 
     class Shift(Sampler):
         def sample(self, ids: Any, streams: Any) -> Any:
@@ -38,13 +35,8 @@ def shifting() -> Any:
 
     angles = np.arange(len(WORDS)) * 0.4
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
-    sanitizer = Sanitizer(
-        "laplace",
-        epsilon=1.0,
-        embeddings=Embeddings(WORDS, vectors, "shift", "shift"),
-        unknown="keep",
-        case="vocabulary",
-    )
+    options = {"embeddings": Embeddings(WORDS, vectors, "shift", "shift"), "epsilon": 1.0}
+    sanitizer = Sanitizer("laplace", unknown="keep", case="vocabulary", **options)
     sanitizer._rewriter.sampler = Shift()
     return sanitizer
 

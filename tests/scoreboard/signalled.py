@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -43,10 +44,10 @@ def signals(row: Row, size: Size, folder: Path) -> None:
 def _at_calls(row: Row, it: Known, size: Size) -> None:
     turns = itertools.cycle(_PAIRS)
     for _ in range(size.of(1, 1, 6)):
-        for number in range(1, len(it.trace) + 1):
+        for number, call in enumerate(it.trace, 1):
             sent = next(turns)
             # A file that was just made, and nobody has heard of yet, is the hardest to remove.
-            after = number % 2 == 0 or it.trace[number - 1].name == "open"
+            after = number % 2 == 0 or call.name == "open"
             done = it.trapped(number, signalled(*sent), after=after)
             if sprung(it.work):
                 row.tried += 1
@@ -57,11 +58,11 @@ def _at_calls(row: Row, it: Known, size: Size) -> None:
         next(turns)  # each call meets another signal
 
 
-def _text_of(sent: tuple[int, ...]) -> str:
+def _text_of(sent):
     return "traceback or other text" + ", several signals" * (len(sent) > 1)
 
 
-def _wrong_end(sent: tuple[int, ...], status: int, told: bytes, when: str) -> str:
+def _wrong_end(sent, status, told, when):
     """Tells what is needed to find out why; it is rare."""
     names = " ".join(signal.Signals(each).name for each in sent)
     last = told.decode(errors="replace").splitlines()[-1:]
@@ -105,8 +106,7 @@ def _at_random(row: Row, size: Size, folder: Path) -> None:
         except subprocess.TimeoutExpired:
             os.killpg(child.pid, signal.SIGKILL)
             return ["hung"]
-        bad = ["output on stdout"] if out else []
-        bad += _judged(own, child, told, sent, early=early)
+        bad = ["output on stdout"] * bool(out) + _judged(own, child, told, sent, early)
         shutil.rmtree(own)
         return bad
 
@@ -117,40 +117,38 @@ def _at_random(row: Row, size: Size, folder: Path) -> None:
                 row.count(kind, True)
 
 
-def _judged(own, child, told, sent, *, early):
-    bad = []
+def _judged(own, child, told, sent, early):
     # What is left under a temporary name is counted on its own; here is what is said to be whole.
     files = {name: data for name, data in tree(own / "out").items() if name.endswith(".txt")}
-    if any(data != _LINE * _LINES for data in files.values()):
-        bad.append("partial file under the final name")
-    if any(path.name.endswith(".tmp") for path in own.rglob("*") if "cache" not in path.parts):
-        bad.append("temporary left")
+    left = [path for path in own.rglob("*.tmp") if "cache" not in path.parts]
     finished = child.returncode == 0 and len(files) == 4
     # Python itself may be hit while it starts ("can't initialize sys standard streams", "Could not
     # import runpy module"): it says so, without a traceback at first, and ends with 1.
     python = early and b"KeyboardInterrupt" in told and b"/dpsan/" not in told
-    if -child.returncode not in sent and not finished and not python:
-        bad.append(_wrong_end(sent, child.returncode, told, "early" if early else "late"))
     # Before our first line runs, Python shows its own frames; none of them may be ours.
-    if b"/dpsan/" in told if early else b"Traceback" in told or b"internal error" in told:
-        bad.append(_text_of(sent))
-    if _alive(child.pid):
-        bad.append("worker left")
-    if (own / "audit").exists() and _untrue(own / "audit", files):
-        bad.append("the audit does not match the outputs")
-    return bad
+    shown = b"/dpsan/" in told if early else b"Traceback" in told or b"internal error" in told
+    wrong = _wrong_end(sent, child.returncode, told, "early" if early else "late")
+    kinds = {
+        "partial file under the final name": any(x != _LINE * _LINES for x in files.values()),
+        "temporary left": left,
+        wrong: -child.returncode not in sent and not finished and not python,
+        _text_of(sent): shown,
+        "worker left": _alive(child.pid),
+        "the audit does not match the outputs": _untrue(own / "audit", files),
+    }
+    return [kind for kind, bad in kinds.items() if bad]
 
 
 def _untrue(audit: Path, files: dict[str, bytes]) -> bool:
     """Each complete output has all its words in the audit, in the order of the outputs."""
-    words: dict[int, list[int]] = {}
-    for line in audit.read_bytes().split(b"\n")[:-1]:
+    words = defaultdict(list)
+    for line in audit.read_bytes().split(b"\n")[:-1] if audit.exists() else ():
         row = json.loads(line)
         if row["type"] == "word":
-            words.setdefault(row["file"], []).append(row["line"])
+            words[row["file"]].append(row["line"])
     whole = [line for line in range(1, _LINES + 1) for _ in range(3)]
     cut = any(lines != whole[: len(lines)] for lines in words.values())
-    return cut or any(words.get(int(name[2]) + 1) != whole for name in files)
+    return cut or (audit.exists() and any(words[int(name[2]) + 1] != whole for name in files))
 
 
 def _alive(group: int) -> bool:

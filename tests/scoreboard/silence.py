@@ -7,9 +7,8 @@ import random
 import re
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
+from collections import Counter
 from pathlib import Path
-from typing import Any
 
 from scoreboard.base import ROOT, TWO, Row, Size, dpsan, environment, row
 from scoreboard.patterns import mutants
@@ -24,22 +23,22 @@ _COUNTED = re.compile(r"dpsan: (passed unchanged|left out)[^:]*: (.*) \(man")
 class _Case:
     """An input, and where its markers stand; markers and names are new ones each time."""
 
-    def __init__(self, kind: str, seed: str) -> None:
+    def __init__(self, kind, seed):
         self.kind, self.random, self._next = kind, random.Random(seed), 0
-        self.data = b""
-        self.chosen: list[str] = []
-        """Values of ``--field``, and other options."""
+        self.data, self.chosen = b"", []  # of these the values of --field, and other options
         self.sites: dict[str, str | None] = {}
-        """Of each marker the name of its field as messages have it; None: it must be drawn; empty:
-        text that is counted and has no name."""
-        self.keys: list[str] = []
+        """Of each marker the name of its field, "" where it is only counted, None if drawn."""
+        self.keys = []
         """Names of fields that hold a marker themselves."""
 
-    def marker(self, site: str | None = "") -> str:
-        """A marker that stands at a site."""
+    def name(self) -> str:
+        """A name of a field, with no marker."""
         self._next += 1
         letters = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
-        marker = f"zq{self._next:08x}qz".translate(letters)
+        return f"zq{self._next:08x}qz".translate(letters)
+
+    def marker(self, site: str | None = "") -> str:
+        marker = self.name()
         self.sites[marker] = site
         return marker
 
@@ -47,18 +46,12 @@ class _Case:
         """A text with a marker that stands at a site."""
         return f"here {self.marker(site)} there"
 
-    def name(self) -> str:
-        """A name of a field, with no marker."""
-        marker = self.marker()
-        del self.sites[marker]
-        return marker
-
     def field(self, path: str) -> str:
         """A text of a field, which may be chosen."""
         return self.put(None if path in self.chosen else path)
 
 
-def _table(case: _Case, records: int) -> None:
+def _table(case, records):
     """Rows of up to 20 columns, quoted at times, some without a header."""
     width = case.random.randrange(2, 20)
     header = case.random.random() < 0.7
@@ -70,66 +63,42 @@ def _table(case: _Case, records: int) -> None:
     case.keys = [names[0]] if header and names[0] not in chosen else []
     out = io.StringIO()
     quoting = case.random.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
-    writer = csv.writer(out, delimiter="\t" if case.kind == "tsv" else ",", quoting=quoting)
+    writer = csv.writer(out, delimiter=",\t"[case.kind == "tsv"], quoting=quoting)
     writer.writerows([names] if header else [])
     writer.writerows([case.field(name) for name in names] for _ in range(records))
     case.data = out.getvalue().encode()
 
 
-def _shape(case: _Case, depth: int) -> Any:
-    """What an object of JSON looks like: names, and ``text``, ``[shape]`` or an object of each."""
-    out: dict[str, Any] = {}
+def _shape(case, paths, above="", depth=0):
+    """An object of JSON whose texts are their paths, which are added to ``paths``."""
+    out = {}
     for _ in range(case.random.randrange(1, 5 if depth else 6)):
         name = f"n{case.random.choice(['', '.', ' ', 'é', '[', '?'])}{case.name()[2:-2]}"
-        kind = case.random.random()
-        if depth > 2 or kind < 0.5:
-            out[name] = "text"
-        elif kind < 0.7:
-            out[name] = ["text"]
-        else:
-            inner = _shape(case, depth + 1)
-            out[name] = inner if kind < 0.85 else [inner]
+        kind = 0 if depth > 2 else case.random.choices(range(4), (10, 4, 3, 3))[0]
+        path = above + re.sub(r"([.\\?\[\]])", r"\\\1", name) + "[]" * (kind % 2)
+        inner = path if kind < 2 else _shape(case, paths, f"{path}.", depth + 1)
+        paths += [path] * (kind < 2)
+        out[name] = [inner] if kind % 2 else inner
     return out
 
 
-def _members(shape: dict[str, Any], path: str) -> Iterator[tuple[str, Any, str]]:
-    """Name, shape and path of each member of an object."""
-    for name, inner in shape.items():
-        step = re.sub(r"([.\\?\[\]])", r"\\\1", name)
-        yield name, inner, f"{path}.{step}" if path else step
-
-
-def _paths(shape: Any, path: str = "") -> Iterator[str]:
-    if shape == "text":
-        yield path
-    elif isinstance(shape, list):
-        yield from _paths(shape[0], f"{path}[]")
-    else:
-        for _, inner, below in _members(shape, path):
-            yield from _paths(inner, below)
-
-
-def _value(case: _Case, shape: Any, path: str = "", *, whole: bool) -> Any:
+def _value(case, shape, whole):
     """A value of a shape; members are absent at times, but for ``whole``."""
-    if shape == "text":
-        return case.field(path)
+    if isinstance(shape, str):
+        return case.field(shape)
     if isinstance(shape, list):
-        many = case.random.randrange(1, 3)
-        return [_value(case, shape[0], f"{path}[]", whole=whole) for _ in range(many)]
-    return {
-        name: _value(case, inner, below, whole=whole)
-        for name, inner, below in _members(shape, path)
-        if whole or case.random.random() < 0.8
-    }
+        return [_value(case, shape[0], whole) for _ in range(case.random.randrange(1, 3))]
+    some = [name for name in shape if whole or case.random.random() < 0.8]
+    return {name: _value(case, shape[name], whole) for name in some}
 
 
-def _json(case: _Case, records: int) -> None:
-    paths: list[str] = []
+def _json(case, records):
+    paths = []
     while not 2 <= len(paths) <= 20:
-        shape = _shape(case, 0)
-        paths = [*_paths(shape)]
+        paths = []
+        shape = _shape(case, paths)
     case.chosen = case.random.sample(paths, 1)
-    rows = [_value(case, shape, whole=not at) for at in range(records)]
+    rows = [_value(case, shape, not at) for at in range(records)]
     ascii_ = case.random.random() < 0.5
     if case.kind == "jsonl":
         text = "".join(json.dumps(row, ensure_ascii=ascii_) + "\n" for row in rows)
@@ -138,7 +107,7 @@ def _json(case: _Case, records: int) -> None:
     case.data = text.encode()
 
 
-def _parquet(case: _Case, records: int) -> None:
+def _parquet(case, records):
     """Columns of strings, lists and structs, with metadata of the file and of a column."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -159,7 +128,7 @@ def _parquet(case: _Case, records: int) -> None:
     case.data = out.getvalue()
 
 
-def _html(case: _Case, records: int) -> None:
+def _html(case, records):
     put, word = case.put, case.marker
     out = [f"<title>{put(None)}</title><style>.{word()} {{color: red}}</style>"]
     for _ in range(records // 4):
@@ -168,7 +137,7 @@ def _html(case: _Case, records: int) -> None:
     case.data = "\n".join(out).encode()
 
 
-def _eml(case: _Case, records: int) -> None:
+def _eml(case, records):
     """Headers, texts and attachments (``--strip``)."""
     put = case.put
     case.chosen = ["--strip"]
@@ -180,7 +149,7 @@ def _eml(case: _Case, records: int) -> None:
     case.data = "\r\n".join([*lines, "--b--", put(None), ""]).encode()
 
 
-def _docx(case: _Case, records: int) -> None:
+def _docx(case, records):
     case.chosen = ["--strip"]
     word, some = case.marker, range(records // 4)
     rows = [("hyperlink", f"https://{word()}.example", OUTSIDE) for _ in some]
@@ -190,15 +159,8 @@ def _docx(case: _Case, records: int) -> None:
     case.data = document(body, rows=rows, **{"docProps/core.xml": f"<a>{word()}</a>"})
 
 
-_MAKERS: dict[str, Callable[[_Case, int], None]] = {
-    **dict.fromkeys(("csv", "tsv"), _table),
-    **dict.fromkeys(("json", "jsonl"), _json),
-    "parquet": _parquet,
-    "html": _html,
-    "eml": _eml,
-    "docx": _docx,
-}
-_FIELDS = ("csv", "tsv", "json", "jsonl", "parquet")
+_FIELDS = {"csv": _table, "tsv": _table, "json": _json, "jsonl": _json, "parquet": _parquet}
+_MAKERS = {**_FIELDS, "html": _html, "eml": _eml, "docx": _docx}
 
 
 def _content(path: Path) -> str:
@@ -210,10 +172,8 @@ def _content(path: Path) -> str:
         import pyarrow.parquet as pq
 
         table = pq.read_table(path)
-        told = [each.metadata for each in table.schema]
-        return repr(
-            (table.to_pylist(), table.schema.metadata, told, pq.read_metadata(path).metadata)
-        )
+        told = [each.metadata for each in (*table.schema, table.schema, pq.read_metadata(path))]
+        return repr((table.to_pylist(), told))
     return path.read_text()
 
 
@@ -233,11 +193,11 @@ def unnamed_text(row: Row, size: Size, folder: Path) -> None:
             for drop in (False, True) if kind in _FIELDS else (False,):
                 case = _Case(kind, f"{kind} {number} {drop}")
                 make(case, records)
-                _tried(row, case, folder, env, drop=drop)
+                _tried(row, case, folder, env, drop)
                 row.tried += records
 
 
-def _tried(row: Row, case: _Case, folder: Path, env: dict[str, str], *, drop: bool) -> None:
+def _tried(row, case, folder, env, drop):
     for old in [*folder.glob("*a.*"), folder / "audit"]:
         old.unlink(missing_ok=True)
     name = f"a.{case.kind}"
@@ -260,24 +220,21 @@ def _tried(row: Row, case: _Case, folder: Path, env: dict[str, str], *, drop: bo
     with_name = {marker: site for marker, site in case.sites.items() if site}
     row.count("a field passes or is left out unnamed", bool({*with_name.values()} - named))
     row.count("a name is not in the message", bool({*case.keys} - named))
-    row.count(
-        "a field is named that has none of the other texts",
-        bool(named - {*case.sites.values()} - {*case.keys}),
-    )
+    others = named - {*case.sites.values(), *case.keys}
+    row.count("a field is named that has none of the other texts", bool(others))
     passing = there & with_name.keys()
     row.count("--drop-other leaves a text in", drop and bool(passing))
     row.count("a text is lost", not drop and passing != with_name.keys())
     without = {marker for marker, site in case.sites.items() if site == ""}
-    counted = {what: _sum(kinds) for what, kinds in _COUNTED.findall(done.stderr)}
-    row.count(
-        "other text passes uncounted", len(there & without) > counted.get("passed unchanged", 0)
-    )
-    row.count("other text is left out uncounted", len(without - there) > counted.get("left out", 0))
+    counted = Counter({what: _sum(kinds) for what, kinds in _COUNTED.findall(done.stderr)})
+    passed, left = len(there & without), len(without - there)
+    row.count("other text passes uncounted", passed > counted["passed unchanged"])
+    row.count("other text is left out uncounted", left > counted["left out"])
     last = json.loads((folder / "audit").read_text().splitlines()[-1])
     told = {name for each in last["passing"]["fields"] for name in each["names"]}
     row.count("the audit has other names", told != named)
-    sums = sum(last["passing"]["noted"].values())
-    row.count("the audit has other counts", sums != sum(counted.values()))
+    noted = last["passing"]["noted"]
+    row.count("the audit has other counts", sum(noted.values()) != counted.total())
 
 
 def _sum(kinds: str) -> int:

@@ -2,10 +2,13 @@
 
 # ruff: noqa: SIM905
 
+import contextlib
 import math
 import os
 import random
+import re
 import select
+import string
 import subprocess
 import time
 from collections.abc import Iterator
@@ -45,9 +48,9 @@ def _distinct(count: int) -> Iterator[tuple[float, bytes]]:
 
 def _texts(goal: int) -> Iterator[tuple[float, bytes]]:
     generator = random.Random(6)
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    words = ["the", "of", "and", "to", "in", "is", "that", "for", "it", "was", "hospital", "paris"]
-    words += ["".join(generator.choices(letters, k=generator.randrange(4, 25))) for _ in range(999)]
+    words = "the of and to in is that for it was hospital paris".split()
+    sizes = [generator.randrange(4, 25) for _ in range(999)]
+    words += ["".join(generator.choices(string.ascii_lowercase, k=size)) for size in sizes]
     # Drawing every word of ten gigabytes would take the generator longer than the sanitizer.
     lines = [" ".join(generator.choices(words, k=generator.randrange(30))) for _ in range(20_000)]
     sent = 0
@@ -60,7 +63,6 @@ def _texts(goal: int) -> Iterator[tuple[float, bytes]]:
 
 
 def _one(row, folder, env, arguments, blocks, early_share, what, size):
-    """Feed a command."""
     share = size.of(early_share, max(early_share, 0.3), 0.1)
     child = start(arguments, folder, env, stdout=subprocess.DEVNULL, stderr=None)
     sent = early = late = 0
@@ -83,10 +85,8 @@ def _one(row, folder, env, arguments, blocks, early_share, what, size):
 
 def _peak(process: int) -> int:
     """VmHWM in KiB."""
-    for line in Path(f"/proc/{process}/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1])
-    return 0
+    found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process}/status").read_text())
+    return int(found[1]) if found else 0
 
 
 class _Conversation:
@@ -102,10 +102,9 @@ class _Conversation:
         self.child.stdin.flush()
         out = b""
         while not out.endswith(b"\n"):
-            left = _SILENT - (time.perf_counter() - begun)
-            if left <= 0 or not select.select([self.child.stdout], [], [], left)[0]:
-                return _SILENT, out
-            piece = os.read(self.child.stdout.fileno(), 1 << 16)
+            left = max(0, _SILENT - (time.perf_counter() - begun))
+            there = select.select([self.child.stdout], [], [], left)[0]
+            piece = os.read(self.child.stdout.fileno(), 1 << 16) if there else b""
             if not piece:
                 return _SILENT, out
             out += piece
@@ -116,10 +115,8 @@ class _Conversation:
         total = 0
         for process in (self.child.pid, os.getpid()):
             for thread in Path(f"/proc/{process}/task").iterdir():
-                try:
+                with contextlib.suppress(OSError, IndexError):
                     total += int((thread / "schedstat").read_text().split()[1])
-                except (OSError, IndexError):
-                    continue
         return total / 1e9
 
     def ready(self) -> None:
@@ -151,8 +148,7 @@ def latency(row: Row, size: Size, folder: Path) -> None:
     words = "the hospital in paris was here and there zzqx 42 a.b@c.de don't well-known IBM".split()
     times, firsts = [], []
     commands = ["rewrite -q -e 8 -m laplace -E two.txt", "rewrite -q -e 8"]
-    # What the machine does once is no fault of the program, whose own faults come back.  The full
-    # run counts every one.
+    # What the machine does once is no fault of the program; the full run counts every one.
     tries = size.of(3, 3, 1)
     for command in commands[: size.of(1, 2, 2)]:
         for attempt in range(tries):

@@ -1,7 +1,4 @@
-"""Programs that ``dpsan verify`` once called kept, or that no test noticed: both must see each.
-
-Each mutant stands here twice: for the row of the verdicts and for the row of the tests.
-"""
+"""Programs that ``dpsan verify`` once called kept, or that no test noticed: both must see each."""
 
 import json
 import re
@@ -35,7 +32,7 @@ _TESTS = (
 )
 
 
-def _verified(row: Row, size: Size, folder: Path, commands: dict[str, str]) -> None:
+def _verified(row, size, folder, commands):
     for name, options in [*commands.items()] * size.of(1, 1, 5):
         row.tried += 1
         done = dpsan(f"verify {options} --json", folder)
@@ -64,13 +61,9 @@ def settings(row: Row, size: Size, folder: Path) -> None:
 def regressions(row: Row, size: Size, folder: Path) -> None:
     """The tests that are nearest to the mutants below."""
     tests = [str(ROOT / "tests" / each) for each in _TESTS]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no", *tests],
-        cwd=folder,
-        env=environment(folder),
-        capture_output=True,
-        text=True,
-    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no", *tests]
+    given = {"cwd": folder, "env": environment(folder)}
+    done = subprocess.run(command, capture_output=True, text=True, **given)
     passed = re.search(r"(\d+) passed", done.stdout)
     row.tried = int(passed[1]) if passed else 0
     for failed in re.findall(r"^(?:FAILED|ERROR) \S*?::(\w+)", done.stdout, re.MULTILINE):
@@ -104,20 +97,16 @@ a worker passes a batch unchanged @ Batch.sanitized
 = )
 files share their key from the third on @ derive_key
 = lambda original: lambda key, *path: original(
-=     key,
-=     *[min(part, 2) if before == 'file' else part for before, part in zip((None, *path), path)]
+=     key, *[min(part, 2) if before == 'file' else part for before, part in zip(('', *path), path)]
 = )
 copies share their key from the third on @ derive_key
 = lambda original: lambda key, *path: original(
-=     key,
-=     *[min(part, 2) if before == 'copy' else part for before, part in zip((None, *path), path)]
+=     key, *[min(part, 2) if before == 'copy' else part for before, part in zip(('', *path), path)]
 = )
 blocks from the fifth on share numbers @ streams_for
 = lambda original: lambda *given, **more: (
 =     lambda found: Streams(
-=         found.key,
-=         tuple((record, min(block, 4), words) for record, block, words in found.blocks),
-=         found.skip,
+=         found.key, tuple((at, min(block, 4), n) for at, block, n in found.blocks), found.skip
 =     )
 = )(original(*given, **more))
 one word of 32,900 copies itself @ BaseResponseSampler.sample
@@ -135,8 +124,7 @@ e-mail addresses are copied @ Rewriter._outputs
 words behind a hyphen are not counted @ Rewriter.rewrite
 = lambda original: lambda self, texts, *given, **more: (
 =     lambda done: replace(
-=         done,
-=         drawn=[max(0, drawn - str(text).count('-')) for drawn, text in zip(done.drawn, texts)],
+=         done, drawn=[max(0, n - str(text).count('-')) for n, text in zip(done.drawn, texts)]
 =     )
 = )(original(self, texts, *given, **more))
 """
@@ -159,9 +147,7 @@ a constant key for the digests of a memo @ PrivateDatabase._digest
 = lambda original: lambda self, purpose, *pieces: (
 =     original(self, purpose, *pieces)
 =     if purpose not in (b'dpsan message', b'dpsan settings')
-=     else hashlib.blake2b(
-=         b''.join(pieces), key=bytes(32), person=purpose, digest_size=32
-=     ).digest()
+=     else hashlib.blake2b(b''.join(pieces), key=bytes(32), digest_size=32).digest()
 = )
 """
 """What ``verify`` cannot see: it writes no memo and no ledger."""

@@ -1,7 +1,4 @@
-"""At the n-th call of the operating system something happens: a fault, a signal, a kill.
-
-Counted are the calls that Python makes through :mod:`os` and that concern files below one folder.
-"""
+"""At the n-th call through :mod:`os` that concerns a folder, something happens: a fault, a kill."""
 
 import json
 import os
@@ -31,24 +28,14 @@ class Call:
 
 @dataclass
 class Trap:
-    """Installed in the process where the calls are made.
-
-    Args:
-        below: the folder.
-        number: which call, from 1; 0 for none.
-        act: what happens; called in place of the call.
-        log: a file that gets one row for each call.
-        after: do it when the call has been made.
-        sticky: and at every call of the same name from then on.
-        only: names of calls.
-    """
+    """Installed in the process where the calls are made."""
 
     below: Path
-    number: int = 0
-    act: Callable[[], None] | None = None
-    log: Path | None = None
-    after: bool = False
-    sticky: bool = False
+    number: int = 0  # which call, from 1
+    act: Callable[[], None] | None = None  # called in place of the call
+    log: Path | None = None  # gets one row for each call
+    after: bool = False  # do it when the call has been made
+    sticky: bool = False  # and at every call of the same name from then on
     only: tuple[str, ...] = _CALLS
 
     def install(self) -> None:
@@ -62,21 +49,18 @@ class Trap:
 
     def _wrapped(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **more: Any) -> Any:
-            path = ""
-            if arguments:
-                path = _path(arguments[0], more.get("dir_fd", more.get("src_dir_fd")))
+            directory = more.get("dir_fd", more.get("src_dir_fd"))
+            path = _path(arguments[0], directory) if arguments else ""
             if not f"{path}/".startswith(self._inside) and name != "sync":
                 return real(*arguments, **more)
             self._count += 1
-            new = ""
-            if name in _NAMES:
-                new = _path(arguments[1], more.get("dst_dir_fd"))
+            new = _path(arguments[1], more.get("dst_dir_fd")) if name in _NAMES else ""
             noted = json.dumps([name, path, new]).encode() + b"\n"
             _WRITE(self._out, noted)
             now = self._count == self.number or (self.sticky and self._sprung == name)
             if now and self.act is not None:
                 if not self._sprung:
-                    mark = _OPEN(_mark(self.below), os.O_WRONLY | os.O_CREAT, 0o600)
+                    mark = _OPEN(self.below.parent / "sprung", os.O_WRONLY | os.O_CREAT, 0o600)
                     _WRITE(mark, noted)
                     os.close(mark)
                 self._sprung = name
@@ -90,13 +74,9 @@ class Trap:
         return call
 
 
-def _mark(below: Path) -> Path:
-    return below.parent / "sprung"
-
-
 def sprung(below: Path) -> Call | None:
     """The first call to which something happened; None if a run made fewer."""
-    mark = _mark(below)
+    mark = below.parent / "sprung"
     return calls(mark)[0] if mark.exists() else None
 
 
