@@ -137,7 +137,7 @@ class AtomicFile(Sink):
 
     @property
     def temporary(self) -> Path:
-        """Return the name of the file until :meth:`place`."""
+        """Return the name of the file until :meth:`publish`."""
         return self._temporary
 
     def commit(self) -> None:

@@ -43,7 +43,7 @@ class Original:
 
         Raises:
             InputError: another file has the name by now, or the file was written to: it stays.
-            OutputError: the backup cannot be made, or ``place`` failed; then there is no backup.
+            OutputError: the backup cannot be made, or ``publish`` failed; then there is no backup.
         """
         if _seen(os.lstat(self._path)) != _seen(self._status):
             raise self._changed()

@@ -353,7 +353,7 @@ class Finished:
 
 
 def rewrite_file(path: Path, target: Path | Inplace, work: Work, file: int = 1) -> Finished:
-    """Sanitize one input into a file that is then to be synced and placed.
+    """Sanitize one input into a file that is then to be synced and published.
 
     Raises:
         BudgetError, InputError, OutputError: then the target is as it was, and no temporary file
