@@ -6,7 +6,7 @@ considered: those that explain the output best, and those that public text often
 likeliest words to the left and right; ⊥ is one of them that is never guessed.
 
 A model of little text is too sure of itself, so each reader also takes its probabilities to the
-power tau, for every tau in :data:`TAUS`.
+power tau, for every tau in :data:`TAUS`.  ``language.py`` chooses the model.
 """
 
 from __future__ import annotations
