@@ -77,7 +77,7 @@ the statement tells half of epsilon @ statement._cost
 = lambda original: lambda cost: original(Composed(cost.epsilon / 2, cost.delta, ''))
 unknown words never draw the last unit of the base @ BaseResponseSampler.sample
 - totals = ...
-+ totals = np.where(known, ..., self.base.total - 1)
++ totals = np.where(ids < self.space.n, ..., self.base.total - 1)
 integers without rejection @ Streams.integers
 = lambda original: lambda self, label, bounds: self.bits(label)[:, 0] % np.asarray(
 =     bounds, dtype=np.uint64
