@@ -127,21 +127,21 @@ class Compare(Picture, Texts, Vocabulary):
         return found
 
 
-def _write(found: Comparison, asked: Compare, vocabulary: Embeddings) -> None:
+def _write(found: Comparison, command: Compare, vocabulary: Embeddings) -> None:
     """Write the table in the chosen form, and the picture."""
     from dpsan.analysis.compare.table import as_csv, as_latex, as_record
 
     command = shlex.join(["dpsan", *sys.argv[1:]])
-    if asked.plot is not None and any(row.figures for row in found.rows):
-        _draw(found, asked.plot, force=asked.force)
-    if asked.as_json:
+    if command.plot is not None and any(row.figures for row in found.rows):
+        _draw(found, command.plot, force=command.force)
+    if command.as_json:
         source = {"source": Path(vocabulary.source).name, "digest": vocabulary.digest}
         words = {**source, "words": vocabulary.n, "dimensions": vocabulary.d}
         about = {"dpsan": __version__, "command": command, "embeddings": words}
         print_json({**about, **as_record(found)})
-    elif asked.as_csv:
+    elif command.as_csv:
         typer.echo(as_csv(found), nl=False)
-    elif asked.as_latex:
+    elif command.as_latex:
         typer.echo(as_latex(found, command), nl=False)
     else:
         _print(found)

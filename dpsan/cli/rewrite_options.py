@@ -47,7 +47,7 @@ class _Costs(Container, Sanitizing):
 
 @dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class _Reading(_Costs):
-    """What of the inputs is read and drawn."""
+    """Options for what of the inputs is read and drawn."""
 
     panel: ClassVar = INPUT
 
@@ -78,7 +78,7 @@ class _Reading(_Costs):
 
 @dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class _Writing(_Reading):
-    """What is written."""
+    """Options for what is written."""
 
     panel: ClassVar = OUTPUT
     variables: ClassVar = "audit copies"
@@ -111,7 +111,7 @@ class _Writing(_Reading):
 
 @dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class _Running(_Writing):
-    """How it is done, and what is said."""
+    """Options for how a run works and what it reports."""
 
     panel: ClassVar = RUNNING
     variables: ClassVar = "jobs progress"

@@ -79,13 +79,13 @@ def conclusion(report: Report) -> tuple[str, bool]:
     elif guarantee["public_words"]:
         words = "any one protected word"
     total = math.inf if epsilon is None else report.copies * epsilon
-    told = plain_meaning(total, words, report.copies * guarantee["delta"])
+    meaning = plain_meaning(total, words, report.copies * guarantee["delta"])
     if plain := sum(report.counts[action] for action in _UNCHANGED):
         passed = f"{counted(plain, 'word')} of {number(report.counts.total())} passed unchanged."
-        return f"{told} {passed} These are not protected.", False
+        return f"{meaning} {passed} These are not protected.", False
     if header["linked"]:
-        return f"{told} The texts are not anonymous: {header['linked']}.", False
-    return told, epsilon is not None
+        return f"{meaning} The texts are not anonymous: {header['linked']}.", False
+    return meaning, epsilon is not None
 
 
 def figures(report: Report) -> list[tuple[str, str, str]]:
@@ -161,13 +161,13 @@ def _section(report: Report) -> str:
         if counts[action]
     ]
     vocabulary = header["embeddings"]
-    told, good = conclusion(report)
+    sentence, good = conclusion(report)
     made = f"{header['created'] or ''}, dpsan {header['dpsan'] or ''}"
     words = f"{vocabulary['source']}, {number(vocabulary['words'])} words"
     return (
         "<section>"
         + heading(Path(report.path).name, 2)
-        + verdict(told, good=good)
+        + verdict(sentence, good=good)
         + warnings(_warnings(report))
         + heading("What passed unchanged or is not protected")
         + listing([*_passed(report), *report.as_json()["not_protected"]])

@@ -97,8 +97,8 @@ def strings(sanitizer: Sanitizer, *, key: bytes) -> Check | None:
         counted = totals.draws, totals.public, totals.largest_record
         if counted != (drawn, public, most):
             record = f"{totals.largest_record:,} at most in a record"
-            told = f"{totals.draws:,} draws are counted ({totals.public:,} of public words"
-            sentence = f"{told}, {record}), where {drawn:,} ({public:,}, {most:,}) were made"
+            draws = f"{totals.draws:,} draws are counted ({totals.public:,} of public words"
+            sentence = f"{draws}, {record}), where {drawn:,} ({public:,}, {most:,}) were made"
             return Check(name, False, sentence, figures)
     if not _long_line(sanitizer, words, derive_key(key, "long"), figures):
         return Check(name, False, "a line above 1 MiB has other draws than a short one", figures)
