@@ -127,21 +127,21 @@ class Compare(Picture, Texts, Vocabulary):
         return found
 
 
-def _write(found: Comparison, command: Compare, vocabulary: Embeddings) -> None:
+def _write(found: Comparison, request: Compare, vocabulary: Embeddings) -> None:
     """Write the table in the chosen form, and the picture."""
     from dpsan.analysis.compare.table import as_csv, as_latex, as_record
 
     command = shlex.join(["dpsan", *sys.argv[1:]])
-    if command.plot is not None and any(row.figures for row in found.rows):
-        _draw(found, command.plot, force=command.force)
-    if command.as_json:
+    if request.plot is not None and any(row.figures for row in found.rows):
+        _draw(found, request.plot, force=request.force)
+    if request.as_json:
         source = {"source": Path(vocabulary.source).name, "digest": vocabulary.digest}
         words = {**source, "words": vocabulary.n, "dimensions": vocabulary.d}
         about = {"dpsan": __version__, "command": command, "embeddings": words}
         print_json({**about, **as_record(found)})
-    elif command.as_csv:
+    elif request.as_csv:
         typer.echo(as_csv(found), nl=False)
-    elif command.as_latex:
+    elif request.as_latex:
         typer.echo(as_latex(found, command), nl=False)
     else:
         _print(found)
