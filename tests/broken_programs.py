@@ -208,30 +208,30 @@ def of_half_the_noise(epsilon: float, size: int, widest: int = 1) -> GridRespons
     return grid_response.__wrapped__(2 * epsilon, size, widest)
 
 
-def copied_numbers(grids: Any, streams: Any, places: int) -> dict[int, int]:
+def copied_numbers(numbers: Any, indices: Any, streams: Any) -> list[int]:
     """Every twentieth number is the input."""
-    copy = streams.uniform("copy")[:, 0] < 0.05
-    drawn = respond(grids, streams, places)
-    return {at: value if copy[at] else drawn[at] for at, (_, value) in grids.items()}
+    copy = (streams.uniform("copy")[:, 0] < 0.05)[indices]
+    drawn = respond(numbers, indices, streams)
+    return np.where(copy, [value for _, value in numbers], drawn).tolist()
 
 
-def without_far_values(grid: GridResponse, value: int, drawn: int) -> int:
+def without_far_values(grid: GridResponse, value: Any, drawn: Any) -> Any:
     """The near values alone: all others never come."""
-    return grid.first(value) + drawn % grid.near
+    return np.array([*map(grid.first, np.ravel(value).tolist())]) + drawn % grid.near
 
 
-def without_some_values(grid: GridResponse, value: int, drawn: int) -> int:
+def without_some_values(grid: GridResponse, value: Any, drawn: Any) -> Any:
     """The five values before the near ones never come."""
-    first, threshold = grid.first(value), grid.near * grid.inside
-    if drawn < threshold:
-        return first + drawn // grid.inside
+    first = np.array([*map(grid.first, np.ravel(value).tolist())])
+    threshold = grid.near * grid.inside
     rank = (drawn - threshold) // grid.outside
-    return rank if rank < first - 5 else rank + grid.near
+    far = np.where(rank < first - 5, rank, rank + grid.near)
+    return np.where(drawn < threshold, first + drawn // grid.inside, far)
 
 
-def shared_numbers(grids: Any, streams: Any, places: int) -> dict[int, int]:
+def shared_numbers(numbers: Any, indices: Any, streams: Any) -> list[int]:
     """All numbers of a record have the same random numbers."""
-    return respond(grids, shared(streams), places)
+    return respond(numbers, indices, shared(streams))
 
 
 def seen_years(word: str) -> Any:

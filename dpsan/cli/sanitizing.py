@@ -95,8 +95,8 @@ class Sanitizing(Vocabulary, Privacy):
 
     def required_epsilon(self) -> float:
         """Return epsilon; with classes that all have one of their own, the largest of these."""
-        own = [each.epsilon for each in self.word_classes()]
-        if self.epsilon is None and own and None not in own:
+        own = [each.epsilon for each in self.word_classes()] if self.epsilon is None else []
+        if own and None not in own:
             return max(each for each in own if each is not None)
         return super().required_epsilon()
 

@@ -165,6 +165,9 @@ class OptimalResponse(BaseResponse):
             UsageError: a prior from a file that was not read for this vocabulary; or no output is
                 left beside the public words.
         """
+        return space.once(("base", self), lambda: self._base(space))
+
+    def _base(self, space: MetricSpace) -> Base:
         task = self.task(space)
         words, weights, mass = softened(
             solved_base(space, task),

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpsan.sanitize.result import ACTIONS, Action
 from dpsan.text.batch import Ids
-from dpsan.text.lookup import KEPT, MASKED, OUTSIDE, PASSED, PLAIN
+from dpsan.text.lookup import ARTICLE, KEPT, MASKED, OUTSIDE, PASSED, PLAIN
 
 _ACTIONS: Final = {
     KEPT: Action.KEPT,
@@ -16,6 +16,7 @@ _ACTIONS: Final = {
     PASSED: Action.PASSED,
     OUTSIDE: Action.OUTSIDE,
     PLAIN: Action.PLAIN,
+    ARTICLE: Action.PLAIN,
 }
 _INDICES: Final = np.array([ACTIONS.index(_ACTIONS[code]) for code in sorted(_ACTIONS)])
 """Index in ACTIONS of each negative code, indexed by the code."""

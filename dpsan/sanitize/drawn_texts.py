@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.sanitize.request import RunSpec
-from dpsan.text.batch import Batch, Ids
+from dpsan.text.batch import Batch, Ids, Mask, Words
 from dpsan.text.letter_case import ARTICLES, LetterCase, agree_before
+from dpsan.text.lookup import ARTICLE, MASKED, OUTSIDE
+from dpsan.text.out_of_vocabulary import MASK
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,22 @@ class DrawnTexts:
     """The row number of each output where the drawn words were decoded, negative as ``rows``."""
     several: Ids | None = None
     """Indices of decoded outputs that are several words."""
+    within: Mask | None = None
+    """True for words that are written in a string before them, see :class:`Runs`."""
+
+
+def in_runs(words: Words, codes: Ids, drawn: NDArray[np.object_]) -> tuple[list[str], Mask]:
+    """Return the output of each word, passing words in a row as one, and which follow in these.
+
+    Args:
+        codes: of the words, (words,).
+        drawn: the outputs of those that are drawn.
+    """
+    masked = codes == MASKED
+    runs = words.runs((codes < 0) & ~masked, codes == ARTICLE)
+    runs.strings[codes >= 0] = drawn
+    runs.strings[masked] = MASK
+    return runs.strings.tolist(), runs.within
 
 
 def articles_pass(spec: RunSpec, *, english: bool) -> bool:
@@ -50,8 +69,14 @@ def agree_across(one: DrawnTexts, other: DrawnTexts) -> None:
     if one.outputs and other.outputs:
         both = [one.outputs[-1], other.outputs[0]]
         codes = np.array([one.batch.codes[-1], other.batch.codes[0]])
-        agree_before(both, [one.batch.gaps[-2], other.batch.gaps[0], ""], codes)
+        agree(both, [one.batch.gaps[-2], other.batch.gaps[0], ""], codes)
         one.outputs[-1] = both[0]
+
+
+def agree(outputs: list[str], gaps: Sequence[str], codes: Ids) -> None:
+    """Let articles that pass agree with the drawn words after them, in place."""
+    passing = (codes[:-1] == ARTICLE) | (codes[:-1] == OUTSIDE)
+    agree_before(outputs, gaps, np.flatnonzero(passing & (codes[1:] >= 0)).tolist())
 
 
 def sums_of_runs(values: NDArray[Any], sizes: Ids) -> Ids:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,11 @@ from dpsan.errors import Hint, UsageError
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.privacy.randomness import Streams, derive_key, streams_by_word, string_positions
 from dpsan.sanitize.consistent import Unit
+from dpsan.text.bounded_cache import BoundedCache
 from dpsan.text.tokens import folded
+
+if TYPE_CHECKING:
+    from dpsan.mechanisms.samplers.number_response import GridResponse
 
 FORMS: Final = (
     "which words are numbers, and their form (how many digits and letters there are and where, and "
@@ -67,8 +71,23 @@ class Numbers:
 
     def __init__(self, epsilon: float, unit: Unit | None, *, strings: bool = False) -> None:
         self._epsilon, self._unit, self._strings = epsilon, unit, strings
+        self._kinds = BoundedCache(self._kind_of, 1 << 14)
 
-    def drawn(self, words: Sequence[str], indices: Sequence[int], streams: Streams) -> list[str]:
+    def _kind_of(self, word: str) -> tuple[Callable[[int], str], tuple[GridResponse, int]]:
+        """Return what writes an output, the distribution of outputs, and the value of a word."""
+        from dpsan.mechanisms.samplers.number_response import grid_response, uniform
+        from dpsan.text.made_up import MadeUp, recognized  # patterns that take time
+        from dpsan.text.number_forms import formed_number
+
+        kind = recognized(word) if self._strings else formed_number(word)
+        assert kind is not None  # noqa: S101 - the look-up found a kind
+        if isinstance(kind, MadeUp):
+            return kind.write, (uniform(kind.size), 0)
+        return kind.written, (grid_response(self._epsilon, kind.size, kind.widest), kind.value)
+
+    def drawn(
+        self, words: Sequence[str], indices: NDArray[np.int64], streams: Streams
+    ) -> list[str]:
         """Return another number for each, from the streams of a batch.
 
         Args:
@@ -76,24 +95,11 @@ class Numbers:
             indices: index of each number among the drawn words of the batch.
             streams: one for each drawn word of the batch.
         """
-        from dpsan.mechanisms.samplers.number_response import grid_response, respond, uniform
-        from dpsan.text.made_up import MadeUp, recognized  # patterns that take time
-        from dpsan.text.number_forms import formed_number
+        from dpsan.mechanisms.samplers.number_response import respond
 
-        kind_of = recognized if self._strings else formed_number
-        kinds = [kind for word in words if (kind := kind_of(word))]
-        every = list(zip(indices, kinds, strict=True))
-        grids = {
-            at: (uniform(kind.size), 0)
-            if isinstance(kind, MadeUp)
-            else (grid_response(self._epsilon, kind.size, kind.widest), kind.value)
-            for at, kind in every
-        }
-        values = respond(grids, streams, len(streams))
-        return [
-            kind.write(values[at]) if isinstance(kind, MadeUp) else kind.written(values[at])
-            for at, kind in every
-        ]
+        kinds = [self._kinds[word] for word in words]
+        values = respond([each for _, each in kinds], indices, streams)
+        return [write(value) for (write, _), value in zip(kinds, values, strict=True)]
 
     def drawn_once(self, words: Sequence[str], records: NDArray[np.int64], key: bytes) -> list[str]:
         """Return the same where equal numbers have the same draw: each has a stream of its own.
@@ -115,7 +121,7 @@ class Numbers:
             }
             streams = streams_by_word(own, [], string_positions(own, list(strings)))
             # Spellings of one string have the same form and value, and so the same digits.
-            indices = [strings[folded(word)] for word in spellings]
+            indices = np.array([strings[folded(word)] for word in spellings])
             written = dict(zip(spellings, self.drawn(spellings, indices, streams), strict=True))
             for each in at:
                 out[each] = written[words[each]]

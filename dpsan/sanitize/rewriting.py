@@ -14,12 +14,19 @@ from dpsan.privacy import randomness
 from dpsan.sanitize.actions import actions_of, counts_of
 from dpsan.sanitize.classes import ByClass, class_rules, number_epsilon
 from dpsan.sanitize.consistent import OneDraw, PreviousDraws
-from dpsan.sanitize.drawn_texts import DrawnTexts, agree_across, articles_pass, sums_of_runs
+from dpsan.sanitize.drawn_texts import (
+    DrawnTexts,
+    agree,
+    agree_across,
+    articles_pass,
+    in_runs,
+    sums_of_runs,
+)
 from dpsan.sanitize.guarantee_and_sampler import Built
 from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers, StringPolicy
 from dpsan.sanitize.result import AuditTable, Sanitized, together
-from dpsan.text.batch import Batch, Ids, strings_at
-from dpsan.text.letter_case import LetterCase, NaturalCase, agree_before, recased
+from dpsan.text.batch import Batch, Ids, Mask, Words, strings_at
+from dpsan.text.letter_case import LetterCase, NaturalCase, recased
 from dpsan.text.lookup import MASKED, PASSED, ClassRules, Lookup
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
 from dpsan.text.spanned_tokens import Spans, clipped
@@ -112,10 +119,8 @@ class Rewriter:
             UnknownPolicy.KEEP: PASSED,
         }[spec.unknown]
         split = TOKENIZERS[spec.tokenizer].split
-        number = None if self._numbers is None else self._number
-        if self._classes is not None and not self._classes.numbers:
-            number = None
-        rows = self._built.embeddings.key_to_index
+        by_value = self._numbers and (self._classes is None or self._classes.numbers)
+        number, rows = self._number if by_value else None, self._built.embeddings.key_to_index
         return Lookup(split, rows, spec.keep, unknown, number, self._classes)
 
     def begin(self) -> bool:
@@ -130,7 +135,7 @@ class Rewriter:
         """Make the first draw now, when nobody waits, and throw it away: the next is quick."""
         if self.begin():
             self._vocabulary()
-            self._draw(
+            self.sampler.sample_all(
                 np.zeros(1, dtype=np.int64),
                 randomness.streams_for(bytes(randomness.KEY_BYTES), [0], [1]),
             )
@@ -160,7 +165,7 @@ class Rewriter:
                 batch = self.lookup.batch(some)
             else:
                 batch = self.lookup.of_split(list(map(self.lookup.split, some)), spans[at:position])
-            one = self._drawn(batch, key, numbers[at:position])
+            one = self._drawn(batch, key, numbers[at:position], every=audit)
             if self._fluent is not None:
                 one = self._fluent.of_texts(one)
             parts.append(self._written(one, audit=audit))
@@ -218,19 +223,20 @@ class Rewriter:
         key: bytes,
         numbers: Sequence[int],
         *,
+        every: bool = True,
         before: int = 0,
         held: PreviousDraws | None = None,
     ) -> DrawnTexts:
         """Draw the words of texts.
 
         Args:
+            every: whether each word has an output of its own.
             before: words of the first text that were drawn before.
             held: earlier draws of the first text, if equal words share a draw.
         """
         words, codes, sizes = batch.words, batch.codes, batch.sizes
         drawing = codes >= 0
-        every = bool(drawing.all())
-        drawn = sizes if every else sums_of_runs(drawing, sizes)
+        drawn = sizes if drawing.all() else sums_of_runs(drawing, sizes)
         first: NDArray[np.bool_] | None = None
         marks = None
         streams = None
@@ -238,7 +244,7 @@ class Rewriter:
         if self._one_draw:
             indices = np.flatnonzero(drawing)
             chosen, new, marks = self._one_draw(
-                self._draw,
+                self.sampler.sample_all,
                 inputs[drawing],
                 lambda at: [words[position] for position in indices[at].tolist()],
                 drawn,
@@ -251,24 +257,26 @@ class Rewriter:
             first[drawing] = new
         else:
             streams = randomness.streams_for(key, numbers, drawn.tolist(), before=before)
-            chosen = self._draw(inputs[drawing], streams)
-        rows = chosen
-        if not every:
-            rows = np.full(len(codes), -1, dtype=np.int64)
-            rows[drawing] = chosen
-        outputs = self._outputs(words, codes, drawing, chosen)
+            chosen = self.sampler.sample_all(inputs[drawing], streams)
+        rows = np.full(len(codes), -1, dtype=np.int64)
+        rows[drawing] = chosen
+        within = None
+        if not every and isinstance(words, Words) and self._passes_in_runs(chosen, len(words)):
+            outputs, within = in_runs(words, codes, self._vocabulary()[0][chosen])
+        else:
+            outputs = self._outputs(words, codes, drawing, chosen)
         if self._numbers and len(at := np.flatnonzero(codes >= self._number)):
             numbered = strings_at(words, at)
             if streams is None:
                 values = self._numbers.drawn_once(numbered, np.repeat(numbers, sizes)[at], key)
             else:
-                among = (np.cumsum(drawing) - 1)[at].tolist()
+                among = (np.cumsum(drawing) - 1)[at]
                 values = self._numbers.drawn(numbered, among, streams)
             for position, number in zip(at.tolist(), values, strict=True):
                 outputs[position] = number
             rows[at] = -1
         if self._articles_pass:
-            agree_before(outputs, batch.gaps, codes)
+            agree(outputs, batch.gaps, codes)
         return DrawnTexts(
             batch,
             rows,
@@ -277,6 +285,7 @@ class Rewriter:
             first,
             marks,
             *self._public_of(codes[drawing if first is None else first], marks),
+            within=within,
         )
 
     def _public_of(
@@ -305,11 +314,10 @@ class Rewriter:
         """
         batch, outputs = one.batch, one.outputs
         respelt: Ids | slice = slice(0)
+        rows = one.rows if one.decoded is None else one.decoded
         if self._natural is not None:
-            rows = one.rows if one.decoded is None else one.decoded
-            respelt = self._natural.write(
-                batch, outputs, rows, previous=previous, following=following
-            )
+            around = previous, following
+            respelt = self._natural.write(batch, outputs, rows, *around)
         elif self._built.spec.case == LetterCase.INPUT:
             respelt = slice(None)
         actions = actions_of(batch.codes, self._built.space.n)
@@ -335,7 +343,7 @@ class Rewriter:
                 drawn,
             )
         return Sanitized(
-            [*batch.lines(outputs)],
+            [*batch.lines(outputs, one.within)],
             one.drawn,
             counts_of(actions),
             table,
@@ -369,20 +377,14 @@ class Rewriter:
         whole = together(parts)
         return replace(whole, drawn=[sum(whole.drawn)])
 
-    def _draw(self, ids: Ids, streams: randomness.Streams) -> Ids:
-        """Draw one output for each input, a bounded number at a time."""
-        sampler = self.sampler
-        chosen = np.empty(len(ids), dtype=np.int64)
-        at = 0
-        for part in streams.chunks(sampler.batch_words, whole_records=sampler.whole_records):
-            end = at + len(part)
-            chosen[at:end] = sampler.sample(ids[at:end], part)
-            at = end
-        return chosen
+    def _passes_in_runs(self, chosen: Ids, words: int) -> bool:
+        """Return whether words that pass need no output of their own."""
+        if len(chosen) == words or self._built.spec.case == LetterCase.INPUT or self._fluent:
+            return False
+        # What is written for a drawn article depends on the word after it.
+        return self._natural is None or not np.isin(chosen, self._natural.articles).any()
 
-    def _outputs(
-        self, words: Sequence[str], codes: Ids, drawing: NDArray[np.bool_], chosen: Ids
-    ) -> list[str]:
+    def _outputs(self, words: Sequence[str], codes: Ids, drawing: Mask, chosen: Ids) -> list[str]:
         """Return the output string of each word."""
         written: list[str] = self._vocabulary()[0][chosen].tolist()
         like_input = self._built.spec.case == LetterCase.INPUT

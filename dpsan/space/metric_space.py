@@ -7,8 +7,8 @@ its point is the public centroid.  Outputs are row numbers only.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Hashable
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from dpsan.space.arrays import Floats, Floats32, Ids, blocks, norms
 from dpsan.space.exact_search import FlatIndex
 from dpsan.space.lattice import Lattice
 
+T = TypeVar("T")
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -111,6 +112,7 @@ class MetricSpace:
         self._tables = tables
         self.watch = watch
         self._memory: dict[str, Arrays] = {}
+        self._made: dict[Hashable, Any] = {}
         self._lattice: Lattice | None = None
         self.centroid = centroid_of(self.vectors) if centroid is None else centroid
 
@@ -131,6 +133,15 @@ class MetricSpace:
             self._memory[full] = self._tables(full, build)
         return self._memory[full]
 
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what is made of this space and the key alone, for the first call.
+
+        It must not hold the space, which would then refer to itself.
+        """
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]  # type: ignore[no-any-return]
+
     def for_code_that_changes(self) -> MetricSpace:
         """Return the same, where no table about a mechanism is one that was made before.
 
@@ -138,7 +149,7 @@ class MetricSpace:
         tomorrow.
         """
         out = copy.copy(self)
-        out._tables, out._memory = _OfWords(self._tables), {}
+        out._tables, out._memory, out._made = _OfWords(self._tables), {}, {}
         return out
 
     def by_blocks(self, what: str, n: int, size: int, work: Callable[[Ids], None]) -> None:
@@ -312,7 +323,7 @@ class MetricSpace:
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
-        state.update(_memory={}, _lattice=None, _tables=no_tables, watch=unseen)
+        state.update(_memory={}, _made={}, _lattice=None, _tables=no_tables, watch=unseen)
         return state
 
 

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, compress
 from typing import Final, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 Ids = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 MARK: Final = "\0"
 """Stands between two texts."""
-CHUNK: Final = -6
+CHUNK: Final = -7
 """The code of what is more or less than a word."""
-BETWEEN: Final = -7
+BETWEEN: Final = -8
 """The code of a mark."""
-EMPTY: Final = -8
+EMPTY: Final = -9
 """The code of nothing, between two spaces."""
 
 
@@ -36,23 +37,33 @@ class Chunk(NamedTuple):
     """Number of characters that each gap was longer in the input; None: no gap was."""
 
 
+class Runs(NamedTuple):
+    """Words of which those that pass in a row are one string, with the gaps between them."""
+
+    strings: NDArray[np.object_]
+    """A run stands where its first word does; elsewhere, and for other words, "". (words,)."""
+    within: Mask
+    """True for the words of a run but its first one, (words,)."""
+
+
 class Words(Sequence[str]):
     """Words that are made when one is requested, which is rare.
 
     Args:
         count: number of words.
         made: makes all of them.
-        some: makes those at some indices.
+        some: makes those at some indices; all words are not made for them.
+        runs: makes the words of one mask in runs, but those of another, which stand alone.
     """
 
     def __init__(
-        self, count: int, made: Callable[[], list[str]], some: Callable[[Ids], list[str]]
+        self,
+        count: int,
+        made: Callable[[], list[str]],
+        some: Callable[[Ids], list[str]],
+        runs: Callable[[Mask, Mask], Runs],
     ) -> None:
-        self._count, self._make, self._some = count, made, some
-
-    def some(self, indices: Ids) -> list[str]:
-        """Return the words at some indices; all words are not made for them."""
-        return self._some(indices)
+        self._count, self._make, self.some, self.runs = count, made, some, runs
 
     @cached_property
     def _words(self) -> list[str]:
@@ -94,16 +105,30 @@ class Batch:
     more: list[tuple[int, list[int]]]
     """First gap of some chunks (each text has one gap more than words), and lost characters."""
 
-    def lines(self, outputs: list[str]) -> list[str]:
-        """Return the texts with these words, (words,)."""
+    def lines(self, outputs: list[str], within: Mask | None = None) -> list[str]:
+        """Return the texts with these words, (words,).
+
+        Args:
+            within: True for words that stand in a string before them, with the gap between.
+        """
         if not len(self.sizes):
             return []
-        pieces = [""] * (2 * len(outputs) + 1)
-        pieces[::2], pieces[1::2] = self.gaps, outputs
+        gaps, written = self.gaps, outputs
+        if within is not None:
+            apart = [*(~within).tolist(), True]
+            gaps, written = [*compress(gaps, apart)], [*compress(outputs, apart)]
+        pieces = [""] * (2 * len(written) + 1)
+        pieces[::2], pieces[1::2] = gaps, written
         lines = "".join(pieces).split(self.seam)
         if len(lines) == len(self.sizes):
             return lines
-        gaps = self.seam.join(self.gaps).split(self.seam)  # a word has the seam in it
+        # A word has the seam in it.
+        gaps = (
+            self.gaps
+            if within is None
+            else np.where(np.append(within, False), "", np.array(self.gaps, dtype=object)).tolist()
+        )
+        gaps = self.seam.join(gaps).split(self.seam)
         lines, at = [], 0
         for text, size in enumerate(self.sizes.tolist()):
             pieces = [""] * (2 * size + 1)

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.text.batch import BETWEEN, CHUNK, EMPTY, MARK, Batch, Chunk, Ids, Words
+from dpsan.text.batch import BETWEEN, CHUNK, EMPTY, MARK, Batch, Chunk, Ids, Mask, Runs, Words
 from dpsan.text.pieces import Pieces
 
 _MARK: Final = Chunk([MARK], [], [])
@@ -68,12 +68,14 @@ def joined_at_spaces(
     odd[[0, total]] = odd[tails] = odd[begins] = True
     odd[1:] |= within
     others = [(at, each.words) for at, each in zip(special.tolist(), chunks, strict=True)]
+    begun = [(at, each.words) for at, each in zip(begins.tolist(), chunks, strict=True)]
     return Batch(
         gaps,
         Words(
             total,
             partial(_words, blocks, own, [each for each in others if each[1]]),
             partial(_some_words, blocks, own, ends, dict(others)),
+            partial(_in_runs, blocks, own, ends, [each for each in begun if each[1]]),
         ),
         codes,
         sizes,
@@ -145,6 +147,40 @@ def _some_words(
         words = others[int(pieces[at])]
         out[at] = words[int(indices[at]) - (int(ends[pieces[at]]) - len(words))]
     return out
+
+
+def _in_runs(
+    blocks: Sequence[Pieces],
+    own: Mask,
+    ends: Ids,
+    others: Sequence[tuple[int, Sequence[str]]],
+    passing: Mask,
+    alone: Mask,
+) -> Runs:
+    """Return the words that pass in runs.
+
+    Args:
+        ends: number of words up to the end of each piece.
+        others: words of pieces that are no word, and their positions.
+        passing: words that pass, (words,).
+        alone: those of them that stand alone, (words,).
+    """
+    strings, within = np.full(len(passing), "", dtype=object), np.zeros_like(passing)
+    for begin, words in others:
+        strings[begin : begin + len(words)] = words
+    end = 0
+    for block in blocks:
+        begin, end = end, end + len(block)
+        pieces = np.flatnonzero(own[begin:end])
+        indices = ends[begin:end][pieces] - 1
+        chosen = passing[indices]
+        pieces, indices = pieces[chosen], indices[chosen]
+        apart = alone[indices]
+        first = (np.diff(pieces, prepend=-2) > 1) | apart | np.append(False, apart)[:-1]
+        last = np.append(first, True)[1:]
+        strings[indices[first]] = block.runs(pieces[first], pieces[last])
+        within[indices[~first]] = True
+    return Runs(strings, within)
 
 
 def _words(

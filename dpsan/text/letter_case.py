@@ -105,7 +105,7 @@ _ARTICLE_FOR: Final = BoundedCache(article_for, _MANY)
 ARTICLES: Final = frozenset({"a", "an"})
 
 
-def agree_before(outputs: list[str], gaps: Sequence[str], codes: NDArray[np.int64]) -> None:
+def agree_before(outputs: list[str], gaps: Sequence[str], before: Sequence[int]) -> None:
     """Write a or an, where one passes before a drawn word, as that word asks for, in place.
 
     The article of the input would show how the word there began.  A capital A after a mere space
@@ -114,10 +114,9 @@ def agree_before(outputs: list[str], gaps: Sequence[str], codes: NDArray[np.int6
     Args:
         outputs: what is written for each word.
         gaps: the gaps, one more than words.
-        codes: of each word, negative where nothing was drawn.
+        before: positions of words that pass before a drawn word.
     """
-    before = np.flatnonzero((codes[:-1] < 0) & (codes[1:] >= 0))
-    for at in before.tolist():
+    for at in before:
         named = outputs[at] == "A" and gaps[at] == " "
         if not named and gaps[at + 1].isspace() and outputs[at].lower() in ARTICLES:
             article = _ARTICLE_FOR[outputs[at + 1]] or outputs[at]
@@ -134,7 +133,8 @@ class NaturalCase:
 
     def __init__(self, rows: Mapping[str, int], *, english: bool) -> None:
         found = (rows.get(word) for word in ("a", "an") if english)
-        self._articles = [row for row in found if row is not None]
+        self.articles = [row for row in found if row is not None]
+        """Rows of *a* and *an*."""
         self._begins = BoundedCache(begins_sentence, _MANY)
         self._capitalised = BoundedCache(capitalised, _MANY)
 
@@ -143,7 +143,6 @@ class NaturalCase:
         batch: Batch,
         outputs: list[str],
         rows: NDArray[np.int64],
-        *,
         previous: str | None = None,
         following: tuple[str, str] | None = None,
     ) -> NDArray[np.int64]:
@@ -201,7 +200,7 @@ class NaturalCase:
         Returns:
             Those positions.
         """
-        drawn = [np.flatnonzero(rows == row) for row in self._articles]
+        drawn = [np.flatnonzero(rows == row) for row in self.articles]
         indices = np.concatenate([np.empty(0, dtype=np.int64), *drawn])
         for at in indices.tolist():
             if at + 1 < len(outputs):

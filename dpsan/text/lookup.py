@@ -12,6 +12,7 @@ import numpy as np
 from dpsan.text.batch import CHUNK, MARK, Batch, Chunk, Ids, joined
 from dpsan.text.batch_of_pieces import joined_at_spaces
 from dpsan.text.bounded_cache import BoundedCache
+from dpsan.text.letter_case import ARTICLES
 from dpsan.text.pieces import TRAILING, cut, one_word
 from dpsan.text.pieces import Codes as PieceCodes
 from dpsan.text.shape import INVISIBLE
@@ -29,6 +30,8 @@ OUTSIDE: Final = -4
 """Outside the spans that are drawn, and written unchanged."""
 PLAIN: Final = -5
 """Word of no class, written unchanged."""
+ARTICLE: Final = -6
+"""The same, of English a and an: one is written for the other before a drawn word."""
 _CACHE_TOKENS: Final = 100_000
 _CACHED_LENGTH: Final = 64
 _CACHE_CHUNKS: Final = 50_000
@@ -175,9 +178,11 @@ class _Codes(dict[str, int]):
 
     def _resolve(self, token: str) -> int:
         row = self._rows.get(token)
-        plain = self._number is None and self._classes is None
-        if row is not None and plain and not self._keep:
-            return row
+        if row is not None and not self._keep:
+            if self._number is None and self._classes is None:
+                return row
+            if token.isascii() and token.isalpha():  # a word, whatever it is
+                return row if self._classes is None else self._of_row(token, row, self._classes)
         unseen = INVISIBLE.search(token)
         for key in lookup_keys(token):
             # What is invisible passes within a word only as the list has it.
@@ -188,7 +193,7 @@ class _Codes(dict[str, int]):
         if self._classes is not None:
             found = self._in_class(token, row, self._classes)
             # A word that passes would carry what is invisible within it.
-            return self._unknown if found == PLAIN and unseen else found
+            return self._unknown if found in (PLAIN, ARTICLE) and unseen else found
         if self._number is not None:
             from dpsan.text.number_forms import formed_number  # patterns that take time
 
@@ -216,9 +221,13 @@ class _Codes(dict[str, int]):
                 row = self._rows.get(number)
         elif found is not None:
             return PLAIN
-        if row is None:
-            return self._unknown
-        return row if classes.words is None or row in classes.words else PLAIN
+        return self._unknown if row is None else self._of_row(token, row, classes)
+
+    def _of_row(self, token: str, row: int, classes: ClassRules) -> int:
+        """Return the code of a word of the vocabulary."""
+        if classes.words is None or row in classes.words:
+            return row
+        return ARTICLE if token.lower() in ARTICLES else PLAIN
 
     def chunk(self, pieces: list[str]) -> Chunk:
         """Return what is written of the pieces of a text, and the codes of its words."""

@@ -141,11 +141,16 @@ class FormedNumber:
 
     def written(self, value: int) -> str:
         """Return another number of the form."""
-        out = list(self.pieces)
-        for figure in reversed(self.fields):
-            value, position = divmod(value, figure.size)
-            figure.write(position, out)
-        return "".join(out)
+        return _written(self.pieces, self.fields, value)
+
+
+@lru_cache(maxsize=1 << 14)
+def _written(pieces: tuple[str, ...], fields: tuple[_Figure, ...], value: int) -> str:
+    out = list(pieces)
+    for figure in reversed(fields):
+        value, position = divmod(value, figure.size)
+        figure.write(position, out)
+    return "".join(out)
 
 
 _DIGITS: Final = regex.compile(r"(\p{Nd}+)")

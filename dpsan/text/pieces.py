@@ -79,9 +79,12 @@ class Pieces:
             found = self._split(begins, ends)
         else:
             found = self._slices(begins, ends)
-        if self.text.isascii():
-            return found
-        return [each if each.isascii() else _decoded(each) for each in found]
+        return self._read(found)
+
+    def runs(self, firsts: Ids, lasts: Ids) -> list[str]:
+        """Return what stands between the beginnings and ends of pieces, without the last tails."""
+        found = self._slices(self.begins[firsts], self.begins[lasts] + self.lengths[lasts])
+        return self._read(found)
 
     def trailing(self, indices: Ids) -> list[str]:
         """Return the tails of some pieces, and the space after each."""
@@ -102,6 +105,11 @@ class Pieces:
             every[begins < ends] = found
             found = every.tolist()
         return found
+
+    def _read(self, found: list[str]) -> list[str]:
+        if self.text.isascii():
+            return found
+        return [each if each.isascii() else _decoded(each) for each in found]
 
     def _slices(self, begins: Ids, ends: Ids) -> list[str]:
         text, both = self.text, zip(begins.tolist(), ends.tolist(), strict=True)

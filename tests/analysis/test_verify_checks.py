@@ -243,7 +243,7 @@ def test_a_string_that_passes_by_no_option_is_violated(monkeypatch):
 def test_a_long_line_with_draws_of_its_own_is_violated(monkeypatch):
     own = Rewriter._drawn
 
-    def drawn(self, batch, key, numbers, *, before=0, held=None):
+    def drawn(self, batch, key, numbers, **_):
         return own(self, batch, key, numbers)
 
     monkeypatch.setattr(Rewriter, "_drawn", drawn)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -104,6 +105,40 @@ def test_an_article_before_a_drawn_word_is_that_of_the_output(sensitive):
     for options in ({"keep": ["An"]}, {"case": "vocabulary"}, {"case": "input"}):
         kept = Sanitizer(epsilon=2.0, only="places", **options).rewrite(["a Oslo train"] * 40)
         assert {line.split(" ")[0] for line in kept} == {"a"}
+
+
+PIECES = ["the", "xqzv", "so", "xqzv", "A,", "of", "a", "Boston,", "an", "US", "so", "Maria", "met"]
+PIECES += [
+    "Dr.",
+    "well-known",
+    "it's",
+    "(and)",
+    '"so"',
+    "don\u2019t",
+    "caf\xe9",
+    "na\xefve\u200bte",
+    "ko-\u00ad",
+    "12",
+    "$5.",
+    "",
+    "\n",
+    "e.g.",
+]
+PASSING = [
+    {"only": "places"},
+    {"unknown": "mask", "keep": ["so"], "case": "vocabulary"},
+    {"keep": ["us", "so"]},
+]
+bundled = cache(lambda at: Sanitizer(epsilon=4.0, **PASSING[at]))
+
+
+@given(pieces=st.lists(st.sampled_from(PIECES)), seed=st.binary(), at=st.sampled_from([0, 1, 2]))
+def test_words_that_pass_in_a_row_are_copied_at_once(pieces, seed, at):
+    """With an audit each word is written by itself: the lines are the same."""
+    key = derive_key(bytes(32), seed.hex())
+    texts = ["", *" ".join(pieces).split("\n"), " ".join(PIECES) * 20, " ".join([*pieces, "one"])]
+    alone = bundled(at).sanitize(texts, key, audit=True).lines
+    assert bundled(at).sanitize(texts, key).lines == alone
 
 
 def test_classes_that_are_not_chosen_pass_but_contacts_never():
@@ -445,11 +480,23 @@ BROKEN = {
     "the class with the smaller epsilon has one between its own and the largest of the run": other(
         lambda n, base, epsilon: (base, epsilon + 0.01 if epsilon == 2 else epsilon)
     ),
+    "words of a class are copied where words that pass are": (
+        *(rewriting, "in_runs"),
+        lambda true, words, codes, drawn: (
+            [
+                word if code >= 0 else out
+                for word, code, out in zip(words, codes, true(words, codes, drawn)[0], strict=True)
+            ],
+            true(words, codes, drawn)[1],
+        ),
+    ),
 }
-_STRING, _UNKNOWN, _, _WORD, _FEW, _ = [*BROKEN][1:]
+_STRING, _UNKNOWN, _, _WORD, _FEW, _, _COPIED = [*BROKEN][1:]
 
 
-@pytest.mark.parametrize("broken", [None, *some_mutants(BROKEN, _STRING, _UNKNOWN, _WORD, _FEW)])
+@pytest.mark.parametrize(
+    "broken", [None, *some_mutants(BROKEN, _STRING, _UNKNOWN, _WORD, _FEW, _COPIED)]
+)
 def test_verify_keeps_the_program_and_catches_broken_ones(broken, monkeypatch, tmp_path, checked):
     if broken is not None:
         place, name, change = BROKEN[broken]

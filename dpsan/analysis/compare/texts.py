@@ -112,10 +112,5 @@ def read_corpus(path: Path, inputs: Inputs, labels: str | None, vocabulary: Voca
 
 def sanitized(sampler: Sampler, texts: Texts, key: bytes, progress: Progress) -> Ids:
     """Return an output for each word of all texts, drawn as ``rewrite`` draws them, (m,)."""
-    out, at = np.empty_like(texts.ids), 0
     streams = randomness.streams_for(key, range(len(texts)), texts.sizes.tolist())
-    for part in streams.chunks(sampler.batch_words, whole_records=sampler.whole_records):
-        out[at : at + len(part)] = sampler.sample(texts.ids[at : at + len(part)], part)
-        at += len(part)
-        progress(at / len(out))
-    return out
+    return sampler.sample_all(texts.ids, streams, progress)

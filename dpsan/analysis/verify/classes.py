@@ -18,7 +18,7 @@ from dpsan.mechanisms.optimal.two_level_response import TwoLevelResponse, TwoLev
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.classes import ClassCodes
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.lookup import PLAIN
+from dpsan.text.lookup import ARTICLE, PLAIN
 
 _ROUNDING: Final = 1e-9
 """Nats by which rounding may exceed an epsilon that is equal."""
@@ -44,7 +44,7 @@ _PAIRS: Final = (
 def _without_class(known: ClassCodes | None, code: int | None) -> bool:
     """Return whether an input code has no class."""
     if known is None or code is None or code < 0:
-        return code == PLAIN
+        return code in (PLAIN, ARTICLE)
     kind = int(known.kind[code])
     return kind < 0 or known.kinds[kind][0] is None
 

@@ -170,8 +170,8 @@ def _maps(grid: GridResponse, value: int) -> bool:
     base = grid.near * grid.inside
 
     def gives(output: int, begin: int, weight: int) -> bool:
-        ends = begin, begin + weight - 1
-        return all(grid.chosen(value, drawn) == output for drawn in ends)
+        ends = np.array([begin, begin + weight - 1])
+        return bool((grid.chosen(np.array(value), ends) == output).all())
 
     return all(gives(y, (y - first) * grid.inside, grid.inside) for y in near) and all(
         gives(y, base + (y if y < first else y - grid.near) * grid.outside, grid.outside)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import check_positive
 from dpsan.mechanisms.base import IntegerResponse
-from dpsan.mechanisms.optimal.sampler import BaseResponseSampler
+from dpsan.mechanisms.optimal.sampler import FEW_BITS, BaseResponseSampler
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.mechanisms.tables.near_sets import Base
 from dpsan.privacy.certificate import Certificate
@@ -139,7 +139,7 @@ class ClassSampler(Sampler):
         self._weights, self._euclidean = weights, euclidean
         self.space, self.parts, self.unknown = space, parts, unknown
         self._rows = [np.array(each.rows, dtype=np.int64) for each in parts]
-        self._part = np.full(space.n + 1, -1, dtype=np.int64)
+        self._part = np.full(space.n + 1, -1, dtype=np.int16)
         self._local = np.zeros(space.n + 1, dtype=np.int64)
         for at, rows in enumerate(self._rows):
             self._part[rows] = at
@@ -165,7 +165,12 @@ class ClassSampler(Sampler):
             total = int(weights.sum())
             base = Base(outputs, weights, near_outputs(total, each.epsilon))
             self._samplers[at] = BaseResponseSampler(
-                MetricSpace(own), base, each.epsilon, euclidean=self._euclidean, on_demand=True
+                MetricSpace(own),
+                base,
+                each.epsilon,
+                euclidean=self._euclidean,
+                on_demand=True,
+                room=FEW_BITS,
             )
         return self._samplers[at]
 
@@ -180,28 +185,31 @@ class ClassSampler(Sampler):
     def totals(self, ids: Ids) -> NDArray[np.uint64]:
         """Return the sum of the integer weights of each input; 1 without a class."""
         totals = np.ones(len(ids), dtype=np.uint64)
-        for at, where in self._by_part(ids):
+        for at, where in self.by_part(ids):
             totals[where] = self.within(at).totals(self._local[ids[where]])
         return totals
 
     def outputs(self, ids: Ids, drawn: Ids) -> Ids:
         """Return the output of an integer below the total of each input."""
         out = ids.copy()  # a word of no class is its own output
-        for at, where in self._by_part(ids):
+        for at, where in self.by_part(ids):
             local = self._local[ids[where]]
             out[where] = self._rows[at][self.within(at).outputs(local, drawn[where])]
         return out
 
-    def _by_part(self, ids: Ids) -> list[tuple[int, Ids]]:
-        """Return the parts of inputs, and the positions of the inputs of each."""
+    def by_part(self, ids: Ids) -> list[tuple[int, Ids]]:
+        """Return the parts of inputs, and the indices of the inputs of each, ascending."""
         parts = self._part[ids]
-        return [(at, np.flatnonzero(parts == at)) for at in np.unique(parts).tolist() if at >= 0]
+        order = np.argsort(parts, kind="stable")
+        ends = np.searchsorted(parts[order], np.arange(-1, len(self.parts)), side="right")
+        both = zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
+        return [(at, order[begin:end]) for at, (begin, end) in enumerate(both) if begin < end]
 
     def probabilities(self, ids: Ids) -> Floats:
         out = np.zeros((len(ids), self.space.n))
         plain = np.flatnonzero(self._part[ids] < 0)
         out[plain, ids[plain]] = 1.0
-        for at, where in self._by_part(ids):
+        for at, where in self.by_part(ids):
             own = self.within(at).probabilities(self._local[ids[where]])
             out[np.ix_(where, self._rows[at])] = own
         return out

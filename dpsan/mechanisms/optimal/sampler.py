@@ -29,25 +29,31 @@ from dpsan.space.metric_space import MetricSpace
 
 _BITS: Final = 62
 """Row totals stay below 2^62."""
+FEW_BITS: Final = 48
+"""Where they stay below 2^48, hardly a number of 64 bits is rejected and drawn again."""
 
 
-def integer_increments(epsilon: float, total: int, mass: int) -> tuple[int, int]:
-    """Return the integers a and D: (D + a)/D <= e^epsilon, D·total + a·mass < 2^62.
+def integer_increments(
+    epsilon: float, total: int, mass: int, room: int | None = None
+) -> tuple[int, int]:
+    """Return the integers a and D: (D + a)/D <= e^epsilon, D·total + a·mass < 2^room.
 
     The ratio is the largest of its denominator, unless the room ends before: then it is smaller.
 
     Args:
         epsilon: nats.
         total: sum B of the base weights.
+        room: bits of the sum, 62 unless told otherwise or for an epsilon that needs more.
     """
     with localcontext() as context:
         context.prec = 100
         growth = Decimal(min(epsilon, 60.0)).exp() - 1  # beyond e^60 there is no room
         growth -= growth.scaleb(-90)  # rounded to the nearest; now it is below for sure
-        for bits in range(40, -1, -1):
-            a = int(growth * (1 << bits))
-            if (total << bits) + a * mass < 1 << _BITS:
-                return a, 1 << bits
+        for limit in (room or _BITS, _BITS):
+            for bits in range(40, -1, -1):
+                a = int(growth * (1 << bits))
+                if (total << bits) + a * mass < 1 << limit:
+                    return a, 1 << bits
     return ((1 << _BITS) - 1 - total) // mass, 1
 
 
@@ -66,6 +72,7 @@ class BaseResponseSampler(Sampler):
         public: row numbers of public words, ascending; none is in the base.
         euclidean: near by the distance of the space, else by the cosine.
         on_demand: see :class:`NearSets`.
+        room: see :func:`integer_increments`.
     """
 
     batch_words = 1 << 14
@@ -79,10 +86,11 @@ class BaseResponseSampler(Sampler):
         *,
         euclidean: bool = False,
         on_demand: bool = False,
+        room: int | None = None,
     ) -> None:
         self.space, self.base = space, base
         self.public = np.array(public, dtype=np.int64)
-        self.increment, self.scale = integer_increments(epsilon, base.total, base.mass)
+        self.increment, self.scale = integer_increments(epsilon, base.total, base.mass, room)
         # Everything that the sets depend on, but vectors and classes: those are the space's.
         content = hashlib.sha256(np.ascontiguousarray(base.words, dtype="<i4").tobytes())
         content.update(np.ascontiguousarray(base.weights, dtype="<i8").tobytes())

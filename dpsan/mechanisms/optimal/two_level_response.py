@@ -26,7 +26,7 @@ import numpy as np
 
 from dpsan.mechanisms.base import BaseResponse, IntegerResponse
 from dpsan.mechanisms.optimal.class_response import ClassSampler, Part
-from dpsan.mechanisms.optimal.sampler import integer_increments
+from dpsan.mechanisms.optimal.sampler import FEW_BITS, integer_increments
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.privacy.certificate import Certificate, log_ratio
 from dpsan.privacy.guarantee import ClassLoss, Guarantee
@@ -89,7 +89,7 @@ class TwoLevelSampler(Sampler):
         unknown: index of the part to which ⊥ belongs.
     """
 
-    batch_words = 1 << 14
+    batch_words = 1 << 16
 
     def __init__(
         self, space: MetricSpace, inner: BaseResponse, parts: tuple[Part, ...], unknown: int
@@ -106,7 +106,7 @@ class TwoLevelSampler(Sampler):
             weights[outputs] = np.maximum(weights[outputs], 1)
         self.weights_of = weights
         self.increment, self.scale = integer_increments(
-            inner.epsilon, int(weights.sum()), base.mass
+            inner.epsilon, int(weights.sum()), base.mass, FEW_BITS
         )
         self.mass = base.mass
         self.total = self.scale * int(weights.sum()) + self.increment * base.mass
@@ -118,14 +118,12 @@ class TwoLevelSampler(Sampler):
         ]
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
-        parts = self.classes.part_of(ids)
         drawn = streams.integers("response", self.total).astype(np.int64)
         out = np.empty(len(ids), dtype=np.int64)
-        plain = parts < 0
+        plain = self.classes.part_of(ids) < 0
         out[plain] = self._plain(ids[plain], drawn[plain])
         inside = np.zeros(len(ids), dtype=np.bool_)
-        for at in np.unique(parts[~plain]).tolist():
-            where = np.flatnonzero(parts == at)
+        for at, where in self.classes.by_part(ids):
             number = drawn[where] // self.scale
             outside = self._outside[at]
             leaves = number < outside[-1]

@@ -8,6 +8,8 @@ loss of any two of them is at most ln(inside/outside) <= epsilon (docs/proofs.md
 from __future__ import annotations
 
 import math
+from collections import defaultdict
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -15,6 +17,7 @@ import numpy as np
 
 from dpsan.mechanisms.samplers.subset_response import integer_weights
 from dpsan.privacy.randomness import Streams
+from dpsan.space.arrays import Ids
 
 FEWEST: Final = 5
 """Values that share the large weight, wherever the grid has as many, as in knn-response."""
@@ -37,15 +40,17 @@ class GridResponse(NamedTuple):
 
     def first(self, value: int) -> int:
         """Return the smallest of the K nearest values."""
-        return min(max(value - self.near // 2, 0), self.size - self.near)
+        return int(self._firsts(np.array(value)))
 
-    def chosen(self, value: int, drawn: int) -> int:
-        """Return the output for a uniform integer below the total."""
-        first, threshold = self.first(value), self.near * self.inside
-        if drawn < threshold:
-            return first + drawn // self.inside
+    def _firsts(self, values: Ids) -> Ids:
+        return np.minimum(np.maximum(values - self.near // 2, 0), self.size - self.near)
+
+    def chosen(self, values: Ids, drawn: Ids) -> Ids:
+        """Return the outputs of some values for uniform integers below the total, (m,)."""
+        first, threshold = self._firsts(values), self.near * self.inside
         rank = (drawn - threshold) // self.outside
-        return rank if rank < first else rank + self.near
+        far = np.where(rank < first, rank, rank + self.near)
+        return np.where(drawn < threshold, first + drawn // self.inside, far)
 
 
 @lru_cache(maxsize=4096)
@@ -77,15 +82,24 @@ def uniform(size: int) -> GridResponse:
 
 
 def respond(
-    grids: dict[int, tuple[GridResponse, int]], streams: Streams, count: int
-) -> dict[int, int]:
+    numbers: Sequence[tuple[GridResponse, int]], indices: Ids, streams: Streams
+) -> list[int]:
     """Return the outputs of some words of a batch that are numbers.
 
     Args:
-        grids: maps the index of each number in the batch to its distribution and value.
-        streams: of all words of the batch, shape (count,).
+        numbers: the distribution and the value of each.
+        indices: index of each in the batch.
+        streams: of all words of the batch.
     """
-    bounds = np.ones(count, dtype=np.uint64)
-    bounds[list(grids)] = [grid.total for grid, _ in grids.values()]
-    drawn = streams.integers("number", bounds)
-    return {at: grid.chosen(value, int(drawn[at])) for at, (grid, value) in grids.items()}
+    members: defaultdict[GridResponse, list[int]] = defaultdict(list)
+    for at, (grid, _) in enumerate(numbers):
+        members[grid].append(at)
+    values = np.array([value for _, value in numbers], dtype=np.int64)
+    bounds = np.ones(len(streams), dtype=np.uint64)
+    for grid, own in members.items():
+        bounds[indices[own]] = grid.total
+    drawn = streams.integers("number", bounds)[indices].astype(np.int64)
+    for grid, own in members.items():
+        values[own] = grid.chosen(values[own], drawn[own])
+    found: list[int] = values.tolist()
+    return found
