@@ -72,9 +72,10 @@ class Numbers:
     def __init__(self, response, second):
         self.given = {"response": response, "class": second}
 
-    def integers(self, name, totals):
-        assert (self.given[name] < totals).all()
-        return self.given[name].astype(np.uint64)
+    def integers(self, name, totals, at=None):
+        given = self.given[name] if at is None else self.given[name][at]
+        assert (given < totals).all()
+        return given.astype(np.uint64)
 
 
 def test_the_two_draws_of_a_class_are_those_of_the_program():

@@ -17,7 +17,6 @@ import secrets
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import compress
 from typing import Final
 
 import numpy as np
@@ -102,44 +101,51 @@ class Streams:
         out *= 2.0**-52
         return out
 
-    def integers(self, label: str, bounds: NDArray[np.uint64] | int) -> NDArray[np.uint64]:
-        """Exactly uniform integers in [0, bound) for each word, shape (m,).
+    def integers(
+        self, label: str, bounds: NDArray[np.uint64] | int, at: NDArray[np.int64] | None = None
+    ) -> NDArray[np.uint64]:
+        """Exactly uniform integers in [0, bound) for each word, or for some, shape (m,).
 
         Args:
             bounds: one bound, or an array (m,) of bounds, each in 1 ... 2^63.
+            at: indices of the words, ascending; None: all.  A word has the same integer with any.
         """
-        m = len(self)
+        m = len(self) if at is None else len(at)
         bound = np.broadcast_to(np.asarray(bounds, dtype=np.uint64), (m,))
         # Accept x < floor(2^64 / bound) * bound, so that x mod bound is exactly uniform.  The
         # largest accepted value is 2^64 - 1 - (2^64 mod bound); (2^64 mod b) = (-b mod 2^64) mod b.
         excess = (np.uint64(0) - bound) % bound
         largest = np.uint64(_TWO_64 - 1) - excess
-        wanted = bound > 1  # below 1 there is one integer
-        if wanted.all():
-            out = self.bits(label)[:, 0].copy()
-        else:
-            out = np.zeros(m, dtype=np.uint64)
-            self._redraw(label, wanted, out)
-        rejected = out > largest
+        out = self.bits(label)[:, 0].copy() if at is None else self._bits_at(label, at)
+        rejected = np.flatnonzero(out > largest)
         attempt = 0
-        while rejected.any():
+        while len(rejected):
             attempt += 1
-            self._redraw(f"{label}/{attempt}", rejected, out)
-            rejected = out > largest
+            out[rejected] = self._bits_at(
+                f"{label}/{attempt}", rejected if at is None else at[rejected]
+            )
+            rejected = rejected[out[rejected] > largest[rejected]]
         return out % bound
 
-    def _redraw(self, label: str, wanted: NDArray[np.bool_], out: NDArray[np.uint64]) -> None:
-        """Draw the bits of some words; bits of blocks without such a word are not made."""
-        if not wanted.any():
-            return
-        sizes = [words for _, _, words in self.blocks]
-        owner = np.repeat(np.arange(len(sizes)), sizes)[self.skip :]
-        some = np.zeros(len(self.blocks), dtype=np.bool_)
-        some[owner[wanted]] = True
-        part = Streams(self.key, tuple(compress(self.blocks, some)), self.skip if some[0] else 0)
-        there = some[owner]
-        again = part.bits(label)[:, 0]
-        out[there] = np.where(wanted[there], again, out[there])
+    def _bits_at(self, label: str, at: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Return the bits of some words; those of blocks without such a word are not made."""
+        if not len(at):
+            return np.zeros(0, dtype=np.uint64)
+        sizes = np.array([words for _, _, words in self.blocks], dtype=np.int64)
+        sizes[0] -= self.skip
+        ends = np.cumsum(sizes)
+        owner = np.searchsorted(ends, at, side="right")
+        first = np.diff(owner, prepend=-1) > 0
+        some = owner[first]
+        before = np.cumsum(sizes[some]) - sizes[some]
+        moved = (ends - sizes)[some] - before
+        part = Streams(
+            self.key,
+            tuple(self.blocks[each] for each in some.tolist()),
+            self.skip * int(not some[0]),
+        )
+        bits = part.bits(label)[:, 0]
+        return np.asarray(bits[at - moved[np.cumsum(first) - 1]])
 
     def normal(self, label: str, width: int) -> Floats:
         """Standard normal numbers, shape (m, width), by the inverse distribution function."""

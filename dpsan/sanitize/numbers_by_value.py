@@ -92,7 +92,7 @@ class Numbers:
 
         Args:
             words: the numbers.
-            indices: index of each number among the drawn words of the batch.
+            indices: index of each number among the drawn words of the batch, ascending.
             streams: one for each drawn word of the batch.
         """
         from dpsan.mechanisms.samplers.number_response import respond
@@ -121,6 +121,7 @@ class Numbers:
             }
             streams = streams_by_word(own, [], string_positions(own, list(strings)))
             # Spellings of one string have the same form and value, and so the same digits.
+            spellings.sort(key=lambda word: strings[folded(word)])
             indices = np.array([strings[folded(word)] for word in spellings])
             written = dict(zip(spellings, self.drawn(spellings, indices, streams), strict=True))
             for each in at:

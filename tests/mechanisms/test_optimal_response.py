@@ -57,7 +57,7 @@ class Chosen(Streams):
     numbers: tuple[int, ...] = ()
     totals: list[int] = field(default_factory=list)
 
-    def integers(self, label, bounds):
+    def integers(self, label, bounds, at=None):
         self.totals.extend(np.unique(bounds).tolist())
         return np.array(self.numbers, dtype=np.uint64)
 

@@ -74,9 +74,9 @@ class _Chosen(Streams):
         self.totals.append(None)
         return super().bits(label, width)
 
-    def integers(self, label: str, bounds: Integers | int) -> Integers:
+    def integers(self, label: str, bounds: Integers | int, at: Ids | None = None) -> Integers:
         totals = np.unique(np.asarray(bounds))
-        self.totals.append(int(totals[0]) if len(totals) == 1 else None)
+        self.totals.append(int(totals[0]) if at is None and len(totals) == 1 else None)
         return np.asarray(np.minimum(self.numbers, totals[0] - 1), dtype=np.uint64)
 
 

@@ -129,10 +129,9 @@ class TwoLevelSampler(Sampler):
             leaves = number < outside[-1]
             out[where[leaves]] = np.searchsorted(outside, number[leaves], side="right")
             inside[where[~leaves]] = True
-        totals = np.ones(len(ids), dtype=np.uint64)
-        totals[inside] = self.classes.totals(ids[inside])
-        second = streams.integers("class", totals).astype(np.int64)
-        out[inside] = self.classes.outputs(ids[inside], second[inside])
+        stay = np.flatnonzero(inside)
+        second = streams.integers("class", self.classes.totals(ids[stay]), stay).astype(np.int64)
+        out[stay] = self.classes.outputs(ids[stay], second)
         return out
 
     def _plain(self, ids: Ids, drawn: Ids) -> Ids:

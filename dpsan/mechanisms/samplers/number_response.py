@@ -88,17 +88,15 @@ def respond(
 
     Args:
         numbers: the distribution and the value of each.
-        indices: index of each in the batch.
+        indices: index of each in the batch, ascending.
         streams: of all words of the batch.
     """
     members: defaultdict[GridResponse, list[int]] = defaultdict(list)
     for at, (grid, _) in enumerate(numbers):
         members[grid].append(at)
     values = np.array([value for _, value in numbers], dtype=np.int64)
-    bounds = np.ones(len(streams), dtype=np.uint64)
-    for grid, own in members.items():
-        bounds[indices[own]] = grid.total
-    drawn = streams.integers("number", bounds)[indices].astype(np.int64)
+    bounds = np.array([grid.total for grid, _ in numbers], dtype=np.uint64)
+    drawn = streams.integers("number", bounds, indices).astype(np.int64)
     for grid, own in members.items():
         values[own] = grid.chosen(values[own], drawn[own])
     found: list[int] = values.tolist()
