@@ -152,8 +152,8 @@ class _Lattice:
 
     def read(self, taus: Sequence[float], second: int) -> Iterator[Floats32]:
         """Yield q of each candidate of the words by each power, shape (words, s)."""
-        ids = np.maximum(self.states, 0)
-        at, width = self.inner, ids.shape[1]
+        ids, at = self.states, self.inner
+        width = ids.shape[1]
         logs, index = self.model.pairs(ids[at - 1][:, :, None], ids[at][:, None, :])
         rows = np.arange(len(at))[:, None, None]
         for tau in taus:
@@ -193,7 +193,7 @@ class _Lattice:
             index: of its bigram, -1 where it is not stored.
         """
         emitted = np.take_along_axis(self.emitted, best, axis=1)
-        states = np.maximum(np.take_along_axis(self.states, best, axis=1), 0)
+        states = np.take_along_axis(self.states, best, axis=1)
         first, rest = self.levels[1], self.levels[2:]
         third = np.concatenate([first[:0], *rest])
         number = np.zeros(len(self.states), dtype=np.int64)

@@ -35,6 +35,8 @@ _WEIGHT: Final = (24, 2.0)
 _LARGEST: Final = 1 << 30
 """Bytes of the largest file."""
 _FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
+_STRIDE: Final = np.uint64(24)
+"""Bits of a hash below those of its stride."""
 _FILTER_BITS: Final = 22
 _AT_ONCE: Final = 1 << 17
 """Keys that are hashed at once: memory that is let go is not all given back."""
@@ -66,7 +68,7 @@ class _Keys:
         self._filter = np.zeros(1 << filter_bits, dtype=np.bool_)
         self._keys = keys
         self._slots = np.full(1 << bits, -1, dtype=np.int32)
-        """Index of a key, at its hash or soon after it; -1: none."""
+        """Index of a key, at its hash or some strides after it; -1: none."""
         for start in range(0, len(keys), _AT_ONCE):
             self._put(np.arange(start, min(start + _AT_ONCE, len(keys)), dtype=np.int32))
 
@@ -79,11 +81,21 @@ class _Keys:
         hashes = self._keys[left].astype(np.uint64) * _FACTOR
         self._filter[(hashes >> self._filter_shift).astype(np.uint32)] = True
         at = (hashes >> self._shift).astype(np.int32)
-        while len(left):  # of those that want one slot, one has it, and the others take the next
+        stride = self._strides(hashes).astype(np.int32)
+        while len(left):  # of those that want one slot, one has it, and the others go on
             free = self._slots[at] < 0
             self._slots[at[free]] = left[free]
             lost = self._slots[at] != left
-            left, at = left[lost], (at[lost] + 1) & self._mask
+            left, stride = left[lost], stride[lost]
+            at = (at[lost] + stride) & self._mask
+
+    def _strides(self, hashes: NDArray[np.uint64]) -> Ids:
+        """Return how far apart the slots of each key are, odd numbers.
+
+        Double hashing: with strides of one, full slots would stand together, and most of the
+        time would be spent in passing them.
+        """
+        return (hashes >> _STRIDE).view(np.int64) & 254 | 1
 
     def find(self, keys: Ids) -> tuple[Ids, NDArray[np.int32]]:
         """Return which of some keys, shape (k,), are there: their positions, and their indices."""
@@ -93,10 +105,14 @@ class _Keys:
         at = (hashes >> self._shift).view(np.int64)
         out = self._slots[at]
         more = np.flatnonzero((self._keys[out] != keys) & (out >= 0)) if len(keys) else there
+        hashes, keys, at = hashes[more], keys[more], at[more]
+        stride = self._strides(hashes)
         while len(more):
-            at[more] = (at[more] + 1) & self._mask
-            out[more] = self._slots[at[more]]
-            more = more[(self._keys[out[more]] != keys[more]) & (out[more] >= 0)]
+            at = (at + stride) & self._mask
+            found = self._slots[at]
+            out[more] = found
+            left = np.flatnonzero((self._keys[found] != keys) & (found >= 0))
+            more, keys, at, stride = more[left], keys[left], at[left], stride[left]
         real = out >= 0
         return there[real], out[real]
 
@@ -145,19 +161,25 @@ class Ngrams:
         return out
 
     def pairs(self, first: Ids, second: Ids) -> tuple[Logs, NDArray[np.int32]]:
-        """Return ln p(second|first), broadcast, and the index of each stored bigram, else -1."""
+        """Return ln p(second|first), broadcast, and the index of each stored bigram, else -1.
+
+        Symbols of -1 are none, and what is returned for them means nothing.
+        """
         out = self.weights[first] + self.unigrams[second]
-        at, found = self._pairs.find((first * self.size + second).ravel())
+        index = np.full(out.shape, -1, dtype=np.int32)
+        wanted = np.flatnonzero((first >= 0) & (second >= 0))
+        at, found = self._pairs.find((first * self.size + second).ravel()[wanted])
+        at = wanted[at]
         out.ravel()[at] = self.log_bigrams[found]
-        index = np.full(out.size, -1, dtype=np.int32)
-        index[at] = found
-        return out, index.reshape(out.shape)
+        index.ravel()[at] = found
+        return out, index
 
     def triples(self, bigram: NDArray[np.int32], third: Ids, below: Logs) -> Logs:
         """Return ln p(third|u,v), broadcast.
 
         Args:
             bigram: index of (u, v), -1 where it is not stored.
+            third: -1 for none.
             below: ln p(third|v).
         """
         known = bigram >= 0
@@ -165,7 +187,7 @@ class Ngrams:
         out = below + np.where(known, weights[bigram], np.float32(0))
         begins = known & self._begins[bigram]
         if begins.any():
-            wanted = np.broadcast_to(begins, out.shape)
+            wanted = np.broadcast_to(begins & (third >= 0), out.shape)
             keys = (bigram.astype(np.int64) * self.size + third)[wanted]
             at, found = self._triples.find(keys)
             values = out[wanted]
