@@ -37,7 +37,7 @@ _LARGEST: Final = 1 << 30
 _FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
 _STRIDE: Final = np.uint64(24)
 """Bits of a hash below those of its stride."""
-_FILTER_BITS: Final = 22
+_FILTER_BITS: Final = 25
 _AT_ONCE: Final = 1 << 17
 """Keys that are hashed at once: memory that is let go is not all given back."""
 
@@ -53,7 +53,7 @@ class ModelError(DpsanError):
 class _Keys:
     """Finds integers >= 0 among some.
 
-    Most are not among them, and a table of one byte for each hash tells so soonest.
+    Many are not among them, and a table of one bit for each hash tells so soonest.
 
     Args:
         keys: ascending, distinct.
@@ -63,9 +63,9 @@ class _Keys:
         bits = max(8, int(np.ceil(np.log2(1.6 * len(keys) + 1))))
         self._mask = (1 << bits) - 1
         self._shift = np.uint64(64 - bits)
-        filter_bits = min(bits + 3, _FILTER_BITS)
+        filter_bits = min(bits + 4, _FILTER_BITS)
         self._filter_shift = np.uint64(64 - filter_bits)
-        self._filter = np.zeros(1 << filter_bits, dtype=np.bool_)
+        self._filter = np.zeros(1 << filter_bits - 3, dtype=np.uint8)
         self._keys = keys
         self._slots = np.full(1 << bits, -1, dtype=np.int32)
         """Index of a key, at its hash or some strides after it; -1: none."""
@@ -79,7 +79,8 @@ class _Keys:
             left: their indices.
         """
         hashes = self._keys[left].astype(np.uint64) * _FACTOR
-        self._filter[(hashes >> self._filter_shift).astype(np.uint32)] = True
+        byte, bit = self._bits(hashes)
+        np.bitwise_or.at(self._filter, byte, bit)
         at = (hashes >> self._shift).astype(np.int32)
         stride = self._strides(hashes).astype(np.int32)
         while len(left):  # of those that want one slot, one has it, and the others go on
@@ -88,6 +89,12 @@ class _Keys:
             lost = self._slots[at] != left
             left, stride = left[lost], stride[lost]
             at = (at[lost] + stride) & self._mask
+
+    def _bits(self, hashes: NDArray[np.uint64]) -> tuple[Ids, NDArray[np.uint8]]:
+        """Return the byte of the filter for each key, and its bit there."""
+        at = hashes >> self._filter_shift
+        bit = np.left_shift(np.uint8(1), at.astype(np.uint8) & np.uint8(7))
+        return (at >> np.uint64(3)).view(np.int64), bit
 
     def _strides(self, hashes: NDArray[np.uint64]) -> Ids:
         """Return how far apart the slots of each key are, odd numbers.
@@ -100,7 +107,8 @@ class _Keys:
     def find(self, keys: Ids) -> tuple[Ids, NDArray[np.int32]]:
         """Return which of some keys, shape (k,), are there: their positions, and their indices."""
         hashes = keys.view(np.uint64) * _FACTOR
-        there = np.flatnonzero(self._filter[(hashes >> self._filter_shift).view(np.int64)])
+        byte, bit = self._bits(hashes)
+        there = np.flatnonzero(self._filter[byte] & bit)
         hashes, keys = hashes[there], keys[there]
         at = (hashes >> self._shift).view(np.int64)
         out = self._slots[at]
