@@ -14,8 +14,10 @@ from dpsan.privacy.integer_weights import CommonWeights, TwoLevelWeights
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import Arrays, MetricSpace
 
-FIRST: Final = 24
-"""Inputs considered for each output."""
+FIRST: Final = 48
+"""Inputs considered for each output at most."""
+_SHARE: Final = 0.0025
+"""Least posterior probability, before any context, of an input that is considered."""
 _PROBABLE: Final = -400.0
 """ln of the least probability that ⊥ has an output of the mechanism."""
 
@@ -28,9 +30,9 @@ def likeliest_inputs(mechanism: Mechanism, space: MetricSpace) -> Arrays:
 
     Returns:
         ``outputs`` (q,); ``inputs`` (q, s), by prior times likelihood, with ⊥ last and -1 where
-        there are too few; ``scores`` (q, s), ln P(output|input).
+        others are too unlikely; ``scores`` (q, s), ln P(output|input).
     """
-    name = f"likeliest-3-{FIRST}-{mechanism.name}-{mechanism.digest()}"
+    name = f"likeliest-4-{FIRST}-{mechanism.name}-{mechanism.digest()}"
     return space.table(name, lambda: _build(mechanism, space))
 
 
@@ -46,6 +48,9 @@ def _build(mechanism: Mechanism, space: MetricSpace) -> Arrays:
             found = emissions.candidates(outputs, [prior], FIRST, progress)[0]
         inputs, scores = found.inputs, found.scores - prior[np.maximum(found.inputs, 0)]
         scores[inputs < 0] = -np.inf
+    joint = np.exp(scores + prior[np.maximum(inputs, 0)])
+    unlikely = joint < _SHARE * joint.sum(axis=1, keepdims=True)
+    inputs[unlikely], scores[unlikely] = -1, -np.inf
     unknown = np.full((len(outputs), 1), space.n, dtype=np.int32)
     scores = np.concatenate([scores, emissions.unknown[outputs][:, None]], axis=1)
     return {
