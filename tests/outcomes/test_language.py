@@ -11,7 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsan.outcomes.language.kneser_ney import Counts, estimated, symbols_of_lines
-from dpsan.outcomes.language.lattice import LONGEST, Candidates, parts, posterior, unit_ends
+from dpsan.outcomes.language.lattice import (
+    LONGEST,
+    Candidates,
+    best_path,
+    parts,
+    posterior,
+    unit_ends,
+)
 from dpsan.outcomes.language.ngrams import ModelError, Ngrams
 from dpsan.outcomes.language.symbols import KINDS, Gap, gap_kind, gap_kinds
 from dpsan.text.lookup import Lookup
@@ -199,6 +206,43 @@ def test_the_second_stage_leaves_the_others_their_share():
     least = np.argsort(first, axis=1)[:, :2]
     for row in range(8):
         assert second[row, least[row]] == pytest.approx(first[row, least[row]], abs=1e-6)
+
+
+def worth(path, states, scores, kinds, weight, twice):
+    """What a choice is worth: scores, bigrams, and words that follow themselves."""
+    total, line = 0.0, [N + kinds[0]]
+    for at, each in enumerate(path):
+        total += scores[at, each]
+        line += [states[at, each], *([N + kinds[at + 1]] if kinds[at + 1] else [])]
+    for one, two in itertools.pairwise(line):
+        total += weight * PRUNED.pairs(np.array([one]), np.array([two]))[0][0]
+        total -= twice * (one == two)
+    return total
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.1, 1.0])
+def test_the_best_path_is_that_of_all_paths(weight):
+    generator = np.random.default_rng(7)
+    kinds = np.array([1, 0, 3, 0, 2, 0, 0, 1])  # two units
+    for _ in range(5):
+        states = np.stack([generator.permutation(N + 1)[:3] for _ in range(7)])
+        states[2, 2] = states[4, 1:] = -1
+        scores = generator.normal(size=states.shape).astype(np.float32)
+        scores[states < 0] = -1e30
+        found = best_path(Candidates(states, scores), kinds, PRUNED, weight, 0.5)
+        for part in (slice(0, 4), slice(4, 7)):
+            given = states[part], scores[part], kinds[part.start : part.stop + 1], weight, 0.5
+            paths = itertools.product(*(np.flatnonzero(row >= 0) for row in states[part]))
+            best = max(worth(path, *given) for path in paths)
+            assert worth(found[part], *given) == pytest.approx(best, abs=1e-5)
+    nothing = Candidates(states[:0], scores[:0])
+    assert len(best_path(nothing, kinds[:1], PRUNED, weight, 0.5)) == 0
+
+
+def test_nothing_is_found_for_symbols_that_are_none():
+    one, none = np.array([0]), np.array([-1])
+    assert MODEL.pairs(one, np.array([1]))[1] >= 0
+    assert MODEL.pairs(none, one)[1] == MODEL.pairs(one, none)[1] == -1
 
 
 @given(st.lists(st.sampled_from([0, 0, 0, 0, 0, 1, 2, 3, 4]), min_size=1, max_size=900))

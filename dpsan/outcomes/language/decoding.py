@@ -1,4 +1,7 @@
-"""Decode drawn words into a text that reads: the word of largest expected cosine at each position.
+"""Decode drawn words into a text that reads: words of large expected cosine that fit each other.
+
+At each position a word is worth its expected cosine to the input (minimum Bayes risk), and each
+pair of neighbours that is written is worth a little of its ln p by the language model.
 
 Everything here is a function of outputs and public data, so each word keeps its guarantee
 (post-processing, docs/proofs.md 4.9).  No function has an argument for an input.  Nothing here
@@ -16,15 +19,18 @@ from numpy.typing import NDArray
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.distributions import has_distribution
-from dpsan.outcomes.language.lattice import Candidates, parts, posterior, unit_ends
+from dpsan.outcomes.language.lattice import Candidates, best_path, parts, posterior, unit_ends
 from dpsan.outcomes.language.likeliest import likeliest_inputs
 from dpsan.outcomes.language.ngrams import Ngrams
-from dpsan.outcomes.language.symbols import Gap
 from dpsan.space.arrays import Floats32, Ids, norms
 from dpsan.space.metric_space import MetricSpace
 
 SECOND: Final = 10
 """Inputs considered for each output in the second stage."""
+_CHOICES: Final = 8
+"""Words of largest expected cosine of which one is written."""
+_TWICE: Final = 0.3
+"""Expected cosine that a word must have more than others to be written twice in a row."""
 LEAST_EPSILON: Final = 7.0
 """Below this LDP epsilon outputs say too little, and decoding invents a text."""
 _WRITTEN: Final = 9.0
@@ -55,6 +61,8 @@ class Tables:
     """Words that are written wherever they were drawn, shape (n,)."""
     tau: float
     """Power of the model's probabilities."""
+    fit: float
+    """Expected cosine that a nat of a written bigram's probability is worth."""
     bias: float
     """Expected cosine by which the drawn word comes before others."""
 
@@ -101,9 +109,18 @@ def reading_tables(
     vectors, lengths = space.vectors, norms(space.vectors)
     if np.abs(lengths - 1).max() >= _ROUNDED:  # else no copy
         vectors = np.asarray(vectors / np.maximum(lengths, 1e-9)[:, None], dtype=np.float32)
-    tau, bias = (1.0, 0.0) if few else (0.75, 0.15)
+    tau, fit, bias = (0.9, 0.02, 0.0) if few else (0.75, 0.0, 0.15)
     return Tables(
-        model, held["inputs"], held["scores"], number, vectors, writable & ~kept, kept, tau, bias
+        model,
+        held["inputs"],
+        held["scores"],
+        number,
+        vectors,
+        writable & ~kept,
+        kept,
+        tau,
+        fit,
+        bias,
     )
 
 
@@ -135,9 +152,17 @@ def decode(rows: Ids, kinds: Ids, tables: Tables, same: Ids | None = None) -> Id
         own, between = rows[part], kinds[part.start : part.stop + 1]
         free = np.flatnonzero(_decodable(own, tables))
         columns, values = _expected(own[free], _read(own, between, tables)[free], tables)
-        written = out[part]
-        written[free] = columns[np.arange(len(free)), values.argmax(axis=1)]
-        _apart(written, free, between, columns, values)
+        best = np.argpartition(-values, _CHOICES - 1, axis=1)[:, :_CHOICES]
+        states = np.full((len(own), _CHOICES), -1, dtype=np.int64)
+        worth = np.full(states.shape, _NEVER, dtype=np.float32)
+        states[:, 0], worth[:, 0] = np.where(own >= 0, own, ~own), 0.0
+        states[free] = np.take_along_axis(columns, best, axis=1)
+        worth[free] = np.take_along_axis(values, best, axis=1)
+        states[worth == _NEVER] = -1
+        worth[worth == _NEVER] = -1e30
+        found = Candidates(states, worth)
+        chosen = best_path(found, between, tables.model, tables.fit, _TWICE)
+        out[part][free] = states[free, chosen[free]]
     return out
 
 
@@ -182,7 +207,8 @@ def _expected(own: Ids, q: Floats32, tables: Tables) -> tuple[Ids, Floats32]:
     """Return the words that may be written for each drawn one, and their expected cosines.
 
     Returns:
-        The candidates and, last, the drawn word; both of shape (m, s + 1).
+        The candidates and, last, the drawn word; both of shape (m, s + 1).  What may not be
+        written, and the drawn word where it stands among the candidates, is worth _NEVER.
     """
     states = tables.likeliest[tables.number[own]].astype(np.int64)
     words = (states >= 0) & (states < tables.model.n)
@@ -190,18 +216,7 @@ def _expected(own: Ids, q: Floats32, tables: Tables) -> tuple[Ids, Floats32]:
     vectors = tables.vectors[ids]
     mean = np.matmul(np.where(words, q, np.float32(0))[:, None, :], vectors[:, :-1])
     values = np.matmul(vectors, mean.transpose(0, 2, 1))[:, :, 0]
-    values[:, :-1][~words | ~tables.writable[ids[:, :-1]]] = _NEVER
+    may = words & tables.writable[ids[:, :-1]] & (ids[:, :-1] != own[:, None])
+    values[:, :-1][~may] = _NEVER
     values[:, -1] += np.float32(tables.bias)
     return ids, values
-
-
-def _apart(out: Ids, free: Ids, kinds: Ids, columns: Ids, values: Floats32) -> None:
-    """Write no word twice in a row where another one is likely, in place."""
-    again = (free > 0) & (kinds[free] == Gap.SPACE) & (out[free] == out[free - 1])
-    for index in np.flatnonzero(again).tolist():
-        at = int(free[index])
-        other = values[index].copy()
-        other[columns[index] == out[at - 1]] = _NEVER
-        best = int(other.argmax())
-        if out[at] == out[at - 1] and other[best] > values[index].max() / 2:
-            out[at] = columns[index, best]

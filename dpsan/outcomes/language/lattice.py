@@ -5,6 +5,8 @@ sure of itself), and each shows its output with P(u|w).  Forward-backward gives 
 stages: with bigrams among all candidates of a position, then with trigrams among the likeliest of
 these; the others keep the share of the first stage.
 
+The same positions serve to choose words that fit each other (Viterbi 1967, with bigrams).
+
 Positions are words and the gaps that are symbols.  A unit is what stands between two gaps after
 which the model forgets; units are worked on side by side.
 """
@@ -12,6 +14,7 @@ which the model forgets; units are worked on side by side.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -29,12 +32,12 @@ _LOW: Final = np.float32(-1e30)
 
 
 class Candidates(NamedTuple):
-    """Inputs that are considered at m positions."""
+    """Words that are considered at m positions."""
 
     states: Ids
     """Symbols, shape (m, s); -1 fills up."""
     scores: Floats32
-    """ln P(what is seen|state), shape (m, s)."""
+    """ln P(what is seen|state), or what a choice is worth, shape (m, s)."""
 
 
 def unit_ends(kinds: Ids) -> Ids:
@@ -83,6 +86,20 @@ def posteriors(
         for each, q in zip(out, lattice.read(taus, second), strict=True):
             each[part] = q
     return out
+
+
+def best_path(found: Candidates, kinds: Ids, model: Ngrams, weight: float, twice: float) -> Ids:
+    """Return the column of the word that is chosen at each position, shape (m,).
+
+    The choice has the largest sum of scores and of ``weight`` times ln p of each bigram.
+
+    Args:
+        kinds: of the gaps before each word and after the last, shape (m + 1,).
+        twice: what a word costs that follows itself.
+    """
+    if not len(found.scores):
+        return np.zeros(0, dtype=np.int64)
+    return _Lattice(found, kinds, model).best_path(weight, twice)
 
 
 def parts(ends: Ids, words: int) -> Iterator[slice]:
@@ -134,11 +151,8 @@ class _Lattice:
         positions = np.concatenate([words[single] - 1, firsts, lasts])
         symbols = np.concatenate([gaps[single], model.n + opened, model.n + closed])
         states[positions, 0], scores[positions, 0] = symbols, 0.0
-        scores -= scores.max(axis=1, keepdims=True)
-        self.states = states
-        """Shape (p, s), -1 fills up."""
-        self.emitted: Floats32 = np.exp(scores)
-        """P(what is seen|state), scaled, shape (p, s)."""
+        self.states, self.scores = states, scores
+        """Shape (p, s) each, -1 fills up."""
         sizes = lasts + 1 - firsts
         order = np.argsort(-sizes, kind="stable")
         active = np.searchsorted(-sizes[order], -np.arange(1, int(sizes.max()) + 1), side="right")
@@ -149,6 +163,26 @@ class _Lattice:
         self.place = np.zeros(len(states), dtype=np.int64)
         """Index of each of these."""
         self.place[self.inner] = np.arange(len(self.inner))
+
+    @cached_property
+    def emitted(self) -> Floats32:
+        """P(what is seen|state), scaled, shape (p, s)."""
+        return np.asarray(np.exp(self.scores - self.scores.max(axis=1, keepdims=True)))
+
+    def best_path(self, weight: float, twice: float) -> Ids:
+        """Return the column of the chosen state of each word; see :func:`best_path`."""
+        before, after = self.states[self.inner - 1][:, :, None], self.states[self.inner][:, None, :]
+        steps = np.float32(weight) * self.model.pairs(before, after)[0]
+        steps -= np.float32(twice) * (before == after)
+        score, came = self.scores.copy(), np.zeros(self.states.shape, dtype=np.int64)
+        for at in self.levels[1:]:
+            arrived = score[at - 1][:, :, None] + steps[self.place[at]]
+            came[at] = arrived.argmax(axis=1)
+            score[at] += arrived.max(axis=1)
+        out = score.argmax(axis=1)  # right for the last positions; the others follow from these
+        for at in reversed(self.levels[1:]):
+            out[at - 1] = came[at, out[at]]
+        return np.asarray(out[self.words])
 
     def read(self, taus: Sequence[float], second: int) -> Iterator[Floats32]:
         """Yield q of each candidate of the words by each power, shape (words, s)."""
