@@ -64,33 +64,55 @@ def probability(model, first, second, third):
     return float(np.exp(model.triples(index, one, below)[0]))
 
 
+def plain_discounts(seen):
+    """Chen and Goodman 1999, equation 26."""
+    many = Counter(min(round(each), 5) for each in seen.values())
+    share = many[1] / (many[1] + 2 * many[2])
+    found = [k - (k + 1) * share * many[k + 1] / many[k] for k in (1, 2, 3)]
+    assert all(0 < each < k for k, each in enumerate(found, start=1))
+    by_times = [found[0], *found, found[2], found[2]]
+    return {
+        key: min(by_times[min(round(each), 5)], 0.95 * max(each, 1e-3))
+        for key, each in seen.items()
+    }
+
+
 def plain_kneser_ney(symbols, first, second, third):
     """The same by dictionaries, without pruning."""
     forgets = {LINE, END}
-    pairs = list(itertools.pairwise(symbols.tolist()))
-    triples = [
+    pairs = Counter(itertools.pairwise(symbols.tolist()))
+    triples = Counter(
         (a, b, c)
         for a, b, c in zip(*(symbols[at:].tolist() for at in range(3)), strict=False)
         if b not in forgets
-    ]
-    types = Counter(pair[1] for pair in set(pairs))
-    one = (types[third] + 0.5) / sum(types[each] + 0.5 for each in range(SIZE))
-    counted = Counter(pairs)
-    if second not in forgets:
-        before = Counter(triple[1:] for triple in set(triples))
-        counted = {key: before[key] or value for key, value in counted.items()}
-    own = {key: value for key, value in counted.items() if key[0] == second}
-    total = sum(own.values())
-    two = one
-    if total:
-        left = 0.75 * len(own) / total
-        two = max(own.get((second, third), 0) - 0.75, 0) / total + left * one
-    own = {key: value for key, value in Counter(triples).items() if key[:2] == (first, second)}
-    total = sum(own.values())
-    if not total or second in forgets:
-        return two
-    left = 0.75 * len(own) / total
-    return max(own.get((first, second, third), 0) - 0.75, 0) / total + left * two
+    )
+
+    def left(counts):
+        """What the n-grams leave to shorter ones."""
+        taken, out = plain_discounts(counts), Counter()
+        for key in counts:
+            out[key[1:]] += counts[key] - taken[key]
+        return taken, out
+
+    def given(counts, taken, *key, below):
+        own = {each: counts[each] for each in counts if each[:-1] == key[:-1]}
+        total = sum(own.values())
+        if not total:
+            return below
+        free = sum(taken[each] for each in own) / total
+        return (own.get(key, 0) - taken.get(key, 0)) / total + free * below
+
+    taken_three, gone = left(triples)
+    rest = {key: max(count - gone[key], 1e-3) for key, count in pairs.items()}
+    taken_two, gone = left(rest)
+    words = Counter({word: 0.5 - gone[word,] for word in range(SIZE)})
+    for key, count in rest.items():
+        words[key[1]] += count
+    one = words[third] / sum(words.values())
+    two = given(rest, taken_two, second, third, below=one)
+    return (
+        two if second in forgets else given(triples, taken_three, first, second, third, below=two)
+    )
 
 
 def test_the_model_is_kneser_ney():

@@ -1,17 +1,22 @@
-"""Make a trigram model from public text: interpolated Kneser-Ney, then pruned.
+"""Make a trigram model from public text: modified Kneser-Ney, pruned as it is made.
 
-    p(w|h) = max(c(h,w) - D, 0)/c(h) + D·types(h)/c(h) · p(w|shorter h)
+    p(w|h) = (c(h,w) - D)/c(h) + b(h)·p(w|shorter h)
 
-with c the counts of trigrams, and below them the number of different symbols before a word
-(Kneser and Ney 1995; Chen and Goodman 1999, section 2.7).  Pruning keeps the n-grams with the
-largest c·ln(p/p of the shorter history) (Seymore and Rosenfeld 1996).
+with b(h) such that the sum is 1.  D depends on how often the text has the n-gram: once, twice or
+more (Chen and Goodman 1999, section 3.4).  Trigrams are pruned first: those with the largest
+c·ln(p/p of the shorter history) stay (Seymore and Rosenfeld 1996).  The count of a bigram is then
+what the trigrams that stay leave of it, which is D for each: where all of them stay, these are the
+counts of Kneser and Ney (1995), and where none does, those of the text.  Bigrams are pruned
+likewise, and leave their counts to the words.  A model that is pruned after it was made has for
+its bigrams the counts of Kneser and Ney, which are right only beside all trigrams (Siivola,
+Hirsimäki and Virpioja 2007, section III).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +30,15 @@ from dpsan.space.arrays import Floats, Ids
 from dpsan.text.lookup import Lookup
 from dpsan.text.tokens import TOKENIZERS
 
-BIGRAMS: Final = 1_200_000
-TRIGRAMS: Final = 830_000
+BIGRAMS: Final = 1_300_000
+TRIGRAMS: Final = 1_150_000
 """N-grams that a model keeps, unless told otherwise: 5 MB."""
 _DISCOUNT: Final = 0.75
+"""What is taken from counts where a text is too short to estimate it."""
+_MOST: Final = 0.95
+"""Largest share of a count that is taken."""
+_LEAST: Final = 1e-3
+"""Count that trigrams leave a bigram at least."""
 _UNSEEN: Final = 0.5
 """Count of a word that the text lacks."""
 _CHUNK: Final = 1 << 23
@@ -49,7 +59,8 @@ class Counts:
         self.unigrams = np.zeros(self.size, dtype=np.int64)
         self.pairs = self.triples = np.zeros(0, dtype=np.int64)
         """``v·S + w`` and ``(u·S + v)·S + w``, ascending."""
-        self.pair_counts = self.triple_counts = np.zeros(0, dtype=np.int32)
+        self.pair_counts = self.triple_counts = np.zeros((2, 0), dtype=np.int32)
+        """Counts by the weights of the sources, and occurrences."""
 
     def add(self, symbols: Ids, weight: int = 1) -> None:
         """Count some symbols, each ``weight`` times."""
@@ -71,11 +82,12 @@ def _added(
     """Return keys with counts, and those of more occurrences."""
     distinct, times = np.unique(new, return_counts=True)
     every = np.concatenate([keys, distinct])
-    sums = np.concatenate([counts, weight * times.astype(np.int32)])
+    more = times.astype(np.int32) * np.array([[weight], [1]], dtype=np.int32)
+    sums = np.concatenate([counts, more], axis=1)
     order = np.argsort(every, kind="stable")
     every = every[order]
     first = np.flatnonzero(np.diff(every, prepend=-1))
-    total = np.add.reduceat(sums[order], first) if len(first) else sums
+    total = np.add.reduceat(sums[:, order], first, axis=1) if len(first) else sums
     return every[first], total.astype(np.int32)
 
 
@@ -118,6 +130,41 @@ def model_of(
     return estimated(counts)
 
 
+class _Order:
+    """Probabilities of the n-grams of one length, given those of the next shorter one.
+
+    Args:
+        history: number of the history of each n-gram.
+        counts: of the n-grams.
+        seen: how often the text has them.
+        histories: how many there are.
+    """
+
+    def __init__(
+        self, history: Ids, counts: NDArray[Any], seen: NDArray[Any], histories: int
+    ) -> None:
+        self._history, self._counts = history, counts
+        least = np.minimum(_discounts(seen) / np.maximum(seen, _LEAST), _MOST)
+        self.own: Floats = counts * (1 - least)
+        """Counts of the n-grams, less the discounts."""
+        self._total = np.bincount(history, counts, histories)
+        own = np.bincount(history, self.own, histories)
+        self._left = 1 - np.divide(own, self._total, out=np.zeros(histories), where=own > 0)
+        """What each history leaves to shorter ones."""
+
+    def given(self, below: Floats, at: Ids | slice = slice(None)) -> Floats:
+        """Return the probabilities of some n-grams, with those by the shorter history."""
+        history = self._history[at]
+        found = self.own[at] / self._total[history] + self._left[history] * below
+        return np.asarray(found)
+
+    def gain(self, below: Floats) -> Floats:
+        """Return the nats that the text gains by each n-gram."""
+        return np.asarray(
+            np.log(self.given(below) / (self._left[self._history] * below)) * self._counts
+        )
+
+
 def estimated(counts: Counts, bigrams: int = BIGRAMS, trigrams: int = TRIGRAMS) -> Ngrams:
     """Return the model of a text.
 
@@ -127,33 +174,34 @@ def estimated(counts: Counts, bigrams: int = BIGRAMS, trigrams: int = TRIGRAMS) 
     """
     size, pairs, triples = counts.size, counts.pairs, counts.triples
     first, second = np.divmod(pairs, size)
-    seen = np.bincount(second, minlength=size) + _UNSEEN
-    unigrams: Floats = np.asarray(seen / seen.sum(), dtype=np.float64)
-    # Of bigrams that begin a unit nothing stands before: their counts are their own.
-    suffix = np.searchsorted(pairs, triples % (size * size))
-    before = np.bincount(suffix, minlength=len(pairs))
-    before = np.where(before, before, counts.pair_counts)
-    apart = np.isin(first, (counts.n + Gap.LINE, counts.n + Gap.END))
-    before[apart] = counts.pair_counts[apart]
-    two, left = _interpolated(first, before, size, unigrams[second])
     above = np.searchsorted(pairs, triples // size)
-    three, left_above = _interpolated(above, counts.triple_counts, len(pairs), two[suffix])
+    suffix = np.searchsorted(pairs, triples % (size * size))
+    whole, seen = counts.pair_counts
+    unigrams = _shares(np.bincount(second, whole, size))
+    two = _Order(first, whole, seen, size).given(unigrams[second])
+    often, times = counts.triple_counts
+    order = _Order(above, often, times, len(pairs))
+    kept = _largest(order.gain(two[suffix]), trigrams)
+    above, suffix, third = above[kept], suffix[kept], triples[kept] % size
 
-    gain: Floats = np.log(three / (left_above[above] * two[suffix])) * counts.triple_counts
-    kept = _largest(gain, trigrams)
-    gain = np.log(two / (left[first] * unigrams[second])) * counts.pair_counts
-    gain[above[kept]] = np.inf
+    rest = np.maximum(whole - np.bincount(suffix, order.own[kept], len(pairs)), _LEAST)
+    lower = _Order(first, rest.copy(), rest / whole * seen, size)
+    gain = lower.gain(unigrams[second])
+    gain[above] = np.inf
     chosen = _largest(gain, max(bigrams, int(np.isinf(gain).sum())))
-    pairs, two, first, second = pairs[chosen], two[chosen], first[chosen], second[chosen]
-    three, third = three[kept], triples[kept] % size
-    above = np.searchsorted(pairs, triples[kept] // size)
+    rest[chosen] -= lower.own[chosen]
+    unigrams = _shares(np.bincount(second, rest, size))
+    two = lower.given(unigrams[second])
+    three = order.given(two[suffix], kept)
 
+    above = np.searchsorted(chosen, above)
+    pairs, two, first, second = pairs[chosen], two[chosen], first[chosen], second[chosen]
     weights = _weights(first, two, unigrams[second], size)
     middle = second[above]
     suffix = np.minimum(np.searchsorted(pairs, middle * size + third), len(pairs) - 1)
-    lower = weights[middle] * unigrams[third]
+    below = weights[middle] * unigrams[third]
     stored = pairs[suffix] == middle * size + third
-    lower[stored] = two[suffix[stored]]
+    below[stored] = two[suffix[stored]]
     return Ngrams(
         counts.n,
         int(counts.unigrams[: counts.n + 1].sum()),
@@ -161,20 +209,29 @@ def estimated(counts: Counts, bigrams: int = BIGRAMS, trigrams: int = TRIGRAMS) 
         _logs(weights),
         pairs,
         _logs(two).astype(np.float16),
-        _logs(_weights(above, three, lower, len(pairs))).astype(np.float16),
+        _logs(_weights(above, three, below, len(pairs))).astype(np.float16),
         above * size + third,
         _logs(three).astype(np.float16),
     )
 
 
-def _interpolated(
-    history: Ids, counts: NDArray[np.integer], histories: int, below: Floats
-) -> tuple[Floats, Floats]:
-    """Return the probability of each n-gram, and what each history leaves to shorter ones."""
-    total = np.bincount(history, weights=counts, minlength=histories)
-    types = np.bincount(history, minlength=histories)
-    left = np.divide(_DISCOUNT * types, total, out=np.ones(histories), where=total > 0)
-    return (counts - _DISCOUNT) / total[history] + left[history] * below, left
+def _shares(counts: NDArray[Any]) -> Floats:
+    """Return the probabilities of symbols."""
+    seen = counts + _UNSEEN
+    return np.asarray(seen / seen.sum())
+
+
+def _discounts(seen: NDArray[Any]) -> Floats:
+    """Return the discount of each n-gram, by how often it was seen."""
+    times = np.minimum(np.rint(seen), 5).astype(np.int8)
+    many = np.bincount(times, minlength=5)[1:5].astype(np.float64)
+    by_times = np.full(6, _DISCOUNT)
+    if many.all():
+        share = many[0] / (many[0] + 2 * many[1])
+        found = [k - (k + 1) * share * many[k] / many[k - 1] for k in (1, 2, 3)]
+        if all(0 < found[k - 1] < k for k in (1, 2, 3)):
+            by_times[:2], by_times[2], by_times[3:] = found
+    return np.asarray(by_times[times])
 
 
 def _weights(history: Ids, stored: Floats, below: Floats, histories: int) -> Floats:
