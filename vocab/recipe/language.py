@@ -24,14 +24,14 @@ from recipe.corpus import SOURCES, batches_of
 WEIGHTS: Final = {
     "enwiki2015": 1,
     "enwiki2021": 2,
-    "gutenberg": 1,
+    "gutenberg": 2,
     "sgd": 3,
     "state_union": 1,
     "inaugural": 1,
     "taskmaster4": 8,
 }
-"""How often each source counts: dialogues more than once, or chats would be judged by Wikipedia.
-MultiDoGO is left out, because the model is measured on it."""
+"""How often each source counts: dialogues and books more than once, or chats and reviews would be
+judged by Wikipedia.  MultiDoGO is left out, because the model is measured on it."""
 
 _lookups: dict[Path, tuple[Lookup, int]] = {}  # one per worker process
 

@@ -91,8 +91,8 @@ def reading_tables(
 ) -> Tables:
     """Return the tables of a mechanism at any epsilon; see :func:`tables_for`.
 
-    Up to epsilon 9 the model counts fully and only outputs are written; above, the drawn word has
-    a bias.  Both were chosen on training texts, so that no text loses.
+    Up to epsilon 9 the model counts more, and only outputs are written; above, the drawn word has
+    a bias.  All numbers were chosen on training texts, so that no text loses.
     """
     if not has_distribution(mechanism.prepare(space)):
         unknown = f"{mechanism.name}: its output probabilities are not known"
@@ -109,7 +109,7 @@ def reading_tables(
     vectors, lengths = space.vectors, norms(space.vectors)
     if np.abs(lengths - 1).max() >= _ROUNDED:  # else no copy
         vectors = np.asarray(vectors / np.maximum(lengths, 1e-9)[:, None], dtype=np.float32)
-    tau, fit, bias = (0.9, 0.02, 0.0) if few else (0.75, 0.0, 0.15)
+    tau, fit, bias = (0.9, 0.02, 0.0) if few else (0.75, 0.01, 0.15)
     return Tables(
         model,
         held["inputs"],
