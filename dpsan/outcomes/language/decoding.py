@@ -109,7 +109,7 @@ def reading_tables(
     vectors, lengths = space.vectors, norms(space.vectors)
     if np.abs(lengths - 1).max() >= _ROUNDED:  # else no copy
         vectors = np.asarray(vectors / np.maximum(lengths, 1e-9)[:, None], dtype=np.float32)
-    tau, fit, bias = (0.9, 0.02, 0.0) if few else (0.75, 0.01, 0.15)
+    tau, fit, bias = (0.9, 0.02, 0.0) if few else (0.65, 0.015, 0.12)
     return Tables(
         model,
         held["inputs"],
