@@ -35,7 +35,7 @@ LEAST_EPSILON: Final = 7.0
 """Below this LDP epsilon outputs say too little, and decoding invents a text."""
 _WRITTEN: Final = 9.0
 """LDP epsilon up to which only outputs of the mechanism are written."""
-_WORDS: Final = 256
+_WORDS: Final = 160
 """Words that are decoded at once, about."""
 _ROUNDED: Final = 1e-3
 """Difference from length 1 that rounding leaves."""
