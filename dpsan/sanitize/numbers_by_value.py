@@ -83,7 +83,7 @@ class Numbers:
         assert kind is not None  # noqa: S101 - the look-up found a kind
         if isinstance(kind, MadeUp):
             return kind.write, (uniform(kind.size), 0)
-        return kind.written, (grid_response(self._epsilon, kind.size, kind.widest), kind.value)
+        return kind.writer, (grid_response(self._epsilon, kind.size, kind.widest), kind.value)
 
     def drawn(
         self, words: Sequence[str], indices: NDArray[np.int64], streams: Streams

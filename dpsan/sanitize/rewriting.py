@@ -284,17 +284,17 @@ class Rewriter:
             drawn.tolist(),
             first,
             marks,
-            *self._public_of(codes[drawing if first is None else first], marks),
+            *self._public_of(codes, drawing if first is None else first, marks),
             within=within,
         )
 
     def _public_of(
-        self, codes: Ids, marks: NDArray[np.uint64] | None
+        self, codes: Ids, drawn: Mask, marks: NDArray[np.uint64] | None
     ) -> tuple[int, NDArray[np.uint64] | None]:
         """Return the number of draws of public words, and their marks."""
         if not self._built.public:
             return 0, None
-        public = self._public[codes]
+        public = self._public[codes[drawn]]
         return int(public.sum()), None if marks is None else marks[public]
 
     def _written(
@@ -370,10 +370,10 @@ class Rewriter:
         parts = []
         for pieces in segments(text, self.lookup.split):
             batch = self.lookup.of_split([pieces])
-            drawing = batch.codes[batch.codes >= 0]
-            public, _ = self._public_of(drawing, None)
+            drawing = batch.codes >= 0
+            public, _ = self._public_of(batch.codes, drawing, None)
             counts = counts_of(actions_of(batch.codes, self._built.space.n))
-            parts.append(Sanitized([], [len(drawing)], counts, None, public, batch.invisible))
+            parts.append(Sanitized([], [int(drawing.sum())], counts, None, public, batch.invisible))
         whole = together(parts)
         return replace(whole, drawn=[sum(whole.drawn)])
 

@@ -115,7 +115,7 @@ class Batch:
             return []
         gaps, written = self.gaps, outputs
         if within is not None:
-            apart = [*(~within).tolist(), True]
+            apart = (~within).tobytes() + b"\1"
             gaps, written = [*compress(gaps, apart)], [*compress(outputs, apart)]
         pieces = [""] * (2 * len(written) + 1)
         pieces[::2], pieces[1::2] = gaps, written

@@ -67,15 +67,13 @@ def joined_at_spaces(
     odd = np.zeros(total + 1, dtype=np.bool_)
     odd[[0, total]] = odd[tails] = odd[begins] = True
     odd[1:] |= within
-    others = [(at, each.words) for at, each in zip(special.tolist(), chunks, strict=True)]
-    begun = [(at, each.words) for at, each in zip(begins.tolist(), chunks, strict=True)]
     return Batch(
         gaps,
         Words(
             total,
-            partial(_words, blocks, own, [each for each in others if each[1]]),
-            partial(_some_words, blocks, own, ends, dict(others)),
-            partial(_in_runs, blocks, own, ends, [each for each in begun if each[1]]),
+            partial(_words, blocks, own, special, chunks),
+            partial(_some_words, blocks, own, ends, special, chunks),
+            partial(_in_runs, blocks, own, ends, within, chunks),
         ),
         codes,
         sizes,
@@ -124,14 +122,16 @@ def _some_words(
     blocks: Sequence[Pieces],
     own: NDArray[np.bool_],
     ends: Ids,
-    others: dict[int, Sequence[str]],
+    special: Ids,
+    chunks: Sequence[Chunk],
     indices: Ids,
 ) -> list[str]:
     """Return the words at some indices.
 
     Args:
         ends: number of words up to the end of each piece.
-        others: words of the pieces that are more than one word.
+        special: the pieces that are no word, ascending.
+        chunks: what each of them is.
     """
     pieces = np.searchsorted(ends, indices, side="right")
     firsts = np.cumsum([0, *map(len, blocks)])
@@ -143,9 +143,11 @@ def _some_words(
         found = block.strings(pieces[mine] - firsts[number])
         for at, word in zip(mine.tolist(), found, strict=True):
             out[at] = word
-    for at in np.flatnonzero(~alone).tolist():
-        words = others[int(pieces[at])]
-        out[at] = words[int(indices[at]) - (int(ends[pieces[at]]) - len(words))]
+    others = np.flatnonzero(~alone)
+    before_end = (indices - ends[pieces])[others].tolist()
+    numbers = np.searchsorted(special, pieces[others]).tolist()
+    for at, number, from_end in zip(others.tolist(), numbers, before_end, strict=True):
+        out[at] = chunks[number].words[from_end]
     return out
 
 
@@ -153,7 +155,8 @@ def _in_runs(
     blocks: Sequence[Pieces],
     own: Mask,
     ends: Ids,
-    others: Sequence[tuple[int, Sequence[str]]],
+    of_chunks: Mask,
+    chunks: Sequence[Chunk],
     passing: Mask,
     alone: Mask,
 ) -> Runs:
@@ -161,13 +164,13 @@ def _in_runs(
 
     Args:
         ends: number of words up to the end of each piece.
-        others: words of pieces that are no word, and their positions.
+        of_chunks: True for the words of pieces that are no word, (words,).
+        chunks: what each of these pieces is.
         passing: words that pass, (words,).
         alone: those of them that stand alone, (words,).
     """
     strings, within = np.full(len(passing), "", dtype=object), np.zeros_like(passing)
-    for begin, words in others:
-        strings[begin : begin + len(words)] = words
+    strings[of_chunks] = [*chain.from_iterable([chunk.words for chunk in chunks])]
     end = 0
     for block in blocks:
         begin, end = end, end + len(block)
@@ -183,16 +186,15 @@ def _in_runs(
     return Runs(strings, within)
 
 
-def _words(
-    blocks: Sequence[Pieces], own: NDArray[np.bool_], others: Sequence[tuple[int, Sequence[str]]]
-) -> list[str]:
-    """Return all words: pieces that are one, and what stands in the positions of some others."""
+def _words(blocks: Sequence[Pieces], own: Mask, special: Ids, chunks: Sequence[Chunk]) -> list[str]:
+    """Return all words: pieces that are one, and those of the others."""
     pieces = [*chain.from_iterable(block.strings(slice(None)) for block in blocks)]
     there = own.tolist()
     words: list[str] = []
     done = 0
-    for index, some in others:
-        words += compress(pieces[done:index], there[done:index])
-        words += some
-        done = index
+    for index, (_, some, *_) in zip(special.tolist(), chunks, strict=True):
+        if some:
+            words += compress(pieces[done:index], there[done:index])
+            words += some
+            done = index
     return [*words, *compress(pieces[done:], there[done:])]

@@ -8,7 +8,7 @@ as month 13, is moved to the nearest that it has, and letters that it lacks to t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple, Protocol
@@ -141,16 +141,27 @@ class FormedNumber:
 
     def written(self, value: int) -> str:
         """Return another number of the form."""
-        return _written(self.pieces, self.fields, value)
+        return self.writer(value)
+
+    @property
+    def writer(self) -> Callable[[int], str]:
+        """Return what :meth:`written` does, for many values."""
+        return _writer(self.pieces, self.fields)
 
 
-@lru_cache(maxsize=1 << 14)
-def _written(pieces: tuple[str, ...], fields: tuple[_Figure, ...], value: int) -> str:
-    out = list(pieces)
-    for figure in reversed(fields):
-        value, position = divmod(value, figure.size)
-        figure.write(position, out)
-    return "".join(out)
+@lru_cache(maxsize=256)
+def _writer(pieces: tuple[str, ...], fields: tuple[_Figure, ...]) -> Callable[[int], str]:
+    """Return what writes the numbers of a form."""
+
+    @lru_cache(maxsize=1 << 10)
+    def written(value: int) -> str:
+        out = list(pieces)
+        for figure in reversed(fields):
+            value, position = divmod(value, figure.size)
+            figure.write(position, out)
+        return "".join(out)
+
+    return written
 
 
 _DIGITS: Final = regex.compile(r"(\p{Nd}+)")

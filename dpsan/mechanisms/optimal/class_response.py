@@ -114,6 +114,10 @@ class ClassResponse(IntegerResponse):
         return ClassSampler(space, self.parts, self.unknown, euclidean=self.euclidean)
 
 
+Parts = list[tuple[int, Ids]]
+"""Parts of inputs, and the indices of the inputs of each."""
+
+
 class ClassSampler(Sampler):
     """Draws within the class of each input.
 
@@ -175,29 +179,30 @@ class ClassSampler(Sampler):
         return self._samplers[at]
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
-        drawn = streams.integers("response", self.totals(ids)).astype(np.int64)
-        return self.outputs(ids, drawn)
+        parts = self.by_part(ids)
+        drawn = streams.integers("response", self.totals(ids, parts)).astype(np.int64)
+        return self.outputs(ids, drawn, parts)
 
     def part_of(self, ids: Ids) -> Ids:
         """Return the index of the part of each input; -1 without a class."""
         return np.asarray(self._part[ids])
 
-    def totals(self, ids: Ids) -> NDArray[np.uint64]:
+    def totals(self, ids: Ids, parts: Parts) -> NDArray[np.uint64]:
         """Return the sum of the integer weights of each input; 1 without a class."""
         totals = np.ones(len(ids), dtype=np.uint64)
-        for at, where in self.by_part(ids):
+        for at, where in parts:
             totals[where] = self.within(at).totals(self._local[ids[where]])
         return totals
 
-    def outputs(self, ids: Ids, drawn: Ids) -> Ids:
+    def outputs(self, ids: Ids, drawn: Ids, parts: Parts) -> Ids:
         """Return the output of an integer below the total of each input."""
         out = ids.copy()  # a word of no class is its own output
-        for at, where in self.by_part(ids):
+        for at, where in parts:
             local = self._local[ids[where]]
             out[where] = self._rows[at][self.within(at).outputs(local, drawn[where])]
         return out
 
-    def by_part(self, ids: Ids) -> list[tuple[int, Ids]]:
+    def by_part(self, ids: Ids) -> Parts:
         """Return the parts of inputs, and the indices of the inputs of each, ascending."""
         parts = self._part[ids]
         order = np.argsort(parts, kind="stable")

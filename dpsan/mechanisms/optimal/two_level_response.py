@@ -130,8 +130,10 @@ class TwoLevelSampler(Sampler):
             out[where[leaves]] = np.searchsorted(outside, number[leaves], side="right")
             inside[where[~leaves]] = True
         stay = np.flatnonzero(inside)
-        second = streams.integers("class", self.classes.totals(ids[stay]), stay).astype(np.int64)
-        out[stay] = self.classes.outputs(ids[stay], second)
+        own = self.classes.by_part(ids[stay])
+        totals = self.classes.totals(ids[stay], own)
+        second = streams.integers("class", totals, stay).astype(np.int64)
+        out[stay] = self.classes.outputs(ids[stay], second, own)
         return out
 
     def _plain(self, ids: Ids, drawn: Ids) -> Ids:

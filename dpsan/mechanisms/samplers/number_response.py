@@ -95,7 +95,9 @@ def respond(
     for at, (grid, _) in enumerate(numbers):
         members[grid].append(at)
     values = np.array([value for _, value in numbers], dtype=np.int64)
-    bounds = np.array([grid.total for grid, _ in numbers], dtype=np.uint64)
+    bounds = np.empty(len(numbers), dtype=np.uint64)
+    for grid, own in members.items():
+        bounds[own] = grid.total
     drawn = streams.integers("number", bounds, indices).astype(np.int64)
     for grid, own in members.items():
         values[own] = grid.chosen(values[own], drawn[own])
