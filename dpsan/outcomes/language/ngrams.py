@@ -38,7 +38,7 @@ _FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
 _STRIDE: Final = np.uint64(24)
 """Bits of a hash below those of its stride."""
 _FILTER_BITS: Final = 24
-_AT_ONCE: Final = 1 << 17
+_AT_ONCE: Final = 1 << 16
 """Keys that are hashed at once: memory that is let go is not all given back."""
 
 Logs = NDArray[np.float32]
@@ -65,28 +65,31 @@ class _Keys:
         self._shift = np.uint64(64 - bits)
         filter_bits = min(bits + 4, _FILTER_BITS)
         self._filter_shift = np.uint64(64 - filter_bits)
-        self._filter = np.zeros(1 << filter_bits - 3, dtype=np.uint8)
         self._keys = keys
         self._slots = np.full(1 << bits, -1, dtype=np.int32)
         """Index of a key, at its hash or some strides after it; -1: none."""
+        flags = np.zeros(1 << filter_bits, dtype=np.bool_)
         for start in range(0, len(keys), _AT_ONCE):
-            self._put(np.arange(start, min(start + _AT_ONCE, len(keys)), dtype=np.int32))
+            self._put(np.arange(start, min(start + _AT_ONCE, len(keys)), dtype=np.int32), flags)
+        self._filter = np.packbits(flags, bitorder="little")
 
-    def _put(self, left: NDArray[np.int32]) -> None:
+    def _put(self, left: NDArray[np.int32], flags: NDArray[np.bool_]) -> None:
         """Give keys their slots.
 
         Args:
             left: their indices.
+            flags: those of their hashes are set, in place.
         """
+        # Indices of 64 bits: numpy would copy others before it uses them.
         hashes = self._keys[left].astype(np.uint64) * _FACTOR
-        byte, bit = self._bits(hashes)
-        np.bitwise_or.at(self._filter, byte, bit)
-        at = (hashes >> self._shift).astype(np.int32)
-        stride = self._strides(hashes).astype(np.int32)
-        while len(left):  # of those that want one slot, one has it, and the others go on
-            free = self._slots[at] < 0
+        flags[(hashes >> self._filter_shift).view(np.int64)] = True
+        at, stride = (hashes >> self._shift).view(np.int64), self._strides(hashes)
+        while True:  # of those that want one slot, one has it, and the others go on
+            free = np.flatnonzero(self._slots.take(at) < 0)
             self._slots[at[free]] = left[free]
-            lost = self._slots[at] != left
+            lost = np.flatnonzero(self._slots.take(at) != left)
+            if not len(lost):
+                return
             left, stride = left[lost], stride[lost]
             at = (at[lost] + stride) & self._mask
 
@@ -108,16 +111,16 @@ class _Keys:
         """Return which of some keys, shape (k,), are there: their positions, and their indices."""
         hashes = keys.view(np.uint64) * _FACTOR
         byte, bit = self._bits(hashes)
-        there = np.flatnonzero(self._filter[byte] & bit)
+        there = np.flatnonzero(self._filter.take(byte) & bit)
         hashes, keys = hashes[there], keys[there]
         at = (hashes >> self._shift).view(np.int64)
-        out = self._slots[at]
+        out = self._slots.take(at)
         more = np.flatnonzero((self._keys[out] != keys) & (out >= 0)) if len(keys) else there
         hashes, keys, at = hashes[more], keys[more], at[more]
         stride = self._strides(hashes)
         while len(more):
             at = (at + stride) & self._mask
-            found = self._slots[at]
+            found = self._slots.take(at)
             out[more] = found
             left = np.flatnonzero((self._keys[found] != keys) & (found >= 0))
             more, keys, at, stride = more[left], keys[left], at[left], stride[left]
@@ -176,9 +179,10 @@ class Ngrams:
         out = self.weights[first] + self.unigrams[second]
         index = np.full(out.shape, -1, dtype=np.int32)
         wanted = np.flatnonzero((first >= 0) & (second >= 0))
-        at, found = self._pairs.find((first * self.size + second).ravel()[wanted])
-        at = wanted[at]
-        out.ravel()[at] = self.log_bigrams[found]
+        keys = (first * self.size + second).ravel().take(wanted)
+        at, found = self._pairs.find(keys)
+        at = wanted.take(at)
+        out.ravel()[at] = self.log_bigrams.take(found)
         index.ravel()[at] = found
         return out, index
 
@@ -195,12 +199,10 @@ class Ngrams:
         out = below + np.where(known, weights[bigram], np.float32(0))
         begins = known & self._begins[bigram]
         if begins.any():
-            wanted = np.broadcast_to(begins & (third >= 0), out.shape)
-            keys = (bigram.astype(np.int64) * self.size + third)[wanted]
+            wanted = np.flatnonzero(np.broadcast_to(begins & (third >= 0), out.shape))
+            keys = (bigram.astype(np.int64) * self.size + third).ravel().take(wanted)
             at, found = self._triples.find(keys)
-            values = out[wanted]
-            values[at] = self.log_trigrams[found]
-            out[wanted] = values
+            out.ravel()[wanted.take(at)] = self.log_trigrams.take(found)
         return out
 
     def neighbours(self, count: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
