@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpsan.outcomes.language import decoding
+from dpsan.outcomes.language.decoding import Tables, decode
 from dpsan.outcomes.language.kneser_ney import Counts, estimated, symbols_of_lines
 from dpsan.outcomes.language.lattice import (
     LONGEST,
@@ -259,6 +261,70 @@ def test_the_best_path_is_that_of_all_paths(weight):
             assert worth(found[part], *given) == pytest.approx(best, abs=1e-5)
     nothing = Candidates(states[:0], scores[:0])
     assert len(best_path(nothing, kinds[:1], PRUNED, weight, 0.5)) == 0
+
+
+def made_tables(generator):
+    """Each output has three likely inputs and ⊥."""
+    vectors = generator.normal(size=(N, 2)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    likeliest = np.full((N, 7), -1, dtype=np.int32)
+    likeliest[:, :3] = np.stack([generator.permutation(N)[:3] for _ in range(N)])
+    likeliest[:, -1] = N
+    scores = generator.normal(size=likeliest.shape).astype(np.float32)
+    scores[likeliest < 0] = -1e30
+    number, every = np.arange(N, dtype=np.int32), np.ones(N, dtype=np.bool_)
+    return Tables(PRUNED, likeliest, scores, number, vectors, every, ~every, 0.8, 0.02, 0.1)
+
+
+def plain_values(word, q, weight, tables):
+    """Each word that may be written for a drawn one, and what it is worth."""
+    inputs = tables.likeliest[word]
+    cosines = tables.vectors @ tables.vectors.T
+    return {
+        each: sum(
+            float(share * cosines[each, at])
+            for at, share in zip(inputs, q, strict=True)
+            if 0 <= at < N
+        )
+        + weight * float(cosines[each, word])
+        for each in {int(word), *(int(at) for at in inputs if 0 <= at < N)}
+    }
+
+
+def test_the_drawn_word_weighs_more_in_short_units(monkeypatch):
+    """Decoding against all paths of two units; and alike, where equal draws are written alike."""
+    generator = np.random.default_rng(9)
+    kinds = np.array([1, 2, 0, 0, 0, 1])  # one word, and four
+    differ = 0
+    for _ in range(25):
+        tables, rows = made_tables(generator), generator.integers(N, size=5)
+        rows[1] = rows[0]
+        found, posteriors, weights = decode(rows, kinds, tables), [], []
+        for part in (slice(0, 1), slice(1, 5)):
+            own, between = rows[part], kinds[part.start : part.stop + 1]
+            seen = tables.likeliest[own], tables.scores[own], between
+            posteriors += [*enumerated(*seen, PRUNED, tables.tau)]
+            weights += len(own) * [tables.drawn * (1 + 15 / len(own))]
+            worths = [
+                plain_values(rows[at], posteriors[at], weights[at], tables)
+                for at in range(part.start, part.stop)
+            ]
+            states = np.array([[*each, *[-1] * (4 - len(each))] for each in worths])
+            scores = np.array([[*each.values(), *[-9] * (4 - len(each))] for each in worths])
+            given = states, scores, between, tables.fit, 0.3
+            paths = [*itertools.product(*(np.flatnonzero(row >= 0) for row in states))]
+            best = max(paths, key=lambda path: worth(path, *given))
+            assert found[part].tolist() == states[np.arange(len(own)), best].tolist()
+        alike = decode(rows, kinds, tables, np.zeros(5, dtype=np.int64))
+        for word in {*rows.tolist()}:
+            at = np.flatnonzero(rows == word)
+            q, weight = (np.mean([each[k] for k in at], axis=0) for each in (posteriors, weights))
+            wanted = plain_values(word, q, weight, tables)
+            assert {*alike[at].tolist()} == {max(wanted, key=wanted.get)}
+        with monkeypatch.context() as patch:
+            patch.setattr(decoding, "_SHORT", 0)
+            differ += decode(rows, kinds, tables)[0] != found[0]
+    assert differ
 
 
 def test_nothing_is_found_for_symbols_that_are_none():

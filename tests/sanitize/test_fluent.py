@@ -221,8 +221,11 @@ def test_verify_passes_what_is_sound(name):
 
 def knows_the_input(self, one):
     found = OF_TEXTS(self, one)
-    at = int(np.flatnonzero(one.batch.codes < len(self._first))[0])
-    found.outputs[at] = self._spellings[one.batch.codes[at]]
+    for at in np.flatnonzero(one.batch.codes < len(self._first)).tolist():
+        word = self._spellings[one.batch.codes[at]]
+        if found.outputs[at].lower() != word.lower():  # else it is written in any case
+            found.outputs[at] = word
+            break
     return found
 
 

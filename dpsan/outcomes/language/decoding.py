@@ -1,7 +1,9 @@
 """Decode drawn words into a text that reads: words of large expected cosine that fit each other.
 
 At each position a word is worth its expected cosine to the input (minimum Bayes risk), and each
-pair of neighbours that is written is worth a little of its ln p by the language model.
+pair of neighbours that is written is worth a little of its ln p by the language model.  The drawn
+word has a weight beside the posterior of the input, because the model is too sure of itself.  So a
+word must be the likelier, the less it resembles the drawn one.
 
 Everything here is a function of outputs and public data, so each word keeps its guarantee
 (post-processing, docs/proofs.md 4.9).  No function has an argument for an input.  Nothing here
@@ -22,7 +24,7 @@ from dpsan.outcomes.distributions import has_distribution
 from dpsan.outcomes.language.lattice import Candidates, best_path, parts, posterior, unit_ends
 from dpsan.outcomes.language.likeliest import likeliest_inputs
 from dpsan.outcomes.language.ngrams import Ngrams
-from dpsan.space.arrays import Floats32, Ids, norms
+from dpsan.space.arrays import Floats, Floats32, Ids, norms
 from dpsan.space.metric_space import MetricSpace
 
 SECOND: Final = 10
@@ -35,6 +37,10 @@ LEAST_EPSILON: Final = 7.0
 """Below this LDP epsilon outputs say too little, and decoding invents a text."""
 _WRITTEN: Final = 9.0
 """LDP epsilon up to which only outputs of the mechanism are written."""
+_SHORT: Final = 15
+"""Words of a unit in which the drawn word weighs twice as much as in a long one.
+
+A short unit says little about its words."""
 _WORDS: Final = 160
 """Words that are decoded at once, about."""
 _ROUNDED: Final = 1e-3
@@ -63,8 +69,8 @@ class Tables:
     """Power of the model's probabilities."""
     fit: float
     """Expected cosine that a nat of a written bigram's probability is worth."""
-    bias: float
-    """Expected cosine by which the drawn word comes before others."""
+    drawn: float
+    """Weight of the drawn word in a long unit; all words of the posterior together weigh 1."""
 
 
 def tables_for(
@@ -91,8 +97,8 @@ def reading_tables(
 ) -> Tables:
     """Return the tables of a mechanism at any epsilon; see :func:`tables_for`.
 
-    Up to epsilon 9 the model counts more, and only outputs are written; above, the drawn word has
-    a bias.  All numbers were chosen on training texts, so that no text loses.
+    Up to epsilon 9 only outputs are written; above, the drawn word weighs more.  All numbers were
+    chosen on training texts, so that no text loses.
     """
     if not has_distribution(mechanism.prepare(space)):
         unknown = f"{mechanism.name}: its output probabilities are not known"
@@ -109,7 +115,7 @@ def reading_tables(
     vectors, lengths = space.vectors, norms(space.vectors)
     if np.abs(lengths - 1).max() >= _ROUNDED:  # else no copy
         vectors = np.asarray(vectors / np.maximum(lengths, 1e-9)[:, None], dtype=np.float32)
-    tau, fit, bias = (0.9, 0.02, 0.0) if few else (0.65, 0.015, 0.12)
+    tau, fit, drawn = (0.95, 0.02, 0.06) if few else (1.0, 0.01, 0.2)
     return Tables(
         model,
         held["inputs"],
@@ -120,7 +126,7 @@ def reading_tables(
         kept,
         tau,
         fit,
-        bias,
+        drawn,
     )
 
 
@@ -134,6 +140,8 @@ def decode(rows: Ids, kinds: Ids, tables: Tables, same: Ids | None = None) -> Id
         same: where equal numbers are, equal drawn words are written alike, shape (m,).
     """
     out = rows.copy()
+    sizes = np.diff(unit_ends(kinds), prepend=0)
+    weights = np.repeat(tables.drawn * (1 + _SHORT / np.maximum(sizes, 1)), sizes)
     if same is not None:
         q = np.zeros((len(rows), tables.likeliest.shape[1]), dtype=np.float32)
         for part in parts(unit_ends(kinds), _WORDS):
@@ -142,16 +150,19 @@ def decode(rows: Ids, kinds: Ids, tables: Tables, same: Ids | None = None) -> Id
         _, group = np.unique(same[free] * tables.model.n + rows[free], return_inverse=True)
         sums = np.zeros((int(group.max(initial=-1)) + 1, q.shape[1]), dtype=np.float32)
         np.add.at(sums, group, q[free])
-        q[free] = sums[group] / np.bincount(group)[group][:, None]
+        counts = np.bincount(group)
+        q[free] = sums[group] / counts[group][:, None]
+        weights[free] = (np.bincount(group, weights[free]) / counts)[group]
         for at in range(0, len(free), _WORDS):
             some = free[at : at + _WORDS]
-            columns, values = _expected(rows[some], q[some], tables)
+            columns, values = _expected(rows[some], q[some], weights[some], tables)
             out[some] = columns[np.arange(len(some)), values.argmax(axis=1)]
         return out
     for part in parts(unit_ends(kinds), _WORDS):
         own, between = rows[part], kinds[part.start : part.stop + 1]
         free = np.flatnonzero(_decodable(own, tables))
-        columns, values = _expected(own[free], _read(own, between, tables)[free], tables)
+        q = _read(own, between, tables)[free]
+        columns, values = _expected(own[free], q, weights[part][free], tables)
         best = np.argpartition(-values, _CHOICES - 1, axis=1)[:, :_CHOICES]
         states = np.full((len(own), _CHOICES), -1, dtype=np.int64)
         worth = np.full(states.shape, _NEVER, dtype=np.float32)
@@ -203,8 +214,13 @@ def _read(rows: Ids, kinds: Ids, tables: Tables) -> Floats32:
     return posterior(Candidates(states, scores), kinds, tables.model, tables.tau, SECOND)
 
 
-def _expected(own: Ids, q: Floats32, tables: Tables) -> tuple[Ids, Floats32]:
+def _expected(own: Ids, q: Floats32, weights: Floats, tables: Tables) -> tuple[Ids, Floats32]:
     """Return the words that may be written for each drawn one, and their expected cosines.
+
+    Args:
+        own: rows of the drawn words, shape (m,).
+        q: posterior of the likeliest inputs of each, shape (m, s).
+        weights: of each drawn word, beside that posterior, shape (m,).
 
     Returns:
         The candidates and, last, the drawn word; both of shape (m, s + 1).  What may not be
@@ -214,9 +230,9 @@ def _expected(own: Ids, q: Floats32, tables: Tables) -> tuple[Ids, Floats32]:
     words = (states >= 0) & (states < tables.model.n)
     ids = np.concatenate([np.where(words, states, own[:, None]), own[:, None]], axis=1)
     vectors = tables.vectors[ids]
-    mean = np.matmul(np.where(words, q, np.float32(0))[:, None, :], vectors[:, :-1])
+    q = np.concatenate([np.where(words, q, 0), weights[:, None]], axis=1, dtype=np.float32)
+    mean = np.matmul(q[:, None, :], vectors)
     values = np.matmul(vectors, mean.transpose(0, 2, 1))[:, :, 0]
     may = words & tables.writable[ids[:, :-1]] & (ids[:, :-1] != own[:, None])
     values[:, :-1][~may] = _NEVER
-    values[:, -1] += np.float32(tables.bias)
     return ids, values
