@@ -16,7 +16,7 @@ from dpsan.space.metric_space import Arrays, MetricSpace
 
 FIRST: Final = 48
 """Inputs considered for each output at most."""
-_SHARE: Final = 0.0025
+LEAST: Final = 0.0025
 """Least posterior probability, before any context, of an input that is considered."""
 _PROBABLE: Final = -400.0
 """ln of the least probability that ⊥ has an output of the mechanism."""
@@ -49,7 +49,7 @@ def _build(mechanism: Mechanism, space: MetricSpace) -> Arrays:
         inputs, scores = found.inputs, found.scores - prior[np.maximum(found.inputs, 0)]
         scores[inputs < 0] = -np.inf
     joint = np.exp(scores + prior[np.maximum(inputs, 0)])
-    unlikely = joint < _SHARE * joint.sum(axis=1, keepdims=True)
+    unlikely = joint < LEAST * joint.sum(axis=1, keepdims=True)
     inputs[unlikely], scores[unlikely] = -1, -np.inf
     unknown = np.full((len(outputs), 1), space.n, dtype=np.int32)
     scores = np.concatenate([scores, emissions.unknown[outputs][:, None]], axis=1)
