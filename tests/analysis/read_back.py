@@ -11,12 +11,12 @@ from dpsan.outcomes.language.kneser_ney import Counts, estimated, symbols_of_lin
 from dpsan.outcomes.language.symbols import Gap
 
 
-def learn(lines, vocabulary):
-    """The model of a public text."""
+def learn(lines, vocabulary, **kept):
+    """The model of a public text, of so many n-grams."""
     counts = Counts(vocabulary.n)
     for symbols in symbols_of_lines(lines, vocabulary.lookup, vocabulary.n):
         counts.add(symbols)
-    return estimated(counts)
+    return estimated(counts, **kept)
 
 
 def small(counts, vectors=None):

@@ -32,6 +32,11 @@ _STEP: Final = 12
 """Steps of a logarithm that is stored."""
 _WEIGHT: Final = (24, 2.0)
 """The same of a weight b, and the largest one that can be stored."""
+_LOGS: Final = -np.arange(256, dtype=np.float32) / np.float32(_STEP)
+_WEIGHTS: Final = _WEIGHT[1] - np.arange(256, dtype=np.float32) / np.float32(_WEIGHT[0])
+"""The logarithm that each number of steps stands for."""
+_ONE: Final = 48
+"""Steps of the weight 1."""
 _LARGEST: Final = 1 << 30
 """Bytes of the largest file."""
 _FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -42,8 +47,8 @@ _AT_ONCE: Final = 1 << 16
 """Keys that are hashed at once: memory that is let go is not all given back."""
 
 Logs = NDArray[np.float32]
-Halves = NDArray[np.float16]
-"""Logarithms that are stored: many, and exact to 1/100."""
+Stored = NDArray[np.float16] | NDArray[np.uint8]
+"""Logarithms that are many: exact to 1/100, or steps as in the file."""
 
 
 class ModelError(DpsanError):
@@ -68,21 +73,19 @@ class _Keys:
         self._keys = keys
         self._slots = np.full(1 << bits, -1, dtype=np.int32)
         """Index of a key, at its hash or some strides after it; -1: none."""
-        flags = np.zeros(1 << filter_bits, dtype=np.bool_)
+        self._filter = np.zeros(1 << filter_bits - 3, dtype=np.uint8)
         for start in range(0, len(keys), _AT_ONCE):
-            self._put(np.arange(start, min(start + _AT_ONCE, len(keys)), dtype=np.int32), flags)
-        self._filter = np.packbits(flags, bitorder="little")
+            self._put(np.arange(start, min(start + _AT_ONCE, len(keys)), dtype=np.int32))
 
-    def _put(self, left: NDArray[np.int32], flags: NDArray[np.bool_]) -> None:
+    def _put(self, left: NDArray[np.int32]) -> None:
         """Give keys their slots.
 
         Args:
             left: their indices.
-            flags: those of their hashes are set, in place.
         """
         # Indices of 64 bits: numpy would copy others before it uses them.
         hashes = self._keys[left].astype(np.uint64) * _FACTOR
-        flags[(hashes >> self._filter_shift).view(np.int64)] = True
+        np.bitwise_or.at(self._filter, *self._bits(hashes))
         at, stride = (hashes >> self._shift).view(np.int64), self._strides(hashes)
         while True:  # of those that want one slot, one has it, and the others go on
             free = np.flatnonzero(self._slots.take(at) < 0)
@@ -142,13 +145,13 @@ class Ngrams:
     """ln b(v), shape (S,)."""
     bigrams: Ids
     """``v·S + w``, ascending, shape (b,)."""
-    log_bigrams: Halves
+    log_bigrams: Stored
     """ln p(w|v), shape (b,)."""
-    bigram_weights: Halves
+    bigram_weights: Stored
     """ln b(v,w), shape (b,)."""
     trigrams: Ids
     """``index of the bigram·S + w``, ascending, shape (t,)."""
-    log_trigrams: Halves
+    log_trigrams: Stored
     """ln p(w|u,v), shape (t,)."""
 
     @property
@@ -182,7 +185,7 @@ class Ngrams:
         keys = (first * self.size + second).ravel().take(wanted)
         at, found = self._pairs.find(keys)
         at = wanted.take(at)
-        out.ravel()[at] = self.log_bigrams.take(found)
+        out.ravel()[at] = _logs(self.log_bigrams.take(found))
         index.ravel()[at] = found
         return out, index
 
@@ -196,21 +199,22 @@ class Ngrams:
         """
         known = bigram >= 0
         weights = self.bigram_weights if len(self.bigrams) else np.zeros(1, dtype=np.float16)
-        out = below + np.where(known, weights[bigram], np.float32(0))
+        out = below + np.where(known, _logs(weights[bigram], _WEIGHTS), np.float32(0))
         begins = known & self._begins[bigram]
         if begins.any():
             wanted = np.flatnonzero(np.broadcast_to(begins & (third >= 0), out.shape))
             keys = (bigram.astype(np.int64) * self.size + third).ravel().take(wanted)
             at, found = self._triples.find(keys)
-            out.ravel()[wanted.take(at)] = self.log_trigrams.take(found)
+            out.ravel()[wanted.take(at)] = _logs(self.log_trigrams.take(found))
         return out
 
     def neighbours(self, count: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return the likeliest words after and before each symbol, (S, count) each; -1: none."""
         first, second = np.divmod(self.bigrams, self.size)
         words = first < self.n
-        joint = self.log_bigrams + self.unigrams[first]
-        after = _best(first, second, self.log_bigrams, second < self.n, self.size, count)
+        logs = _logs(self.log_bigrams)
+        joint = logs + self.unigrams[first]
+        after = _best(first, second, logs, second < self.n, self.size, count)
         return after, _best(second, first, joint, words, self.size, count)
 
     def to_bytes(self, vocabulary: str) -> bytes:
@@ -227,15 +231,15 @@ class Ngrams:
             buffer,
             format=np.array([FORMAT, self.n, self.words]),
             vocabulary=np.frombuffer(vocabulary.encode(), dtype=np.uint8),
-            unigrams=_stored(self.unigrams),
-            weights=_stored(self.weights, *_WEIGHT),
+            unigrams=_in_steps(self.unigrams),
+            weights=_in_steps(self.weights, *_WEIGHT),
             counts=_planes(np.bincount(first, minlength=self.size)),
             seconds=_planes(_steps(first, second)),
-            bigrams=_stored(self.log_bigrams),
+            bigrams=_in_steps(self.log_bigrams),
             begun=_planes(np.bincount(above, minlength=len(first))),
-            bigram_weights=_stored(self.bigram_weights[begins], *_WEIGHT),
+            bigram_weights=_in_steps(self.bigram_weights[begins], *_WEIGHT),
             thirds=_planes(_steps(above, third)),
-            trigrams=_stored(self.log_trigrams),
+            trigrams=_in_steps(self.log_trigrams),
         )
         return buffer.getvalue()
 
@@ -286,22 +290,24 @@ class Ngrams:
 
 
 def _restored(n: int, words: int, stored: Mapping[str, NDArray[Any]]) -> Ngrams:
-    unigrams, weights = _logs(stored["unigrams"]), _logs(stored["weights"], *_WEIGHT)
+    unigrams, weights = _LOGS[stored["unigrams"]], _WEIGHTS[stored["weights"]]
     size = n + KINDS
     # What is kept comes first, and each part of the file is let go when it is read: freed
     # memory between arrays that stay is not given back.
-    log_bigrams, log_trigrams = (_halves(stored[name]) for name in ("bigrams", "trigrams"))
+    log_bigrams, log_trigrams = stored["bigrams"], stored["trigrams"]
     bigrams = np.zeros(len(log_bigrams), dtype=_integers(size**2))
     trigrams = np.zeros(len(log_trigrams), dtype=_integers(size * len(log_bigrams)))
-    bigram_weights = np.zeros(len(log_bigrams), dtype=np.float16)
+    bigram_weights = np.full(len(log_bigrams), _ONE, dtype=np.uint8)
     counts = _joined(stored["counts"])
     if not len(unigrams) == len(weights) == len(counts) == size:
+        raise ValueError
+    if {log_bigrams.dtype, log_trigrams.dtype} != {np.dtype(np.uint8)}:
         raise ValueError
     _unstep(counts, stored["seconds"], size, bigrams)
     begun = _joined(stored["begun"])
     if len(begun) != len(bigrams):
         raise ValueError
-    bigram_weights[begun > 0] = _logs(stored["bigram_weights"], *_WEIGHT)
+    bigram_weights[begun > 0] = stored["bigram_weights"]
     _unstep(begun, stored["thirds"], size, trigrams)
     return Ngrams(
         n, words, unigrams, weights, bigrams, log_bigrams, bigram_weights, trigrams, log_trigrams
@@ -309,7 +315,7 @@ def _restored(n: int, words: int, stored: Mapping[str, NDArray[Any]]) -> Ngrams:
 
 
 def _best(
-    of: Ids, what: Ids, score: Logs | Halves, keep: NDArray[np.bool_], size: int, count: int
+    of: Ids, what: Ids, score: Logs, keep: NDArray[np.bool_], size: int, count: int
 ) -> NDArray[np.int32]:
     """Return the ``count`` of largest score of each, shape (size, count)."""
     out = np.full((size, count), -1, dtype=np.int32)
@@ -322,22 +328,21 @@ def _best(
     return out
 
 
-def _stored(logs: Logs | Halves, step: int = _STEP, largest: float = 0.0) -> NDArray[np.uint8]:
+def _in_steps(logs: NDArray[Any], step: int = _STEP, largest: float = 0.0) -> NDArray[np.uint8]:
+    if logs.dtype == np.uint8:
+        return logs
     steps = np.rint(step * (largest - logs.astype(np.float32)))
     return np.asarray(np.clip(steps, 0, 255), dtype=np.uint8)
 
 
-def _logs(stored: NDArray[np.uint8], step: int = _STEP, largest: float = 0.0) -> Logs:
-    return np.asarray(largest - stored.astype(np.float32) / step)
+def _logs(stored: NDArray[Any], table: Logs = _LOGS) -> Logs:
+    """Return logarithms; a table has those of steps."""
+    return table.take(stored) if stored.dtype == np.uint8 else stored.astype(np.float32)
 
 
 def _integers(limit: int) -> type[np.signedinteger]:
     """Return the smaller integers that hold all numbers below a limit."""
     return np.int32 if limit <= 1 << 31 else np.int64
-
-
-def _halves(stored: NDArray[np.uint8]) -> Halves:
-    return _logs(np.arange(256, dtype=np.uint8)).astype(np.float16)[stored]
 
 
 def _planes(values: Ids) -> NDArray[np.uint8]:
