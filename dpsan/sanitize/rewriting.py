@@ -270,7 +270,7 @@ class Rewriter:
             if streams is None:
                 values = self._numbers.drawn_once(numbered, np.repeat(numbers, sizes)[at], key)
             else:
-                among = (np.cumsum(drawing) - 1)[at]
+                among = np.searchsorted(np.flatnonzero(drawing), at)
                 values = self._numbers.drawn(numbered, among, streams)
             for position, number in zip(at.tolist(), values, strict=True):
                 outputs[position] = number

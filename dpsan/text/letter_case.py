@@ -163,7 +163,7 @@ class NaturalCase:
             The positions of the outputs that may have changed.
         """
         articles = self._agree(batch.gaps, outputs, rows, following)
-        begins = list(self._within(batch, previous))
+        begins = list(self._within(batch, rows, previous))
         if previous is None:
             sizes = batch.sizes
             starts = np.cumsum(sizes) - sizes
@@ -178,10 +178,11 @@ class NaturalCase:
             outputs[at] = self._capitalised[outputs[at]]
         return np.concatenate([articles, indices])
 
-    def _within(self, batch: Batch, previous: str | None) -> Iterator[int]:
-        """Yield the words of texts that begin a sentence, but for the first of a whole text."""
+    def _within(self, batch: Batch, rows: NDArray[np.int64], previous: str | None) -> Iterator[int]:
+        """Yield the drawn words that begin a sentence, but for the first of a whole text."""
         gaps, seam = batch.gaps, batch.seam
-        odd = batch.odd[batch.odd < len(batch.codes)].tolist()
+        inside = batch.odd[batch.odd < len(batch.codes)]
+        odd = inside[rows[inside] >= 0].tolist()
         for at in compress(odd, map(self._begins.__getitem__, [gaps[index] for index in odd])):
             before = gaps[at - 1].split(seam)[-1] if at else previous
             # The last full stop of U.S. or p.m. ends no sentence.
