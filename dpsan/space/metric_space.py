@@ -134,9 +134,9 @@ class MetricSpace:
         return self._memory[full]
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what is made of this space and the key alone, for the first call.
+        """Return an object made from this space and the key alone; the first call makes it.
 
-        It must not hold the space, which would then refer to itself.
+        The object must not hold the space, which would then refer to itself.
         """
         if key not in self._made:
             self._made[key] = make()

@@ -123,11 +123,9 @@ class Batch:
         if len(lines) == len(self.sizes):
             return lines
         # A word has the seam in it.
-        gaps = (
-            self.gaps
-            if within is None
-            else np.where(np.append(within, False), "", np.array(self.gaps, dtype=object)).tolist()
-        )
+        gaps = [*self.gaps]
+        for index in [] if within is None else np.flatnonzero(within).tolist():
+            gaps[index] = ""
         gaps = self.seam.join(gaps).split(self.seam)
         lines, at = [], 0
         for text, size in enumerate(self.sizes.tolist()):

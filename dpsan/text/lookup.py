@@ -31,7 +31,7 @@ OUTSIDE: Final = -4
 PLAIN: Final = -5
 """Word of no class, written unchanged."""
 ARTICLE: Final = -6
-"""The same, of English a and an: one is written for the other before a drawn word."""
+"""English a or an, of no class: the drawn word after it decides which of them is written."""
 _CACHE_TOKENS: Final = 100_000
 _CACHED_LENGTH: Final = 64
 _CACHE_CHUNKS: Final = 50_000

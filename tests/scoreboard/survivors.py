@@ -79,7 +79,7 @@ unknown words never draw the last unit of the base @ BaseResponseSampler.sample
 - totals = ...
 + totals = np.where(ids < self.space.n, ..., self.base.total - 1)
 integers without rejection @ Streams.integers
-= lambda original: lambda self, label, bounds: self.bits(label)[:, 0] % np.asarray(
+= lambda original: lambda self, label, bounds, at=slice(None): self.bits(label)[at, 0] % np.asarray(
 =     bounds, dtype=np.uint64
 = )
 workers draw with twice the epsilon @ _serve

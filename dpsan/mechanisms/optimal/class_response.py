@@ -61,7 +61,7 @@ def part(name: str, epsilon: float, rows: tuple[int, ...], outputs: tuple[int, .
 def near_outputs(outputs: int, epsilon: float) -> int:
     """Return K: with it the mean similarity of input and output is nearly the largest.
 
-    With three fifths of them it is larger by some .006 of cosine, but an output tells a tenth more.
+    Three fifths of K would raise it by .006, and an output would say a tenth more of its input.
     """
     if not epsilon:
         return outputs

@@ -43,7 +43,7 @@ def integer_increments(
     Args:
         epsilon: nats.
         total: sum B of the base weights.
-        room: bits of the sum, 62 unless told otherwise or for an epsilon that needs more.
+        room: bits that the sum may take, 62 by default and for an epsilon that needs more.
     """
     with localcontext() as context:
         context.prec = 100

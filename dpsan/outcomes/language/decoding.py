@@ -162,18 +162,9 @@ def decode(rows: Ids, kinds: Ids, tables: Tables, same: Ids | None = None) -> Id
         own, between = rows[part], kinds[part.start : part.stop + 1]
         free = np.flatnonzero(_decodable(own, tables))
         q = _read(own, between, tables)[free]
-        columns, values = _expected(own[free], q, weights[part][free], tables)
-        best = np.argpartition(-values, _CHOICES - 1, axis=1)[:, :_CHOICES]
-        states = np.full((len(own), _CHOICES), -1, dtype=np.int64)
-        worth = np.full(states.shape, _NEVER, dtype=np.float32)
-        states[:, 0], worth[:, 0] = np.where(own >= 0, own, ~own), 0.0
-        states[free] = np.take_along_axis(columns, best, axis=1)
-        worth[free] = np.take_along_axis(values, best, axis=1)
-        states[worth == _NEVER] = -1
-        worth[worth == _NEVER] = -1e30
-        found = Candidates(states, worth)
+        found = _choices(own, free, *_expected(own[free], q, weights[part][free], tables))
         chosen = best_path(found, between, tables.model, tables.fit, _TWICE)
-        out[part][free] = states[free, chosen[free]]
+        out[part][free] = found.states[free, chosen[free]]
     return out
 
 
@@ -212,6 +203,26 @@ def _read(rows: Ids, kinds: Ids, tables: Tables) -> Floats32:
     number = tables.number[rows[free]]
     states[free], scores[free] = tables.likeliest[number], tables.scores[number]
     return posterior(Candidates(states, scores), kinds, tables.model, tables.tau, SECOND)
+
+
+def _choices(own: Ids, free: Ids, columns: Ids, values: Floats32) -> Candidates:
+    """Return the words of largest expected cosine at each position, and what each is worth.
+
+    Args:
+        own: see :func:`decode`, shape (m,).
+        free: indices of the words that may be written otherwise.
+        columns: what may be written for these; see :func:`_expected`.
+        values: expected cosines.
+    """
+    best = np.argpartition(-values, _CHOICES - 1, axis=1)[:, :_CHOICES]
+    states = np.full((len(own), _CHOICES), -1, dtype=np.int64)
+    worth = np.full(states.shape, _NEVER, dtype=np.float32)
+    states[:, 0], worth[:, 0] = np.where(own >= 0, own, ~own), 0.0
+    states[free] = np.take_along_axis(columns, best, axis=1)
+    worth[free] = np.take_along_axis(values, best, axis=1)
+    states[worth == _NEVER] = -1
+    worth[worth == _NEVER] = -1e30
+    return Candidates(states, worth)
 
 
 def _expected(own: Ids, q: Floats32, weights: Floats, tables: Tables) -> tuple[Ids, Floats32]:

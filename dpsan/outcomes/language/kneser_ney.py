@@ -34,7 +34,7 @@ BIGRAMS: Final = 1_300_000
 TRIGRAMS: Final = 1_150_000
 """N-grams that a model keeps, unless told otherwise: 5 MB."""
 _DISCOUNT: Final = 0.75
-"""What is taken from counts where a text is too short to estimate it."""
+"""Discount of each count, where a text is too short to estimate one."""
 _MOST: Final = 0.95
 """Largest share of a count that is taken."""
 _LEAST: Final = 1e-3
@@ -150,7 +150,7 @@ class _Order:
         self._total = np.bincount(history, counts, histories)
         own = np.bincount(history, self.own, histories)
         self._left = 1 - np.divide(own, self._total, out=np.zeros(histories), where=own > 0)
-        """What each history leaves to shorter ones."""
+        """Share of each history that is left to the shorter one."""
 
     def given(self, below: Floats, at: Ids | slice = slice(None)) -> Floats:
         """Return the probabilities of some n-grams, with those by the shorter history."""

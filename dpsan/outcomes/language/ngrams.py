@@ -35,8 +35,8 @@ _WEIGHT: Final = (24, 2.0)
 _LOGS: Final = -np.arange(256, dtype=np.float32) / np.float32(_STEP)
 _WEIGHTS: Final = _WEIGHT[1] - np.arange(256, dtype=np.float32) / np.float32(_WEIGHT[0])
 """The logarithm that each number of steps stands for."""
-_ONE: Final = 48
-"""Steps of the weight 1."""
+_ONE: Final = int(_WEIGHT[0] * _WEIGHT[1])
+"""Steps of the weight 1, whose logarithm is 0."""
 _LARGEST: Final = 1 << 30
 """Bytes of the largest file."""
 _FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
