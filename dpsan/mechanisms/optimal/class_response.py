@@ -65,7 +65,8 @@ def near_outputs(outputs: int, epsilon: float) -> int:
     """
     if not epsilon:
         return outputs
-    return max(1, min(outputs, math.floor(outputs / (1 + math.exp(min(epsilon, 60.0)) / 4) + 0.5)))
+    near = outputs / (1 + math.exp(min(epsilon, 60.0)) / 4.5)
+    return max(1, min(outputs, math.floor(near + 0.5)))
 
 
 @dataclass(frozen=True)
