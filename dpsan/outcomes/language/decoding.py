@@ -1,8 +1,9 @@
 """Decode drawn words into a text that reads: words of large expected cosine that fit each other.
 
-At each position a word is worth its expected cosine to the input (minimum Bayes risk), and each
-pair of neighbours that is written is worth a little of its ln p by the language model.  The drawn
-word has a weight beside the posterior of the input, because the model is too sure of itself.  So a
+The posterior of the inputs comes from the outputs, the language model and what the words of a unit
+are about.  At each position a word is worth its expected cosine to the input (minimum Bayes risk),
+and each pair of neighbours that is written is worth a little of its ln p by the language model.
+The drawn word has a weight beside the posterior, because the model is too sure of itself.  So a
 word must be the likelier, the less it resembles the drawn one.
 
 Everything here is a function of outputs and public data, so each word keeps its guarantee
@@ -21,13 +22,14 @@ from numpy.typing import NDArray
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.distributions import has_distribution
+from dpsan.outcomes.language.coherence import Coherence
 from dpsan.outcomes.language.lattice import Candidates, best_path, parts, posterior, unit_ends
 from dpsan.outcomes.language.likeliest import likeliest_inputs
 from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.space.arrays import Floats, Floats32, Ids, norms
 from dpsan.space.metric_space import MetricSpace
 
-SECOND: Final = 10
+SECOND: Final = 8
 """Inputs considered for each output in the second stage."""
 _CHOICES: Final = 8
 """Words of largest expected cosine of which one is written."""
@@ -35,13 +37,15 @@ _TWICE: Final = 0.3
 """Expected cosine that a word must have more than others to be written twice in a row."""
 LEAST_EPSILON: Final = 7.0
 """Below this LDP epsilon outputs say too little, and decoding invents a text."""
-_WRITTEN: Final = 9.0
-"""LDP epsilon up to which only outputs of the mechanism are written."""
+_FEW: Final = 9.0
+"""LDP epsilon up to which a mechanism has few outputs, and they say little."""
+_NO_OUTPUT: Final = 0.15
+"""Expected cosine that a word must have more than others if it is none of these few."""
 _SHORT: Final = 15
 """Words of a unit in which the drawn word weighs twice as much as in a long one.
 
 A short unit says little about its words."""
-_WORDS: Final = 160
+_WORDS: Final = 240
 """Words that are decoded at once, about."""
 _ROUNDED: Final = 1e-3
 """Difference from length 1 that rounding leaves."""
@@ -59,10 +63,10 @@ class Tables:
     """ln P(output|input) of those, shape (q, s)."""
     number: NDArray[np.int32]
     """Number 0 ... q - 1 of each row that is an output, else -1, shape (n,)."""
-    vectors: Floats32
-    """Unit vectors, shape (n, d)."""
-    writable: NDArray[np.bool_]
-    """Words that may be written where another one was drawn, shape (n,)."""
+    coherence: Coherence
+    """Unit vectors of all words, and what words of one unit have to do with each other."""
+    costs: Floats32
+    """Expected cosine that each word must have more than others to be written, shape (n,)."""
     stays: NDArray[np.bool_]
     """Words that are written wherever they were drawn, shape (n,)."""
     tau: float
@@ -97,8 +101,8 @@ def reading_tables(
 ) -> Tables:
     """Return the tables of a mechanism at any epsilon; see :func:`tables_for`.
 
-    Up to epsilon 9 only outputs are written; above, the drawn word weighs more.  All numbers were
-    chosen on training texts, so that no text loses.
+    Up to epsilon 9 the model weighs more, and an output is written sooner than another word; above,
+    the drawn word weighs more.  All numbers were chosen on training texts, so that no text loses.
     """
     if not has_distribution(mechanism.prepare(space)):
         unknown = f"{mechanism.name}: its output probabilities are not known"
@@ -108,21 +112,21 @@ def reading_tables(
     outputs = held["outputs"]
     number = np.full(space.n, -1, dtype=np.int32)
     number[outputs] = np.arange(len(outputs))
-    few = epsilon <= _WRITTEN
-    writable = number >= 0 if few else np.ones(space.n, dtype=np.bool_)
+    few = epsilon <= _FEW
+    costs = np.where(few & (number < 0), _NO_OUTPUT, 0.0).astype(np.float32)
     kept = np.zeros(space.n, dtype=np.bool_)
     kept[stays] = True
     vectors, lengths = space.vectors, norms(space.vectors)
     if np.abs(lengths - 1).max() >= _ROUNDED:  # else no copy
         vectors = np.asarray(vectors / np.maximum(lengths, 1e-9)[:, None], dtype=np.float32)
-    tau, fit, drawn = (0.95, 0.02, 0.06) if few else (1.0, 0.01, 0.2)
+    tau, fit, drawn, near = (1.06, 0.03, 0.07, 5.0) if few else (1.0, 0.01, 0.25, 8.0)
     return Tables(
         model,
         held["inputs"],
         held["scores"],
         number,
-        vectors,
-        writable & ~kept,
+        Coherence.of(vectors, model, near),
+        costs,
         kept,
         tau,
         fit,
@@ -197,11 +201,16 @@ def _decodable(rows: Ids, tables: Tables) -> NDArray[np.bool_]:
 def _read(rows: Ids, kinds: Ids, tables: Tables) -> Floats32:
     """Return q of the likeliest inputs of each drawn word, (m, s)."""
     free = _decodable(rows, tables)
+    words = np.where(rows >= 0, rows, ~rows)
+    # A word that is written only where it was drawn says little about the others.
+    says = np.where(np.append(tables.stays, False)[np.minimum(words, len(tables.stays))], -1, words)
     states = np.full((len(rows), tables.likeliest.shape[1]), -1, dtype=np.int64)
     scores = np.full(states.shape, -1e30, dtype=np.float32)
-    states[:, 0], scores[:, 0] = np.where(rows >= 0, rows, ~rows), 0.0
+    states[:, 0], scores[:, 0] = words, 0.0
     number = tables.number[rows[free]]
     states[free], scores[free] = tables.likeliest[number], tables.scores[number]
+    contexts = tables.coherence.contexts(says, kinds)
+    scores[free] += tables.coherence.logs(states[free], contexts[free])
     return posterior(Candidates(states, scores), kinds, tables.model, tables.tau, SECOND)
 
 
@@ -240,10 +249,12 @@ def _expected(own: Ids, q: Floats32, weights: Floats, tables: Tables) -> tuple[I
     states = tables.likeliest[tables.number[own]].astype(np.int64)
     words = (states >= 0) & (states < tables.model.n)
     ids = np.concatenate([np.where(words, states, own[:, None]), own[:, None]], axis=1)
-    vectors = tables.vectors[ids]
+    vectors = tables.coherence.vectors[ids]
     q = np.concatenate([np.where(words, q, 0), weights[:, None]], axis=1, dtype=np.float32)
     mean = np.matmul(q[:, None, :], vectors)
     values = np.matmul(vectors, mean.transpose(0, 2, 1))[:, :, 0]
-    may = words & tables.writable[ids[:, :-1]] & (ids[:, :-1] != own[:, None])
+    others = ids[:, :-1]
+    may = words & ~tables.stays[others] & (others != own[:, None])
+    values[:, :-1] -= tables.costs[others]
     values[:, :-1][~may] = _NEVER
     return ids, values

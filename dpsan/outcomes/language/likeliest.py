@@ -16,7 +16,7 @@ from dpsan.space.metric_space import Arrays, MetricSpace
 
 FIRST: Final = 48
 """Inputs considered for each output at most."""
-LEAST: Final = 0.0025
+LEAST: Final = 0.001
 """Least posterior probability, before any context, of an input that is considered."""
 _PROBABLE: Final = -400.0
 """ln of the least probability that ⊥ has an output of the mechanism."""
@@ -32,7 +32,7 @@ def likeliest_inputs(mechanism: Mechanism, space: MetricSpace) -> Arrays:
         ``outputs`` (q,); ``inputs`` (q, s), by prior times likelihood, with ⊥ last and -1 where
         others are too unlikely; ``scores`` (q, s), ln P(output|input).
     """
-    name = f"likeliest-4-{FIRST}-{mechanism.name}-{mechanism.digest()}"
+    name = f"likeliest-5-{FIRST}-{mechanism.name}-{mechanism.digest()}"
     return space.table(name, lambda: _build(mechanism, space))
 
 

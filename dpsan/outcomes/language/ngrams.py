@@ -43,8 +43,11 @@ _FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
 _STRIDE: Final = np.uint64(24)
 """Bits of a hash below those of its stride."""
 _FILTER_BITS: Final = 24
-_AT_ONCE: Final = 1 << 17
+_AT_ONCE: Final = 1 << 16
 """Keys that are hashed at once: memory that is let go is not all given back."""
+
+_LOOKED_UP: Final = 1 << 18
+"""Pairs that are looked up at once: what is made of them stays in a processor's cache."""
 
 Logs = NDArray[np.float32]
 Stored = NDArray[np.float16] | NDArray[np.uint8]
@@ -112,10 +115,15 @@ class _Keys:
 
     def find(self, keys: Ids) -> tuple[Ids, NDArray[np.int32]]:
         """Return which of some keys, shape (k,), are there: their positions, and their indices."""
-        hashes = keys.view(np.uint64) * _FACTOR
-        byte, bit = self._bits(hashes)
-        there = np.flatnonzero(self._filter.take(byte) & bit)
-        hashes, keys = hashes[there], keys[there]
+        hashed, kept = [], []
+        for start in range(0, max(1, len(keys)), _AT_ONCE):
+            hashes = keys[start : start + _AT_ONCE].view(np.uint64) * _FACTOR
+            byte, bit = self._bits(hashes)
+            some = np.flatnonzero(self._filter.take(byte) & bit)
+            hashed.append(hashes[some])
+            kept.append(some + start)
+        hashes, there = np.concatenate(hashed), np.concatenate(kept)
+        keys = keys[there]
         at = (hashes >> self._shift).view(np.int64)
         out = self._slots.take(at)
         more = np.flatnonzero((self._keys[out] != keys) & (out >= 0)) if len(keys) else there
@@ -181,12 +189,16 @@ class Ngrams:
         """
         out = self.weights[first] + self.unigrams[second]
         index = np.full(out.shape, -1, dtype=np.int32)
-        wanted = np.flatnonzero((first >= 0) & (second >= 0))
-        keys = (first * self.size + second).ravel().take(wanted)
-        at, found = self._pairs.find(keys)
-        at = wanted.take(at)
-        out.ravel()[at] = _logs(self.log_bigrams.take(found))
-        index.ravel()[at] = found
+        together = len(first) == len(second)  # else one is broadcast
+        step = max(1, _LOOKED_UP * len(out) // max(1, out.size)) if together else len(out)
+        for start in range(0, len(out), step):
+            part = slice(start, start + step)
+            own = (first[part], second[part]) if together else (first, second)
+            wanted = np.flatnonzero((own[0] >= 0) & (own[1] >= 0))
+            at, found = self._pairs.find((own[0] * self.size + own[1]).ravel().take(wanted))
+            at = wanted.take(at)
+            out[part].ravel()[at] = _logs(self.log_bigrams.take(found))
+            index[part].ravel()[at] = found
         return out, index
 
     def triples(self, bigram: NDArray[np.int32], third: Ids, below: Logs) -> Logs:

@@ -34,7 +34,7 @@ class Gap(IntEnum):
 
 
 KINDS: Final = len(Gap)
-DECODER: Final = 2
+DECODER: Final = 3
 """Version of these kinds and of the decoder: outputs that a memo holds depend on them."""
 _MANY: Final = 50_000
 _ENDS: Final = frozenset(".!?…")
