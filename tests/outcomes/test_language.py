@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsan.outcomes.language import decoding
+from dpsan.outcomes.language.coherence import Coherence
 from dpsan.outcomes.language.decoding import Tables, decode
 from dpsan.outcomes.language.kneser_ney import Counts, estimated, symbols_of_lines
 from dpsan.outcomes.language.lattice import (
@@ -272,14 +273,16 @@ def made_tables(generator):
     likeliest[:, -1] = N
     scores = generator.normal(size=likeliest.shape).astype(np.float32)
     scores[likeliest < 0] = -1e30
-    number, every = np.arange(N, dtype=np.int32), np.ones(N, dtype=np.bool_)
-    return Tables(PRUNED, likeliest, scores, number, vectors, every, ~every, 0.8, 0.02, 0.1)
+    number, none = np.arange(N, dtype=np.int32), np.zeros(N, dtype=np.bool_)
+    costs = generator.choice([0.0, 0.3], N).astype(np.float32)
+    coherence = Coherence.of(vectors, PRUNED, 2.0)
+    return Tables(PRUNED, likeliest, scores, number, coherence, costs, none, 0.8, 0.02, 0.1)
 
 
 def plain_values(word, q, weight, tables):
     """Each word that may be written for a drawn one, and what it is worth."""
     inputs = tables.likeliest[word]
-    cosines = tables.vectors @ tables.vectors.T
+    cosines = tables.coherence.vectors @ tables.coherence.vectors.T
     return {
         each: sum(
             float(share * cosines[each, at])
@@ -287,6 +290,7 @@ def plain_values(word, q, weight, tables):
             if 0 <= at < N
         )
         + weight * float(cosines[each, word])
+        - (each != word) * float(tables.costs[each])
         for each in {int(word), *(int(at) for at in inputs if 0 <= at < N)}
     }
 
@@ -302,7 +306,9 @@ def test_the_drawn_word_weighs_more_in_short_units(monkeypatch):
         found, posteriors, weights = decode(rows, kinds, tables), [], []
         for part in (slice(0, 1), slice(1, 5)):
             own, between = rows[part], kinds[part.start : part.stop + 1]
-            seen = tables.likeliest[own], tables.scores[own], between
+            states, coherence = tables.likeliest[own], tables.coherence
+            near = coherence.logs(states, coherence.contexts(own, between))
+            seen = states, tables.scores[own] + near, between
             posteriors += [*enumerated(*seen, PRUNED, tables.tau)]
             weights += len(own) * [tables.drawn * (1 + 15 / len(own))]
             worths = [
@@ -325,6 +331,29 @@ def test_the_drawn_word_weighs_more_in_short_units(monkeypatch):
             patch.setattr(decoding, "_SHORT", 0)
             differ += decode(rows, kinds, tables)[0] != found[0]
     assert differ
+
+
+def test_words_go_with_what_their_unit_is_about():
+    """Against the definition, word by word; words that say nothing and other units do not count."""
+    generator = np.random.default_rng(10)
+    vectors = generator.normal(size=(N, 4)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    made = Coherence.of(vectors, PRUNED, 3.0)
+    kinds = np.array([1, 0, 3, 0, 2, 0, 0, 1])  # units of four and three words
+    shares = np.exp(PRUNED.unigrams[:N])
+    centred = vectors - shares @ vectors / shares.sum()
+    weights = 0.0015 / (0.0015 + shares)
+    for _ in range(20):
+        words = generator.integers(-1, N + 3, size=7)
+        states = generator.integers(-1, N + 1, size=(7, 5))
+        found = made.logs(states, made.contexts(words, kinds))
+        for at, row in enumerate(states):
+            unit = range(4) if at < 4 else range(4, 7)
+            others = [w for i, w in enumerate(words) if i in unit and i != at and 0 <= w < N]
+            about = sum((weights[w] * centred[w] for w in others), np.zeros(4))
+            about /= max(np.linalg.norm(about), 1e-6)
+            wanted = [3.0 * weights[w] * (about @ centred[w]) if 0 <= w < N else 0.0 for w in row]
+            assert found[at] == pytest.approx(wanted, abs=1e-4)
 
 
 def test_nothing_is_found_for_symbols_that_are_none():

@@ -98,12 +98,8 @@ def test_equal_draws_are_written_alike_with_consistent():
 
 
 def test_a_word_stands_twice_only_without_an_alternative(fluent, plain):
-    """And up to nine only outputs of the mechanism are written."""
     text = " ".join(TEXTS[:2] * 20)
-    done = fluent.sanitize([text], KEY, audit=True)
-    usual = done.records.usual
-    assert (_tables(fluent).number[usual[usual >= 0]] >= 0).all()
-    lines = done.lines[0], plain.sanitize([text], KEY).lines[0]
+    lines = fluent.sanitize([text], KEY).lines[0], plain.sanitize([text], KEY).lines[0]
     doubled = [sum(a == b for a, b in itertools.pairwise(line.lower().split())) for line in lines]
     assert doubled[0] <= doubled[1]
 
@@ -268,8 +264,7 @@ def test_verify_refutes_class_words_that_were_not_drawn(monkeypatch):
 
     def careless(*arguments):
         found = tables_for(*arguments)
-        every = np.ones_like(found.writable)
-        return replace(found, writable=every, stays=~every)
+        return replace(found, stays=np.zeros_like(found.stays))
 
     monkeypatch.setattr(decoding, "tables_for", careless)
     found = checked("classes")

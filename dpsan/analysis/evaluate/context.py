@@ -5,6 +5,7 @@ other rule makes more words right under this model).  At each position only some
 considered: those that explain the output best, and those that public text often has beside the
 likeliest words to the left and right; ⊥ is one of them that is never guessed.
 
+What the other words of a unit are about counts too (coherence.py), as in the decoder of --fluent.
 A model of little text is too sure of itself, so each reader also takes its probabilities to the
 power tau, for every tau in :data:`TAUS`.  ``language.py`` chooses the model.
 """
@@ -19,9 +20,11 @@ import numpy as np
 
 from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.emissions import Emissions, Likeliest, Observations
+from dpsan.outcomes.language.coherence import Coherence
 from dpsan.outcomes.language.lattice import Candidates, parts, posteriors, unit_ends
 from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.outcomes.language.symbols import Gap
+from dpsan.outcomes.word_statistics import unit_vectors
 from dpsan.space.arrays import Floats32, Ids
 
 BEST: Final = 50
@@ -32,6 +35,8 @@ KNOWN: Final = 100
 """The same where the words beside are known."""
 TAUS: Final = (1.0, 0.75, 0.5)
 """Powers of the model's probabilities that are tried."""
+_NEAR: Final = 5.0
+"""Weight of coherence."""
 _SECOND: Final = 12
 """Inputs of each position that are compared by trigrams."""
 _WORDS: Final = 20_000
@@ -57,6 +62,8 @@ class Reader:
 
     def __post_init__(self) -> None:
         self._beside = self.model.neighbours(KNOWN)
+        vectors = unit_vectors(self.emissions.space)
+        self._coherence = Coherence.of(vectors, self.model, _NEAR)
 
     def context(self, progress: Progress = lambda _: None) -> list[Ids]:
         """Return the guesses for m words, by each power in :data:`TAUS`; -1 for none."""
@@ -64,7 +71,7 @@ class Reader:
         likely = np.where(seen >= 0, self.candidates.inputs[:, 0][seen], self.model.n)
         out = np.full((len(TAUS), len(seen)), -1, dtype=np.int64)
         for part, kinds, line in self._lines(likely):
-            found = self._considered(seen[part], line, BESIDE)
+            found = self._coherent(self._considered(seen[part], line, BESIDE), likely[part], kinds)
             every = posteriors(found, kinds, self.model, TAUS, _SECOND)
             out[:, part] = [self._guess(found, q) for q in every]
             progress(part.stop / len(seen))
@@ -86,8 +93,9 @@ class Reader:
             inputs: the true words, (m,).
         """
         out = np.full((len(TAUS), len(inputs)), -1, dtype=np.int64)
-        for part, _, line in self._lines(inputs):
+        for part, kinds, line in self._lines(inputs):
             found = self._considered(self.seen.of[part], line, KNOWN)
+            found = self._coherent(found, inputs[part], kinds)
             logs = line.logs(found.states, self.model)
             out[:, part] = [self._guess(found, found.scores + np.float32(t) * logs) for t in TAUS]
         return [*out]
@@ -111,6 +119,11 @@ class Reader:
         states[:, 1:][states[:, 1:] == states[:, :-1]] = -1
         states.sort(axis=1)
         return Candidates(states, self._emitted(states, seen))
+
+    def _coherent(self, found: Candidates, words: Ids, kinds: Ids) -> Candidates:
+        """Return the same inputs with what the other words of their units say of them."""
+        contexts = self._coherence.contexts(words, kinds)
+        return found._replace(scores=found.scores + self._coherence.logs(found.states, contexts))
 
     def _emitted(self, states: Ids, seen: Ids) -> Floats32:
         """Ln P(what is seen|state), (m, s)."""

@@ -19,6 +19,8 @@ from dpsan.space.arrays import Floats32, Ids
 
 _RARE: Final = 0.0015
 """Probability of a word that has half of the weight of the rarest ones."""
+_NUMBERS: Final = 1 << 21
+"""Numbers of vectors that are gathered at once."""
 _LEAST: Final = 1e-6
 """Length below which a sum says nothing."""
 
@@ -71,7 +73,12 @@ class Coherence:
         """
         words = (states >= 0) & (states < len(self.vectors))
         rows = np.where(words, states, 0)
-        near = np.matmul(self.vectors[rows], contexts[:, :, None])[:, :, 0]
-        near -= (contexts @ self.centre)[:, None]
-        near *= np.float32(self.weight) * self.rarity[rows]
-        return np.asarray(np.where(words, near, np.float32(0)))
+        out = np.empty(rows.shape, dtype=np.float32)
+        step = max(1, _NUMBERS // max(1, rows.shape[1] * self.vectors.shape[1]))
+        for start in range(0, len(out), step):
+            part = slice(start, start + step)
+            near = np.matmul(self.vectors[rows[part]], contexts[part, :, None])[:, :, 0]
+            out[part] = near - (contexts[part] @ self.centre)[:, None]
+        out *= np.float32(self.weight) * self.rarity[rows]
+        out[~words] = 0
+        return out
