@@ -84,14 +84,14 @@ def check(path):
     with open(path, "rb") as file:
         claim, *rows = lines(file)
     form = {"common": common_weights, "ranks": ranked_weights, "rows": row_weights}
+    require("classes" not in claim, "a certificate of classes: check_classes.py reads it")
     n, public, epsilon = claim["words"], set(claim["public"]), Fraction(claim["epsilon"])
     require(claim["dpsan_certificate"] == 1 and claim["delta"] == "0", "no claim known here")
     require(len(rows) == n > 0 and 0 <= epsilon <= 1000, "not a row for every word, or no epsilon")
-    k = len(integers(claim["public"], 0, n))
+    k, limit = len(integers(claim["public"], 0, n)), exp_from_below(epsilon)
     require(len(public) == k < n, "a public word stands there twice, or all words are public")
     for name in (claim["mechanism"], claim["vocabulary"]):  # they are printed
         require(name.isascii() and name.replace("-", "").isalnum(), "a name has odd characters")
-    limit = exp_from_below(epsilon)
     for high, low in form[claim["weights"]](claim, n, rows, public):
         require(high <= low * limit, f"the loss is more than {float(epsilon)}")
     above = -(-epsilon * 10**9 // 1) / 10**9

@@ -386,6 +386,10 @@ def test_the_certificate_of_two_levels(own, epsilon, tmp_path, checked):
     if epsilon == 12:
         command = [sys.executable, ROOT / "docs" / "check_classes.py", path]
         assert subprocess.check_output(command, text=True) == told
+        other = [sys.executable, ROOT / "docs" / "check_certificate.py", path]
+        refused = subprocess.run(other, capture_output=True, text=True)
+        assert refused.returncode == 1
+        assert "check_classes.py reads it" in refused.stderr
         for reason, change in FORGED.items():
             claim, *rows = json.loads(json.dumps(lines))
             change(claim, rows)
