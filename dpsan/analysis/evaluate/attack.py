@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analysis.evaluate.context import BEST, TAUS, Reader
+from dpsan.analysis.evaluate.context import BEST, READERS, Reader
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.analysis.evaluate.vocabulary import OTHER, Vocabulary, WordClass
 from dpsan.mechanisms.base import Mechanism
@@ -107,10 +107,11 @@ def attacks(
 def _stronger(
     pairs: Pairs, vocabulary: Vocabulary, key: str, beside: str, read: Sequence[Ids]
 ) -> Attack:
-    """Return the attacker with the most correct guesses, of those with each power."""
+    """Return the attacker with the most correct guesses, of those with each power and weight."""
     made = []
-    for tau, guesses in zip(TAUS, read, strict=True):
-        name = "trigrams of public text" + f", tau {tau:g}" * (tau < 1)
+    for (tau, near), guesses in zip(READERS, read, strict=True):
+        name = "trigrams and coherence" if near else "trigrams of public text"
+        name += f", tau {tau:g}" * (tau < 1)
         right = _right(pairs, vocabulary, guesses)
         made.append(_attack(pairs, key, f"{name}; {beside}, with this model", right))
     return max(made, key=lambda each: int(each.right.sum()))

@@ -5,9 +5,9 @@ other rule makes more words right under this model).  At each position only some
 considered: those that explain the output best, and those that public text often has beside the
 likeliest words to the left and right; ⊥ is one of them that is never guessed.
 
-What the other words of a unit are about counts too (coherence.py), as in the decoder of --fluent.
-A model of little text is too sure of itself, so each reader also takes its probabilities to the
-power tau, for every tau in :data:`TAUS`.  ``language.py`` chooses the model.
+A model of little text is too sure of itself, so it is read with its probabilities to the power tau,
+for every tau in :data:`TAUS`; and with and without what the other words of a unit are about
+(coherence.py), which noise hides at a small epsilon.  ``language.py`` chooses the model.
 """
 
 from __future__ import annotations
@@ -35,8 +35,10 @@ KNOWN: Final = 100
 """The same where the words beside are known."""
 TAUS: Final = (1.0, 0.75, 0.5)
 """Powers of the model's probabilities that are tried."""
-_NEAR: Final = 5.0
-"""Weight of coherence."""
+_NEAR: Final = (5.0, 0.0)
+"""Weights of coherence that are tried with each power."""
+READERS: Final = tuple((tau, weight) for weight in _NEAR for tau in TAUS)
+"""Power and weight of each reader."""
 _SECOND: Final = 12
 """Inputs of each position that are compared by trigrams."""
 _WORDS: Final = 20_000
@@ -63,19 +65,20 @@ class Reader:
     def __post_init__(self) -> None:
         self._beside = self.model.neighbours(KNOWN)
         vectors = unit_vectors(self.emissions.space)
-        self._coherence = Coherence.of(vectors, self.model, _NEAR)
+        self._coherence = Coherence.of(vectors, self.model, 1.0)
 
     def context(self, progress: Progress = lambda _: None) -> list[Ids]:
-        """Return the guesses for m words, by each power in :data:`TAUS`; -1 for none."""
+        """Return the guesses for m words, by each power and weight; -1 for none."""
         seen = self.seen.of
         likely = np.where(seen >= 0, self.candidates.inputs[:, 0][seen], self.model.n)
-        out = np.full((len(TAUS), len(seen)), -1, dtype=np.int64)
+        out = np.full((len(_NEAR), len(TAUS), len(seen)), -1, dtype=np.int64)
         for part, kinds, line in self._lines(likely):
-            found = self._coherent(self._considered(seen[part], line, BESIDE), likely[part], kinds)
-            every = posteriors(found, kinds, self.model, TAUS, _SECOND)
-            out[:, part] = [self._guess(found, q) for q in every]
+            found = self._considered(seen[part], line, BESIDE)
+            for at, read in enumerate(self._coherent(found, likely[part], kinds)):
+                every = posteriors(read, kinds, self.model, TAUS, _SECOND)
+                out[at, :, part] = [self._guess(read, q) for q in every]
             progress(part.stop / len(seen))
-        return [*out]
+        return [*out.reshape(-1, len(seen))]
 
     def _lines(self, words: Ids) -> Iterator[tuple[slice, Ids, _Line]]:
         """Yield parts of all words, the kinds of their gaps, and both together as a line."""
@@ -92,13 +95,15 @@ class Reader:
         Args:
             inputs: the true words, (m,).
         """
-        out = np.full((len(TAUS), len(inputs)), -1, dtype=np.int64)
+        out = np.full((len(_NEAR), len(TAUS), len(inputs)), -1, dtype=np.int64)
         for part, kinds, line in self._lines(inputs):
             found = self._considered(self.seen.of[part], line, KNOWN)
-            found = self._coherent(found, inputs[part], kinds)
-            logs = line.logs(found.states, self.model)
-            out[:, part] = [self._guess(found, found.scores + np.float32(t) * logs) for t in TAUS]
-        return [*out]
+            beside = line.logs(found.states, self.model)
+            for at, read in enumerate(self._coherent(found, inputs[part], kinds)):
+                out[at, :, part] = [
+                    self._guess(read, read.scores + np.float32(t) * beside) for t in TAUS
+                ]
+        return [*out.reshape(-1, len(inputs))]
 
     def _considered(self, seen: Ids, line: _Line, beside: int) -> Candidates:
         """Return the inputs considered at each position: ascending, ⊥ always, -1 fills up.
@@ -120,10 +125,11 @@ class Reader:
         states.sort(axis=1)
         return Candidates(states, self._emitted(states, seen))
 
-    def _coherent(self, found: Candidates, words: Ids, kinds: Ids) -> Candidates:
-        """Return the same inputs with what the other words of their units say of them."""
-        contexts = self._coherence.contexts(words, kinds)
-        return found._replace(scores=found.scores + self._coherence.logs(found.states, contexts))
+    def _coherent(self, found: Candidates, words: Ids, kinds: Ids) -> Iterator[Candidates]:
+        """Yield the inputs with what the other words of their units say of them, by each weight."""
+        near = self._coherence.logs(found.states, self._coherence.contexts(words, kinds))
+        for weight in _NEAR:
+            yield found._replace(scores=found.scores + np.float32(weight) * near)
 
     def _emitted(self, states: Ids, seen: Ids) -> Floats32:
         """Ln P(what is seen|state), (m, s)."""
