@@ -19,7 +19,7 @@ from dpsan.space.arrays import Floats32, Ids
 
 _RARE: Final = 0.0015
 """Probability of a word that has half of the weight of the rarest ones."""
-_NUMBERS: Final = 1 << 21
+_NUMBERS: Final = 1 << 18
 """Numbers of vectors that are gathered at once."""
 _LEAST: Final = 1e-6
 """Length below which a sum says nothing."""

@@ -45,8 +45,10 @@ _SHORT: Final = 15
 """Words of a unit in which the drawn word weighs twice as much as in a long one.
 
 A short unit says little about its words."""
-_WORDS: Final = 240
+_WORDS: Final = 320
 """Words that are decoded at once, about."""
+_GATHERED: Final = 64
+"""Words whose candidates' vectors are held at once."""
 _ROUNDED: Final = 1e-3
 """Difference from length 1 that rounding leaves."""
 _NEVER: Final = np.float32(-2)
@@ -249,10 +251,13 @@ def _expected(own: Ids, q: Floats32, weights: Floats, tables: Tables) -> tuple[I
     states = tables.likeliest[tables.number[own]].astype(np.int64)
     words = (states >= 0) & (states < tables.model.n)
     ids = np.concatenate([np.where(words, states, own[:, None]), own[:, None]], axis=1)
-    vectors = tables.coherence.vectors[ids]
     q = np.concatenate([np.where(words, q, 0), weights[:, None]], axis=1, dtype=np.float32)
-    mean = np.matmul(q[:, None, :], vectors)
-    values = np.matmul(vectors, mean.transpose(0, 2, 1))[:, :, 0]
+    values = np.empty(q.shape, dtype=np.float32)
+    for start in range(0, len(q), _GATHERED):
+        part = slice(start, start + _GATHERED)
+        vectors = tables.coherence.vectors[ids[part]]
+        mean = np.matmul(q[part, None, :], vectors)
+        values[part] = np.matmul(vectors, mean.transpose(0, 2, 1))[:, :, 0]
     others = ids[:, :-1]
     may = words & ~tables.stays[others] & (others != own[:, None])
     values[:, :-1] -= tables.costs[others]

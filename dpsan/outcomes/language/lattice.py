@@ -191,7 +191,9 @@ class _Lattice:
         logs, index = self.model.pairs(ids[at - 1][:, :, None], ids[at][:, None, :])
         rows = np.arange(len(at))[:, None, None]
         for tau in taus:
-            q = self._bigrams(np.exp(tau * logs))
+            steps = tau * logs
+            q = self._bigrams(np.exp(steps, out=steps))
+            del steps
             if second:
                 best = np.broadcast_to(np.arange(width), q.shape)
                 if second < width:
