@@ -43,7 +43,7 @@ _FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
 _STRIDE: Final = np.uint64(24)
 """Bits of a hash below those of its stride."""
 _FILTER_BITS: Final = 24
-_AT_ONCE: Final = 1 << 16
+_AT_ONCE: Final = 1 << 17
 """Keys that are hashed at once: memory that is let go is not all given back."""
 
 _LOOKED_UP: Final = 1 << 18
