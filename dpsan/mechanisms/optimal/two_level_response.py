@@ -20,6 +20,7 @@ Source
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import ClassVar, Final
 
 import numpy as np
@@ -112,10 +113,16 @@ class TwoLevelSampler(Sampler):
         self.total = self.scale * int(weights.sum()) + self.increment * base.mass
         self.classes = ClassSampler(space, parts, unknown, weights)
         self._draws = np.repeat(np.arange(space.n, dtype=np.int32), weights)
-        self._outside = [
-            np.cumsum(np.where(inside, 0, weights))
-            for inside in (np.isin(np.arange(space.n), each.outputs) for each in parts)
-        ]
+
+    @cached_property
+    def _outside(self) -> list[Ids]:
+        """Sums of the weights of all words that are no outputs of each class, (n,) each."""
+        out = []
+        for each in self.classes.parts:
+            weights = self.weights_of.copy()
+            weights[np.array(each.outputs)] = 0
+            out.append(np.cumsum(weights))
+        return out
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
         drawn = streams.integers("response", self.total).astype(np.int64)
