@@ -215,7 +215,6 @@ def test_a_model_that_is_too_sure_is_trusted_less(cycle, monkeypatch):
     pairs = cycle.drawn(krr(4.0), inputs, np.repeat(np.arange(200), 12))
     tempered = cycle.read(pairs, krr(4.0), cycle.model)
     monkeypatch.setattr("dpsan.analysis.evaluate.context.TAUS", (1.0,))
-    monkeypatch.setattr("dpsan.analysis.evaluate.attack.READERS", ((1.0, 5.0), (1.0, 0.0)))
     alone = cycle.read(pairs, krr(4.0), cycle.model)
     for key in ("context", "informed"):
         assert success(tempered, key).value > success(alone, key).value + 0.05, key

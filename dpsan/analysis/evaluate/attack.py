@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analysis.evaluate.context import BEST, READERS, Reader
+from dpsan.analysis.evaluate.context import BEST, Guesses, Reader
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.analysis.evaluate.vocabulary import OTHER, Vocabulary, WordClass
 from dpsan.mechanisms.base import Mechanism
@@ -104,12 +103,10 @@ def attacks(
     return Attacks(tuple(made), impossible)
 
 
-def _stronger(
-    pairs: Pairs, vocabulary: Vocabulary, key: str, beside: str, read: Sequence[Ids]
-) -> Attack:
+def _stronger(pairs: Pairs, vocabulary: Vocabulary, key: str, beside: str, read: Guesses) -> Attack:
     """Return the attacker with the most correct guesses, of those with each power and weight."""
     made = []
-    for (tau, near), guesses in zip(READERS, read, strict=True):
+    for (tau, near), guesses in read.items():
         name = "trigrams and coherence" if near else "trigrams of public text"
         name += f", tau {tau:g}" * (tau < 1)
         right = _right(pairs, vocabulary, guesses)

@@ -12,7 +12,7 @@ for every tau in :data:`TAUS`; and with and without what the other words of a un
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -37,13 +37,20 @@ TAUS: Final = (1.0, 0.75, 0.5)
 """Powers of the model's probabilities that are tried."""
 _NEAR: Final = (5.0, 0.0)
 """Weights of coherence that are tried with each power."""
-READERS: Final = tuple((tau, weight) for weight in _NEAR for tau in TAUS)
-"""Power and weight of each reader."""
 _SECOND: Final = 12
 """Inputs of each position that are compared by trigrams."""
 _WORDS: Final = 20_000
 """Words whose candidates are held at once."""
 _LOW: Final = np.float32(-1e30)
+
+
+Guesses = Mapping[tuple[float, float], Ids]
+"""Guesses for m words by each power and weight of coherence."""
+
+
+def _none(m: int) -> Guesses:
+    """Return no guess for any of m words."""
+    return {(tau, near): np.full(m, -1, dtype=np.int64) for near in _NEAR for tau in TAUS}
 
 
 @dataclass
@@ -67,18 +74,19 @@ class Reader:
         vectors = unit_vectors(self.emissions.space)
         self._coherence = Coherence.of(vectors, self.model, 1.0)
 
-    def context(self, progress: Progress = lambda _: None) -> list[Ids]:
-        """Return the guesses for m words, by each power and weight; -1 for none."""
+    def context(self, progress: Progress = lambda _: None) -> Guesses:
+        """Return the guesses for m words; -1 for none."""
         seen = self.seen.of
         likely = np.where(seen >= 0, self.candidates.inputs[:, 0][seen], self.model.n)
-        out = np.full((len(_NEAR), len(TAUS), len(seen)), -1, dtype=np.int64)
+        out = _none(len(seen))
         for part, kinds, line in self._lines(likely):
             found = self._considered(seen[part], line, BESIDE)
-            for at, read in enumerate(self._coherent(found, likely[part], kinds)):
+            for weight, read in self._coherent(found, likely[part], kinds):
                 every = posteriors(read, kinds, self.model, TAUS, _SECOND)
-                out[at, :, part] = [self._guess(read, q) for q in every]
+                for tau, q in zip(TAUS, every, strict=True):
+                    out[tau, weight][part] = self._guess(read, q)
             progress(part.stop / len(seen))
-        return [*out.reshape(-1, len(seen))]
+        return out
 
     def _lines(self, words: Ids) -> Iterator[tuple[slice, Ids, _Line]]:
         """Yield parts of all words, the kinds of their gaps, and both together as a line."""
@@ -86,7 +94,7 @@ class Reader:
             kinds = self.kinds[part.start : part.stop + 1]
             yield part, kinds, _Line(words[part], kinds, self.model.n)
 
-    def informed(self, inputs: Ids) -> list[Ids]:
+    def informed(self, inputs: Ids) -> Guesses:
         """Return the guesses of an attacker who knows all other words of the text.
 
         No attacker who has to guess those words too is right more often, if this model is the
@@ -95,15 +103,15 @@ class Reader:
         Args:
             inputs: the true words, (m,).
         """
-        out = np.full((len(_NEAR), len(TAUS), len(inputs)), -1, dtype=np.int64)
+        out = _none(len(inputs))
         for part, kinds, line in self._lines(inputs):
             found = self._considered(self.seen.of[part], line, KNOWN)
             beside = line.logs(found.states, self.model)
-            for at, read in enumerate(self._coherent(found, inputs[part], kinds)):
-                out[at, :, part] = [
-                    self._guess(read, read.scores + np.float32(t) * beside) for t in TAUS
-                ]
-        return [*out.reshape(-1, len(inputs))]
+            for weight, read in self._coherent(found, inputs[part], kinds):
+                for tau in TAUS:
+                    likely = read.scores + np.float32(tau) * beside
+                    out[tau, weight][part] = self._guess(read, likely)
+        return out
 
     def _considered(self, seen: Ids, line: _Line, beside: int) -> Candidates:
         """Return the inputs considered at each position: ascending, ⊥ always, -1 fills up.
@@ -125,11 +133,13 @@ class Reader:
         states.sort(axis=1)
         return Candidates(states, self._emitted(states, seen))
 
-    def _coherent(self, found: Candidates, words: Ids, kinds: Ids) -> Iterator[Candidates]:
-        """Yield the inputs with what the other words of their units say of them, by each weight."""
+    def _coherent(
+        self, found: Candidates, words: Ids, kinds: Ids
+    ) -> Iterator[tuple[float, Candidates]]:
+        """Yield each weight of coherence, and the inputs whose scores count it."""
         near = self._coherence.logs(found.states, self._coherence.contexts(words, kinds))
         for weight in _NEAR:
-            yield found._replace(scores=found.scores + np.float32(weight) * near)
+            yield weight, found._replace(scores=found.scores + np.float32(weight) * near)
 
     def _emitted(self, states: Ids, seen: Ids) -> Floats32:
         """Ln P(what is seen|state), (m, s)."""

@@ -1,9 +1,10 @@
-"""How well a word goes with the others of its unit: what they are about, whatever their order.
+"""Coherence of a word with the others of its unit, in whatever order they stand.
 
-A word is the likelier, the nearer its vector is to the sum of the others' vectors.  The vector of
-running text is taken from each, and each is weighed by its rarity a/(a + p) (Arora, Liang and Ma,
-A Simple but Tough-to-Beat Baseline for Sentence Embeddings, 2017, section 3: the inner product is
-ln p but for a constant).  An n-gram model sees two words to each side; this sees all of them.
+A word is the likelier, the nearer its vector is to the sum of the others' vectors.  Each vector has
+the mean of running text taken off, and counts by the word's rarity a/(a + p), the weight of Arora,
+Liang and Ma (A Simple but Tough-to-Beat Baseline for Sentence Embeddings, 2017).  They take off a
+principal component instead, and compare sentences; a word beside its sentence is dpsan's own use.
+An n-gram model sees two words to each side; this sees all of them.
 """
 
 from __future__ import annotations

@@ -159,10 +159,8 @@ def decode(rows: Ids, kinds: Ids, tables: Tables, same: Ids | None = None) -> Id
         counts = np.bincount(group)
         q[free] = sums[group] / counts[group][:, None]
         weights[free] = (np.bincount(group, weights[free]) / counts)[group]
-        for at in range(0, len(free), _WORDS):
-            some = free[at : at + _WORDS]
-            columns, values = _expected(rows[some], q[some], weights[some], tables)
-            out[some] = columns[np.arange(len(some)), values.argmax(axis=1)]
+        columns, values = _expected(rows[free], q[free], weights[free], tables)
+        out[free] = columns[np.arange(len(free)), values.argmax(axis=1)]
         return out
     for part in parts(unit_ends(kinds), _WORDS):
         own, between = rows[part], kinds[part.start : part.stop + 1]

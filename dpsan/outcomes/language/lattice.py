@@ -191,9 +191,7 @@ class _Lattice:
         logs, index = self.model.pairs(ids[at - 1][:, :, None], ids[at][:, None, :])
         rows = np.arange(len(at))[:, None, None]
         for tau in taus:
-            steps = tau * logs
-            q = self._bigrams(np.exp(steps, out=steps))
-            del steps
+            q = self._bigrams(tau * logs)
             if second:
                 best = np.broadcast_to(np.arange(width), q.shape)
                 if second < width:
@@ -209,8 +207,10 @@ class _Lattice:
         """Return q by bigrams, shape (p, s).
 
         Args:
-            steps: factor of each pair of states, of :attr:`inner` and the position before.
+            steps: ln of the factor of each pair of states, of :attr:`inner` and the position
+                before; it is overwritten.
         """
+        np.exp(steps, out=steps)
         forward, backward = self.emitted.copy(), np.ones_like(self.emitted)
         for at in self.levels[1:]:
             arrived = np.matmul(forward[at - 1][:, None, :], steps[self.place[at]])[:, 0]

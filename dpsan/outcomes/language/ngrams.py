@@ -46,9 +46,6 @@ _FILTER_BITS: Final = 24
 _AT_ONCE: Final = 1 << 17
 """Keys that are hashed at once: memory that is let go is not all given back."""
 
-_LOOKED_UP: Final = 1 << 18
-"""Pairs that are looked up at once: what is made of them stays in a processor's cache."""
-
 Logs = NDArray[np.float32]
 Stored = NDArray[np.float16] | NDArray[np.uint8]
 """Logarithms that are many: exact to 1/100, or steps as in the file."""
@@ -115,15 +112,10 @@ class _Keys:
 
     def find(self, keys: Ids) -> tuple[Ids, NDArray[np.int32]]:
         """Return which of some keys, shape (k,), are there: their positions, and their indices."""
-        hashed, kept = [], []
-        for start in range(0, max(1, len(keys)), _AT_ONCE):
-            hashes = keys[start : start + _AT_ONCE].view(np.uint64) * _FACTOR
-            byte, bit = self._bits(hashes)
-            some = np.flatnonzero(self._filter.take(byte) & bit)
-            hashed.append(hashes[some])
-            kept.append(some + start)
-        hashes, there = np.concatenate(hashed), np.concatenate(kept)
-        keys = keys[there]
+        hashes = keys.view(np.uint64) * _FACTOR
+        byte, bit = self._bits(hashes)
+        there = np.flatnonzero(self._filter.take(byte) & bit)
+        hashes, keys = hashes[there], keys[there]
         at = (hashes >> self._shift).view(np.int64)
         out = self._slots.take(at)
         more = np.flatnonzero((self._keys[out] != keys) & (out >= 0)) if len(keys) else there
@@ -185,17 +177,17 @@ class Ngrams:
     def pairs(self, first: Ids, second: Ids) -> tuple[Logs, NDArray[np.int32]]:
         """Return ln p(second|first), broadcast, and the index of each stored bigram, else -1.
 
-        Symbols of -1 are none, and what is returned for them means nothing.
+        The first axes are equally long.  Symbols of -1 are none, and what is returned for them
+        means nothing.
         """
         out = self.weights[first] + self.unigrams[second]
         index = np.full(out.shape, -1, dtype=np.int32)
-        together = len(first) == len(second)  # else one is broadcast
-        step = max(1, _LOOKED_UP * len(out) // max(1, out.size)) if together else len(out)
+        step = max(1, _AT_ONCE * len(out) // max(1, out.size))
         for start in range(0, len(out), step):
             part = slice(start, start + step)
-            own = (first[part], second[part]) if together else (first, second)
-            wanted = np.flatnonzero((own[0] >= 0) & (own[1] >= 0))
-            at, found = self._pairs.find((own[0] * self.size + own[1]).ravel().take(wanted))
+            one, two = first[part], second[part]
+            wanted = np.flatnonzero((one >= 0) & (two >= 0))
+            at, found = self._pairs.find((one * self.size + two).ravel().take(wanted))
             at = wanted.take(at)
             out[part].ravel()[at] = _logs(self.log_bigrams.take(found))
             index[part].ravel()[at] = found
