@@ -206,6 +206,21 @@ def test_trigrams_see_further(cycle, ordered):
     assert max(len(each.name) for each in far.attacks) + len("  informed: ") <= 80
 
 
+def test_other_words_tell_what_a_line_is_about():
+    """Each line has words of one topic of two; public text has no order, outputs say little."""
+    generator = np.random.default_rng(6)
+    vectors = generator.normal(0, 0.1, (40, 4)).astype(np.float32)
+    vectors[:, 0] += np.repeat([1, -1], 20)
+    vocabulary, space = opened(small([1] * 40, vectors))
+    inputs = (np.repeat(np.arange(900) % 2 * 20, 8) + generator.integers(0, 20, 7200)).ravel()
+    pairs = pairs_of(inputs, draw(krr(0.1), space, inputs), np.repeat(np.arange(900), 8))
+    public = [" ".join(f"w{word}" for word in generator.integers(0, 40, 40)) for _ in range(500)]
+    found = attacks(pairs, vocabulary, space, krr(0.1), learn(public, vocabulary))
+    assert success(found, "one-word").interval[1] < 0.035
+    assert success(found, "informed").interval[0] > 0.04
+    assert told(found, "informed").name.startswith("trigrams and coherence")
+
+
 def test_a_model_that_is_too_sure_is_trusted_less(cycle, monkeypatch):
     """Public text is of one order, the private one mostly is not: a power below 1 reads more."""
     generator = np.random.default_rng(5)

@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import math
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -354,6 +355,26 @@ def test_words_go_with_what_their_unit_is_about():
             about /= max(np.linalg.norm(about), 1e-6)
             wanted = [3.0 * weights[w] * (about @ centred[w]) if 0 <= w < N else 0.0 for w in row]
             assert found[at] == pytest.approx(wanted, abs=1e-4)
+
+
+def test_words_of_a_class_say_nothing_about_the_others():
+    """What is written only where it was drawn; here n-grams say nothing, and coherence does."""
+    generator = np.random.default_rng(11)
+    kinds, changed = np.array([1, *[0] * 7, 1]), 0
+    for _ in range(20):
+        tables = replace(made_tables(generator), tau=0.0, fit=0.0)
+        tables = replace(tables, coherence=replace(tables.coherence, weight=200.0))
+        stays = np.arange(N) < 2
+        rows = generator.integers(2, N, size=8)
+        rows[3] = 0
+        other = rows.copy()
+        other[3] = 1
+        apart = np.arange(8) != 3
+        found = [decode(each, kinds, replace(tables, stays=stays)) for each in (rows, other)]
+        assert (found[0] == found[1])[apart].all()
+        found = [decode(each, kinds, tables) for each in (rows, other)]
+        changed += not (found[0] == found[1])[apart].all()
+    assert changed
 
 
 def test_nothing_is_found_for_symbols_that_are_none():
