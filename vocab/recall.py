@@ -114,8 +114,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 for word, code in sanitizer.inputs_of(row[2]):
                     if word.isalpha() and word == word.lower():
                         words += 1
-                        if 0 <= code < sanitizer.space.n:
-                            drawn[codes.kinds[int(codes.kind[code])][0]] += 1
+                        if 0 <= code <= sanitizer.space.n:
+                            unknown = code == sanitizer.space.n
+                            name = None if unknown else codes.kinds[int(codes.kind[code])][0]
+                            drawn[name or "unknown words"] += 1
         print(f"lower-case words of {options.news.name} that are drawn, of {words:,}")
         for name, count in drawn.most_common():
             print(f"  {name:<20} {count / words:.4f}")

@@ -211,10 +211,10 @@ class Lists:
         return {"names": sorted(set(names)), "places": sorted(set(places))}
 
 
-def write(path: Path, notes: str, words: Iterable[str]) -> None:
+def write(path: Path, notes: str, words: Iterable[str], maker: Path = Path(__file__)) -> None:
     """Write a list: notes, and words in lines of 100 columns."""
     text = fill(" ".join(words), 100, break_on_hyphens=False, break_long_words=False)
-    path.write_text(f"# {notes}\n# Made by vocab/sensitive.py.\n{text}\n", encoding="utf-8")
+    path.write_text(f"# {notes}\n# Made by vocab/{maker.name}.\n{text}\n", encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

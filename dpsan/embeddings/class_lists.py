@@ -1,7 +1,9 @@
 """Public classes of words for ``--only``: the lists that come with dpsan, and a user's own.
 
 A class is a property of the word alone.  A word belongs to the first class that lists it; a word
-that the vocabulary lacks belongs to names, or to the first class if names is not chosen.
+that the vocabulary lacks belongs to names, or to the first class if names is not chosen.  Some
+words that the vocabulary lacks are known to be ordinary English: they have no class, and pass with
+``--only``.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from dpsan.embeddings.public_words import check_english
 from dpsan.embeddings.word_lists import row_of
 from dpsan.errors import InputError, UsageError, check_positive
 from dpsan.text.out_of_vocabulary import read_utf8, read_word_list
+from dpsan.text.tokens import folded
 
 CONTACTS: Final = "contacts"
 """E-mail addresses, telephone numbers and the like: strings of a recognized kind, and no words."""
@@ -45,8 +48,8 @@ class WordClass:
 
     @property
     def sha256(self) -> str:
-        """SHA-256 (hex) of its words, groups and outputs."""
-        content = repr((self.groups, sorted(self.outputs)))
+        """SHA-256 (hex) of its words, groups and outputs, and of the ordinary words."""
+        content = repr((self.groups, sorted(self.outputs), sorted(ordinary_words((self,)))))
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -127,6 +130,20 @@ def class_rows(
         if each.groups and len(out) == before:
             raise UsageError(f"no word of the class {each.name} is in the vocabulary")
     return tuple(out)
+
+
+def ordinary_words(classes: tuple[WordClass, ...]) -> frozenset[str]:
+    """Return the words, in lower case, that pass with ``--only`` though the vocabulary lacks them.
+
+    Public text writes them with small letters.  There are none if names is not chosen, as the list
+    is English; and none of them is in a list of the user.
+    """
+    if not any(each.english and each.name == NAMES for each in classes):
+        return frozenset()
+    own = (each.groups for each in classes if not each.english)
+    listed = {folded(word) for groups in own for group in groups for word in group}
+    path = directory().parent / "classes" / "ordinary.txt"
+    return frozenset(word for group in _groups(path) for word in group) - listed
 
 
 def _epsilon(name: str, value: str) -> float:

@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.class_lists import CONTACTS, NAMES, NUMBERS, WordClass, class_rows
+from dpsan.embeddings.class_lists import (
+    CONTACTS,
+    NAMES,
+    NUMBERS,
+    WordClass,
+    class_rows,
+    ordinary_words,
+)
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import BaseResponse, Mechanism
 from dpsan.mechanisms.optimal.class_response import ClassResponse, part
@@ -102,13 +109,17 @@ def class_codes(mechanism: ByClass, n: int) -> ClassCodes:
     return ClassCodes(tuple(kinds), kind)
 
 
-def class_rules(mechanism: ByClass, n: int) -> ClassRules:
-    """Return which words and strings are drawn."""
+def class_rules(mechanism: ByClass, n: int, only: tuple[WordClass, ...]) -> ClassRules:
+    """Return which words and strings are drawn.
+
+    Args:
+        only: the classes of a request that are drawn alone.
+    """
     words = None
     if isinstance(mechanism, ClassResponse):
         words = frozenset(row for each in mechanism.parts for row in each.rows)
-    strings = dict(mechanism.strings)
-    return ClassRules(words, CONTACTS in strings, NUMBERS in strings, n + 2)
+    contacts, numbers = (name in dict(mechanism.strings) for name in (CONTACTS, NUMBERS))
+    return ClassRules(words, contacts, numbers, n + 2, ordinary_words(only))
 
 
 def number_epsilon(mechanism: ByClass) -> float:

@@ -17,7 +17,7 @@ from dpsan.text.pieces import TRAILING, cut, one_word
 from dpsan.text.pieces import Codes as PieceCodes
 from dpsan.text.shape import INVISIBLE
 from dpsan.text.spanned_tokens import Spans, gaps_inside, inside, widened
-from dpsan.text.tokens import gaps_to_write, lookup_keys
+from dpsan.text.tokens import folded, gaps_to_write, lookup_keys
 from dpsan.text.whole_tokens import amount
 
 KEPT: Final = -1
@@ -55,6 +55,8 @@ class ClassRules(NamedTuple):
     """True if numbers are drawn by value, and codes with digits become made-up strings."""
     string: int
     """The code of made-up contacts; that of other made-up strings is one more."""
+    ordinary: frozenset[str] = frozenset()
+    """Words, in lower case, that pass though the vocabulary lacks them."""
 
 
 class Lookup:
@@ -221,7 +223,9 @@ class _Codes(dict[str, int]):
                 row = self._rows.get(number)
         elif found is not None:
             return PLAIN
-        return self._unknown if row is None else self._of_row(token, row, classes)
+        if row is None:
+            return PLAIN if folded(token) in classes.ordinary else self._unknown
+        return self._of_row(token, row, classes)
 
     def _of_row(self, token: str, row: int, classes: ClassRules) -> int:
         """Return the code of a word of the vocabulary."""

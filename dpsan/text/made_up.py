@@ -35,6 +35,11 @@ _UNITS: Final = {
     3: ("mph", "rpm", "kWh", "MHz", "GHz"),
 }
 """Letters after a number, by their count."""
+_ORDINAL: Final = 3
+"""Most digits of a number that is an ordinal with two letters after it."""
+_ENDINGS: Final = {1: "st", 2: "nd", 3: "rd"}
+_DECADES: Final = {2: (2, 8), 4: (180, 23)}
+"""First tens and their number, by the digits of a decade: 20s to 90s, 1800s to 2020s."""
 _CODE: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 _NAMED: Final = 3 * LETTER
 """A code with so many letters in a row may hold a name."""
@@ -182,14 +187,29 @@ def _of_shape(own: str) -> MadeUp | None:
 
 
 def _with_unit(width: int, letters: int) -> MadeUp:
-    """Return the kind of a number with letters after it, such as 5km or 21st."""
+    """Return the kind of a number with letters after it.
+
+    Two letters are mostly those of ordinals (*21st*), and one after two or four digits is that of
+    decades (*1990s*): of the corpus, 97, 48 and 98 in a hundred are.
+    """
     width, units = min(width, _LONGEST), _UNITS[letters]
-    first = 10 ** (width - 1) if width > 1 else 1
+    kind, first = "number with a unit", 10 ** (width - 1) if width > 1 else 1
+    size = 10**width - first
+    if letters == 1 and width in _DECADES:
+        least, size = _DECADES[width]
+        return MadeUp(kind, False, size, lambda number: f"{least + number}0s")
+    if letters == 2 and width <= _ORDINAL:
+        return MadeUp(kind, False, size, lambda number: _ordinal(first + number))
 
     def write(number: int) -> str:
         return f"{first + number // len(units)}{units[number % len(units)]}"
 
-    return MadeUp("number with a unit", False, (10**width - first) * len(units), write)
+    return MadeUp(kind, False, size * len(units), write)
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if number // 10 % 10 == 1 else _ENDINGS.get(number % 10, "th")
+    return f"{number}{ending}"
 
 
 def _code(own: str) -> MadeUp:

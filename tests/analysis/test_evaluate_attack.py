@@ -257,7 +257,8 @@ def test_a_large_epsilon_is_read_and_a_small_one_is_at_the_floor(epsilon):
 
 def test_the_command_reads_classes(dpsan, tmp_path):
     """An audit of a run with classes says which; a list of one's own must be the same file."""
-    (tmp_path / "text.txt").write_text("Maria met Peter in London on Monday, and Anna in Paris.\n")
+    text = "Maria met Peter in London on Monday, and Anna in Paris.\nHe unveils: a@b.org.\n"
+    (tmp_path / "text.txt").write_text(text)
     small = ("--vocab-size", "3000")
     (tmp_path / "list.txt").write_text("\n".join(["maria", "peter", "anna", "john", "mary"]))
     for name, options in {
@@ -276,12 +277,12 @@ def test_the_command_reads_classes(dpsan, tmp_path):
             return done.stderr.decode()
         return {each["class"]: each for each in json.loads(done.stdout)["classes"]}
 
-    classes = told("only")
+    classes = told("only")  # *unveils* passes, though the vocabulary lacks it
     assert (classes["names"]["read_back"]["of"], classes["places"]["floor"]["of"]) == (3, 2)
     assert "give --class list.txt, the file of the run" in told("own")
     for name, places in (("own", 2), ("two", None)):
         classes = told(name, "--class", "list.txt")
-        assert classes["list.txt"]["floor"]["of"] == 3
+        assert classes["list.txt"]["floor"]["of"] == 4  # and here it is drawn
         assert classes.get("places", {}).get("floor", {}).get("of") == places
     (tmp_path / "list.txt").write_text("maria\n")
     assert "another list of the class list.txt" in told("own", "--class", "list.txt")

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from support import ROOT, fits, make_embeddings, some_mutants
 
 from dpsan.analysis.verify import verdict as verifying
-from dpsan.embeddings.class_lists import CLASSES, bundled_class, word_classes
+from dpsan.embeddings.class_lists import CLASSES, bundled_class, ordinary_words, word_classes
 from dpsan.errors import InputError, UsageError
 from dpsan.mechanisms.optimal import class_response
 from dpsan.mechanisms.optimal.class_response import ClassSampler
@@ -87,6 +87,27 @@ def test_words_of_no_class_pass_in_their_own_letters(sensitive):
     assert not sum(sensitive.sanitize([text], KEY).drawn)
     for word in ("maria", "Maria", "MARIA", "mArIa"):  # letter case decides nothing
         assert sensitive.input_of(word) == sensitive.embeddings.key_to_index["maria"]
+
+
+def test_ordinary_words_pass_though_the_vocabulary_lacks_them(sensitive, tmp_path):
+    """Only where unknown words are names; a list of the user comes first."""
+    rows, unknown = sensitive.embeddings.key_to_index, sensitive.space.n
+    ordinary = sorted(ordinary_words(word_classes("sensitive")))
+    assert rows.keys().isdisjoint(ordinary)
+    for word in ordinary[:: len(ordinary) // 60]:
+        assert word == word.lower()
+        assert {sensitive.input_of(each) for each in (word, word.title(), word.upper())} == {PLAIN}
+    assert listed().isdisjoint(ordinary)
+    text = "It UNVEILS gadgets: unveils-gadgets didn't."
+    assert sensitive.rewrite(text) == text
+    for word in ("qzunveils", "unveils\u200bx", "unve\u200bils", "gadgetz", "antidepressants"):
+        assert sensitive.input_of(word) == unknown
+    assert Sanitizer(epsilon=2.0, only="places").input_of("unveils") == unknown
+    assert Sanitizer(epsilon=12.0, classes="sensitive=2").input_of("unveils") == unknown
+    (tmp_path / "own.txt").write_text("maria\nUnveils\n")
+    one = Sanitizer(epsilon=2.0, only=f"{tmp_path / 'own.txt'},sensitive")
+    assert [one.input_of(word) for word in ("unveils", "gadgets")] == [unknown, PLAIN]
+    assert ordinary_words(word_classes(f"{tmp_path / 'own.txt'}")) == frozenset()
 
 
 NEXT = [("80-year-old", "man"), ("11", "percent"), ("Oslo", "train"), ("Boston", "bus")]
@@ -280,7 +301,7 @@ KINDS = {
     "IBAN": ["GB29NWBK60161331926819"],
     "account": ["12345678"],
     "picture": ["👍🏽👍🏽"],
-    "number with a unit": ["5km", "21st"],
+    "number with a unit": ["5km", "21st", "111th", "1990s", "70s", "8x", "5000mm"],
     "code": ["MP3"],
     None: ["hello", "don't", "2023-03-05", "42", "3.14"],
 }
@@ -295,6 +316,20 @@ def test_kinds_of_strings(kind, tokens):
         for number in (0, found.size // 2, found.size - 1) if found else ():
             written = found.write(number)
             assert (len(split(written)), made_up(written).kind) == (1, kind)
+
+
+def test_ordinals_and_decades():
+    """What most numbers with letters after them are is written as English has it."""
+    for token, few in (
+        ("22nd", "10th 11th 12th 13th 21st 22nd 23rd 24th"),
+        ("101st", "111th 122nd"),
+    ):
+        found = made_up(token)
+        every = [*map(found.write, range(found.size))]
+        assert {*few.split()} <= {*every}
+        assert len({*every}) == found.size == 9 * 10 ** (len(token) - 3)
+    assert [*map(made_up("1990s").write, (0, 22))] == ["1800s", "2020s"]
+    assert [*map(made_up("70s").write, range(8))] == [f"{tens}0s" for tens in range(2, 10)]
 
 
 def luhn(digits):
@@ -452,6 +487,12 @@ def other(change):
     )
 
 
+@cache
+def listed():
+    groups = (group for name in CLASSES for group in bundled_class(name).groups)
+    return {word for group in groups for word in group}
+
+
 BROKEN = {
     "a class is looked up before letter case is folded": (
         *(lookup._Codes, "_in_class"),
@@ -464,6 +505,14 @@ BROKEN = {
         lambda true, self, words, *more: [
             f"{word[0]}{out}" for word, out in zip(words, true(self, words, *more), strict=True)
         ],
+    ),
+    "words that no list holds are written unchanged": (
+        *(lookup._Codes, "_in_class"),
+        lambda true, self, token, row, *more: (
+            PLAIN
+            if row is None and token.lower() not in listed()
+            else true(self, token, row, *more)
+        ),
     ),
     "unknown words are drawn in another class than the stated one": (
         *(ClassSampler, "__init__"),
@@ -495,11 +544,11 @@ BROKEN = {
         ),
     ),
 }
-_STRING, _UNKNOWN, _, _WORD, _FEW, _, _COPIED = [*BROKEN][1:]
+_STRING, _LISTED, _UNKNOWN, _, _WORD, _FEW, _, _COPIED = [*BROKEN][1:]
 
 
 @pytest.mark.parametrize(
-    "broken", [None, *some_mutants(BROKEN, _STRING, _UNKNOWN, _WORD, _FEW, _COPIED)]
+    "broken", [None, *some_mutants(BROKEN, _STRING, _LISTED, _UNKNOWN, _WORD, _FEW, _COPIED)]
 )
 def test_verify_keeps_the_program_and_catches_broken_ones(broken, monkeypatch, tmp_path, checked):
     if broken is not None:

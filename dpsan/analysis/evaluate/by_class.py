@@ -14,7 +14,7 @@ import numpy as np
 
 from dpsan.analysis.evaluate.attack import Attack, attacks
 from dpsan.analysis.evaluate.pairs import Pairs
-from dpsan.analysis.evaluate.vocabulary import Vocabulary
+from dpsan.analysis.evaluate.vocabulary import OTHER, Vocabulary
 from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.language.ngrams import Ngrams
@@ -63,7 +63,8 @@ def by_class(
     best = {each.key: each.right for each in found}
     least = {each.key: each.right for each in floor}
     codes = class_codes(mechanism, space.n)
-    kinds = codes.kind[pairs.inputs]
+    # An output that is no word was not drawn in a class: it passed, or is a made-up string.
+    kinds = np.where(pairs.noisings[0] == OTHER, -1, codes.kind[pairs.inputs])
     out = []
     for name in dict.fromkeys(name for name, _ in codes.kinds if name is not None):
         numbers = [at for at, (other, _) in enumerate(codes.kinds) if other == name]

@@ -12,7 +12,13 @@ import numpy as np
 
 from dpsan.analysis.explain.result import Explanation, Output, Posterior
 from dpsan.analysis.explain.words import UNKNOWN, Word
-from dpsan.embeddings.class_lists import NAMES, SENSITIVE, class_rows, word_classes
+from dpsan.embeddings.class_lists import (
+    NAMES,
+    SENSITIVE,
+    class_rows,
+    ordinary_words,
+    word_classes,
+)
 from dpsan.embeddings.public_words import is_english
 from dpsan.mechanisms.description import finite
 from dpsan.outcomes.distributions import Progress, distributions, draw_counts, has_distribution
@@ -21,6 +27,7 @@ from dpsan.outcomes.one_word import Figures, from_draws, from_pmf
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
+from dpsan.text.tokens import folded
 
 DRAWS = 10_000
 """Draws for a word whose distribution is not known."""
@@ -80,6 +87,7 @@ def explain(
             pointed[each] = near_observer(space, sampler, figures[each], size, key, known, show)
     classes, keys = _classes(sanitizer), [*sanitizer.embeddings.index_to_key, UNKNOWN]
     guarantee, optimum = sanitizer.guarantee, mechanism.optimum(space, quick=True)
+    ordinary = ordinary_words(word_classes(SENSITIVE))
 
     def posteriors(row: int) -> tuple[Posterior, ...]:
         return tuple(
@@ -93,7 +101,7 @@ def explain(
             input=None if word.id == space.n else keys[word.id],
             mechanism=mechanism,
             guarantee=guarantee,
-            word_class=classes.get(word.id),
+            word_class=None if folded(word.text) in ordinary else classes.get(word.id),
             public=word.id in sanitizer.public,
             epsilon_ldp=finite(guarantee.epsilon_ldp),
             optimum=optimum,
