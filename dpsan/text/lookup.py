@@ -17,7 +17,7 @@ from dpsan.text.pieces import TRAILING, cut, one_word
 from dpsan.text.pieces import Codes as PieceCodes
 from dpsan.text.shape import INVISIBLE
 from dpsan.text.spanned_tokens import Spans, gaps_inside, inside, widened
-from dpsan.text.tokens import folded, gaps_to_write, lookup_keys
+from dpsan.text.tokens import gaps_to_write, lookup_keys
 from dpsan.text.whole_tokens import amount
 
 KEPT: Final = -1
@@ -193,7 +193,7 @@ class _Codes(dict[str, int]):
             if row is None:
                 row = self._rows.get(key)
         if self._classes is not None:
-            found = self._in_class(token, row, self._classes)
+            found = self._in_class(token, row, self._classes, key)
             # A word that passes would carry what is invisible within it.
             return self._unknown if found in (PLAIN, ARTICLE) and unseen else found
         if self._number is not None:
@@ -205,10 +205,13 @@ class _Codes(dict[str, int]):
             row = self._rows.get(number)  # $5 is read as 5, whatever the currency
         return self._unknown if row is None else row
 
-    def _in_class(self, token: str, row: int | None, classes: ClassRules) -> int:
+    def _in_class(self, token: str, row: int | None, classes: ClassRules, small: str) -> int:
         """Return the code where only classes of words are drawn.
 
         The kind of a string decides before the vocabulary: it depends on the shape alone.
+
+        Args:
+            small: the token without letter case.
         """
         from dpsan.text.made_up import MadeUp, recognized  # patterns that take time
 
@@ -224,7 +227,7 @@ class _Codes(dict[str, int]):
         elif found is not None:
             return PLAIN
         if row is None:
-            return PLAIN if folded(token) in classes.ordinary else self._unknown
+            return PLAIN if small in classes.ordinary else self._unknown
         return self._of_row(token, row, classes)
 
     def _of_row(self, token: str, row: int, classes: ClassRules) -> int:
