@@ -59,8 +59,8 @@ class Sanitizing(Vocabulary, Privacy):
     )
     only: str | None = option(
         "--only CLASSES",
-        "Draw words of these classes only, such as sensitive or names=2,places. All other "
-        "words pass unchanged: NOT PROTECTED.",
+        "Draw words of these classes only, such as sensitive or names=2,places, and unknown words. "
+        "All other words pass unchanged: NOT PROTECTED.",
     )
     classes: list[str] | None = option(
         "--class CLASS=X",
