@@ -3,10 +3,13 @@ r"""Measure which annotated spans the classes of vocab/classes cover.
     python vocab/recall.py ../shared/data/eval/pii/presidio_synth_dataset_v2.json \
         --news ../shared/data/eval/ag_news/test.csv
     python vocab/recall.py --text chats.txt
+    python vocab/recall.py --names names.txt
 
 A span is covered if ``rewrite --only sensitive`` draws all of its words and strings.  For each
 class it also prints how many words an attacker names who knows the class, the distribution and the
 public word frequencies: from the output, and without it.
+
+For names, one a line, it prints the share of which all words but titles are drawn.
 
 For a text, a record a line, it prints what two levels (2 within a class, 12 between) cost: the
 expected cosine of input and output beside that at epsilon 12 without classes, over the running
@@ -18,6 +21,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,6 +36,7 @@ import numpy as np  # noqa: E402
 from dpsan import Sanitizer  # noqa: E402
 from dpsan.mechanisms.optimal.class_response import ClassSampler  # noqa: E402
 
+_TITLES = frozenset(re.findall(r"\w+", "mr mrs ms miss dr jr sr ii iii iv v md phd dds dvm"))
 _BLOCK = 256
 """Words whose distributions are held at a time."""
 
@@ -90,6 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="*", type=Path, metavar="JSON", help="annotated documents")
     parser.add_argument("--news", type=Path, metavar="CSV", help="text in the third column")
+    parser.add_argument("--names", type=Path, action="append", default=[], metavar="FILE")
     parser.add_argument("--text", type=Path, action="append", default=[], metavar="FILE")
     parser.add_argument("-e", "--epsilon", type=float, default=2.0, metavar="X")
     options = parser.parse_args(arguments)
@@ -121,6 +127,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"lower-case words of {options.news.name} that are drawn, of {words:,}")
         for name, count in drawn.most_common():
             print(f"  {name:<20} {count / words:.4f}")
+    for path in options.names:
+        names = [sanitizer.inputs_of(line) for line in path.read_text("utf-8").splitlines()]
+        drawn = [all(c >= 0 or w.lower() in _TITLES for w, c in name) for name in names if name]
+        print(f"{path.name}, {len(drawn):,} names: drawn whole {sum(drawn) / len(drawn):.3f}")
     for path in options.text:
         words, without, inside, same = levels(path.read_text(encoding="utf-8").splitlines())
         print(f"{path.name}, {words:,} words: cosine at 12, with classes at 2, lost;")

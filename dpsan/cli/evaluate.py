@@ -117,7 +117,7 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
         self._check()
         self.check_files()
 
-        from dpsan.analysis.evaluate import check, evaluate
+        from dpsan.analysis.evaluate import can_score, check, evaluate
         from dpsan.analysis.evaluate.setting import read_setting
         from dpsan.cli.progress import share_progress
 
@@ -132,8 +132,10 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
                 what = "a fluent run is evaluated without --copies and further files"
                 refuse(several, what, "its audit has the drawn words of one output")
                 question = replace(question, drawn=self.audit)
-        scores = not self.no_scores
-        check(question, scores=scores)
+        scores = not self.no_scores and can_score()
+        if not (scores or self.no_scores or self.quiet):
+            say("ROUGE and BLEU are left out (pip install 'dpsan[evaluate]')")
+        check(question)
         if self.html is not None:
             from dpsan.files.atomic_files import check_writable
 

@@ -141,7 +141,8 @@ class Privacy(Epsilon):
         names = [each.name for each in fields(RunSpec) if each.name in vars(self)]
         given = {name: getattr(self, name) for name in names}
         given |= {"parameters": dict(parameters(self.param)), "public": self.public_words()}
-        given["classes"] = word_classes(",".join(given["classes"])) if given["classes"] else ()
+        listed = ",".join(given["classes"] or ())
+        given["classes"] = word_classes(listed, given.get("tokenizer")) if listed else ()
         return RunSpec(**given, **more)
 
 

@@ -144,6 +144,16 @@ class Completed:
 
     def message(self) -> str:
         """Return the message after a signal: the complete outputs, and how to go on."""
+        return self._message() + self._audit()
+
+    def _audit(self) -> str:
+        """Return what is left of the audit log, which grows under its own name."""
+        path = self._files.audit
+        if path is None or not path.is_file():
+            return ""
+        return f"; {path} is incomplete: remove it, or name another"
+
+    def _message(self) -> str:
         files, before = self._files, self._before
         now = {path: _state(path) for path in before}
         skips = files.resume and not files.in_place

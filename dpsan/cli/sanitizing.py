@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from dpsan.cli.command import choice, flag, option
 from dpsan.cli.options import Privacy, Vocabulary
 from dpsan.cli.tree import PRIVACY, RARE
+from dpsan.errors import UsageError
 
 if TYPE_CHECKING:
     from dpsan.embeddings.class_lists import WordClass
@@ -91,13 +92,16 @@ class Sanitizing(Vocabulary, Privacy):
         """Return the classes of words that are drawn; empty: all words.  Raises DpsanError."""
         from dpsan.embeddings.class_lists import word_classes
 
-        return () if self.only is None else word_classes(self.only)
+        return () if self.only is None else word_classes(self.only, self.tokenizer)
 
     def required_epsilon(self) -> float:
         """Return epsilon; with classes that all have one of their own, the largest of these."""
         own = [each.epsilon for each in self.word_classes()] if self.epsilon is None else []
         if own and None not in own:
             return max(each for each in own if each is not None)
+        if own:
+            what = "--epsilon is required: it is your decision"
+            raise UsageError(what, "within classes try --epsilon 2")
         return super().required_epsilon()
 
     def spec(self) -> RunSpec:

@@ -66,12 +66,15 @@ class ClassRows:
     """Row numbers of the outputs, all among ``rows``, ascending."""
 
 
-def word_classes(given: str) -> tuple[WordClass, ...]:
+def word_classes(given: str, tokenizer: str | None = None) -> tuple[WordClass, ...]:
     """Return the classes of ``CLASS[=X],…``, in the order in which a word is looked up.
+
+    Args:
+        tokenizer: every word of a file must be one token of it; default: any string.
 
     Raises:
         UsageError: an unknown class, a class named twice, or an epsilon that is not positive.
-        InputError: a file that is missing, not UTF-8 or lists no word.
+        InputError: a file that is missing, not UTF-8, lists no word, or a word of several tokens.
     """
     own: list[WordClass] = []
     bundled: dict[str, WordClass] = {}
@@ -79,7 +82,7 @@ def word_classes(given: str) -> tuple[WordClass, ...]:
         name, equals, value = item.rpartition("=") if "=" in item else (item, "", "")
         epsilon = _epsilon(name, value) if equals else None
         if name not in (*CLASSES, SENSITIVE):
-            own.append(_own(name, epsilon))
+            own.append(_own(name, epsilon, tokenizer))
             continue
         for each in CLASSES if name == SENSITIVE else (name,):
             if each in bundled:
@@ -129,6 +132,9 @@ def class_rows(
                 out.append(ClassRows(each.name, each.epsilon, tuple(rows), tuple(outputs)))
         if each.groups and len(out) == before:
             raise UsageError(f"no word of the class {each.name} is in the vocabulary")
+        if not each.english and len(out[-1].rows) == 1:
+            only = f"only one word of the class {each.name} is in the vocabulary"
+            raise UsageError(f"{only}, and none could stand for it", "add common words that may")
     return tuple(out)
 
 
@@ -140,10 +146,14 @@ def ordinary_words(classes: tuple[WordClass, ...]) -> frozenset[str]:
     """
     if not any(each.english and each.name == NAMES for each in classes):
         return frozenset()
-    own = (each.groups for each in classes if not each.english)
-    listed = {folded(word) for groups in own for group in groups for word in group}
     path = directory().parent / "classes" / "ordinary.txt"
-    return frozenset(word for group in _groups(path) for word in group) - listed
+    return frozenset(word for group in _groups(path) for word in group) - own_words(classes)
+
+
+def own_words(classes: tuple[WordClass, ...]) -> frozenset[str]:
+    """Return the words, in lower case, of the lists of the user."""
+    own = (each.groups for each in classes if not each.english)
+    return frozenset(folded(word) for groups in own for group in groups for word in group)
 
 
 def _epsilon(name: str, value: str) -> float:
@@ -155,12 +165,12 @@ def _epsilon(name: str, value: str) -> float:
     return epsilon
 
 
-def _own(name: str, epsilon: float | None) -> WordClass:
+def _own(name: str, epsilon: float | None, tokenizer: str | None) -> WordClass:
     path = Path(name)
     if not path.exists():
         known = ", ".join((*CLASSES, SENSITIVE))
         raise UsageError(f"no class and no file '{name}'", f"classes: {known}")
-    words = tuple(read_word_list(path))
+    words = tuple(read_word_list(path, tokenizer))
     if not words:
         raise InputError(path, "lists no word")
     return WordClass(path.name, epsilon, (words,), english=False)

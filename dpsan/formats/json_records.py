@@ -58,7 +58,8 @@ class JsonReader:
         if text_encoding(options.encoding) != "utf-8":
             raise UsageError(f"{name} is always UTF-8", "leave out --encoding")
         self._source, self._options = source, options
-        self._fields = [parse_field(each) for each in options.fields]
+        by_steps = {each.steps: each for each in map(parse_field, options.fields)}
+        self._fields = [*by_steps.values()]  # one named twice is one field
         if not self._fields:
             raise InputError(source.name, f"{name} needs --field", "such as --field text")
         root = Node("")

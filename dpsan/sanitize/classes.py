@@ -16,6 +16,7 @@ from dpsan.embeddings.class_lists import (
     WordClass,
     class_rows,
     ordinary_words,
+    own_words,
 )
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import BaseResponse, Mechanism
@@ -66,7 +67,8 @@ def _with_classes(
     parts = tuple(part(r.name, r.epsilon or default, r.rows, r.outputs) for r in rows)
     if not parts:
         raise UsageError(
-            "out-of-vocabulary words need a class of words to be drawn from", f"add {NAMES}"
+            f"{CONTACTS} has no words, and out-of-vocabulary words need a class to be drawn from",
+            f"add {NAMES}",
         )
     names = [each.name for each in parts]
     epsilons = {each.name: each.epsilon or default for each in classes}
@@ -119,7 +121,7 @@ def class_rules(mechanism: ByClass, n: int, only: tuple[WordClass, ...]) -> Clas
     if isinstance(mechanism, ClassResponse):
         words = frozenset(row for each in mechanism.parts for row in each.rows)
     contacts, numbers = (name in dict(mechanism.strings) for name in (CONTACTS, NUMBERS))
-    return ClassRules(words, contacts, numbers, n + 2, ordinary_words(only))
+    return ClassRules(words, contacts, numbers, n + 2, ordinary_words(only), own_words(only))
 
 
 def number_epsilon(mechanism: ByClass) -> float:

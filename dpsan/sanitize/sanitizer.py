@@ -129,8 +129,8 @@ class Sanitizer:
             consistent=None if consistent is None else Unit(consistent),
             numbers=numbers,
             strings=strings,
-            only=() if only is None else word_classes(only),
-            classes=() if classes is None else word_classes(classes),
+            only=() if only is None else word_classes(only, tokenizer),
+            classes=() if classes is None else word_classes(classes, tokenizer),
             fluent=fluent,
             language_model=None if language_model is None else Path(language_model),
         )

@@ -57,6 +57,8 @@ class ClassRules(NamedTuple):
     """The code of made-up contacts; that of other made-up strings is one more."""
     ordinary: frozenset[str] = frozenset()
     """Words, in lower case, that pass though the vocabulary lacks them."""
+    own: frozenset[str] = frozenset()
+    """Words, in lower case, of the lists of the user: drawn though they are strings of a kind."""
 
 
 class Lookup:
@@ -224,7 +226,7 @@ class _Codes(dict[str, int]):
         if classes.words is None:
             if row is None and (number := amount(token)):
                 row = self._rows.get(number)
-        elif found is not None:
+        elif found is not None and small not in classes.own:
             return PLAIN
         if row is None:
             return PLAIN if small in classes.ordinary else self._unknown

@@ -10,7 +10,7 @@ from dpsan.errors import InputError, check_name, file_reason
 from dpsan.text.tokens import TOKENIZERS, is_token
 
 MASK: Final = "<unk>"
-SEVERAL: Final = "not one token, so that it could never be kept"
+SEVERAL: Final = "not one token, so that it could never be found"
 SEVERAL_HINT: Final = "list its parts; spaces, hyphens, punctuation and 's end a token"
 
 

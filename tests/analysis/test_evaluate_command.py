@@ -13,8 +13,6 @@ from dpsan.errors import ExtraMissingError
 SECRET = "Zanzibarquux"  # noqa: S105
 WORDS = [f"word{i}" for i in range(40)]
 MANY = [f"word{i}" for i in range(60)]
-EXTRAS = {"rouge_score": ["o.txt", "s.txt"], "sacrebleu": ["o.txt", "s.txt"]}
-EXTRAS |= {"sklearn": ["-k", "body", "--labels", "label", "o.csv", "s.csv", "--no-scores"]}
 
 
 @pytest.fixture(scope="module")
@@ -164,17 +162,33 @@ def test_quiet_says_no_notes(dpsan, folder):
     assert (done.stdout, done.stderr) == (loud.stdout, b"")
 
 
-@pytest.mark.parametrize(("library", "arguments"), EXTRAS.items())
-def test_missing_extra_is_told_before_any_work(folder, monkeypatch, library, arguments, cache):
-    for name in [each for each in sys.modules if each.split(".")[0] == library]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, library, None)
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("DPSAN_CACHE_DIR", str(cache))
-    monkeypatch.setattr(sys, "argv", ["dpsan", "evaluate", "-E", "none.txt", *arguments])
-    with pytest.raises(ExtraMissingError) as caught:
-        app.run()
-    assert "pip install 'dpsan[evaluate]'" in str(caught.value)
+@pytest.fixture
+def without(folder, monkeypatch, cache):
+    """Runs a command as if a library were not installed."""
+
+    def call(library, *arguments):
+        for name in [each for each in sys.modules if each.split(".")[0] == library]:
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.setitem(sys.modules, library, None)
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("DPSAN_CACHE_DIR", str(cache))
+        monkeypatch.setattr(sys, "argv", ["dpsan", "evaluate", *arguments])
+        return app.run()
+
+    return call
+
+
+def test_missing_extra_is_told_before_any_work(without):
+    with pytest.raises(ExtraMissingError, match=r"pip install 'dpsan\[evaluate\]'"):
+        without("sklearn", "-E", "none.txt", "-k", "body", "--labels", "label", "o.csv", "s.csv")
+
+
+@pytest.mark.parametrize("library", ["rouge_score", "sacrebleu"])
+def test_scores_are_left_out_without_their_library(without, library, capsys):
+    assert not without(library, "-E", "v.txt", "--json", "o.txt", "s.txt")
+    found = capsys.readouterr()
+    assert "ROUGE and BLEU are left out (pip install 'dpsan[evaluate]')" in found.err
+    assert json.loads(found.out)["rouge1"] is None
 
 
 @pytest.fixture(scope="module")

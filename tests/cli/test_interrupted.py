@@ -17,7 +17,8 @@ BASE = ("rewrite", "-q", "-e", "1000", "-m", "laplace", "-E", "two.txt", "--case
     [
         (
             ["-o", "o.txt", "-a", "audit"],
-            b"interrupted: o.txt was not written (the same command begins again)\n",
+            b"interrupted: o.txt was not written (the same command begins again); audit is "
+            b"incomplete: remove it, or name another\n",
         ),
         (
             [],

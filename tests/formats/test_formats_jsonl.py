@@ -103,6 +103,10 @@ def test_what_is_not_text():
     assert run(b'{"text":null}\nnull\n', "text") == b'{"text":null}\nnull\n'
 
 
+def test_a_field_named_twice_is_one_field():
+    assert run(b'{"text":"a"}\n', "text", "text?", "text") == b'{"text":"<unk>"}\n'
+
+
 def test_a_misspelt_field_writes_nothing():
     for data in (b'{"text":"secret"}\n' * 3, b'{"text":"secret"}\n' * 5000):
         with pytest.raises(InputError, match=r"no record up to line (3|1024) has the field 'txet'"):

@@ -30,6 +30,7 @@ from dpsan.sanitize import numbers_by_value, rewriting
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import Statement
+from dpsan.sanitize.warnings import weakness
 from dpsan.text import lookup
 from dpsan.text.letter_case import article_for
 from dpsan.text.lookup import PLAIN
@@ -104,7 +105,7 @@ def test_ordinary_words_pass_though_the_vocabulary_lacks_them(sensitive, tmp_pat
         assert sensitive.input_of(word) == unknown
     assert Sanitizer(epsilon=2.0, only="places").input_of("unveils") == unknown
     assert Sanitizer(epsilon=12.0, classes="sensitive=2").input_of("unveils") == unknown
-    (tmp_path / "own.txt").write_text("maria\nUnveils\n")
+    (tmp_path / "own.txt").write_text("maria\nUnveils\njohn\n")
     one = Sanitizer(epsilon=2.0, only=f"{tmp_path / 'own.txt'},sensitive")
     assert [one.input_of(word) for word in ("unveils", "gadgets")] == [unknown, PLAIN]
     assert ordinary_words(word_classes(f"{tmp_path / 'own.txt'}")) == frozenset()
@@ -256,6 +257,17 @@ def test_a_file_is_split_off_at_the_last_equals_sign(tmp_path, monkeypatch):
     one = Sanitizer(epsilon=2.0, only="names,a=b.txt=3")
     assert one.mechanism.parts[0].name == "a=b.txt"  # and maria is in it
     assert one.embeddings.key_to_index["maria"] in one.mechanism.parts[0].rows
+    Path("codes.txt").write_text("# projects\nMP3\n4471\nMary\nJohn\n")
+    one = Sanitizer(epsilon=2.0, only="codes.txt")  # what is listed is drawn, whatever its kind
+    codes = [one.input_of(word) for word in ("mp3", "4471", "mary", "MP4", "4472")]
+    assert codes == [one.embeddings.key_to_index["mp3"], one.space.n, codes[2], PLAIN, PLAIN]
+    assert "a word of codes.txt stays in one of 3 draws" in weakness(one.guarantee, 1, 0.0)
+    Path("several.txt").write_text("# streets\nMary\nOld Mill\n")
+    with pytest.raises(InputError, match=r"several\.txt:3: not one token"):
+        Sanitizer(epsilon=2.0, only="several.txt")
+    Path("few.txt").write_text("Mary\nqzxjk\n")
+    with pytest.raises(UsageError, match=r"only one word of the class few\.txt"):
+        Sanitizer(epsilon=12.0, classes="few.txt=2")
     Path("empty.txt").write_text("# none\n")
     with pytest.raises(InputError, match="lists no word"):
         word_classes("empty.txt")

@@ -158,20 +158,18 @@ def _plain(shares: Share | Mapping[Any, Any]) -> dict[str, Any]:
     return {str(name): _plain(each) for name, each in shares.items()}
 
 
-_SCORERS: Final = {"rouge_score": "ROUGE", "sacrebleu": "BLEU"}
-"""Libraries of the extra ``evaluate``."""
+def can_score() -> bool:
+    """Return whether the libraries of ROUGE and BLEU are installed, which are an extra."""
+    return all(find_spec(library) is not None for library in ("rouge_score", "sacrebleu"))
 
 
-def check(question: Question, *, scores: bool = True) -> None:
+def check(question: Question) -> None:
     """Complain about what would fail late, before the long work.
 
     Raises:
         InputError: a file of public text cannot be read.
         ExtraMissingError: a library is not installed.
     """
-    for library, name in _SCORERS.items() if scores else ():
-        if find_spec(library) is None:
-            raise ExtraMissingError(f"{name} (see --no-scores)", "evaluate")
     for option, wanted in (("--labels", question.labels), ("--authors", question.authors)):
         if wanted is not None and find_spec("sklearn") is None:
             raise ExtraMissingError(option, "evaluate")

@@ -6,14 +6,16 @@ needs to be, and results are repeatable.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from dpsan.analysis.explain.result import Explanation, Output, Posterior
 from dpsan.analysis.explain.words import UNKNOWN, Word
 from dpsan.embeddings.class_lists import (
+    CONTACTS,
     NAMES,
+    NUMBERS,
     SENSITIVE,
     class_rows,
     ordinary_words,
@@ -27,6 +29,7 @@ from dpsan.outcomes.one_word import Figures, from_draws, from_pmf
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
+from dpsan.text.made_up import MadeUp, recognized
 from dpsan.text.tokens import folded
 
 DRAWS = 10_000
@@ -87,7 +90,6 @@ def explain(
             pointed[each] = near_observer(space, sampler, figures[each], size, key, known, show)
     classes, keys = _classes(sanitizer), [*sanitizer.embeddings.index_to_key, UNKNOWN]
     guarantee, optimum = sanitizer.guarantee, mechanism.optimum(space, quick=True)
-    ordinary = ordinary_words(word_classes(SENSITIVE))
 
     def posteriors(row: int) -> tuple[Posterior, ...]:
         return tuple(
@@ -101,7 +103,7 @@ def explain(
             input=None if word.id == space.n else keys[word.id],
             mechanism=mechanism,
             guarantee=guarantee,
-            word_class=None if folded(word.text) in ordinary else classes.get(word.id),
+            word_class=_class_of(word, classes) if classes else None,
             public=word.id in sanitizer.public,
             epsilon_ldp=finite(guarantee.epsilon_ldp),
             optimum=optimum,
@@ -137,6 +139,15 @@ def _classes(sanitizer: Sanitizer) -> dict[int, str]:
         return {}
     rows = class_rows(word_classes(SENSITIVE), sanitizer.embeddings.key_to_index)
     return {row: each.name for each in rows for row in each.rows} | {sanitizer.space.n: NAMES}
+
+
+def _class_of(word: Word, classes: Mapping[int, str]) -> str | None:
+    """Return the class of a word or string, if it has one."""
+    found = recognized(word.text)
+    if found is not None:
+        return CONTACTS if isinstance(found, MadeUp) and found.contact else NUMBERS
+    ordinary = folded(word.text) in ordinary_words(word_classes(SENSITIVE))
+    return None if ordinary else classes.get(word.id)
 
 
 def _scaled(progress: Progress, share: float) -> Progress:
