@@ -102,6 +102,6 @@ def check(path):
 
 if __name__ == "__main__":
     try:
-        check(sys.argv[1])
+        check(sys.argv[1] if sys.argv[1:] else sys.exit("which FILE?"))
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, OSError) as error:
         sys.exit(f"REJECTED: {error}")

@@ -4,7 +4,8 @@
 of each class, its outputs and its epsilon. A line for each word holds the index of its class and
 its own weights. This program proves for each class what
 check_certificate.py, which must stand beside it, proves for all words. With two levels it proves
-the larger epsilon between any two inputs too. Any other string is an input of the class "unknown".
+the larger epsilon between any two inputs too. Any other string is an input of the class "unknown",
+but for ordinary words of the list of which the first line has number and digest: they pass.
 """
 
 import sys
@@ -58,6 +59,7 @@ def above(epsilon):
 def check(path):
     with open(path, "rb") as file:
         claim, *rows = lines(file)
+    require("classes" in claim, "a certificate without classes: check_certificate.py reads it")
     n, classes = claim["words"], claim["classes"]
     of: dict[int, int] = {}
     two = claim["weights"] == "two-levels"
@@ -79,12 +81,17 @@ def check(path):
         check_between(claim, rows, parts)
     print(f"PROVED: epsilon {above(max(epsilons))}, delta 0, for two words of one of")
     other = f"epsilon {above(Fraction(claim['epsilon']))} for any other two inputs"
-    no = other if two else f"not protected: the class, {n - len(of)} words"
+    others = 0 if two else integers([claim["ordinary"]["words"]], 0)[0]
+    no = (
+        other
+        if two
+        else f"not protected: the class, {n - len(of)} words and {others} that are no row"
+    )
     print(f"{len(classes)} classes of {len(of)} words; {no}")
 
 
 if __name__ == "__main__":
     try:
-        check(sys.argv[1])
+        check(sys.argv[1] if sys.argv[1:] else sys.exit("which FILE?"))
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, OSError) as error:
         sys.exit(f"REJECTED: {error}")

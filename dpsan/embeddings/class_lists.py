@@ -25,6 +25,8 @@ CONTACTS: Final = "contacts"
 """E-mail addresses, telephone numbers and the like: strings of a recognized kind, and no words."""
 NUMBERS: Final = "numbers"
 NAMES: Final = "names"
+NONE: Final = "none"
+"""In place of a class: a word that the vocabulary lacks, and that passes with ``--only``."""
 CLASSES: Final = (CONTACTS, NUMBERS, "health", NAMES, "places", "organizations", "nationalities")
 """Names of the classes that come with dpsan, in the order in which a word is looked up."""
 SENSITIVE: Final = "sensitive"

@@ -20,6 +20,7 @@ from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.sanitize.classes import ByClass, class_codes
 from dpsan.space.metric_space import MetricSpace
+from dpsan.text.made_up import recognized
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,10 @@ def by_class(
     codes = class_codes(mechanism, space.n)
     # An output that is no word was not drawn in a class: it passed, or is a made-up string.
     kinds = np.where(pairs.noisings[0] == OTHER, -1, codes.kind[pairs.inputs])
+    for at in np.flatnonzero((pairs.inputs == space.n) & (kinds >= 0)).tolist():
+        start, end = pairs.spans[at]
+        if recognized(pairs.original[pairs.text[at]][start:end]) is not None:
+            kinds[at] = -1  # as 7th is, which is a word too
     out = []
     for name in dict.fromkeys(name for name, _ in codes.kinds if name is not None):
         numbers = [at for at, (other, _) in enumerate(codes.kinds) if other == name]

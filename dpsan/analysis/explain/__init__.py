@@ -15,6 +15,7 @@ from dpsan.analysis.explain.words import UNKNOWN, Word
 from dpsan.embeddings.class_lists import (
     CONTACTS,
     NAMES,
+    NONE,
     NUMBERS,
     SENSITIVE,
     class_rows,
@@ -146,8 +147,9 @@ def _class_of(word: Word, classes: Mapping[int, str]) -> str | None:
     found = recognized(word.text)
     if found is not None:
         return CONTACTS if isinstance(found, MadeUp) and found.contact else NUMBERS
+    # A word that the vocabulary lacks, and that passes.
     ordinary = folded(word.text) in ordinary_words(word_classes(SENSITIVE))
-    return None if ordinary else classes.get(word.id)
+    return NONE if ordinary else classes.get(word.id)
 
 
 def _scaled(progress: Progress, share: float) -> Progress:

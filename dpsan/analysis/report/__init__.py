@@ -18,9 +18,8 @@ from typing import Any, Final
 from dpsan.errors import printable
 from dpsan.run.audit import damaged, read_rows
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.numbers_by_value import FORMS, NumberPolicy
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
-from dpsan.sanitize.statement import CHOICE, COUNTS, EQUAL, expected_share
+from dpsan.sanitize.statement import COUNTS, NOT_PROTECTED, expected_share
 
 ACTIONS: Final = tuple(map(str, Action))
 BY_CLASS: Final = frozenset({str(Action.STRING), str(Action.PLAIN)})
@@ -130,13 +129,12 @@ class Report:
             "largest_file": self.cost(max((f.charges for f in self.files.values()), default=0)),
             "records_with_words": self.per_record.total(),
             "epsilon_per_record": {name: self.quantile(share) for name, share in QUANTILES.items()},
+            "only": header["only"],
+            "classes": header["classes"],
+            # What this run leaves out, as the header says it, and of every run the counts.
             "not_protected": [
-                # What the guarantee leaves out, as the header says it.
-                *(header["not_protected"][:1] if header["public"] is not None else []),
+                *(each for each in header["not_protected"] if each not in NOT_PROTECTED),
                 COUNTS,
-                *([CHOICE] if header["spans"] else []),
-                *([EQUAL] if unit else []),
-                *([FORMS] if header["numbers"] == NumberPolicy.VALUE else []),
             ],
             "files": [
                 {

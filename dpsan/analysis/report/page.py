@@ -94,6 +94,8 @@ def figures(report: Report) -> list[tuple[str, str, str]]:
     each, loss = sums["per"], "LDP epsilon"
     if sums["public_words"]:
         each, loss = f"protected {each}", "high-low LDP epsilon"
+    if sums["only"]:
+        loss = "within-class LDP epsilon"
     cost = _cost(sums["epsilon_ldp"], sums["delta"])
     out = [(f"{loss} per {each}", cost, "how well one word is hidden; smaller is better")]
     if not sums["spans"]:  # a share of running words, and spans hold names
@@ -126,6 +128,9 @@ def parameters(report: Report) -> list[tuple[str, str, str]]:
         f"epsilon per {each}{unit}": number(sums["epsilon"]),
         "epsilon, all draws": number(sums["epsilon_sum"]),
     }
+    if by_class := sums["only"] or sums["classes"]:
+        each_class = (f"{one['class']} {number(one['epsilon'])}" for one in by_class)
+        rows["LDP epsilon within a class"] = ", ".join(each_class)
     if report.copies > 1:
         rows["copies of every record"] = number(report.copies)
     return [(name, value, "") for name, value in rows.items()]

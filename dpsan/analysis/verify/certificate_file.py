@@ -8,7 +8,8 @@ The file consists of JSON lines:
   numbers), ``epsilon`` and ``delta`` (exact decimals), ``language_model`` (digest, if one decodes
   the drawn words, which changes no guarantee) and ``weights`` (name of the form).  The form
   ``common`` adds ``common`` and ``increment``, the form ``ranks`` adds ``by_rank``, the form
-  ``classes`` adds ``unknown`` (index of the class of ⊥) and ``classes``, each with ``epsilon``,
+  ``classes`` adds ``ordinary`` (number and digest of the words that the vocabulary lacks and that
+  pass), ``unknown`` (index of the class of ⊥) and ``classes``, each with ``epsilon``,
   ``words`` (row numbers), ``common`` (pairs of output and weight) and ``increment``; the form
   ``two-levels`` adds those of ``classes``, those of ``common``, and ``total`` (sum of the weights
   of a word);
@@ -36,6 +37,7 @@ import numpy as np
 
 from dpsan.analysis.verify.base import Check
 from dpsan.analysis.verify.verdict import Verdict, Verification
+from dpsan.embeddings.class_lists import ordinary_words
 from dpsan.errors import Hint, InputError, UsageError, file_reason
 from dpsan.files.atomic_files import AtomicFile
 from dpsan.files.source import open_regular
@@ -190,7 +192,10 @@ def _claim(
         case CommonWeights():
             return claim | {"weights": "common", **_common(weights)}
         case ClassWeights():
-            return claim | {"weights": "classes", **_classes(weights)}
+            passing = sorted(ordinary_words(sanitizer.spec.only))
+            digest = hashlib.sha256("\n".join(passing).encode()).hexdigest()
+            ordinary = {"words": len(passing), "sha256": digest}
+            return claim | {"weights": "classes", "ordinary": ordinary, **_classes(weights)}
         case TwoLevelWeights():
             both = _common(weights.plain) | _classes(weights.classes)
             return claim | {"weights": "two-levels", "total": weights.total, **both}
