@@ -257,7 +257,7 @@ def test_a_large_epsilon_is_read_and_a_small_one_is_at_the_floor(epsilon):
 
 def test_the_command_reads_classes(dpsan, tmp_path):
     """An audit of a run with classes says which; a list of one's own must be the same file."""
-    text = "Maria met Peter in London on Monday, and Anna in Paris.\nHe unveils: a@b.org.\n"
+    text = "Maria met Peter in London on Monday, and Anna in Paris.\nHe unveils 47th 28th: a@b.org.\n"
     (tmp_path / "text.txt").write_text(text)
     small = ("--vocab-size", "3000")
     (tmp_path / "list.txt").write_text("\n".join(["maria", "peter", "anna", "john", "mary"]))
@@ -280,6 +280,11 @@ def test_the_command_reads_classes(dpsan, tmp_path):
     classes = told("only")  # *unveils* passes, though the vocabulary lacks it
     assert (classes["names"]["read_back"]["of"], classes["places"]["floor"]["of"]) == (3, 2)
     assert "give --class list.txt, the file of the run" in told("own")
+    report = json.loads(dpsan("report", "only.jsonl", "--json", cwd=tmp_path).stdout)[0]
+    known = {each["class"]: each["epsilon"] for each in report["only"]}
+    assert known == {"contacts": 0, "names": 2, "places": 3}
+    assert report["not_protected"][0] == "words of no class"
+    assert b"within-class LDP epsilon" in dpsan("report", "only.jsonl", cwd=tmp_path).stdout
     for name, places in (("own", 2), ("two", None)):
         classes = told(name, "--class", "list.txt")
         assert classes["list.txt"]["floor"]["of"] == 4  # and here it is drawn

@@ -18,7 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import ROOT, fits, make_embeddings, some_mutants
 
+from dpsan.analysis.verify import certificate_file
 from dpsan.analysis.verify import verdict as verifying
+from dpsan.analysis.verify.certificate_file import compare_certificate
 from dpsan.embeddings.class_lists import CLASSES, bundled_class, ordinary_words, word_classes
 from dpsan.errors import InputError, UsageError
 from dpsan.mechanisms.optimal import class_response
@@ -575,6 +577,9 @@ def test_verify_keeps_the_program_and_catches_broken_ones(broken, monkeypatch, t
         assert found.certified == pytest.approx(3, abs=1e-6)
         claim, *rows = lines_of(written(tmp_path / "c.json", one))
         assert checked([claim, *rows]).startswith("PROVED: epsilon 3")
+        assert compare_certificate(tmp_path / "c.json", one, found.certified).held
+        monkeypatch.setattr(certificate_file, "ordinary_words", lambda _: frozenset({"maria"}))
+        assert not compare_certificate(tmp_path / "c.json", one, found.certified).held
         first, second = (each["words"][3] for each in claim["classes"][-2:])
         swapped = [*rows]
         swapped[first], swapped[second] = rows[second], rows[first]
