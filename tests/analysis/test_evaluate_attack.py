@@ -257,7 +257,7 @@ def test_a_large_epsilon_is_read_and_a_small_one_is_at_the_floor(epsilon):
 
 def test_the_command_reads_classes(dpsan, tmp_path):
     """An audit of a run with classes says which; a list of one's own must be the same file."""
-    text = "Maria met Peter in London on Monday, and Anna in Paris.\nHe unveils 47th 28th: a@b.org.\n"
+    text = "Maria met Peter in London on Monday, and Anna in Paris.\nUnveils 47th 28th: a@b.org.\n"
     (tmp_path / "text.txt").write_text(text)
     small = ("--vocab-size", "3000")
     (tmp_path / "list.txt").write_text("\n".join(["maria", "peter", "anna", "john", "mary"]))
