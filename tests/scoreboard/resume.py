@@ -23,8 +23,8 @@ _FILES: dict[str, bytes] = {
     "b.csv": b"t,u\nw4 w5,w6\n",
     "a.docx": document(paragraph("w1 w2")),
     "b.docx": document(paragraph("w3 w4")),
-    "keep": b"w1\n",
-    "other-keep": b"w2\n",
+    "keep": b"w1\nw3\n",
+    "other-keep": b"w2\nw4\n",
     "public": b"w1\n",
     "spans": b'{"record": 1, "spans": [{"start": 0, "end": 2}]}\n',
 }
