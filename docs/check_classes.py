@@ -5,7 +5,7 @@ of each class, its outputs and its epsilon. A line for each word holds the index
 its own weights. This program proves for each class what
 check_certificate.py, which must stand beside it, proves for all words. With two levels it proves
 the larger epsilon between any two inputs too. Any other string is an input of the class "unknown",
-but for ordinary words of the list of which the first line has number and digest: they pass.
+except for ordinary words, which pass with --only: the first line has their number and digest.
 """
 
 import sys
@@ -81,13 +81,10 @@ def check(path):
         check_between(claim, rows, parts)
     print(f"PROVED: epsilon {above(max(epsilons))}, delta 0, for two words of one of")
     other = f"epsilon {above(Fraction(claim['epsilon']))} for any other two inputs"
-    others = 0 if two else integers([claim["ordinary"]["words"]], 0)[0]
-    no = (
-        other
-        if two
-        else f"not protected: the class, {n - len(of)} words and {others} that are no row"
-    )
-    print(f"{len(classes)} classes of {len(of)} words; {no}")
+    if not two:
+        (others,) = integers([claim["ordinary"]["words"]], 0)
+        other = f"not protected: the class, {n - len(of)} rows and {others} other words"
+    print(f"{len(classes)} classes of {len(of)} words; {other}")
 
 
 if __name__ == "__main__":

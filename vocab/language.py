@@ -7,7 +7,6 @@ To be run again whenever the words change.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ _HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(_HERE), str(_HERE.parent)]  # recipe.*, and dpsan of this source tree
 
 from recipe.language import counted  # noqa: E402
+from recipe.options import parser_of  # noqa: E402
 from recipe.package import record_file  # noqa: E402
 
 from dpsan.embeddings.bundled import LANGUAGE, bundled_digest  # noqa: E402
@@ -23,13 +23,9 @@ from dpsan.outcomes.language.kneser_ney import BIGRAMS, TRIGRAMS, estimated  # n
 
 def main() -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    corpus = _HERE.parent.parent / "shared" / "data" / "corpus"
-    parser.add_argument("--corpus", type=Path, default=corpus, metavar="DIR", help="text")
-    parser.add_argument("--folder", type=Path, default=_HERE / "en", help="of the vocabulary")
+    parser = parser_of(__doc__)
     parser.add_argument("--bigrams", type=int, default=BIGRAMS)
     parser.add_argument("--trigrams", type=int, default=TRIGRAMS)
-    parser.add_argument("--processes", type=int, default=2, metavar="N", help="(default: 2)")
     chosen = parser.parse_args()
     if not chosen.corpus.is_dir():
         parser.error(f"no folder {chosen.corpus}: give --corpus DIR")

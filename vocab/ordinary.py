@@ -13,7 +13,6 @@ names, and strings that are no English.  Words of ``classes/none.txt`` join it.
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import sys
@@ -26,6 +25,7 @@ _HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(_HERE), str(_HERE.parent)]  # recipe.*, and dpsan of this source tree
 
 from recipe.corpus import SOURCES, count_source  # noqa: E402
+from recipe.options import parser_of  # noqa: E402
 from recipe.spelling import count_spellings  # noqa: E402
 from recipe.words import read_list  # noqa: E402
 from sensitive import Lists, write  # noqa: E402
@@ -74,12 +74,7 @@ def candidates(known: Iterable[str], corpus: Path, processes: int) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    corpus = _HERE.parent.parent / "shared" / "data" / "corpus"
-    parser.add_argument("--corpus", type=Path, default=corpus, metavar="DIR", help="text")
-    parser.add_argument("--folder", type=Path, default=_HERE / "en", help="of the vocabulary")
-    parser.add_argument("--processes", type=int, default=2, metavar="N", help="(default: 2)")
-    options = parser.parse_args(arguments)
+    options = parser_of(__doc__).parse_args(arguments)
     lists, classes = Lists(options.folder, {}), _HERE / "classes"
     others = {*classes.glob("*.txt")} - {classes / "ordinary.txt"}
     listed = {word for path in others for word in read_list(path)}

@@ -129,8 +129,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"  {name:<20} {count / words:.4f}")
     for path in options.names:
         names = [sanitizer.inputs_of(line) for line in path.read_text("utf-8").splitlines()]
-        drawn = [all(c >= 0 or w.lower() in _TITLES for w, c in name) for name in names if name]
-        print(f"{path.name}, {len(drawn):,} names: drawn whole {sum(drawn) / len(drawn):.3f}")
+        whole = [all(c >= 0 or w.lower() in _TITLES for w, c in name) for name in names if name]
+        print(f"{path.name}, {len(whole):,} names: drawn whole {sum(whole) / len(whole):.3f}")
     for path in options.text:
         words, without, inside, same = levels(path.read_text(encoding="utf-8").splitlines())
         print(f"{path.name}, {words:,} words: cosine at 12, with classes at 2, lost;")

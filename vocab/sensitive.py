@@ -16,7 +16,6 @@ vocab/identity (written for this project), capitals counted on the corpus of voc
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
@@ -32,6 +31,7 @@ _HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(_HERE), str(_HERE.parent)]  # recipe.*, and dpsan of this source tree
 
 from recipe.corpus import SOURCES  # noqa: E402
+from recipe.options import parser_of  # noqa: E402
 from recipe.package import read_package, read_spellings  # noqa: E402
 from recipe.spelling import count_spellings  # noqa: E402
 from recipe.words import read_list  # noqa: E402
@@ -219,12 +219,8 @@ def write(path: Path, notes: str, words: Iterable[str], maker: Path = Path(__fil
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    corpus = _HERE.parent.parent / "shared" / "data" / "corpus"
-    parser.add_argument("--corpus", type=Path, default=corpus, metavar="DIR", help="text")
-    parser.add_argument("--folder", type=Path, default=_HERE / "en", help="of the vocabulary")
+    parser = parser_of(__doc__)
     parser.add_argument("--work", type=Path, required=True, metavar="FILE", help="counted capitals")
-    parser.add_argument("--processes", type=int, default=2, metavar="N", help="(default: 2)")
     options = parser.parse_args(arguments)
     words, _, _ = read_package(options.folder)
     if not options.work.exists():

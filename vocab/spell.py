@@ -8,7 +8,6 @@ A build does this too; alone it needs no training.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,17 +16,14 @@ _HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(_HERE), str(_HERE.parent)]  # recipe.*, and dpsan of this source tree
 
 from recipe.corpus import SOURCES  # noqa: E402
+from recipe.options import parser_of  # noqa: E402
 from recipe.package import read_package, write_spellings  # noqa: E402
 from recipe.spelling import count_spellings, usual_spellings  # noqa: E402
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    corpus = _HERE.parent.parent / "shared" / "data" / "corpus"
-    parser.add_argument("--corpus", type=Path, default=corpus, metavar="DIR", help="text")
-    parser.add_argument("--folder", type=Path, default=_HERE / "en", help="of the vocabulary")
-    parser.add_argument("--processes", type=int, default=2, metavar="N", help="(default: 2)")
+    parser = parser_of(__doc__)
     options = parser.parse_args(arguments)
     if not options.corpus.is_dir():
         parser.error(f"no folder {options.corpus}: give --corpus DIR")

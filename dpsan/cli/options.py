@@ -79,6 +79,9 @@ class Picture(JsonAndFile):
     plot: Path | None = option("--plot FILE", "Also draw it: .pdf, .png or .svg.", writes=True)
 
 
+TRY: Final = "try --epsilon 8; 'dpsan preview FILE' shows your own text at several"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Epsilon(Command):
     """Epsilon, which has no default, and the other parameters of a mechanism."""
@@ -95,10 +98,9 @@ class Epsilon(Command):
         "-p, --param NAME=VALUE", "Set a parameter of the mechanism, such as k=20. Repeatable."
     )
 
-    def required_epsilon(self) -> float:
+    def required_epsilon(self, hint: str = TRY) -> float:
         """Return epsilon, which is the user's decision.  Raises UsageError: missing, or <= 0."""
         if self.epsilon is None:
-            hint = "try --epsilon 8; 'dpsan preview FILE' shows your own text at several"
             raise UsageError("--epsilon is required: it is your decision", hint)
         return positive("--epsilon", self.epsilon)
 

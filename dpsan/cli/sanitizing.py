@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from dpsan.cli.command import choice, flag, option
-from dpsan.cli.options import Privacy, Vocabulary
+from dpsan.cli.options import TRY, Privacy, Vocabulary
 from dpsan.cli.tree import PRIVACY, RARE
-from dpsan.errors import UsageError
 
 if TYPE_CHECKING:
     from dpsan.embeddings.class_lists import WordClass
@@ -94,15 +93,12 @@ class Sanitizing(Vocabulary, Privacy):
 
         return () if self.only is None else word_classes(self.only, self.tokenizer)
 
-    def required_epsilon(self) -> float:
+    def required_epsilon(self, hint: str = TRY) -> float:
         """Return epsilon; with classes that all have one of their own, the largest of these."""
         own = [each.epsilon for each in self.word_classes()] if self.epsilon is None else []
         if own and None not in own:
             return max(each for each in own if each is not None)
-        if own:
-            what = "--epsilon is required: it is your decision"
-            raise UsageError(what, "within classes try --epsilon 2")
-        return super().required_epsilon()
+        return super().required_epsilon("within classes try --epsilon 2" if own else hint)
 
     def spec(self) -> RunSpec:
         """Return the request of a sanitizer.  Raises as :meth:`run_spec`."""

@@ -171,7 +171,7 @@ def _print(found: Verification, name: str, reviewed: bool) -> None:
         typer.echo(f"             delta {found.grade.delta:.3g} with the rounding of float64")
     if found.curve:
         points = (f"{delta:.3g} at {epsilon:.4g}" for epsilon, delta in found.curve)
-        typer.echo(f"  delta      {', '.join(points).replace(' at ', ' at epsilon ', 1)}")
+        typer.echo(f"  delta      at least {', '.join(points).replace(' at ', ' at epsilon ', 1)}")
     for each in found.exposures:
         whose = f" for {each.left_out}" if each.stated else ""
         for number, line in enumerate(wrap(f"{_option(each)}: no epsilon holds{whose}", 77)):

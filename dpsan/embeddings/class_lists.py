@@ -1,8 +1,8 @@
 """Public classes of words for ``--only``: the lists that come with dpsan, and a user's own.
 
-A class is a property of the word alone.  A word belongs to the first class that lists it; a word
-that the vocabulary lacks belongs to names, or to the first class if names is not chosen.  Some
-words that the vocabulary lacks are known to be ordinary English: they have no class, and pass with
+A class is a property of the word alone.  A word belongs to the first class that lists it.  An
+out-of-vocabulary word belongs to names, or to the first class if names is not chosen.  A public
+list holds out-of-vocabulary words of ordinary English, which have no class and pass with
 ``--only``.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +27,7 @@ CONTACTS: Final = "contacts"
 NUMBERS: Final = "numbers"
 NAMES: Final = "names"
 NONE: Final = "none"
-"""In place of a class: a word that the vocabulary lacks, and that passes with ``--only``."""
+"""Written in place of a class for out-of-vocabulary words that pass with ``--only``."""
 CLASSES: Final = (CONTACTS, NUMBERS, "health", NAMES, "places", "organizations", "nationalities")
 """Names of the classes that come with dpsan, in the order in which a word is looked up."""
 SENSITIVE: Final = "sensitive"
@@ -115,45 +116,55 @@ def class_rows(
     """Return the rows of each group of each class on a vocabulary; a word counts once.
 
     Raises:
-        UsageError: English classes for a vocabulary that is not English, or a class without a
-            word of the vocabulary.
+        UsageError: English classes for a vocabulary that is not English, or a class with fewer
+            than two words of the vocabulary.
     """
     if any(each.english for each in classes):
         check_english(key_to_index, "the classes of dpsan")
     taken: set[int] = set()
     out: list[ClassRows] = []
     for each in classes:
-        before = len(out)
+        groups: list[set[int]] = []
         for group in each.groups:
             found = {row for word in group if (row := row_of(key_to_index, word)) is not None}
-            rows = sorted(found - taken)
-            if rows:
-                taken.update(rows)
-                wanted = {row_of(key_to_index, word) for word in each.outputs}
-                outputs = [row for row in rows if row in wanted] or rows
-                out.append(ClassRows(each.name, each.epsilon, tuple(rows), tuple(outputs)))
-        if each.groups and len(out) == before:
+            rows = found - taken
+            taken |= rows
+            if groups and 1 in (len(rows), len(groups[-1])):  # alone, a word would never change
+                groups[-1] |= rows
+            elif rows:
+                groups.append(rows)
+        if each.groups and not groups:
             raise UsageError(f"no word of the class {each.name} is in the vocabulary")
-        if not each.english and len(out[-1].rows) == 1:
+        if groups and len(groups[0]) == 1:
             only = f"only one word of the class {each.name} is in the vocabulary"
-            raise UsageError(f"{only}, and none could stand for it", "add common words that may")
+            hint = "use more words" if each.english else "list common words beside it"
+            raise UsageError(f"{only}, and nothing could replace it", hint)
+        wanted = {row_of(key_to_index, word) for word in each.outputs}
+        for rows in groups:
+            members, outputs = (tuple(sorted(some)) for some in (rows, rows & wanted or rows))
+            out.append(ClassRows(each.name, each.epsilon, members, outputs))
     return tuple(out)
 
 
 def ordinary_words(classes: tuple[WordClass, ...]) -> frozenset[str]:
-    """Return the words, in lower case, that pass with ``--only`` though the vocabulary lacks them.
+    """Return the out-of-vocabulary words, in lower case, that pass with ``--only``.
 
-    Public text writes them with small letters.  There are none if names is not chosen, as the list
-    is English; and none of them is in a list of the user.
+    Public text writes them with small letters.  Words of the user's lists do not pass.  No word
+    passes if names is not chosen: the user may want a class of another language.
     """
     if not any(each.english and each.name == NAMES for each in classes):
         return frozenset()
+    return _ordinary() - own_words(classes)
+
+
+@cache
+def _ordinary() -> frozenset[str]:
     path = directory().parent / "classes" / "ordinary.txt"
-    return frozenset(word for group in _groups(path) for word in group) - own_words(classes)
+    return frozenset(word for group in _groups(path) for word in group)
 
 
 def own_words(classes: tuple[WordClass, ...]) -> frozenset[str]:
-    """Return the words, in lower case, of the lists of the user."""
+    """Return the words of the user's lists, in lower case."""
     own = (each.groups for each in classes if not each.english)
     return frozenset(folded(word) for groups in own for group in groups for word in group)
 

@@ -58,8 +58,9 @@ class JsonReader:
         if text_encoding(options.encoding) != "utf-8":
             raise UsageError(f"{name} is always UTF-8", "leave out --encoding")
         self._source, self._options = source, options
-        by_steps = {each.steps: each for each in map(parse_field, options.fields)}
-        self._fields = [*by_steps.values()]  # one named twice is one field
+        # A field that is given twice is one field, and required if it is required once.
+        given = sorted(map(parse_field, options.fields), key=lambda each: not each.optional)
+        self._fields = [*{each.steps: each for each in given}.values()]
         if not self._fields:
             raise InputError(source.name, f"{name} needs --field", "such as --field text")
         root = Node("")

@@ -115,13 +115,14 @@ def class_rules(mechanism: ByClass, n: int, only: tuple[WordClass, ...]) -> Clas
     """Return which words and strings are drawn.
 
     Args:
-        only: the classes of a request that are drawn alone.
+        only: classes that are drawn alone; empty if other words are drawn too.
     """
     words = None
     if isinstance(mechanism, ClassResponse):
         words = frozenset(row for each in mechanism.parts for row in each.rows)
-    contacts, numbers = (name in dict(mechanism.strings) for name in (CONTACTS, NUMBERS))
-    return ClassRules(words, contacts, numbers, n + 2, ordinary_words(only), own_words(only))
+    strings, own = dict(mechanism.strings), own_words(only)
+    passing = ordinary_words(only)
+    return ClassRules(words, CONTACTS in strings, NUMBERS in strings, n + 2, passing, own)
 
 
 def number_epsilon(mechanism: ByClass) -> float:

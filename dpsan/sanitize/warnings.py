@@ -17,7 +17,7 @@ RANDOM: Final = 1.0
 """LDP epsilon of a word below which outputs are nearly random."""
 _WEAK_SHARE: Final = 0.5
 _FEW_WORDS: Final = 10
-"""Words of a class of which each stays so often that it hardly changes."""
+"""Size of a class below which the protection is called weak: each word stays too often."""
 _FEW_OUTSIDE: Final = 2
 """Out-of-vocabulary words that say nothing about the language of a text."""
 

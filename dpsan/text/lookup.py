@@ -56,9 +56,10 @@ class ClassRules(NamedTuple):
     string: int
     """The code of made-up contacts; that of other made-up strings is one more."""
     ordinary: frozenset[str] = frozenset()
-    """Words, in lower case, that pass though the vocabulary lacks them."""
+    """Out-of-vocabulary words, in lower case, that pass."""
     own: frozenset[str] = frozenset()
-    """Words, in lower case, of the lists of the user: drawn though they are strings of a kind."""
+    """Words of the user's lists, in lower case.  They are drawn even if they are strings of a kind
+    that passes."""
 
 
 class Lookup:

@@ -104,7 +104,10 @@ def test_what_is_not_text():
 
 
 def test_a_field_named_twice_is_one_field():
-    assert run(b'{"text":"a"}\n', "text", "text?", "text") == b'{"text":"<unk>"}\n'
+    for given_ in (("text", "text"), ("text", "text?"), ("text?", "text")):
+        assert run(b'{"text":"a"}\n', *given_) == b'{"text":"<unk>"}\n'
+        with pytest.raises(InputError, match="no record up to line 1 has the field"):
+            run(b'{"other":"a"}\n', *given_)
 
 
 def test_a_misspelt_field_writes_nothing():

@@ -11,6 +11,7 @@ square root of the words in the audit).
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -129,9 +130,8 @@ class Report:
             "largest_file": self.cost(max((f.charges for f in self.files.values()), default=0)),
             "records_with_words": self.per_record.total(),
             "epsilon_per_record": {name: self.quantile(share) for name, share in QUANTILES.items()},
-            "only": header["only"],
-            "classes": header["classes"],
-            # What this run leaves out, as the header says it, and of every run the counts.
+            # Without the digests: they would let others test what a list of the user holds.
+            **{name: _epsilons(header[name]) for name in ("only", "classes")},
             "not_protected": [
                 *(each for each in header["not_protected"] if each not in NOT_PROTECTED),
                 COUNTS,
@@ -151,6 +151,11 @@ class Report:
                 for number, each in sorted(self.files.items())
             ],
         }
+
+
+def _epsilons(classes: Sequence[Mapping[str, Any]] | None) -> dict[str, float] | None:
+    """Return the LDP epsilon within each class of an audit's header."""
+    return None if classes is None else {each["class"]: each["epsilon"] for each in classes}
 
 
 def read_audit(path: Path) -> Report:

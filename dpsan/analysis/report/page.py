@@ -129,8 +129,8 @@ def parameters(report: Report) -> list[tuple[str, str, str]]:
         "epsilon, all draws": number(sums["epsilon_sum"]),
     }
     if by_class := sums["only"] or sums["classes"]:
-        each_class = (f"{one['class']} {number(one['epsilon'])}" for one in by_class)
-        rows["LDP epsilon within a class"] = ", ".join(each_class)
+        within = (f"{name} {number(epsilon)}" for name, epsilon in by_class.items())
+        rows["LDP epsilon within a class"] = ", ".join(within)
     if report.copies > 1:
         rows["copies of every record"] = number(report.copies)
     return [(name, value, "") for name, value in rows.items()]

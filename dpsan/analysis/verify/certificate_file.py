@@ -8,8 +8,8 @@ The file consists of JSON lines:
   numbers), ``epsilon`` and ``delta`` (exact decimals), ``language_model`` (digest, if one decodes
   the drawn words, which changes no guarantee) and ``weights`` (name of the form).  The form
   ``common`` adds ``common`` and ``increment``, the form ``ranks`` adds ``by_rank``, the form
-  ``classes`` adds ``ordinary`` (number and digest of the words that the vocabulary lacks and that
-  pass), ``unknown`` (index of the class of ⊥) and ``classes``, each with ``epsilon``,
+  ``classes`` adds ``ordinary`` (number and digest of the out-of-vocabulary words that pass),
+  ``unknown`` (index of the class of ⊥) and ``classes``, each with ``epsilon``,
   ``words`` (row numbers), ``common`` (pairs of output and weight) and ``increment``; the form
   ``two-levels`` adds those of ``classes``, those of ``common``, and ``total`` (sum of the weights
   of a word);
@@ -192,7 +192,8 @@ def _claim(
         case CommonWeights():
             return claim | {"weights": "common", **_common(weights)}
         case ClassWeights():
-            passing = sorted(ordinary_words(sanitizer.spec.only))
+            # Without the user's own lists: a digest would let others test what these hold.
+            passing = sorted(ordinary_words(tuple(c for c in sanitizer.spec.only if c.english)))
             digest = hashlib.sha256("\n".join(passing).encode()).hexdigest()
             ordinary = {"words": len(passing), "sha256": digest}
             return claim | {"weights": "classes", "ordinary": ordinary, **_classes(weights)}
