@@ -37,6 +37,11 @@ class Index(JsonAndFile, Vocabulary, Typed):
     list_: bool = flag("--list", "List the cached indexes.")
     check: bool = flag("--check", "Verify every cached byte.")
     clear: bool = flag("--clear", "Remove all cached indexes.")
+    word_class: str | None = option(
+        "--class NAME",
+        "Print the words of a class of 'rewrite --only', such as names. For 'none', print the "
+        "out-of-vocabulary words that pass.",
+    )
     epsilon: float | None = option(
         "-e, --epsilon X", "Also build the tables of the default mechanism for this epsilon."
     )
@@ -62,6 +67,8 @@ class Index(JsonAndFile, Vocabulary, Typed):
     def run(self) -> int:
         """Build what was requested; 1 if a file failed, or the cache is damaged."""
         self._check()
+        if self.word_class is not None:
+            return _print_class(self.word_class, self.as_json)
         store = self.store()
         if self.list_ or self.check:
             return _entries(store, self.check, self.verbose, self.as_json)
@@ -107,11 +114,12 @@ class Index(JsonAndFile, Vocabulary, Typed):
 
     def _check(self) -> None:
         """Refuse options that exclude or need each other.  Raises UsageError."""
-        cache = self.list_ or self.check or self.clear
-        several = sum((self.list_, self.check, self.clear)) > 1 or (self.files and cache)
-        refuse(several, "--list, --check and --clear stand alone")
+        alone = sum((self.list_, self.check, self.clear, self.word_class is not None))
+        cache = alone > 0
+        several = alone > 1 or (self.files and cache)
+        refuse(several, "--list, --check, --clear and --class stand alone")
         other = "embeddings" in self.typed and (self.files or cache)
-        refuse(other, "--embeddings excludes other files, --list, --check and --clear")
+        refuse(other, "--embeddings excludes other files, --list, --check, --clear and --class")
         many = cache or len(self.files or ()) > 1
         refuse(self.export and many, "--export is for one file of embeddings")
         if self.epsilon is None:
@@ -168,6 +176,18 @@ class Index(JsonAndFile, Vocabulary, Typed):
 
 def _words_beside(index: Path) -> Path:
     return index.with_name(f"{index.stem}.words.txt")
+
+
+def _print_class(name: str, as_json: bool) -> int:
+    """Print the words of a class."""
+    from dpsan.embeddings.class_lists import listed_words
+
+    words = listed_words(name)
+    if as_json:
+        print_json(words)
+    else:
+        typer.echo("\n".join(words))
+    return 0
 
 
 def _print_report(report: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ from typing import Final
 from dpsan.embeddings.bundled import directory
 from dpsan.embeddings.public_words import check_english
 from dpsan.embeddings.word_lists import row_of
-from dpsan.errors import InputError, UsageError, check_positive
+from dpsan.errors import InputError, UsageError, check_name, check_positive
 from dpsan.text.out_of_vocabulary import read_utf8, read_word_list
 from dpsan.text.tokens import folded
 
@@ -108,6 +108,22 @@ def bundled_class(name: str) -> WordClass:
     listed = folder / f"{name}-outputs.txt"
     outputs = (word for group in _groups(listed) for word in group) if listed.exists() else ()
     return WordClass(name, None, tuple(_groups(folder / f"{name}.txt")), frozenset(outputs))
+
+
+def listed_words(name: str) -> list[str]:
+    """Return the words of a class that comes with dpsan, or the words that pass for ``none``.
+
+    Raises:
+        UsageError: an unknown class, or contacts, which are no words.
+    """
+    check_name("class of words", name, (*CLASSES, SENSITIVE, NONE))
+    if name == NONE:
+        return sorted(_ordinary())
+    chosen = CLASSES if name == SENSITIVE else (name,)
+    words = [word for one in chosen for group in bundled_class(one).groups for word in group]
+    if not words:
+        raise UsageError(f"the class {name} has no words", "see docs/strings.md")
+    return words
 
 
 def class_rows(
