@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from dpsan.text.bounded_cache import BoundedCache
 from dpsan.text.number_forms import FormedNumber, formed_number
-from dpsan.text.shape import DIGIT, LETTER, PICTURE, POSSESSIVES, shape
+from dpsan.text.shape import DIGIT, LETTER, NARROW, PICTURE, POSSESSIVES, shape
 
 _NAMES: Final = re.findall(
     r"\w+",
@@ -72,12 +72,16 @@ def _handle(number: int) -> str:
     return f"@{_NAMES[number // 100]}{number % 100:02}"
 
 
+def _grouped(text: str) -> str:
+    return " ".join(text[at : at + 4] for at in range(0, len(text), 4))
+
+
 def _card(number: int) -> str:
     """Write a card number of 16 digits whose check digit is wrong (ISO/IEC 7812)."""
     body = f"400000{number:09}"
     total = sum(sum(divmod(int(digit) * (2 - at % 2), 10)) for at, digit in enumerate(body))
     digits = f"{body}{(11 - total % 10) % 10}"
-    return " ".join(digits[at : at + 4] for at in range(0, 16, 4))
+    return _grouped(digits)
 
 
 def _phone(number: int) -> str:
@@ -123,6 +127,12 @@ _FIXED: Final = (
         rf"{LETTER}{{2}}00[{LETTER}0]{{11,30}}",
         10**12,
         _iban,
+    ),
+    (
+        "IBAN",
+        rf"{LETTER}{{2}}00(?:[ {NARROW}][{LETTER}0]{{1,4}}){{3,8}}",
+        10**12,
+        lambda number: _grouped(_iban(number)),
     ),
 )
 """Kind, pattern of the whole shape, number of strings, and the string of a number."""

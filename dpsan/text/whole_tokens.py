@@ -47,7 +47,12 @@ def _whole() -> str:
         rf"{count}{money}",
         rf"{num}{{1,3}}(?:[{NARROW}_]{num}{{3}}{end})++(?:[.,]{num}++{end})?+",
     )
+    # After country, check digits and bank, each group has a digit: few rows of words are like that.
+    own, some = f"[{LETTER}{DIGIT}]", f"(?={LETTER}{{0,3}}{num})"
+    group, least = f"{space}{some}{own}{{4}}{end}", f"{LETTER}{{2}}{num}{{2}}{space}{own}{{4}}"
     signs = (
+        rf"{least}(?:(?:{group}){{2,6}}+(?:{space}{some}{own}{{1,3}}{end})?+"
+        rf"|{group}{space}{some}{own}{{3}}{end})",
         rf"@[{WORD}_](?:[{WORD}_]|[.\-](?=[{WORD}_]))*+(?:@{host})?+",
         rf"\+{num}(?:(?:[ {NARROW}.\-/]{free})?+{num}"
         rf"|{link}?\({num}{{1,4}}\)(?={link}?{num})){{6,16}}+",
@@ -65,7 +70,7 @@ def _whole() -> str:
 
 WHOLE: Final = _whole()
 """The pattern of all kinds."""
-MAY: Final = rf"[@$&{NARROW}_]|://|{WEB}|\.[{LETTER}{MARK}]+/|0 0|[+(]0|0{LETTER}0"
+MAY: Final = rf"[@$&{NARROW}_]|://|{WEB}|\.[{LETTER}{MARK}]+/|0 0|[+(]0|0{LETTER}0|{LETTER}00 {LETTER}"
 """Found in every shape that has such a token which the rule of words would cut."""
 
 _SPACES: Final = "\u00a0\u2009\u202f"

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from dpsan.run.audit.cells import WIDTH, Cells, Ids, longer
 from dpsan.sanitize.result import ACTIONS, AuditTable
 
-_MOST: Final = 1 << 18
-"""Positions of an action that are kept: a number each, and their cells where they occurred."""
 _LENGTHS: Final = 64
 """Words as long as this, or longer, have no fragment of start and end together."""
+_MOST: Final = _LENGTHS << 12
+"""Positions of an action that are kept, a multiple of the lengths: a number each, and their cells
+where they occurred."""
 
 
 class _Made:
