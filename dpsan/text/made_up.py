@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from dpsan.text.bounded_cache import BoundedCache
 from dpsan.text.number_forms import FormedNumber, formed_number
-from dpsan.text.shape import DIGIT, LETTER, NARROW, PICTURE, POSSESSIVES, shape
+from dpsan.text.shape import DIGIT, LETTER, PICTURE, POSSESSIVES, shape
 
 _NAMES: Final = re.findall(
     r"\w+",
@@ -130,7 +130,7 @@ _FIXED: Final = (
     ),
     (
         "IBAN",
-        rf"{LETTER}{{2}}00(?:[ {NARROW}][{LETTER}0]{{1,4}}){{3,8}}",
+        rf"{LETTER}{{2}}00(?: [{LETTER}0]{{1,4}}){{3,8}}",
         10**12,
         lambda number: _grouped(_iban(number)),
     ),

@@ -25,8 +25,8 @@ _KINDS: Final = bytes(
     _SPACE if chr(code) == " " else _EDGE * (chr(code) in TRAILING) for code in range(256)
 )
 _PLAIN: Final = bytes(_SPACE * (chr(code) == " ") for code in range(256))
-# A token with a space in it has digits on both sides of it, or brackets of a telephone number; what
-# is invisible may stand between, but for the mark, which no text has here.
+# A token with a space in it has digits on both sides of it, or brackets of a telephone number, or
+# is an IBAN in groups; between may be what is invisible, but for the mark, which no text has here.
 _UNSEEN: Final = bytes(code for code in range(1, 32) if code not in b"\t\n\v\f\r ") + b"\x7f"
 _BEFORE: Final = np.array([code in b"0123456789)" + _UNSEEN or code > 127 for code in range(256)])
 _AFTER: Final = np.array(
@@ -37,6 +37,13 @@ _AFTER: Final = np.array(
 )
 """The bytes that such a space may stand between; digits of other scripts begin with the first of
 these bytes, and invisible characters with the last."""
+_ODD: Final = np.array([code in _UNSEEN or code > 127 for code in range(256)])
+_LETTERS: Final = np.array([chr(code).isalpha() and code < 128 for code in range(256)])
+_DIGITS: Final = np.array([code in b"0123456789" for code in range(256)])
+_APART: Final = np.array([chr(code) in f" {MARK}" for code in range(256)])
+"""The bytes that are beside no space of a token."""
+_SPACES: Final = 8
+"""Most spaces of an IBAN in groups."""
 _JOINERS: Final = str.maketrans("", "", "'’‐‑-")
 
 _LANES: Final = 3
@@ -137,7 +144,9 @@ def cut(texts: Sequence[str], *, last: bool, tails: bool) -> Pieces:
     ends = edges[cuts]
     values = np.frombuffer(data + MARK.encode(), dtype=np.uint8)
     across = np.flatnonzero(_BEFORE[values[ends - 1]] & _AFTER[values[ends + 1]])
-    if len(across):
+    accounts = _in_accounts(values, ends)
+    if len(across) or len(accounts):
+        across = np.append(across, accounts)
         cuts = np.delete(cuts, across)
         ends = edges[cuts]
     begins = np.append(0, ends[:-1] + 1)
@@ -146,6 +155,28 @@ def cut(texts: Sequence[str], *, last: bool, tails: bool) -> Pieces:
     # All edges of a piece are at its end if there are as many as there is room for.
     sizes = np.where(tail == found, tail, 0)
     return Pieces(data.decode("latin-1"), begins, ends - begins - sizes, sizes)
+
+
+def _in_accounts(values: NDArray[np.uint8], ends: Ids) -> Ids:
+    """Return the indices of spaces that may be in an IBAN in groups, and of some others.
+
+    It begins with two letters and two digits before the first space.  Where one of the last four
+    bytes is not visible ASCII, they may be more than four characters' worth, and it counts.
+
+    Args:
+        values: the bytes of the texts.
+        ends: offset of each space.
+    """
+    may = np.flatnonzero(_DIGITS[values[ends - 1]] | _ODD[values[ends - 1]])
+    one, two, three, four = (values[ends[may] - back] for back in range(1, 5))
+    plain = _DIGITS[one] & _DIGITS[two] & _LETTERS[three] & _LETTERS[four]
+    # A digit of another script, or what is invisible, begins with one of these bytes.
+    lead = np.where(two >= 0xC0, two, np.where(three >= 0xC0, three, four))
+    odd = np.where(one > 127, _AFTER[lead], _ODD[one] | _ODD[two] | _ODD[three] | _ODD[four])
+    every = (may[plain | odd][:, np.newaxis] + np.arange(_SPACES)).ravel()
+    every = every[every < len(ends)]
+    apart = _APART[values[ends[every] - 1]] | _APART[values[ends[every] + 1]]
+    return np.delete(every, np.flatnonzero(apart))
 
 
 def one_word(piece: str) -> bool:

@@ -49,10 +49,10 @@ def _whole() -> str:
     )
     # After country, check digits and bank, each group has a digit: few rows of words are like that.
     own, some = f"[{LETTER}{DIGIT}]", f"(?={LETTER}{{0,3}}{num})"
-    group, least = f"{space}{some}{own}{{4}}{end}", f"{LETTER}{{2}}{num}{{2}}{space}{own}{{4}}"
+    group, least = f" {some}{own}{{4}}{end}", f"{LETTER}{{2}}{num}{{2}} {own}{{4}}"
     signs = (
-        rf"{least}(?:(?:{group}){{2,6}}+(?:{space}{some}{own}{{1,3}}{end})?+"
-        rf"|{group}{space}{some}{own}{{3}}{end})",
+        rf"{least}(?:(?:{group}){{2,6}}+(?: {some}{own}{{1,3}}{end})?+"
+        rf"|{group} {some}{own}{{3}}{end})",
         rf"@[{WORD}_](?:[{WORD}_]|[.\-](?=[{WORD}_]))*+(?:@{host})?+",
         rf"\+{num}(?:(?:[ {NARROW}.\-/]{free})?+{num}"
         rf"|{link}?\({num}{{1,4}}\)(?={link}?{num})){{6,16}}+",

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpsan.text import pieces as module
@@ -21,6 +21,7 @@ _WORDS = """the Maria don't state-of-the-art 5bn 3.5 $5 U.S. x@y.com http://a.b/
     7) ... no. no: no) state). don't, 5bn; Maria! abcdefghijklmnopqrstuvwx
     abcdefghijklmnopqrstuvwxy, """
 _OTHERS = ["", " ", "\t", "\r\n", "\x00", "\x1f", "\u00a0", "x" * 70]
+_OTHERS += ["GB12 EXMP 3M56 12", "é\u200bB1\x012 abcé 0123 4567 8", "xB12 EXMP ٣123 ٣4 ٣12"]
 PIECES = st.sampled_from([*_WORDS.split(), *_OTHERS])
 TEXTS = st.lists(st.lists(st.tuples(PIECES, st.sampled_from(["", " ", "  "])), max_size=8))
 _KNOWN = "the слово abcdefghijklmnopqrstuvwx maria no state of art 5 do n't can't a"
@@ -33,6 +34,8 @@ def looked_up(name="unicode", keep=()):
 
 @pytest.mark.parametrize("name", TOKENIZERS)
 @given(texts=TEXTS, in_pieces=st.booleans())
+@example(texts=[[("the", " "), (_OTHERS[-3], " ")], [("no", " ")]], in_pieces=True)
+@example(texts=[[("the", " "), (_OTHERS[-2], " ")], [("no", " ")]], in_pieces=True)
 def test_a_batch_is_its_texts(name, texts, in_pieces):
     texts = ["".join(word + gap for word, gap in text) for text in texts]
     lookup = looked_up(name, ["Maria"])
