@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -18,12 +19,14 @@ from dpsan.embeddings.class_lists import (
     ordinary_words,
     own_words,
 )
+from dpsan.embeddings.word_lists import row_of
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import BaseResponse, Mechanism
 from dpsan.mechanisms.optimal.class_response import ClassResponse, part
 from dpsan.mechanisms.optimal.two_level_response import TwoLevelResponse
 from dpsan.sanitize.request import RunSpec
 from dpsan.text.lookup import ClassRules
+from dpsan.text.tokens import folded
 
 ByClass = ClassResponse | TwoLevelResponse
 Kind = TypeVar("Kind", ClassResponse, TwoLevelResponse)
@@ -111,18 +114,34 @@ def class_codes(mechanism: ByClass, n: int) -> ClassCodes:
     return ClassCodes(tuple(kinds), kind)
 
 
-def class_rules(mechanism: ByClass, n: int, only: tuple[WordClass, ...]) -> ClassRules:
+def class_rules(mechanism: ByClass, spec: RunSpec, rows: Mapping[str, int]) -> ClassRules:
     """Return which words and strings are drawn.
 
     Args:
-        only: classes that are drawn alone; empty if other words are drawn too.
+        rows: row number of each word of the vocabulary.
     """
     words = None
     if isinstance(mechanism, ClassResponse):
         words = frozenset(row for each in mechanism.parts for row in each.rows)
-    strings, own = dict(mechanism.strings), own_words(only)
-    passing = ordinary_words(only)
-    return ClassRules(words, CONTACTS in strings, NUMBERS in strings, n + 2, passing, own)
+    strings, own, passing = dict(mechanism.strings), own_words(spec.only), ordinary_words(spec.only)
+    lacking = _lacking(mechanism, spec.only or spec.classes, rows)
+    string = len(rows) + 2
+    return ClassRules(words, CONTACTS in strings, NUMBERS in strings, string, passing, own, lacking)
+
+
+def _lacking(
+    mechanism: ByClass, classes: tuple[WordClass, ...], rows: Mapping[str, int]
+) -> dict[str, int]:
+    """Return the row of another word of its group for each listed word without a row."""
+    out: dict[str, int] = {}
+    for each in classes:
+        own = {row for one in mechanism.parts if one.name == each.name for row in one.rows}
+        for group in each.groups:
+            words = [w for w in group if w not in rows and row_of(rows, w) is None]
+            inside = (row for word in group if (row := row_of(rows, word)) in own)
+            if words and (row := next(inside, None)) is not None:
+                out = {folded(word): row for word in words} | out
+    return out
 
 
 def number_epsilon(mechanism: ByClass) -> float:

@@ -66,7 +66,7 @@ class Rewriter:
             epsilon = number_epsilon(built.mechanism)
             self.number_epsilon = epsilon or None
             self._numbers = Numbers(epsilon, unit, strings=True)
-            self._classes = class_rules(built.mechanism, built.space.n, built.spec.only)
+            self._classes = class_rules(built.mechanism, built.spec, built.embeddings.key_to_index)
         self._public = np.zeros(built.space.n + 4, dtype=np.bool_)
         self._public[list(built.public)] = True
         self._strings: tuple[NDArray[np.object_], Lookup] | None = None

@@ -60,6 +60,9 @@ class ClassRules(NamedTuple):
     own: frozenset[str] = frozenset()
     """Words of the user's lists, in lower case.  They are drawn even if they are strings of a kind
     that passes."""
+    lacking: Mapping[str, int] = {}
+    """For each listed word that the vocabulary lacks, in lower case, the row of another word of its
+    group."""
 
 
 class Lookup:
@@ -229,6 +232,8 @@ class _Codes(dict[str, int]):
                 row = self._rows.get(number)
         elif found is not None and small not in classes.own:
             return PLAIN
+        if row is None:
+            row = classes.lacking.get(small)
         if row is None:
             return PLAIN if small in classes.ordinary else self._unknown
         return self._of_row(token, row, classes)

@@ -23,6 +23,8 @@ _WRITTEN: Final = 30
 """More digits than any form has: a moment with a fraction and a zone has 24."""
 _FIRST_YEAR: Final = 1900
 _LAST_YEAR: Final = 2099
+_FIRST_OF_CENTURY: Final = 30
+"""The year of two digits that comes before all others: 1930, and 2029 is the last."""
 _YEAR_INDICES: Final = 50
 """Positions of a year where four digits stand alone; every other value has one."""
 
@@ -172,7 +174,7 @@ _TIME: Final = regex.compile(
     r"(?:(?P<half>aa)|(?(date)(?P<zone>a|[+\-−]00:?00)|(?!)))?"
 )
 _ISO: Final = regex.compile(_DATE)
-_DAY_FIRST: Final = regex.compile(r"0{1,2}(?P<s>[-/.])0{1,2}(?P=s)0000")
+_DAY_FIRST: Final = regex.compile(r"0{1,2}(?P<s>[-/.])0{1,2}(?P=s)00(?:00)?")
 _OCTETS: Final = regex.compile(r"0{1,3}(?:\.0{1,3}){3}")
 _RATIO: Final = regex.compile(r"0+(?:[/:]0+)+")
 _COUNT: Final = r"0+(?:[.,:/\u066b\u066c'’‐‑−_ \u00A0\u2009\u202F()\-]{1,3}0+)*"
@@ -215,7 +217,10 @@ def _fields(pieces: Sequence[str]) -> Iterator[_Figure]:
         yield from _date(1)
     elif _DAY_FIRST.fullmatch(shape):
         # Nobody says which is the month: days 1 to 12 are right either way.
-        yield _Digits(5, _FIRST_YEAR, _LAST_YEAR, _FIRST_YEAR)
+        if len(pieces[5]) == 2:
+            yield _Digits(5, 0, 99, _FIRST_OF_CENTURY)
+        else:
+            yield _Digits(5, _FIRST_YEAR, _LAST_YEAR, _FIRST_YEAR)
         yield from (_Digits(at, 1, 12 if len(pieces[at]) == 2 else 9, 1) for at in (1, 3))
     elif _OCTETS.fullmatch(shape):
         for at, width in zip(indices, widths, strict=True):

@@ -44,6 +44,7 @@ def _whole() -> str:
         rf"(?:{LETTER}|[+\-]{num}{{2}}:?{num}{{2}})?+{end}",
         rf"{num}{{3}}{space}{num}{{3}}{link}{num}{{4}}{end}",
         rf"(?=(?:{num}{space}?){{7}}{num}){num}{{2,6}}(?:{space}{plain}{num}{{2,6}}{end}){{2,5}}+",
+        rf"(?:{num}{{3,5}}{space}{plain}{num}{{6,7}}|{num}{{3,4}}{space}{plain}{num}{{8}}){end}",
         rf"{count}{money}",
         rf"{num}{{1,3}}(?:[{NARROW}_]{num}{{3}}{end})++(?:[.,]{num}++{end})?+",
     )

@@ -278,8 +278,7 @@ def test_the_command_reads_classes(dpsan, tmp_path):
         return {each["class"]: each for each in json.loads(done.stdout)["classes"]}
 
     printed = dpsan("index", "--class", "names", cwd=tmp_path).stdout.decode().split()
-    assert "maria" in printed
-    assert "unveils" not in printed
+    assert {"maria", "unveils"}.intersection(printed) == {"maria"}
     classes = told("only")  # *unveils* passes, though the vocabulary lacks it
     assert (classes["names"]["read_back"]["of"], classes["places"]["floor"]["of"]) == (3, 2)
     assert "give --class list.txt, the file of the run" in told("own")

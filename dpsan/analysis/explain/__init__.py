@@ -6,7 +6,7 @@ needs to be, and results are repeatable.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from dpsan.embeddings.class_lists import (
     NONE,
     NUMBERS,
     SENSITIVE,
-    bundled_class,
     class_rows,
     ordinary_words,
     word_classes,
@@ -91,7 +90,7 @@ def explain(
             size, show = max(1, draws // 5), _scaled(report, 0.6 / len(ids))
             pointed[each] = near_observer(space, sampler, figures[each], size, key, known, show)
     classes, keys = _classes(sanitizer), [*sanitizer.embeddings.index_to_key, UNKNOWN]
-    passing = ordinary_words((bundled_class(NAMES),)) if classes else frozenset()
+    listed = _listed() if classes else {}
     guarantee, optimum = sanitizer.guarantee, mechanism.optimum(space, quick=True)
 
     def posteriors(row: int) -> tuple[Posterior, ...]:
@@ -106,7 +105,7 @@ def explain(
             input=None if word.id == space.n else keys[word.id],
             mechanism=mechanism,
             guarantee=guarantee,
-            word_class=_class_of(word, classes, passing) if classes else None,
+            word_class=_class_of(word, classes, listed) if classes else None,
             public=word.id in sanitizer.public,
             epsilon_ldp=finite(guarantee.epsilon_ldp),
             optimum=optimum,
@@ -144,17 +143,26 @@ def _classes(sanitizer: Sanitizer) -> dict[int, str]:
     return {row: each.name for each in rows for row in each.rows} | {sanitizer.space.n: NAMES}
 
 
-def _class_of(word: Word, classes: Mapping[int, str], passing: Container[str]) -> str | None:
-    """Return the class of a word or string, if it has one.
+def _listed() -> dict[str, str]:
+    """Return the class of each listed word, in lower case; NONE for ordinary words."""
+    given = word_classes(SENSITIVE)
+    out = dict.fromkeys(ordinary_words(given), NONE)
+    for each in reversed(given):  # a word has the first class
+        out |= {folded(word): each.name for group in each.groups for word in group}
+    return out
+
+
+def _class_of(word: Word, classes: Mapping[int, str], listed: Mapping[str, str]) -> str:
+    """Return the class of a word or string, or NONE.
 
     Args:
         classes: class of each row, and of ⊥.
-        passing: out-of-vocabulary words, in lower case, that have no class.
+        listed: class of the words of public lists, in lower case.
     """
     found = recognized(word.text)
     if found is not None:
         return CONTACTS if isinstance(found, MadeUp) and found.contact else NUMBERS
-    return NONE if folded(word.text) in passing else classes.get(word.id)
+    return listed.get(folded(word.text), classes.get(word.id, NONE))
 
 
 def _scaled(progress: Progress, share: float) -> Progress:
