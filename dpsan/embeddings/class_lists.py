@@ -170,13 +170,14 @@ def ordinary_words(classes: tuple[WordClass, ...]) -> frozenset[str]:
     """
     if not any(each.english and each.name == NAMES for each in classes):
         return frozenset()
-    return _ordinary() - own_words(classes)
+    own = own_words(classes)
+    return _ordinary() - own if own else _ordinary()
 
 
 @cache
 def _ordinary() -> frozenset[str]:
     path = directory().parent / "classes" / "ordinary.txt"
-    return frozenset(word for group in _groups(path) for word in group)
+    return frozenset().union(*_groups(path))
 
 
 def own_words(classes: tuple[WordClass, ...]) -> frozenset[str]:

@@ -137,7 +137,7 @@ def _lacking(
     for each in classes:
         own = {row for one in mechanism.parts if one.name == each.name for row in one.rows}
         for group in each.groups:
-            words = [w for w in group if w not in rows and row_of(rows, w) is None]
+            words = [word for word in group if row_of(rows, word) is None]
             inside = (row for word in group if (row := row_of(rows, word)) in own)
             if words and (row := next(inside, None)) is not None:
                 out = {folded(word): row for word in words} | out
