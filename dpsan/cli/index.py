@@ -115,18 +115,17 @@ class Index(JsonAndFile, Vocabulary, Typed):
     def _check(self) -> None:
         """Refuse options that exclude or need each other.  Raises UsageError."""
         alone = sum((self.list_, self.check, self.clear, self.word_class is not None))
-        cache = alone > 0
-        several = alone > 1 or (self.files and cache)
+        several = alone > 1 or (self.files and alone)
         refuse(several, "--list, --check, --clear and --class stand alone")
-        other = "embeddings" in self.typed and (self.files or cache)
+        other = "embeddings" in self.typed and (self.files or alone)
         refuse(other, "--embeddings excludes other files, --list, --check, --clear and --class")
-        many = cache or len(self.files or ()) > 1
+        many = alone or len(self.files or ()) > 1
         refuse(self.export and many, "--export is for one file of embeddings")
         if self.epsilon is None:
             refuse(self.optimize, "--optimize needs --epsilon")
             refuse(self.verbose and not self.list_, "--verbose needs --epsilon")
         else:
-            refuse(cache, "--epsilon is for embeddings")
+            refuse(alone, "--epsilon is for embeddings")
             positive("--epsilon", self.epsilon)
         bundled = self._paths == [None]
         fixed = self.optimize and bundled

@@ -1,9 +1,9 @@
 """Public classes of words for ``--only``: the lists that come with dpsan, and a user's own.
 
 A class is a property of the word alone.  A word belongs to the first class that lists it.  An
-out-of-vocabulary word belongs to names, or to the first class if names is not chosen.  A public
-list holds out-of-vocabulary words of ordinary English, which have no class and pass with
-``--only``.
+out-of-vocabulary word that no class lists belongs to names, or to the first class if names is not
+chosen.  A public list holds out-of-vocabulary words of ordinary English, which have no class and
+pass with ``--only``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CONTACTS: Final = "contacts"
 NUMBERS: Final = "numbers"
 NAMES: Final = "names"
 NONE: Final = "none"
-"""Written in place of a class for out-of-vocabulary words that pass with ``--only``."""
+"""Written in place of a class for words that pass with ``--only``."""
 CLASSES: Final = (CONTACTS, NUMBERS, "health", NAMES, "places", "organizations", "nationalities")
 """Names of the classes that come with dpsan, in the order in which a word is looked up."""
 SENSITIVE: Final = "sensitive"
@@ -67,6 +67,8 @@ class ClassRows:
     """Row numbers of the words, ascending."""
     outputs: tuple[int, ...]
     """Row numbers of the outputs, all among ``rows``, ascending."""
+    lacking: tuple[str, ...]
+    """Words of the group that the vocabulary lacks."""
 
 
 def word_classes(given: str, tokenizer: str | None = None) -> tuple[WordClass, ...]:
@@ -140,33 +142,35 @@ def class_rows(
     taken: set[int] = set()
     out: list[ClassRows] = []
     for each in classes:
-        groups: list[set[int]] = []
+        groups: list[tuple[set[int], list[str]]] = []
         for group in each.groups:
-            found = {row for word in group if (row := row_of(key_to_index, word)) is not None}
-            rows = found - taken
+            found = {word: row_of(key_to_index, word) for word in group}
+            rows = {row for row in found.values() if row is not None} - taken
+            lacking = [word for word, row in found.items() if row is None]
             taken |= rows
-            if groups and 1 in (len(rows), len(groups[-1])):  # alone, a word would never change
-                groups[-1] |= rows
+            if groups and 1 in (len(rows), len(groups[-1][0])):  # alone, a word would never change
+                groups[-1][0].update(rows)
+                groups[-1][1].extend(lacking)
             elif rows:
-                groups.append(rows)
+                groups.append((rows, lacking))
         if each.groups and not groups:
             raise UsageError(f"no word of the class {each.name} is in the vocabulary")
-        if groups and len(groups[0]) == 1:
+        if groups and len(groups[0][0]) == 1:
             only = f"only one word of the class {each.name} is in the vocabulary"
             hint = "use more words" if each.english else "list common words beside it"
             raise UsageError(f"{only}, and nothing could replace it", hint)
         wanted = {row_of(key_to_index, word) for word in each.outputs}
-        for rows in groups:
+        for rows, lacking in groups:
             members, outputs = (tuple(sorted(some)) for some in (rows, rows & wanted or rows))
-            out.append(ClassRows(each.name, each.epsilon, members, outputs))
+            out.append(ClassRows(each.name, each.epsilon, members, outputs, tuple(lacking)))
     return tuple(out)
 
 
 def ordinary_words(classes: tuple[WordClass, ...]) -> frozenset[str]:
     """Return the out-of-vocabulary words, in lower case, that pass with ``--only``.
 
-    Public text writes them with small letters.  Words of the user's lists do not pass.  No word
-    passes if names is not chosen: the user may want a class of another language.
+    Words of the user's lists do not pass.  No word passes if names is not chosen: the user may want
+    a class of another language.
     """
     if not any(each.english and each.name == NAMES for each in classes):
         return frozenset()

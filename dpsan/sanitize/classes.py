@@ -19,7 +19,6 @@ from dpsan.embeddings.class_lists import (
     ordinary_words,
     own_words,
 )
-from dpsan.embeddings.word_lists import row_of
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import BaseResponse, Mechanism
 from dpsan.mechanisms.optimal.class_response import ClassResponse, part
@@ -124,24 +123,11 @@ def class_rules(mechanism: ByClass, spec: RunSpec, rows: Mapping[str, int]) -> C
     if isinstance(mechanism, ClassResponse):
         words = frozenset(row for each in mechanism.parts for row in each.rows)
     strings, own, passing = dict(mechanism.strings), own_words(spec.only), ordinary_words(spec.only)
-    lacking = _lacking(mechanism, spec.only or spec.classes, rows)
+    # Any word of the group will do: most groups are drawn uniformly.
+    found = reversed(class_rows(spec.only or spec.classes, rows))  # a word has the first class
+    lacking = {folded(word): each.rows[0] for each in found for word in each.lacking}
     string = len(rows) + 2
     return ClassRules(words, CONTACTS in strings, NUMBERS in strings, string, passing, own, lacking)
-
-
-def _lacking(
-    mechanism: ByClass, classes: tuple[WordClass, ...], rows: Mapping[str, int]
-) -> dict[str, int]:
-    """Return the row of another word of its group for each listed word without a row."""
-    out: dict[str, int] = {}
-    for each in classes:
-        own = {row for one in mechanism.parts if one.name == each.name for row in one.rows}
-        for group in each.groups:
-            words = [word for word in group if row_of(rows, word) is None]
-            inside = (row for word in group if (row := row_of(rows, word)) in own)
-            if words and (row := next(inside, None)) is not None:
-                out = {folded(word): row for word in words} | out
-    return out
 
 
 def number_epsilon(mechanism: ByClass) -> float:

@@ -24,7 +24,7 @@ _WRITTEN: Final = 30
 _FIRST_YEAR: Final = 1900
 _LAST_YEAR: Final = 2099
 _FIRST_OF_CENTURY: Final = 30
-"""The year of two digits that comes before all others: 1930, and 2029 is the last."""
+"""Years of two digits count from 30 (1930) up to 29 (2029)."""
 _YEAR_INDICES: Final = 50
 """Positions of a year where four digits stand alone; every other value has one."""
 

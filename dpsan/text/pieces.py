@@ -26,7 +26,7 @@ _KINDS: Final = bytes(
 )
 _PLAIN: Final = bytes(_SPACE * (chr(code) == " ") for code in range(256))
 # A token with a space in it has digits on both sides of it, or brackets of a telephone number, or
-# is an IBAN in groups; between may be what is invisible, but for the mark, which no text has here.
+# is an IBAN in groups.  Invisible characters may stand between, but no mark: no text has one here.
 _UNSEEN: Final = bytes(code for code in range(1, 32) if code not in b"\t\n\v\f\r ") + b"\x7f"
 _BEFORE: Final = np.array([code in b"0123456789)" + _UNSEEN or code > 127 for code in range(256)])
 _AFTER: Final = np.array(
@@ -144,9 +144,8 @@ def cut(texts: Sequence[str], *, last: bool, tails: bool) -> Pieces:
     ends = edges[cuts]
     values = np.frombuffer(data + MARK.encode(), dtype=np.uint8)
     across = np.flatnonzero(_BEFORE[values[ends - 1]] & _AFTER[values[ends + 1]])
-    accounts = _in_accounts(values, ends)
-    if len(across) or len(accounts):
-        across = np.append(across, accounts)
+    across = np.append(across, _in_accounts(values, ends))
+    if len(across):
         cuts = np.delete(cuts, across)
         ends = edges[cuts]
     begins = np.append(0, ends[:-1] + 1)
@@ -158,10 +157,10 @@ def cut(texts: Sequence[str], *, last: bool, tails: bool) -> Pieces:
 
 
 def _in_accounts(values: NDArray[np.uint8], ends: Ids) -> Ids:
-    """Return the indices of spaces that may be in an IBAN in groups, and of some others.
+    """Return the indices of all spaces that are in an IBAN in groups, and of a few others.
 
-    It begins with two letters and two digits before the first space.  Where one of the last four
-    bytes is not visible ASCII, they may be more than four characters' worth, and it counts.
+    Two letters and two digits stand before its first space.  If the four bytes before a space are
+    visible ASCII, they are these characters or none; if one is not, the space is taken.
 
     Args:
         values: the bytes of the texts.

@@ -48,12 +48,12 @@ def _whole() -> str:
         rf"{count}{money}",
         rf"{num}{{1,3}}(?:[{NARROW}_]{num}{{3}}{end})++(?:[.,]{num}++{end})?+",
     )
-    # After country, check digits and bank, each group has a digit: few rows of words are like that.
-    own, some = f"[{LETTER}{DIGIT}]", f"(?={LETTER}{{0,3}}{num})"
-    group, least = f" {some}{own}{{4}}{end}", f"{LETTER}{{2}}{num}{{2}} {own}{{4}}"
+    # An IBAN: after country, check digits and bank each group has a digit, unlike words in a row.
+    either, has_digit = f"[{LETTER}{DIGIT}]", f"(?={LETTER}{{0,3}}{num})"
+    head, group = f"{LETTER}{{2}}{num}{{2}} {either}{{4}}", f" {has_digit}{either}{{4}}{end}"
     signs = (
-        rf"{least}(?:(?:{group}){{2,6}}+(?: {some}{own}{{1,3}}{end})?+"
-        rf"|{group} {some}{own}{{3}}{end})",
+        rf"{head}(?:(?:{group}){{2,6}}+(?: {has_digit}{either}{{1,3}}{end})?+"
+        rf"|{group} {has_digit}{either}{{3}}{end})",
         rf"@[{WORD}_](?:[{WORD}_]|[.\-](?=[{WORD}_]))*+(?:@{host})?+",
         rf"\+{num}(?:(?:[ {NARROW}.\-/]{free})?+{num}"
         rf"|{link}?\({num}{{1,4}}\)(?={link}?{num})){{6,16}}+",

@@ -90,7 +90,6 @@ def explain(
             size, show = max(1, draws // 5), _scaled(report, 0.6 / len(ids))
             pointed[each] = near_observer(space, sampler, figures[each], size, key, known, show)
     classes, keys = _classes(sanitizer), [*sanitizer.embeddings.index_to_key, UNKNOWN]
-    listed = _listed() if classes else {}
     guarantee, optimum = sanitizer.guarantee, mechanism.optimum(space, quick=True)
 
     def posteriors(row: int) -> tuple[Posterior, ...]:
@@ -105,7 +104,7 @@ def explain(
             input=None if word.id == space.n else keys[word.id],
             mechanism=mechanism,
             guarantee=guarantee,
-            word_class=_class_of(word, classes, listed) if classes else None,
+            word_class=_class_of(word, classes) if classes else None,
             public=word.id in sanitizer.public,
             epsilon_ldp=finite(guarantee.epsilon_ldp),
             optimum=optimum,
@@ -135,34 +134,27 @@ def _neighbors(space: MetricSpace, row: int, keys: Sequence[str]) -> tuple[tuple
     return tuple((keys[each], far) for each, far in pairs if each != row)[:_NEIGHBOURS]
 
 
-def _classes(sanitizer: Sanitizer) -> dict[int, str]:
-    """Return the class of each word that has one; nothing for a vocabulary that is not English."""
+def _classes(sanitizer: Sanitizer) -> dict[int | str, str]:
+    """Return the class of each row, of ⊥ and of listed out-of-vocabulary words, in lower case.
+
+    There are none for a vocabulary that is not English.
+    """
     if not is_english(sanitizer.embeddings.key_to_index):
         return {}
-    rows = class_rows(word_classes(SENSITIVE), sanitizer.embeddings.key_to_index)
-    return {row: each.name for each in rows for row in each.rows} | {sanitizer.space.n: NAMES}
-
-
-def _listed() -> dict[str, str]:
-    """Return the class of each listed word, in lower case; NONE for ordinary words."""
     given = word_classes(SENSITIVE)
-    out = dict.fromkeys(ordinary_words(given), NONE)
-    for each in reversed(given):  # a word has the first class
-        out |= {folded(word): each.name for group in each.groups for word in group}
+    out: dict[int | str, str] = {sanitizer.space.n: NAMES}
+    out |= dict.fromkeys(ordinary_words(given), NONE)
+    for each in reversed(class_rows(given, sanitizer.embeddings.key_to_index)):
+        out |= dict.fromkeys((*each.rows, *map(folded, each.lacking)), each.name)
     return out
 
 
-def _class_of(word: Word, classes: Mapping[int, str], listed: Mapping[str, str]) -> str:
-    """Return the class of a word or string, or NONE.
-
-    Args:
-        classes: class of each row, and of ⊥.
-        listed: class of the words of public lists, in lower case.
-    """
+def _class_of(word: Word, classes: Mapping[int | str, str]) -> str:
+    """Return the class of a word or string, or NONE."""
     found = recognized(word.text)
     if found is not None:
         return CONTACTS if isinstance(found, MadeUp) and found.contact else NUMBERS
-    return listed.get(folded(word.text), classes.get(word.id, NONE))
+    return classes.get(folded(word.text), classes.get(word.id, NONE))
 
 
 def _scaled(progress: Progress, share: float) -> Progress:
