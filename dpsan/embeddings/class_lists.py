@@ -67,7 +67,7 @@ class ClassRows:
     """Row numbers of the words, ascending."""
     outputs: tuple[int, ...]
     """Row numbers of the outputs, all among ``rows``, ascending."""
-    lacking: tuple[str, ...]
+    lacking: tuple[str, ...] = ()
     """Words of the group that the vocabulary lacks."""
 
 
