@@ -9,10 +9,10 @@ import subprocess
 import numpy as np
 import pytest
 from analysis.test_certificate_file import checked, lines_of, made, sealed, written
-from support import ROOT, make_embeddings
-
 from dpsan.mechanisms.optimal.class_response import part
 from dpsan.mechanisms.optimal.two_level_response import TwoLevelResponse
+from support import ROOT, make_embeddings
+
 from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace

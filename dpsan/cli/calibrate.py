@@ -11,7 +11,7 @@ import typer
 from dpsan.cli.command import Command, choice, option, refuse
 from dpsan.cli.options import Json, Privacy, Vocabulary, parameters
 from dpsan.cli.output import print_json
-from dpsan.errors import UsageError, printable
+from dpsan.errors import printable
 
 if TYPE_CHECKING:
     from dpsan.outcomes.calibrate.target import Calibration
@@ -25,11 +25,6 @@ class _Targets(Command):
 
     unchanged: float | None = option(
         "--unchanged X", "Target share of running words that stay unchanged, as rewrite prints it."
-    )
-    word_class: str | None = option(
-        "--class CLASS",
-        "With --unchanged: the share of the words of this class, drawn within it. Finds the "
-        "epsilon of the class.",
     )
     close: float | None = option(
         "--close X", "Target share of outputs among the 100 nearest other words."
@@ -57,7 +52,7 @@ class Calibrate(_Targets, Json, Vocabulary, Privacy):
     The result is on the private side of the target.
 
     Examples:
-        dpsan calibrate --unchanged 0.01 --class names
+        dpsan calibrate --unchanged 0.3
         dpsan calibrate -m laplace --epsilon-ldp 8
         dpsan calibrate -m knn-response -e 8 --maximize similarity
     """
@@ -74,9 +69,6 @@ class Calibrate(_Targets, Json, Vocabulary, Privacy):
             why = "without it, calibrate searches for epsilon"
             refuse(self.epsilon is not None, "--epsilon needs --maximize", why)
         self.check_files()
-        if self.word_class is not None:
-            return self._within_class()
-
         from dpsan.analysis.explain.match import candidates
         from dpsan.cli.progress import search_progress
         from dpsan.outcomes.calibrate import calibrate, maximize
@@ -100,31 +92,6 @@ class Calibrate(_Targets, Json, Vocabulary, Privacy):
         half = half_linked(found.mechanism.resolved(space), space)
         show = _print_json if self.as_json else _print
         show(found, self._command(found, values), None if half is None else half.sentence)
-        return 0
-
-    def _within_class(self) -> int:
-        """Search for the epsilon of a class, and print it."""
-        if self.unchanged is None:
-            raise UsageError("--class needs --unchanged")
-        other = self.mechanism != Calibrate.mechanism or self.param or self.public
-        refuse(other, "--class takes no mechanism, no parameter and no public words")
-
-        from dpsan.cli.progress import search_progress
-        from dpsan.embeddings.class_lists import class_rows, word_classes
-        from dpsan.outcomes.calibrate import calibrate_class
-
-        classes = word_classes(self.word_class or "")
-        (one, *more) = classes
-        wrong = more or one.epsilon is not None or not one.groups
-        refuse(wrong, "give one class of words, without an epsilon", "such as --class names")
-        words, space = self.open_space()
-        rows = class_rows(classes, words.key_to_index)
-        with search_progress(one.name, self.quiet) as progress:
-            found = calibrate_class(rows, space, self.unchanged, progress)
-        only = f"{self.word_class}={_number(found.mechanism.epsilon)}"
-        command = ["dpsan", "rewrite", "--only", only, *self._vocabulary()]
-        show = _print_json if self.as_json else _print
-        show(found, shlex.join(command), None)
         return 0
 
     def _vocabulary(self) -> list[str]:

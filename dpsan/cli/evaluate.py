@@ -143,15 +143,14 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
         vocabulary, space = self.open_space()
         if setting is not None:
             setting.check(vocabulary.digest)
-        if used.epsilon is not None:
+        if setting is not None and setting.by_class:
+            files = [str(each) for each in self.class_files or ()]
+            built = setting.built(vocabulary, space, files)
+            question = replace(question, mechanism=built.mechanism, grouping=built.grouping)
+        elif used.epsilon is not None:
             rows = () if free is None else free.rows(vocabulary.key_to_index)
             draft = replace(draft, key_to_index=vocabulary.key_to_index, public=rows)
-            if setting is not None and setting.by_class:
-                files = [str(each) for each in self.class_files or ()]
-                mechanism = setting.class_mechanism(vocabulary, space, files)
-            else:
-                mechanism = draft.at(used.epsilon).resolved(space)
-            question = replace(question, mechanism=mechanism)
+            question = replace(question, mechanism=draft.at(used.epsilon).resolved(space))
         with share_progress("judging", self.quiet) as bar:
             progress = bar or (lambda _: None)
             found = evaluate(question, vocabulary, space, scores=scores, progress=progress)
@@ -188,16 +187,16 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
 
     def _as_in(self, setting: Setting) -> Evaluate:
         """Return the request with the options of an audited run.  Raises UsageError."""
-        from dpsan.mechanisms import mechanism_class, own_file
+        from dpsan.mechanisms import DEFAULT_MECHANISM, mechanism_class, own_file
 
         mechanism_class(self.mechanism)  # which loads the file of the run's
-        name = setting.base if setting.by_class else setting.mechanism
+        name = DEFAULT_MECHANISM if setting.only else setting.mechanism
         setting.check_own(own_file(name))
         public = Path(setting.public_name) if setting.public_name else None
         return replace(
             self,
             mechanism=name,
-            epsilon=setting.epsilon,
+            epsilon=None if setting.only else setting.epsilon,
             tokenizer=self.tokenizer or setting.tokenizer,
             copies=setting.copies,
             public=self.public or public,

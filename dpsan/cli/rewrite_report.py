@@ -64,7 +64,7 @@ def _say_dry_run(result: Result, run: Run) -> bool:
 
 def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> None:
     """Say what was done, and what it means."""
-    from dpsan.sanitize.statement import Statement
+    from dpsan.sanitize.statement import Statement, facts_of
 
     inputs = len(request.inputs)
     if inputs > 1:
@@ -76,10 +76,11 @@ def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> No
         result.totals,
         sanitizer.mechanism.name,
         sanitizer.expected_unchanged if result.totals.written else 0.0,
+        sanitizer.expected_share(result.totals) if result.totals.written else None,
+        () if sanitizer.grouping is None else sanitizer.grouping.classes,
         copies=request.copies,
         files=inputs,
-        case_input=request.case == "input",
-        segmented=request.tokenizer == "whitespace",
+        facts=facts_of(sanitizer.spec),
         fluent=sanitizer.spec.fluent,
         spans=request.spans is not None,
         consistent=sanitizer.spec.consistent,

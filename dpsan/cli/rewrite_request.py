@@ -43,7 +43,7 @@ class Request(Files):
             OutputError: an output exists.
         """
         if self.epsilon_ldp is None:
-            self.required_epsilon()
+            self.check_epsilon()
         else:
             refuse(self.epsilon is not None, "--epsilon and --epsilon-ldp exclude each other")
             positive("--epsilon-ldp", self.epsilon_ldp)
@@ -184,8 +184,8 @@ class Request(Files):
             "embeddings": sanitizer.embeddings.digest,
             "keep": sorted(spec.keep),
             "public": spec.public and (spec.public.name, spec.public.sha256),
-            "only": [(each.name, each.epsilon, each.sha256) for each in spec.only],
-            "classes": [(each.name, each.epsilon, each.sha256) for each in spec.classes],
+            "only": [(each.name, each.sha256) for each in spec.only],
+            "classes": [(each.name, each.sha256) for each in spec.classes],
             "language_model": sanitizer.language_model,
             "spans": self.spans and sha256(self.spans.read_bytes()).hexdigest(),
             "max_record": size(self.max_record),

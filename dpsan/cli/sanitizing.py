@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from dpsan.cli.command import choice, flag, option
-from dpsan.cli.options import TRY, Privacy, Vocabulary
+from dpsan.cli.options import Privacy, Vocabulary
 from dpsan.cli.tree import PRIVACY, RARE
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ class Sanitizing(Vocabulary, Privacy):
         "natural",
     )
     consistent: str | None = choice(
-        "--consistent record|file|run",
+        "--consistent off|record|file|run",
         "Draw each distinct word once for each record, file or run. Which words are equal "
-        "is not protected.",
+        "is not protected. Default: off; with --only, record.",
     )
     numbers: str = choice(
         "--numbers word|value",
@@ -59,13 +59,14 @@ class Sanitizing(Vocabulary, Privacy):
     )
     only: str | None = option(
         "--only CLASSES",
-        "Draw words of these classes only, such as sensitive or names=2,places, and unknown words. "
-        "All other words pass unchanged: NOT PROTECTED.",
+        "Replace words of these classes only, such as sensitive or names,places, and unknown "
+        "words, each by any word of its group. Takes no epsilon: which word of the group stood "
+        "there is hidden completely. All other words pass unchanged: NOT PROTECTED.",
     )
     classes: list[str] | None = option(
-        "--class CLASS=X",
-        "Draw words of this class among each other, with LDP epsilon X between two of them. "
-        "Repeatable; --epsilon bounds any other two words.",
+        "--class CLASSES",
+        "Read each group of these classes as one input, such as sensitive: which word of the "
+        "group stood there is hidden completely. --epsilon bounds any two words. Repeatable.",
     )
     fluent: bool = flag(
         "--fluent",
@@ -93,22 +94,20 @@ class Sanitizing(Vocabulary, Privacy):
 
         return () if self.only is None else word_classes(self.only, self.tokenizer)
 
-    def required_epsilon(self, hint: str = TRY) -> float:
-        """Return epsilon; with classes that all have one of their own, the largest of these."""
-        own = [each.epsilon for each in self.word_classes()] if self.epsilon is None else []
-        if own and None not in own:
-            return max(each for each in own if each is not None)
-        return super().required_epsilon("within classes try --epsilon 2" if own else hint)
+    def check_epsilon(self) -> None:
+        """Raise UsageError if epsilon is missing or wrong; classes drawn alone need none."""
+        if self.only is None or self.epsilon is not None:
+            self.required_epsilon()
 
     def spec(self) -> RunSpec:
         """Return the request of a sanitizer.  Raises as :meth:`run_spec`."""
-        from dpsan.sanitize.consistent import Unit
+        from dpsan.sanitize.consistent import unit_of
         from dpsan.text.out_of_vocabulary import UnknownPolicy, read_word_list
 
         return replace(
             self.run_spec(),
             unknown=UnknownPolicy(self.unknown),
             keep=frozenset(read_word_list(self.keep, self.tokenizer) if self.keep else ()),
-            consistent=Unit(self.consistent) if self.consistent else None,
+            consistent=unit_of(self.consistent, only=self.only is not None),
             only=self.word_classes(),
         )

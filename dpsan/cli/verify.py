@@ -68,7 +68,7 @@ class Verify(JsonAndFile, Sanitizing):
 
     def run(self) -> int:
         """Check, and print the verdict."""
-        self.required_epsilon()
+        self.check_epsilon()
         if not 0.5 <= self.confidence < 1:
             raise UsageError(f"--confidence must be >= 0.5 and < 1 (got {self.confidence:g})")
         self.check_files()

@@ -1,16 +1,17 @@
-"""Public classes of words for ``--only``: the lists that come with dpsan, and a user's own.
+"""Public classes of words: the lists that come with dpsan, and a user's own.
 
-A class is a property of the word alone.  A word belongs to the first class that lists it.  An
-out-of-vocabulary word that no class lists belongs to names, or to the first class if names is not
-chosen.  A public list holds out-of-vocabulary words of ordinary English, which have no class and
-pass with ``--only``.
+A class has one group of words or more.  All words of a group are read as the same input, so which
+of them stood in a text is hidden completely.  The group of a word is a property of the word alone:
+it is that of the first class that lists it.  With ``--only``, an out-of-vocabulary word that no
+class lists belongs to names, or to the first class if names is not chosen; a public list holds
+out-of-vocabulary words of ordinary English, which have no class and pass.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -18,7 +19,7 @@ from typing import Final
 from dpsan.embeddings.bundled import directory
 from dpsan.embeddings.public_words import check_english
 from dpsan.embeddings.word_lists import row_of
-from dpsan.errors import InputError, UsageError, check_name, check_positive
+from dpsan.errors import InputError, UsageError, check_name
 from dpsan.text.out_of_vocabulary import read_utf8, read_word_list
 from dpsan.text.tokens import folded
 
@@ -40,10 +41,8 @@ class WordClass:
 
     name: str
     """One of :data:`CLASSES`, or the name of the user's file."""
-    epsilon: float | None = None
-    """LDP epsilon between two of its words, in nats; None: that of the run."""
     groups: tuple[tuple[str, ...], ...] = field(default=(), repr=False)
-    """Its words. A word is drawn among the words of its group."""
+    """Its words by group."""
     outputs: frozenset[str] = field(default=frozenset(), repr=False)
     """Words that are drawn; empty: all words of the class."""
     english: bool = True
@@ -62,7 +61,6 @@ class ClassRows:
 
     name: str
     """Name of the class."""
-    epsilon: float | None
     rows: tuple[int, ...]
     """Row numbers of the words, ascending."""
     outputs: tuple[int, ...]
@@ -72,27 +70,32 @@ class ClassRows:
 
 
 def word_classes(given: str, tokenizer: str | None = None) -> tuple[WordClass, ...]:
-    """Return the classes of ``CLASS[=X],…``, in the order in which a word is looked up.
+    """Return the classes of ``CLASS,…``, in the order in which a word is looked up.
 
     Args:
         tokenizer: every word of a file must be one token of it; default: any string.
 
     Raises:
-        UsageError: an unknown class, a class named twice, or an epsilon that is not positive.
+        UsageError: an unknown class, a class named twice, or one with an epsilon of its own.
         InputError: a file that is missing, not UTF-8, lists no word, or a word of several tokens.
     """
     own: list[WordClass] = []
     bundled: dict[str, WordClass] = {}
-    for item in filter(None, given.split(",")):
-        name, equals, value = item.rpartition("=") if "=" in item else (item, "", "")
-        epsilon = _epsilon(name, value) if equals else None
+    for name in filter(None, map(str.strip, given.split(","))):
+        before, equals, value = name.rpartition("=")
+        if equals and _is_number(value) and not Path(name).exists():
+            raise UsageError(
+                f"the class {before} needs no epsilon: the words of a group are one input, so "
+                "which of them stood there is hidden completely",
+                f"write {before}",
+            )
         if name not in (*CLASSES, SENSITIVE):
-            own.append(_own(name, epsilon, tokenizer))
+            own.append(_own(name, tokenizer))
             continue
-        for each in CLASSES if name == SENSITIVE else (name,):
-            if each in bundled:
-                raise UsageError(f"the class {each} is named twice")
-            bundled[each] = replace(bundled_class(each), epsilon=epsilon)
+        for listed in CLASSES if name == SENSITIVE else (name,):
+            if listed in bundled:
+                raise UsageError(f"the class {listed} is named twice")
+            bundled[listed] = bundled_class(listed)
     names = [each.name for each in own]
     if len(set(names)) < len(names):
         raise UsageError(f"the class {max(names, key=names.count)} is named twice")
@@ -109,7 +112,7 @@ def bundled_class(name: str) -> WordClass:
     folder = directory().parent / "classes"
     listed = folder / f"{name}-outputs.txt"
     outputs = (word for group in _groups(listed) for word in group) if listed.exists() else ()
-    return WordClass(name, None, tuple(_groups(folder / f"{name}.txt")), frozenset(outputs))
+    return WordClass(name, tuple(_groups(folder / f"{name}.txt")), frozenset(outputs))
 
 
 def listed_words(name: str) -> list[str]:
@@ -133,36 +136,48 @@ def class_rows(
 ) -> tuple[ClassRows, ...]:
     """Return the rows of each group of each class on a vocabulary; a word counts once.
 
+    All rows that fold to a listed word belong to its group: *maria* and *Maria*.
+
     Raises:
         UsageError: English classes for a vocabulary that is not English, or a class with fewer
             than two words of the vocabulary.
     """
     if any(each.english for each in classes):
         check_english(key_to_index, "the classes of dpsan")
+    spelt: dict[str, list[int]] = {}
+    for word, row in key_to_index.items():
+        if not (word.islower() and word.isascii()) and (small := folded(word)) != word:
+            spelt.setdefault(small, []).append(row)
+
+    def rows_of(word: str) -> set[int]:
+        small = folded(word)
+        rows = {row_of(key_to_index, word), key_to_index.get(small), *spelt.get(small, ())}
+        return {row for row in rows if row is not None}
+
     taken: set[int] = set()
     out: list[ClassRows] = []
-    for each in classes:
+    for word_class in classes:
         groups: list[tuple[set[int], list[str]]] = []
-        for group in each.groups:
-            found = {word: row_of(key_to_index, word) for word in group}
-            rows = {row for row in found.values() if row is not None} - taken
-            lacking = [word for word, row in found.items() if row is None]
+        for group in word_class.groups:
+            rows_by_word = {word: rows_of(word) for word in group}
+            rows = {row for rows in rows_by_word.values() for row in rows} - taken
+            lacking = [word for word, rows in rows_by_word.items() if not rows]
             taken |= rows
             if groups and 1 in (len(rows), len(groups[-1][0])):  # alone, a word would never change
                 groups[-1][0].update(rows)
                 groups[-1][1].extend(lacking)
             elif rows:
                 groups.append((rows, lacking))
-        if each.groups and not groups:
-            raise UsageError(f"no word of the class {each.name} is in the vocabulary")
+        if word_class.groups and not groups:
+            raise UsageError(f"no word of the class {word_class.name} is in the vocabulary")
         if groups and len(groups[0][0]) == 1:
-            only = f"only one word of the class {each.name} is in the vocabulary"
-            hint = "use more words" if each.english else "list common words beside it"
+            only = f"only one word of the class {word_class.name} is in the vocabulary"
+            hint = "use more words" if word_class.english else "list common words beside it"
             raise UsageError(f"{only}, and nothing could replace it", hint)
-        wanted = {row_of(key_to_index, word) for word in each.outputs}
+        wanted = {row for word in word_class.outputs for row in rows_of(word)}
         for rows, lacking in groups:
             members, outputs = (tuple(sorted(some)) for some in (rows, rows & wanted or rows))
-            out.append(ClassRows(each.name, each.epsilon, members, outputs, tuple(lacking)))
+            out.append(ClassRows(word_class.name, members, outputs, tuple(lacking)))
     return tuple(out)
 
 
@@ -190,16 +205,15 @@ def own_words(classes: tuple[WordClass, ...]) -> frozenset[str]:
     return frozenset(folded(word) for groups in own for group in groups for word in group)
 
 
-def _epsilon(name: str, value: str) -> float:
+def _is_number(text: str) -> bool:
     try:
-        epsilon = float(value)
+        float(text)
     except ValueError:
-        raise UsageError(f"the epsilon of the class {name} must be a number") from None
-    check_positive(f"the epsilon of the class {name}", epsilon)
-    return epsilon
+        return False
+    return True
 
 
-def _own(name: str, epsilon: float | None, tokenizer: str | None) -> WordClass:
+def _own(name: str, tokenizer: str | None) -> WordClass:
     path = Path(name)
     if not path.exists():
         known = ", ".join((*CLASSES, SENSITIVE))
@@ -207,7 +221,7 @@ def _own(name: str, epsilon: float | None, tokenizer: str | None) -> WordClass:
     words = tuple(read_word_list(path, tokenizer))
     if not words:
         raise InputError(path, "lists no word")
-    return WordClass(path.name, epsilon, (words,), english=False)
+    return WordClass(path.name, (words,), english=False)
 
 
 def _groups(path: Path) -> Iterator[tuple[str, ...]]:

@@ -24,8 +24,8 @@ from dpsan.space.diameters import largest_norm, smallest_distance
 from dpsan.space.metric_space import MetricSpace
 
 if TYPE_CHECKING:
+    from dpsan.mechanisms.optimal.groups import Group
     from dpsan.mechanisms.optimal.optimum import Optimum
-    from dpsan.mechanisms.optimal.sampler import BaseResponseSampler
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ class Mechanism(ABC):
 
 
 class IntegerResponse(Mechanism):
-    """A proved distribution over the words, made of integers; LDP but where a class says else."""
+    """A proved distribution over the words, made of integers: pure LDP."""
 
     family: ClassVar[str] = "table"
     status: ClassVar[Status] = Status.PROVED
@@ -248,11 +248,10 @@ class IntegerResponse(Mechanism):
 
 
 class BaseResponse(IntegerResponse):
-    """A public base with a near set of each word: what classes of words need."""
+    """A public base with a near set of each word: what groups of words need."""
 
-    near_by_distance: ClassVar[bool] = False
-    """True if the words near in the space are near, False if those of a large cosine are."""
+    groups: tuple[Group, ...]
 
-    @abstractmethod
-    def base_sampler(self, space: MetricSpace) -> BaseResponseSampler:
-        """Return a sampler over the base and the near sets."""
+    def with_groups(self, groups: tuple[Group, ...]) -> BaseResponse:
+        """Return the same where all words of a group are one input; no epsilon changes."""
+        return replace(self, groups=groups)  # type: ignore[call-arg]

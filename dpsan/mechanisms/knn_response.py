@@ -21,6 +21,8 @@ Public words
     P(y|x) <= e^epsilon·P(y|x') (high-low LDP [Acharya20], utility-optimised LDP [Murakami19]).
     Public words themselves are not protected: an output in N says what the input was.  The proof
     is docs/proofs.md 2.10.
+Groups of words
+    As in optimal-response, with the same base and near sets: docs/proofs.md 4.7.
 Proof
     docs/proofs.md 2.5
 Source
@@ -49,6 +51,7 @@ from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import BaseResponse
+from dpsan.mechanisms.optimal.groups import Group, with_floor
 from dpsan.mechanisms.optimal.sampler import BaseResponseSampler, integer_loss
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.samplers.subset_response import SubsetResponseSampler, integer_epsilon
@@ -82,7 +85,6 @@ class KnnResponse(BaseResponse):
     source: ClassVar[str] = "dpsan §knn-response"
     reads_vectors: ClassVar[bool] = False
     takes_public: ClassVar[bool] = True
-    near_by_distance: ClassVar[bool] = True
     tunable: ClassVar[dict[str, tuple[Any, ...]]] = {"k": _SIZES, "outputs": (*_OUTPUTS, "all")}
 
     k: int | str = parameter(
@@ -103,6 +105,8 @@ class KnnResponse(BaseResponse):
     )
     public: tuple[int, ...] = field(default=(), repr=False)
     """Row numbers of public words."""
+    groups: tuple[Group, ...] = field(default=(), repr=False)
+    """Words that are one input, for classes of words."""
 
     def sizes(self, space: MetricSpace) -> tuple[int, int]:
         """K and M on a vocabulary.  Raises UsageError where K >= M."""
@@ -140,8 +144,9 @@ class KnnResponse(BaseResponse):
         """Pure LDP; no metric needed."""
         k, m = self.sizes(space)
         loss = integer_epsilon(self.epsilon, k, m)
-        if self.public:
-            loss = min(self.epsilon, integer_loss(self.epsilon, m, k))
+        if self.public or self.groups:
+            base = with_floor(self._base(space), self.groups, space.n)
+            loss = min(self.epsilon, integer_loss(self.epsilon, base.total, base.mass))
         return self.promise(
             epsilon_ldp=loss,
             claimed=Claim(self.epsilon),
@@ -151,16 +156,21 @@ class KnnResponse(BaseResponse):
 
     def prepare(self, space: MetricSpace) -> SubsetResponseSampler | BaseResponseSampler:
         """Return a two-weight sampler over the neighbour table."""
-        if self.public:
-            return self.base_sampler(space)
+        if self.public or self.groups:
+            return BaseResponseSampler(
+                space,
+                self._base(space),
+                self.epsilon,
+                self.public,
+                euclidean=True,
+                groups=self.groups,
+            )
         return SubsetResponseSampler(space, self.epsilon, *self.sizes(space))
 
-    def base_sampler(self, space: MetricSpace) -> BaseResponseSampler:
-        """Return the same distribution as a base of equal weights with near sets."""
+    def _base(self, space: MetricSpace) -> Base:
         k, m = self.sizes(space)
         words = _protected(space, self.public)[:m].astype(np.int32)
-        base = Base(words, np.ones(m, dtype=np.int64), k)
-        return BaseResponseSampler(space, base, self.epsilon, self.public, euclidean=True)
+        return Base(words, np.ones(m, dtype=np.int64), k)
 
 
 def _protected(space: MetricSpace, public: tuple[int, ...]) -> Ids:

@@ -19,6 +19,10 @@ Public words
     (any string but those words), every x' and output y: P(y|x) <= e^epsilon·P(y|x') (high-low LDP
     [Acharya20], utility-optimised LDP [Murakami19]).  Public words themselves are not protected:
     an output in N says what the input was.  The proof is docs/proofs.md 2.10.
+Groups of words
+    With groups (``--class``) all words of a group are one input.  Its near set, of the same mass,
+    is filled with outputs of the group, then of its class: docs/proofs.md 4.7.  Epsilon stays, and
+    between two words of a group it is 0.
 Proof
     docs/proofs.md 2.9
 Source
@@ -70,6 +74,7 @@ from dpsan.embeddings.word_classes import wanted_outputs
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import BaseResponse
+from dpsan.mechanisms.optimal.groups import Group, with_floor
 from dpsan.mechanisms.optimal.optimum import Optimum, has_bound, mean_cosine, optimum
 from dpsan.mechanisms.optimal.public_base import (
     MOST_FREQUENT,
@@ -138,6 +143,8 @@ class OptimalResponse(BaseResponse):
     """Counts of all words, of a prior that is a file."""
     public: tuple[int, ...] = field(default=(), repr=False)
     """Row numbers of public words."""
+    groups: tuple[Group, ...] = field(default=(), repr=False)
+    """Words that are one input, for classes of words."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -165,7 +172,8 @@ class OptimalResponse(BaseResponse):
             UsageError: a prior from a file that was not read for this vocabulary; or no output is
                 left beside the public words.
         """
-        return space.once(("base", self), lambda: self._base(space))
+        alone = replace(self, groups=())
+        return space.once(("base", alone), lambda: alone._base(space))
 
     def _base(self, space: MetricSpace) -> Base:
         task = self.task(space)
@@ -220,7 +228,7 @@ class OptimalResponse(BaseResponse):
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Pure LDP; no metric needed."""
-        base = self.base(space)
+        base = with_floor(self.base(space), self.groups, space.n)
         return self.promise(
             # The exact integer distribution; never above epsilon.
             epsilon_ldp=min(self.epsilon, integer_loss(self.epsilon, base.total, base.mass)),
@@ -231,8 +239,8 @@ class OptimalResponse(BaseResponse):
         )
 
     def optimum(self, space: MetricSpace, *, quick: bool = False) -> Optimum | None:
-        """With public words no bound is known but 1."""
-        if self.public:
+        """With public words or groups no bound is known but 1."""
+        if self.public or self.groups:
             return Optimum(mean_cosine(self.prepare(space)), 1.0)
         if quick and not has_bound(space, self.epsilon):
             return None
@@ -245,7 +253,6 @@ class OptimalResponse(BaseResponse):
         space.replace_table(task.name, found)
 
     def prepare(self, space: MetricSpace) -> BaseResponseSampler:
-        return self.base_sampler(space)
-
-    def base_sampler(self, space: MetricSpace) -> BaseResponseSampler:
-        return BaseResponseSampler(space, self.base(space), self.epsilon, self.public)
+        return BaseResponseSampler(
+            space, self.base(space), self.epsilon, self.public, groups=self.groups
+        )

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.word_statistics import words_at
@@ -90,16 +91,26 @@ def draw_counts(
     return counts
 
 
-def expected_share_of(sampler: Sampler, space: MetricSpace, ids: Ids) -> float:
+def expected_share_of(sampler: Sampler, space: MetricSpace, among: NDArray[np.bool_]) -> float:
     """Return the expected share of unchanged words among some, weighted by public frequencies.
+
+    Of many words, those at evenly spaced quantiles of the frequencies count.
+
+    Args:
+        among: the words, (n,).
 
     Raises:
         AssertionError: the sampler does not know the probability.
     """
+    ends = np.cumsum(np.where(among, space.frequencies, 0.0))
+    if not ends[-1]:
+        return 0.0
+    many = min(int(among.sum()), _WORDS[1])
+    ids = np.searchsorted(ends, (np.arange(many) + 0.5) / many * ends[-1], side="right")
     known = sampler.unchanged(ids)
     if known is None:
         raise AssertionError("the probability of an unchanged word is not known")
-    return float(np.average(known, weights=space.frequencies[ids])) if len(ids) else 0.0
+    return float(np.mean(known))
 
 
 def expected_unchanged(sampler: Sampler, space: MetricSpace, public: tuple[int, ...] = ()) -> float:

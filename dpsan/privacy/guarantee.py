@@ -57,14 +57,13 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
-class ClassLoss:
-    """Loss between two words of one public class."""
+class WordGroup:
+    """Words that are one input: which of them stood there is hidden completely."""
 
     name: str
-    epsilon: float
-    """LDP epsilon in nats; 0 where outputs are uniform."""
+    """Name of their class."""
     words: int
-    """Words of the vocabulary that have the class."""
+    """Words of the vocabulary in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +95,11 @@ class Guarantee:
     """The claimed epsilon with its true delta, where ``epsilon_ldp`` is another epsilon."""
     public_words: int = 0
     """Words for which nothing is promised [Acharya20]: x is any other string, x' any string."""
-    classes: tuple[ClassLoss, ...] = ()
-    """Classes within which the guarantee holds: x and x' are of one class, ``epsilon_ldp`` is the
-    largest of their epsilons, and words of no class are not protected. Empty: all words."""
-    within: tuple[ClassLoss, ...] = ()
-    """Classes with a smaller LDP epsilon between two of their words."""
+    groups: tuple[WordGroup, ...] = ()
+    """Groups of words that are one input: between two words of a group epsilon is 0."""
+    only_groups: bool = False
+    """True if words of no group are written unchanged, and the group of a word shows: then
+    ``epsilon_ldp`` is the loss of a number that is drawn by value, and 0 without such numbers."""
     gaussian_mu: float | None = None
     """Distance of the two worst inputs in standard deviations, where the noise is Gaussian."""
     claimed: Claim | None = None
@@ -150,8 +149,6 @@ class Guarantee:
     @property
     def loss_name(self) -> str:
         """Return the name of ``epsilon_ldp``: high-low LDP where words are public."""
-        if self.classes:
-            return "within-class LDP epsilon"
         return "high-low LDP epsilon" if self.public_words else "LDP epsilon"
 
     @property

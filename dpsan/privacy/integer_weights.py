@@ -1,6 +1,6 @@
 """The integers that a table mechanism draws from, in full: what a certificate file lists.
 
-P(u|w) is the weight of output u for input w over the sum of the weights of w.  Five forms hold all
+P(u|w) is the weight of output u for input w over the sum of the weights of w.  Four forms hold all
 of them without n² numbers where that is possible.  In each, ⊥ is one more input: it has no masses
 (common weights), or gives every word with the same probability.
 """
@@ -48,35 +48,16 @@ class RowWeights:
 
 
 @dataclass(frozen=True)
-class ClassWeights:
-    """Words in classes: a word is drawn among the words of its class.
+class GroupWeights:
+    """Words in groups: a word is drawn uniformly among the outputs of its group.
 
-    A word of no class is written unchanged, and no guarantee covers it.
+    A word of no group is written unchanged, and no guarantee covers it.
     """
 
-    rows: tuple[Ids, ...]
-    """Row numbers of the words of each class, ascending."""
-    epsilons: tuple[float, ...]
-    """Stated LDP epsilon between two words of each class, nats."""
-    parts: tuple[CommonWeights, ...]
-    """Weights within each class; words are numbered by their position in the class."""
+    groups: tuple[tuple[Ids, Ids], ...]
+    """Row numbers of the words and of the outputs of each group, ascending."""
     unknown: int
-    """Index of the class to which ⊥ belongs."""
+    """Index of the group to which ⊥ belongs."""
 
 
-@dataclass(frozen=True)
-class TwoLevelWeights:
-    """A draw from common weights, and a second one in the class of the input: docs/proofs.md 4.8.
-
-    An input of a class gives an output that is none of its class with probability ``common[u]``
-    over ``total``.  The rest of its probability is distributed as ``classes`` says.
-    """
-
-    plain: CommonWeights
-    """Weights of the words of no class; those of all words are listed."""
-    total: int
-    """Their sum, the same for all words."""
-    classes: ClassWeights
-
-
-IntegerWeights = CommonWeights | RankWeights | RowWeights | ClassWeights | TwoLevelWeights
+IntegerWeights = CommonWeights | RankWeights | RowWeights | GroupWeights

@@ -187,7 +187,7 @@ class Memo(PrivateDatabase):
         fresh = [position for position, drawn in enumerate(done.drawn) if drawn]
         accountant = self._sanitizer.accountant()
         for position in fresh:
-            cost = accountant.composed(accountant.charges_of(done.drawn[position]))
+            cost = accountant.composed(accountant.charges_of(done.charged)[position])
             output = _bytes(done.lines[position])
             loss = float(cost.epsilon), float(cost.delta)
             self._put("entries", pending.digests[position], self._settings, output, *loss)
@@ -266,8 +266,9 @@ def _settings(sanitizer: Sanitizer) -> bytes:
                 (spec.tokenizer, RULES, str(spec.unknown), spec.case, spec.numbers),
                 sorted(spec.keep),
                 sorted(sanitizer.public),
+                *([("consistent", str(spec.consistent))] if spec.consistent else []),
                 *([spec.strings] if spec.strings != StringPolicy.WORD else []),
-                *((each.name, each.epsilon, each.sha256) for each in (*spec.only, *spec.classes)),
+                *((each.name, each.sha256) for each in (*spec.only, *spec.classes)),
                 *([("fluent", DECODER, sanitizer.language_model)] if spec.fluent else []),
             )
         )

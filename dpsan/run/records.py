@@ -100,6 +100,6 @@ def _costs(
     batch: Sequence[Record], results: Sequence[Sanitized], totals: Accountant
 ) -> list[Composed]:
     """Return the cost of each record: all its texts, in all copies."""
-    charges = [len(results) * totals.charges_of(drawn) for drawn in results[0].drawn]
+    charges = [len(results) * charge for charge in totals.charges_of(results[0].charged)]
     ends = accumulate((len(record.texts) for record in batch), initial=0)
     return [totals.composed(sum(charges[begin:end])) for begin, end in pairwise(ends)]

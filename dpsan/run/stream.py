@@ -272,11 +272,11 @@ class _Flow:
             return history.payable(name, batch, results, self.totals)
         if budget is None:
             return batch, None
-        drawn = budget.unpaid(results[0])  # the words are the same in every copy
+        charged = budget.unpaid(results[0])  # the words are the same in every copy
         at = 0
         for index, record in enumerate(batch):
             end = at + len(record.texts)
-            if not budget.take(len(results) * self.totals.cost(drawn[at:end])):
+            if not budget.take(len(results) * self.totals.cost(charged[at:end])):
                 spent = f"{number(budget.spent)} of {number(budget.limit)} spent"
                 what = f"{name}:{record.line}: the budget ends here: {spent}"
                 return batch[:index], BudgetError(what)

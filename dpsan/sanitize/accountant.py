@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
@@ -9,7 +10,7 @@ from itertools import accumulate, pairwise
 from dpsan.privacy.composition import Composed, compose_basic
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.consistent import Distinct
-from dpsan.sanitize.result import Action, Sanitized
+from dpsan.sanitize.result import Action, Forms, Sanitized
 
 
 @dataclass
@@ -31,8 +32,8 @@ class Budget:
 
     def unpaid(self, done: Sanitized) -> list[int]:
         """Return the draws of each text that are still to be charged."""
-        if done.marks is None:
-            return done.drawn
+        if done.marks is None or done.charged != done.drawn:
+            return done.charged
         ranges = pairwise(accumulate(done.drawn, initial=0))
         return [self.charged.add(done.marks[begin:end].tolist()) for begin, end in ranges]
 
@@ -52,6 +53,12 @@ class Accountant:
     counts: dict[Action, int] = field(default_factory=lambda: dict.fromkeys(Action, 0))
     draws: int = 0
     """Outputs drawn by the mechanism, over all copies."""
+    charged: int = 0
+    """Those of numbers by value, where only these have a loss."""
+    by_kind: Counter[int] = field(default_factory=Counter)
+    """Drawn words by kind, see :class:`dpsan.sanitize.result.Sanitized`."""
+    forms: Forms = field(default_factory=Forms)
+    """Totals over strings that were drawn by their form, in one copy."""
     public: int = 0
     """Draws of public words, over all copies: for the audit alone."""
     texts: int = 0
@@ -84,7 +91,9 @@ class Accountant:
 
     @property
     def charges(self) -> int:
-        """Return the number of losses: one for each draw, or one for each text."""
+        """Return the number of losses: one for each draw that has one, or one for each text."""
+        if self.guarantee.only_groups:
+            return self.charged
         return self.texts if self.guarantee.per_line else self.draws
 
     @property
@@ -96,17 +105,13 @@ class Accountant:
         """LDP epsilon and delta of so many charges together."""
         return compose_basic(self.guarantee, charges)
 
-    def _charges(self, drawn: Sequence[int]) -> Sequence[int]:
-        """Return the charges of texts with so many drawn words."""
-        return [int(each > 0) for each in drawn] if self.guarantee.per_line else drawn
+    def charges_of(self, charged: Sequence[int]) -> Sequence[int]:
+        """Return the charges of texts with so many draws that have a loss."""
+        return [int(draws > 0) for draws in charged] if self.guarantee.per_line else charged
 
-    def charges_of(self, drawn: int) -> int:
-        """Return the charges of a text with so many drawn words."""
-        return self._charges([drawn])[0]
-
-    def cost(self, drawn: list[int]) -> float:
-        """Return the mechanism's epsilon of texts with so many drawn words."""
-        return sum(self._charges(drawn)) * self.epsilon
+    def cost(self, charged: Sequence[int]) -> float:
+        """Return the mechanism's epsilon of texts with so many draws that have a loss."""
+        return sum(self.charges_of(charged)) * self.epsilon
 
     def add(self, copies: Sequence[Sanitized], texts: Sequence[int] | None = None) -> None:
         """Add one batch.
@@ -125,9 +130,12 @@ class Accountant:
         else:
             self.draws += many * sum(sanitized.drawn)
             self.public += many * sanitized.public
+        self.charged += many * sum(sanitized.charged)
+        self.by_kind.update({kind: many * count for kind, count in sanitized.by_kind.items()})
+        self.forms += sanitized.forms
         self.texts += many * sum(drawn > 0 for drawn in sanitized.drawn)
         self.invisible += many * sanitized.invisible
-        records = self._charges(sanitized.drawn)
+        records = self.charges_of(sanitized.charged)
         if texts is not None and not set(texts) <= {0, 1}:
             bounds = pairwise(accumulate(texts, initial=0))
             records = [sum(records[first:last]) for first, last in bounds]
@@ -144,6 +152,9 @@ class Accountant:
         else:
             self.draws += other.draws
             self.public += other.public
+        self.charged += other.charged
+        self.by_kind.update(other.by_kind)
+        self.forms += other.forms
         self.texts += other.texts
         self.largest_record = max(self.largest_record, other.largest_record)
         self.largest_file = max(self.largest_file, other.charges)

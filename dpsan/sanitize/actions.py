@@ -29,9 +29,11 @@ def actions_of(codes: Ids, n: int) -> Ids:
     """Return the action on each word, as indices of ACTIONS.
 
     Args:
-        n: words of the vocabulary; a number by value is n + 1, a made-up string more.
+        n: words of the vocabulary; codes from n on are those of
+            :class:`dpsan.sanitize.classes.Grouping`.
     """
-    kinds = np.select([codes < n, codes == n, codes == n + 1], [_DRAWN, _UNKNOWN, _NUMBER], _STRING)
+    which = [codes < n, (codes == n) | (codes > n + 3), codes == n + 1]
+    kinds = np.select(which, [_DRAWN, _UNKNOWN, _NUMBER], _STRING)
     return np.asarray(np.where(codes >= 0, kinds, _INDICES[np.minimum(codes, -1)]), dtype=np.int64)
 
 

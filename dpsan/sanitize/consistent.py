@@ -37,12 +37,27 @@ _COUNTED: Final = 1 << 19
 """Number of distinct words that are counted once; further words count at every position."""
 
 
+OFF: Final = "off"
+"""Written in place of a unit where every word has a draw of its own."""
+
+
 class Unit(StrEnum):
     """Within what equal words have the same draw."""
 
     RECORD = "record"
     FILE = "file"
     RUN = "run"
+
+
+def unit_of(name: str | None, *, only: bool) -> Unit | None:
+    """Return within what equal words have the same draw.
+
+    Args:
+        name: a unit or ``off``; None for the default.
+        only: whether words of some classes are drawn alone: then the default is the record.
+    """
+    default = Unit.RECORD if only else None
+    return default if name is None else None if name == OFF else Unit(name)
 
 
 class DrawnOnce(NamedTuple):
@@ -61,17 +76,19 @@ class OneDraw:
 
     Args:
         unit: record, file or run; of the last two a key has one.
-        n: words of the vocabulary; ``n`` is ⊥.
+        inputs: input of each code: the row of a word, or ``n`` for ⊥; words that are no entry of
+            the vocabulary have codes from ``n`` on.
+        n: words of the vocabulary.
     """
 
-    def __init__(self, unit: Unit, n: int) -> None:
-        self.unit, self.n = unit, n
+    def __init__(self, unit: Unit, inputs: Ids, n: int) -> None:
+        self.unit, self.inputs, self.n = unit, inputs, n
         self._tables: OrderedDict[bytes, NDArray[np.int32]] = OrderedDict()
 
     def __call__(
         self,
         draw: Draw,
-        inputs: Ids,
+        codes: Ids,
         words: Callable[[Ids], Sequence[str]],
         sizes: Ids,
         numbers: Sequence[int],
@@ -82,14 +99,14 @@ class OneDraw:
 
         Args:
             draw: inputs (m,), their streams -> outputs (m,).
-            inputs: row number of each drawn word or ``n``, (m,).
+            codes: of the drawn words, (m,).
             words: function from indices to the words there, as they stand in the text.
             sizes: drawn words of each text, (texts,).
             numbers: of the record of each text: those of a record are neighbours.
             key: of the file or run, and of the copy.
             held: where the texts are parts of one record, what its earlier parts drew; grows.
         """
-        codes, strings = self._numbered(inputs, words)
+        codes, strings, inputs = self._numbered(codes, words)
         begins = np.diff(np.asarray(numbers, dtype=np.int64), prepend=-1) != 0
         records = np.repeat(np.cumsum(begins) - 1, sizes)
         _, indices, which = np.unique(
@@ -105,14 +122,14 @@ class OneDraw:
             counts = np.bincount(records[new], minlength=int(begins.sum())).tolist()
             own = [number for number, begin in zip(numbers, begins.tolist(), strict=True) if begin]
             streams = streams_for(key, own, counts, before=len(held or ()))
-            outputs[new] = draw(np.minimum(codes[new], self.n), streams)
+            outputs[new] = draw(inputs[new], streams)
             if held is not None:
                 old = np.setdiff1d(indices, new)
                 outputs[old] = [held[names(at)] for at in old.tolist()]
             outputs = outputs[indices][which]
         else:
             found = string_positions(derive_key(key, "strings"), strings)
-            outputs = self._by_word(draw, derive_key(key, "words"), codes, found)
+            outputs = self._by_word(draw, derive_key(key, "words"), codes, inputs, found)
             names_of = np.array([second for _, second in found], dtype=np.uint64)
             marks = codes[new].astype(np.uint64)
             unknown = codes[new] >= self.n
@@ -124,18 +141,22 @@ class OneDraw:
         return DrawnOnce(outputs, first, marks)
 
     def _numbered(
-        self, inputs: Ids, words: Callable[[Ids], Sequence[str]]
-    ) -> tuple[Ids, list[str]]:
-        """Inputs where the strings outside the vocabulary have numbers from ``n`` on; these."""
-        unknown = np.flatnonzero(inputs == self.n)
+        self, codes: Ids, words: Callable[[Ids], Sequence[str]]
+    ) -> tuple[Ids, list[str], Ids]:
+        """Return keys, the strings of keys from ``n`` on, and the inputs.
+
+        The key of a word of the vocabulary is its row, also where several words are one input.
+        """
+        inputs = self.inputs[codes]
+        unknown = np.flatnonzero(codes >= self.n)
         if not len(unknown):
-            return inputs, []
+            return codes, [], inputs
         numbers: dict[str, int] = {}
-        codes = inputs.copy()
-        codes[unknown] = [
+        keys = codes.copy()
+        keys[unknown] = [
             self.n + numbers.setdefault(folded(word), len(numbers)) for word in words(unknown)
         ]
-        return codes, list(numbers)
+        return keys, list(numbers), inputs
 
     def _names(self, codes: Ids, strings: list[str]) -> Callable[[int], int | str]:
         """Return a function from the index of a word to its identity in the record."""
@@ -146,7 +167,9 @@ class OneDraw:
 
         return name
 
-    def _by_word(self, draw: Draw, key: bytes, codes: Ids, strings: list[tuple[int, int]]) -> Ids:
+    def _by_word(
+        self, draw: Draw, key: bytes, codes: Ids, inputs: Ids, strings: list[tuple[int, int]]
+    ) -> Ids:
         """Outputs of words that have a stream each, (m,)."""
         if key not in self._tables:
             self._tables[key] = np.full(self.n, -1, dtype=np.int32)
@@ -156,8 +179,10 @@ class OneDraw:
         table, known = self._tables[key], codes < self.n
         rows = codes[known]
         missing = np.unique(rows[table[rows] < 0])
+        of_strings = np.full(len(strings), self.n)
+        of_strings[codes[~known] - self.n] = inputs[~known]
         drawn = draw(
-            np.append(missing, np.full(len(strings), self.n)),
+            np.append(missing, of_strings),
             streams_by_word(key, missing.tolist(), strings),
         )
         table[missing] = drawn[: len(missing)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.sanitize.request import RunSpec
+from dpsan.sanitize.result import Forms
 from dpsan.text.batch import Batch, Ids, Mask, Words
 from dpsan.text.letter_case import ARTICLES, LetterCase, agree_before
 from dpsan.text.lookup import ARTICLE, MASKED, OUTSIDE
@@ -26,6 +28,10 @@ class DrawnTexts:
     outputs: list[str]
     """The string that is written for each word."""
     drawn: list[int]
+    charged: list[int]
+    by_kind: Counter[int]
+    forms: Forms
+    """``drawn``, ``charged`` and these: see :class:`dpsan.sanitize.result.Sanitized`."""
     first: NDArray[np.bool_] | None
     """True for the first of equal words, where equal words share a draw."""
     marks: NDArray[np.uint64] | None

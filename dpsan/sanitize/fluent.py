@@ -7,7 +7,7 @@ smooth`` gives the same words for the written text.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +18,7 @@ from dpsan.outcomes.language.decoding import Tables, decode
 from dpsan.outcomes.language.lattice import unit_ends
 from dpsan.outcomes.language.symbols import Gap, gap_kind, gap_kinds
 from dpsan.sanitize.drawn_texts import DrawnTexts
+from dpsan.sanitize.result import Forms
 from dpsan.space.arrays import Ids
 from dpsan.text.batch import Batch
 from dpsan.text.tokens import folded
@@ -144,7 +145,9 @@ class Fluent:
         n = self.tables.model.n
         rows = np.where(batch.codes < n, batch.codes, -1)
         drawn = batch.sizes.tolist()
-        return DrawnTexts(batch, rows, [*batch.words], drawn, None, None, 0, None)
+        return DrawnTexts(
+            batch, rows, [*batch.words], drawn, drawn, Counter(), Forms(), None, None, 0, None
+        )
 
     def _symbol(self, word: str) -> int:
         """Return ``~symbol`` of a word that stays as it is."""

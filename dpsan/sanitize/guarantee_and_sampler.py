@@ -10,17 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import Hint, UnprovedError, UsageError
 from dpsan.mechanisms import is_own, own_file, space_for
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.base import BaseResponse, Mechanism
+from dpsan.mechanisms.optimal.groups import words_in_groups
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.privacy.guarantee import Guarantee, Status
-from dpsan.sanitize.classes import class_response, two_level_response
+from dpsan.sanitize.classes import Grouping, group_response, grouping
 from dpsan.sanitize.numbers_by_value import check_numbers
 from dpsan.sanitize.request import RunSpec
 from dpsan.space.metric_space import MetricSpace
@@ -45,6 +44,8 @@ class Built:
     sampler: Sampler
     public: tuple[int, ...] = ()
     """Row numbers of public words, ascending."""
+    grouping: Grouping | None = None
+    """Groups of words that are one input; None without classes."""
     decoding: Decoding | None = None
     """The decoder's tables if the drawn words are decoded, else None."""
 
@@ -89,15 +90,19 @@ def build(spec: RunSpec, opened: Opened, progress: Callable[[str], None] = lambd
         draft = Draft(kind, spec.parameters, embeddings.key_to_index, public)
         # Workers get the value that was found here.
         spec = replace(spec, epsilon=epsilon_for_ldp(draft, space, wanted, progress))
-    if spec.only:
-        mechanism: Mechanism = class_response(spec, embeddings)
+    groups = grouping(spec, embeddings.key_to_index) if spec.only or spec.classes else None
+    if groups is not None and spec.only:
+        mechanism: Mechanism = group_response(spec, groups)
     else:
         mechanism = given or spec.build()
         mechanism = mechanism.with_vocabulary(WordLists(lambda: embeddings.key_to_index))
         mechanism = mechanism.with_public(public).resolved(space)
-        if spec.classes:
-            mechanism = two_level_response(spec, mechanism, embeddings)
+        if groups is not None:
+            assert isinstance(mechanism, BaseResponse)  # noqa: S101 - the request was checked
+            mechanism = mechanism.with_groups(groups.groups)
     guarantee = _guarantee(mechanism, space, math.inf if wanted is None else wanted, reviewed)
+    if groups is not None:
+        guarantee = replace(guarantee, groups=groups.sizes)
     if guarantee.status is not Status.PROVED and not spec.allow_unproved:
         raise UnprovedError(
             f"{mechanism.name} is {guarantee.standing}: {guarantee.summary()}; {guarantee.why}",
@@ -114,7 +119,7 @@ def build(spec: RunSpec, opened: Opened, progress: Callable[[str], None] = lambd
             Hint("leave consistent out", "leave --consistent out"),
         )
     decoding = _decoding(spec, embeddings, space, mechanism, guarantee) if spec.fluent else None
-    return Built(spec, embeddings, space, mechanism, guarantee, sampler, public, decoding)
+    return Built(spec, embeddings, space, mechanism, guarantee, sampler, public, groups, decoding)
 
 
 def _decoding(
@@ -143,8 +148,7 @@ def _decoding(
                 "'dpsan train' makes one of your own text",
             )
         model, digest = Ngrams.from_bytes(data, embeddings.digest)
-    stays = [row for each in getattr(mechanism, "parts", ()) for row in each.rows]
-    rows = np.array(stays, dtype=np.int64)
+    rows = words_in_groups(getattr(mechanism, "groups", ()))
     return Decoding(tables_for(mechanism, space, model, guarantee.epsilon_ldp, rows), digest)
 
 

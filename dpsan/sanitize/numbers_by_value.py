@@ -13,6 +13,7 @@ from dpsan.errors import Hint, UsageError
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.privacy.randomness import Streams, derive_key, streams_by_word, string_positions
 from dpsan.sanitize.consistent import Unit
+from dpsan.sanitize.result import Forms
 from dpsan.text.bounded_cache import BoundedCache
 from dpsan.text.tokens import folded
 
@@ -64,7 +65,7 @@ class Numbers:
     """Draws numbers by value.
 
     Args:
-        epsilon: LDP epsilon of each.
+        epsilon: LDP epsilon of each; 0: drawn uniformly among the numbers of its form.
         unit: within what equal ones have the same draw.
         strings: also made-up strings, which are drawn uniformly.
     """
@@ -73,8 +74,10 @@ class Numbers:
         self._epsilon, self._unit, self._strings = epsilon, unit, strings
         self._kinds = BoundedCache(self._kind_of, 1 << 14)
 
-    def _kind_of(self, word: str) -> tuple[Callable[[int], str], tuple[GridResponse, int]]:
-        """Return what writes an output, the distribution of outputs, and the value of a word."""
+    def _kind_of(self, word: str) -> tuple[Callable[[int], str], tuple[GridResponse, int], float]:
+        """Return what writes an output of a word, the distribution of outputs and the value, and
+        the probability that nothing changes.
+        """
         from dpsan.mechanisms.samplers.number_response import grid_response, uniform
         from dpsan.text.made_up import MadeUp, recognized  # patterns that take time
         from dpsan.text.number_forms import formed_number
@@ -82,8 +85,21 @@ class Numbers:
         kind = recognized(word) if self._strings else formed_number(word)
         assert kind is not None  # noqa: S101 - the look-up found a kind
         if isinstance(kind, MadeUp):
-            return kind.write, (uniform(kind.size), 0)
-        return kind.writer, (grid_response(self._epsilon, kind.size, kind.widest), kind.value)
+            return kind.write, (uniform(kind.size), 0), 0.0 if kind.contact else 1 / kind.size
+        grid = uniform(kind.size)
+        if self._epsilon:
+            grid = grid_response(self._epsilon, kind.size, kind.widest)
+        same = min(1.0, kind.widest * grid.inside / grid.total)
+        return kind.writer, (grid, kind.value), same
+
+    def forms(self, words: Sequence[str]) -> Forms:
+        """Return the smallest form of strings, and how many are expected to stay unchanged.
+
+        A contact never does: none of the made-up ones can belong to anybody.
+        """
+        kinds = [self._kinds[word] for word in words]
+        sizes = [grid.size for _, (grid, _), _ in kinds]
+        return Forms(min(sizes), sum(share for *_, share in kinds))
 
     def drawn(
         self, words: Sequence[str], indices: NDArray[np.int64], streams: Streams
@@ -98,16 +114,26 @@ class Numbers:
         from dpsan.mechanisms.samplers.number_response import respond
 
         kinds = [self._kinds[word] for word in words]
-        values = respond([each for _, each in kinds], indices, streams)
-        return [write(value) for (write, _), value in zip(kinds, values, strict=True)]
+        values = respond([response for _, response, _ in kinds], indices, streams)
+        return [write(value) for (write, *_), value in zip(kinds, values, strict=True)]
 
-    def drawn_once(self, words: Sequence[str], records: NDArray[np.int64], key: bytes) -> list[str]:
+    def drawn_once(
+        self,
+        words: Sequence[str],
+        records: NDArray[np.int64],
+        key: bytes,
+        held: dict[str, int] | None = None,
+    ) -> list[str]:
         """Return the same where equal numbers have the same draw: each has a stream of its own.
+
+        In a record, streams are numbered in the order in which numbers appear, so that no draw
+        depends on how a number is spelt.
 
         Args:
             words: the numbers.
             records: the number of the record of each, (words,).
             key: of the batch.
+            held: where the words are parts of one record, the numbers of its earlier parts; grows.
         """
         out = [""] * len(words)
         by_record = self._unit is Unit.RECORD
@@ -115,15 +141,20 @@ class Numbers:
         for unit in np.unique(units).tolist():
             own = derive_key(key, "numbers", *([unit] if by_record else []))
             at = np.flatnonzero(units == unit).tolist()
-            spellings = list(dict.fromkeys(words[each] for each in at))
-            strings = {
-                string: index for index, string in enumerate(dict.fromkeys(map(folded, spellings)))
-            }
-            streams = streams_by_word(own, [], string_positions(own, list(strings)))
+            spellings = list(dict.fromkeys(words[position] for position in at))
+            order = {} if held is None or not by_record else held
+            for string in map(folded, spellings):
+                order.setdefault(string, len(order))
+            strings = list(dict.fromkeys(map(folded, spellings)))
+            positions = [(order[string], 1 << 63) for string in strings]
+            if not by_record:
+                positions = string_positions(own, strings)
+            streams = streams_by_word(own, [], positions)
             # Spellings of one string have the same form and value, and so the same digits.
-            spellings.sort(key=lambda word: strings[folded(word)])
-            indices = np.array([strings[folded(word)] for word in spellings])
+            index = {string: number for number, string in enumerate(strings)}
+            spellings.sort(key=lambda word: index[folded(word)])
+            indices = np.array([index[folded(word)] for word in spellings])
             written = dict(zip(spellings, self.drawn(spellings, indices, streams), strict=True))
-            for each in at:
-                out[each] = written[words[each]]
+            for position in at:
+                out[position] = written[words[position]]
         return out

@@ -66,14 +66,17 @@ def merged(
     """
     fresh = [index not in earlier for index in indices]
     counts, public, invisible = Counter(done.counts), done.public, done.invisible
+    by_kind = Counter(done.by_kind)
     for index in indices:
         if index in earlier:
             unused = survey(texts[index])
             counts.subtract(unused.counts)
+            by_kind.subtract(unused.by_kind)
             public -= unused.public
             invisible -= unused.invisible
     lines = dict(zip(indices, done.lines, strict=True))
     drawn = dict(zip(compress(indices, fresh), compress(done.drawn, fresh), strict=True))
+    charged = dict(zip(compress(indices, fresh), compress(done.charged, fresh), strict=True))
     remembered = {}
     for index, output in earlier.items():
         seen = survey(texts[index])
@@ -87,6 +90,8 @@ def merged(
         done,
         lines=[lines[index] for index in range(len(texts))],
         drawn=[drawn.get(index, 0) for index in range(len(texts))],
+        charged=[charged.get(index, 0) for index in range(len(texts))],
+        by_kind=by_kind,
         counts={action: counts[action] for action in Action},
         records=None if done.records is None else _spread(done.records, indices, fresh, len(texts)),
         public=public,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dpsan.embeddings.class_lists import WordClass
+from dpsan.embeddings.class_lists import NUMBERS, WordClass
 from dpsan.embeddings.public_words import PublicWords
 from dpsan.errors import Hint, UsageError, check_name
 from dpsan.mechanisms import (
@@ -46,9 +46,10 @@ class RunSpec:
     numbers: str = NumberPolicy.WORD
     strings: str = StringPolicy.WORD
     only: tuple[WordClass, ...] = ()
-    """Classes of words that are drawn; all other words pass. Empty: all words are drawn."""
+    """Classes of words that are drawn, each in its group; all other words pass. Empty: all words
+    are drawn."""
     classes: tuple[WordClass, ...] = ()
-    """Classes with an epsilon of their own between two of their words."""
+    """Classes of words whose groups are one input of the mechanism each."""
     fluent: bool = False
     """True if a public language model decodes the drawn words."""
     language_model: Path | None = None
@@ -93,16 +94,29 @@ class RunSpec:
         """Raise UsageError for settings that classes of words exclude."""
         if self.only and self.classes:
             raise UsageError("classes that are drawn alone exclude classes beside other words")
-        check_classes(kind)
         excluded = {
             "public words": self.public is not None,
-            "parameters of the mechanism": bool(self.only and self.parameters),
             "a certified epsilon to search for": self.epsilon_ldp is not None,
-            "numbers by value": self.numbers != NumberPolicy.WORD,
         }
         for what, given in excluded.items():
             if given:
                 raise UsageError(f"classes of words exclude {what}")
+        if not self.only:
+            check_classes(kind)
+            return
+        if self.mechanism != DEFAULT_MECHANISM or self.parameters:
+            raise UsageError("classes that are drawn alone take no mechanism: draws are uniform")
+        if self.numbers == NumberPolicy.WORD:
+            if self.epsilon is not None:
+                raise UsageError(
+                    "classes that are drawn alone need no epsilon: which word of its group stood "
+                    "there is hidden completely",
+                    "leave it out",
+                )
+        elif NUMBERS not in {word_class.name for word_class in self.only}:
+            raise UsageError("numbers by value need the class numbers", "add numbers")
+        elif self.epsilon is None:
+            raise UsageError("numbers by value need an epsilon: it is your decision")
 
     def build(self) -> Mechanism:
         """Return the mechanism.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
@@ -133,6 +134,20 @@ class AuditTable(Sequence[AuditRecord]):
 
 
 @dataclass(frozen=True, slots=True)
+class Forms:
+    """Totals over strings that were drawn by their form."""
+
+    smallest: int = 0
+    """Fewest strings of one form; 0: nothing was drawn by its form."""
+    unchanged: float = 0.0
+    """Expected number of strings that stay unchanged."""
+
+    def __add__(self, other: Forms) -> Forms:
+        sizes = [forms.smallest for forms in (self, other) if forms.smallest]
+        return Forms(min(sizes, default=0), self.unchanged + other.unchanged)
+
+
+@dataclass(frozen=True, slots=True)
 class Sanitized:
     """Result of one call: the texts and what was done."""
 
@@ -140,6 +155,8 @@ class Sanitized:
     drawn: list[int]
     """Words drawn by the mechanism in each text; each distinct word of a record once where equal
     words have the same draw."""
+    charged: list[int]
+    """Those that have a privacy loss: all, but words that are drawn in their group alone."""
     counts: dict[Action, int]
     records: AuditTable | None = field(default=None, repr=False)
     public: int = 0
@@ -153,6 +170,9 @@ class Sanitized:
     """Those of public words."""
     remembered: dict[int, dict[Action, int]] = field(default_factory=dict)
     """By its position, the words of each text whose earlier output is written again."""
+    by_kind: Counter[int] = field(default_factory=Counter)
+    """Drawn words of each kind of :class:`dpsan.sanitize.classes.Grouping`."""
+    forms: Forms = field(default_factory=Forms)
 
 
 def together(parts: Sequence[Sanitized]) -> Sanitized:
@@ -169,6 +189,9 @@ def together(parts: Sequence[Sanitized]) -> Sanitized:
         public_marks=_joined([part.public_marks for part in parts]),
         lines=[line for part in parts for line in part.lines],
         drawn=[drawn for part in parts for drawn in part.drawn],
+        charged=[charged for part in parts for charged in part.charged],
+        by_kind=sum((part.by_kind for part in parts), Counter()),
+        forms=sum((part.forms for part in parts), Forms()),
         counts={action: sum(part.counts[action] for part in parts) for action in Action},
         **sums,
     )

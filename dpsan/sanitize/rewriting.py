@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpsan.privacy import randomness
 from dpsan.sanitize.actions import actions_of, counts_of
-from dpsan.sanitize.classes import ByClass, class_rules, number_epsilon
+from dpsan.sanitize.classes import class_rules
 from dpsan.sanitize.consistent import OneDraw, PreviousDraws
 from dpsan.sanitize.drawn_texts import (
     DrawnTexts,
@@ -24,10 +24,10 @@ from dpsan.sanitize.drawn_texts import (
 )
 from dpsan.sanitize.guarantee_and_sampler import Built
 from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers, StringPolicy
-from dpsan.sanitize.result import AuditTable, Sanitized, together
+from dpsan.sanitize.result import AuditTable, Forms, Sanitized, together
 from dpsan.text.batch import Batch, Ids, Mask, Words, strings_at
 from dpsan.text.letter_case import LetterCase, NaturalCase, recased
-from dpsan.text.lookup import MASKED, PASSED, ClassRules, Lookup
+from dpsan.text.lookup import MASKED, PASSED, Lookup
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
 from dpsan.text.spanned_tokens import Spans, clipped
 from dpsan.text.tokens import LONG, TOKENIZERS, segments
@@ -47,27 +47,27 @@ class Rewriter:
         self.sampler = built.sampler
         self._built = built
         self._begun = False
-        unit = built.spec.consistent
-        self._one_draw = None if unit is None else OneDraw(unit, built.space.n)
+        n, unit, groups = built.space.n, built.spec.consistent, built.grouping
+        self._inputs = np.array([*range(n + 1), n, n, n]) if groups is None else groups.inputs(n)
+        self._kinds = None if groups is None else groups.kinds(n)
+        self._one_draw = None if unit is None else OneDraw(unit, self._inputs, n)
         self._number = built.space.n + 1
         """The code of numbers that are drawn by value: the mechanism takes them for ⊥."""
         self._numbers = None
         self._classes = None
         self.number_epsilon: float | None = None
-        """LDP epsilon between two numbers of one form; None if numbers are not drawn by value."""
+        """LDP epsilon between two numbers of one form, 0 where they are drawn uniformly; None if
+        numbers are drawn as words."""
         by_value = built.spec.numbers == NumberPolicy.VALUE
         by_kind = built.spec.strings == StringPolicy.KIND
-        if (by_value or by_kind) and not isinstance(built.mechanism, ByClass):
-            self.number_epsilon = built.guarantee.epsilon_ldp if by_value else None
-            self._numbers = Numbers(self.number_epsilon or 0.0, unit, strings=by_kind)
-            if by_kind:
-                self._classes = ClassRules(None, True, by_value, built.space.n + 2)
-        elif isinstance(built.mechanism, ByClass):
-            epsilon = number_epsilon(built.mechanism)
-            self.number_epsilon = epsilon or None
-            self._numbers = Numbers(epsilon, unit, strings=True)
-            self._classes = class_rules(built.mechanism, built.spec, built.embeddings.key_to_index)
-        self._public = np.zeros(built.space.n + 4, dtype=np.bool_)
+        if by_kind or groups is not None:
+            self._classes = class_rules(built.spec, groups, built.embeddings.key_to_index)
+        if by_value or (self._classes is not None and self._classes.numbers):
+            self.number_epsilon = built.guarantee.epsilon_ldp if by_value else 0.0
+        if self.number_epsilon is not None or self._classes is not None:
+            strings = self._classes is not None
+            self._numbers = Numbers(self.number_epsilon or 0.0, unit, strings=strings)
+        self._public = np.zeros(len(self._inputs), dtype=np.bool_)
         self._public[list(built.public)] = True
         self._strings: tuple[NDArray[np.object_], Lookup] | None = None
         self._natural: NaturalCase | None = None
@@ -201,7 +201,7 @@ class Rewriter:
             write(pending, None)
         line = out.decode("utf-8", "surrogatepass")
         whole = together(done)
-        return replace(whole, lines=[line], drawn=[sum(whole.drawn)])
+        return replace(whole, lines=[line], drawn=[sum(whole.drawn)], charged=[sum(whole.charged)])
 
     def _drawn_segments(
         self, text: str, key: bytes, number: int, spans: Spans | None
@@ -209,11 +209,12 @@ class Rewriter:
         """Yield the segments of a long text, drawn."""
         drawn = at = 0
         held: PreviousDraws = {}
+        strings: dict[str, int] = {}
         for pieces in segments(text, self.lookup.split):
             end = at + sum(map(len, pieces))
             own = None if spans is None else [clipped(spans, at, end)]
             batch = self.lookup.of_split([pieces], own)
-            one = self._drawn(batch, key, [number], before=drawn, held=held)
+            one = self._drawn(batch, key, [number], before=drawn, held=held, strings=strings)
             drawn, at = drawn + one.drawn[0], end
             yield one
 
@@ -226,6 +227,7 @@ class Rewriter:
         every: bool = True,
         before: int = 0,
         held: PreviousDraws | None = None,
+        strings: dict[str, int] | None = None,
     ) -> DrawnTexts:
         """Draw the words of texts.
 
@@ -233,6 +235,7 @@ class Rewriter:
             every: whether each word has an output of its own.
             before: words of the first text that were drawn before.
             held: earlier draws of the first text, if equal words share a draw.
+            strings: its earlier numbers in the order in which they appeared, likewise.
         """
         words, codes, sizes = batch.words, batch.codes, batch.sizes
         drawing = codes >= 0
@@ -240,12 +243,11 @@ class Rewriter:
         first: NDArray[np.bool_] | None = None
         marks = None
         streams = None
-        inputs = np.minimum(codes, self._built.space.n)
         if self._one_draw:
             indices = np.flatnonzero(drawing)
             chosen, new, marks = self._one_draw(
                 self.sampler.sample_all,
-                inputs[drawing],
+                codes[drawing],
                 lambda at: [words[position] for position in indices[at].tolist()],
                 drawn,
                 numbers,
@@ -257,7 +259,8 @@ class Rewriter:
             first[drawing] = new
         else:
             streams = randomness.streams_for(key, numbers, drawn.tolist(), before=before)
-            chosen = self.sampler.sample_all(inputs[drawing], streams)
+            inputs = self._inputs[codes[drawing]]
+            chosen = self.sampler.sample_all(inputs, streams)
         rows = np.full(len(codes), -1, dtype=np.int64)
         rows[drawing] = chosen
         within = None
@@ -265,10 +268,14 @@ class Rewriter:
             outputs, within = in_runs(words, codes, self._vocabulary()[0][chosen])
         else:
             outputs = self._outputs(words, codes, drawing, chosen)
-        if self._numbers and len(at := np.flatnonzero(codes >= self._number)):
+        forms = Forms()
+        formed = (codes >= self._number) & (codes < self._number + 3)
+        if self._numbers and len(at := np.flatnonzero(formed)):
             numbered = strings_at(words, at)
+            forms = self._numbers.forms(numbered)
             if streams is None:
-                values = self._numbers.drawn_once(numbered, np.repeat(numbers, sizes)[at], key)
+                records = np.repeat(numbers, sizes)[at]
+                values = self._numbers.drawn_once(numbered, records, key, strings)
             else:
                 among = np.searchsorted(np.flatnonzero(drawing), at)
                 values = self._numbers.drawn(numbered, among, streams)
@@ -277,16 +284,29 @@ class Rewriter:
             rows[at] = -1
         if self._articles_pass:
             agree(outputs, batch.gaps, codes)
+        charged = drawn
+        if self._built.guarantee.only_groups:  # a word that is drawn in its group costs nothing
+            costs = (codes == self._number) & bool(self._built.guarantee.epsilon_ldp)
+            charged = sums_of_runs(costs if first is None else costs & first, sizes)
         return DrawnTexts(
             batch,
             rows,
             outputs,
             drawn.tolist(),
+            charged.tolist(),
+            self._by_kind(codes[drawing]),
+            forms,
             first,
             marks,
             *self._public_of(codes, drawing if first is None else first, marks),
             within=within,
         )
+
+    def _by_kind(self, codes: Ids) -> Counter[int]:
+        """Return the number of drawn words of each kind; empty without groups."""
+        if self._kinds is None:
+            return Counter()
+        return Counter(dict(enumerate(np.bincount(self._kinds[codes]).tolist())))
 
     def _public_of(
         self, codes: Ids, drawn: Mask, marks: NDArray[np.uint64] | None
@@ -345,12 +365,15 @@ class Rewriter:
         return Sanitized(
             [*batch.lines(outputs, one.within)],
             one.drawn,
+            one.charged,
             counts_of(actions),
             table,
             one.public,
             batch.invisible,
             one.marks,
             one.public_marks,
+            by_kind=one.by_kind,
+            forms=one.forms,
         )
 
     def smooth(self, texts: Sequence[str]) -> tuple[list[str], int, int]:
@@ -373,9 +396,13 @@ class Rewriter:
             drawing = batch.codes >= 0
             public, _ = self._public_of(batch.codes, drawing, None)
             counts = counts_of(actions_of(batch.codes, self._built.space.n))
-            parts.append(Sanitized([], [int(drawing.sum())], counts, None, public, batch.invisible))
+            drawn = [int(drawing.sum())]
+            by_kind = self._by_kind(batch.codes[drawing])
+            parts.append(
+                Sanitized([], drawn, drawn, counts, None, public, batch.invisible, by_kind=by_kind)
+            )
         whole = together(parts)
-        return replace(whole, drawn=[sum(whole.drawn)])
+        return replace(whole, drawn=[sum(whole.drawn)], charged=[sum(whole.charged)])
 
     def _passes_in_runs(self, chosen: Ids, words: int) -> bool:
         """Return whether words that pass need no output of their own."""

@@ -8,25 +8,28 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+import numpy as np
+
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.class_lists import word_classes
 from dpsan.embeddings.public_words import chosen_words
 from dpsan.errors import UsageError, check_name, check_positive, unknown_name
 from dpsan.mechanisms import DEFAULT_MECHANISM
-from dpsan.mechanisms.optimal.class_response import ClassResponse
+from dpsan.mechanisms.optimal.groups import words_in_groups
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import expected_share_of, expected_unchanged
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.accountant import Accountant
-from dpsan.sanitize.classes import ByClass, ClassCodes, class_codes
-from dpsan.sanitize.consistent import Distinct, Unit
+from dpsan.sanitize.classes import Grouping
+from dpsan.sanitize.consistent import OFF, Distinct, Unit, unit_of
 from dpsan.sanitize.guarantee_and_sampler import Opened, build
 from dpsan.sanitize.numbers_by_value import NumberPolicy, StringPolicy
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.rewriting import Rewriter
+from dpsan.sanitize.statement import expected_share
 from dpsan.space.cached_index import open_space, space_of
 from dpsan.text.letter_case import LetterCase
 from dpsan.text.out_of_vocabulary import UnknownPolicy
@@ -56,12 +59,14 @@ class Sanitizer:
             the vocabulary has it), or ``input`` to copy the input's capitals (which leaks them).
         tokenizer: ``unicode``, ``ptb`` or ``whitespace``.
         consistent: ``record`` gives equal words of a string the same output, ``run`` those of all
-            strings that this object rewrites; which words are equal is not protected.
+            strings that this object rewrites; which words are equal is not protected. Default
+            ``off``, with ``only`` ``record``.
         numbers: ``word``, or ``value``: a number becomes a number of the same form, mostly near in
             value; which words are numbers, and their form, is then not protected.
         strings: ``word``, or ``kind``: an address becomes a made-up one; kinds are not protected.
-        only: draw words of these classes only (``sensitive``, ``names=2,places``); others pass.
-        classes: ``sensitive=2``: that epsilon within a class, ``epsilon`` between other words.
+        only: replace words of these classes only (``sensitive``, ``names,places``), each by a
+            uniform word of its group, without an epsilon; others pass, not protected.
+        classes: ``sensitive``: each group of these classes is one input of the mechanism.
         fluent: decode the drawn words by a public language model; the guarantee stays.
         language_model: its file, for embeddings of one's own.
         vocab_size: use only the first so many words of the file.
@@ -109,8 +114,8 @@ class Sanitizer:
         if consistent == Unit.FILE:
             hint = "record: within each string; run: as long as this object lives"
             raise UsageError("consistent='file' is for files: a Sanitizer sees none", hint)
-        if consistent not in (None, *Unit):
-            raise unknown_name("unit", str(consistent), [Unit.RECORD, Unit.RUN])
+        if consistent not in (None, OFF, *Unit):
+            raise unknown_name("unit", str(consistent), [OFF, Unit.RECORD, Unit.RUN])
         loaded = embeddings if isinstance(embeddings, Embeddings) else None
         path = None if embeddings is None or loaded is not None else Path(str(embeddings))
         spec = RunSpec(
@@ -126,7 +131,7 @@ class Sanitizer:
             case=case,
             allow_unproved=allow_unproved,
             epsilon_ldp=epsilon_ldp,
-            consistent=None if consistent is None else Unit(consistent),
+            consistent=unit_of(consistent, only=only is not None),
             numbers=numbers,
             strings=strings,
             only=() if only is None else word_classes(only, tokenizer),
@@ -183,6 +188,8 @@ class Sanitizer:
         """Row numbers of public words, ascending."""
         self.language_model = None if built.decoding is None else built.decoding.digest
         """SHA-256 of the language model that drawn words are decoded by."""
+        self.grouping: Grouping | None = built.grouping
+        """Groups of words that are one input; None without classes."""
         self._rewriter = Rewriter(built)
         self._records = 0
         # Never pickled: a copy in another process draws a key of its own.
@@ -196,15 +203,11 @@ class Sanitizer:
         opened = self.embeddings, self.space
         return Sanitizer.from_spec(spec, self._store, self._seed, opened=lambda: opened)
 
-    @cached_property
-    def class_codes(self) -> ClassCodes | None:
-        """The class of each input code; None if all words are drawn."""
-        own = self.mechanism
-        return class_codes(own, self.space.n) if isinstance(own, ByClass) else None
-
     @property
     def number_epsilon(self) -> float | None:
-        """LDP epsilon between two numbers of one form; None if numbers are not drawn by value."""
+        """LDP epsilon between two numbers of one form, 0 where they are drawn uniformly; None if
+        numbers are drawn as words.
+        """
         return self._rewriter.number_epsilon
 
     @property
@@ -232,11 +235,27 @@ class Sanitizer:
     def expected_unchanged(self) -> float:
         """Expected share of unchanged words among those that are protected; public."""
         self._rewriter.begin()
-        if isinstance(self.mechanism, ClassResponse):
-            return expected_share_of(
-                self._rewriter.sampler, self.space, self.mechanism.rows(self.space)
-            )
-        return expected_unchanged(self._rewriter.sampler, self.space, self.public)
+        sampler = self._rewriter.sampler
+        if self.grouping is not None and self.spec.only:
+            drawn = np.zeros(self.space.n, dtype=np.bool_)
+            drawn[words_in_groups(self.grouping.groups)] = True
+            return expected_share_of(sampler, self.space, drawn)
+        return expected_unchanged(sampler, self.space, self.public)
+
+    def expected_share(self, totals: Accountant) -> float:
+        """Return the expected share of unchanged words among the drawn words of a run.
+
+        An out-of-vocabulary word is never unchanged: no output is such a word.  With groups, each
+        kind of words counts as often as it occurred, and public frequencies count within it alone.
+        """
+        drawn = sum(totals.by_kind.values())
+        if self.grouping is None or not drawn:
+            return expected_share(self.expected_unchanged, totals.counts)
+        kinds = self.grouping.kinds(self.space.n)[: self.space.n]
+        unchanged = totals.forms.unchanged
+        for kind, words in totals.by_kind.items():
+            unchanged += words * expected_share_of(self.sampler, self.space, kinds == kind)
+        return unchanged / drawn
 
     @cached_property
     def half_linked(self) -> HalfLinked | None:

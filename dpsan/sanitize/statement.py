@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,19 +13,24 @@ from dpsan.privacy.composition import Composed, compose_optimal
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.numbers_by_value import FORMS
+from dpsan.sanitize.numbers_by_value import FORMS, NumberPolicy, StringPolicy
 from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
+from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
 from dpsan.sanitize.warnings import RANDOM, weakness
+from dpsan.text.letter_case import LetterCase
 from dpsan.text.numerals import counted, number, percent
+from dpsan.text.out_of_vocabulary import UnknownPolicy
 
 COUNTS: Final = "counts of unknown, masked, kept and passed words (they depend on the words)"
 EQUAL: Final = "which words are equal (and so how often each occurs)"
 """Fact that is not protected where equal words share a draw."""
 SAME: Final = "which messages are equal"
 """Fact that is not protected where equal messages share a draw."""
-OPEN: Final = ("words of no class", "which words have which class; kinds of strings")
+OPEN: Final = ("words of no class", "the group of each replaced word", "kinds of strings")
 """Facts that are not protected where only classes of words are drawn."""
+NUMBER: Final = "which words are numbers and their form"
+"""Fact that is not protected where numbers become numbers of the same form."""
 KINDS: Final = "which words are strings of a recognized kind, and their kind"
 """Fact that is not protected where such strings become strings of the same kind."""
 CHOICE: Final = "everything outside the spans and their choice"
@@ -44,9 +50,6 @@ NOT_PROTECTED: Final = (
     "timing, swap and logs",
     "the audit file itself",
 )
-_STRINGS: Final = {CONTACTS: KINDS, NUMBERS: "which words are numbers and their form"}
-"""Facts that are not protected where a class of strings is drawn beside other words."""
-
 _LONGEST: Final = 200 - len("dpsan: ")
 """Longest main line without ``-v``, in characters."""
 
@@ -54,14 +57,27 @@ _LONGEST: Final = 200 - len("dpsan: ")
 def not_protected(guarantee: Guarantee) -> list[str]:
     """Return the facts that a guarantee itself leaves out, in words."""
     words = guarantee.public_words
-    if guarantee.classes:
+    if guarantee.only_groups:
         return list(OPEN)
-    within = {each.name for each in guarantee.within}
-    if found := [fact for name, fact in _STRINGS.items() if name in within]:
-        return found
     if not words:
         return []
     return [f"{counted(words, 'public word')} (an output among them says what the input was)"]
+
+
+def facts_of(spec: RunSpec) -> list[str]:
+    """Return the facts that the settings of a run leave unprotected, in words."""
+    chosen = {word_class.name for word_class in spec.classes}
+    numbers = spec.numbers == NumberPolicy.VALUE or NUMBERS in chosen
+    strings = spec.strings == StringPolicy.KIND or not chosen.isdisjoint({CONTACTS, NUMBERS})
+    facts = {
+        "which words are unknown": spec.unknown == UnknownPolicy.MASK,
+        NUMBER: numbers and not spec.only,
+        KINDS: strings and not spec.only,
+        "the words of the keep-list": bool(spec.keep),
+        "capital letters": spec.case == LetterCase.INPUT,
+        "word boundaries that another tool chose": spec.tokenizer == "whitespace",
+    }
+    return [fact for fact, holds in facts.items() if holds]
 
 
 def expected_share(unchanged: float, counts: Mapping[Action, int] | Mapping[str, int]) -> float:
@@ -86,9 +102,10 @@ class Statement:
         totals: of the run.
         mechanism: its name.
         unchanged: expected share of words that stay unchanged.
+        share: the same of the words that were drawn in this run; default as for any text.
+        classes: class of each kind of words, see :class:`dpsan.sanitize.classes.Grouping`.
         files: how many inputs there were.
-        case_input: whether capital letters are re-applied.
-        segmented: whether words are what stands between spaces, as another tool cut them.
+        facts: what the settings of the run leave unprotected, see :func:`facts_of`.
         consistent: within what equal words have the same draw.
         fluent: whether the drawn words were decoded.
         spans: whether only words in spans were drawn.
@@ -100,10 +117,11 @@ class Statement:
     totals: Accountant
     mechanism: str
     unchanged: float
+    share: float | None = None
+    classes: tuple[str | None, ...] = ()
     copies: int = 1
     files: int = 1
-    case_input: bool = False
-    segmented: bool = False
+    facts: Sequence[str] = ()
     consistent: Unit | None = None
     fluent: bool = False
     spans: bool = False
@@ -119,10 +137,14 @@ class Statement:
         """
         totals = self.totals
         out = []
-        if totals.guarantee.classes and totals.records:
+        if totals.guarantee.only_groups and totals.records:
             plain = counted(totals.counts[Action.PLAIN], "word")
-            out.append(f"NOT PROTECTED: {plain} of no class, written unchanged; {OPEN[1]}")
-        out += self._summary(short=not verbose) if totals.draws else []
+            shown = [*OPEN[1:], *([EQUAL] if self.consistent else [])]
+            out.append(f"NOT PROTECTED: {plain} of no class, written unchanged; {'; '.join(shown)}")
+        if totals.draws and totals.guarantee.only_groups:
+            out += self._replaced()
+        elif totals.draws:
+            out += self._summary(short=not verbose)
         own = [each for each in self._own() if each not in OPEN]
         if totals.draws and own and not verbose:
             out.append(f"not protected here: {', '.join(own)}")
@@ -134,15 +156,15 @@ class Statement:
             passed = counted(totals.counts[Action.OUTSIDE], "word")
             whole = f"{counted(totals.unmarked, 'record')} without a span"
             out.append(f"passed outside spans: {passed}, with {whole}; {CHOICE} is not protected")
-        if totals.draws and self.consistent:
+        if totals.draws and self.consistent and not totals.guarantee.only_groups:
             unit = "the run" if self.consistent is Unit.RUN else f"a {self.consistent}"
             out.append(f"one draw for each distinct word of {unit}: {EQUAL} is not protected")
         if self.memo:
             out.append(self._memo(self.memo))
         if self.ledger:
             out.append(self._ledger(self.ledger, verbose))
-        if totals.counts[Action.NUMBER] and not self._by_class:
-            out.append(f"numbers drawn by value: {FORMS} is not protected")
+        if totals.counts[Action.NUMBER] and not totals.guarantee.only_groups:
+            out.append(f"numbers drawn by form: {FORMS} is not protected")
         if totals.written:
             out += self._warnings()
         if totals.invalid:
@@ -176,6 +198,38 @@ class Statement:
             line += f"; largest sum{'s' if len(most) > 1 else ''}{limit}: {name} {', '.join(most)}"
         return line
 
+    def _replaced(self) -> list[str]:
+        """Return the lines of a run that replaced words of some classes alone."""
+        totals, guarantee = self.totals, self.totals.guarantee
+        by_class: Counter[str] = Counter()
+        for kind, words in totals.by_kind.items():
+            by_class[self.classes[kind] or ""] += words
+        replaced = ", ".join(f"{number(n)} {name}" for name, n in by_class.most_common() if n)
+        sizes = [guarantee.groups[kind].words for kind in totals.by_kind if self._is_group(kind)]
+        sizes += [totals.forms.smallest] * bool(totals.forms.smallest)
+        once = ", equal ones alike" if self.consistent else ""
+        hidden = "which word of its group stood there is hidden completely"
+        smallest = f"the smallest group that occurred has {counted(min(sizes), 'word')}"
+        lines = [
+            f"{counted(sum(by_class.values()), 'word')} replaced{once}: {replaced}",
+            f"{guarantee.grade}: {hidden}; {smallest}; expected unchanged: {self._share()}",
+        ]
+        if guarantee.epsilon_ldp:
+            numbers = f"LDP epsilon {_cost(totals.composed(self.copies))} per number"
+            whole = "the largest file" if self.files > 1 else "the whole text"
+            together = _cost(totals.composed(totals.largest_file))
+            lines.append(f"numbers by value: {numbers}, {together} for {whole}")
+        return lines
+
+    def _is_group(self, kind: int) -> bool:
+        return kind < len(self.totals.guarantee.groups) and self.totals.by_kind[kind] > 0
+
+    def _share(self) -> str:
+        """Return the expected share of unchanged words, in per cent."""
+        if self.share is not None:
+            return percent(self.share)
+        return percent(expected_share(self.unchanged, self.totals.counts))
+
     def _summary(self, *, short: bool) -> list[str]:
         """Return the main line, and a second one for the parts that make it too long if short."""
         totals, guarantee = self.totals, self.totals.guarantee
@@ -190,13 +244,10 @@ class Statement:
         # How many of the words are public depends on them: the number of all is a bound.
         public = bool(guarantee.public_words)
         most, kind = ("at most ", " of the protected words") if public else ("", "")
-        if guarantee.classes:
-            loss = f"LDP epsilon {_classes(guarantee, self.copies)}{copies}"
-            total = f"at most {cost} for {whole}"
-        elif word.epsilon < math.inf:
-            loss = f"{name} {_cost(word)} per {self._each}{copies}{_within(guarantee, self.copies)}"
+        if word.epsilon < math.inf:
+            loss = f"{name} {_cost(word)} per {self._each}{copies}"
             total = f"{most}{cost} for {whole}"
-        share = percent(expected_share(self.unchanged, totals.counts))
+        share = self._share()
         where = " in spans" if self.spans else ""
         words, for_words = f"{counted(totals.draws, 'word')}{where} drawn", ""
         if self.consistent:
@@ -245,7 +296,7 @@ class Statement:
         counts = self.totals.counts
         line = [f"{number(counts[Action.UNKNOWN])} unknown"] if counts[Action.UNKNOWN] else []
         if counts[Action.NUMBER]:
-            line.append(f"{counted(counts[Action.NUMBER], 'number')} by value")
+            line.append(f"{counted(counts[Action.NUMBER], 'number')} by form")
         if counts[Action.STRING]:
             line.append(f"{number(counts[Action.STRING])} made up")
         besides = [
@@ -255,29 +306,9 @@ class Statement:
         ]
         return "; ".join(line + ([f"besides {', '.join(besides)}"] if besides else []))
 
-    @property
-    def _by_class(self) -> bool:
-        """Return True if words have classes."""
-        return bool(self.totals.guarantee.classes or self.totals.guarantee.within)
-
     def _own(self) -> list[str]:
-        """Return the facts that the options of this run leave unprotected."""
-        counts = self.totals.counts
-        return not_protected(self.totals.guarantee) + [
-            what
-            for what, holds in (
-                ("which words are unknown", counts[Action.MASKED]),
-                (
-                    "which words are numbers and their form",
-                    counts[Action.NUMBER] and not self._by_class,
-                ),
-                (KINDS, counts[Action.STRING] and not self._by_class),
-                ("the words of the keep-list", counts[Action.KEPT]),
-                ("capital letters", self.case_input),
-                ("word boundaries that another tool chose", self.segmented),
-            )
-            if holds
-        ]
+        """Return the facts that the guarantee and the settings of this run leave unprotected."""
+        return [*not_protected(self.totals.guarantee), *self.facts]
 
     def _warnings(self) -> Iterator[str]:
         guarantee = self.totals.guarantee
@@ -287,13 +318,14 @@ class Statement:
         if weak:
             yield f"WEAK: {weak}"
         loss = self.copies * guarantee.epsilon_ldp
-        if self.totals.draws and not self._by_class and round(loss, 3) < RANDOM:
+        alone = guarantee.only_groups
+        if self.totals.draws and not alone and round(loss, 3) < RANDOM:
             yield f"nearly random: at LDP epsilon {number(loss)} a drawn word tells little"
 
     def _details(self) -> Iterator[str]:
         totals, guarantee = self.totals, self.totals.guarantee
         name = guarantee.loss_name
-        unused = [Action.PLAIN] * (not guarantee.classes)
+        unused = [Action.PLAIN] * (not guarantee.only_groups)
         unused += [Action.STRING] * (not totals.counts[Action.STRING])
         counts = (
             f"{number(count)} {action}"
@@ -308,11 +340,18 @@ class Statement:
             if metric is not None and epsilon is not None
         ]
         one = totals.composed(1)
-        yield f"per {self._each}: {', '.join([*parts, f'{name} {_cost(one)}'])}"
-        for each in (*guarantee.classes, *guarantee.within):
-            words = f"{number(each.words)} words of the vocabulary" if each.words else "strings"
-            uniform = "" if each.epsilon else ", drawn uniformly"
-            yield f"class {each.name}: LDP epsilon {number(each.epsilon)}, {words}{uniform}"
+        each = "number by value" if guarantee.only_groups else self._each
+        if one.epsilon or not guarantee.only_groups:
+            yield f"per {each}: {', '.join([*parts, f'{name} {_cost(one)}'])}"
+        sizes: dict[str, list[int]] = {}
+        for group in guarantee.groups:
+            sizes.setdefault(group.name, []).append(group.words)
+        for of_class, words in sizes.items():
+            groups = f"{counted(len(words), 'group')} of {', '.join(map(number, words))} words"
+            yield f"class {of_class}: {groups}, one input each"
+        if guarantee.only_groups and not guarantee.epsilon_ldp:
+            yield "not protected: " + ", ".join([*self._own(), *NOT_PROTECTED])
+            return
         if self.copies > 1:
             many = totals.composed(self.copies)
             yield f"{self.copies} copies of every {self._each}: {name} {_cost(many)}"
@@ -337,23 +376,6 @@ class Statement:
         better = compose_optimal(self.totals.guarantee, charges)
         if better:
             yield f"{what}, {better.method}: {name} {_cost(better)}"
-
-
-def _classes(guarantee: Guarantee, copies: int) -> str:
-    """Return the LDP epsilon within each class, in words; small classes have less."""
-    smaller = [each for each in guarantee.classes if 0 < each.epsilon < guarantee.epsilon_ldp]
-    less = ", ".join(f"{each.name} {number(copies * each.epsilon)}" for each in smaller)
-    largest = number(copies * guarantee.epsilon_ldp)
-    return f"{largest} between two words of one class" + (f" ({less})" if less else "")
-
-
-def _within(guarantee: Guarantee, copies: int) -> str:
-    """Return the smaller LDP epsilon between two words of one class, in brackets, if any."""
-    losses = sorted({copies * each.epsilon for each in guarantee.within if each.epsilon})
-    if not losses:
-        return ""
-    most = f"{number(losses[0])} to {number(losses[-1])}" if losses[1:] else number(losses[0])
-    return f" ({most} between two words of one class)"
 
 
 def _cost(composed: Composed) -> str:

@@ -16,8 +16,6 @@ than the words of any vocabulary."""
 RANDOM: Final = 1.0
 """LDP epsilon of a word below which outputs are nearly random."""
 _WEAK_SHARE: Final = 0.5
-_FEW_WORDS: Final = 10
-"""Size of a class below which the protection is called weak: each word stays too often."""
 _FEW_OUTSIDE: Final = 2
 """Out-of-vocabulary words that say nothing about the language of a text."""
 
@@ -40,9 +38,6 @@ def weakness(guarantee: Guarantee, copies: int, unchanged: float) -> str | None:
         what = "protected words" if guarantee.public_words else "words"
         share = f"{percent(unchanged)} of the {what} in the vocabulary"
         reasons.append(f"{share} are expected to stay unchanged")
-    for few in (*guarantee.classes, *guarantee.within):
-        if 0 < few.words < _FEW_WORDS:
-            reasons.append(f"a word of {few.name} stays in one of {few.words} draws")
     return "; ".join(reasons) or None
 
 

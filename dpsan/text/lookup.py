@@ -52,7 +52,7 @@ class ClassRules(NamedTuple):
     contacts: bool
     """True if contacts become made-up strings."""
     numbers: bool
-    """True if numbers are drawn by value, and codes with digits become made-up strings."""
+    """True if numbers become numbers of the same form, and codes with digits made-up strings."""
     string: int
     """The code of made-up contacts; that of other made-up strings is one more."""
     ordinary: frozenset[str] = frozenset()
@@ -61,8 +61,7 @@ class ClassRules(NamedTuple):
     """Words of the user's lists, in lower case.  They are drawn even if they are strings of a kind
     that passes."""
     lacking: Mapping[str, int] = {}
-    """For each listed word that the vocabulary lacks, in lower case, the row of another word of its
-    group."""
+    """For each listed word that the vocabulary lacks, in lower case, the code of its group."""
 
 
 class Lookup:
@@ -232,8 +231,8 @@ class _Codes(dict[str, int]):
                 row = self._rows.get(number)
         elif found is not None and small not in classes.own:
             return PLAIN
-        if row is None:
-            row = classes.lacking.get(small)
+        if row is None and small in classes.lacking:
+            return classes.lacking[small]
         if row is None:
             return PLAIN if small in classes.ordinary else self._unknown
         return self._of_row(token, row, classes)

@@ -11,9 +11,12 @@ from support import make_embeddings, streams
 from dpsan.analysis.evaluate.attack import attacks
 from dpsan.analysis.evaluate.by_class import by_class
 from dpsan.analysis.evaluate.vocabulary import MASKED, OTHER, Vocabulary, WordClass
+from dpsan.embeddings.class_lists import ClassRows
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.optimal.class_response import ClassResponse, part
+from dpsan.mechanisms.optimal.group_response import GroupResponse
+from dpsan.mechanisms.optimal.groups import Group
 from dpsan.outcomes.emissions import Emissions
+from dpsan.sanitize.classes import Grouping
 from dpsan.space.metric_space import MetricSpace
 
 
@@ -237,21 +240,21 @@ def test_a_model_that_is_too_sure_is_trusted_less(cycle, monkeypatch):
         assert told(tempered, key).name.endswith("with this model")
 
 
-@pytest.mark.parametrize("epsilon", [12.0, 0.01])
-def test_a_large_epsilon_is_read_and_a_small_one_is_at_the_floor(epsilon):
+def test_a_word_of_a_group_is_read_back_no_better_than_by_guessing():
+    """Which word of its group was drawn says nothing; only the most frequent one can be guessed."""
     vocabulary, space = opened(make_embeddings(n=120, d=4))
     rows = tuple(range(20, 100))
-    one = ClassResponse(epsilon, parts=(part("names", epsilon, rows, rows),))
+    one = GroupResponse(0.0, (Group(rows, rows, rows),))
+    groups = Grouping((ClassRows("names", rows, rows),), 0)
     inputs = np.random.default_rng(4).integers(0, 120, 3000)
     pairs = pairs_of(inputs, draw(one, space, inputs))
-    found = attacks(pairs, vocabulary, space, one, None).attacks
-    (only,) = by_class(pairs, vocabulary, space, one, None, found, lambda _: None)
+    made = attacks(pairs, vocabulary, space, one, None).attacks
+    (only,) = by_class(pairs, 120, groups, None, made)
     assert only.read.total == ((inputs >= 20) & (inputs < 100)).sum()
-    # Without the drawn word only the most frequent of the class can be guessed.
-    assert only.floor.value == pytest.approx(1 / 80, abs=0.01)
-    assert (only.read.value > 0.95) is (epsilon == 12.0)
-    assert (only.read.value < only.floor.value + 0.02) is (epsilon == 0.01)
-    assert {*only.as_json()} == {"class", "unchanged", "read_back", "floor"}
+    assert only.read.value == pytest.approx(1 / 80, abs=0.01)
+    plain = ~np.isin(inputs, rows)
+    assert made[-1].right[plain].all()  # the others pass
+    assert {*only.as_json()} == {"class", "unchanged", "read_back"}
     assert only.as_json()["class"] == only.name == "names"
 
 
@@ -262,9 +265,9 @@ def test_the_command_reads_classes(dpsan, tmp_path):
     small = ("--vocab-size", "3000")
     (tmp_path / "list.txt").write_text("\n".join(["maria", "peter", "anna", "john", "mary"]))
     for name, options in {
-        "only": ("--only", "names=2,places=3"),
-        "own": ("--only", "list.txt=2,places=3", "-m", "knn-response"),
-        "two": ("-e", "12", "--class", "list.txt=2,contacts=1", "-m", "knn-response"),
+        "only": ("--only", "names,places"),
+        "own": ("--only", "list.txt,places"),
+        "two": ("-e", "12", "--class", "list.txt,contacts", "-m", "knn-response"),
     }.items():
         files = ("text.txt", "-a", f"{name}.jsonl", "-o", f"{name}.txt")
         run = ("rewrite", "-q", *small, *options, *files)
@@ -280,16 +283,17 @@ def test_the_command_reads_classes(dpsan, tmp_path):
     printed = dpsan("index", "--class", "names", cwd=tmp_path).stdout.decode().split()
     assert {"maria", "unveils"}.intersection(printed) == {"maria"}
     classes = told("only")  # *unveils* passes, though the vocabulary lacks it
-    assert (classes["names"]["read_back"]["of"], classes["places"]["floor"]["of"]) == (3, 2)
+    assert (classes["names"]["read_back"]["of"], classes["places"]["read_back"]["of"]) == (3, 2)
     assert "give --class list.txt, the file of the run" in told("own")
     report = json.loads(dpsan("report", "only.jsonl", "--json", cwd=tmp_path).stdout)[0]
-    assert report["only"] == {"contacts": 0, "names": 2, "places": 3}
+    assert [*report["only"]] == ["names", "places"]
+    assert report["only"]["names"][0] > 100
     assert report["not_protected"][0] == "words of no class"
-    assert b"within-class LDP epsilon" in dpsan("report", "only.jsonl", cwd=tmp_path).stdout
+    assert b"hidden completely" in dpsan("report", "only.jsonl", cwd=tmp_path).stdout
     for name, places in (("own", 2), ("two", None)):
         classes = told(name, "--class", "list.txt")
-        assert classes["list.txt"]["floor"]["of"] == 4  # and here it is drawn
-        assert classes.get("places", {}).get("floor", {}).get("of") == places
+        assert classes["list.txt"]["read_back"]["of"] == 4  # and here it is drawn
+        assert classes.get("places", {}).get("read_back", {}).get("of") == places
     (tmp_path / "list.txt").write_text("maria\n")
     assert "another list of the class list.txt" in told("own", "--class", "list.txt")
     alone = dpsan("evaluate", "--class", "list.txt", "text.txt", "own.txt", cwd=tmp_path)

@@ -8,6 +8,7 @@ from support import embed
 from dpsan.embeddings.class_lists import WordClass
 from dpsan.embeddings.public_words import PublicWords
 from dpsan.run.memo import _settings
+from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
@@ -18,24 +19,23 @@ WORDS = tuple(EMBEDDINGS.index_to_key[:70])
 FIRST = RunSpec(epsilon=4.0)
 
 
-def own(words=WORDS, outputs=None, share=1.0):
+def own(words=WORDS, outputs=None):
     more = () if outputs is None else (frozenset(outputs),)
-    return (WordClass("own", share, (words,), *more, english=False),)
+    return (WordClass("own", (words,), *more, english=False),)
 
 
 OTHERS = {"epsilon": [5.0], "mechanism": ["knn-response"], "parameters": [{"mass": 0.2}]}
 OTHERS |= {"tokenizer": ["ptb"], "unknown": [UnknownPolicy.MASK], "keep": [frozenset({"waa"})]}
 OTHERS |= {"public": [PublicWords("list", frozenset({"wab"}))], "case": ["vocabulary"]}
 OTHERS |= {"numbers": ["value"], "strings": ["kind"]}
-OTHERS |= {"only": [own(), own(share=2.0), own(WORDS[:65])]}
-OTHERS |= {"classes": [own(), own(outputs=WORDS[:9])]}
+OTHERS |= {"only": [own(), own(WORDS[:65])]}
+OTHERS |= {"consistent": [Unit.RECORD], "classes": [own(), own(outputs=WORDS[:9])]}
 """Another value or more of each field that decides the distribution of an output."""
 WITHOUT = {
     "embeddings": "the digest of the words and vectors stands for it",
     "vocab_size": "the same",
     "allow_unproved": "changes no output",
     "epsilon_ldp": "the epsilon that was found stands for it",
-    "consistent": "a memo refuses it",
     "fluent": "with its model's digest, which test_fluent has",
     "language_model": "its digest stands for it",
     "own_sha256": "only with a mechanism of one's own, which test_own has",
@@ -56,7 +56,8 @@ def test_every_field_has_a_rule():
 def test_another_value_is_another_key(name):
     keys = {settings(FIRST)}
     for value in OTHERS[name]:
-        keys.add(settings(dataclasses.replace(FIRST, **{name: value})))
+        epsilon = None if name == "only" else FIRST.epsilon
+        keys.add(settings(dataclasses.replace(FIRST, **{"epsilon": epsilon, name: value})))
     assert len(keys) == 1 + len(OTHERS[name])
 
 

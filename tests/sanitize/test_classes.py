@@ -23,16 +23,14 @@ from dpsan.analysis.verify import verdict as verifying
 from dpsan.analysis.verify.certificate_file import compare_certificate
 from dpsan.embeddings.class_lists import CLASSES, bundled_class, ordinary_words, word_classes
 from dpsan.errors import InputError, UsageError
-from dpsan.mechanisms.optimal import class_response
-from dpsan.mechanisms.optimal.class_response import ClassSampler
-from dpsan.mechanisms.optimal.two_level_response import TwoLevelResponse, TwoLevelSampler
+from dpsan.mechanisms.optimal import sampler as response
+from dpsan.mechanisms.optimal.group_response import GroupSampler
 from dpsan.privacy.certificate import matrix_certificate
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize import numbers_by_value, rewriting
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import Statement
-from dpsan.sanitize.warnings import weakness
 from dpsan.text import lookup
 from dpsan.text.letter_case import article_for
 from dpsan.text.lookup import PLAIN
@@ -50,7 +48,7 @@ KEPT, VIOLATED = verifying.Verdict.KEPT, verifying.Verdict.VIOLATED
 
 @pytest.fixture(scope="module")
 def sensitive():
-    return Sanitizer(epsilon=2.0, only="sensitive")
+    return Sanitizer(only="sensitive")
 
 
 @pytest.fixture(scope="module")
@@ -60,10 +58,10 @@ def own(tmp_path_factory):
     large, small = folder / "large.txt", folder / "small.txt"
     large.write_text("\n".join(WORDS[:90]))
     small.write_text("\n".join(WORDS[90:100]))
-    return f"{large}=1.5,{small}=2"
+    return f"{large},{small}"
 
 
-def made(mechanism="optimal-response", epsilon=2.0, **classes):
+def made(mechanism="optimal-response", epsilon=None, **classes):
     return Sanitizer(mechanism, epsilon=epsilon, embeddings=EMBEDDINGS, **classes)
 
 
@@ -72,9 +70,9 @@ def test_the_example_of_the_readme(sensitive):
     output = sensitive.rewrite(TEXT)
     for kept in (" met Dr. ", " at ", " on ", "; call ", " or write to "):
         assert kept in output
-    codes = sensitive.class_codes
+    grouping, kinds = sensitive.grouping, sensitive.grouping.kinds(sensitive.space.n)
     found = [sensitive.input_of(word) for word, _ in sensitive.inputs_of(output)]
-    classes = [codes.kinds[codes.kind[each]][0] for each in found if each is not None and each >= 0]
+    classes = [grouping.classes[kinds[each]] for each in found if each is not None and each >= 0]
     kinds = "names names names places health places numbers contacts contacts"
     assert [each for each in classes if each] == kinds.split()
     assert "555-01" in output
@@ -104,13 +102,17 @@ def test_ordinary_words_pass_though_the_vocabulary_lacks_them(sensitive, tmp_pat
     assert sensitive.rewrite(text) == text
     for word in ("qzunveils", "unveils\u200bx", "unve\u200bils", "gadgetz", "antidepressants"):
         assert sensitive.input_of(word) == unknown
-    assert Sanitizer(epsilon=2.0, only="places").input_of("unveils") == unknown
-    assert Sanitizer(epsilon=12.0, classes="sensitive=2").input_of("unveils") == unknown
+    assert Sanitizer(only="places").input_of("unveils") == unknown
+    assert Sanitizer(epsilon=12.0, classes="sensitive").input_of("unveils") == unknown
     (tmp_path / "own.txt").write_text("maria\nUnveils\njohn\n")
-    one = Sanitizer(epsilon=2.0, only=f"{tmp_path / 'own.txt'},sensitive")
-    assert [one.input_of(word) for word in ("unveils", "gadgets")] == [rows["john"], PLAIN]
-    for one in (sensitive, Sanitizer(epsilon=12.0, classes="sensitive=2")):  # a word of its group
-        assert [*map(one.input_of, ("TUES", "thurs"))] == [rows["mon"]] * 2
+    one = Sanitizer(only=f"{tmp_path / 'own.txt'},sensitive")
+    assert [one.input_of(word) for word in ("unveils", "gadgets")] == [unknown + 4, PLAIN]
+    assert one.grouping.rows[0].rows == tuple(sorted((rows["maria"], rows["john"])))
+    for one in (sensitive, Sanitizer(epsilon=12.0, classes="sensitive")):  # a word of its group
+        kinds = one.grouping.kinds(unknown)
+        assert len({int(kinds[one.input_of(word)]) for word in ("TUES", "thurs", "mon")}) == 1
+        lines = [one.by_text().sanitize([word], KEY).lines for word in ("TUES", "thurs", "Mon")]
+        assert lines[0] == lines[1] == lines[2]
     assert ordinary_words(word_classes(f"{tmp_path / 'own.txt'}")) == frozenset()
 
 
@@ -128,7 +130,7 @@ def test_an_article_before_a_drawn_word_is_that_of_the_output(sensitive):
     text = "An old a, an\u2014Oslo"  # no drawn word follows, or not after white space
     assert sensitive.rewrite(text).startswith("An old a, an\u2014")
     for options in ({"keep": ["An"]}, {"case": "vocabulary"}, {"case": "input"}):
-        kept = Sanitizer(epsilon=2.0, only="places", **options).rewrite(["a Oslo train"] * 40)
+        kept = Sanitizer(only="places", **options).rewrite(["a Oslo train"] * 40)
         assert {line.split(" ")[0] for line in kept} == {"a"}
 
 
@@ -154,7 +156,7 @@ PASSING = [
     {"unknown": "mask", "keep": ["so"], "case": "vocabulary"},
     {"keep": ["us", "so"]},
 ]
-bundled = cache(lambda at: Sanitizer(epsilon=4.0, **PASSING[at]))
+bundled = cache(lambda at: Sanitizer(epsilon=4.0 if at else None, **PASSING[at]))
 
 
 @given(pieces=st.lists(st.sampled_from(PIECES)), seed=st.binary(), at=st.sampled_from([0, 1, 2]))
@@ -167,7 +169,7 @@ def test_words_that_pass_in_a_row_are_copied_at_once(pieces, seed, at):
 
 
 def test_classes_that_are_not_chosen_pass_but_contacts_never():
-    names = Sanitizer(epsilon=2.0, only="names")
+    names = Sanitizer(only="names")
     text = "42 days in Boston on Monday, MP3 and 5km; mail bob@example.net or 555-0199"
     output = names.rewrite(text)
     assert output.startswith("42 days in Boston on Monday, MP3 and 5km; mail ")
@@ -177,37 +179,68 @@ def test_classes_that_are_not_chosen_pass_but_contacts_never():
 
 def test_nothing_that_may_write_a_name_passes():
     """Codes of letters and digits, Braille, and words with invisible characters in them."""
-    one = Sanitizer(epsilon=2.0, only="places")
+    one = Sanitizer(only="places")
     for string in ("maria85", "\u280d\u2801", "th\u200be", "co\u00adop", "x7maria"):
         assert one.input_of(string) >= one.space.n
         assert string not in one.rewrite(f"so {string} is")
 
 
+def test_a_word_is_replaced_by_a_uniform_word_of_its_group(own):
+    """Whatever word of the group stood there, ⊥ among them; no other word is an output."""
+    one = made(only=own)
+    n = one.space.n
+    large, small = one.mechanism.groups
+    for group, more in ((large, [n]), (small, [])):
+        pmf = one.sampler.probabilities(np.array([*group.rows, *more]))
+        assert np.ptp(pmf, axis=0).max() == 0
+        assert pmf[0, list(group.outputs)] == pytest.approx(1 / len(group.outputs))
+        assert np.flatnonzero(pmf[0]).tolist() == list(group.outputs)
+    assert (one.guarantee.epsilon_ldp, one.sampler.certificate()) == (0.0, None)
+    assert one.mechanism.certificate(one.space).epsilon_ldp == 0
+
+
+def brute_force(one):
+    """The loss of all inputs against all others, in fractions of the integers that are drawn."""
+    weights, n = one.sampler.integer_weights(), one.space.n
+    rows = [weights.common.astype(object)]
+    for outputs, masses in weights.rows():
+        row = weights.common.astype(object)
+        row[outputs] += weights.increment * masses.astype(object)
+        rows.append(row)
+    shares = [[Fraction(int(x), int(row.sum())) for x in row] for row in rows]
+    assert len(rows) == n + 1
+    worst = Fraction(1)
+    for column in zip(*shares, strict=True):
+        assert min(column) > 0 or not max(column)
+        worst = max(worst, max(column) / min(column)) if max(column) else worst
+    return math.log(worst)
+
+
 @pytest.mark.parametrize(
     ("mechanism", "epsilon"),
-    [("optimal-response", 0.3), ("knn-response", 2.0), ("optimal-response", 6.0)],
+    [("optimal-response", 4.0), ("knn-response", 8.0), ("optimal-response", 12.0)],
 )
-def test_the_exact_loss_within_each_class(own, epsilon, mechanism):
-    """All pairs of each class, ⊥ included: from the distribution, and from the integers."""
-    one = made(mechanism, only=own.replace("=1.5", f"={epsilon}"))
-    sampler, n = one.sampler, one.space.n
-    large, small = one.mechanism.parts
-    pmf = sampler.probabilities(np.array([*large.rows, n]))[:, list(large.outputs)]
-    found = matrix_certificate(pmf)
-    assert epsilon - 1e-6 < found.epsilon_ldp <= epsilon + 1e-9
-    assert found.epsilon_ldp == pytest.approx(sampler.certificate().epsilon_ldp, abs=1e-8)
-    uniform = sampler.probabilities(np.array(small.rows))[:, list(small.outputs)]
-    assert (np.ptp(uniform), uniform.shape) == (0, (10, 10))
-    weights = sampler.integer_weights()
-    for stated, common in zip(weights.epsilons, weights.parts, strict=True):
-        worst = []
-        for outputs, masses in common.rows():
-            row = common.common.astype(object)
-            row[outputs] += common.increment * masses.astype(object)
-            worst.append([Fraction(int(each), int(row.sum())) for each in row])
-        for column in zip(*worst, strict=True):
-            high, low = max(column), min(column)
-            assert high == low == 0 or math.log(high / low) <= stated
+def test_classes_beside_other_words_cost_no_more_than_epsilon(own, epsilon, mechanism):
+    """A group is one more input: its words have one row, and no ratio is above e^epsilon."""
+    one = made(mechanism, epsilon, classes=own)
+    n, sampler = one.space.n, one.sampler
+    pmf = sampler.probabilities(np.arange(n + 1))
+    assert pmf.sum(axis=1) == pytest.approx(1)
+    loss = brute_force(one)
+    # The base is raised for classes, here for most outputs: so the loss stays below epsilon.
+    assert epsilon - 0.5 < loss <= one.guarantee.epsilon_ldp + 1e-12
+    assert one.guarantee.epsilon_ldp == pytest.approx(epsilon, abs=1e-9)
+    assert sampler.certificate().epsilon_ldp == pytest.approx(loss, abs=1e-9)
+    assert matrix_certificate(pmf).epsilon_ldp == pytest.approx(loss, abs=1e-9)
+    for group in one.mechanism.groups:
+        of_group = pmf[list(group.rows)]
+        assert np.ptp(of_group, axis=0).max() == 0
+        assert of_group[0, list(group.related)].sum() > 0.5
+    first, second = sampler.certificate().pair  # its worst pair has that loss
+    outputs = pmf[second] > 0
+    worst = float(np.log(pmf[first, outputs] / pmf[second, outputs]).max())
+    assert worst == pytest.approx(loss, abs=1e-6)
+    assert not np.array_equal(pmf[0], pmf[n])  # ⊥ is another input
 
 
 def drawn(one, row, sizes):
@@ -220,91 +253,91 @@ def test_draws_have_the_distribution(own):
     for row in (0, 95, one.space.n):
         counts, pmf = drawn(one, row, 20_000), one.sampler.probabilities(np.array([row]))[0]
         assert fits(counts, pmf)
-        # The twin: half the near mass would be seen.
-        other = 0.5 * pmf + 0.5 * (pmf > 0) / (pmf > 0).sum()
-        assert np.ptp(pmf[pmf > 0]) == 0 or not fits(counts, other)
-    for row in (3, 95, 110, one.space.n):
+        skewed = pmf * (1 + 0.3 * np.sign(np.arange(len(pmf)) % 2 - 0.5))  # the twin
+        assert not fits(counts, skewed / skewed.sum())
+    for row, other in ((3, 95), (95, 3), (110, 3), (one.space.n, 3)):
         counts = drawn(two, row, 20_000)
-        right, wrong = two.sampler.probabilities(np.array([row, 50]))
+        right, wrong = two.sampler.probabilities(np.array([row, other]))
         assert fits(counts, right)
         assert not fits(counts, wrong)  # the twin
 
 
 def test_the_lists_of_dpsan(sensitive):
     """No word is in two groups, large classes have 300 outputs; names stay at most at 2 %."""
-    rows = [row for each in sensitive.mechanism.parts for row in each.rows]
+    rows = [row for group in sensitive.mechanism.groups for row in group.rows]
     assert len(rows) == len(set(rows))
-    for each in sensitive.mechanism.parts:
-        own = np.array(each.rows)
-        assert set(each.outputs) <= set(each.rows)
-        assert (len(own) < 60) == (each.epsilon == 0)
-        assert each.name not in ("names", "places") or len(each.outputs) >= 300
+    for group, listed_rows in zip(sensitive.mechanism.groups, sensitive.grouping.rows, strict=True):
+        own = np.array(group.rows)
+        assert set(group.outputs) <= set(group.rows)
+        assert listed_rows.name not in ("names", "places") or len(group.outputs) >= 300
         known = sensitive.sampler.unchanged(own)
         share = float(np.average(known, weights=sensitive.space.frequencies[own]))
-        assert share <= {"names": 0.02, "places": 0.07}.get(each.name, 1.0)
-        assert each.epsilon or share == pytest.approx(1 / len(own))
+        assert share <= {"names": 0.02, "places": 0.07}.get(listed_rows.name, 1.0)
         some = np.arange(0, len(own), max(1, len(own) // 5))
         pmf = sensitive.sampler.probabilities(own[some])
         assert pmf[np.arange(len(some)), own[some]] == pytest.approx(known[some])
     plain = "mr dr sgt st tv dna ssn url xvi internet lol btw hii the may i'm i've"
     assert {sensitive.input_of(word) for word in plain.split()} == {PLAIN}
-    few = Sanitizer(epsilon=2.0, only="sensitive", vocab_size=3000)  # no word alone
-    assert min(len(each.outputs) for each in few.mechanism.parts) > 1
+    few = Sanitizer(only="sensitive", vocab_size=3000)  # no word alone
+    assert min(len(group.outputs) for group in few.mechanism.groups) > 1
     for name in CLASSES[1:]:
         assert bundled_class(name).groups
 
 
-def test_a_file_is_split_off_at_the_last_equals_sign(tmp_path, monkeypatch):
+def test_lists_of_words_of_ones_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("a=b.txt").write_text("# projects\nMaria\nAtlas\n")
-    found = word_classes("names,a=b.txt=3")
-    assert [(each.name, each.epsilon) for each in found] == [("a=b.txt", 3.0), ("names", None)]
-    one = Sanitizer(epsilon=2.0, only="names,a=b.txt=3")
-    assert one.mechanism.parts[0].name == "a=b.txt"  # and maria is in it
-    assert one.embeddings.key_to_index["maria"] in one.mechanism.parts[0].rows
+    Path("a=3").write_text("# projects\nMaria\nAtlas\n")
+    assert [word_class.name for word_class in word_classes("names, a=3")] == ["a=3", "names"]
+    one = Sanitizer(only="names,a=3")
+    assert one.grouping.rows[0].name == "a=3"  # and maria is in it
+    assert one.embeddings.key_to_index["maria"] in one.grouping.rows[0].rows
     Path("codes.txt").write_text("# projects\nMP3\n4471\nMary\nJohn\n")
-    one = Sanitizer(epsilon=2.0, only="codes.txt")  # what is listed is drawn, whatever its kind
+    one = Sanitizer(only="codes.txt")  # what is listed is drawn, whatever its kind
     codes = [one.input_of(word) for word in ("mp3", "4471", "mary", "MP4", "4472")]
-    assert codes == [*map(one.embeddings.key_to_index.get, ("mp3", "john", "mary")), PLAIN, PLAIN]
-    assert "a word of codes.txt stays in one of 3 draws" in weakness(one.guarantee, 1, 0.0)
+    rows = one.embeddings.key_to_index
+    assert codes == [rows["mp3"], one.space.n + 4, rows["mary"], PLAIN, PLAIN]
     Path("several.txt").write_text("# streets\nMary\nOld Mill\n")
     with pytest.raises(InputError, match=r"several\.txt:3: not one token"):
-        Sanitizer(epsilon=2.0, only="several.txt")
+        Sanitizer(only="several.txt")
     Path("few.txt").write_text("Mary\nqzxjk\n")
     with pytest.raises(UsageError, match=r"only one word of the class few\.txt"):
-        Sanitizer(epsilon=12.0, classes="few.txt=2")
+        Sanitizer(epsilon=12.0, classes="few.txt")
     Path("empty.txt").write_text("# none\n")
     with pytest.raises(InputError, match="lists no word"):
         word_classes("empty.txt")
     Path("strange.txt").write_text("qzxjk\n")
     with pytest.raises(UsageError, match=r"no word of the class strange\.txt"):
-        Sanitizer(epsilon=2.0, only="strange.txt")
+        Sanitizer(only="strange.txt")
 
 
-ONLY = {"namse": "no class and no file 'namse'", "names=two": "must be a number"}
-ONLY |= {"names=0": "must be > 0", "names=nan": "must be > 0", "": "no class of words is named"}
-ONLY |= {"names,names=2": "the class names is named twice"}
+NEEDS_NONE = "needs no epsilon: the words of a group are one input"
+ONLY = {"namse": "no class and no file 'namse'", "names=2": f"the class names {NEEDS_NONE}"}
+ONLY |= {"names=0": NEEDS_NONE, "names=nan": NEEDS_NONE, "": "no class of words is named"}
+ONLY |= {"names,names": "the class names is named twice", "names=two": "no class and no file"}
 ONLY |= {"sensitive,places": "the class places is named twice"}
 ONLY |= {"contacts": "out-of-vocabulary words need a class"}
 EXCLUDED = [
     *(({"only": given_}, message) for given_, message in ONLY.items()),
-    ({"only": "names", "mechanism": "laplace"}, "not for mechanism"),
+    ({"only": "names", "epsilon": 2.0}, "drawn alone need no epsilon"),
+    ({"only": "names", "mechanism": "laplace"}, "take no mechanism"),
     ({"only": "names", "public": "function"}, None),
-    ({"only": "names", "parameters": {"mass": "0.1"}}, None),
-    ({"only": "names", "numbers": "value"}, None),
-    ({"only": "names", "epsilon": None, "epsilon_ldp": 2.0}, None),
+    ({"only": "names", "parameters": {"mass": "0.1"}}, "take no mechanism"),
+    ({"only": "names", "numbers": "value", "epsilon": 2.0}, "need the class numbers"),
+    ({"only": "numbers", "numbers": "value"}, "need an epsilon: it is your decision"),
+    ({"only": "names", "epsilon_ldp": 2.0}, None),
     ({"only": "names", "embeddings": make_embeddings()}, "lacks most English function words"),
-    ({"classes": "names"}, "the class names needs an epsilon"),
-    ({"classes": "names=2", "only": "places"}, "drawn alone exclude"),
-    ({"classes": "names=2", "mechanism": "laplace"}, "not for mechanism 'laplace'"),
-    ({"strings": "kinds"}, "policy for strings"),
+    ({"classes": "names=2", "epsilon": 12.0}, f"the class names {NEEDS_NONE}"),
+    ({"classes": "names"}, "epsilon is required"),
+    ({"classes": "names", "only": "places"}, "drawn alone exclude"),
+    ({"classes": "names", "mechanism": "laplace", "epsilon": 12.0}, "not for mechanism 'laplace'"),
+    ({"strings": "kinds", "epsilon": 12.0}, "policy for strings"),
 ]
 
 
 @pytest.mark.parametrize(("given_", "message"), EXCLUDED)
 def test_what_classes_exclude(given_, message):
     with pytest.raises(UsageError, match=message):
-        Sanitizer(**{"epsilon": 12.0, **given_})
+        Sanitizer(**given_)
 
 
 KINDS = {
@@ -327,7 +360,7 @@ KINDS = {
 @pytest.mark.parametrize(("kind", "tokens"), KINDS.items())
 def test_kinds_of_strings(kind, tokens):
     """A made-up string is one token of the same kind, at both ends of its range."""
-    split = Sanitizer(epsilon=2.0, only="names").inputs_of
+    split = Sanitizer(only="names").inputs_of
     for found in map(made_up, tokens):
         assert (found and found.kind) == kind
         for number in (0, found.size // 2, found.size - 1) if found else ():
@@ -369,48 +402,18 @@ def test_the_kind_depends_on_the_shape_alone(text):
     assert (first and first[:3]) == (second and second[:3])
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "epsilon"),
-    [("optimal-response", 4.0), ("knn-response", 8.0), ("optimal-response", 12.0)],
-)
-def test_two_levels_have_both_losses(own, epsilon, mechanism):
-    """All pairs: the class's epsilon within it, the printed one between any two inputs."""
-    one = made(mechanism, epsilon, classes=own)
-    n, sampler = one.space.n, one.sampler
-    pmf = sampler.probabilities(np.arange(n + 1))
-    assert pmf.sum(axis=1) == pytest.approx(1)
-    between = matrix_certificate(pmf).epsilon_ldp
-    assert between <= one.guarantee.epsilon_ldp + 1e-9
-    assert between == pytest.approx(one.guarantee.epsilon_ldp, abs=0.5)
-    assert one.guarantee.epsilon_ldp >= epsilon - 1e-9
-    for each, more in zip(one.mechanism.parts, ([n], []), strict=True):
-        within = matrix_certificate(pmf[[*each.rows, *more]]).epsilon_ldp
-        assert within <= each.epsilon + 1e-9
-    names = {each.name: each.epsilon for each in one.guarantee.within}
-    assert names == {"large.txt": 1.5, "small.txt": 0.0}
-    first, second = sampler.certificate().pair  # its worst pair has that loss
-    own = float(np.log(pmf[first] / pmf[second]).max())
-    assert own == pytest.approx(between, abs=1e-6)
-
-
 FORGED = {
-    "between two inputs": lambda claim, rows: claim.update(epsilon="9"),
-    "another sum": lambda claim, rows: claim.update(total=claim["total"] + 1),
-    "than the stated one": lambda claim, rows: rows[110].__setitem__(2, rows[110][2] + 1),
-    "more than 1.5 in a class": lambda claim, rows: rows[3].__setitem__(2, rows[3][2] * 3),
-    "wrong class": lambda claim, rows: rows[95].__setitem__(0, 0),
-    "a row of": lambda claim, rows: rows[110].__setitem__(0, 0),
-    "output of another class": lambda claim, rows: claim["classes"][0]["common"].append([110, 1]),
-    "in two classes": lambda claim, rows: claim["classes"][1]["words"].append(3),
-    "not a weight": lambda claim, rows: claim["common"].pop(),
+    "the loss is more": lambda claim, rows: rows[3].__setitem__(1, rows[3][1] * 40),
+    "names an output twice": lambda claim, rows: rows[95].extend(rows[95][:2]),
+    "not a row for every word": lambda claim, rows: rows.pop(),
 }
 
 
 @pytest.fixture
 def checked(monkeypatch, tmp_path, capsys):
-    """What docs/check_classes.py says of lines that are sealed with the digest that they have."""
+    """What docs/check_certificate.py says of lines that are sealed with the digest they have."""
     monkeypatch.syspath_prepend(ROOT / "docs")
-    check = import_module("check_classes").check
+    check = import_module("check_certificate").check
 
     def checked(lines):
         path = tmp_path / "sealed.json"
@@ -422,23 +425,18 @@ def checked(monkeypatch, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("epsilon", [4.0, 12.0])
-def test_the_certificate_of_two_levels(own, epsilon, tmp_path, checked):
+def test_the_certificate_with_classes(own, epsilon, tmp_path, checked):
     """Checked without dpsan; what is forged is rejected for the reason that it has."""
     one, path = made(epsilon=epsilon, classes=own), tmp_path / "c.json"
-    certified = one.sampler.certificate().epsilon_ldp
     lines = lines_of(written(path, one))
     told = checked(lines)
-    assert told.startswith("PROVED: epsilon 1.5, delta 0, for two words of one of\n2 cl")
-    printed = float(told.split("100 words; epsilon ")[1].split()[0])
-    assert printed == pytest.approx(certified, abs=2e-9)
-    assert printed >= certified
+    printed = float(told.split("PROVED: epsilon ")[1].split(",")[0])
+    certified = one.sampler.certificate().epsilon_ldp
+    assert certified <= printed <= certified + 2e-9
+    assert ", delta 0, for 120 words and any other string\n" in told
     if epsilon == 12:
-        command = [sys.executable, ROOT / "docs" / "check_classes.py", path]
+        command = [sys.executable, ROOT / "docs" / "check_certificate.py", path]
         assert subprocess.check_output(command, text=True) == told
-        other = [sys.executable, ROOT / "docs" / "check_certificate.py", path]
-        refused = subprocess.run(other, capture_output=True, text=True)
-        assert refused.returncode == 1
-        assert "check_classes.py reads it" in refused.stderr
         for reason, change in FORGED.items():
             claim, *rows = json.loads(json.dumps(lines))
             change(claim, rows)
@@ -446,59 +444,101 @@ def test_the_certificate_of_two_levels(own, epsilon, tmp_path, checked):
                 checked([claim, *rows])
 
 
-def test_two_levels_of_the_bundled_lists():
-    """Names become names and strings of a kind such strings; every draw is charged at the base."""
-    one = Sanitizer(epsilon=12.0, classes="sensitive=2")
-    assert one.guarantee.epsilon_ldp == pytest.approx(12, abs=1e-6)
-    (names,) = (each for each in one.mechanism.parts if each.name == "names")
+GROUPS = {
+    "in two groups": lambda claim: claim["groups"][1]["words"].append(3),
+    "names an output twice": lambda claim: claim["groups"][1]["outputs"].append(95),
+    "no output": lambda claim: claim["groups"][0]["outputs"].clear(),
+    "an output of another group": lambda claim: claim["groups"][0]["outputs"].append(95),
+    "out of range": lambda claim: claim.update(unknown=2),
+}
+
+
+def test_the_certificate_of_classes_alone(own, tmp_path, checked):
+    one, path = made(only=own), tmp_path / "c.json"
+    (claim,) = lines_of(written(path, one))
+    assert checked([claim]).startswith("PROVED: epsilon 0, delta 0, for two words of one of 2 gro")
+    for reason, change in GROUPS.items():
+        forged = json.loads(json.dumps(claim))
+        change(forged)
+        with pytest.raises(ValueError, match=reason):
+            checked([forged])
+
+
+def test_classes_of_the_bundled_lists_beside_other_words():
+    """Names become names and strings of a kind such strings; every draw costs epsilon."""
+    one = Sanitizer(epsilon=12.0, classes="sensitive")
+    assert one.guarantee.epsilon_ldp == pytest.approx(12, abs=1e-9)
+    names = next(
+        group.related
+        for group, listed_rows in zip(one.mechanism.groups, one.grouping.rows, strict=True)
+        if listed_rows.name == "names"
+    )
     lines = one.sanitize(["maria"] * 400, KEY).lines
     rows = [one.embeddings.key_to_index[line.lower()] for line in lines]
-    assert np.isin(rows, names.outputs).sum() > 350
+    assert np.isin(rows, names).sum() > 350
     assert sum(line == "Maria" for line in lines) < 20
     assert one.rewrite("bob@example.net").endswith("@example.org")
     totals, whole = one.accountant(), one.accountant()
     totals.add([one.sanitize(["maria met bob@example.net"], KEY)])
-    assert totals.composed(totals.largest_record).epsilon == pytest.approx(36, abs=1e-5)
+    assert totals.composed(totals.largest_record).epsilon == pytest.approx(36, abs=1e-8)
     whole.merge(totals)
     line = Statement(whole, one.mechanism.name, 0.5).lines()[0]
-    assert "LDP epsilon 12 per word (2 between two words of one class), 36" in line
+    assert "LDP epsilon 12 per word, 36" in line
 
 
-def broken_stays(monkeypatch):
-    """f_k is wrong: a word of a class never leaves it."""
-    true = TwoLevelSampler.__init__
+def test_a_neighbour_decides_nothing_with_an_epsilon():
+    """The group of a word is a function of the word alone: else its neighbour would lose more."""
+    one = Sanitizer(epsilon=12.0, classes="sensitive")
+    words = [
+        "maria",
+        "young",
+        "street",
+        "king",
+        "new",
+        "york",
+        "in",
+        "may",
+        "4",
+        "the",
+        "mr.",
+        "kg",
+    ]
+    for first in words:
+        for second in words:
+            codes = [code for _, code in one.inputs_of(f"{first} {second}")]
+            alone = [code for word in (first, second) for _, code in one.inputs_of(word)]
+            assert codes == alone
 
-    def fewer(self, *arguments):
-        true(self, *arguments)
-        self._outside = [np.zeros_like(each) for each in self._outside]
 
-    monkeypatch.setattr(TwoLevelSampler, "__init__", fewer)
-
-
-def broken_charge(monkeypatch):
-    """The guarantee of the run is that of the class."""
-    monkeypatch.setattr(TwoLevelSampler, "between", lambda self: 2.0)
-    true = TwoLevelResponse.guarantee
-    monkeypatch.setattr(
-        TwoLevelResponse, "guarantee", lambda *given: replace(true(*given), epsilon_ldp=2.0)
+def test_numbers_are_drawn_by_form_or_by_value_and_each_is_charged():
+    """A number by form costs nothing with --only; by value it costs epsilon everywhere."""
+    text = "12 apples, 34 pears and Maria"
+    uniform, by_value = (
+        Sanitizer(only="sensitive"),
+        Sanitizer(only="sensitive", numbers="value", epsilon=2.0),
     )
+    assert (uniform.number_epsilon, by_value.number_epsilon) == (0.0, 2.0)
+    for one, charges in ((uniform, 0), (by_value, 2)):
+        totals = one.accountant()
+        totals.add([one.sanitize([text], KEY)])
+        assert (totals.charges, totals.draws) == (charges, 3)
+        assert totals.composed(totals.largest_record).epsilon == 2.0 * charges
+    lines = {uniform.rewrite("12") for _ in range(400)}
+    assert len(lines) > 60  # of 90
+    beside = Sanitizer(epsilon=8.0, classes="numbers")
+    assert (beside.number_epsilon, beside.guarantee.epsilon_ldp) == (0.0, pytest.approx(8))
 
 
-@pytest.mark.parametrize("broken", [None, broken_stays, broken_charge])
-def test_verify_of_two_levels(broken, monkeypatch):
-    if broken is not None:
-        broken(monkeypatch)
-    one = Sanitizer(epsilon=12.0, classes="names=2,contacts=1", vocab_size=3000)
-    found = verifying.verify(one, draws=100_000 if broken is broken_stays else 20_000)
-    assert found.verdict == (VIOLATED if broken else KEPT)
-
-
-def other(change):
-    """A class that is drawn from another base, or at another epsilon."""
-    return (
-        *(class_response, "BaseResponseSampler"),
-        lambda true, space, *given, **more: true(space, *change(space.n, *given), **more),
-    )
+def test_vectors_of_ones_own_with_capitals(tmp_path):
+    """A row Maria beside a row maria has the class of the listed word."""
+    few = Sanitizer(epsilon=8.0, vocab_size=3000).embeddings
+    keys = [*few.index_to_key, "Maria", "MARIA", "John"]
+    vectors = np.concatenate([few.vectors, few.vectors[:3]])
+    own = replace(make_embeddings(n=len(keys), d=few.d), index_to_key=keys, vectors=vectors)
+    one = Sanitizer(only="names", embeddings=own)
+    for word in ("maria", "Maria", "MARIA", "john", "John"):
+        assert one.input_of(word) in one.mechanism.groups[0].rows
+    assert "Maria" not in {one.rewrite("Maria met John")[:5] for _ in range(3)}
 
 
 @cache
@@ -529,23 +569,18 @@ BROKEN = {
         ),
     ),
     "unknown words are drawn in another class than the stated one": (
-        *(ClassSampler, "__init__"),
-        lambda true, self, space, parts, unknown, **more: true(
-            self, space, parts, (unknown + 1) % len(parts), **more
+        *(GroupSampler, "__init__"),
+        lambda true, self, space, groups, unknown: true(
+            self, space, groups, (unknown + 1) % len(groups)
         ),
     ),
-    "the near sets of one class have more than the stated mass": other(
-        lambda n, base, epsilon: (base, epsilon + 1 if n > 95 else epsilon)
+    "a draw depends on which word of its group stood there": (
+        *(GroupSampler, "sample"),
+        lambda true, self, ids, streams: true(self, np.where(ids % 50 == 7, ids[0], ids), streams),
     ),
     "a word of a class is written unchanged": (
         *(rewriting, "class_rules"),
         lambda true, *given: true(*given)._replace(words=frozenset([*true(*given).words][50:])),
-    ),
-    "a class of few words is drawn within the largest epsilon of the run": other(
-        lambda n, base, epsilon: (base if epsilon else base._replace(mass=1), epsilon or 2.0)
-    ),
-    "the class with the smaller epsilon has one between its own and the largest of the run": other(
-        lambda n, base, epsilon: (base, epsilon + 0.01 if epsilon == 2 else epsilon)
     ),
     "words of a class are copied where words that pass are": (
         *(rewriting, "in_runs"),
@@ -558,36 +593,44 @@ BROKEN = {
         ),
     ),
 }
-_STRING, _LISTED, _UNKNOWN, _, _WORD, _FEW, _, _COPIED = [*BROKEN][1:]
+_STRING, _LISTED, _UNKNOWN, _DRAW, _WORD, _COPIED = [*BROKEN][1:]
 
 
 @pytest.mark.parametrize(
-    "broken", [None, *some_mutants(BROKEN, _STRING, _LISTED, _UNKNOWN, _WORD, _FEW, _COPIED)]
+    "broken", [None, *some_mutants(BROKEN, _STRING, _LISTED, _UNKNOWN, _DRAW, _WORD, _COPIED)]
 )
 def test_verify_keeps_the_program_and_catches_broken_ones(broken, monkeypatch, tmp_path, checked):
     if broken is not None:
         place, name, change = BROKEN[broken]
         true = getattr(place, name)
         monkeypatch.setattr(place, name, lambda *given, **more: change(true, *given, **more))
-    with_numbers = ",numbers" if broken in (None, _FEW) else ""
-    one = Sanitizer(epsilon=2.0, only=f"names,places=3{with_numbers}", vocab_size=3000)
+    one = Sanitizer(only="names,places,numbers", vocab_size=3000)
     found = verifying.verify(one, draws=10_000)
     assert found.verdict == (VIOLATED if broken else KEPT)
     if broken is None:
-        assert found.certified == pytest.approx(3, abs=1e-6)
-        claim, *rows = lines_of(written(tmp_path / "c.json", one))
-        assert checked([claim, *rows]).startswith("PROVED: epsilon 3")
+        assert found.certified == 0
+        (claim,) = lines_of(written(tmp_path / "c.json", one))
+        assert checked([claim]).startswith("PROVED: epsilon 0")
         assert compare_certificate(tmp_path / "c.json", one, found.certified).held
         monkeypatch.setattr(certificate_file, "ordinary_words", lambda _: frozenset({"maria"}))
         assert not compare_certificate(tmp_path / "c.json", one, found.certified).held
-        first, second = (each["words"][3] for each in claim["classes"][-2:])
-        swapped = [*rows]
-        swapped[first], swapped[second] = rows[second], rows[first]
-        with pytest.raises(ValueError, match="wrong class"):
-            checked([claim, *swapped])
-        rows[first][2] *= 3
-        with pytest.raises(ValueError, match="the loss is more"):
-            checked([claim, *rows])
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_verify_of_classes_beside_other_words(broken, monkeypatch):
+    if broken:  # the row of a group has weights of more than e^epsilon
+        true = response.near_set
+
+        def larger(group, base, n):
+            return {
+                name: 3 * value if name == "ends" else value
+                for name, value in true(group, base, n).items()
+            }
+
+        monkeypatch.setattr(response, "near_set", larger)
+    one = Sanitizer(epsilon=12.0, classes="names,contacts", vocab_size=3000)
+    found = verifying.verify(one, draws=20_000)
+    assert found.verdict == (VIOLATED if broken else KEPT)
 
 
 def test_strings_of_a_kind_without_classes():
@@ -608,6 +651,6 @@ def test_strings_of_a_kind_without_classes():
 
 
 def test_equal_strings_share_a_draw_with_consistent():
-    one = Sanitizer(epsilon=2.0, only="sensitive", consistent="record")
+    one = Sanitizer(only="sensitive", consistent="record")
     words = one.rewrite("Bob, Bob and bob@x.org, bob@x.org at 7 or 7").replace(",", "").split()
     assert (words[0], words[3], words[6]) == (words[1], words[4], words[8])

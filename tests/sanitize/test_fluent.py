@@ -195,7 +195,7 @@ def test_commands(tmp_path, dpsan, fluent):
 
 CONFIGURATIONS = {
     "plain": {"epsilon": 8.0},
-    "classes": {"epsilon": 12.0, "classes": "sensitive=2"},
+    "classes": {"epsilon": 12.0, "classes": "sensitive"},
     "consistent": {"epsilon": 8.0, "consistent": "record"},
     "public": {"epsilon": 10.0, "public": "function"},
     "another mechanism": {"epsilon": 8.0, "mechanism": "knn-response", "case": "vocabulary"},

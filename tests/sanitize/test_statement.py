@@ -10,9 +10,11 @@ from dpsan.mechanisms import MECHANISMS
 from dpsan.privacy.guarantee import Arithmetic, Guarantee, Status
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Unit
+from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import Action, Sanitized
-from dpsan.sanitize.statement import Statement, expected_share
+from dpsan.sanitize.statement import Statement, expected_share, facts_of
 from dpsan.sanitize.warnings import vocabulary_warning, weakness
+from dpsan.text.out_of_vocabulary import UnknownPolicy
 
 
 def pure(epsilon, **more):
@@ -23,7 +25,7 @@ def totals(guarantee, drawn=(3,), **counts):
     out = Accountant(guarantee, 2.0)
     counts = {action: counts.get(str(action), 0) for action in Action}
     counts[Action.DRAWN] += sum(drawn) - counts[Action.UNKNOWN]
-    out.add([Sanitized([], list(drawn), counts)])
+    out.add([Sanitized([], list(drawn), list(drawn), counts)])
     run = Accountant(guarantee, 2.0)
     run.merge(out)
     return run
@@ -107,7 +109,8 @@ def test_every_loss_names_its_delta():
 
 def test_what_the_run_itself_exposes():
     run = totals(pure(2.0), masked=1, kept=2, passed=1)
-    said = Statement(run, "krr", 0.1, case_input=True).lines()
+    spec = RunSpec(2.0, "krr", unknown=UnknownPolicy.MASK, keep=frozenset(["a"]), case="input")
+    said = Statement(run, "krr", 0.1, facts=facts_of(spec)).lines()
     assert "(besides 1 masked, 2 kept, 1 passed)" in said[0]
     assert said[1] == (
         "not protected here: which words are unknown, the words of the keep-list, capital letters"

@@ -51,11 +51,8 @@ _NOTICED: dict[str, list[tuple[Any, ...]]] = {
     "public": [(_KNN, "+ --public public")],
     "numbers": [(_KNN, "+ --numbers value")],
     "strings": [(_KNN, "+ --strings kind")],
-    "only": [
-        (f"{_OPTIMAL} --only keep", f"{_OPTIMAL} --only other-keep"),
-        (f"{_OPTIMAL} --only keep=1", f"{_OPTIMAL} --only keep=2"),
-    ],
-    "classes": [(f"{_OPTIMAL} --class keep=1", f"{_OPTIMAL} --class keep=2")],
+    "only": [("--only keep -E words.txt", "--only other-keep -E words.txt")],
+    "classes": [(f"{_OPTIMAL} --class keep", f"{_OPTIMAL} --class other-keep")],
     "fluent": [(_OPTIMAL, f"{_MODEL} one.npz")],
     "language_model": [(f"{_MODEL} one.npz", f"{_MODEL} two.npz")],
     "field": [(f"{_KRR} -k t", f"{_KRR} -k u", _CSV)],

@@ -57,7 +57,7 @@ def test_words_do_not_depend_on_stretches(monkeypatch, embeddings, store, mechan
 
 
 def test_articles_agree_across_stretches(monkeypatch):
-    made = Sanitizer(epsilon=2.0, only="names,places")
+    made = Sanitizer(only="names,places")
     texts = ["an Oslo a Paris " * 60, "a x an Maria, " * 70]
     whole = made.sanitize(texts, KEY, [7, 8])
     for stretch in (300, 302, 303, 305):

@@ -32,7 +32,7 @@ from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.outcomes.shares import part_of
-from dpsan.sanitize.classes import ByClass
+from dpsan.sanitize.classes import Grouping
 from dpsan.space.metric_space import MetricSpace
 from dpsan.version import __version__
 
@@ -43,6 +43,7 @@ class Question:
 
     Args:
         mechanism: between the two, None if it is not known: then there are no attacks.
+        grouping: groups of words of the run, if it had classes.
         public: a language model or public text, for readability and the attack by context.
         spans: file of spans of personal data.
         test: original and sanitized test records; without them every fifth record is one.
@@ -57,6 +58,7 @@ class Question:
     sanitized: Path
     inputs: Inputs = field(default_factory=Inputs)
     mechanism: Mechanism | None = None
+    grouping: Grouping | None = None
     tokenizer: str = "unicode"
     public: Sequence[Path] = ()
     spans: Path | None = None
@@ -228,8 +230,8 @@ def evaluate(
     mechanism, attacking = question.mechanism, part_of(progress, read, share)
     result = attacks(pairs, vocabulary, space, mechanism, model, attacking)
     classes: tuple[ClassShares, ...] = ()
-    if isinstance(mechanism, ByClass):
-        classes = by_class(pairs, vocabulary, space, mechanism, model, result.attacks)
+    if question.grouping is not None:
+        classes = by_class(pairs, space.n, question.grouping, model, result.attacks)
     linked = None
     if held is not None:
         emissions = None if mechanism is None else Emissions(mechanism, space)

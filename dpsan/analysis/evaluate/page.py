@@ -73,11 +73,11 @@ def sections(found: Evaluation) -> list[Section]:
         ]
         title = "others known" if attacks is informed else "read back"
         out.append(Section((title, "words", *(each.key for each in attacks)), rows, notes))
-    classes: Rows = [(c.name, c.read.total, c.unchanged, c.read, c.floor) for c in found.classes]
+    classes: Rows = [(c.name, c.read.total, c.unchanged, c.read) for c in found.classes]
     if classes:
-        notes = ["floor: read back from the context and the class alone"]
-        head = ("class", "words", "unchanged", "read back", "floor")
-        out.append(Section(head, classes, notes, intervals=False))
+        notes = ["read back by what the group and the words around it give away"]
+        head = ("class", "words", "unchanged", "read back")
+        out.append(Section(head, classes, notes))
     return [*out, *_linkage(found), *_authors(found), *_spans(found), *_accuracy(found)]
 
 

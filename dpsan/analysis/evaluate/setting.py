@@ -14,11 +14,10 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.class_lists import CLASSES, WordClass, bundled_class, word_classes
 from dpsan.embeddings.public_words import BUNDLED, PublicWords
 from dpsan.errors import UsageError
-from dpsan.mechanisms import DEFAULT_MECHANISM
-from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.own import OwnFile
 from dpsan.run.audit import read_header
-from dpsan.sanitize.guarantee_and_sampler import build
+from dpsan.sanitize.guarantee_and_sampler import Built, build
+from dpsan.sanitize.numbers_by_value import NumberPolicy
 from dpsan.sanitize.request import RunSpec
 from dpsan.space.metric_space import MetricSpace
 
@@ -45,9 +44,7 @@ class Setting:
     only: tuple[dict[str, Any], ...] = ()
     """Classes of words that were drawn alone, as the header has them."""
     classes: tuple[dict[str, Any], ...] = ()
-    """Classes with an epsilon of their own."""
-    base: str = DEFAULT_MECHANISM
-    """Mechanism that draws the words of classes."""
+    """Classes whose groups are one input each."""
     own: dict[str, str] | None = None
     """File of the mechanism, its class and digest, if it is a third party's."""
 
@@ -63,10 +60,8 @@ class Setting:
         """Return True if words have classes."""
         return bool(self.only or self.classes)
 
-    def class_mechanism(
-        self, embeddings: Embeddings, space: MetricSpace, files: Sequence[str] = ()
-    ) -> Mechanism:
-        """Return the mechanism of a run with classes of words.
+    def built(self, embeddings: Embeddings, space: MetricSpace, files: Sequence[str] = ()) -> Built:
+        """Return mechanism and groups of a run with classes of words.
 
         Args:
             files: names of the files of classes of the user's own.
@@ -76,11 +71,13 @@ class Setting:
             InputError: a file cannot be read.
         """
         own = [each for name in files for each in word_classes(name) if not each.english]
-        parameters = {} if self.only else self.parameters
-        spec = RunSpec(mechanism=self.base, epsilon=self.epsilon, parameters=parameters)
-        only, classes = _classes(self.only, None, own), _classes(self.classes, self.epsilon, own)
-        spec = replace(spec, only=only, classes=classes)
-        return build(spec, lambda: (embeddings, space)).mechanism
+        if self.only:
+            numbers = NumberPolicy.VALUE if self.by_value else NumberPolicy.WORD
+            spec = RunSpec(self.epsilon or None, numbers=numbers, only=_classes(self.only, own))
+        else:
+            spec = RunSpec(self.epsilon, self.mechanism, self.parameters)
+            spec = replace(spec, classes=_classes(self.classes, own))
+        return build(spec, lambda: (embeddings, space))
 
     @property
     def public_name(self) -> str | None:
@@ -101,13 +98,10 @@ class Setting:
             raise UsageError(other, "give the same --embeddings and --vocab-size")
 
 
-def _classes(
-    rows: Sequence[dict[str, Any]], uniform: float | None, own: Sequence[WordClass]
-) -> tuple[WordClass, ...]:
+def _classes(rows: Sequence[dict[str, Any]], own: Sequence[WordClass]) -> tuple[WordClass, ...]:
     """Return the classes of a header.
 
     Args:
-        uniform: epsilon of a class that has none, as its words are drawn uniformly.
         own: classes of the user's own.
     """
     known = [*map(bundled_class, CLASSES)]
@@ -119,7 +113,7 @@ def _classes(
         if not same:
             other = f"the audit was made with another list of the class {name}"
             raise UsageError(other, f"give --class {name}, the file of the run")
-        found.append(replace(same[0], epsilon=row["epsilon"] or uniform))
+        found.append(same[0])
     # As they are looked up: the user's own in their order, then those of dpsan.
     order = {name: at for at, name in enumerate(CLASSES, 1)}
     return tuple(sorted(found, key=lambda each: order.get(each.name, 0)))
@@ -136,7 +130,6 @@ def read_setting(path: Path) -> Setting:
     return Setting(
         mechanism=row["mechanism"],
         epsilon=row["epsilon"],
-        base=parameters.pop("base", DEFAULT_MECHANISM),
         parameters=parameters,
         tokenizer=row["tokenizer"],
         digest=row["embeddings"]["digest"],

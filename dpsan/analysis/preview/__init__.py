@@ -19,10 +19,10 @@ import numpy as np
 from dpsan.analysis.evaluate.language import language_model
 from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordClass
-from dpsan.analysis.pages.meaning import odds, plain_meaning
+from dpsan.analysis.pages.meaning import plain_meaning
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
-from dpsan.embeddings.class_lists import class_rows, word_classes
+from dpsan.embeddings.class_lists import SENSITIVE, class_rows, word_classes
 from dpsan.errors import InputError, UsageError
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.language.decoding import guesses, reading_tables
@@ -31,6 +31,7 @@ from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.outcomes.language.symbols import gap_kinds
 from dpsan.outcomes.linked_words import LONGEST
 from dpsan.privacy import randomness
+from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Ids
@@ -48,8 +49,6 @@ _SHORT, _LONG = 5, 16
 """Words of a sentence that is shown."""
 _BY: Final = 12.0
 """Epsilon beside classes of words."""
-_WITHIN: Final = 2.0
-"""Epsilon within a class."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +192,7 @@ def preview(
     specs = [(f"-e {number(each)}", RunSpec(epsilon=each)) for each in epsilons]
     left_out = None
     try:
-        specs += _by_class(embeddings)
+        specs = _by_class(embeddings) + specs
     except UsageError as error:
         left_out = f"no levels of classes: {error}"
     shown = _sentences(texts)
@@ -210,11 +209,11 @@ def preview(
 
 def _by_class(embeddings: Embeddings) -> list[tuple[str, RunSpec]]:
     """Return the two levels of classes.  Raises UsageError: the lists do not fit the vocabulary."""
-    classes = word_classes(f"sensitive={_WITHIN:g}")
+    classes = word_classes(SENSITIVE)
     class_rows(classes, embeddings.key_to_index)
-    both, one = RunSpec(epsilon=_BY, classes=classes), RunSpec(epsilon=_WITHIN, only=classes)
-    name = f"-e {_BY:g} --class sensitive={_WITHIN:g}"
-    return [(name, both), (f"-e {_WITHIN:g} --only sensitive", one)]
+    one = RunSpec(epsilon=None, only=classes, consistent=Unit.RECORD)
+    both = RunSpec(epsilon=_BY, classes=classes)
+    return [("--only sensitive", one), (f"-e {_BY:g} --class sensitive", both)]
 
 
 def _read(path: Path, inputs: Inputs, vocabulary: Vocabulary) -> tuple[list[str], list[int]]:
@@ -297,9 +296,9 @@ def _guessed(rows: Ids, known: _Known, sanitizer: Sanitizer, model: Ngrams | Non
 def _meaning(sanitizer: Sanitizer, epsilon: float) -> str:
     """Say in a sentence or two what a level bounds."""
     if sanitizer.spec.only:
-        told = plain_meaning(epsilon, "one word of a class against another")
+        told = "Which word of its group stood at a replaced word is hidden completely."
         return f"{told} Every other word stands there as it was, but for a and an."
     told = plain_meaning(epsilon)
     if sanitizer.spec.classes:
-        told += f" Of two words of one class, such as two names: {odds(_WITHIN)}."
+        told += " It says nothing about which of two words of one group, such as two names, it was."
     return told

@@ -64,6 +64,15 @@ class Report:
     """Text that passed unchanged in all inputs; empty if the run did not end."""
     distinct: int | None = None
     """Draws of a finished run whose equal words have the same draw; else each file has its own."""
+    share: float | None = None
+    """Expected share of unchanged words of a run that ended."""
+
+    @property
+    def expected_unchanged(self) -> float:
+        """Return the expected share of unchanged words among those that were drawn."""
+        if self.share is not None:
+            return self.share
+        return expected_share(self.header["expected_unchanged"], self.counts)
 
     @property
     def epsilon(self) -> float:
@@ -82,8 +91,10 @@ class Report:
 
     def together(self, name: str) -> int:
         """Return the ``draws`` or ``charges`` over all files."""
-        every = sum(getattr(each, name) for each in self.files.values())
-        return every if self.distinct is None else self.distinct
+        every: int = sum(getattr(each, name) for each in self.files.values())
+        if self.distinct is None or (name == "charges" and self.header["only"] is not None):
+            return every
+        return self.distinct
 
     def quantile(self, share: float) -> float:
         """Epsilon, of all copies, that so large a share of the records with words do not exceed."""
@@ -115,7 +126,7 @@ class Report:
             "epsilon_unit": header["epsilon_unit"],
             "per": "line" if guarantee["per_line"] else "distinct word" if unit else "word",
             **{name: guarantee[name] for name in ("epsilon_ldp", "delta", "public_words")},
-            "expected_unchanged": expected_share(header["expected_unchanged"], self.counts),
+            "expected_unchanged": self.expected_unchanged,
             **{name: header[name] for name in ("weak", "linked", "embeddings", "unknown")},
             "copies": self.copies,
             **{name: header[name] for name in ("consistent", "spans", "fields", "drop_other")},
@@ -131,7 +142,7 @@ class Report:
             "records_with_words": self.per_record.total(),
             "epsilon_per_record": {name: self.quantile(share) for name, share in QUANTILES.items()},
             # Without the digests: they would let others test what a list of the user holds.
-            **{name: _epsilons(header[name]) for name in ("only", "classes")},
+            **{name: _groups(header[name]) for name in ("only", "classes")},
             "not_protected": [
                 *(each for each in header["not_protected"] if each not in NOT_PROTECTED),
                 COUNTS,
@@ -153,9 +164,9 @@ class Report:
         }
 
 
-def _epsilons(classes: Sequence[Mapping[str, Any]] | None) -> dict[str, float] | None:
-    """Return the LDP epsilon within each class of an audit's header."""
-    return None if classes is None else {each["class"]: each["epsilon"] for each in classes}
+def _groups(classes: Sequence[Mapping[str, Any]] | None) -> dict[str, list[int]] | None:
+    """Return the words of each group of each class of an audit's header."""
+    return None if classes is None else {row["class"]: row["groups"] for row in classes}
 
 
 def read_audit(path: Path) -> Report:
@@ -180,6 +191,7 @@ class _Adding:
         self.report = report
         self._per_line = report.header["guarantee"]["per_line"]
         self._unit = report.header["consistent"]
+        self._only = report.header["only"] is not None
         self._record: tuple[int, int, int] | None = None
         self._charges = 0
         self._text = 0
@@ -199,6 +211,7 @@ class _Adding:
             every = [*report.files.values()]
             finished = [each for each in every if each.records is not None]
             report.complete, report.passing = row["complete"], row["passing"]
+            report.share = row["expected_unchanged"]
             low, high = _sums(finished), _sums(every)
             if self._unit == Unit.RUN:
                 for name in ("draws", "public"):
@@ -209,13 +222,14 @@ class _Adding:
         each = report.files.setdefault(row["file"], FileReport())
         each.name, each.records, each.invalid = row["name"], row["records"], row["invalid"]
         each.output_sha256, each.passing = row["output_sha256"], row["passing"]
-        if self._unit in (Unit.FILE, Unit.RUN):
+        if self._unit in (Unit.FILE, Unit.RUN) or self._only:
             # At least those of its largest record, at most one for the first word of each record.
             most = report.copies * each.largest <= row["draws"] <= each.draws
             if not most or row["public"] > each.public:
                 return False
-            each.public = row["public"]
-            each.draws = each.charges = row["draws"]
+            each.public, each.draws = row["public"], row["draws"]
+            if not self._only:
+                each.charges = each.draws
         return all(_sums([each])[name] == row[name] for name in _SUMMED)
 
     def _begin(self, row: dict[str, Any], copy: int) -> FileReport:
@@ -229,10 +243,15 @@ class _Adding:
     def _word(self, row: dict[str, Any]) -> None:
         each = self._begin(row, row.get("copy", 1))
         each.counts[row["action"]] += 1
-        if row["action"] not in DRAWN or (self._unit and row["epsilon"] == 0):
+        if row["action"] not in DRAWN:
+            return
+        again = row["epsilon"] == 0  # or a word that is drawn in its group
+        if self._unit and again and not self._only:
             return
         each.draws += 1
         each.public += row["epsilon"] is None
+        if self._only and again:
+            return
         if not self._per_line or row["text"] != self._text:
             each.charges += 1
             self._charges += 1

@@ -63,6 +63,9 @@ def _passed(report: Report) -> list[str]:
     return [*dict.fromkeys(passing)]
 
 
+_HIDDEN: Final = "Which word of its group stood at a replaced word is hidden completely."
+
+
 def conclusion(report: Report) -> tuple[str, bool]:
     """Return the sentence that a report begins with, and whether it is no warning."""
     guarantee, header = report.header["guarantee"], report.header
@@ -75,11 +78,13 @@ def conclusion(report: Report) -> tuple[str, bool]:
         return "The run did not finish. The figures below are those of the part that did.", False
     words = f"any one {report.as_json()['per']}"
     if header["only"]:
-        words = "one word of a class against another"
+        words = "any one number"
     elif guarantee["public_words"]:
         words = "any one protected word"
     total = math.inf if epsilon is None else report.copies * epsilon
     meaning = plain_meaning(total, words, report.copies * guarantee["delta"])
+    if header["only"]:
+        meaning = f"{_HIDDEN} {meaning}" if epsilon else _HIDDEN
     if plain := sum(report.counts[action] for action in _UNCHANGED):
         passed = f"{counted(plain, 'word')} of {number(report.counts.total())} passed unchanged."
         return f"{meaning} {passed} These are not protected.", False
@@ -94,10 +99,15 @@ def figures(report: Report) -> list[tuple[str, str, str]]:
     each, loss = sums["per"], "LDP epsilon"
     if sums["public_words"]:
         each, loss = f"protected {each}", "high-low LDP epsilon"
-    if sums["only"]:
-        loss = "within-class LDP epsilon"
     cost = _cost(sums["epsilon_ldp"], sums["delta"])
-    out = [(f"{loss} per {each}", cost, "how well one word is hidden; smaller is better")]
+    one = "number by value" if sums["only"] else each
+    out = [(f"{loss} per {one}", cost, "how well one word is hidden; smaller is better")]
+    if sums["only"]:
+        what = "between two words of one group; which group it is shows"
+        out.insert(0, ("LDP epsilon per replaced word", number(0.0), what))
+        if not sums["epsilon_ldp"]:
+            share = percent(sums["expected_unchanged"])
+            return [out[0], ("expected unchanged", share, "share of replaced words")]
     if not sums["spans"]:  # a share of running words, and spans hold names
         what = "share of drawn words that come out as they were; which ones is not visible"
         out.append(("expected unchanged", percent(sums["expected_unchanged"]), what))
@@ -129,8 +139,8 @@ def parameters(report: Report) -> list[tuple[str, str, str]]:
         "epsilon, all draws": number(sums["epsilon_sum"]),
     }
     if by_class := sums["only"] or sums["classes"]:
-        within = (f"{name} {number(epsilon)}" for name, epsilon in by_class.items())
-        rows["LDP epsilon within a class"] = ", ".join(within)
+        sizes = (f"{name} {', '.join(map(number, words))}" for name, words in by_class.items())
+        rows["words of each group, by class"] = "; ".join(sizes)
     if report.copies > 1:
         rows["copies of every record"] = number(report.copies)
     return [(name, value, "") for name, value in rows.items()]

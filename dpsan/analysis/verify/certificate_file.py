@@ -43,11 +43,10 @@ from dpsan.files.atomic_files import AtomicFile
 from dpsan.files.source import open_regular
 from dpsan.privacy.certificate import MATRIX_WORDS
 from dpsan.privacy.integer_weights import (
-    ClassWeights,
     CommonWeights,
+    GroupWeights,
     IntegerWeights,
     RankWeights,
-    TwoLevelWeights,
 )
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Ids
@@ -68,7 +67,7 @@ def certificate_weights(sanitizer: Sanitizer) -> IntegerWeights:
     found = sanitizer.sampler.integer_weights()
     if found is None:
         raise UsageError(f"{name} has no certificate of integers: it does not draw from them alone")
-    few = isinstance(found, CommonWeights | ClassWeights | TwoLevelWeights)
+    few = isinstance(found, CommonWeights | GroupWeights)
     if not few and n > MATRIX_WORDS:
         many = f"a certificate of {name} has {n:,} x {n:,} numbers"
         raise UsageError(f"{many}: at most {MATRIX_WORDS:,} words", _FEWER)
@@ -118,7 +117,7 @@ def write_certificate(
     sink = AtomicFile(path, force=force)
     try:
         sink.write(_line(_claim(sanitizer, found.certified, weights, language_model)))
-        for word, row in enumerate(_rows(weights, n)):
+        for word, row in enumerate(_rows(weights)):
             sink.write(_line(row))
             if progress is not None and word % 256 == 255:
                 progress((word + 1) / n)
@@ -145,7 +144,7 @@ def compare_certificate(
     """
     weights = certificate_weights(sanitizer)
     claim = _claim(sanitizer, epsilon, weights, language_model)
-    ours = chain([claim], _rows(weights, sanitizer.space.n), [None])
+    ours = chain([claim], _rows(weights), [None])
     digest = hashlib.sha256()
     try:
         with os.fdopen(open_regular(path), "rb") as file:
@@ -190,55 +189,32 @@ def _claim(
     }
     match weights:
         case CommonWeights():
-            return claim | {"weights": "common", **_common(weights)}
-        case ClassWeights():
+            common = {"common": weights.common.tolist(), "increment": weights.increment}
+            return claim | {"weights": "common", **common}
+        case GroupWeights():
             # Without the user's own lists: a digest would let others test what these hold.
             passing = sorted(ordinary_words(tuple(c for c in sanitizer.spec.only if c.english)))
             digest = hashlib.sha256("\n".join(passing).encode()).hexdigest()
             ordinary = {"words": len(passing), "sha256": digest}
-            return claim | {"weights": "classes", "ordinary": ordinary, **_classes(weights)}
-        case TwoLevelWeights():
-            both = _common(weights.plain) | _classes(weights.classes)
-            return claim | {"weights": "two-levels", "total": weights.total, **both}
+            groups = [
+                {"words": words.tolist(), "outputs": outputs.tolist()}
+                for words, outputs in weights.groups
+            ]
+            both = {"unknown": weights.unknown, "groups": groups}
+            return claim | {"weights": "groups", "ordinary": ordinary, **both}
         case RankWeights():
             return claim | {"weights": "ranks", "by_rank": weights.weights.tolist()}
     return claim | {"weights": "rows"}
 
 
-def _common(weights: CommonWeights) -> dict[str, Any]:
-    return {"common": weights.common.tolist(), "increment": weights.increment}
-
-
-def _classes(weights: ClassWeights) -> dict[str, Any]:
-    out = []
-    for rows, epsilon, part in zip(weights.rows, weights.epsilons, weights.parts, strict=True):
-        some = np.flatnonzero(part.common)
-        common = np.stack([rows[some], part.common[some]], axis=1).tolist()
-        own = {"epsilon": str(Decimal(epsilon)), "words": rows.tolist(), "common": common}
-        out.append({**own, "increment": part.increment})
-    return {"unknown": weights.unknown, "classes": out}
-
-
-def _rows(weights: IntegerWeights, n: int) -> Iterator[list[int]]:
+def _rows(weights: IntegerWeights) -> Iterator[list[int]]:
     match weights:
         case CommonWeights():
             yield from (_pairs(*row) for row in weights.rows())
-        case ClassWeights():
-            yield from _class_rows(weights, n)
-        case TwoLevelWeights():
-            within = _class_rows(weights.classes, n)
-            for own, row in zip(within, weights.plain.rows(), strict=True):
-                yield own or [-1, *_pairs(*row)]
+        case GroupWeights():  # the claim has all of them
+            return
         case _:
             yield from (row.tolist() for row in weights.rows())
-
-
-def _class_rows(weights: ClassWeights, n: int) -> list[list[int]]:
-    lines: list[list[int]] = [[] for _ in range(n)]
-    for index, (rows, part) in enumerate(zip(weights.rows, weights.parts, strict=True)):
-        for word, (outputs, masses) in zip(rows.tolist(), part.rows(), strict=True):
-            lines[word] = [index, *_pairs(rows[outputs], masses)]
-    return lines
 
 
 def _pairs(outputs: Ids, masses: Ids) -> list[int]:

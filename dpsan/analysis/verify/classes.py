@@ -1,27 +1,24 @@
-"""Check that each class keeps its own epsilon and is drawn whole; made-up strings say nothing.
-
-The certificate is about the largest loss.  Each class has an epsilon of its own, which the integers
-of its words must not exceed.
+"""Check that classes are drawn whole, and that an output says nothing about the word of its group.
 
 A word of a class must be drawn in every letter case: a class that is looked up before the case is
-folded would pass *MARIA*.  A made-up string must depend on the kind alone: two strings of one kind
-have the same output under the same key.
+folded would pass *MARIA*.  The output must depend on the group alone, that of a made-up string on
+the kind alone: two words of one group have the same output under the same key.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from dpsan.analysis.verify.base import Check
-from dpsan.mechanisms.optimal.class_response import ClassResponse, ClassSampler
-from dpsan.mechanisms.optimal.two_level_response import TwoLevelResponse, TwoLevelSampler
-from dpsan.privacy.randomness import derive_key
-from dpsan.sanitize.classes import ClassCodes
-from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.lookup import ARTICLE, PLAIN
+import numpy as np
 
-_ROUNDING: Final = 1e-9
-"""Nats by which rounding may exceed an epsilon that is equal."""
+from dpsan.analysis.verify.base import Check, in_random_order
+from dpsan.privacy.randomness import derive_key
+from dpsan.sanitize.classes import Grouping
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text.lookup import KEPT
+
+_WORDS: Final = 6
+"""Words of each group that are drawn."""
 _PAIRS: Final = (
     ("maria.g@example.com", "qzx9@mail.example.net"),
     ("@maria_g", "@qzx"),
@@ -46,38 +43,33 @@ _PAIRS: Final = (
 """Strings of one kind each."""
 
 
-def _without_class(known: ClassCodes | None, code: int | None) -> bool:
-    """Return whether an input code has no class."""
-    if known is None or code is None or code < 0:
-        return code in (PLAIN, ARTICLE)
-    kind = int(known.kind[code])
-    return kind < 0 or known.kinds[kind][0] is None
-
-
 def classes(sanitizer: Sanitizer, *, key: bytes) -> Check:
-    """Compare each class with its epsilon, look up its words, draw pairs of strings of a kind.
+    """Look up the words of each class, draw pairs of words of a group, pairs of strings of a kind.
 
     Args:
-        sanitizer: with classes of words.
+        sanitizer: with classes of words, or strings that are drawn by their kind.
         key: fresh.
     """
-    name, passed, words = "classes", 0, 0
-    sampler, mechanism = sanitizer.sampler, sanitizer.mechanism
-    if isinstance(mechanism, ClassResponse | TwoLevelResponse):
-        assert isinstance(sampler, ClassSampler | TwoLevelSampler)  # noqa: S101 - it made them
-        for part, loss in zip(mechanism.parts, sampler.class_losses(), strict=True):
-            if loss > part.epsilon + _ROUNDING:
-                sentence = f"two words of {part.name} lose {loss:.6f}: {part.epsilon:g} is stated"
-                return Check(name, False, sentence, {"loss": loss, "stated": part.epsilon})
-    known = sanitizer.class_codes
-    for each in (*sanitizer.spec.only, *sanitizer.spec.classes):
-        for word in {word for group in each.groups for word in group}:
+    name, passed, words, n = "classes", 0, 0, sanitizer.space.n
+    grouping = sanitizer.grouping or Grouping((), -1)
+    kinds = grouping.kinds(n)
+    of_class = np.array([class_name is not None for class_name in grouping.classes])
+    for word_class in (*sanitizer.spec.only, *sanitizer.spec.classes):
+        for word in {word for group in word_class.groups for word in group}:
             spellings = {word, word.lower(), word.capitalize(), word.upper()}
             codes = {sanitizer.input_of(spelling) for spelling in spellings}
+            drawn = [code for code in codes if code not in (None, KEPT)]
             words += 1
-            passed += any(_without_class(known, code) for code in codes)
-    single, n = sanitizer.by_text(), sanitizer.space.n
+            passed += any(code < 0 or not of_class[kinds[code]] for code in drawn)
+    single = sanitizer.by_text()
     pairs = [pair for pair in _PAIRS if all((single.input_of(text) or 0) > n for text in pair)]
+    strings = len(pairs)
+    keys = sanitizer.embeddings.index_to_key
+    for at, group in enumerate(grouping.rows):
+        order = in_random_order(len(group.rows), derive_key(key, "group", at))
+        members = [keys[group.rows[index]] for index in order[:_WORDS].tolist()]
+        members = [word for word in members if single.input_of(word) in group.rows]
+        pairs += [(members[0], word) for word in members[1:]]
     differ = []
     for at, pair in enumerate(pairs):
         own = derive_key(key, "pair", at)
@@ -88,8 +80,8 @@ def classes(sanitizer: Sanitizer, *, key: bytes) -> Check:
         sentence = f"{passed:,} of {words:,} words of the classes are not drawn in their class"
         return Check(name, False, sentence, figures)
     if differ:
-        sentence = f"made-up strings depend on the string that they replace: {differ[0]}"
+        sentence = f"the output depends on which word of its group or kind it replaces: {differ[0]}"
         return Check(name, False, sentence, figures)
-    sentence = f"each class keeps its epsilon, all {words:,} words of the lists are drawn in every"
-    alike = f"{len(pairs)} pairs of strings of one kind have one made-up string"
-    return Check(name, True, f"{sentence} letter case, and {alike}", figures)
+    sentence = f"all {words:,} words of the lists are drawn in every letter case; under one key "
+    sentence += f"{len(pairs) - strings} pairs of words of one group and {strings} of strings of "
+    return Check(name, True, f"{sentence}one kind have the same output", figures)

@@ -5,8 +5,8 @@ there is an event, a set of outputs, that one input gives and another never give
 infinite, and the guarantee of the mechanism is not that of the configuration.
 
 Some events are part of the stated guarantee.  With public words the guarantee is for all other
-inputs.  With classes of words it is for two words of one class.  With numbers by value it is for
-two numbers of one form, and for two words that are not numbers.
+inputs.  Where only classes of words are drawn it is for two words of one group.  With numbers by
+value it is for two numbers of one form, and for two words that are not numbers.
 """
 
 from __future__ import annotations
@@ -131,14 +131,14 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
             "the word of no class, which is always written unchanged",
             (plain, other),
             lambda output: output.lower() == str(plain).lower(),
-            left_out="words of no class, and two words or strings of different classes",
+            left_out="words of no class, and two words of different groups",
         )
     by_kind = spec.strings == StringPolicy.KIND
     kinds = [each for each in _STRINGS if (sanitizer.input_of(each[0]) or 0) > sanitizer.space.n]
     if kinds and (spec.classes or by_kind):
         string, mark = kinds[0]
         yield _Rule(
-            *(("strings", "kind") if by_kind else ("class", "CLASS=X")),
+            *(("strings", "kind") if by_kind else ("class", "CLASS")),
             ("a word", "a string of a recognized kind"),
             "any output but a string of its kind, which is always written for it",
             (other, string),
@@ -198,6 +198,7 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
             "distinct word, not for one occurrence",
             (f"{other} {second}", f"{other} {other}"),
             _two_outputs,
+            left_out="texts in which other words are equal" if spec.only else "",
         )
 
 

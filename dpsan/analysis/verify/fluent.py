@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from dpsan.analysis.verify.base import Check, unknown_strings, words_at_random
+from dpsan.mechanisms.optimal.groups import words_in_groups
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.sanitizer import Sanitizer
 
@@ -67,12 +68,11 @@ def fluent_check(sanitizer: Sanitizer, plain: Sanitizer, *, key: bytes) -> Check
     if differ:
         sentence = f"{differ} of {len(lines)} lines are no function of the drawn words"
         return Check(name, False, sentence, figures)
-    classes = sanitizer.class_codes
-    if classes is not None:
+    grouping = sanitizer.grouping
+    if grouping is not None:
         rows, before = found.records.usual, drawn.records.output_ids
         real = (rows >= 0) & (before >= 0) & (rows != before)
-        kinds = np.array([each is not None for each, _ in classes.kinds])
-        within = kinds[classes.kind[np.maximum(rows, 0)]] & real
+        within = np.isin(rows, words_in_groups(grouping.groups)) & real
         figures["written"] = written = int(within.sum())
         if written:
             sentence = f"{written} words of a class were written that were not drawn"

@@ -26,7 +26,7 @@ import regex
 
 from dpsan.analysis.verify.base import Check, log10, probability
 from dpsan.analysis.verify.goodness_of_fit import ERROR
-from dpsan.mechanisms.samplers.number_response import GridResponse, grid_response
+from dpsan.mechanisms.samplers.number_response import GridResponse, grid_response, uniform
 from dpsan.outcomes.intervals import log_tail_of_cells
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -121,7 +121,9 @@ def numbers_by_value(sanitizer: Sanitizer, *, draws: int, key: bytes) -> Check:
 def _grid(sanitizer: Sanitizer, word: str) -> tuple[GridResponse, FormedNumber]:
     number = formed_number(word)
     assert number is not None  # noqa: S101 - the caller saw that it is one
-    return grid_response(sanitizer.number_epsilon or 0.0, number.size, number.widest), number
+    if not sanitizer.number_epsilon:
+        return uniform(number.size), number
+    return grid_response(sanitizer.number_epsilon, number.size, number.widest), number
 
 
 def _same_shape(sanitizer: Sanitizer, shape: str, key: bytes) -> list[str]:

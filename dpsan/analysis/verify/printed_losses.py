@@ -18,7 +18,7 @@ from dpsan.privacy.guarantee import Status
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.sanitize.statement import Statement
+from dpsan.sanitize.statement import Statement, facts_of
 from dpsan.text.tokens import folded
 
 _COPIES: Final = 2
@@ -50,15 +50,10 @@ def statement_check(sanitizer: Sanitizer, certificate: Certificate | None, *, ke
         0.0,
         copies=_COPIES,
         files=_FILES,
-        case_input=sanitizer.spec.case == "input",
-        segmented=sanitizer.spec.tokenizer == "whitespace",
+        facts=facts_of(sanitizer.spec),
         consistent=sanitizer.spec.consistent,
     )
     stated = statement.lines(verbose=True)
-    if guarantee.classes:
-        open_line, *stated = stated
-        if not open_line.startswith("NOT PROTECTED: "):
-            return Check(name, False, "a run does not begin with what is not protected")
     draws, largest = _drawn(sanitizer, lines)
     charges = sum(map(bool, largest)) if guarantee.per_line else draws
     epsilon, delta = guarantee.epsilon_ldp, guarantee.delta
@@ -86,8 +81,7 @@ def statement_check(sanitizer: Sanitizer, certificate: Certificate | None, *, ke
         found.append((f"delta of {what}", f"^{pattern}{loss}", min(1.0, times * delta)))
     if math.isfinite(guarantee.epsilon_ldp):
         largest_file = rf", (?:at most )?{_LOSS} for the largest"
-        each = "(?:per|between two words of one class)"
-        found.append(("epsilon of all copies, in short", f"^.*{loss} {each}", _COPIES * epsilon))
+        found.append(("epsilon of all copies, in short", f"^.*{loss} per", _COPIES * epsilon))
         most = _COPIES * charges * epsilon
         found.append(("epsilon of the largest file, in short", largest_file, most))
     elif "no finite" not in stated[0]:

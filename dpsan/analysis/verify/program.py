@@ -79,16 +79,14 @@ def check_program(
         return question.allowed(positions[first], positions[second])
 
     def losses() -> Check:
-        if sanitizer.class_codes is not None and sanitizer.spec.only:
-            kinds = sanitizer.class_codes.kind[ids]
+        if sanitizer.grouping is not None and sanitizer.spec.only:
+            kinds = sanitizer.grouping.kinds(sanitizer.space.n)[ids]
             largest = np.flatnonzero(kinds == np.bincount(kinds).argmax()).tolist()
             within = ids[largest]
             return stated_losses(
                 stated, within, (), None, lambda x, y: allowed(largest[x], largest[y])
             )
-        # With classes, what is allowed differs from class to class.
-        whole = None if sanitizer.spec.classes else certificate
-        return stated_losses(stated, ids, sanitizer.public, whole, allowed)
+        return stated_losses(stated, ids, sanitizer.public, certificate, allowed)
 
     part = partial(randomness.derive_key, key)
     stated = sanitizer.mechanism.prepare(sanitizer.space)
@@ -103,7 +101,7 @@ def check_program(
             out.append(losses())
         out.append(fit)
     done()
-    if sanitizer.class_codes is not None or sanitizer.spec.strings == StringPolicy.KIND:
+    if sanitizer.grouping is not None or sanitizer.spec.strings == StringPolicy.KIND:
         out.append(classes(sanitizer, key=part("classes")))
     if sanitizer.number_epsilon is not None:
         out.append(numbers_by_value(single, draws=draws // 4, key=part("numbers")))
@@ -119,7 +117,8 @@ def check_program(
     out.append(interference(sanitizer, key=part("interference")))
     done()
     out.append(shapes(sanitizer, key=part("shapes"), spans=spans))
-    out.append(statement_check(sanitizer, certificate, key=part("statement")))
+    if not sanitizer.spec.only:
+        out.append(statement_check(sanitizer, certificate, key=part("statement")))
     done()
     out += filter(None, [strings(sanitizer, key=part("strings"))])
     done()

@@ -136,18 +136,17 @@ def probe_words(space: MetricSpace, words: int) -> Ids:
     return np.array(list(out)[:words], dtype=np.int64)
 
 
-def _class_words(kind: Ids, words: int) -> Ids:
-    """Return rows of words of every class in turn, frequent and rare ones.
+def _group_words(groups: Sequence[tuple[int, ...]], words: int) -> Ids:
+    """Return rows of words of every group in turn, frequent and rare ones.
 
     Args:
-        kind: class of each word, -1 without one.
+        groups: row numbers of each.
         words: number of rows, about.
     """
-    out = []
-    for each in range(kind.max() + 1):
-        rows = np.flatnonzero(kind == each)
-        most = min(len(rows), max(2, words * len(rows) // int((kind >= 0).sum())))
-        out.append(rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)])
+    out, every = [], sum(map(len, groups))
+    for rows in groups:
+        most = min(len(rows), max(2, words * len(rows) // every))
+        out.append(np.array(rows)[np.linspace(0, len(rows) - 1, most).astype(np.int64)])
     return np.concatenate(out)
 
 
@@ -158,8 +157,8 @@ def _inputs(
     space = sanitizer.space
     worst = [] if certificate is None else [w for w in certificate.pair if w < space.n]
     probes = probe_words(space, words)
-    if sanitizer.class_codes is not None:
-        probes = _class_words(sanitizer.class_codes.kind[: space.n], words)
+    if sanitizer.grouping is not None:
+        probes = _group_words([group.rows for group in sanitizer.grouping.rows], words)
     ids = list(dict.fromkeys([*worst, *probes.tolist()]))
     keys = sanitizer.embeddings.index_to_key
     # Words that the tokenizer takes apart would be several words to the mechanism.
@@ -191,15 +190,16 @@ def _allowed(sanitizer: Sanitizer, claim: Claim, rows: Ids) -> Callable[..., flo
     public = np.isin(rows, sanitizer.public)
     named = claim.metric not in (None, "euclidean")
     other = sanitizer.mechanism.claim_distances(space, rows) if named else None
-    classes = sanitizer.class_codes
+    kinds = None if sanitizer.grouping is None else sanitizer.grouping.kinds(space.n)
+    groups = len(guarantee.groups)
 
     def allowed(x: int, y: int) -> float:
         if public[x]:
             return math.inf
-        if classes is not None:
-            first, second = map(int, classes.kind[rows[[x, y]]])
-            if first == second >= 0:
-                return classes.kinds[first][1]
+        if kinds is not None:
+            first, second = map(int, kinds[rows[[x, y]]])
+            if first == second < groups:
+                return 0.0
             return math.inf if sanitizer.spec.only else claim.epsilon
         if claim.metric is None:
             return claim.epsilon
@@ -281,9 +281,9 @@ def verify(
         worth = grade(sanitizer.mechanism, sanitizer.sampler, space, certificate, claim)
     ldp = claim.epsilon if claim.metric is None else bounds[1]
     protected = rows[~np.isin(rows, sanitizer.public)]
-    if sanitizer.class_codes is not None and sanitizer.spec.only:  # the class with most inputs
-        kinds = sanitizer.class_codes.kind[rows]
-        protected = rows[kinds == np.bincount(kinds[kinds >= 0]).argmax()]
+    if sanitizer.grouping is not None and sanitizer.spec.only:  # the group with most inputs
+        kinds = sanitizer.grouping.kinds(space.n)[rows]
+        protected = rows[kinds == np.bincount(kinds).argmax()]
     event = tuple(output for output in finding.event if sanitizer.row_of(output) is not None)
     return Verification(
         verdict,

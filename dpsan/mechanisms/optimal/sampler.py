@@ -19,6 +19,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.mechanisms.optimal.groups import Group, near_set, with_floor
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.mechanisms.tables.near_sets import Base, NearSets
 from dpsan.privacy.certificate import Certificate, log_ratio
@@ -29,31 +30,25 @@ from dpsan.space.metric_space import MetricSpace
 
 _BITS: Final = 62
 """Row totals stay below 2^62."""
-FEW_BITS: Final = 48
-"""Where they stay below 2^48, hardly a number of 64 bits is rejected and drawn again."""
 
 
-def integer_increments(
-    epsilon: float, total: int, mass: int, room: int | None = None
-) -> tuple[int, int]:
-    """Return the integers a and D: (D + a)/D <= e^epsilon, D·total + a·mass < 2^room.
+def integer_increments(epsilon: float, total: int, mass: int) -> tuple[int, int]:
+    """Return the integers a and D: (D + a)/D <= e^epsilon, D·total + a·mass < 2^62.
 
     The ratio is the largest of its denominator, unless the room ends before: then it is smaller.
 
     Args:
         epsilon: nats.
         total: sum B of the base weights.
-        room: bits that the sum may take, 62 by default and for an epsilon that needs more.
     """
     with localcontext() as context:
         context.prec = 100
         growth = Decimal(min(epsilon, 60.0)).exp() - 1  # beyond e^60 there is no room
         growth -= growth.scaleb(-90)  # rounded to the nearest; now it is below for sure
-        for limit in (room or _BITS, _BITS):
-            for bits in range(40, -1, -1):
-                a = int(growth * (1 << bits))
-                if (total << bits) + a * mass < 1 << limit:
-                    return a, 1 << bits
+        for bits in range(40, -1, -1):
+            a = int(growth * (1 << bits))
+            if (total << bits) + a * mass < 1 << _BITS:
+                return a, 1 << bits
     return ((1 << _BITS) - 1 - total) // mass, 1
 
 
@@ -71,8 +66,8 @@ class BaseResponseSampler(Sampler):
         epsilon: LDP epsilon in nats, of protected words.
         public: row numbers of public words, ascending; none is in the base.
         euclidean: near by the distance of the space, else by the cosine.
-        on_demand: see :class:`NearSets`.
-        room: see :func:`integer_increments`.
+        groups: words that are one input; the near sets of other words are those of ``base``, and
+            its weights are raised to what groups need.
     """
 
     batch_words = 1 << 14
@@ -85,12 +80,12 @@ class BaseResponseSampler(Sampler):
         public: tuple[int, ...] = (),
         *,
         euclidean: bool = False,
-        on_demand: bool = False,
-        room: int | None = None,
+        groups: tuple[Group, ...] = (),
     ) -> None:
-        self.space, self.base = space, base
+        self.space = space
+        self.base = with_floor(base, groups, space.n) if groups else base
         self.public = np.array(public, dtype=np.int64)
-        self.increment, self.scale = integer_increments(epsilon, base.total, base.mass, room)
+        self.increment, self.scale = integer_increments(epsilon, self.base.total, base.mass)
         # Everything that the sets depend on, but vectors and classes: those are the space's.
         content = hashlib.sha256(np.ascontiguousarray(base.words, dtype="<i4").tobytes())
         content.update(np.ascontiguousarray(base.weights, dtype="<i8").tobytes())
@@ -100,8 +95,13 @@ class BaseResponseSampler(Sampler):
         if base.favours is not None:
             content.update(b" favours " + base.favours.astype("<f4").tobytes())
         self.key = content.hexdigest()[:32]
-        self.near = NearSets(space, base, self.key, self.public, euclidean, on_demand)
-        self._draws = np.repeat(base.words, base.weights)
+        self.near = NearSets(space, base, self.key, self.public, euclidean)
+        for group in groups:
+            self.near.share(np.array(group.rows), near_set(group, self.base, space.n))
+        self._first = np.arange(space.n)
+        for group in groups:
+            self._first[list(group.rows)] = group.rows[0]
+        self._draws = np.repeat(self.base.words, self.base.weights)
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
         totals = self.totals(ids)
@@ -147,6 +147,16 @@ class BaseResponseSampler(Sampler):
         weights = self.weights(ids)
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
+    def unchanged(self, ids: Ids) -> Floats:
+        self.near.make(ids)
+        weights = np.zeros(self.space.n, dtype=np.int64)
+        weights[self.base.words] = self.base.weights
+        same = self.scale * weights[ids]
+        for at, word in enumerate(ids.tolist()):
+            words, masses = self.near.row(word)
+            same[at] += self.increment * int(masses[words == word].sum())
+        return np.asarray(same / self.totals(ids))
+
     def integer_weights(self) -> CommonWeights:
         """Return integer weights; the row of ⊥, base weights alone, is scaled by ``scale``."""
         common = np.zeros(self.space.n, dtype=np.int64)
@@ -178,12 +188,13 @@ class BaseResponseSampler(Sampler):
         """Largest loss, the two inputs, and a bound on its rounding."""
         n, base, scale = self.space.n, self.base, self.scale
         owners, indices, masses = self.entries()
-        sums = np.bincount(owners, masses, minlength=n).astype(np.int64)
+        sums = np.bincount(owners, masses, minlength=n).astype(np.int64)[self._first]
         sums[self.public] = self.near.masses(self.public)
         # ⊥ is an input whose set is empty: weights D·b, total D·B.
         totals = scale * base.total + self.increment * np.append(sums, 0)
         held = set((indices * (n + 1) + owners).tolist())
-        ascending = np.argsort(totals, kind="stable")
+        inputs_alone = np.append(np.flatnonzero(self._first == np.arange(n)), n)
+        ascending = inputs_alone[np.argsort(totals[inputs_alone], kind="stable")]
         every = np.arange(len(base.words))
         inputs = [owners]
         outputs = [indices]
@@ -222,16 +233,17 @@ class BaseResponseSampler(Sampler):
         )
 
     def entries(self) -> tuple[Ids, Ids, Ids]:
-        """Return the sets of all protected words: word, position of the output in the base,
-        mass.
+        """Return the sets of all protected words, those of a group as the set of its first word:
+        word, position of the output in the base, mass.
         """
         n = self.space.n
         self.near.make(np.arange(n))
-        order = np.argsort(self.near.starts, kind="stable")
-        owners = np.repeat(order, self.near.sizes[order])
-        ends = self.near.ends.astype(np.int64)
+        owners = np.setdiff1d(np.flatnonzero(self._first == np.arange(n)), self.public)
+        starts, sizes = self.near.starts[owners], self.near.sizes[owners].astype(np.int64)
+        first = np.cumsum(sizes) - sizes
+        at = np.arange(int(sizes.sum())) + np.repeat(starts - first, sizes)
+        ends = self.near.ends[at].astype(np.int64)
         masses = np.diff(ends, prepend=0)
-        masses[self.near.starts[order]] = ends[self.near.starts[order]]
-        protected = ~np.isin(owners, self.public)
-        indices = np.searchsorted(self.base.words, self.near.words[protected])
-        return owners[protected], indices, masses[protected]
+        masses[first] = ends[first]
+        indices = np.searchsorted(self.base.words, self.near.words[at])
+        return np.repeat(owners, sizes), indices, masses

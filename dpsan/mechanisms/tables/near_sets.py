@@ -147,7 +147,6 @@ class NearSets:
         key: names the base and what follows, for the cache.
         public: row numbers of public words, ascending.
         euclidean: a base of equal weights 1, near by the distance of the space.
-        on_demand: make a set when its word is first met, also where all are cheap to make.
     """
 
     def __init__(
@@ -157,7 +156,6 @@ class NearSets:
         key: str,
         public: Ids | None = None,
         euclidean: bool = False,
-        on_demand: bool = False,
     ) -> None:
         self.space, self.base = space, base
         self._euclidean = euclidean
@@ -171,7 +169,7 @@ class NearSets:
         self._equal = bool((base.weights == 1).all()) and (public is None or not len(public))
         if public is not None and len(public):
             self._add(public, _themselves(public, base.mass))
-        if not on_demand and space.eager(len(base.words)):
+        if space.eager(len(base.words)):
             others = np.flatnonzero(self.starts < 0)
             self._add(others, space.table(f"near-sets-1-{key}", lambda: self._all(others)))
 
@@ -208,6 +206,12 @@ class NearSets:
         self.ends = np.concatenate([self.ends, rows["ends"]]) if first else rows["ends"]
         self.sizes[ids] = sizes
         self.starts[ids] = first + np.cumsum(sizes, dtype=np.int64) - sizes
+
+    def share(self, ids: Ids, row: dict[str, Any]) -> None:
+        """Give several words one set, in the form of :func:`fill`, in place of their own."""
+        self._add(ids[:1], row)
+        self.starts[ids], self.sizes[ids] = self.starts[ids[0]], self.sizes[ids[0]]
+        self._equal = False  # some of its outputs may count in part
 
     def make(self, ids: Ids) -> None:
         """Make the sets of words (not ⊥) that are missing."""

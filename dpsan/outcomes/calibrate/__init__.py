@@ -13,13 +13,9 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
-import numpy as np
-
-from dpsan.embeddings.class_lists import ClassRows
 from dpsan.errors import UsageError
 from dpsan.mechanisms import is_own, space_for
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.optimal.class_response import ClassResponse, part
 from dpsan.outcomes.calibrate.losses import epsilon_for_loss
 from dpsan.outcomes.calibrate.outputs import ATTEMPTS, Outputs
 from dpsan.outcomes.calibrate.root import TOLERANCE, solve
@@ -67,40 +63,6 @@ def calibrate(
         interval = (achieved, achieved)
     seconds = time.perf_counter() - started
     return Calibration(draft.at(epsilon), target, wanted, achieved, interval, exact, seconds)
-
-
-def calibrate_class(
-    rows: tuple[ClassRows, ...], space: MetricSpace, wanted: float, progress: Progress = silent
-) -> Calibration:
-    """Find the epsilon within a class at which a share of its running words stays unchanged.
-
-    Args:
-        rows: the groups of one class.
-        wanted: of the running words of the class, by their public frequencies.
-
-    Raises:
-        UsageError: a value outside its domain, or out of reach.
-    """
-
-    def at(epsilon: float) -> ClassResponse:
-        parts = tuple(part(each.name, epsilon, each.rows, each.outputs) for each in rows)
-        return ClassResponse(epsilon, parts=parts)
-
-    def share(epsilon: float) -> float:
-        return float(np.average(at(epsilon).prepare(space).unchanged(ids), weights=weights))
-
-    def trying(epsilon: float) -> None:
-        progress(f"epsilon {epsilon:g}")
-
-    started = time.perf_counter()
-    Target.UNCHANGED.check(wanted)
-    ids = np.array([row for each in rows for row in each.rows])
-    weights = space.frequencies[ids]
-    what = f"{Target.UNCHANGED} {wanted:g} of the class {rows[0].name}"
-    epsilon, achieved = solve(share, wanted, 1.0, what=what, step=math.log(2), progress=trying)
-    seconds = time.perf_counter() - started
-    interval = (achieved, achieved)
-    return Calibration(at(epsilon), Target.UNCHANGED, wanted, achieved, interval, True, seconds)
 
 
 def epsilon_for_ldp(

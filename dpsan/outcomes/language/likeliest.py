@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.emissions import Emissions
-from dpsan.privacy.integer_weights import CommonWeights, TwoLevelWeights
+from dpsan.privacy.integer_weights import CommonWeights
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import Arrays, MetricSpace
 
@@ -41,7 +40,7 @@ def _build(mechanism: Mechanism, space: MetricSpace) -> Arrays:
     outputs = np.flatnonzero(emissions.unknown > _PROBABLE)
     prior = np.log(space.frequencies)
     weights = emissions.sampler.integer_weights()
-    if isinstance(weights, CommonWeights | TwoLevelWeights):
+    if isinstance(weights, CommonWeights):
         inputs, scores = _by_weights(weights, outputs, prior)
     else:
         with space.watch("finding the likeliest inputs of each output") as progress:
@@ -60,96 +59,31 @@ def _build(mechanism: Mechanism, space: MetricSpace) -> Arrays:
     }
 
 
-class _Alike(NamedTuple):
-    """Inputs that give most outputs the same probability."""
-
-    inputs: Ids
-    """Rows, (i,)."""
-    common: Floats
-    """Probability of each output times the total of an input, (n,)."""
-    totals: Floats
-    """ln of the total of each input, (i,)."""
-    owners: Ids
-    """Index of an input for each output that it gives more often, (r,)."""
-    near: Ids
-    """These outputs, (r,)."""
-    more: Floats
-    """``common`` and what is added to it, (r,)."""
-
-
-def _alike(weights: CommonWeights, inputs: Ids, outputs: Ids, factor: float = 1.0) -> _Alike:
-    """Return the words of common weights.
-
-    Args:
-        inputs: row of each word for which there are weights.
-        outputs: row of each word that has a common weight.
-        factor: probability that any of the outputs comes.
-    """
-    rows = [*weights.rows()]
-    owners = np.repeat(np.arange(len(rows)), [len(each) for each, _ in rows])
-    near = np.concatenate([each for each, _ in rows]).astype(np.int64)
-    more = weights.increment * np.concatenate([each for _, each in rows]).astype(np.float64)
-    common = weights.common.astype(np.float64)
-    totals = np.log(common.sum() + np.bincount(owners, more, minlength=len(rows)))
-    every = np.zeros(int(outputs.max()) + 1)
-    every[outputs] = common
-    more += common[near]
-    totals -= np.log(factor)
-    return _Alike(inputs, every, totals, owners, outputs[near], more)
-
-
-def _groups(weights: CommonWeights | TwoLevelWeights) -> Iterator[_Alike]:
-    plain = weights if isinstance(weights, CommonWeights) else weights.plain
-    every = np.arange(len(plain.common))
-    others = _alike(plain, every, every)
-    if isinstance(weights, CommonWeights):
-        yield others
-        return
-    classes, base = weights.classes, plain.common / weights.total
-    of_class = np.isin(every, np.concatenate(classes.rows))
-    rest = ~of_class[others.owners]
-    yield others._replace(
-        inputs=every[~of_class],
-        totals=others.totals[~of_class],
-        owners=(np.cumsum(~of_class) - 1)[others.owners[rest]],
-        near=others.near[rest],
-        more=others.more[rest],
-    )
-    for rows, part in zip(classes.rows, classes.parts, strict=True):
-        outside = base.copy()
-        outside[rows[part.common > 0]] = 0.0
-        own = _alike(part, rows, rows, 1 - float(outside.sum()))
-        # All words of a class have one total.
-        common = outside * np.exp(own.totals.max())
-        common[: len(own.common)] += own.common
-        yield own._replace(common=common)
-
-
 def _by_weights(
-    weights: CommonWeights | TwoLevelWeights, outputs: Ids, prior: Floats
+    weights: CommonWeights, outputs: Ids, prior: Floats
 ) -> tuple[NDArray[np.int32], Floats]:
     """Return the best inputs of each output and ln P(output|input), both (q, FIRST).
 
-    An input gives most outputs the common weight of its group.  So the best ones have the output in
-    their near set, or are among the most frequent words of their group.
+    An input gives most outputs their common weight.  So the best ones have the output in their near
+    set, or are among the most frequent words.
     """
-    near_parts, far_parts, usual_parts = [], [], []
+    rows = [*weights.rows()]
+    owners = np.repeat(np.arange(len(rows)), [len(words) for words, _ in rows])
+    near = np.concatenate([words for words, _ in rows]).astype(np.int64)
+    more = weights.increment * np.concatenate([masses for _, masses in rows]).astype(np.float64)
+    common = weights.common.astype(np.float64)
+    totals = np.log(common.sum() + np.bincount(owners, more, minlength=len(rows)))
+    usual = np.argsort(totals - prior, kind="stable")[:FIRST]
+    real = np.isin(near, outputs)  # a public word may be an output of itself alone
+    owners, near, more = owners[real], near[real], more[real] + common[near[real]]
     with np.errstate(divide="ignore"):
-        for group in _groups(weights):
-            real = np.isin(group.near, outputs)  # a public word may be an output of itself alone
-            owners = group.owners[real]
-            log = np.log(group.more[real]) - group.totals[owners]
-            near_parts.append((group.near[real], group.inputs[owners], log))
-            usual = np.argsort(group.totals - prior[group.inputs], kind="stable")[:FIRST]
-            usual_parts.append(group.inputs[usual])
-            far_parts.append(np.log(group.common[outputs])[:, None] - group.totals[usual])
-    usual, far = np.concatenate(usual_parts), np.concatenate(far_parts, axis=1)
+        log = np.log(more) - totals[owners]
+        far = np.log(common[outputs])[:, None] - totals[usual]
     by_row = np.argsort(usual)
     usual, far = usual[by_row], far[:, by_row]
     best = np.argsort(-(far + prior[usual]), axis=1, kind="stable")[:, :FIRST]
-    u, w, log = (np.concatenate(each) for each in zip(*near_parts, strict=True))
-    u = np.concatenate([u, np.repeat(outputs, best.shape[1])])
-    w = np.concatenate([w, usual[best].ravel()])
+    u = np.concatenate([near, np.repeat(outputs, best.shape[1])])
+    w = np.concatenate([owners, usual[best].ravel()])
     log = np.concatenate([log, np.take_along_axis(far, best, axis=1).ravel()])
     # An input of both kinds counts once, with its own weight, which stands first.
     _, first = np.unique(u * len(prior) + w, return_index=True)

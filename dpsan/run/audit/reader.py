@@ -95,12 +95,12 @@ class _Grammar:
         self._public = header["public"] is not None
         self._spans = header["spans"]
         self._strings = header["strings"] == StringPolicy.KIND
-        only = header["only"] or header["classes"]
-        self._only = None if only is None else {each["class"]: each["epsilon"] for each in only}
+        self._only = header["only"] is not None
+        self._classes = self._only or header["classes"] is not None
         self._word = word_fields(
             copies=header["copies"] > 1,
             originals=header["originals"],
-            classes=only is not None,
+            classes=self._classes,
             fluent=header["fluent"] is not None,
         )
         self._text: tuple[int, ...] | None = None
@@ -128,8 +128,8 @@ class _Grammar:
             raise DamagedError("unknown action")
         if action == Action.OUTSIDE and not self._spans:
             raise DamagedError("a word outside spans where there are none")
-        by_kind = self._only is not None or self._strings
-        plain = action == Action.PLAIN and self._only is None
+        by_kind = self._classes or self._strings
+        plain = action == Action.PLAIN and not self._only
         if plain or (action == Action.STRING and not by_kind):
             raise DamagedError("a class where there are none")
         free = self._public and action == Action.DRAWN  # of public words
@@ -141,9 +141,9 @@ class _Grammar:
             self._text = text
         if self._per_line and epsilon is not None:
             self._shares.append(epsilon)
-        elif self._only is not None:
-            if epsilon not in (None, 0, self._epsilon, self._only.get(row["class"])):
-                raise DamagedError("another epsilon than that of its class")
+        elif self._only:
+            if epsilon not in (None, 0) and (action, epsilon) != (Action.NUMBER, self._epsilon):
+                raise DamagedError("an epsilon of a word that is drawn in its group")
         elif epsilon not in (None, self._epsilon) and not self._repeated(text[:3], epsilon):
             raise DamagedError("another epsilon than the header's")
         if action in DRAWN:  # of a public word without an epsilon

@@ -10,7 +10,6 @@ import orjson
 
 from dpsan.run.audit.cells import Ids
 from dpsan.run.audit.fragments import Fragments, as_json
-from dpsan.sanitize.classes import ClassCodes
 from dpsan.sanitize.result import UNDRAWN, Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import folded
@@ -34,8 +33,10 @@ class Rows:
         self._epsilon = sanitizer.mechanism.epsilon
         self._per_line = sanitizer.guarantee.per_line
         self._public = np.array(sanitizer.public, dtype=np.int64)
-        self._classes = sanitizer.class_codes
-        self._two_levels = bool(sanitizer.spec.classes)
+        grouping = sanitizer.grouping
+        self._classes: tuple[str | None, ...] = () if grouping is None else grouping.classes
+        self._kinds = None if grouping is None else grouping.kinds(self._space.n)
+        self._only = sanitizer.guarantee.only_groups
         self._fragments = Fragments()
 
     def of(
@@ -89,8 +90,8 @@ class Rows:
 
     def _tails(self, table: AuditTable, copy: int) -> tuple[list[bytes], Ids]:
         """Return the ends of rows, from the epsilon on, and which of them each word has."""
-        if self._classes is not None:
-            return self._class_tails(table, copy, self._classes)
+        if self._kinds is not None:
+            return self._class_tails(table, copy, self._kinds)
         drawn = table.input_ids >= 0
         which = np.ones(len(table), dtype=np.int64)
         shares = [self._epsilon]
@@ -113,23 +114,21 @@ class Rows:
         kinds = [b',"epsilon":%s%s%s' % (each, more, end) for each in [b"null", *as_json(shares)]]
         return kinds, which
 
-    def _class_tails(
-        self, table: AuditTable, copy: int, classes: ClassCodes
-    ) -> tuple[list[bytes], Ids]:
+    def _class_tails(self, table: AuditTable, copy: int, kinds: Ids) -> tuple[list[bytes], Ids]:
         """Return the same where words have classes: epsilon and class of each word."""
         more, end = self._ends(copy)
-        base = self._epsilon if self._two_levels else None
-        kinds: list[tuple[float | None, str | None]] = [(None, None)]
-        kinds += [(x if base is None else base, name) for name, x in classes.kinds]
-        kinds += [(0.0, name) for name, _ in classes.kinds]
+        free, by_value = len(self._classes), len(self._classes) - 4  # numbers come after the groups
+        epsilons = [self._epsilon if not self._only else 0.0] * free
+        epsilons[by_value] = self._epsilon
+        rows = [(None, None), *zip(epsilons, self._classes, strict=True)]
+        rows += [(0.0, name) for name in self._classes]
         tails = [
-            b',"epsilon":%s,"class":%s%s%s' % (*map(orjson.dumps, each), more, end)
-            for each in kinds
+            b',"epsilon":%s,"class":%s%s%s' % (*map(orjson.dumps, row), more, end) for row in rows
         ]
         codes = table.input_ids
-        which = np.where(codes >= 0, classes.kind[np.maximum(codes, 0)] + 1, 0)
+        which = np.where(codes >= 0, kinds[np.maximum(codes, 0)] + 1, 0)
         if table.first is not None:  # the draw of an equal word before it
-            which[(which > 0) & ~table.first] += len(classes.kinds)
+            which[(which > 0) & ~table.first] += free
         return tails, which
 
     def _ends(self, copy: int) -> tuple[bytes, bytes]:

@@ -14,10 +14,10 @@ one record.  With ``spans`` only words that a span touches were drawn; the other
 Of the ``draws``, ``public`` were of public words; ``epsilon_sum``, ``epsilon_ldp_sum`` and
 ``delta_sum`` are of the others, the largest record and file count all draws.
 
-With ``only`` words of some classes were drawn, each with the epsilon of its ``class`` (0 where it
-is drawn uniformly); the others are ``plain``, and no guarantee covers them.  The sums count every
-draw with the largest of these epsilons.  With ``classes`` all words are drawn; a word has its
-``class`` and the header's epsilon, and the classes have theirs between two of their words.
+With ``only`` words of some classes were drawn, each in the group of its ``class`` and with epsilon
+0; a number that was drawn by value has the header's epsilon.  The others are ``plain``, and no
+guarantee covers them.  With ``classes`` all words are drawn, with the header's epsilon, and a word
+has its ``class``.
 
 With ``fluent``, the digest of a language model, ``out`` was decoded from the words around it;
 ``drawn`` is the word that the mechanism drew, null where it drew none.
@@ -39,7 +39,7 @@ from typing import Any, Final
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.result import UNDRAWN, Action
 
-SCHEMA: Final = 9
+SCHEMA: Final = 10
 """Changes whenever rows do; a reader knows this one only."""
 
 Row = dict[str, Any]
@@ -87,7 +87,7 @@ _WORD: Final = _fields(
 )
 _DRAWN: Final = _fields("drawn:str?")
 _CLASS: Final = _fields("class:str?")
-_ONLY: Final = _fields("class:str epsilon:float words:int sha256:str?")
+_ONLY: Final = _fields("class:str groups:list sha256:str?")
 _COPY: Final = _fields("copy:int")
 _ORIGINALS: Final = _fields(
     "in:str in_start:int in_end:int unchanged:bool rank:int? distance:float?"
@@ -105,6 +105,7 @@ _ROWS: Final[Mapping[str, Fields]] = {
     ),
     "totals": _fields(
         f"type:str complete:bool {_SUMS} epsilon_ldp_largest_file:float? delta_largest_file:float "
+        "expected_unchanged:float "
         "passing:dict input_sha256:str? output_sha256:str?"
     ),
 }

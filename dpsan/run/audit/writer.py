@@ -18,16 +18,21 @@ from dpsan.files.atomic_files import create_private, write_all
 from dpsan.formats.passing import Passing
 from dpsan.mechanisms import own_file
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.optimal.two_level_response import TwoLevelResponse
-from dpsan.privacy.guarantee import ClassLoss
+from dpsan.privacy.guarantee import WordGroup
 from dpsan.run.audit.fragments import encodable
 from dpsan.run.audit.rows import Rows
 from dpsan.run.audit.schema import SCHEMA, finite, guarantee_row
 from dpsan.sanitize.accountant import Accountant
-from dpsan.sanitize.numbers_by_value import FORMS, NumberPolicy, StringPolicy
 from dpsan.sanitize.result import Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.sanitize.statement import CHOICE, EQUAL, KINDS, NOT_PROTECTED, SAME, not_protected
+from dpsan.sanitize.statement import (
+    CHOICE,
+    EQUAL,
+    NOT_PROTECTED,
+    SAME,
+    facts_of,
+    not_protected,
+)
 from dpsan.sanitize.warnings import weakness
 from dpsan.version import __version__
 
@@ -72,6 +77,7 @@ class AuditWriter:
         self._descriptor = create_private(path, force=force)
         self._path = path
         self._copies = copies
+        self._expected_share = sanitizer.expected_share
         self._rows = Rows(sanitizer, originals=originals, copies=copies)
         self._thread = ThreadPoolExecutor(1)
         self._pending: Future[None] | None = None
@@ -173,6 +179,7 @@ class AuditWriter:
         """
         largest = totals.composed(totals.largest_file)
         row = {"type": "totals", "complete": complete} | _totals(totals, self._copies)
+        row["expected_unchanged"] = self._expected_share(totals)
         row |= {"epsilon_ldp_largest_file": finite(largest.epsilon)}
         row |= {"delta_largest_file": largest.delta, "passing": (passing or Passing()).row()}
         row["input_sha256"], row["output_sha256"] = hashes or (None, None)
@@ -224,15 +231,17 @@ def _totals(totals: Accountant, copies: int) -> dict[str, Any]:
 
 
 def _classes(
-    classes: Iterable[WordClass], losses: Iterable[ClassLoss]
+    classes: Iterable[WordClass], groups: Iterable[WordGroup]
 ) -> list[dict[str, Any]] | None:
-    """Return classes of words with their losses; None without any."""
-    digests = {each.name: each.sha256 for each in classes}
-    rows: list[dict[str, Any]] = []
-    for each in losses if digests else ():
-        row = {"class": each.name, "epsilon": each.epsilon, "words": each.words}
-        rows.append(row | {"sha256": digests.get(each.name)})
-    return rows if digests else None
+    """Return classes of words with the sizes of their groups; None without any."""
+    sizes: dict[str, list[int]] = {word_class.name: [] for word_class in classes}
+    for group in groups if sizes else ():
+        sizes[group.name].append(group.words)
+    rows = [
+        {"class": word_class.name, "groups": sizes[word_class.name], "sha256": word_class.sha256}
+        for word_class in classes
+    ]
+    return rows or None
 
 
 def _header(
@@ -242,11 +251,7 @@ def _header(
     spec, half = sanitizer.spec, sanitizer.half_linked
     own, public = own_file(mechanism.name), spec.public
     own_name = "" if own is None else encodable(own.path.name)
-    shown = mechanism
-    if isinstance(mechanism, TwoLevelResponse) and mechanism.inner is not None:
-        shown = mechanism.inner
     words = len(sanitizer.public)
-    base = {"base": spec.mechanism} if spec.only or spec.classes else {}
     return {
         "type": "header",
         "schema": SCHEMA,
@@ -256,7 +261,7 @@ def _header(
         "own": own and {"file": own_name, "class": own.class_name, "sha256": own.sha256},
         "epsilon": mechanism.epsilon,
         "epsilon_unit": mechanism.epsilon_unit,
-        "parameters": base | {name: getattr(shown, name) for name in shown.parameters()},
+        "parameters": {name: getattr(mechanism, name) for name in mechanism.parameters()},
         "guarantee": guarantee_row(sanitizer.guarantee),
         "expected_unchanged": sanitizer.expected_unchanged,
         "weak": weakness(sanitizer.guarantee, copies, sanitizer.expected_unchanged),
@@ -274,8 +279,8 @@ def _header(
         "keep_words": len(spec.keep),
         "numbers": str(spec.numbers),
         "strings": str(spec.strings),
-        "only": _classes(spec.only, sanitizer.guarantee.classes),
-        "classes": _classes(spec.classes, sanitizer.guarantee.within),
+        "only": _classes(spec.only, sanitizer.guarantee.groups),
+        "classes": _classes(spec.classes, sanitizer.guarantee.groups),
         "fluent": sanitizer.language_model,
         "public": public and {"list": public.name, "words": words, "sha256": public.sha256},
         "copies": copies,
@@ -288,8 +293,7 @@ def _header(
             *not_protected(sanitizer.guarantee),
             *([CHOICE] if spans else []),
             *([EQUAL] if spec.consistent else []),
-            *([FORMS] if spec.numbers == NumberPolicy.VALUE else []),
-            *([KINDS] if spec.strings == StringPolicy.KIND else []),
+            *facts_of(spec),
             *NOT_PROTECTED,
         ],
     }
