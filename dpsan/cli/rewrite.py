@@ -122,6 +122,7 @@ def _begin_tree(request: Request, run: Run, cache: Path) -> None:
         made.check(targets)
     if request.force or not all(target.exists() for target in targets):
         made.append()
+    run.requests = made
 
 
 def _executed(request: Request, run: Run, cache: Path) -> Result:

@@ -1,8 +1,8 @@
 """Group the fsync calls of many small outputs.
 
 A file under its final name is complete also after a power failure: all outputs of a group are on
-the disk before the first one gets its name.  What an audit says of an output is written before
-that, too.
+the disk before the first one gets its name.  What an audit says of an output, and the line that
+names its input, are written before that, too.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dpsan.run.stream import Finished, Outcome
 
 if TYPE_CHECKING:
     from dpsan.run.audit import AuditWriter
+    from dpsan.run.same_request import RequestFile
 
 _MOST: Final = 128
 """Outputs of a group: each has an open descriptor."""
@@ -56,6 +57,7 @@ class Group:
 
     Args:
         audit: gets the rows of each file in order.
+        requests: gets the input of each output.
         done: called with each output that has its name.
         failed: called with each that has not.
     """
@@ -63,10 +65,12 @@ class Group:
     def __init__(
         self,
         audit: AuditWriter | None,
+        requests: RequestFile | None,
         done: Callable[[int, Outcome], None],
         failed: Callable[[int, Path, DpsanError], None],
     ) -> None:
-        self._audit, self._done, self._failed = audit, done, failed
+        self._audit, self._requests = audit, requests
+        self._done, self._failed = done, failed
         self._waiting: list[_Waiting] = []
         self._since = 0.0
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -87,10 +91,17 @@ class Group:
             self.flush()
 
     def flush(self) -> None:
-        """Sync all outputs, then give them their names.  Raises OutputError: the audit failed."""
+        """Sync all outputs, then give them their names.
+
+        Raises:
+            OutputError: the audit, or the file of requests, cannot be written.
+        """
         held = self._audit.take() if self._audit else b""
         waiting = self._waiting
         _sync_all(waiting)
+        made = [each.finished for each in waiting if each.finished]
+        if self._requests and made:
+            self._requests.add_outputs((each.sink.target, each.outcome.sha256[0]) for each in made)
         folders: dict[Path, list[_Waiting]] = {}
         while waiting:
             each = waiting[0]

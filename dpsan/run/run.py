@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dpsan.errors import BudgetError, OutputError, UsageError, failure, reason
+from dpsan.errors import BudgetError, InputError, OutputError, UsageError, failure, reason
 from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import packer_for
 from dpsan.files.final_name import stream_number
@@ -24,6 +24,7 @@ from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
 
 if TYPE_CHECKING:
     from dpsan.run.file_log import FileLog
+    from dpsan.run.same_request import RequestFile
 
 STDIN: Final = Path("-")
 
@@ -68,6 +69,8 @@ class Run(Work):
     output: Path | Inplace | None = None
     tree: bool = False
     resume: bool = False
+    requests: RequestFile | None = None
+    """Gets the input of each output, by which ``--resume`` knows inputs that have changed."""
     complain: Callable[[str], None] = lambda _: None
     """Called with each failed input at once."""
     log: FileLog | None = None
@@ -129,17 +132,28 @@ class Run(Work):
         if self.log:
             self.log.end(file, str(path), "failed", error=line)
 
-    def _skip(self, result: Result, file: int, path: Path) -> None:
+    def _skip(self, result: Result, file: int, path: Path, target: Path) -> bool:
+        """Skip an input whose output is finished; fail if it is that of another input."""
+        if not self.resume or not is_finished(path, target):
+            return False
+        try:
+            if self.requests:
+                self.requests.check_input(path, target)
+        except InputError as error:
+            self._fail(result, file, path, error)
+            return True
         result.skipped += 1
         result.became[file] = str(path), "skipped"
         if self.log:
             self.log.end(file, str(path), "skipped")
         if self.progress:
             self.progress(path.stat().st_size if path.exists() else 0)
+        return True
 
     def _each(self, result: Result) -> None:
         """One output for each input."""
-        group = Group(self.audit, partial(self._record, result), partial(self._fail, result))
+        done, failed = partial(self._record, result), partial(self._fail, result)
+        group = Group(self.audit, self.requests, done, failed)
         try:
             self._files(result, group)
             group.flush()
@@ -152,8 +166,7 @@ class Run(Work):
         else:
             targets = [*plan_outputs(self.inputs, self.output or Path(), self.roots)]
         for file, (path, target) in enumerate(zip(self.inputs, targets, strict=True), start=1):
-            if self.resume and isinstance(target, Path) and is_finished(path, target):
-                self._skip(result, file, path)
+            if isinstance(target, Path) and self._skip(result, file, path, target):
                 continue
             small = is_small(path)
             if not small:

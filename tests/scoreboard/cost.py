@@ -125,6 +125,8 @@ def _small_files(row: Row, files: int, folder: Path) -> None:
         (folder / name).write_text("here there\n")
     most, calls = json.loads(_dpsan(_SYNCS, folder, "-O", "tree", *names))
     before, calls = calls[:6], calls[6:]  # the key of the cache, and the file of requests
+    noted = f"sync {(folder / 'tree' / '.dpsan-request').stat().st_ino}"  # inputs of each group
+    calls = [call for call in calls if call != noted]
     kinds = [call.split()[0] for call in before]
     row.count("small files: no request before them", kinds != ["sync", "name", "folder"] * 2)
     synced = [call for call in calls if call.startswith("sync")]

@@ -170,7 +170,7 @@ the audit is open to others @ create_private
 no backup @ rewrite_file
 - path.with_name(path.name + target.backup) if target.backup else None
 + None
-finished outputs are made again @ Run._files
-- self.resume and isinstance(target, Path) and is_finished(path, target)
-+ False
+finished outputs are made again @ Run._skip
+- not self.resume or not is_finished(path, target)
++ True
 """)

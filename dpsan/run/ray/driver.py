@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from dpsan.errors import DpsanError, InputError, OutputError, reason
 from dpsan.files.final_name import publish, sync_directory
 from dpsan.files.temporaries import sweep
-from dpsan.run.paths import is_finished, plan_outputs
+from dpsan.run.paths import plan_outputs
 from dpsan.run.ray.task import Answer, Job, Task
 from dpsan.run.run import Result, Run
 
@@ -40,9 +40,7 @@ class ClusterRun(Run):
         targets = plan_outputs(self.inputs, self.output, self.roots)
         tasks = []
         for file, (path, target) in enumerate(zip(self.inputs, targets, strict=True), start=1):
-            if self.resume and is_finished(path, target):
-                self._skip(result, file, path)
-            else:
+            if not self._skip(result, file, path, target):
                 tasks.append(Task(file, path, target))
         answers = {task: _refused(task) for task in tasks if _is_special(task.path)}
         audit = [] if self.audit_path is None else [self.audit_path]
@@ -78,6 +76,8 @@ class ClusterRun(Run):
         try:
             if answer.outcome is None or answer.output is None:
                 raise answer.error or DpsanError("a worker sent no answer")
+            if self.requests:
+                self.requests.add_outputs([(task.target, answer.outcome.sha256[0])])
             publish(answer.output, task.target, force=self.plan.force)
             sync_directory(task.target.parent)
         except OSError as error:
