@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -53,7 +54,8 @@ class Files(RewriteOptions):
     @property
     def roots(self) -> list[Path]:
         """Return the directories that are searched for inputs."""
-        return [path for path in self.files or [] if path.is_dir()] if self.recursive else []
+        paths = self.files or [Path()]
+        return [path for path in paths if path.is_dir()] if self.recursive else []
 
     def check_outputs(self) -> None:
         """Refuse combinations that make no sense, before anything is read or written.
@@ -72,6 +74,7 @@ class Files(RewriteOptions):
             no_suffix = not self.backup or "/" in self.backup
             refuse(no_suffix, "--backup must be a suffix such as .orig")
         refuse(self.resume and self.output_dir is None, "--resume needs -O")
+        self._check_directory()
         refuse(self.audit_originals and audit is None, "--audit-originals needs --audit FILE")
         if self.resume and audit is not None and audit.is_file() and not self.force:
             hint = "name another: dpsan report adds several up; --force replaces it"
@@ -80,6 +83,20 @@ class Files(RewriteOptions):
         if replaced and not self.force:
             # Checked again when it is written; here before an audit that would be in the way.
             raise OutputError(f"{output}: exists", "--force replaces it")
+
+    def _check_directory(self) -> None:
+        """Refuse to write into a directory that is searched: the next run would find outputs."""
+        if self.output_dir is None:
+            return
+        real = Path(os.path.realpath(self.output_dir))
+        above = {
+            (found.st_dev, found.st_ino) for path in (real, *real.parents) if (found := _stat(path))
+        }
+        for root in self.roots:
+            found = root.stat()
+            what = f"-O {self.output_dir}: lies in the input {root}"
+            hint = "a directory beside it; the next run would take outputs for inputs"
+            refuse((found.st_dev, found.st_ino) in above, what, hint)
 
     def uses(self) -> FileUses:
         """Return all files of the run but the embeddings.
@@ -141,6 +158,7 @@ class Completed:
         elif files.output_dir is not None:
             paths = [*plan_outputs(files.inputs, files.output_dir, files.roots)]
         self._before = {path: _state(path) for path in paths}
+        self._audit_before = files.audit and _state(files.audit)
 
     def message(self) -> str:
         """Return the message after a signal: the complete outputs, and how to go on."""
@@ -149,7 +167,7 @@ class Completed:
     def _audit(self) -> str:
         """Return what is left of the audit log, which grows under its own name."""
         path = self._files.audit
-        if path is None or not path.is_file():
+        if path is None or not path.is_file() or _state(path) == self._audit_before:
             return ""
         return f"; {path} is incomplete: remove it, or name another"
 
@@ -178,8 +196,12 @@ class Completed:
 
 def _state(path: Path) -> tuple[int, int, int] | None:
     """Device, inode and time of change; None where there is no file."""
+    found = _stat(path)
+    return found and (found.st_dev, found.st_ino, found.st_mtime_ns)
+
+
+def _stat(path: Path) -> os.stat_result | None:
     try:
-        found = path.stat()
+        return path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_mtime_ns

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _UNDECISIVE: Final = (
     *("files", "output", "output_dir", "in_place", "backup", "force", "resume", "dry_run"),
+    "strip",  # it makes no other output: a file that needs it is refused without
     *("audit", "audit_originals", "log_json", "jobs", "engine", "address"),
     *("line_buffered", "progress", "quiet", "verbose"),
 )
@@ -60,6 +61,7 @@ class Request(Files):
         uses.add(Use.READ, "--spans", self.spans)
         uses.add(Use.READ, "--language-model", self.language_model)
         self._check_fields()
+        self._check_suffix()
         self._check_spans()
         seeded = self.seed is not None
         lost = self.consistent == "run" and self.resume and not seeded
@@ -151,6 +153,16 @@ class Request(Files):
 
         names = {format_name(self.format_, str(path)) for path in self.inputs}
         return [format_class(name, "") for name in sorted(names)]
+
+    def _check_suffix(self) -> None:
+        """Refuse a name of the output that tells of another format, unless an input has it too."""
+        from dpsan.formats.registry import suggested_format
+
+        named = self.output and suggested_format(str(self.output))
+        told = {suggested_format(str(path)) for path in self.inputs}
+        if named not in {None, "text", *told, *(kind.name for kind in self.kinds)}:
+            what = f"{self.output}: the output is {self.kinds[0].name}, its name says {named}"
+            raise UsageError(what, "name it otherwise; -f tells the format of the input")
 
     def _check_spans(self) -> None:
         if self.spans is None:

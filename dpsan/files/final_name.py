@@ -73,7 +73,7 @@ def publish(temporary: Path, target: Path, *, force: bool) -> None:
     except FileExistsError:
         # A network file system may have lost its first answer, and say so of our own link.
         if not os.path.samestat(os.lstat(temporary), os.lstat(target)):
-            raise _appeared(target) from None
+            raise appeared(target) from None
     except OSError as error:
         if error.errno not in _UNLINKABLE:
             raise
@@ -95,15 +95,16 @@ def _rename_new(temporary: Path, target: Path) -> None:
         return
     number = ctypes.get_errno()
     if number == errno.EEXIST:
-        raise _appeared(target)
+        raise appeared(target)
     if number in (errno.EINVAL, errno.ENOSYS):
         raise _cannot_refuse(target)
     raise OSError(number, os.strerror(number))
 
 
-def _appeared(target: Path) -> OutputError:
+def appeared(target: Path) -> OutputError:
+    """Return the error for an output that somebody else has made during the run."""
     what = f"{target}: was created meanwhile, and is not replaced"
-    return OutputError(what, "--force replaces it")
+    return OutputError(what, "keep it if another dpsan made it: a second output costs twice")
 
 
 def _cannot_refuse(target: Path) -> OutputError:

@@ -52,6 +52,14 @@ def _suggested(path: str) -> str | None:
     return next((name for name, home in FORMATS.items() if suffix in home.suffixes), None)
 
 
+def suggested_format(path: str) -> str | None:
+    """Return the format, or the kind of file that no format reads, that a suffix tells of."""
+    from dpsan.formats.refused_files import REFUSED
+
+    refused = REFUSED.get(_suffix(path))
+    return _suggested(path) or (refused and refused.name)
+
+
 def _suffix(path: str) -> str:
     """Return the last suffix in lower case, or the one before if that is a compression's."""
     suffixes = [each.lower() for each in PurePath(path).suffixes]

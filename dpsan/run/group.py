@@ -103,6 +103,8 @@ class Group:
         if self._requests and made:
             self._requests.add_outputs((each.sink.target, each.outcome.sha256[0]) for each in made)
         folders: dict[Path, list[_Waiting]] = {}
+        if self._audit and made:
+            self._audit.place()
         while waiting:
             each = waiting[0]
             if self._audit:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from dpsan.errors import BudgetError, InputError, OutputError, UsageError, failure, reason
 from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import packer_for
-from dpsan.files.final_name import stream_number
+from dpsan.files.final_name import appeared, stream_number
 from dpsan.files.source import FileSource, opened_input
 from dpsan.formats.registry import format_for
 from dpsan.run.group import Group, is_small
@@ -118,6 +118,12 @@ class Run(Work):
             name, hashes = outcome.name, outcome.sha256
             self.audit.file(file, name, outcome.totals, hashes, outcome.passing)
 
+    def _race(self, path: Path, target: Path | Inplace, error: Exception) -> Exception:
+        """Return the error of an input; under ``--resume`` another run may have been faster."""
+        if self.resume and isinstance(error, OutputError) and isinstance(target, Path):
+            return appeared(target) if is_finished(path, target) else error
+        return error
+
     def _fail(self, result: Result, file: int, path: Path, error: Exception) -> None:
         # A signal inside a lock's code can end as an error of that lock: it is no file's failure.
         cause: BaseException | None = error
@@ -176,7 +182,7 @@ class Run(Work):
             try:
                 finished = rewrite_file(path, target, self, file)
             except Exception as error:  # noqa: BLE001 - one input's: the others go on
-                self._fail(result, file, path, error)
+                self._fail(result, file, path, self._race(path, target, error))
                 group.add(file, path, None)
                 if isinstance(error, BudgetError):
                     return
@@ -209,9 +215,10 @@ class Run(Work):
                         outcome = replace(outcome, sha256=(outcome.sha256[0], sink.sha256))
                     self._record(result, file, outcome)
 
-    @staticmethod
-    def _close(sink: Sink) -> None:
+    def _close(self, sink: Sink) -> None:
         if isinstance(sink, AtomicFile):
+            if self.audit:
+                self.audit.place()
             sink.commit()  # a file under its final name is complete
         else:
             sink.finish()

@@ -257,6 +257,8 @@ class _Flow:
         pieces, self._rendered = self._rendered, []
         if pieces and self.work.audit:
             self.work.audit.settle()
+            if not isinstance(self.sink, AtomicFile):
+                self.work.audit.place()
         for piece in pieces:
             self.sink.write(piece)
 

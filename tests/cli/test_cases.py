@@ -60,6 +60,7 @@ ALL = [case for path in sorted(CASES.glob("*.case")) for case in read(path)]
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
 def test_case(case, dpsan, tmp_path):
     for name, text in case.files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
     done = dpsan(
         *shlex.split(case.command), stdin=case.blocks.get("stdin", "").encode(), cwd=tmp_path

@@ -149,6 +149,24 @@ def test_null_data_and_appending_to_oneself(folder, dpsan, env):
     assert (folder / "a.txt").read_bytes() == LINE
 
 
+@pytest.mark.parametrize("name", ["missing.jsonl", "bad.jsonl"])
+@pytest.mark.parametrize("output", ["-o out", "-O new"])
+def test_force_loses_no_old_audit_when_nothing_is_published(folder, dpsan, name, output):
+    """Else the old output would be left without its audit."""
+    for old in ("audit", "out"):
+        (folder / old).write_bytes(b"old\n")
+    (folder / "bad.jsonl").write_bytes(b'{"t":"here"}\n' * 9 + b'{"t":5}\n')
+    command = ("rewrite", *BASE, "--force", "-k", "t", "-a", "audit", *output.split())
+    assert dpsan(*command, name, cwd=folder).returncode == 1
+    assert (folder / "audit").read_bytes() == (folder / "out").read_bytes() == b"old\n"
+    assert not [*folder.glob(".audit*")]
+    # What standard output has got has its rows, also of an input that fails.
+    given = (*command[:-2], name, "bad.jsonl")
+    assert dpsan(*given, cwd=folder).stdout.count(b"here") == 9 * (given.count("bad.jsonl"))
+    assert (folder / "audit").read_bytes().count(b'"type":"word"') == 9 * (given.count("bad.jsonl"))
+    assert (folder / "audit").stat().st_mode & 0o777 == 0o600
+
+
 def test_a_refused_output_begins_no_audit(folder, dpsan):
     """Else the corrected command would be refused because of the audit."""
     (folder / "out.txt").write_bytes(b"here\n")

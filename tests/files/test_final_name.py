@@ -48,7 +48,7 @@ def test_what_appears_during_a_run_stays(tmp_path, monkeypatch, number):
     file = AtomicFile(tmp_path / "b")
     file.write(b"second")
     (tmp_path / "b").write_bytes(b"first")
-    told = r"was created meanwhile, and is not replaced \(--force replaces it\)"
+    told = r"was created meanwhile, and is not replaced \(keep it if .*costs twice\)"
     with pytest.raises(OutputError, match=told):
         file.commit()
     assert (tmp_path / "b").read_bytes() == b"first"
@@ -247,6 +247,21 @@ def test_one_file_that_fails_is_the_only_one(tmp_path, monkeypatch, small):
     monkeypatch.setattr(os, "fsync", real)
     again = run(small, tmp_path / "out", tree=True, resume=True)
     assert (again.skipped, len(again.failed)) == (NUMBER - 2, 1)
+
+
+def test_resume_advises_no_second_draw_where_another_run_was_faster(tmp_path, small):
+    out = tmp_path / "out"
+    out.mkdir()
+
+    def faster(_, path):
+        (out / path.name).write_text("there")
+
+    result = run(small[:2], out, tree=True, resume=True, begun=faster)
+    assert len(result.failed) == 2
+    for line in result.failed:
+        assert "was created meanwhile, and is not replaced (keep it" in line
+        assert "--force" not in line
+    assert not temporaries(tmp_path)
 
 
 @pytest.mark.parametrize("held", [4 << 20, 100])

@@ -80,6 +80,9 @@ def same_file(row: Row, size: Size, folder: Path) -> None:
     for where in ("-O out a.txt", "-o new.txt -a old.txt a.txt", "-o old.txt a.txt"):
         what = f"exists, no --force, {where[:2]}"
         tried(what, f"{_RUN} {where}", "", plain, force=False, special=True)
+    for where in ("-r {} -O tree", "-r . -O tree", "-r {} -O tree/sub/new", "-r {} -O link.d"):
+        for force in (False, True):
+            tried(f"a tree into itself, {where}", f"{_RUN} {where}", "tree", plain, force=force)
     for alias in ("symbolic link", "hard link"):
         command = f"{_RUN} -i --force {{}}"
         tried(f"in place by a {alias}", command, "b.txt", _NAMES[alias], force=True, special=True)
@@ -94,6 +97,9 @@ def same_file(row: Row, size: Size, folder: Path) -> None:
 def _lay(work: Path, audit: bytes) -> None:
     shutil.rmtree(work, ignore_errors=True)
     (work / "out").mkdir(parents=True)
+    (work / "tree" / "sub").mkdir(parents=True)
+    (work / "tree" / "sub" / "a.txt").write_text("here there\n")
+    (work / "link.d").symlink_to("tree/sub")
     (work / "two.txt").write_text(TWO)
     (work / "keep.txt").write_text("kept\n")
     (work / "audit.jsonl").write_bytes(audit)

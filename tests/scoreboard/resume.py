@@ -60,7 +60,6 @@ _NOTICED: dict[str, list[tuple[Any, ...]]] = {
     "spans": [(_KRR, "+ --spans spans", ("a.txt",))],
     "no_header": [(f"{_KRR} -k 1", "+ --no-header", _CSV)],
     "delimiter": [(f"{_KRR} -k 1", "+ --delimiter ;", _CSV)],
-    "strip": [(_KRR, "+ --strip", _DOCX)],
     "bad_records": [(f"{_KRR} -k t", "+ --bad-records bad", _CSV)],
     "seed": [(_KRR, "+ --seed 1"), (f"{_KRR} --seed 1", f"{_KRR} --seed 2")],
     "format_": [(_KRR, "+ -f text")],
@@ -75,12 +74,15 @@ _NOTICED: dict[str, list[tuple[Any, ...]]] = {
 }
 """Behind a + stands what the second run has beside the options of the first."""
 _SAME = {
-    **_named("jobs 2,quiet,verbose,progress off,force,line-buffered,audit audit,log-json log"),
+    **_named(
+        "jobs 2,quiet,verbose,progress off,force,line-buffered,strip,audit audit,log-json log"
+    ),
     "audit_originals": "-a audit --audit-originals",
     "resume": "",
     "max_record": "--max-record 16384k",
 }
 """Options that decide no output."""
+_OTHER_INPUTS = {"strip": _DOCX}
 _OTHERS = {"files", "output", "output_dir", "in_place", "backup", "dry_run", "engine", "address"}
 """Two runs with other ones share no output; or a cluster does the work, which needs Ray."""
 
@@ -102,7 +104,10 @@ def changed_options(row: Row, size: Size, folder: Path) -> None:
     options = {each.name for each in dataclasses.fields(RewriteOptions)}
     row.count("an option that this row does not know", options != {*_NOTICED, *_SAME, *_OTHERS})
     changes = [(name, *each) for name, some in _NOTICED.items() for each in some]
-    changes += [(name, _KRR, f"+ {option}") for name, option in _SAME.items()]
+    changes += [
+        (name, _KRR, f"+ {option}", _OTHER_INPUTS.get(name, _TEXT))
+        for name, option in _SAME.items()
+    ]
     for name, first, second, *more in sorted(changes)[:: size.of(4, 2, 1)]:
         inputs = more[0] if more else _TEXT
         other = second.replace("+", first)

@@ -14,7 +14,7 @@ import orjson
 
 from dpsan.embeddings.class_lists import WordClass
 from dpsan.errors import OutputError, reason
-from dpsan.files.atomic_files import create_private, write_all
+from dpsan.files.atomic_files import AtomicFile, create_private, write_all
 from dpsan.formats.passing import Passing
 from dpsan.mechanisms import own_file
 from dpsan.mechanisms.base import Mechanism
@@ -48,7 +48,7 @@ class AuditWriter:
         path: created with mode 0600 under every umask.
         sanitizer: for the header.
         originals: also write the input words, distances and ranks.
-        force: replace an existing file.
+        force: replace an existing file, once :meth:`place` is called.
         memo: whether equal messages are drawn once.
         spans: whether only words in spans are drawn.
         fields: which fields of the inputs were chosen.
@@ -74,7 +74,14 @@ class AuditWriter:
         drop_other: bool = False,
         part: bool = False,
     ) -> None:
-        self._descriptor = create_private(path, force=force)
+        self._new: AtomicFile | None = None
+        """The file while an old one has its name."""
+        if force and path.is_file():
+            self._new = AtomicFile(path, force=True, private=True)
+            self._new.seal()
+            self._descriptor = os.dup(self._new.descriptor)
+        else:
+            self._descriptor = create_private(path, force=force)
         self._path = path
         self._copies = copies
         self._expected_share = sanitizer.expected_share
@@ -99,8 +106,16 @@ class AuditWriter:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._thread.shutdown()
         os.close(self._descriptor)
+        if self._new:
+            self._new.discard()
         if kind is None:
             self.settle()
+
+    def place(self) -> None:
+        """Replace the old file: an output is about to be public.  Raises OutputError."""
+        if self._new:
+            self._new.publish()
+            self._new = None
 
     def words(
         self,
@@ -184,6 +199,8 @@ class AuditWriter:
         row |= {"delta_largest_file": largest.delta, "passing": (passing or Passing()).row()}
         row["input_sha256"], row["output_sha256"] = hashes or (None, None)
         self._write(row)
+        if complete:
+            self.place()
         try:
             os.fsync(self._descriptor)
         except OSError as error:

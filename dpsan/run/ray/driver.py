@@ -76,6 +76,8 @@ class ClusterRun(Run):
         try:
             if answer.outcome is None or answer.output is None:
                 raise answer.error or DpsanError("a worker sent no answer")
+            if self.audit:
+                self.audit.place()
             if self.requests:
                 self.requests.add_outputs([(task.target, answer.outcome.sha256[0])])
             publish(answer.output, task.target, force=self.plan.force)
@@ -84,7 +86,7 @@ class ClusterRun(Run):
             problem = OutputError(f"{task.target}: cannot write: {reason(error)}")
             self._fail(result, task.file, task.path, problem)
         except DpsanError as error:
-            self._fail(result, task.file, task.path, error)
+            self._fail(result, task.file, task.path, self._race(task.path, task.target, error))
         else:
             self._record(result, task.file, answer.outcome)
         if self.progress:
