@@ -22,6 +22,10 @@ written once for inputs joined into one output; a ``frame`` that holds records t
 made of records alone."""
 
 
+Reject: TypeAlias = Callable[[bytes, InputError | None], None]
+"""Takes a bad record and what is wrong; further pieces of a long record come with None."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
     """Options for reading texts from bytes."""
@@ -50,7 +54,7 @@ class ReadOptions:
     (one of them is among the files)."""
     delimiter: str = ""
     """Delimiter of CSV, one ASCII character; default: the format's own."""
-    reject: Callable[[bytes, InputError], None] | None = None
+    reject: Reject | None = None
     """Takes bad records of JSONL, CSV and TSV, which end the input otherwise."""
     first_line: int = 1
     """Line of its file at which an HTML page begins: above 1 for a part of a mail."""

@@ -46,7 +46,7 @@ class JsonlFormat(Format):
 def _records(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator[Taken | None]:
     """Yield each record, and which fields it has."""
     separator = b"\0" if options.null_data else b"\n"
-    for item in text_records(source, separator, options):
+    for item in text_records(source, separator, options, options.reject):
         if item is None:
             yield None
             continue

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 from dpsan.errors import InputError, UsageError
 from dpsan.files.source import Source
-from dpsan.formats.base import ReadOptions
+from dpsan.formats.base import ReadOptions, Reject
 from dpsan.formats.refused_files import binary, refuse_document
 
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -25,13 +25,18 @@ _Item: TypeAlias = tuple[int, bytes, bytes]
 """A record's line, its bytes and its ending."""
 
 
-def text_records(source: Source, separator: bytes, options: ReadOptions) -> Iterator[_Item | None]:
+def text_records(
+    source: Source, separator: bytes, options: ReadOptions, reject: Reject | None = None
+) -> Iterator[_Item | None]:
     """Yield the items of :func:`raw_records`, of text.
+
+    Args:
+        reject: takes records that are too large, which end the input otherwise.
 
     Raises:
         InputError: a record is too large, or not text.
     """
-    records = raw_records(source, separator, options.max_record)
+    records = raw_records(source, separator, options.max_record, reject)
     return records if options.force_text else map(partial(_checked, source), records)
 
 
@@ -52,13 +57,15 @@ def check(source: Source, line: int, raw: bytes) -> None:
         raise binary(source, line)
 
 
-def raw_records(source: Source, separator: bytes, max_record: int) -> Iterator[_Item | None]:
+def raw_records(
+    source: Source, separator: bytes, max_record: int, reject: Reject | None = None
+) -> Iterator[_Item | None]:
     """Yield line, bytes and ending (separator or b"") of each record; None when idle.
 
     Raises:
         InputError: a record is larger than ``max_record``.
     """
-    for block in blocks(source, separator, max_record):
+    for block in blocks(source, separator, max_record, reject):
         if block is None:
             yield None
             continue
@@ -71,10 +78,11 @@ def raw_records(source: Source, separator: bytes, max_record: int) -> Iterator[_
 
 
 def blocks(
-    source: Source, separator: bytes, max_record: int
+    source: Source, separator: bytes, max_record: int, reject: Reject | None = None
 ) -> Iterator[tuple[int, list[bytes], bytes] | None]:
     """Yield records that were read together: first line, their bytes, and the ending of each."""
-    line, held = 1, BytesIO()
+    set_aside = reject or _raise
+    line, held, rejecting = 1, BytesIO(), False
     """The beginning of a record; a list of its pieces would double it when they are joined."""
     while True:
         if source.idle():
@@ -83,24 +91,39 @@ def blocks(
         if not data:
             break
         first, *pieces = data.split(separator)
-        if held.tell() + len(first) > max_record:
-            raise too_long(source, line, max_record)
-        if held.tell() or not pieces:
-            held.write(first)
+        if rejecting or held.tell() + len(first) > max_record:
+            problem = None if rejecting else too_long(source, line, max_record)
+            set_aside(_taken(held) + first + (separator if pieces else b""), problem)
+            rejecting = not pieces
+        else:
+            if held.tell() or not pieces:
+                held.write(first)
+            if pieces:
+                yield line, [_taken(held) or first], separator
         if not pieces:
             continue
-        yield line, [_taken(held) or first], separator
         *whole, last = pieces
-        long = len(data) > max_record and [len(piece) > max_record for piece in pieces]
-        if long and True in long:
-            at = long.index(True)
-            yield line + 1, whole[:at], separator
-            raise too_long(source, line + 1 + at, max_record)
-        yield line + 1, whole, separator
+        if len(data) > max_record:
+            for at, piece in enumerate(whole, start=line + 1):
+                if len(piece) > max_record:
+                    set_aside(piece + separator, too_long(source, at, max_record))
+                else:
+                    yield at, [piece], separator
+        else:
+            yield line + 1, whole, separator
         line += len(pieces)
         held.write(last)
-    if held.tell():
+    if held.tell() > max_record:
+        set_aside(_taken(held) + separator, too_long(source, line, max_record))
+    elif rejecting:
+        set_aside(separator, None)
+    elif held.tell():
         yield line, [_taken(held)], b""
+
+
+def _raise(_: bytes, problem: InputError | None) -> None:
+    if problem:
+        raise problem
 
 
 def _taken(held: BytesIO) -> bytes:

@@ -40,14 +40,16 @@ class BadRecords:
     def __exit__(self, *_: object) -> None:
         os.close(self._descriptor)
 
-    def __call__(self, raw: bytes, problem: InputError) -> None:
+    def __call__(self, raw: bytes, problem: InputError | None) -> None:
         """Write a record to the file of bad records.
 
         Args:
             raw: as it stands in the input, with its ending.
-            problem: names file and line.
+            problem: names file and line; None for another piece of the same record.
         """
         write_all(self._descriptor, raw, self._path)
+        if problem is None:
+            return
         self.count += 1
         if self.count <= _SHOWN:
             self._complain(f"{problem.on_command_line()}: left out")

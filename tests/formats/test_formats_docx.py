@@ -3,6 +3,7 @@
 import io
 import re
 import zipfile
+from xml.parsers import expat
 
 import pytest
 from docx_files import OUTSIDE, R, W, document, links, paragraph, part
@@ -247,6 +248,41 @@ def test_prefixes_and_identifiers_that_are_words_are_not_written():
     assert "orb" not in str(found)
     assert '<w:hyperlink r:id="rId2"><w:r><w:t>W<' in found["word/document.xml"]
     assert 'Id="rId2"' in found["word/_rels/document.xml.rels"]
+
+
+def test_two_documents_of_a_person_share_no_identifier():
+    """What Word makes at random, once for a session, a list or a template."""
+    body = (
+        '<w:p><w:bookmarkStart w:id="0" w:name="_Toc19283746"/><w:bookmarkEnd w:id="0"/>'
+        '<w:hyperlink w:anchor="_Toc19283746"><w:r><w:t>a</w:t></w:r></w:hyperlink><w:r>'
+        "<w:instrText> PAGEREF _Toc19283746 \\h </w:instrText></w:r></w:p>"
+        '<w:p><w:bookmarkStart w:id="1" w:name="_Ref99"/><w:bookmarkEnd w:id="1"/></w:p>'
+    )
+    layout = {
+        "styles": '<w:style w:styleId="x" w:rsidR="0A1B2C3D"><w:rsid w:val="0A1B2C3D"/></w:style>',
+        "numbering": '<w:abstractNum w:abstractNumId="0"><w:nsid w:val="0A1B2C3D"/>\n'
+        "<w:tmpl\nw:val='0A1B2C3D' ></w:tmpl><w:lvl w:ilvl=\"0\" w:tplc='0A1B2C3D'/>"
+        "</w:abstractNum>"
+        '<w:num w:numId="1" x:durableId="0A1B2C3D" xmlns:x="u"/>',
+        "fontTable": '<w:font w:name="A"><w:embedRegular w:fontKey="{0A1B2C3D-1}"/></w:font>',
+    }
+    theme = '<a:t xmlns:a="a"><a:ext><t:themeFamily xmlns:t="t" vid="{0A1B2C3D-1}"/></a:ext></a:t>'
+    parts = {f"word/{name}.xml": part(name, inner) for name, inner in layout.items()}
+    rows = [("numbering", "numbering.xml", ""), ("fontTable", "fontTable.xml", "")]
+    data = document(
+        body, {**parts, "word/theme/theme1.xml": theme}, [*rows, ("theme", "theme/theme1.xml", "")]
+    )
+    found = parts_of(run(data)[0])
+    assert set(found) == set(parts_of(data))
+    for name, text in found.items():
+        assert "0A1B2C3D" not in text, name
+        assert "19283746" not in text, name
+        assert "Ref99" not in text, name
+        expat.ParserCreate().Parse(text, True)
+    kept = ("style w:styleId=", "abstractNum w:abstractNumId=", "lvl w:ilvl=", "num w:numId=")
+    assert all(any(f"<w:{each}" in text for text in found.values()) for each in kept)
+    text = found["word/document.xml"]
+    assert (text.count("_Toc1"), text.count("_Ref2")) == (3, 1)
 
 
 @pytest.mark.parametrize(

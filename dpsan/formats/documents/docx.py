@@ -3,7 +3,7 @@
 A record is a paragraph of the text, a header, a footer, a footnote or an endnote; tabs and the like
 cut it into several texts.  Paragraphs are counted instead of lines.  What a person may have written
 elsewhere makes the document be refused, or goes with ``--strip``.  Styles, numbering, fonts and
-theme keep their bytes; all else is written anew.
+theme keep their bytes but for identifiers; all else is written anew.
 """
 
 from __future__ import annotations

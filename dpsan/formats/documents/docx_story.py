@@ -54,6 +54,14 @@ _LOOKED_AT: Final = {
     },
 }
 """Attributes without which, or with another value, an element cannot stay."""
+_ANCHOR: Final = re.compile("(?<=_(?:Toc|Ref|Hlk|Hlt))[0-9]+")
+_IDENTIFIERS: Final = re.compile(
+    r"""<(?:[\w.-]++:)?(?:rsid|nsid|tmpl|themeFamily|creationId|embed(?:Regular|Bold|Italic|BoldItalic))
+    (?=[\s/>])(?:[^<>"']|"[^"]*+"|'[^']*+')*+(?:(?<=/)>|(?<!/)>\s*+</[^<>]*+>)
+    |\s++(?:[\w.-]++:)?(?:rsid\w*+|tplc|durableId|paraId|textId)\s*+=\s*+(?:"[^"]*+"|'[^']*+')""",
+    re.VERBOSE,
+)
+"""Numbers by which two documents of a person or of a template can be linked, in layout parts."""
 _NO_XML: Final = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _DEEPEST: Final = 300
 _NOISE: Final = ("space", "paraId", "textId", "Ignorable")
@@ -118,6 +126,8 @@ class Reader:
         """Characters of symbol fonts that pass."""
         self.names: set[tuple[str, str]] = set()
         """Names of styles and fonts that pass, with their kind."""
+        self._anchors: dict[str, str] = {}
+        """New number of each bookmark: a program makes the old ones of the time or at random."""
         self._most = most
         self._elements = self._paragraphs = 0
 
@@ -148,7 +158,7 @@ class Reader:
             parser.Parse(part.data, True)
         except expat.ExpatError:
             self._refuse()
-        return self._out or [part.data.decode()]
+        return self._out or [_IDENTIFIERS.sub("", part.data.decode())]
 
     def _refuse(self, *_: object) -> None:
         what = f"{self._part.name}: XML that no word processor writes"
@@ -197,7 +207,9 @@ class Reader:
             if name == f"{_R} id" and value in self._part.links:
                 head += f' r:id="{self._part.links[value]}"'
             elif space == _W and self._passes(local, short, value):
-                head += f" w:{short}={quoteattr(value)}"
+                looked_at = short in _LOOKED_AT.get(local, ())
+                written = self._renumbered(value) if looked_at else value
+                head += f" w:{short}={quoteattr(written)}"
             elif space == _W or short not in _NOISE:
                 self._note("edit session" if short.startswith("rsid") else "attribute")
         self._open.append((local, len(self._out)))
@@ -215,6 +227,11 @@ class Reader:
         if named:
             self.names.add((kind, value))
         return named
+
+    def _renumbered(self, text: str) -> str:
+        """Return a bookmark's name, or a field, with its bookmarks numbered in order."""
+        anchors = self._anchors
+        return _ANCHOR.sub(lambda old: anchors.setdefault(old[0], str(len(anchors) + 1)), text)
 
     def _trusted(self, local: str, attributes: dict[str, str]) -> bool:
         """Return True if no attribute can hold what a person has written."""
@@ -249,7 +266,9 @@ class Reader:
                 if not self._run:
                     self._refuse()
                 self._run[-1].append(RunText(self._out, len(self._out), text))
-            elif not _FIELD.fullmatch(text):
+            elif _FIELD.fullmatch(text):
+                text = self._renumbered(text)
+            else:
                 self._note("field")
                 text = ""
             self._out.append(_spoken(local, text))
