@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from hashlib import sha256
+from hashlib import file_digest
 from typing import TYPE_CHECKING, Final
 
 from dpsan.cli.command import refuse
@@ -14,6 +14,8 @@ from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.errors import UsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dpsan.files.same_files import FileUses
     from dpsan.formats.base import Format
     from dpsan.run.stream import Plan
@@ -27,6 +29,11 @@ _UNDECISIVE: Final = (
 )
 """Options that decide where outputs go, how they are made and which messages appear, but not their
 bytes."""
+
+
+def _file_sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,7 +206,7 @@ class Request(Files):
             "only": [(each.name, each.sha256) for each in spec.only],
             "classes": [(each.name, each.sha256) for each in spec.classes],
             "language_model": sanitizer.language_model,
-            "spans": self.spans and sha256(self.spans.read_bytes()).hexdigest(),
+            "spans": self.spans and _file_sha256(self.spans),
             "max_record": size(self.max_record),
             "bad_records": self.bad_records is not None,  # another file each time
             "memo": self.memo and self.memo.absolute(),

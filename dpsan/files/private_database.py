@@ -100,7 +100,7 @@ class PrivateDatabase(ABC):
                 there = True
             if there:
                 self._check_file(path)
-            self._connection = _connected(path) if there else sqlite3.connect(":memory:")
+            self._connection = _connected(path) if there else _connect(":memory:")
         try:
             with self._one_line_errors():
                 if not there:
@@ -333,13 +333,19 @@ def _code(error: Exception) -> int:
 def _connected(path: Path) -> sqlite3.Connection:
     """Connect to a file that is there."""
     # Makes no file, and gives characters of the name no meaning.
-    address = f"{path.as_uri()}?mode=rw"
-    return sqlite3.connect(address, uri=True, isolation_level=None, timeout=_NAP)
+    return _connect(f"{path.as_uri()}?mode=rw")
+
+
+def _connect(name: str) -> sqlite3.Connection:
+    """Connect; who shares the connection among threads lets one at a time use it."""
+    return sqlite3.connect(
+        name, uri=True, isolation_level=None, timeout=_NAP, check_same_thread=False
+    )
 
 
 def _copied(connection: sqlite3.Connection) -> sqlite3.Connection:
     """Return a copy without a name, gone when it is closed; close the original."""
-    copy = sqlite3.connect("", isolation_level=None)
+    copy = _connect("")
     try:
         connection.backup(copy)
     except BaseException:

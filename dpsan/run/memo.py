@@ -9,6 +9,7 @@ round. The run that stores first wins: two runs at once never publish two noisin
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -62,7 +63,7 @@ class Pending:
 
 
 class Memo(PrivateDatabase):
-    """An open memo; a context manager.
+    """An open memo; a context manager.  Threads may share it.
 
     >>> with Memo("chat", Sanitizer(epsilon=8)) as memo:  # doctest: +SKIP
     ...     memo.rewrite(["Hello Maria.", "How are you?"])
@@ -100,6 +101,7 @@ class Memo(PrivateDatabase):
             except OSError as error:
                 raise OutputError(f"{directory}: cannot create: {reason(error)}") from None
         self._note = note
+        self._one_thread = threading.Lock()
         self._drawn = self._remembered = 0
         super().__init__(self._directory / NAME, new_key=randomness.new_key, scratch=scratch)
         self._settings = self._digest(b"dpsan settings", _settings(sanitizer))
@@ -241,10 +243,12 @@ class Memo(PrivateDatabase):
         if not all(isinstance(line, str) for line in lines):
             raise TypeError("messages must be strings")
         key = randomness.new_key()
-        pending = self.submit(Inline(self._sanitizer), Batch(lines, key, range(len(lines)), False))
-        with self.turn():
-            done = pending.result()
-            self.store(pending, done)
+        batch = Batch(lines, key, range(len(lines)), False)
+        with self._one_thread:
+            pending = self.submit(Inline(self._sanitizer), batch)
+            with self.turn():
+                done = pending.result()
+                self.store(pending, done)
         return done.lines
 
 

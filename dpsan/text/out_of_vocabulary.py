@@ -14,6 +14,10 @@ SEVERAL: Final = "not one token, so that it could never be found"
 SEVERAL_HINT: Final = "list its parts; spaces, hyphens, punctuation and 's end a token"
 
 
+_LONGEST: Final = 64 << 20
+"""Bytes of a list: some millions of words."""
+
+
 class UnknownPolicy(StrEnum):
     """Treatment of unknown strings."""
 
@@ -49,10 +53,14 @@ def read_utf8(path: Path, encoding: str = "utf-8") -> str:
     """Return the text of a file.
 
     Raises:
-        InputError: missing, or not UTF-8.
+        InputError: missing, too long, or not UTF-8.
     """
     try:
-        return path.read_text(encoding=encoding)
+        with path.open("rb") as file:
+            data = file.read(_LONGEST + 1)
+        if len(data) > _LONGEST:
+            raise InputError(path, f"longer than {_LONGEST} bytes", "is it a list of words?")
+        return data.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
     except OSError as error:
         raise InputError(path, file_reason(error)) from None
     except UnicodeDecodeError:

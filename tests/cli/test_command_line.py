@@ -111,3 +111,11 @@ def test_index_takes_embeddings_as_every_other_command(folder, dpsan):
         assert done.stdout.split(b'"seconds"')[0] == named.stdout.split(b'"seconds"')[0]
     listed = dpsan("index", "--list", cwd=folder, env={"DPSAN_EMBEDDINGS": "two.txt"})
     assert listed.returncode == 0
+
+
+@pytest.mark.parametrize("option", ["--keep", "--only", "--class", "--public"])
+def test_a_word_list_without_end_is_refused_in_one_line(dpsan, folder, option):
+    """Of /dev/zero a part is read, not all that memory holds."""
+    done = dpsan("rewrite", "-e", "8", option, "/dev/zero", stdin=b"here\n", cwd=folder)
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (1, b"", 1)
+    assert b"dpsan: /dev/zero: longer than 67108864 bytes (is it a list of words?)" in done.stderr

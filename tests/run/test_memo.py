@@ -2,6 +2,7 @@
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -226,6 +227,17 @@ def test_what_was_stored_and_never_written_is_written_later(tmp_path, monkeypatc
         assert memo.totals().draws == 1
         result, _ = run_of(tmp_path / "b", memo, [[[WORDS]]])
         assert (result.totals.draws, memo.totals().draws) == (0, 1)
+
+
+def test_threads_of_a_server_share_a_memo(tmp_path):
+    """Every thread gets the first output of a message; each message is drawn once."""
+    texts = [f"{WORDS} {end}" for end in range(12)]
+    with Memo(tmp_path / "m", SANITIZER) as memo, ThreadPoolExecutor(4) as pool:
+        outputs = [*pool.map(memo.rewrite, texts * 8)]
+        assert len({*zip(texts * 8, outputs, strict=True)}) == len(texts)
+        assert (memo.totals().draws, memo.totals().messages) == (len(texts), len(texts))
+    with Memo(tmp_path / "m", SANITIZER) as memo:
+        assert memo.rewrite(texts) == outputs[: len(texts)]
 
 
 def test_a_commit_is_on_the_disk_and_a_full_disk_publishes_nothing(tmp_path):
