@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import Forms
 from dpsan.text.batch import Batch, Ids, Mask, Words
-from dpsan.text.letter_case import ARTICLES, LetterCase, agree_before
-from dpsan.text.lookup import ARTICLE, MASKED, OUTSIDE
+from dpsan.text.letter_case import REACH, agree
+from dpsan.text.lookup import ARTICLE, MASKED, OUTSIDE, PASSED
 from dpsan.text.out_of_vocabulary import MASK
 
 
@@ -54,35 +52,42 @@ def in_runs(words: Words, codes: Ids, drawn: NDArray[np.object_]) -> tuple[list[
         drawn: the outputs of those that are drawn.
     """
     masked = codes == MASKED
-    runs = words.runs((codes < 0) & ~masked, codes == ARTICLE)
+    alone = passing_articles(codes)
+    alone[:-1] |= alone[1:]  # the words around an article decide its capitals
+    alone[1:] |= alone[:-1]
+    alone[1:] |= alone[:-1]
+    runs = words.runs((codes < 0) & ~masked, alone)
     runs.strings[codes >= 0] = drawn
     runs.strings[masked] = MASK
     return runs.strings.tolist(), runs.within
 
 
-def articles_pass(spec: RunSpec, *, english: bool) -> bool:
-    """Return whether *a* and *an* pass, and are written as a drawn word after them asks for."""
-    return (
-        english
-        and bool(spec.only)
-        and spec.case == LetterCase.NATURAL
-        and ARTICLES.isdisjoint(map(str.lower, spec.keep))
-    )
+def passing_articles(codes: Ids) -> Mask:
+    """Return True for words that pass and may be *a* or *an*, (words,)."""
+    found: Mask = (codes == ARTICLE) | (codes == OUTSIDE) | (codes == PASSED)
+    return found
 
 
-def agree_across(one: DrawnTexts, other: DrawnTexts) -> None:
-    """Let the last word of a segment agree with the first one of the next."""
-    if one.outputs and other.outputs:
-        both = [one.outputs[-1], other.outputs[0]]
-        codes = np.array([one.batch.codes[-1], other.batch.codes[0]])
-        agree(both, [one.batch.gaps[-2], other.batch.gaps[0], ""], codes)
-        one.outputs[-1] = both[0]
+def agree_within(one: DrawnTexts, articles: Ids) -> None:
+    """Let the articles at some positions agree with the words after them."""
+    codes = one.batch.codes
+    agree(one.outputs, one.batch.gaps, (codes >= 0) | (codes == MASKED), articles.tolist())
 
 
-def agree(outputs: list[str], gaps: Sequence[str], codes: Ids) -> None:
-    """Let articles that pass agree with the drawn words after them, in place."""
-    passing = (codes[:-1] == ARTICLE) | (codes[:-1] == OUTSIDE)
-    agree_before(outputs, gaps, np.flatnonzero(passing & (codes[1:] >= 0)).tolist())
+def agree_across(one: DrawnTexts, other: DrawnTexts, articles: tuple[Ids, Ids]) -> None:
+    """Let the articles beside the seam of two segments agree with the words after them.
+
+    Args:
+        articles: their positions in both.
+    """
+    size = min(REACH, len(one.outputs))
+    outputs = [*one.outputs[-REACH:], *other.outputs[:REACH]]
+    gaps = [*one.batch.gaps[-1 - size : -1], *other.batch.gaps[: REACH + 1]]
+    codes = np.concatenate([one.batch.codes[-REACH:], other.batch.codes[:REACH]])
+    before, after = articles[0] - len(one.outputs) + size, articles[1] + size
+    near = [*before[before > 0].tolist(), *after[after < size + REACH // 2].tolist()]
+    agree(outputs, gaps, (codes >= 0) | (codes == MASKED), near)
+    one.outputs[len(one.outputs) - size :], other.outputs[:REACH] = outputs[:size], outputs[size:]
 
 
 def sums_of_runs(values: NDArray[Any], sizes: Ids) -> Ids:

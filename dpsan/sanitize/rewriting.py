@@ -16,17 +16,17 @@ from dpsan.sanitize.classes import class_rules
 from dpsan.sanitize.consistent import OneDraw, PreviousDraws
 from dpsan.sanitize.drawn_texts import (
     DrawnTexts,
-    agree,
     agree_across,
-    articles_pass,
+    agree_within,
     in_runs,
+    passing_articles,
     sums_of_runs,
 )
 from dpsan.sanitize.guarantee_and_sampler import Built
 from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers, StringPolicy
 from dpsan.sanitize.result import AuditTable, Forms, Sanitized, together
 from dpsan.text.batch import Batch, Ids, Mask, Words, strings_at
-from dpsan.text.letter_case import LetterCase, NaturalCase, recased
+from dpsan.text.letter_case import ARTICLES, LetterCase, NaturalCase, recased
 from dpsan.text.lookup import MASKED, PASSED, Lookup
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
 from dpsan.text.spanned_tokens import Spans, clipped
@@ -69,13 +69,28 @@ class Rewriter:
             self._numbers = Numbers(self.number_epsilon or 0.0, unit, strings=strings)
         self._public = np.zeros(len(self._inputs), dtype=np.bool_)
         self._public[list(built.public)] = True
+        kept = ARTICLES & {word.lower() for word in built.spec.keep}
+        self._articles_agree = built.embeddings.english and not kept
+        """True if *a* and *an* that pass are written as a drawn word after them asks for."""
         self._strings: tuple[NDArray[np.object_], Lookup] | None = None
         self._natural: NaturalCase | None = None
-        self._articles_pass = articles_pass(built.spec, english=built.embeddings.english)
         self._rows: dict[str, int] | None = None
         self._fluent: Fluent | None = None
         self._plain: Lookup | None = None
         """Finds words in texts that were sanitized before."""
+
+    @property
+    def _drawn_articles(self) -> list[int]:
+        """Rows of *a* and *an* where one of them is written for the other."""
+        return [] if self._natural is None else self._natural.articles
+
+    def _articles(self, one: DrawnTexts) -> Ids:
+        """Return the positions of words that may be *a* or *an* and follow the word after them."""
+        rows = one.rows if one.decoded is None else one.decoded
+        found = [np.flatnonzero(rows == row) for row in self._drawn_articles]
+        if self._articles_agree:
+            found.append(np.flatnonzero(passing_articles(one.batch.codes)))
+        return np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
 
     @property
     def lookup(self) -> Lookup:
@@ -168,6 +183,7 @@ class Rewriter:
             one = self._drawn(batch, key, numbers[at:position], every=audit)
             if self._fluent is not None:
                 one = self._fluent.of_texts(one)
+            agree_within(one, self._articles(one))
             parts.append(self._written(one, audit=audit))
             if position < len(texts):
                 whole_text = None if spans is None else spans[position]
@@ -182,8 +198,8 @@ class Rewriter:
         previous: str | None = None
         pending: DrawnTexts | None = None
 
-        def write(one: DrawnTexts, following: tuple[str, str] | None) -> None:
-            written = self._written(one, previous=previous, following=following)
+        def write(one: DrawnTexts, *, followed: bool) -> None:
+            written = self._written(one, previous=previous, followed=followed)
             out.extend(written.lines[0].encode("utf-8", "surrogatepass"))
             done.append(replace(written, lines=[]))
 
@@ -191,14 +207,14 @@ class Rewriter:
         if self._fluent is not None:
             texts = self._fluent.of_segments(texts)
         for one in texts:
+            agree_within(one, self._articles(one))
             if pending is not None:
-                if self._articles_pass:
-                    agree_across(pending, one)
-                write(pending, (one.batch.gaps[0], one.outputs[0]) if one.outputs else None)
+                agree_across(pending, one, (self._articles(pending), self._articles(one)))
+                write(pending, followed=bool(one.outputs))
                 previous = pending.batch.gaps[-2]
             pending = one
         if pending is not None:
-            write(pending, None)
+            write(pending, followed=False)
         line = out.decode("utf-8", "surrogatepass")
         whole = together(done)
         return replace(whole, lines=[line], drawn=[sum(whole.drawn)], charged=[sum(whole.charged)])
@@ -282,8 +298,6 @@ class Rewriter:
             for position, number in zip(at.tolist(), values, strict=True):
                 outputs[position] = number
             rows[at] = -1
-        if self._articles_pass:
-            agree(outputs, batch.gaps, codes)
         charged = drawn
         if self._built.guarantee.only_groups:  # a word that is drawn in its group costs nothing
             costs = (codes == self._number) & bool(self._built.guarantee.epsilon_ldp)
@@ -323,21 +337,20 @@ class Rewriter:
         *,
         audit: bool = False,
         previous: str | None = None,
-        following: tuple[str, str] | None = None,
+        followed: bool = False,
     ) -> Sanitized:
         """Put the drawn words into their positions.
 
         Args:
             one: texts, or a segment of a long one.
             previous: for a segment, the gap before the last word of the one before it.
-            following: for a segment, the gap and the output after it.
+            followed: whether another segment follows.
         """
         batch, outputs = one.batch, one.outputs
         respelt: Ids | slice = slice(0)
         rows = one.rows if one.decoded is None else one.decoded
         if self._natural is not None:
-            around = previous, following
-            respelt = self._natural.write(batch, outputs, rows, *around)
+            respelt = self._natural.write(batch, outputs, rows, previous, followed=followed)
         elif self._built.spec.case == LetterCase.INPUT:
             respelt = slice(None)
         actions = actions_of(batch.codes, self._built.space.n)
@@ -349,7 +362,7 @@ class Rewriter:
                 usual[one.several] = -1
                 words = self._vocabulary()[0]
                 drawn = [None if row < 0 else words[row] for row in one.rows.tolist()]
-            usual[respelt] = -1
+            usual[respelt] = usual[np.isin(rows, self._drawn_articles)] = -1
             table = AuditTable(
                 batch.sizes,
                 *batch.gap_lengths(),
@@ -409,7 +422,7 @@ class Rewriter:
         if len(chosen) == words or self._built.spec.case == LetterCase.INPUT or self._fluent:
             return False
         # What is written for a drawn article depends on the word after it.
-        return self._natural is None or not np.isin(chosen, self._natural.articles).any()
+        return not np.isin(chosen, self._drawn_articles).any()
 
     def _outputs(self, words: Sequence[str], codes: Ids, drawing: Mask, chosen: Ids) -> list[str]:
         """Return the output string of each word."""

@@ -4,13 +4,16 @@ Natural case is free: it reads the words that were drawn and the gaps between th
 in the output anyway, and no input word.  Whatever is a function of the output alone is
 post-processing, and post-processing spends no privacy.  Another input word at one position changes
 what is written there, and at most the a or an before it; everything else stays byte for byte.
+
+An article of the input would show how the drawn word after it began.  So :func:`agree` writes it
+anew from the output, whichever of a and an it was.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import compress
 from typing import Final
@@ -18,7 +21,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.text.batch import Batch
+from dpsan.text.batch import MARK, Batch, Mask
 from dpsan.text.bounded_cache import BoundedCache
 
 
@@ -72,19 +75,24 @@ _LIKE_Y: Final = r"eu|ew|u(?:bi|ga|k|ly|nesco|ni(?![dmn])|r[aeiu]|s[aeiu]|t(?![m
 _LIKE_W: Final = r"one(?:s|self|time)?(?![a-z])|once(?![a-z])|ouija"
 _VOWEL: Final = re.compile(rf"{_SILENT_H}|(?!{_LIKE_Y}|{_LIKE_W})[aeiou]|y[^aeiou]")
 _NUMBER: Final = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+")
+_SYMBOLS: Final = re.compile(r"^[\W_]+")
 _LETTER_NAME: Final = "aefhilmnorsx"
 """Letters whose names begin with a vowel: an FBI agent, an X-ray, a UN report."""
 _SPELT: Final = 3
 """Longest abbreviation that is read letter by letter although it has a vowel."""
 
 
-def article_for(word: str) -> str | None:
-    """Return the English article, a or an, that a word takes; None if its sound is not known."""
+def article_for(word: str) -> str:
+    """Return the English article, a or an, that a word takes by its first letter or digit.
+
+    It is a where the sound is not known.
+    """
+    word = _SYMBOLS.sub("", word)
     first = unicodedata.normalize("NFD", word[:1])[:1]
     if number := _NUMBER.match(word):
         return _article_for_number(number[0])
     if not (first.isascii() and first.isalpha()):
-        return None
+        return "a"
     stem = re.split("['’-]", word, maxsplit=1)[0]
     spelt = stem.isupper() and (len(stem) <= _SPELT or not re.search("[AEIOUY]", stem))
     if spelt or len(stem) == 1:
@@ -105,26 +113,74 @@ _ARTICLE_FOR: Final = BoundedCache(article_for, _MANY)
 ARTICLES: Final = frozenset({"a", "an"})
 
 
-def agree_before(outputs: list[str], gaps: Sequence[str], before: Sequence[int]) -> None:
-    """Write a or an, where one passes before a drawn word, as that word asks for, in place.
+# No article stands before these: "A." and "a)" are labels or initials, "a |" and "a =" are values.
+_APART: Final = re.compile(rf"\Z|[.)\]}}:;?!]|\s*[|=/\t]|\s*\n\s*\n|[^{MARK}]*{MARK}")
+_CAPITAL_APART: Final = re.compile(r"[,\n\t]")
+_NAMED_A: Final = frozenset(
+    ["grade", "group", "hepatitis", "influenza", "serie", "type", "vitamin"]
+)
+"""Words after which a capital A is a name."""
+_TAG: Final = 16
+"""Most words of a tag that stands between an article and its word."""
+REACH: Final = 2 * _TAG
+"""More words than lie between an article and all that decides how it is written."""
 
-    The article of the input would show how the word there began.  A capital A after a mere space
-    is no article but a name: Group A, hepatitis A.
+
+def agree(outputs: list[str], gaps: Sequence[str], drawn: Mask, at: Iterable[int]) -> None:
+    """Write a or an as the output after it asks for, if either of both was drawn, in place.
+
+    A capital article is written in capitals where the words around it are.
 
     Args:
         outputs: what is written for each word.
         gaps: the gaps, one more than words.
-        before: positions of words that pass before a drawn word.
+        drawn: True for outputs that hide their words.
+        at: positions that may be articles.
     """
-    for at in before:
-        named = outputs[at] == "A" and gaps[at] == " "
-        if not named and gaps[at + 1].isspace() and outputs[at].lower() in ARTICLES:
-            article = _ARTICLE_FOR[outputs[at + 1]] or outputs[at]
-            outputs[at] = article.capitalize() if outputs[at][0] == "A" else article
+    for article in at:
+        if outputs[article].lower() not in ARTICLES or article + 1 == len(outputs):
+            continue
+        follows = _word_after(gaps, article)
+        if not (drawn[article] or drawn[follows]) or _APART.match(gaps[article + 1]):
+            continue
+        written = _ARTICLE_FOR[outputs[follows]]
+        if outputs[article][0] == "A":
+            if _names(outputs, gaps, drawn, article):
+                continue
+            near = [place for place in (article - 1, article + 2) if 0 <= place < len(outputs)]
+            words = [outputs[place] for place in near if not drawn[place]]
+            words = [word for word in words if len(word) > 1 and word.upper() != word.lower()]
+            loud = words and all(map(str.isupper, words))
+            written = written.upper() if loud else written.capitalize()
+        outputs[article] = written
+
+
+def _word_after(gaps: Sequence[str], article: int) -> int:
+    """Return the position of the word after an article, and after tags between them."""
+    follows, end = article + 1, min(article + _TAG, len(gaps) - 1)
+    while gaps[follows].endswith("<"):
+        closes = (at for at in range(follows + 1, end) if ">" in gaps[at])
+        if (found := next(closes, None)) is None:
+            return article + 1
+        follows = found
+    return follows
+
+
+def _names(outputs: Sequence[str], gaps: Sequence[str], drawn: Mask, article: int) -> bool:
+    """Return whether a capital A is a name: Group A, Serie A, a grade of A, ..."""
+    if _CAPITAL_APART.match(gaps[article + 1]):
+        return True
+    before = article - 1
+    return (
+        article > 0
+        and gaps[article] == " "
+        and not drawn[before]
+        and outputs[before].lower() in _NAMED_A
+    )
 
 
 class NaturalCase:
-    """Writes drawn words as readers expect them: capitals where sentences begin, and a or an.
+    """Writes drawn words with capitals where sentences begin.
 
     Args:
         rows: row number of each word of the vocabulary.
@@ -144,7 +200,8 @@ class NaturalCase:
         outputs: list[str],
         rows: NDArray[np.int64],
         previous: str | None = None,
-        following: tuple[str, str] | None = None,
+        *,
+        followed: bool = False,
     ) -> NDArray[np.int64]:
         """Put the outputs of some texts into natural case, in place.
 
@@ -157,12 +214,11 @@ class NaturalCase:
             rows: the row number of each, negative where nothing was drawn, shape (words,).
             previous: of the only text, which continues another: the gap before that one's last
                 word.
-            following: of the only text, which is continued: the gap and the output after it.
+            followed: whether the only text is continued.
 
         Returns:
             The positions of the outputs that may have changed.
         """
-        articles = self._agree(batch.gaps, outputs, rows, following)
         begins = list(self._within(batch, rows, previous))
         if previous is None:
             sizes = batch.sizes
@@ -170,13 +226,13 @@ class NaturalCase:
             begins += starts[sizes > 1].tolist()
             for start in starts[sizes == 1].tolist():
                 after = batch.gaps[start + 1].split(batch.seam)[0]
-                if following or not _MARKS.isdisjoint(after):
+                if followed or not _MARKS.isdisjoint(after):
                     begins.append(start)
         indices = np.array(begins, dtype=np.int64)
         indices = indices[rows[indices] >= 0]
         for at in indices.tolist():
             outputs[at] = self._capitalised[outputs[at]]
-        return np.concatenate([articles, indices])
+        return indices
 
     def _within(self, batch: Batch, rows: NDArray[np.int64], previous: str | None) -> Iterator[int]:
         """Yield the drawn words that begin a sentence, but for the first of a whole text."""
@@ -188,26 +244,3 @@ class NaturalCase:
             # The last full stop of U.S. or p.m. ends no sentence.
             if before not in (None, ".") and seam not in gaps[at]:
                 yield at
-
-    def _agree(
-        self,
-        gaps: Sequence[str],
-        outputs: list[str],
-        rows: NDArray[np.int64],
-        following: tuple[str, str] | None,
-    ) -> NDArray[np.int64]:
-        """Write a or an, where one was drawn, as the output word after it asks for.
-
-        Returns:
-            Those positions.
-        """
-        drawn = [np.flatnonzero(rows == row) for row in self.articles]
-        indices = np.concatenate([np.empty(0, dtype=np.int64), *drawn])
-        for at in indices.tolist():
-            if at + 1 < len(outputs):
-                gap, word = gaps[at + 1], outputs[at + 1]
-            else:
-                gap, word = following or ("", "")
-            if gap == " ":
-                outputs[at] = _ARTICLE_FOR[word] or outputs[at]
-        return indices

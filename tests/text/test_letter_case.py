@@ -10,6 +10,7 @@ from dpsan.text.batch import Chunk, joined
 from dpsan.text.letter_case import (
     LetterCase,
     NaturalCase,
+    agree,
     article_for,
     begins_sentence,
     capitalised,
@@ -60,7 +61,8 @@ A = (
 def test_articles():
     assert [word for word in AN.split() if article_for(word) != "an"] == []
     assert [word for word in A.split() if article_for(word) != "a"] == []
-    assert {article_for(word) for word in ("<unk>", "Ж", "東京", "", "٣")} == {None}
+    assert {article_for(word) for word in ("Ж", "東京", "", "٣", "$", "(€9)")} == {"a"}
+    assert {article_for(word) for word in ("$8,000", "@adam", "(€8)", "<unk>", "-11")} == {"an"}
 
 
 ROWS = {"the": 0, "a": 1, "an": 2, "hour": 3, "Paris": 4, "iPhone": 5, "house": 6}
@@ -76,7 +78,7 @@ WRITTEN = {
     "kept the. kept the": "kept the. kept the",
     "a hour, an house": "An hour, a house",
     "the a hour an Paris": "The an hour a Paris",
-    "the a, hour an\thour a": "The a, hour an\thour a",
+    "the a, hour an\thour an\u2014Paris a": "The an, hour an\thour a\u2014Paris a",
     "the a apple": "The an apple",
     "the\nhouse": "The\nHouse",
     "a an house": "An a house",
@@ -95,5 +97,8 @@ def test_written(english):
         write_gaps(pieces)
         batch = joined([Chunk(pieces[::2], outputs, [0] * len(outputs))])
         rows = np.array([ROWS.get(word, -1) for word in outputs], dtype=np.int64)
-        NaturalCase(ROWS, english=english).write(batch, outputs, rows)
+        natural = NaturalCase(ROWS, english=english)
+        articles = np.flatnonzero(np.isin(rows, natural.articles)).tolist()
+        agree(outputs, batch.gaps, rows >= 0, articles)
+        natural.write(batch, outputs, rows)
         assert batch.lines(outputs) == [written]

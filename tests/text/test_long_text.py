@@ -56,15 +56,6 @@ def test_words_do_not_depend_on_stretches(monkeypatch, embeddings, store, mechan
     assert (done.drawn, done.counts) == (whole.drawn, whole.counts)
 
 
-def test_articles_agree_across_stretches(monkeypatch):
-    made = Sanitizer(only="names,places")
-    texts = ["an Oslo a Paris " * 60, "a x an Maria, " * 70]
-    whole = made.sanitize(texts, KEY, [7, 8])
-    for stretch in (300, 302, 303, 305):
-        small(monkeypatch, stretch=stretch, ahead=40, long=stretch + 1)
-        assert made.sanitize(texts, KEY, [7, 8]).lines == whole.lines
-
-
 def test_noise_of_a_line_needs_the_line(monkeypatch, embeddings, store):
     """And an audit has a row for each word: neither is cut."""
     given = {"epsilon": 5, "embeddings": embeddings, "cache": store, "allow_unproved": True}

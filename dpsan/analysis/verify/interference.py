@@ -5,7 +5,9 @@ record is replaced by another one, and they are rewritten under the same key.  T
 equal, byte by byte, but for the output of the replaced token.  Quotes and escapes may not depend
 on the old text either: each record must equal the encoding of its new text.
 
-Post-processing reads outputs, so *a* or *an* before the replaced token may change too.  A string of
+Post-processing reads outputs: *a* and *an* follow the output after them, so one before the replaced
+token may change too, and only as that output asks for.  Where articles pass, they are exchanged in
+another document, which must be written alike.  A string of
 several tokens is several words: if it replaces one token, the later words of its record are drawn
 anew, and all other records must not change.  The test is exact: it never refutes a program that
 keeps words apart.
@@ -25,14 +27,16 @@ from dpsan.analysis.verify.base import Check
 from dpsan.formats.samples import SAMPLES, Sample
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.letter_case import LetterCase
+from dpsan.text.letter_case import LetterCase, article_for
+from dpsan.text.lookup import ARTICLE
 
 _RECORDS: Final = 32
 _WORDS: Final = 12
 """Words of a record."""
 _PLAIN_GAPS: Final = (" | ", " / ", " = ")
 """Gaps where outputs could contain the others."""
-_ARTICLES: Final = frozenset({"a", "an"})
+_ARTICLE_GAPS: Final = (" ", " \u201c", " (", "\u2014", " - ")
+"""Gaps between an article and its word."""
 
 Lines = list[list[str]]
 """Words of each record."""
@@ -40,7 +44,7 @@ Lines = list[list[str]]
 
 _COUNTED: Final = (
     *("replaced", "words", "records", "words_changed", "records_changed"),
-    *("records_written_otherwise", "unread"),
+    *("records_written_otherwise", "articles_changed", "unread"),
 )
 """Comparisons and differences, by the names of the figures."""
 _SAME: Final = -1
@@ -80,8 +84,9 @@ def interference(sanitizer: Sanitizer, *, key: bytes) -> Check:
             for done in (first, second):
                 again = starmap(kind.again, enumerate(map(kind.text, done)))
                 tally["records_written_otherwise"] += sum(map(ne, done, again))
+    tally["articles_changed"] = _articles_told(single, pool, derive_key(key, "articles"))
     unread = tally.pop("unread")
-    replaced, words, records, *altered, otherwise = tally.values()
+    replaced, words, records, *altered, otherwise, told = tally.values()
     if any(altered):
         other = f"{altered[0]:,} of {words:,} other words and {altered[1]:,} of {records:,}"
         sentence = f"another token changed the outputs of {other} other records"
@@ -89,6 +94,9 @@ def interference(sanitizer: Sanitizer, *, key: bytes) -> Check:
     if otherwise:
         sentence = f"{otherwise:,} records are not written as their new text would be"
         return Check(name, False, f"{sentence}: quotes or escapes depend on the old one", tally)
+    if told:
+        sentence = f"{told:,} articles do not follow the output after them alone"
+        return Check(name, False, sentence, tally)
     if unread or not words:
         return Check(name, None, "the outputs could not be read", tally)
     sentence = f"{words:,} other words and {records:,} other records did not change when"
@@ -166,7 +174,7 @@ def _compare(
             continue
         tally["replaced"] += 1
         follows = position  # an article agrees with what follows, which may be another article
-        while articles and follows and _both_articles(was[follows - 1], became[follows - 1]):
+        while articles and follows and _agrees(was, follows) and _agrees(became, follows):
             follows -= 1
         for at, (one, other) in enumerate(zip(was, became, strict=True)):
             if not follows <= at <= position:
@@ -174,5 +182,21 @@ def _compare(
                 tally["words_changed"] += one != other
 
 
-def _both_articles(one: str, other: str) -> bool:
-    return one.lower() in _ARTICLES and other.lower() in _ARTICLES
+def _agrees(words: list[str], follows: int) -> bool:
+    """Return whether the word before a position is the article that its output asks for."""
+    return words[follows - 1].lower() == article_for(words[follows])
+
+
+def _articles_told(single: Sanitizer, pool: list[str], key: bytes) -> int:
+    """Return the number of articles that pass and do not follow the output after them alone."""
+    if not single.embeddings.english or {single.input_of("a"), single.input_of("an")} != {ARTICLE}:
+        return 0
+    told = 0
+    for gap in _ARTICLE_GAPS:
+        for a, an in (("a", "an"), ("A", "An")):
+            texts = [[f"{article}{gap}{word}" for word in pool] for article in (a, an)]
+            one, other = (single.sanitize(some, key).lines for some in texts)
+            for first, second in zip(one, other, strict=True):
+                words = first.split(gap, 1)
+                told += first != second or len(words) < 2 or not _agrees(words, 1)
+    return told
