@@ -25,8 +25,6 @@ COMMANDS: Final = Commands(
     {
         "Use": {
             "rewrite": "Sanitize text, line by line.",
-            "smooth": "Make sanitized text fluent with a public language model, at no privacy "
-            "cost.",
             "index": "Build, list, check or clear cached indexes of embeddings.",
             "train": "Train a vocabulary of your own on public text, in any language.",
         },
@@ -105,6 +103,8 @@ def _hint(error: Exception) -> str:
     if context is None or context.parent is not None or context.command.name != "dpsan":
         return ""
     words = sys.argv[1:]
+    if words[:1] == ["smooth"]:
+        return " (dpsan rewrite --fluent draws and decodes at once)"
     # Words that are no files may be text, which no message repeats.
     if not any(Path(each).exists() for each in words):
         return " (dpsan --help lists the commands)"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,25 @@ class DrawnTexts:
     """True for words that are written in a string before them, see :class:`Runs`."""
 
 
+class Outputs(NamedTuple):
+    """The words of some texts as they are written."""
+
+    rows: Ids
+    """Rows of the drawn words; elsewhere negative.  Shape (m,)."""
+    strings: list[str]
+    """All words."""
+
+
+class Decoded(NamedTuple):
+    """What is written in place of outputs."""
+
+    rows: Ids
+    """As those of :class:`Outputs`."""
+    strings: list[str]
+    several: Ids
+    """Indices of outputs that are several words."""
+
+
 def in_runs(words: Words, codes: Ids, drawn: NDArray[np.object_]) -> tuple[list[str], Mask]:
     """Return the output of each word, passing words in a row as one, and which follow in these.
 
@@ -62,29 +82,48 @@ def in_runs(words: Words, codes: Ids, drawn: NDArray[np.object_]) -> tuple[list[
     return runs.strings.tolist(), runs.within
 
 
+def decoded(one: DrawnTexts, found: Decoded) -> DrawnTexts:
+    """Return texts with what was decoded in place of their outputs."""
+    return replace(one, outputs=found.strings, decoded=found.rows, several=found.several)
+
+
 def passing_articles(codes: Ids) -> Mask:
     """Return True for words that pass and may be *a* or *an*, (words,)."""
     found: Mask = (codes == ARTICLE) | (codes == OUTSIDE) | (codes == PASSED)
     return found
 
 
-def agree_within(one: DrawnTexts, articles: Ids) -> None:
+def articles(one: DrawnTexts, drawn: Sequence[int], *, passing: bool) -> Ids:
+    """Return the positions of words that may be articles.
+
+    Args:
+        drawn: rows of the drawn ones.
+        passing: whether those that pass count too.
+    """
+    rows = one.rows if one.decoded is None else one.decoded
+    found = [np.flatnonzero(rows == row) for row in drawn]
+    if passing:
+        found.append(np.flatnonzero(passing_articles(one.batch.codes)))
+    return np.concatenate([*found, np.zeros(0, dtype=np.int64)])
+
+
+def agree_within(one: DrawnTexts, at: Ids) -> None:
     """Let the articles at some positions agree with the words after them."""
     codes = one.batch.codes
-    agree(one.outputs, one.batch.gaps, (codes >= 0) | (codes == MASKED), articles.tolist())
+    agree(one.outputs, one.batch.gaps, (codes >= 0) | (codes == MASKED), at.tolist())
 
 
-def agree_across(one: DrawnTexts, other: DrawnTexts, articles: tuple[Ids, Ids]) -> None:
+def agree_across(one: DrawnTexts, other: DrawnTexts, at: tuple[Ids, Ids]) -> None:
     """Let the articles beside the seam of two segments agree with the words after them.
 
     Args:
-        articles: their positions in both.
+        at: their positions in both.
     """
     size = min(REACH, len(one.outputs))
     outputs = [*one.outputs[-REACH:], *other.outputs[:REACH]]
     gaps = [*one.batch.gaps[-1 - size : -1], *other.batch.gaps[: REACH + 1]]
     codes = np.concatenate([one.batch.codes[-REACH:], other.batch.codes[:REACH]])
-    before, after = articles[0] - len(one.outputs) + size, articles[1] + size
+    before, after = at[0] - len(one.outputs) + size, at[1] + size
     near = [*before[before > 0].tolist(), *after[after < size + REACH // 2].tolist()]
     agree(outputs, gaps, (codes >= 0) | (codes == MASKED), near)
     one.outputs[len(one.outputs) - size :], other.outputs[:REACH] = outputs[:size], outputs[size:]

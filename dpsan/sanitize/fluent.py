@@ -1,26 +1,23 @@
 """Decode the drawn words of texts by a public language model, as they stand in their texts.
 
-This file passes on rows of outputs and the characters between words, and reads no input: a test
-keeps the look-up out of it.  A reader of the output has the same, so ``dpsan
-smooth`` gives the same words for the written text.
+:class:`Fluent` gets the outputs and the gaps between them, which a reader of the output has, and
+public tables.  It gets no input.
 """
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.outcomes.language.decoding import Tables, decode
 from dpsan.outcomes.language.lattice import unit_ends
-from dpsan.outcomes.language.symbols import Gap, gap_kind, gap_kinds
-from dpsan.sanitize.drawn_texts import DrawnTexts
-from dpsan.sanitize.result import Forms
+from dpsan.outcomes.language.symbols import Gap, gap_kind
+from dpsan.sanitize.drawn_texts import Decoded, Outputs
 from dpsan.space.arrays import Ids
-from dpsan.text.batch import Batch
 from dpsan.text.tokens import folded
 
 
@@ -97,28 +94,27 @@ class Fluent:
         self._several = np.zeros(n, dtype=np.bool_)
         self._several[[*self._parts]] = True
 
-    @property
-    def outputs(self) -> NDArray[np.bool_]:
-        """True for outputs of the mechanism, shape (n,)."""
-        return self.tables.number >= 0
+    def of_texts(self, outputs: Outputs, kinds: Ids, sizes: Ids) -> Decoded:
+        """Decode the drawn words of whole texts.
 
-    def of_texts(self, one: DrawnTexts) -> DrawnTexts:
-        """Decode the drawn words of whole texts."""
-        batch = one.batch
-        records = np.repeat(np.arange(len(batch.sizes)), batch.sizes)
-        words, counts = self._read(one, gap_kinds(batch), records)
-        return self._written(one, words.rows, counts, self._decoded(words))
+        Args:
+            outputs: of all texts.
+            kinds: kinds of the gaps before each word and after the last, shape (m + 1,).
+            sizes: words of each text.
+        """
+        records = np.repeat(np.arange(len(sizes)), sizes)
+        words, counts = self._read(outputs, kinds, records)
+        return self._written(outputs, words.rows, counts, self._decoded(words))
 
-    def of_segments(self, drawn: Iterator[DrawnTexts]) -> Iterator[DrawnTexts]:
-        """Yield the segments of one text with their words decoded.
+    def of_segments(self, segments: Iterator[tuple[Outputs, list[str]]]) -> Iterator[Decoded]:
+        """Yield the segments of one text, each with its gaps, with their words decoded.
 
         What is written depends on no seam: a unit is decoded when all of its words are drawn.
         """
-        waiting: deque[tuple[DrawnTexts, Ids, Ids]] = deque()
+        waiting: deque[tuple[Outputs, Ids, Ids]] = deque()
         words: Words | None = None
         decoded, seam = np.zeros(0, dtype=np.int64), ""
-        for one in drawn:
-            gaps = one.batch.gaps
+        for one, gaps in segments:
             kinds = np.array([*map(gap_kind, gaps)], dtype=np.int64)
             kinds[0] = Gap.LINE if words is None else gap_kind(seam + gaps[0])
             kinds[-1] = Gap.SPACE  # the next segment has the gap
@@ -140,15 +136,6 @@ class Fluent:
             yield self._written(ready, rows, counts, decoded[: len(rows)])
             decoded = decoded[len(rows) :]
 
-    def read_again(self, batch: Batch) -> DrawnTexts:
-        """Return the words of texts that were sanitized before as if they were drawn now."""
-        n = self.tables.model.n
-        rows = np.where(batch.codes < n, batch.codes, -1)
-        drawn = batch.sizes.tolist()
-        return DrawnTexts(
-            batch, rows, [*batch.words], drawn, drawn, Counter(), Forms(), None, None, 0, None
-        )
-
     def _symbol(self, word: str) -> int:
         """Return ``~symbol`` of a word that stays as it is."""
         return ~self._rows.get(folded(word), self.tables.model.n)
@@ -157,11 +144,11 @@ class Fluent:
         row = self._rows.get(folded(word))
         return self._symbol(word) if row is None else int(self._first[row])
 
-    def _read(self, one: DrawnTexts, kinds: Ids, records: Ids) -> tuple[Words, Ids]:
+    def _read(self, one: Outputs, kinds: Ids, records: Ids) -> tuple[Words, Ids]:
         """Return words as a reader of the text sees them, and how many each draw became, (m,)."""
         rows = one.rows.copy()
         for at in np.flatnonzero(rows < 0).tolist():
-            rows[at] = self._symbol(one.outputs[at])
+            rows[at] = self._symbol(one.strings[at])
         drawn = np.maximum(rows, 0)
         counts = np.ones(len(rows), dtype=np.int64)
         seen = np.where(rows >= 0, self._first[drawn], rows)
@@ -188,7 +175,7 @@ class Fluent:
         same = words.records if self._alike else None
         return decode(words.rows, words.kinds, self.tables, same)
 
-    def _written(self, one: DrawnTexts, seen: Ids, counts: Ids, decoded: Ids) -> DrawnTexts:
+    def _written(self, one: Outputs, seen: Ids, counts: Ids, decoded: Ids) -> Decoded:
         """Return texts with what was decoded; an output that is several words keeps its row.
 
         Args:
@@ -196,7 +183,7 @@ class Fluent:
             counts: how many words each drawn word is for a reader, (m,).
             decoded: what is written instead, (sum of counts,).
         """
-        outputs, rows = [*one.outputs], one.rows.copy()
+        outputs, rows = [*one.strings], one.rows.copy()
         starts = np.cumsum(counts) - counts
         changed = np.add.reduceat(seen != decoded, starts) > 0 if len(starts) else starts > 0
         for at in np.flatnonzero(changed & (rows >= 0)).tolist():
@@ -210,7 +197,7 @@ class Fluent:
                 if decoded[first + index] != seen[first + index]:
                     pieces[2 * index + 1] = str(self._spellings[decoded[first + index]])
             outputs[at] = "".join(pieces)
-        return replace(one, outputs=outputs, decoded=rows, several=np.flatnonzero(counts > 1))
+        return Decoded(rows, outputs, np.flatnonzero(counts > 1))
 
 
 def _complete(words: Words) -> int:

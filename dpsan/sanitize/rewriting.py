@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import tee
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.outcomes.language.symbols import gap_kinds
 from dpsan.privacy import randomness
 from dpsan.sanitize.actions import actions_of, counts_of
 from dpsan.sanitize.classes import class_rules
 from dpsan.sanitize.consistent import OneDraw, PreviousDraws
 from dpsan.sanitize.drawn_texts import (
     DrawnTexts,
+    Outputs,
     agree_across,
     agree_within,
+    articles,
+    decoded,
     in_runs,
-    passing_articles,
     sums_of_runs,
 )
 from dpsan.sanitize.guarantee_and_sampler import Built
@@ -72,25 +76,16 @@ class Rewriter:
         kept = ARTICLES & {word.lower() for word in built.spec.keep}
         self._articles_agree = built.embeddings.english and not kept
         """True if *a* and *an* that pass are written as a drawn word after them asks for."""
+        self._drawn_articles: list[int] = []
+        """Rows of *a* and *an* where one of them is written for the other."""
         self._strings: tuple[NDArray[np.object_], Lookup] | None = None
         self._natural: NaturalCase | None = None
         self._rows: dict[str, int] | None = None
         self._fluent: Fluent | None = None
-        self._plain: Lookup | None = None
-        """Finds words in texts that were sanitized before."""
-
-    @property
-    def _drawn_articles(self) -> list[int]:
-        """Rows of *a* and *an* where one of them is written for the other."""
-        return [] if self._natural is None else self._natural.articles
 
     def _articles(self, one: DrawnTexts) -> Ids:
         """Return the positions of words that may be *a* or *an* and follow the word after them."""
-        rows = one.rows if one.decoded is None else one.decoded
-        found = [np.flatnonzero(rows == row) for row in self._drawn_articles]
-        if self._articles_agree:
-            found.append(np.flatnonzero(passing_articles(one.batch.codes)))
-        return np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+        return articles(one, self._drawn_articles, passing=self._articles_agree)
 
     @property
     def lookup(self) -> Lookup:
@@ -104,6 +99,7 @@ class Rewriter:
             words = embeddings.index_to_key
             if self._built.spec.case == LetterCase.NATURAL:
                 self._natural = NaturalCase(embeddings.key_to_index, english=embeddings.english)
+                self._drawn_articles = self._natural.articles
                 words = embeddings.spellings or words
             self._strings = np.array(words, dtype=object), self._new_lookup()
             if self._built.decoding is not None:
@@ -182,7 +178,8 @@ class Rewriter:
                 batch = self.lookup.of_split(list(map(self.lookup.split, some)), spans[at:position])
             one = self._drawn(batch, key, numbers[at:position], every=audit)
             if self._fluent is not None:
-                one = self._fluent.of_texts(one)
+                outputs = Outputs(one.rows, one.outputs)
+                one = decoded(one, self._fluent.of_texts(outputs, gap_kinds(batch), batch.sizes))
             agree_within(one, self._articles(one))
             parts.append(self._written(one, audit=audit))
             if position < len(texts):
@@ -205,7 +202,9 @@ class Rewriter:
 
         texts = self._drawn_segments(text, key, number, spans)
         if self._fluent is not None:
-            texts = self._fluent.of_segments(texts)
+            texts, same = tee(texts)
+            read = ((Outputs(one.rows, one.outputs), one.batch.gaps) for one in same)
+            texts = map(decoded, texts, self._fluent.of_segments(read))
         for one in texts:
             agree_within(one, self._articles(one))
             if pending is not None:
@@ -388,18 +387,6 @@ class Rewriter:
             by_kind=one.by_kind,
             forms=one.forms,
         )
-
-    def smooth(self, texts: Sequence[str]) -> tuple[list[str], int, int]:
-        """Decode texts that were sanitized before: see :meth:`Sanitizer.smooth`."""
-        self._vocabulary()
-        assert self._fluent is not None  # noqa: S101 - the caller checks
-        if self._plain is None:
-            rows = self._built.embeddings.key_to_index
-            self._plain = Lookup(self.lookup.split, rows, (), self._built.space.n)
-        one = self._fluent.read_again(self._plain.batch(texts))
-        foreign = (one.rows < 0) | ~(self._fluent.outputs | self._public[:-4])[one.rows]
-        one = self._fluent.of_texts(one)
-        return self._written(one).lines, len(foreign), int(foreign.sum())
 
     def survey(self, text: str) -> Sanitized:
         """Return the counts of rewriting a text, without drawing a word and without a line."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -190,7 +191,7 @@ class Sanitizer:
         """SHA-256 of the language model that drawn words are decoded by."""
         self.grouping: Grouping | None = built.grouping
         """Groups of words that are one input; None without classes."""
-        self._rewriter = Rewriter(built)
+        self._built, self._rewriter = built, Rewriter(built)
         self._records = 0
         # Never pickled: a copy in another process draws a key of its own.
         self._key = randomness.derive_key(run_key(seed), "run", "copy", 0)
@@ -202,6 +203,12 @@ class Sanitizer:
         spec = replace(self.spec, consistent=Unit.RECORD)
         opened = self.embeddings, self.space
         return Sanitizer.from_spec(spec, self._store, self._seed, opened=lambda: opened)
+
+    def with_sampler(self, sampler: Sampler) -> Sanitizer:
+        """Return the same with another sampler of words, which its guarantee does not cover."""
+        other = copy(self)
+        other._rewriter = Rewriter(replace(self._built, sampler=sampler))
+        return other
 
     @property
     def number_epsilon(self) -> float | None:
@@ -292,19 +299,6 @@ class Sanitizer:
     def survey(self, text: str) -> Sanitized:
         """Return the counts of :meth:`sanitize`, without drawing a word and without a line."""
         return self._rewriter.survey(text)
-
-    def smooth(self, texts: Sequence[str]) -> tuple[list[str], int, int]:
-        """Decode texts that were sanitized before with these settings, but for ``fluent``.
-
-        Returns:
-            The texts, the number of their words, and how many of these the mechanism cannot draw.
-
-        Raises:
-            UsageError: the sanitizer is not fluent.
-        """
-        if not self.spec.fluent:
-            raise UsageError("smooth needs a fluent sanitizer", "Sanitizer(epsilon=8, fluent=True)")
-        return self._rewriter.smooth(texts)
 
     def __repr__(self) -> str:
         # No word of the keep-list, and no seed.

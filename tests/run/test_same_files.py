@@ -47,7 +47,7 @@ def unchanged(folder, fork_server):
 WRITES = {
     # Names of their own: below, tests/run/test_memo.py and tests/run/test_ledger.py.
     **{("rewrite", name): None for name in ("output_dir", "memo", "ledger")},
-    **{(command, "output"): ["-o"] for command in ("rewrite", "train", "smooth")},
+    **{(command, "output"): ["-o"] for command in ("rewrite", "train")},
     ("rewrite", "audit"): ["-a"],
     ("rewrite", "log_json"): ["--log-json"],
     ("rewrite", "bad_records"): ["-f", "jsonl", "-k", "text", "-o", "new", "--bad-records"],
@@ -59,7 +59,6 @@ WRITES = {
 }
 READ_BY = {
     "rewrite": "files keep public spans embeddings language_model",
-    "smooth": "files embeddings public language_model",
     "preview": "file embeddings",
     "report": "audits",
     "evaluate": "original sanitized audit class_files public language_model spans candidates"
@@ -83,7 +82,7 @@ BEFORE = {
 }
 """What stands before the file, where it is not the option of that name."""
 MORE = dict.fromkeys(["preview", "evaluate", "index", "train"], "-q --force")
-MORE |= {"rewrite": "-q -e 1000 -m laplace --force", "smooth": "-q -e 8 --force"}
+MORE |= {"rewrite": "-q -e 1000 -m laplace --force"}
 MORE |= {"explain": "-q -e 8 -m laplace here --force", "verify": "-q -e 8 -m laplace --force"}
 MORE |= {"calibrate": "-q -m laplace --unchanged 0.5", "compare": "-q -m krr --force"}
 MORE |= {"report": "--force", "mechanisms": ""}
