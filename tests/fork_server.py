@@ -11,16 +11,20 @@ import contextlib
 import json
 import os
 import pkgutil
+import re
 import selectors
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib import import_module
 
 _SECONDS = 120
+_runs = Counter[str]()
 _MOST = 1 << 20
 """Bytes of a request: arguments and environment."""
 
@@ -62,7 +66,9 @@ class ForkServer:
         for number, descriptor in (streams or {}).items():
             os.dup2(descriptor, theirs[number])
         words = [os.fspath(each) for each in arguments]
-        request = json.dumps({"arguments": words, "folder": os.fspath(folder), "env": env})
+        test = os.environ.get("PYTEST_CURRENT_TEST")
+        asked = {"arguments": words, "folder": os.fspath(folder), "env": env, "test": test}
+        request = json.dumps(asked)
         with socket.socket(socket.AF_UNIX) as server, ThreadPoolExecutor(3) as pool:
             server.settimeout(_SECONDS)
             server.connect(self._path)
@@ -92,6 +98,7 @@ def _read(descriptor: int) -> bytes:
 
 def _serve(path: str, told: int) -> None:
     """Fork a command for each connection, which gets its exit status."""
+    import support  # noqa: F401 - a fork must not import it
     from scoreboard import fork
 
     import dpsan
@@ -123,15 +130,20 @@ def _serve(path: str, told: int) -> None:
 
 def _begin(client: socket.socket, wait: selectors.BaseSelector) -> None:
     from scoreboard import fork
+    from support import fix_keys
 
     text, theirs, _, _ = socket.recv_fds(client, _MOST, 3)
     while not text.endswith(b"\n"):
         text += client.recv(_MOST)
     asked = json.loads(text)
+    # The keys of a command follow from its test, its words and how often it had been run there.
+    name = re.sub(r"\S*/pytest-\d+/(popen-gw\d+/)?", "", f"{asked['test']} {asked['arguments']}")
+    _runs[name] += 1
+    before = partial(fix_keys, f"{name} {_runs[name]}") if "EXPLORE" not in os.environ else None
     process = os.fork()
     if not process:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        fork.become(asked["arguments"], asked["folder"], asked["env"], None, theirs)
+        fork.become(asked["arguments"], asked["folder"], asked["env"], before, theirs)
     for each in theirs:
         os.close(each)
     handle = os.pidfd_open(process)

@@ -224,10 +224,7 @@ def test_readme_python_runs(block, cache, capsys, monkeypatch):
         pytest.importorskip(library, reason=f"{library} is not installed")
     names: dict[str, object] = {}
     exec(compile(block, "README.md", "exec"), names)  # noqa: S102
-    if "mechanisms" in block:
-        assert "knn-response" in capsys.readouterr().out
-    else:
-        assert "Maria" not in str(names.get("frame", names.get("data")))
+    assert re.search(r"'\] (8\.0|7\.99\d+)\n", capsys.readouterr().out)
 
 
 def test_the_python_page_runs(cache, tmp_path, capsys, monkeypatch):
@@ -243,7 +240,9 @@ def test_the_python_page_runs(cache, tmp_path, capsys, monkeypatch):
     assert printed[0] == re.search(r"promise.delta\)  # (.*)", page)[1]
     assert printed[2].startswith("3 ")
     assert printed[-1] == "epsilon must be > 0 (got -1)"
-    assert "Maria" not in names["one"] + names["tickets"]["text"][0] + names["again"][0]
+    # Any of 23 drawn words may stay; all of them do in one of 10^8 runs.
+    texts = [names["one"], *names["many"], *names["again"], *names["tickets"]["text"].dropna()]
+    assert not set(texts) <= set(re.findall(r'"(.*?)"', page))
     assert names["tickets"]["text"].isna().tolist() == [False, True, False]
 
 

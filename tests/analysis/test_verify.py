@@ -25,7 +25,6 @@ from dpsan.privacy.certificate import certify, hockey_stick
 from dpsan.privacy.noise_formulas import gaussian_delta
 from dpsan.sanitize.sanitizer import Sanitizer
 
-pytestmark = pytest.mark.usefixtures("fixed_keys")
 PUBLISHED = {"trlaplace-paper": (0.05, {})} | {f"tldp-paper-{each}": (1.0, {}) for each in "lg"}
 PUBLISHED |= {f"tldp-paper-{each}-weighted": (1.0, {"weights": "frequency"}) for each in "lg"}
 

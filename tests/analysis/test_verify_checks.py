@@ -31,7 +31,6 @@ from dpsan.sanitize.rewriting import Rewriter
 from dpsan.sanitize.statement import Statement
 from dpsan.text.tokens import TOKENIZERS, Tokenizer
 
-pytestmark = pytest.mark.usefixtures("fixed_keys")
 KEY = b"k" * 32
 ROWS = np.arange(0, 2000, 50)
 

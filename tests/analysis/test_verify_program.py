@@ -25,7 +25,6 @@ from dpsan.run.workers import Inline
 FEW = 10_000
 PLANTED = ["a backdoor in one word", "one stream for all records", "a neighbour's draw"]
 PLANTED += ["nine tenths of the noise", "nine tenths of it are added"]
-pytestmark = pytest.mark.usefixtures("fixed_keys")
 
 
 def checks(sanitizer, draws=FEW, **more):
