@@ -19,7 +19,7 @@ KEY = b"k" * 32
 
 def only(classes, **options):
     """A sanitizer that draws words of some classes alone."""
-    return Sanitizer(epsilon=2.0, only=classes, **options)
+    return Sanitizer(only=classes, **options)
 
 
 @pytest.fixture(scope="module")
