@@ -59,13 +59,15 @@ def _lines(sanitizer: Sanitizer, key: bytes) -> tuple[list[str], list[str], Ids]
     if sanitizer.grouping is not None:
         grouped.update(words_in_groups(sanitizer.grouping.groups).tolist())
     rows_of = sanitizer.embeddings.key_to_index
-    words = [word for word in dict.fromkeys(both) if rows_of[word] not in grouped]
-    words = [word for word in words if sanitizer.input_of(word) in known][:_WORDS]
+    words = [word for word in dict.fromkeys(both) if sanitizer.input_of(word) in known][:_WORDS]
     before = np.arange(len(keys) + 1)
-    # The first word changes places with the OOV strings, and every other word with the next one.
-    spare = words[len(words) - len(strings) :]
-    words = words[: len(words) - len(strings)]
-    other = dict(zip(words, [*words[1:], *(strings[:1] or words[:1])], strict=True))
+    # A word of a group stays.  Every other word becomes the next one, the last one an OOV string,
+    # and OOV strings become words that stand nowhere else.
+    free = [word for word in words if rows_of[word] not in grouped]
+    spare, free = free[: len(strings)], free[len(strings) :]
+    words = [word for word in words if word not in spare]
+    other = dict(zip(words, words, strict=True))
+    other |= dict(zip(free, [*free[1:], *(strings[:1] or free[:1])], strict=True))
     other |= dict(zip(strings, spare, strict=True))
     for word, second in other.items():
         before[rows_of.get(second, -1)] = rows_of.get(word, len(keys))
