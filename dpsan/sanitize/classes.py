@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -20,9 +21,13 @@ from dpsan.embeddings.class_lists import (
 from dpsan.errors import UsageError
 from dpsan.mechanisms.optimal.group_response import GroupResponse
 from dpsan.mechanisms.optimal.groups import Group
-from dpsan.privacy.guarantee import WordGroup
+from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.outcomes.distributions import expected_share_of
+from dpsan.privacy.guarantee import Guarantee, WordGroup
 from dpsan.sanitize.numbers_by_value import NumberPolicy, StringPolicy
 from dpsan.sanitize.request import RunSpec
+from dpsan.space.metric_space import MetricSpace
+from dpsan.text.batch import Ids, Mask
 from dpsan.text.lookup import ClassRules
 from dpsan.text.tokens import folded
 
@@ -73,10 +78,72 @@ class Grouping:
         out[n + 4 :] = np.arange(many)
         return out
 
-    def inputs(self, n: int) -> NDArray[np.int64]:
-        """Return the mechanism's input of each code: a row number, or n for ⊥."""
-        first = [group.rows[0] for group in self.rows]
-        return np.array([*range(n + 1), n, n, n, *first], dtype=np.int64)
+    def frequencies(self, space: MetricSpace) -> dict[int, float]:
+        """Return the public frequency of each group."""
+        found = (space.frequencies[list(group.rows)].sum() for group in self.rows)
+        return dict(enumerate(map(float, found)))
+
+    def expected_share(
+        self,
+        sampler: Sampler,
+        space: MetricSpace,
+        by_kind: Mapping[int, float],
+        unchanged: float = 0.0,
+    ) -> float:
+        """Return the expected share of unchanged words among some.
+
+        Each kind of words counts as often as it occurs; in it, public frequencies count.
+
+        Args:
+            by_kind: words of each kind.
+            unchanged: expected number of unchanged strings among them.
+        """
+        kinds = self.kinds(space.n)[: space.n]
+        for kind, words in by_kind.items():
+            unchanged += words * expected_share_of(sampler, space, kinds == kind)
+        return unchanged / sum(by_kind.values())
+
+
+class Codes:
+    """Inputs, kinds and costs of the codes of :class:`Grouping`.
+
+    Args:
+        n: words of the vocabulary.
+        grouping: groups of words; None without classes.
+        guarantee: of the run.
+    """
+
+    def __init__(self, n: int, grouping: Grouping | None, guarantee: Guarantee) -> None:
+        first = [] if grouping is None else [group.rows[0] for group in grouping.rows]
+        self.inputs = np.append(np.minimum(np.arange(n + 4), n), np.array(first, dtype=np.int64))
+        """The mechanism's input of each code: a row number, or n for ⊥."""
+        self._kinds = None if grouping is None else grouping.kinds(n)
+        self.number = n + 1
+        """The code of numbers that are drawn by form: the mechanism takes them for ⊥."""
+        self._only, self._by_value = guarantee.only_groups, bool(guarantee.epsilon_ldp)
+
+    def by_kind(self, codes: Ids) -> Counter[int]:
+        """Return the number of drawn words of each kind; empty without groups."""
+        if self._kinds is None:
+            return Counter()
+        return Counter(dict(enumerate(np.bincount(self._kinds[codes]).tolist())))
+
+    def formed(self, codes: Ids) -> Ids:
+        """Return the indices of the strings that are drawn by their form."""
+        return np.flatnonzero((codes >= self.number) & (codes < self.number + 3))
+
+    def costly(self, codes: Ids, first: Mask | None) -> Mask | None:
+        """Return True for the words whose draws have a privacy loss; None: all that are drawn.
+
+        Where classes are drawn alone, these are numbers by value.
+
+        Args:
+            first: True for words that have a draw of their own, where equal words share one.
+        """
+        if not self._only:
+            return None
+        costly: Mask = (codes == self.number) & self._by_value
+        return costly if first is None else costly & first
 
 
 def grouping(spec: RunSpec, rows: Mapping[str, int]) -> Grouping:
@@ -98,6 +165,16 @@ def grouping(spec: RunSpec, rows: Mapping[str, int]) -> Grouping:
         return Grouping(groups, -1)
     names = [group.name for group in groups]
     return Grouping(groups, names.index(NAMES) if NAMES in names else 0)
+
+
+def number_epsilon(spec: RunSpec, guarantee: Guarantee, rules: ClassRules | None) -> float | None:
+    """Return the LDP epsilon between two numbers of one form: 0 where they are drawn uniformly.
+
+    None if numbers are drawn as words.
+    """
+    if spec.numbers == NumberPolicy.VALUE:
+        return guarantee.epsilon_ldp
+    return 0.0 if rules is not None and rules.numbers else None
 
 
 def group_response(spec: RunSpec, groups: Grouping) -> GroupResponse:

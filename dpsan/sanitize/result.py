@@ -197,6 +197,12 @@ def together(parts: Sequence[Sanitized]) -> Sanitized:
     )
 
 
+def of_one(parts: Sequence[Sanitized]) -> Sanitized:
+    """Merge the results of the segments of one text."""
+    whole = together(parts)
+    return replace(whole, drawn=[sum(whole.drawn)], charged=[sum(whole.charged)])
+
+
 def _joined(parts: Sequence[NDArray[np.uint64] | None]) -> NDArray[np.uint64] | None:
     marks = [part for part in parts if part is not None]
     return np.concatenate(marks) if marks else None

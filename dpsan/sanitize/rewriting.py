@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpsan.outcomes.language.symbols import gap_kinds
 from dpsan.privacy import randomness
 from dpsan.sanitize.actions import actions_of, counts_of
-from dpsan.sanitize.classes import class_rules
+from dpsan.sanitize.classes import Codes, class_rules, number_epsilon
 from dpsan.sanitize.consistent import OneDraw, PreviousDraws
 from dpsan.sanitize.drawn_texts import (
     DrawnTexts,
@@ -27,8 +27,8 @@ from dpsan.sanitize.drawn_texts import (
     sums_of_runs,
 )
 from dpsan.sanitize.guarantee_and_sampler import Built
-from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers, StringPolicy
-from dpsan.sanitize.result import AuditTable, Forms, Sanitized, together
+from dpsan.sanitize.numbers_by_value import Numbers, StringPolicy
+from dpsan.sanitize.result import AuditTable, Forms, Sanitized, of_one, together
 from dpsan.text.batch import Batch, Ids, Mask, Words, strings_at
 from dpsan.text.letter_case import ARTICLES, LetterCase, NaturalCase, recased
 from dpsan.text.lookup import MASKED, PASSED, Lookup
@@ -51,27 +51,17 @@ class Rewriter:
         self.sampler = built.sampler
         self._built = built
         self._begun = False
-        n, unit, groups = built.space.n, built.spec.consistent, built.grouping
-        self._inputs = np.array([*range(n + 1), n, n, n]) if groups is None else groups.inputs(n)
-        self._kinds = None if groups is None else groups.kinds(n)
-        self._one_draw = None if unit is None else OneDraw(unit, self._inputs, n)
-        self._number = built.space.n + 1
-        """The code of numbers that are drawn by value: the mechanism takes them for ⊥."""
-        self._numbers = None
+        n, unit, spec = built.space.n, built.spec.consistent, built.spec
+        self._codes = Codes(n, built.grouping, built.guarantee)
+        self._one_draw = None if unit is None else OneDraw(unit, self._codes.inputs, n)
         self._classes = None
-        self.number_epsilon: float | None = None
-        """LDP epsilon between two numbers of one form, 0 where they are drawn uniformly; None if
-        numbers are drawn as words."""
-        by_value = built.spec.numbers == NumberPolicy.VALUE
-        by_kind = built.spec.strings == StringPolicy.KIND
-        if by_kind or groups is not None:
-            self._classes = class_rules(built.spec, groups, built.embeddings.key_to_index)
-        if by_value or (self._classes is not None and self._classes.numbers):
-            self.number_epsilon = built.guarantee.epsilon_ldp if by_value else 0.0
-        if self.number_epsilon is not None or self._classes is not None:
-            strings = self._classes is not None
-            self._numbers = Numbers(self.number_epsilon or 0.0, unit, strings=strings)
-        self._public = np.zeros(len(self._inputs), dtype=np.bool_)
+        if spec.strings == StringPolicy.KIND or built.grouping is not None:
+            self._classes = class_rules(spec, built.grouping, built.embeddings.key_to_index)
+        self.number_epsilon = number_epsilon(spec, built.guarantee, self._classes)
+        by_kind, self._numbers = self._classes is not None, None
+        if by_kind or self.number_epsilon is not None:
+            self._numbers = Numbers(self.number_epsilon or 0.0, unit, strings=by_kind)
+        self._public = np.zeros(len(self._codes.inputs), dtype=np.bool_)
         self._public[list(built.public)] = True
         kept = ARTICLES & {word.lower() for word in built.spec.keep}
         self._articles_agree = built.embeddings.english and not kept
@@ -131,7 +121,7 @@ class Rewriter:
         }[spec.unknown]
         split = TOKENIZERS[spec.tokenizer].split
         by_value = self._numbers and (self._classes is None or self._classes.numbers)
-        number, rows = self._number if by_value else None, self._built.embeddings.key_to_index
+        number, rows = self._codes.number if by_value else None, self._built.embeddings.key_to_index
         return Lookup(split, rows, spec.keep, unknown, number, self._classes)
 
     def begin(self) -> bool:
@@ -214,9 +204,7 @@ class Rewriter:
             pending = one
         if pending is not None:
             write(pending, followed=False)
-        line = out.decode("utf-8", "surrogatepass")
-        whole = together(done)
-        return replace(whole, lines=[line], drawn=[sum(whole.drawn)], charged=[sum(whole.charged)])
+        return replace(of_one(done), lines=[out.decode("utf-8", "surrogatepass")])
 
     def _drawn_segments(
         self, text: str, key: bytes, number: int, spans: Spans | None
@@ -274,22 +262,18 @@ class Rewriter:
             first[drawing] = new
         else:
             streams = randomness.streams_for(key, numbers, drawn.tolist(), before=before)
-            inputs = self._inputs[codes[drawing]]
-            chosen = self.sampler.sample_all(inputs, streams)
+            chosen = self.sampler.sample_all(self._codes.inputs[codes[drawing]], streams)
         rows = np.full(len(codes), -1, dtype=np.int64)
-        rows[drawing] = chosen
-        within = None
+        rows[drawing], within = chosen, None
         if not every and isinstance(words, Words) and self._passes_in_runs(chosen, len(words)):
             outputs, within = in_runs(words, codes, self._vocabulary()[0][chosen])
         else:
             outputs = self._outputs(words, codes, drawing, chosen)
-        forms = Forms()
-        formed = (codes >= self._number) & (codes < self._number + 3)
-        if self._numbers and len(at := np.flatnonzero(formed)):
-            numbered = strings_at(words, at)
+        forms, at = Forms(), self._codes.formed(codes)
+        if self._numbers and len(at):
+            numbered, records = strings_at(words, at), np.repeat(numbers, sizes)[at]
             forms = self._numbers.forms(numbered)
             if streams is None:
-                records = np.repeat(numbers, sizes)[at]
                 values = self._numbers.drawn_once(numbered, records, key, strings)
             else:
                 among = np.searchsorted(np.flatnonzero(drawing), at)
@@ -297,29 +281,21 @@ class Rewriter:
             for position, number in zip(at.tolist(), values, strict=True):
                 outputs[position] = number
             rows[at] = -1
-        charged = drawn
-        if self._built.guarantee.only_groups:  # a word that is drawn in its group costs nothing
-            costs = (codes == self._number) & bool(self._built.guarantee.epsilon_ldp)
-            charged = sums_of_runs(costs if first is None else costs & first, sizes)
+        costly = self._codes.costly(codes, first)
+        charged = drawn if costly is None else sums_of_runs(costly, sizes)
         return DrawnTexts(
             batch,
             rows,
             outputs,
             drawn.tolist(),
             charged.tolist(),
-            self._by_kind(codes[drawing]),
+            self._codes.by_kind(codes[drawing]),
             forms,
             first,
             marks,
             *self._public_of(codes, drawing if first is None else first, marks),
             within=within,
         )
-
-    def _by_kind(self, codes: Ids) -> Counter[int]:
-        """Return the number of drawn words of each kind; empty without groups."""
-        if self._kinds is None:
-            return Counter()
-        return Counter(dict(enumerate(np.bincount(self._kinds[codes]).tolist())))
 
     def _public_of(
         self, codes: Ids, drawn: Mask, marks: NDArray[np.uint64] | None
@@ -396,13 +372,10 @@ class Rewriter:
             drawing = batch.codes >= 0
             public, _ = self._public_of(batch.codes, drawing, None)
             counts = counts_of(actions_of(batch.codes, self._built.space.n))
-            drawn = [int(drawing.sum())]
-            by_kind = self._by_kind(batch.codes[drawing])
-            parts.append(
-                Sanitized([], drawn, drawn, counts, None, public, batch.invisible, by_kind=by_kind)
-            )
-        whole = together(parts)
-        return replace(whole, drawn=[sum(whole.drawn)], charged=[sum(whole.charged)])
+            drawn, kinds = [int(drawing.sum())], self._codes.by_kind(batch.codes[drawing])
+            about = counts, None, public, batch.invisible
+            parts.append(Sanitized([], drawn, drawn, *about, by_kind=kinds))
+        return of_one(parts)
 
     def _passes_in_runs(self, chosen: Ids, words: int) -> bool:
         """Return whether words that pass need no output of their own."""

@@ -9,17 +9,14 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
-
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.class_lists import word_classes
 from dpsan.embeddings.public_words import chosen_words
 from dpsan.errors import UsageError, check_name, check_positive, unknown_name
 from dpsan.mechanisms import DEFAULT_MECHANISM
-from dpsan.mechanisms.optimal.groups import words_in_groups
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import expected_share_of, expected_unchanged
+from dpsan.outcomes.distributions import expected_unchanged
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.accountant import Accountant
@@ -212,9 +209,7 @@ class Sanitizer:
 
     @property
     def number_epsilon(self) -> float | None:
-        """LDP epsilon between two numbers of one form, 0 where they are drawn uniformly; None if
-        numbers are drawn as words.
-        """
+        """See :func:`dpsan.sanitize.classes.number_epsilon`."""
         return self._rewriter.number_epsilon
 
     @property
@@ -244,25 +239,19 @@ class Sanitizer:
         self._rewriter.begin()
         sampler = self._rewriter.sampler
         if self.grouping is not None and self.spec.only:
-            drawn = np.zeros(self.space.n, dtype=np.bool_)
-            drawn[words_in_groups(self.grouping.groups)] = True
-            return expected_share_of(sampler, self.space, drawn)
+            usual = self.grouping.frequencies(self.space)
+            return self.grouping.expected_share(sampler, self.space, usual)
         return expected_unchanged(sampler, self.space, self.public)
 
     def expected_share(self, totals: Accountant) -> float:
         """Return the expected share of unchanged words among the drawn words of a run.
 
-        An out-of-vocabulary word is never unchanged: no output is such a word.  With groups, each
-        kind of words counts as often as it occurred, and public frequencies count within it alone.
+        An out-of-vocabulary word is never unchanged: no output is such a word.
         """
-        drawn = sum(totals.by_kind.values())
-        if self.grouping is None or not drawn:
+        words, forms = totals.by_kind, totals.forms.unchanged
+        if self.grouping is None or not words.total():
             return expected_share(self.expected_unchanged, totals.counts)
-        kinds = self.grouping.kinds(self.space.n)[: self.space.n]
-        unchanged = totals.forms.unchanged
-        for kind, words in totals.by_kind.items():
-            unchanged += words * expected_share_of(self.sampler, self.space, kinds == kind)
-        return unchanged / drawn
+        return self.grouping.expected_share(self.sampler, self.space, words, forms)
 
     @cached_property
     def half_linked(self) -> HalfLinked | None:
@@ -280,9 +269,8 @@ class Sanitizer:
         """Return the mechanism's input that a one-word text stands for.
 
         Returns:
-            A row number, n for ⊥, n + 1 for a number that is drawn by value, n + 2 or more
-            for a made-up string, a negative number if nothing is drawn, None if the text is not
-            one word.
+            A row number, n for ⊥, more for what :class:`dpsan.sanitize.classes.Grouping` lists, a
+            negative number if nothing is drawn, None if the text is not one word.
         """
         found = self.inputs_of(text)
         return found[0][1] if len(found) == 1 and found[0][0] == text else None
