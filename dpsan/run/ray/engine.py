@@ -10,7 +10,7 @@ import logging
 import os
 import signal
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, chdir, contextmanager
 from functools import partial
 from typing import Final
 
@@ -54,7 +54,8 @@ def start(stack: ExitStack, *, address: str | None = None, workers: int | None =
         stack.callback(ray.shutdown)
         ended = 0
         try:
-            with _muted():
+            # Ray's processes look for modules in the directory in which they start.
+            with _muted(), chdir("/"):
                 ray.init(
                     address=address or "local",
                     num_cpus=None if address else workers,
