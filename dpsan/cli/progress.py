@@ -15,6 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from dpsan.cli.output import say
+from dpsan.errors import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
@@ -47,7 +48,7 @@ def byte_progress(
     """
 
     def label(number: int, path: Path) -> str:
-        return f"{number} of {len(inputs)}: {path.name}" if len(inputs) > 1 else ""
+        return f"{number} of {len(inputs)}: {printable(path.name)}" if len(inputs) > 1 else ""
 
     sizes = [_size(path) for path in inputs]
     shared = (streams and os.isatty(1)) or (_STDIN in inputs and os.isatty(0))
@@ -80,8 +81,7 @@ def byte_progress(
     if total is None:
         shown = (progress.SpinnerColumn("line"), progress.FileSizeColumn())
         time = progress.TimeElapsedColumn()
-    file = progress.TextColumn("{task.description}", markup=False)
-    with _bar((*shown, progress.TransferSpeedColumn(), time, file)) as bar:
+    with _bar((*shown, progress.TransferSpeedColumn(), time, _DESCRIPTION)) as bar:
         task = bar.add_task("", total=total)
         yield (
             lambda done: bar.update(task, advance=done),
@@ -235,9 +235,10 @@ def _line(seconds: float, what: str, line: str) -> Iterator[None]:
 @contextmanager
 def _bar(columns: tuple[ProgressColumn | str, ...]) -> Iterator[Progress]:
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import Progress, TextColumn
 
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    texts = [TextColumn(each, markup=False) if isinstance(each, str) else each for each in columns]
+    with Progress(*texts, console=Console(stderr=True), transient=True) as bar:
         _open.append(bar)
         try:
             yield bar

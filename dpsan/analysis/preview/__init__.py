@@ -23,7 +23,7 @@ from dpsan.analysis.pages.meaning import plain_meaning
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.class_lists import SENSITIVE, class_rows, word_classes
-from dpsan.errors import InputError, UsageError
+from dpsan.errors import InputError, UsageError, printable
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.language.decoding import guesses, reading_tables
 from dpsan.outcomes.language.likeliest import likeliest_inputs
@@ -204,7 +204,7 @@ def preview(
     sizes, words = np.array(lengths), len(known.inputs)
     guessed = Share(int((known.fold[known.inputs] == known.fold[0]).sum()), words)
     found, with_model = tuple(levels), model is not None
-    return Preview(path.name, sizes, words, guessed, found, with_model, left_out)
+    return Preview(printable(path.name), sizes, words, guessed, found, with_model, left_out)
 
 
 def _by_class(embeddings: Embeddings) -> list[tuple[str, RunSpec]]:
