@@ -70,7 +70,7 @@ def _opened(source: Source) -> Iterator[tuple[Any, int]]:
             raise InputError(source.name, "not a Parquet file: empty")
         with pq.ParquetFile(Positioned(descriptor)) as file:
             yield file, size
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeError) as error:
         what = "not a Parquet file, or damaged"
         if isinstance(error, OSError) and error.errno:
             what = f"cannot read: {reason(error)}"
@@ -79,18 +79,21 @@ def _opened(source: Source) -> Iterator[tuple[Any, int]]:
 
 def _records(source: Source, options: ReadOptions, file: Any, size: int) -> Iterator[Record | None]:
     columns = Columns(source, file, options)
-    output = Output(source, file, columns.narrow)
+    output: Output | None = None
     yield Record(0, [], lambda _: b"", part="frame", fields=columns.fields(file))
     groups, first, done = file.num_row_groups, 1, 0
     for number in range(groups):
         check_times(source, file, number)
         table = file.read_row_group(number, columns=columns.read)
+        # Arrow has read the metadata of these columns, which would end the process if damaged.
+        output = output or Output(source, file, columns.written, columns.narrow)
         yield from _Group(source, options, table, columns.paths, output).records(first)
         first += table.num_rows
         del table
         # Hash and count the input's bytes as its groups are done.
         while done < size * (number + 1) // groups and (data := source.read()):
             done += len(data)
+    output = output or Output(source, file, columns.written, columns.narrow)
     yield Record(0, [], output.finish, part="frame")
     while source.read():
         pass
@@ -115,10 +118,14 @@ class Columns:
         """Columns to read, as paths of the file; None: all."""
         self.narrow: Any = None
         """The schema of the chosen columns alone; None: all columns are written."""
+        self.written = [*range(len(file.schema))]
+        """Numbers of the columns that are read and written."""
         if options.drop_other:
             numbered = enumerate(_leaves_of(schema))
-            at = [at for at, (column, steps, _) in numbered if (column, steps) in self._chosen]
-            self.read = [file.schema.column(each).path for each in at]
+            self.written = [
+                at for at, (column, steps, _) in numbered if (column, steps) in self._chosen
+            ]
+            self.read = [file.schema.column(at).path for at in self.written]
             self.narrow = file.read_row_groups([], columns=self.read).schema.remove_metadata()
             if len([*_leaves_of(self.narrow)]) != len(self._chosen):
                 raise InputError(source.name, "two columns have the same path in the file")

@@ -76,19 +76,21 @@ class Output:
     Args:
         source: for messages.
         file: the input, as a ``pyarrow.parquet.ParquetFile``.
+        columns: numbers of the columns that are written.  They have been read from the first row
+            group: where their metadata are damaged, that is an error, and here the process ends.
         schema: of the columns that are written without metadata; default all, with it.
 
     Raises:
         InputError: a column's type cannot be written.
     """
 
-    def __init__(self, source: Source, file: Any, schema: Any = None) -> None:
+    def __init__(self, source: Source, file: Any, columns: list[int], schema: Any = None) -> None:
         import pyarrow.parquet as pq
 
         self._written = _Written()
         self._metadata: dict[bytes, bytes] = {}
         # Columns that are chosen are strings, which every version of Parquet has.
-        options = _options(file)
+        options = _options(file, columns)
         if schema is None:
             schema, options = file.schema_arrow, _same_types(source, file, options)
             # The Arrow schema that pyarrow stores is among it.
@@ -108,7 +110,7 @@ class Output:
         return self._written.fetch()
 
 
-def _options(file: Any) -> dict[str, Any]:
+def _options(file: Any, columns: list[int]) -> dict[str, Any]:
     """Return the options of ``pyarrow.parquet.ParquetWriter`` that a file shows."""
     described = str(file.schema)
     options: dict[str, Any] = {
@@ -119,13 +121,13 @@ def _options(file: Any) -> dict[str, Any]:
     }
     if file.metadata.num_row_groups:
         group = file.metadata.row_group(0)
-        columns = [group.column(number) for number in range(group.num_columns)]
+        chunks = [group.column(number) for number in columns]
         options["compression"] = {
             each.path_in_schema: each.compression.lower() if each.compression in _CODECS else "none"
-            for each in columns  # LZO cannot be written
+            for each in chunks  # LZO cannot be written
         }
         # Statistics keep copies of large values in memory.
-        with_statistics = [each.path_in_schema for each in columns if each.is_stats_set]
+        with_statistics = [each.path_in_schema for each in chunks if each.is_stats_set]
         options["write_statistics"] = with_statistics or False
     return options
 
