@@ -104,7 +104,7 @@ _FIXED: Final = (
     ("handle", r"@.*", 100 * len(_NAMES), _handle),
     (
         "URL",
-        rf"[{LETTER}].*://.*|W+.*|[^/]*[{LETTER}][^/]*\.[{LETTER}M]+/.*",
+        rf"[{LETTER}].*://.*|W+.*|[^/{LETTER}]*[{LETTER}][^/]*\.[{LETTER}M]+/.*",
         10**4,
         lambda number: f"https://example.org/{number:04}",
     ),
@@ -136,7 +136,7 @@ _FIXED: Final = (
     ),
 )
 """Kind, pattern of the whole shape, number of strings, and the string of a number."""
-_GROUPS: Final = re.compile(r"\+?[0()\-. N/]*0[0()\-. N/]*")
+_GROUPS: Final = re.compile(r"\+?[()\-. N/]*0[0()\-. N/]*")
 _ACCOUNT_DIGITS: Final = 7
 """Digits in a row from which a number is an account."""
 _DATE: Final = re.compile(r"0000[-/.]00[-/.]00|00?[-/.]00?[-/.](?:00)?00")

@@ -82,7 +82,9 @@ _WORDS: Final = rf"[{WORD}]+(?:{_JOINER}[{WORD}]+)*|{PICTURE}[{PICTURE}{MARK}]*|
 _MAY: Final = re.compile(MAY)
 _TOKEN: Final = compiled(f"{WHOLE}|{_WORDS}")
 _PLAIN_TOKEN: Final = re.compile(_WORDS)
-_CHUNK: Final = re.compile(f"[^ {NARROW}{WHITE}]*[{WORD}{PICTURE}][^ {NARROW}{WHITE}]*")
+_SEEN: Final = f"[^ {NARROW}{WHITE}]"
+# Looked for at the start of a chunk only: else one without a word would be read from each sign.
+_CHUNK: Final = re.compile(f"(?<!{_SEEN}){_SEEN}*[{WORD}{PICTURE}]{_SEEN}*")
 _GAP: Final = regex.compile(rf"(\s+)|({INVISIBLE.pattern}+)|.", regex.V1 | regex.DOTALL)
 _TRAILING: Final = ',.;:!?)"'
 _APOSTROPHES: Final = str.maketrans({"’": "'", "‐": "-", "‑": "-"})

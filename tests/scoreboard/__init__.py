@@ -8,8 +8,9 @@ from scoreboard.patterns import MUTANTS
 __all__ = ["MUTANTS", "ROWS"]
 
 _MODULES = (
-    "faults kills damage files records signalled deaths first streams seeds secret_words imports"
-    " resume silence relations closed moving live suites shape guarantees nearest cost survivors"
+    "faults kills damage footers files records signalled deaths first streams seeds secret_words"
+    " imports resume silence relations closed moving live suites shape guarantees nearest"
+    " cost hostile survivors"
 )
 for _name in _MODULES.split():
     import_module(f"scoreboard.{_name}")
