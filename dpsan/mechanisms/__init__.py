@@ -4,7 +4,7 @@ Open ``base`` first, then a mechanism.  What they share is in ``noise``, ``sampl
 and ``optimal``.  No mechanism imports another.  This package must not know strings or files.
 """
 
-from dpsan.mechanisms.own import installed, mechanism_class, own_file, path_of
+from dpsan.mechanisms.own import installed, mechanism_class, own_file, path_of, space_for
 from dpsan.mechanisms.registry import (
     DEFAULT_MECHANISM,
     MECHANISMS,
@@ -13,7 +13,6 @@ from dpsan.mechanisms.registry import (
     is_own,
     list_mechanisms,
     register,
-    space_for,
 )
 
 __all__ = [

@@ -23,6 +23,7 @@ from dpsan.mechanisms.registry import MECHANISMS, TABLE, is_own, register
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+    from dpsan.space.metric_space import MetricSpace
 
 GROUP: Final = "dpsan.mechanisms"
 """Entry points of packages with mechanisms."""
@@ -57,6 +58,18 @@ def path_of(name: str) -> Path | None:
 def own_file(name: str) -> OwnFile | None:
     """Return the file that the mechanism of this name was loaded from."""
     return _FILES.get(MECHANISMS[name]) if is_own(name) else None
+
+
+def space_for(space: MetricSpace, name: str) -> MetricSpace:
+    """Return the space for work with a mechanism.
+
+    A registered one may be another program than that of the same name and parameters whose tables
+    are in the cache: it gets those that it made with the same file, and none about a mechanism.
+    """
+    if not is_own(name):
+        return space
+    file = own_file(name)
+    return space.for_code_that_changes(file and file.sha256)
 
 
 def mechanism_class(name: str, sha256: str | None = None) -> type[Mechanism]:

@@ -12,7 +12,6 @@ from typing import Final
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import BaseResponse, Mechanism
 from dpsan.privacy.guarantee import Status
-from dpsan.space.metric_space import MetricSpace
 
 DEFAULT_MECHANISM: Final = "optimal-response"
 
@@ -129,15 +128,6 @@ def register(kind: type[Mechanism]) -> type[Mechanism]:
 def is_own(name: str) -> bool:
     """Return True if a mechanism was registered and is not one of dpsan's."""
     return name in _OWN
-
-
-def space_for(space: MetricSpace, *names: str) -> MetricSpace:
-    """Return the space for work with some mechanisms.
-
-    A registered one may be another program than that of the same name and parameters whose tables
-    are in the cache: then no table about a mechanism is taken from there, or kept.
-    """
-    return space.for_code_that_changes() if any(map(is_own, names)) else space
 
 
 def check_public(kind: type[Mechanism]) -> None:

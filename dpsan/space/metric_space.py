@@ -53,25 +53,29 @@ _MECHANISM_TABLES: Final = (
 """Prefixes, after that of the space, of the names of tables about a mechanism."""
 
 
-class _OfWords(Tables):
-    """Those of others, but for tables that are about a mechanism: they are not kept.
+class _OfProgram(Tables):
+    """Tables of one program.  Those that are about a mechanism are not kept.
 
     Args:
-        others: where all other tables are kept.
+        others: where all tables are kept.
+        digest: of the program.
     """
 
-    def __init__(self, others: Tables) -> None:
-        self._others = others
+    def __init__(self, others: Tables, digest: str) -> None:
+        self._others, self._digest = others, digest
 
     def __call__(self, name: str, build: Callable[[], Arrays], /) -> Arrays:
-        return build() if _of_mechanism(name) else self._others(name, build)
+        return build() if _of_mechanism(name) else self._others(self._key(name), build)
 
     def find(self, name: str) -> Arrays | None:
-        return None if _of_mechanism(name) else self._others.find(name)
+        return None if _of_mechanism(name) else self._others.find(self._key(name))
 
     def keep(self, name: str, arrays: Arrays) -> None:
         if not _of_mechanism(name):
-            self._others.keep(name, arrays)
+            self._others.keep(self._key(name), arrays)
+
+    def _key(self, name: str) -> str:
+        return f"{name}-{self._digest}"
 
 
 def _of_mechanism(name: str) -> bool:
@@ -142,14 +146,18 @@ class MetricSpace:
             self._made[key] = make()
         return self._made[key]  # type: ignore[no-any-return]
 
-    def for_code_that_changes(self) -> MetricSpace:
-        """Return the same, where no table about a mechanism is one that was made before.
+    def for_code_that_changes(self, digest: str | None) -> MetricSpace:
+        """Return the same with the tables of one program.
 
         A cache knows dpsan's mechanisms by name and parameters.  Another's may be another program
         tomorrow.
+
+        Args:
+            digest: of the file with the program.  None: nobody knows it, and nothing is kept.
         """
         out = copy.copy(self)
-        out._tables, out._memory, out._made = _OfWords(self._tables), {}, {}
+        out._tables = no_tables if digest is None else _OfProgram(self._tables, digest)
+        out._memory, out._made = {}, {}
         return out
 
     def by_blocks(self, what: str, n: int, size: int, work: Callable[[Ids], None]) -> None:

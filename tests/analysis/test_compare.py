@@ -195,3 +195,14 @@ def test_progress_is_a_line_where_there_is_no_terminal(capsys, monkeypatch):
     with progress.named_progress(True) as tell:
         tell("krr", 0.5)
     assert capsys.readouterr().err == ""
+
+
+def test_a_mechanism_that_fails_has_a_row_with_the_reason_and_the_others_have_figures(monkeypatch):
+    def fails(*_):
+        raise ValueError("a text that nobody may see")
+
+    monkeypatch.setattr(MECHANISMS["exponential"], "prepare", fails)
+    found = compared(draft("krr"), draft("exponential"), draft("tem"))
+    assert [bool(row.figures) for row in found.rows] == [True, False, True]
+    assert found.rows[1].reason.startswith("internal error: ValueError at test_compare.py:")
+    assert "nobody" not in found.rows[1].reason

@@ -53,6 +53,23 @@ def test_a_class_is_found_by_its_file(folder, capsys):
     assert MECHANISMS["mine"] is not kind
 
 
+def test_an_edited_file_does_not_get_the_tables_of_its_older_version(folder):
+    """A table that the mechanism asks of the space is kept for the same file only."""
+    table = "space.table('mine', lambda: {'x': np.array([1.0])})['x'][0]"
+    code = OWN.replace("self.epsilon / 10", f"self.epsilon * {table}")
+    code = f"import numpy as np\n{code}"
+
+    def stated(code):
+        (folder / "own.py").write_text(code)
+        options = {"epsilon": 2, "embeddings": folder / "words.txt", "cache": folder / "cache"}
+        made = Sanitizer(f"{folder / 'own.py'}:Mine", allow_unproved=True, **options)
+        return made.guarantee.epsilon_ldp
+
+    assert stated(code) == 2
+    assert stated(code.replace("[1.0]", "[3.0]")) == 6
+    assert stated(code) == 2
+
+
 def test_it_is_not_proved_by_its_own_word_and_a_worker_refuses_another_file(folder):
     path = folder / "own.py"
     name, options = f"{path}:Mine", {"epsilon": 2, "embeddings": folder / "words.txt"}

@@ -359,3 +359,17 @@ def test_draws_agree_with_what_comes_out(name, epsilon):
     stayed = float((sanitizer.mechanism.prepare(MIDDLE).sample(ids, streams) == ids).mean())
     # Five standard errors of 400 draws.
     assert sanitizer.expected_unchanged == pytest.approx(stayed, abs=0.125)
+
+
+@pytest.mark.parametrize("edge", [3.0, 0.0])
+def test_a_loss_that_is_infinite_from_some_epsilon_on_is_no_internal_error(edge):
+    """As of mechanisms with outputs that exclude other inputs; the search looks below."""
+
+    def loss(epsilon):
+        return epsilon if epsilon < edge else math.inf
+
+    if edge:
+        assert solve(loss, 2.0, 8.0)[1] == pytest.approx(2.0, rel=1e-3)
+    else:
+        with pytest.raises(UsageError, match="out of reach: at least inf"):
+            solve(loss, 2.0, 8.0)

@@ -15,7 +15,7 @@ from dpsan.analysis.compare.texts import Corpus, public_words, read_corpus
 from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.embeddings.base import Embeddings
-from dpsan.errors import ExtraMissingError, UsageError
+from dpsan.errors import DpsanError, ExtraMissingError, UnexpectedError
 from dpsan.mechanisms import is_own, space_for
 from dpsan.outcomes.calibrate import calibrate
 from dpsan.outcomes.calibrate.target import Draft, Target
@@ -98,7 +98,7 @@ def compare(
 ) -> Comparison:
     """Measure every mechanism at every epsilon.
 
-    A mechanism that cannot be set to an epsilon gets a row with the reason.
+    A mechanism that fails, or cannot be set to an epsilon, gets a row with the reason.
 
     Raises:
         InputError: the data cannot be read, or holds no words.
@@ -138,12 +138,13 @@ def _row(
     space = space_for(space, kind.name)
     try:
         found = calibrate(draft, space, Target.EPSILON_LDP, epsilon, claims=True)
-    except UsageError as error:
+        mechanism = found.mechanism.resolved(space)
+        figures, optimal = measure(mechanism, *texts, space, progress)
+    except Exception as error:  # noqa: BLE001, a mechanism that fails takes no other one's row
+        told = error if isinstance(error, DpsanError) else UnexpectedError(error)
         # The mechanism's name stands beside it.
-        reason = error.on_command_line().removeprefix(f"{kind.name} ")
+        reason = told.on_command_line().removeprefix(f"{kind.name} ")
         return Row(kind.name, status, epsilon, reason=reason)
-    mechanism = found.mechanism.resolved(space)
-    figures, optimal = measure(mechanism, *texts, space, progress)
     return Row(
         mechanism=kind.name,
         status=status,

@@ -101,7 +101,9 @@ def solve(
         room = min([*edges, _LIMIT - sign * here])
         if stalled or room < TOLERANCE:
             raise _out_of_reach(what, sign, best if low else (reached, found[here]))
-        move = step or max(abs(math.log(wanted / reached)) if reached > 0 else 1.4, tolerance)
+        # A loss may be infinite.
+        finite = 0 < reached < math.inf
+        move = step or max(abs(math.log(wanted / reached)) if finite else 1.4, tolerance)
         if step is None:
             move -= sign * tolerance / 2  # to the private side at once
         x = here + sign * (move * factor if move * factor < room else room / 2)
