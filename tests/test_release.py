@@ -86,6 +86,24 @@ def test_workflows_read_only_but_for_what_a_job_says():
         assert not re.search(r"contents: write|secrets\.|password:", path.read_text()), path.name
 
 
+def test_a_job_that_can_get_a_token_installs_nothing_without_a_hash():
+    """Its own steps, and the scripts of ours that they run: whoever is installed could publish."""
+    tools = r"\b(?:pip3?|pipx|uv|conda|npm|apt|apt-get|cargo|gem)"
+    installs = rf"{tools}['\"]? +(?:pip +)?(?:install|download|run)"
+    trusted = 0
+    for path in WORKFLOWS:
+        jobs = re.split(r"^  (?=\w+:$)", path.read_text().split("\njobs:\n")[1], flags=re.M)
+        for job in (each for each in jobs if "id-token: write" in each):
+            trusted += 1
+            scripts = {*re.findall(r"\b(?:tests|docs|\.ci)/[\w./-]+", job)}
+            texts = [job, *[(ROOT / name).read_text() for name in scripts]]
+            lines = [line for text in texts for line in re.findall(rf".*{installs}.*", text)]
+            assert not [line for line in lines if "--require-hashes" not in line], path.name
+            assert not re.search(r"\.ci/(?:run|lowest|pages)\b|\buvx\b|\bnpx\b", job), path.name
+    assert trusted >= 4
+    assert "--hash=sha256:" in (ROOT / ".ci" / "build.txt").read_text()
+
+
 def test_version_is_one():
     cited = re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.M)[1]
     assert {cited, PROJECT["version"]} == {dpsan.__version__}
