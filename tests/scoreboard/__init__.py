@@ -10,7 +10,7 @@ __all__ = ["MUTANTS", "ROWS"]
 _MODULES = (
     "faults kills damage footers files records signalled deaths first streams seeds secret_words"
     " imports resume silence relations closed moving live suites shape guarantees nearest"
-    " cost hostile survivors"
+    " cost linear survivors"
 )
 for _name in _MODULES.split():
     import_module(f"scoreboard.{_name}")

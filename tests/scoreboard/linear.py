@@ -24,18 +24,18 @@ _PIECES = re.findall(
 _AROUND = (("", ""), ("", "x"), ("x", "0"), ("0", "/"), ("+", "x"), ("a@", ""))
 _SETTINGS: dict[str, dict[str, Any]] = {
     "--strings kind": {"strings": "kind"},
+    "--tokenizer whitespace": {"tokenizer": "whitespace"},
     "--only": {"only": "sensitive", "mechanism": "knn-response"},
     "--numbers value": {"numbers": "value"},
-    "--tokenizer whitespace": {"tokenizer": "whitespace"},
     "--tokenizer ptb": {"tokenizer": "ptb", "strings": "kind"},
     "no option": {},
 }
 
 
-@row("hostile", "long strings of one token × settings / not in linear time", "1,000 / 0")
-def hostile_strings(row: Row, size: Size, folder: Path) -> None:
+@row("linear", "long strings of one token × settings / not in linear time", "1,000 / 0")
+def long_strings(row: Row, size: Size, folder: Path) -> None:
     """CPU time at two lengths."""
-    for name, options in [*_SETTINGS.items()][: size.of(4, 6, 6)]:
+    for name, options in [*_SETTINGS.items()][: size.of(2, 6, 6)]:
         given = {"mechanism": "krr", "epsilon": 8.0, "cache": folder / "cache", **options}
         sanitizer = Sanitizer(**given)
         sanitizer.sanitize(["warm up 12"], b"k" * 32)
@@ -72,7 +72,7 @@ def _preview(folder: Path, length: int) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-mutants(r"""hostile
+mutants(r"""linear
 addresses of pages are looked for from each letter @ made_up._FIXED
 - f'[{LETTER}].*://.*|W+.*|[^/{LETTER}]*[{LETTER}][^/]*\\.[{LETTER}M]+/.*'
 + f'[{LETTER}].*://.*|W+.*|[^/]*[{LETTER}][^/]*\\.[{LETTER}M]+/.*'
