@@ -147,10 +147,7 @@ class MetricSpace:
         return self._made[key]  # type: ignore[no-any-return]
 
     def for_code_that_changes(self, digest: str | None) -> MetricSpace:
-        """Return the same with the tables of one program.
-
-        A cache knows dpsan's mechanisms by name and parameters.  Another's may be another program
-        tomorrow.
+        """Return the same with the tables of one program: a cache knows dpsan's by name alone.
 
         Args:
             digest: of the file with the program.  None: nobody knows it, and nothing is kept.

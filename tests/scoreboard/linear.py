@@ -25,7 +25,7 @@ _AROUND = (("", ""), ("", "x"), ("x", "0"), ("0", "/"), ("+", "x"), ("a@", ""))
 _SETTINGS: dict[str, dict[str, Any]] = {
     "--strings kind": {"strings": "kind"},
     "--tokenizer whitespace": {"tokenizer": "whitespace"},
-    "--only": {"only": "sensitive", "mechanism": "knn-response"},
+    "--only": {"only": "sensitive"},
     "--numbers value": {"numbers": "value"},
     "--tokenizer ptb": {"tokenizer": "ptb", "strings": "kind"},
     "no option": {},
@@ -36,8 +36,8 @@ _SETTINGS: dict[str, dict[str, Any]] = {
 def long_strings(row: Row, size: Size, folder: Path) -> None:
     """CPU time at two lengths."""
     for name, options in [*_SETTINGS.items()][: size.of(2, 6, 6)]:
-        given = {"mechanism": "krr", "epsilon": 8.0, "cache": folder / "cache", **options}
-        sanitizer = Sanitizer(**given)
+        law = {} if "only" in options else {"mechanism": "krr", "epsilon": 8.0}
+        sanitizer = Sanitizer(**law, **options, cache=folder / "cache")
         sanitizer.sanitize(["warm up 12"], b"k" * 32)
         for short, long in zip(_strings(_SHORT), _strings(_SHORT * _TIMES), strict=True):
             times = []
