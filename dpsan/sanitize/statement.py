@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from dpsan.embeddings.class_lists import CONTACTS, NUMBERS
-from dpsan.privacy.composition import Composed, compose_optimal
+from dpsan.privacy.composition import compose_optimal
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Unit
+from dpsan.sanitize.figures import Figure, Figures, loss
 from dpsan.sanitize.numbers_by_value import FORMS, NumberPolicy, StringPolicy
 from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
 from dpsan.sanitize.request import RunSpec
@@ -129,6 +130,44 @@ class Statement:
     memo: MemoTotals | None = None
     ledger: LedgerTotals | None = None
 
+    def figures(self, *, verbose: bool = False) -> Figures:
+        """Return every number about draws and losses that the lines print.
+
+        Args:
+            verbose: also the better compositions, which take time.
+        """
+        totals, guarantee = self.totals, self.totals.guarantee
+        charges = {
+            "word": 1,
+            "copies": self.copies,
+            "record": self.copies * totals.largest_record,
+            "file": totals.largest_file,
+            "run": totals.charges,
+        }
+        out = {("loss", scope): loss(totals.composed(n), n) for scope, n in charges.items()}
+        for scope in ("record", "file", "run") if verbose else ():
+            if better := compose_optimal(guarantee, charges[scope]):
+                out[better.method, scope] = loss(better, charges[scope])
+        share = expected_share(self.unchanged, totals.counts) if self.share is None else self.share
+        out["draws", "run"] = Figure(totals.draws)
+        out["sum", "run"] = Figure(totals.epsilon_sum)
+        out["unchanged", "run"] = Figure(share)
+        out["public words", "vocabulary"] = Figure(guarantee.public_words)
+        if sizes := self._group_sizes():
+            out["smallest group", "run"] = Figure(min(sizes))
+        for metric, epsilon in ((guarantee.metric, guarantee.epsilon_metric), *guarantee.also):
+            if metric is not None and epsilon is not None:
+                out["per unit", metric] = Figure(epsilon)
+        return out
+
+    def _group_sizes(self) -> list[int]:
+        """Return the sizes of the groups that occurred, and of the smallest form of strings."""
+        groups, totals = self.totals.guarantee.groups, self.totals
+        sizes = [
+            groups[kind].words for kind, n in totals.by_kind.items() if n and kind < len(groups)
+        ]
+        return sizes + [totals.forms.smallest] * bool(totals.forms.smallest)
+
     def lines(self, *, verbose: bool = False) -> list[str]:
         """Return one line of at most 200 characters, and further lines for options and warnings.
 
@@ -177,8 +216,7 @@ class Statement:
     def _memo(self, memo: MemoTotals) -> str:
         """Describe the totals of the memo, over its life."""
         name = self.totals.guarantee.loss_name
-        cost = _cost(Composed(memo.epsilon, memo.delta, ""))
-        most = f"{name} {cost}"
+        most = f"{name} {Figure(memo.epsilon, memo.delta)}"
         once = "once each" if memo.draws == memo.messages else f"{number(memo.draws)} times"
         lost = f"; {number(memo.lost)} of these draws are lost, and cost again" if memo.lost else ""
         return (
@@ -192,7 +230,7 @@ class Statement:
         limit = "" if ledger.limit is None else f" of at most {number(ledger.limit)} each"
         line = f"ledger: {counted(ledger.charged, 'record')} paid for now, "
         line += f"{counted(ledger.records, 'record')} in all"
-        most = [_cost(Composed(*each, "")) for each in ledger.largest[: 5 if verbose else 1]]
+        most = [str(Figure(*sums)) for sums in ledger.largest[: 5 if verbose else 1]]
         if most:
             name = self.totals.guarantee.loss_name
             line += f"; largest sum{'s' if len(most) > 1 else ''}{limit}: {name} {', '.join(most)}"
@@ -205,30 +243,21 @@ class Statement:
         for kind, words in totals.by_kind.items():
             by_class[self.classes[kind] or ""] += words
         replaced = ", ".join(f"{number(n)} {name}" for name, n in by_class.most_common() if n)
-        sizes = [guarantee.groups[kind].words for kind in totals.by_kind if self._is_group(kind)]
-        sizes += [totals.forms.smallest] * bool(totals.forms.smallest)
+        figures = self.figures()
         once = ", equal ones alike" if self.consistent else ""
         hidden = "which word of its group stood there is hidden completely"
-        smallest = f"the smallest group that occurred has {counted(min(sizes), 'word')}"
+        smallest = counted(int(figures["smallest group", "run"].value), "word")
+        share = percent(figures["unchanged", "run"].value)
         lines = [
             f"{counted(sum(by_class.values()), 'word')} replaced{once}: {replaced}",
-            f"{guarantee.grade}: {hidden}; {smallest}; expected unchanged: {self._share()}",
+            f"{guarantee.grade}: {hidden}; the smallest group that occurred has {smallest}; "
+            f"expected unchanged: {share}",
         ]
         if guarantee.epsilon_ldp:
-            numbers = f"LDP epsilon {_cost(totals.composed(self.copies))} per number"
+            one, together = figures["loss", "copies"], figures["loss", "file"]
             whole = "the largest file" if self.files > 1 else "the whole text"
-            together = _cost(totals.composed(totals.largest_file))
-            lines.append(f"numbers by value: {numbers}, {together} for {whole}")
+            lines.append(f"numbers by value: LDP epsilon {one} per number, {together} for {whole}")
         return lines
-
-    def _is_group(self, kind: int) -> bool:
-        return kind < len(self.totals.guarantee.groups) and self.totals.by_kind[kind] > 0
-
-    def _share(self) -> str:
-        """Return the expected share of unchanged words, in per cent."""
-        if self.share is not None:
-            return percent(self.share)
-        return percent(expected_share(self.unchanged, self.totals.counts))
 
     def _summary(self, *, short: bool) -> list[str]:
         """Return the main line, and a second one for the parts that make it too long if short."""
@@ -236,18 +265,18 @@ class Statement:
         whole = "the largest file" if self.files > 1 else "the whole text"
         if totals.counts[Action.REMEMBERED]:
             whole = f"what was drawn now of {whole}"
-        cost = _cost(totals.composed(totals.largest_file))
-        word = Composed(self.copies * guarantee.epsilon_ldp, self.copies * guarantee.delta, "")
+        figures = self.figures()
+        cost, word = figures["loss", "file"], figures["loss", "copies"]
         copies = f" in {self.copies} copies" if self.copies > 1 else ""
         name = guarantee.loss_name
-        loss, total = f"no finite {name}", ""
+        each, total = f"no finite {name}", ""
         # How many of the words are public depends on them: the number of all is a bound.
         public = bool(guarantee.public_words)
         most, kind = ("at most ", " of the protected words") if public else ("", "")
-        if word.epsilon < math.inf:
-            loss = f"{name} {_cost(word)} per {self._each}{copies}"
+        if word.value < math.inf:
+            each = f"{name} {word} per {self._each}{copies}"
             total = f"{most}{cost} for {whole}"
-        share = self._share()
+        share = percent(figures["unchanged", "run"].value)
         where = " in spans" if self.spans else ""
         words, for_words = f"{counted(totals.draws, 'word')}{where} drawn", ""
         if self.consistent:
@@ -270,7 +299,7 @@ class Statement:
             special, total, unchanged, for_words = inline
             return (
                 f"{words}{for_words}{special} by {self.mechanism}, {guarantee.grade}: "
-                f"{loss}{total}{unchanged}" + ". Not protected: see -v." * short
+                f"{each}{total}{unchanged}" + ". Not protected: see -v." * short
             )
 
         for index, (alone, _) in enumerate(movable):
@@ -317,10 +346,9 @@ class Statement:
         weak = weakness(guarantee, self.copies, self.unchanged)
         if weak:
             yield f"WEAK: {weak}"
-        loss = self.copies * guarantee.epsilon_ldp
-        alone = guarantee.only_groups
-        if self.totals.draws and not alone and round(loss, 3) < RANDOM:
-            yield f"nearly random: at LDP epsilon {number(loss)} a drawn word tells little"
+        most, alone = self.figures()["loss", "copies"].value, guarantee.only_groups
+        if self.totals.draws and not alone and round(most, 3) < RANDOM:
+            yield f"nearly random: at LDP epsilon {number(most)} a drawn word tells little"
 
     def _details(self) -> Iterator[str]:
         totals, guarantee = self.totals, self.totals.guarantee
@@ -333,16 +361,16 @@ class Statement:
             if action not in unused
         )
         yield f"{counted(totals.words, 'word')}: {', '.join(counts)}"
-        metrics = [(guarantee.metric, guarantee.epsilon_metric), *guarantee.also]
+        figures = self.figures(verbose=True)
         parts = [
-            f"epsilon {number(epsilon)} per unit of {metric} distance{guarantee.rounding}"
-            for metric, epsilon in metrics
-            if metric is not None and epsilon is not None
+            f"epsilon {figure} per unit of {scope} distance{guarantee.rounding}"
+            for (what, scope), figure in figures.items()
+            if what == "per unit"
         ]
-        one = totals.composed(1)
+        one = figures["loss", "word"]
         each = "number by value" if guarantee.only_groups else self._each
-        if one.epsilon or not guarantee.only_groups:
-            yield f"per {each}: {', '.join([*parts, f'{name} {_cost(one)}'])}"
+        if one.value or not guarantee.only_groups:
+            yield f"per {each}: {', '.join([*parts, f'{name} {one}'])}"
         sizes: dict[str, list[int]] = {}
         for group in guarantee.groups:
             sizes.setdefault(group.name, []).append(group.words)
@@ -353,34 +381,20 @@ class Statement:
             yield "not protected: " + ", ".join([*self._own(), *NOT_PROTECTED])
             return
         if self.copies > 1:
-            many = totals.composed(self.copies)
-            yield f"{self.copies} copies of every {self._each}: {name} {_cost(many)}"
-        yield from self._together("largest record", self.copies * totals.largest_record)
-        yield from self._together(
-            "largest file" if self.files > 1 else "whole text", totals.largest_file
-        )
-        if self.files > 1:
-            yield from self._together("all files", totals.charges)
+            yield f"{self.copies} copies of every {each}: {name} {figures['loss', 'copies']}"
+        unit, whole = "line" if guarantee.per_line else "draw", "whole text"
+        scopes = {"record": "largest record", "file": "largest file" if self.files > 1 else whole}
+        scopes |= {"run": "all files"} if self.files > 1 else {}
+        for scope, what in scopes.items():
+            for (method, other), figure in figures.items():
+                if other == scope and figure.charges and method not in ("loss", "sum"):
+                    yield f"{what}, {method}: {name} {figure}"
+                elif (method, other) == ("loss", scope):
+                    yield f"{what} ({counted(figure.charges, unit)}): {name} {figure}"
         if guarantee.public_words:
             yield "sums count all draws, as if every word were protected"
-        yield f"sum of epsilon over all draws: {number(totals.epsilon_sum)}"
+        yield f"sum of epsilon over all draws: {figures['sum', 'run']}"
         if self.linked:
             yield f"whole texts: {self.linked}"
         spans, equal = [CHOICE] if self.spans else [], [EQUAL] if self.consistent else []
         yield "not protected: " + ", ".join([*self._own(), *spans, *equal, *NOT_PROTECTED])
-
-    def _together(self, what: str, charges: int) -> Iterator[str]:
-        each = "line" if self.totals.guarantee.per_line else "draw"
-        basic, name = self.totals.composed(charges), self.totals.guarantee.loss_name
-        yield f"{what} ({counted(charges, each)}): {name} {_cost(basic)}"
-        better = compose_optimal(self.totals.guarantee, charges)
-        if better:
-            yield f"{what}, {better.method}: {name} {_cost(better)}"
-
-
-def _cost(composed: Composed) -> str:
-    """Epsilon, with delta where there is one."""
-    if math.isinf(composed.epsilon):
-        return "without bound"
-    delta = f" with delta {number(composed.delta)}" if composed.delta else ""
-    return number(composed.epsilon) + delta

@@ -359,20 +359,47 @@ def test_every_mechanism_prints_its_loss(name):
     assert check.held, check.sentence
 
 
-@pytest.mark.parametrize(
-    ("name", "epsilon", "old", "new", "what"),
-    [
-        ("gaussian", 0.9, "with delta 1e-6", "with delta 1e-7", "delta of one"),
-        ("exponential", 0.9, "euclidean", "cosine", "epsilon per unit"),
-        ("knn-response", 8.0, "LDP epsilon 16 per word in", "LDP epsilon 8 per word in", "short"),
-        ("knn-response", 8.0, "for the largest file", "for a file", "the largest file, in short"),
-        ("custext", 0.9, "no finite LDP", "some LDP", "in short"),
-        ("knn-response", 8.0, "2 copies of every word: LDP epsilon 16", "", "all copies"),
-        ("knn-response", 8.0, "largest record (", "a record (", "the largest record"),
-        ("santext-plus", 0.9, "NOT GUARANTEED", "guaranteed", "not proved"),
-    ],
-)
-def test_each_figure_can_refute(name, epsilon, old, new, what):
+FIGURES = [
+    ("gaussian", 0.9, ("loss", "word"), lambda figure: figure._replace(delta=figure.delta / 10)),
+    ("exponential", 0.9, ("per unit", "euclidean"), lambda figure: None),
+    ("knn-response", 8.0, ("loss", "copies"), lambda figure: figure._replace(value=8.0)),
+    ("knn-response", 8.0, ("loss", "file"), lambda figure: figure._replace(value=figure.value / 2)),
+    ("custext", 0.9, ("loss", "word"), lambda figure: figure._replace(value=20.0)),
+    ("knn-response", 8.0, ("loss", "record"), lambda figure: None),
+    ("knn-response", 8.0, ("draws", "run"), lambda figure: figure._replace(value=figure.value - 1)),
+    ("knn-response", 8.0, ("sum", "run"), lambda figure: figure._replace(value=figure.value - 1)),
+]
+
+
+@pytest.mark.parametrize(("name", "epsilon", "key", "change"), FIGURES)
+def test_each_figure_can_refute(name, epsilon, key, change):
+    sanitizer, whole = made(name, epsilon), Statement.figures
+
+    def other(self, *, verbose=False):
+        figures = whole(self, verbose=verbose)
+        changed = change(figures.pop(key))
+        return figures if changed is None else figures | {key: changed}
+
+    with mock.patch.object(Statement, "figures", other):
+        check = stated(sanitizer)
+    assert check.held is False
+    assert " of ".join(key) in check.sentence
+
+
+LINES = [
+    (
+        "knn-response",
+        8.0,
+        "LDP epsilon 16",
+        "LDP epsilon 8",
+        "loss of copies: a run does not print",
+    ),
+    ("santext-plus", 0.9, "NOT GUARANTEED", "guaranteed", "not proved"),
+]
+
+
+@pytest.mark.parametrize(("name", "epsilon", "old", "new", "what"), LINES)
+def test_lines_without_a_figure_are_refuted(name, epsilon, old, new, what):
     sanitizer, whole = made(name, epsilon), Statement.lines
 
     def other(self, *, verbose=False):

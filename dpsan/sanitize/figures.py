@@ -1,0 +1,40 @@
+"""The figures of a run: every number that its statement prints about draws and losses.
+
+Sentences are made of them in one place (:mod:`dpsan.sanitize.statement`); ``verify`` and tests
+compare the figures and read no sentence.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from dpsan.privacy.composition import Composed
+from dpsan.text.numerals import number
+
+
+class Figure(NamedTuple):
+    """A number of a statement, with what belongs to it."""
+
+    value: float
+    """Nats, the unit of the mechanism, a count, or a share."""
+    delta: float = 0.0
+    charges: int = 0
+    """Draws or lines that it adds up."""
+
+    def __str__(self) -> str:
+        if math.isinf(self.value):
+            return "without bound"
+        delta = f" with delta {number(self.delta)}" if self.delta else ""
+        return number(self.value) + delta
+
+
+Figures = dict[tuple[str, str], Figure]
+"""By name (``loss``, ``draws``, ``sum``, ``unchanged``, ``smallest group``, ``per unit``, ``public
+words``, or a better composition) and scope (``word``, ``copies``, ``record``, ``file``, ``run``,
+``vocabulary``, or a metric)."""
+
+
+def loss(composed: Composed, charges: int = 0) -> Figure:
+    """Return the figure of several draws together."""
+    return Figure(composed.epsilon, composed.delta, charges)
