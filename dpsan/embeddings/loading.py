@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
-from dpsan.embeddings import gensim_pickle, numpy_files, safetensors_file, word2vec_binary
+from dpsan.embeddings import gensim_pickle, numpy_files, word2vec_binary
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.bundled import bundled_digest, directory, load_bundled
 from dpsan.embeddings.cache.watch import Watch, unseen
@@ -101,7 +101,7 @@ def _opened(
         with ExitStack() as stack:
             stream, packed = _unpacked(path, stack, progress)
             kind = sniff(stream.peek(), path)
-            if packed and kind in (Kind.NPZ, Kind.SAFETENSORS):  # these need a file to seek in
+            if packed and kind is Kind.NPZ:  # it needs a file to seek in
                 spooled = stack.enter_context(tempfile.TemporaryFile(buffering=0))
                 shutil.copyfileobj(stream, spooled, _COPY)
                 spooled.seek(0)
@@ -132,18 +132,15 @@ def _files(path: Path, kind: Kind) -> list[Path]:
     """Return the file and those that belong to it."""
     if kind is Kind.PICKLE:
         return gensim_pickle.parts(path)
-    if kind not in (Kind.NPY, Kind.SAFETENSORS):
+    if kind is not Kind.NPY:
         return [path]
     base = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    endings = (".words.txt", ".txt") if kind is Kind.NPY else (".words.txt",)
-    for ending in endings:
+    for ending in (".words.txt", ".txt"):
         for packing in ("", ".gz"):
             words = path.with_name(f"{base.stem}{ending}{packing}")
             if words.exists() and words != path:
                 return [path, words]
-    if kind is Kind.NPY:
-        raise EmbeddingError(path, "no words", f"put them into {base.stem}.words.txt, one per line")
-    return [path]
+    raise EmbeddingError(path, "no words", f"put them into {base.stem}.words.txt, one per line")
 
 
 def _states(files: list[Path]) -> list[tuple[int, int, int]]:
@@ -163,6 +160,4 @@ def _read(stream: io.BufferedReader, kind: Kind, files: list[Path], limit: int |
         return _READERS[kind](stream, path, limit)
     with ExitStack() as stack:
         words = [Lines(_unpacked(each, stack)[0], each) for each in beside]
-        if kind is Kind.NPY:
-            return numpy_files.read_npy(stream, path, limit, *words)
-        return safetensors_file.read(stream, path, limit, words[0] if words else None)
+        return numpy_files.read_npy(stream, path, limit, *words)

@@ -7,7 +7,6 @@
     93 'NUMPY'                  .npy
     80 02 ... 80 05             pickle; also by name: .kv .model .pkl .pickle .pt .pth, whatever the
                                 content, as the oldest pickles are text
-    length 00000000 '{'         safetensors
     BA 16 4F 2F                 fastText .bin
     N SP D LF                   word2vec: text if a line ends in numbers, else binary
     anything else               GloVe
@@ -20,7 +19,7 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import Final
 
-from dpsan.embeddings import numpy_files, safetensors_file
+from dpsan.embeddings import numpy_files
 from dpsan.embeddings.text_rows import header, is_number
 from dpsan.errors import EmbeddingError
 
@@ -41,6 +40,9 @@ _OTHER: Final = {
 }
 
 
+_SAVE: Final = "save it by numpy.savez(PATH, words=words, vectors=vectors)"
+
+
 class Kind(Enum):
     """The formats; NPZ stands for any zip file until its names are known."""
 
@@ -49,7 +51,6 @@ class Kind(Enum):
     GLOVE = auto()
     NPY = auto()
     NPZ = auto()
-    SAFETENSORS = auto()
     PICKLE = auto()
 
 
@@ -68,8 +69,8 @@ def sniff(head: bytes, path: Path) -> Kind:
         return Kind.NPZ
     if head.startswith(numpy_files.MAGIC):
         return Kind.NPY
-    if safetensors_file.looks_like(head):
-        return Kind.SAFETENSORS
+    if head[4:9] == b"\0\0\0\0{":  # after the length of its header; text has no NUL
+        raise EmbeddingError(path, "safetensors is not read", _SAVE)
     if head.startswith(GZIP):
         raise EmbeddingError(path, "compressed twice", "gunzip it once")
     for start, name in _OTHER.items():

@@ -2,8 +2,6 @@
 
 import gzip
 import io
-import json
-import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,16 +30,6 @@ def binary_rows(words: list[str], table: np.ndarray, end: bytes = b"") -> bytes:
     )
 
 
-def safetensors_bytes(table: np.ndarray, words: list[str] | None) -> bytes:
-    head: dict[str, object] = {
-        "vectors": {"dtype": "F32", "shape": list(table.shape), "data_offsets": [0, table.nbytes]}
-    }
-    if words is not None:
-        head["__metadata__"] = {"words": "\n".join(words)}
-    text = json.dumps(head).encode()
-    return struct.pack("<Q", len(text)) + text + table.astype("<f4").tobytes()
-
-
 def saved(save: Callable[..., None], *arrays: np.ndarray, **named: np.ndarray) -> bytes:
     buffer = io.BytesIO()
     save(buffer, *arrays, **named)
@@ -65,8 +53,6 @@ def _contents() -> dict[str, bytes]:
         "glove.txt": text_rows(WORDS, table),
         "gensim.bin": header + binary_rows(plain, table),
         "google.bin": header + binary_rows(plain, table, b"\n"),
-        "safe.safetensors": safetensors_bytes(table, WORDS),
-        "beside.safetensors": safetensors_bytes(table, None),
         "numpy.npy": saved(np.save, table),
         "double.npy": saved(np.save, table.astype(">f8")),
         "plain.npz": saved(np.savez, words=words, vectors=table),
@@ -84,6 +70,6 @@ def write_all(folder: Path) -> dict[str, Path]:
     for name, data in _PLAIN.items():
         (folder / name).write_bytes(data)
         (folder / f"{name}.gz").write_bytes(gzip.compress(data))
-    for name in ("numpy.words.txt", "double.txt", "beside.words.txt"):
+    for name in ("numpy.words.txt", "double.txt"):
         (folder / name).write_text("".join(f"{word}\n" for word in WORDS), encoding="utf-8")
     return {name: folder / name for name in FORMATS}

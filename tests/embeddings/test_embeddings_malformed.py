@@ -11,7 +11,7 @@ from dpsan.embeddings import load
 from dpsan.errors import EmbeddingError
 
 PLANTED = "sesame"
-NO_FILE = "not an embedding file (formats: word2vec, GloVe, .vec, .npz, .npy, safetensors)"
+NO_FILE = "not an embedding file (formats: word2vec, GloVe, .vec, .npz, .npy)"
 FASTTEXT = (
     "fastText .bin is not read"
     " (use the .vec, or: fasttext print-word-vectors MODEL.bin < WORDS > MODEL.vec)"

@@ -7,7 +7,7 @@ import pytest
     ("command", "status", "told"),
     [
         ("rewrite -q -e 8 -E own.vec text.txt", 0, ""),
-        ("rewrite -q --only names -e 2 text.txt", 0, ""),
+        ("rewrite -q --only names text.txt", 0, ""),
         ("train -q --words 100 text.txt -o own.npz", 2, "train needs gensim"),
         ("index --unsafe-pickle own.kv", 1, "a pickle of vectors needs gensim"),
     ],
