@@ -9,8 +9,6 @@ import subprocess
 import numpy as np
 import pytest
 from analysis.test_certificate_file import checked, lines_of, made, sealed, written
-from dpsan.mechanisms.optimal.class_response import part
-from dpsan.mechanisms.optimal.two_level_response import TwoLevelResponse
 from support import ROOT, make_embeddings
 
 from dpsan.mechanisms.optimal_response import OptimalResponse
@@ -18,7 +16,7 @@ from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
 
 COQ = ROOT / "docs" / "coq"
-FILES = ["Sampler", "Checker", "Series", "Integers", "Private", "Certificate", "Sparse", "Classes"]
+FILES = ["Sampler", "Checker", "Series", "Integers", "Private", "Certificate", "Sparse"]
 
 
 @pytest.mark.parametrize("epsilon", [4, 8, 12])
@@ -66,45 +64,6 @@ def test_the_draw_is_that_of_the_program():
             assert np.abs(counts[0] - counts[1]).max() <= 2
 
 
-class Numbers:
-    """Random numbers that are given."""
-
-    def __init__(self, response, second):
-        self.given = {"response": response, "class": second}
-
-    def integers(self, name, totals, at=None):
-        given = self.given[name] if at is None else self.given[name][at]
-        assert (given < totals).all()
-        return given.astype(np.uint64)
-
-
-def test_the_two_draws_of_a_class_are_those_of_the_program():
-    """``draw_in_class`` of Classes.v, and a draw of Sampler.v over the words of the class."""
-    space = MetricSpace(make_embeddings(n=90, d=3))
-    parts = (
-        part("a", 1.0, tuple(range(64)), tuple(range(0, 64, 2))),
-        part("b", 2.0, (70, 71), (70,)),
-    )
-    mechanism = TwoLevelResponse(3.0, inner=OptimalResponse(3.0).resolved(space), parts=parts)
-    sampler = mechanism.prepare(space)
-    for at, each in enumerate(parts):
-        o = np.where(np.isin(np.arange(90), each.outputs), 0, sampler.weights_of)
-        own, words = sampler.classes.within(at), np.array(each.rows)
-        for word in each.rows[::9]:
-            local = np.searchsorted(words, [word])
-            total = int(own.totals(local)[0])
-            first = np.arange(700) * ((sampler.total - 1) // 699)
-            second = np.random.default_rng(word).integers(0, total, 700)
-            stays = first // sampler.scale >= o.sum()
-            theirs = np.searchsorted(np.cumsum(o), first // sampler.scale, side="right")
-            inside = words[own.outputs(np.repeat(local, 700), second)]
-            theirs[stays] = inside[stays]
-            assert 0 < stays.sum() < 700
-            numbers = Numbers(first, np.where(stays, second, 0))
-            ids = np.full(700, word)
-            assert sampler.sample(ids, numbers).tolist() == theirs.tolist()
-
-
 def test_every_theorem_is_paired_with_a_line_of_python():
     """proofs.md names each theorem of docs/coq, and what it says exists."""
     page = (ROOT / "docs" / "proofs.md").read_text().split("## 5.")[1]
@@ -148,13 +107,6 @@ WEAKER = {
         ("r <? a * total x then", "r <=? a * total x then"),
         ("if r <? w then 0", "if r <=? w then 0"),
         ("nat := N - N mod bound", "nat := N"),
-    ],
-    "Classes.v": [
-        ("if r / D <? total o", "if r / D <=? total o"),
-        ("then pick o (r / D) else own s", "then pick o (r / D) else own r"),
-        ("if inside then S * (D' * w + a' * y)", "if inside then S * (D' * w + a' * y * 2)"),
-        ("if inside then S * (D' * w + a' * y)", "if inside then S * (a' * y)"),
-        ("else D * w * Tk", "else w * Tk"),
     ],
     "Sparse.v": [
         ("then N.leb m w && within", "then within"),
