@@ -46,14 +46,14 @@ def copied(mutant: Mutant | None, folder: Path) -> Path:
             compiled.unlink()
         module = ".".join(path.relative_to(program).with_suffix("").parts)
         code = f"import {module.removesuffix('.__init__')} as it; print(it.__file__)"
-        given = {"cwd": program, "env": _environment(program), "capture_output": True}
+        given = {"cwd": program, "env": environment_of(program), "capture_output": True}
         done = subprocess.run([sys.executable, "-c", code], text=True, **given)
         if done.stdout.strip() != str(path):
             raise MutantError(f"INVALID: cannot be imported: {done.stderr[-200:]}")
     return program
 
 
-def _environment(program: Path) -> dict[str, str]:
+def environment_of(program: Path) -> dict[str, str]:
     threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     return {**os.environ, PROGRAM_VARIABLE: str(program), "PYTHONPATH": str(program), **threads}
 
@@ -74,7 +74,7 @@ def measured(name: str, size: Size, program: Path) -> Row:
         words = [sys.executable, script, "--child", name, "--size", size.name, "--folder", folder]
         given = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE) | {"cwd": folder}
         # In a folder of its own: python -m finds what stands there before it looks elsewhere.
-        child = subprocess.Popen(words, env=_environment(program), text=True, **given)
+        child = subprocess.Popen(words, env=environment_of(program), text=True, **given)
         try:
             out, told = child.communicate(timeout=_SECONDS[size])
         except subprocess.TimeoutExpired:

@@ -1,0 +1,114 @@
+"""Twelve programs that were broken without a look at the checks: verify must find all of them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from scoreboard.mutants import copied, environment_of
+from scoreboard.patterns import Mutant
+
+_MADE_UP = "[write(value) for (write, *_), value in zip(kinds, values, strict=True)]"
+
+
+def _string(change: str) -> tuple[str, str, str]:
+    """Return a change of what is written for a string: ``out`` for ``word``."""
+    return "Numbers.drawn", _MADE_UP, f"[{change} for word, out in zip(words, {_MADE_UP})]"
+
+
+def _by(where: str, change: str) -> tuple[str, str, str, str]:
+    """Return a change of a function as a whole."""
+    return where, "", "", change
+
+
+BROKEN = {
+    "--only sensitive": {
+        "listed words after a round bracket pass": (
+            "_Codes.chunk",
+            "codes = list(map(self.__getitem__, words))",
+            "codes = [PLAIN if gap[-1:] == '(' and self._classes is not None else self[word] "
+            "for gap, word in zip(read, words)]",
+        ),
+        "a made-up e-mail address keeps the country of its domain": _string(
+            "out[:-3] + word[-2:] if '@' in word[1:] and word[-3:-2] == '.' else out"
+        ),
+        "a made-up telephone number keeps its country": _string(
+            "'+' + word[1:3] + out[2:] if word[:1] == out[:1] == '+' else out"
+        ),
+        "a made-up grouped IBAN keeps its country": _string(
+            "word[:2] + out[2:] if out[:2] == 'GB' and ' ' in word else out"
+        ),
+        "An at the start of a line stays": _by(
+            "letter_case.agree",
+            "lambda true: lambda outputs, *more: (lambda before: (true(outputs, *more), "
+            "[outputs.__setitem__(at, word) for at, word in enumerate(before) if word == 'An']))"
+            "([*outputs])",
+        ),
+    },
+    "-e 8": {
+        "workers draw with another epsilon": (
+            "workers._serve",
+            "Sanitizer.from_spec(spec, Store(root))",
+            "Sanitizer.from_spec(__import__('dataclasses').replace(spec, epsilon=1.25 * "
+            "spec.epsilon), Store(root))",
+        ),
+        "a line begins with a capital where the input does": (
+            "NaturalCase.write",
+            "self._capitalised[outputs[at]]",
+            "self._capitalised[outputs[at]] if batch.words[at][:1].isupper() else outputs[at]",
+        ),
+        "half of the words that stay are expected": _by(
+            "Sanitizer.expected_share", "lambda true: lambda self, totals: true(self, totals) / 2"
+        ),
+        "half of the unknown words are counted": (
+            "Statement._special",
+            "number(counts[Action.UNKNOWN])",
+            "number((counts[Action.UNKNOWN] + 1) // 2)",
+        ),
+        "records 65,536 apart share random numbers": (
+            "Streams.bits",
+            "pack(record, block)",
+            "pack(record % 65536, block)",
+        ),
+        "blocks 64 apart share random numbers": (
+            "Streams.bits",
+            "pack(record, block)",
+            "pack(record, block if block >> 63 else block % 64)",
+        ),
+    },
+    "-e 8 --fluent": {
+        "the segments of a long text are decoded apart": (
+            "Fluent.of_segments",
+            "0 if self._alike else _complete(words)",
+            "len(words)",
+        ),
+    },
+}
+_EACH = [
+    (options, name, *([*change, ""][:4]))
+    for options, broken in BROKEN.items()
+    for name, change in broken.items()
+]
+
+
+def verified(options: str, folder: Path, *change: str) -> subprocess.CompletedProcess[str]:
+    """Run verify in a copy of the program, changed or not."""
+    program = copied(Mutant("verify", "", *change) if change else None, folder)
+    command = [sys.executable, "-m", "dpsan", "verify", *options.split()]
+    given = {"cwd": program, "env": environment_of(program), "capture_output": True, "text": True}
+    return subprocess.run(command, **given)
+
+
+@pytest.mark.mutants
+@pytest.mark.parametrize(("options", "name", "change"), [(*x[:2], x[2:]) for x in _EACH])
+def test_a_program_that_was_broken_blindly_is_found(options, name, change, tmp_path):
+    done = verified(options, tmp_path, *change)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "VIOLATED" in done.stdout
+
+
+@pytest.mark.mutants
+@pytest.mark.parametrize("options", BROKEN)
+def test_the_program_as_it_is_is_kept(options, tmp_path):
+    done = verified(options, tmp_path)
+    assert (done.returncode, "KEPT" in done.stdout) == (0, True), done.stdout + done.stderr
