@@ -94,7 +94,7 @@ _EACH = [
 def verified(options: str, folder: Path, *change: str) -> subprocess.CompletedProcess[str]:
     """Run verify in a copy of the program, changed or not."""
     program = copied(Mutant("verify", "", *change) if change else None, folder)
-    command = [sys.executable, "-m", "dpsan", "verify", *options.split()]
+    command = [sys.executable, "-m", "dpsan", "verify", "--draws", "10000", *options.split()]
     given = {"cwd": program, "env": environment_of(program), "capture_output": True, "text": True}
     return subprocess.run(command, **given)
 

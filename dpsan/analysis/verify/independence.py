@@ -39,7 +39,11 @@ ERROR: Final = 1e-10
 """Probability that a program which shares nothing is refuted."""
 _RUNS: Final = 2
 _LINES: Final = 64
-"""Number of lines of a file, copies of a line, and blocks of a long line; all are compared."""
+"""Number of lines of a file and copies of a line; all are compared."""
+_FAR_LINES: Final = (64, 128, 256, 1024, 4096, 8192, 32_767, 32_768, 65_535, 65_536)
+"""Numbers of lines far from these; those between are empty."""
+_BLOCKS: Final = (*range(64), 64, 65, 127, 128, 192, 255, 256)
+"""Blocks of a long line that are compared."""
 _FEW_LINES: Final = 8
 """Number of lines and copies where a line takes hundreds of words."""
 _FILES: Final = (1, 2, 3, 5, 64)
@@ -57,6 +61,8 @@ _CANDIDATES: Final = 16
 _WORDS: Final = 40
 _LONGEST: Final = 200
 """Least and largest number of words of a line; they fit into one block."""
+_MANY: Final = 1000
+"""Words of the vocabulary that worker processes draw too."""
 _WIDEST: Final = 3000
 """Most words of a line where draws agree often: some seconds for as many lines."""
 
@@ -91,7 +97,7 @@ def independence(
     name, unit = "independence", sanitizer.spec.consistent
     gap, n = base.between(sanitizer), sanitizer.space.n
     # All are ⊥; they must differ only where equal words share their draw.
-    blocks = _LINES if unit is None else _FEW_BLOCKS
+    blocks = _BLOCKS[-1] + 1 if unit is None else _FEW_BLOCKS
     many = max(blocks * BLOCK, _WIDEST) + 1
     different = 1 if unit is None else many
     strings = base.unknown_strings(sanitizer, different) * (many // different)
@@ -264,13 +270,20 @@ class _Comparison:
         # A file of many lines, a line in many copies, and a line in each of some files.
         first, second, *rest = numbers
         parts = [([first], lines, 1), ([second], 1, copied), (rest, 1, 1)]
+        far = _FAR_LINES if lines == _LINES else ()
         for run in range(_RUNS):
             units: dict[tuple[int, ...], list[int]] = {}
             for files, many, copies in parts:
-                documents, own = [written * many] * len(files), derive_key(key, "run", run)
+                document, empty, own = written * many, many, derive_key(key, "run", run)
+                for line_number in far if many > 1 and not run else ():
+                    document += b"\n" * (line_number - empty) + written
+                    empty = line_number + 1
+                documents = [document] * len(files)
                 found = base.rewritten(self.sanitizer, documents, own, copies=copies, files=files)
-                for file, document in zip(files, found, strict=True):
-                    for at, text in enumerate(document.decode().split("\n")[:-1]):
+                for file, output in zip(files, found, strict=True):
+                    for at, text in enumerate(output.decode().split("\n")[:-1]):
+                        if not text:
+                            continue
                         words = self._read(text, len(line))
                         position = run, file, at % copies, at // copies
                         same &= unit is None or words[1] == words[-1]
@@ -291,9 +304,12 @@ class _Comparison:
     def _add_workers(self, rows: Rows, document: bytes, words: int, key: bytes) -> None:
         """Add the lines of worker processes, which must be those of one process."""
         before = len(rows.outputs)
+        keys = self.sanitizer.embeddings.index_to_key
+        some = base.words_at_random(self.sanitizer, _MANY, derive_key(key, "words")).tolist()
+        document += self.gap.join(keys[row] for row in some).encode()
         (alone,) = base.rewritten(self.sanitizer, [document], key)
         (shared,) = base.rewritten(self.sanitizer, [document], key, workers=self.workers, batch=2)
-        lines = shared.decode().split("\n")[:-1]
+        lines = shared.decode().split("\n")[:-1]  # the last one has many words
         shared_draws = self.sanitizer.spec.consistent in (Unit.FILE, Unit.RUN)
         for at, line in enumerate(lines[:1] if shared_draws else lines):
             with suppress(_UnreadableError):
@@ -305,17 +321,18 @@ class _Comparison:
 
     def _blocks(self, strings: list[str], times: int, key: bytes) -> Rows:
         """Return the outputs of ``times`` long lines by the blocks of their streams."""
-        many = _LINES if self.sanitizer.spec.consistent is None else _FEW_BLOCKS
-        long = strings[: many * BLOCK + 1]
+        alone = self.sanitizer.spec.consistent is None
+        compared = _BLOCKS if alone else tuple(range(_FEW_BLOCKS))
+        long = strings[: (compared[-1] + 1) * BLOCK + 1]
         document = "\n".join([self.gap.join(long)] * times).encode()
         (written,) = base.rewritten(self.sanitizer, [document], key)
-        outputs: list[list[int]] = [[] for _ in range(many)]
+        outputs: list[list[int]] = [[] for _ in compared]
         for line in written.decode().split("\n"):
             words = self._read(line, len(long))
-            for block in range(many):  # the first word has the capital of a sentence
-                first = block * BLOCK + 1
-                outputs[block] += words[first : first + BLOCK - 1]
+            for block, own in zip(compared, outputs, strict=True):
+                first = block * BLOCK + 1  # the first word has the capital of a sentence
+                own.extend(words[first : first + BLOCK - 1])
         rows = Rows(names=("blocks of a line",))
-        for block, each in enumerate(outputs):
+        for block, each in zip(compared, outputs, strict=True):
             rows.add(each, block)
         return rows

@@ -8,6 +8,7 @@ tokens.  That the lines show these figures and no others is tests/sanitize/test_
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Final
 
 from dpsan.analysis.verify.base import Check, rewritten, unknown_strings, words_at_random
@@ -18,6 +19,7 @@ from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.figures import Figure
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import Statement, facts_of
+from dpsan.text.numerals import counted, number
 from dpsan.text.tokens import folded
 
 _COPIES: Final = 2
@@ -42,10 +44,12 @@ def statement_check(sanitizer: Sanitizer, certificate: Certificate | None, *, ke
     document = "".join(f"{line}\n" for line in lines).encode()
     totals = sanitizer.accountant(whole_run=True)
     rewritten(sanitizer, [document] * _FILES, derive_key(key, "run"), copies=_COPIES, totals=totals)
+    share = sanitizer.expected_share(totals)
     statement = Statement(
         totals,
         sanitizer.mechanism.name,
         0.0,
+        share,
         copies=_COPIES,
         files=_FILES,
         facts=facts_of(sanitizer.spec),
@@ -83,6 +87,10 @@ def statement_check(sanitizer: Sanitizer, certificate: Certificate | None, *, ke
     if hidden:
         sentence = f"{' of '.join(hidden[0])}: a run does not print {stated[hidden[0]]}"
         return Check(name, False, sentence, figures)
+    counts = _counts(sanitizer, lines)
+    if missing := [count for count in counts if f" {count}" not in text.replace("(", " ")]:
+        sentence = f"a run does not print that {missing[0]} words were drawn"
+        return Check(name, False, sentence, figures)
     if guarantee.status is not Status.PROVED and "NOT GUARANTEED" not in text:
         return Check(name, False, "a run does not say that the guarantee is not proved", figures)
     sentence = f"a run of {_FILES} files in {_COPIES} copies prints {len(true)} figures"
@@ -107,3 +115,15 @@ def _drawn(sanitizer: Sanitizer, lines: list[str]) -> tuple[int, list[int]]:
     every = [[folded(word) if code >= n else code for word, code in line] for line in drawn]
     each = [len(codes if unit is None else set(codes)) for codes in every]
     return len(set().union(*every)) if unit in (Unit.FILE, Unit.RUN) else sum(each), each
+
+
+def _counts(sanitizer: Sanitizer, lines: list[str]) -> list[str]:
+    """Return how a run prints the counts of its OOV words, numbers and made-up strings."""
+    n, many = sanitizer.space.n, _FILES * _COPIES
+    codes = Counter(code for line in lines for _, code in sanitizer.inputs_of(line))
+    unknown, numbers, strings = (
+        many * count for count in (codes[n], codes[n + 1], codes[n + 2] + codes[n + 3])
+    )
+    counts = f"{number(unknown)} unknown", f"{counted(numbers, 'number')} by form"
+    printed = (*counts, f"{number(strings)} made up")
+    return [text for text, count in zip(printed, (unknown, numbers, strings), strict=True) if count]

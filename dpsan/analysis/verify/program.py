@@ -21,6 +21,7 @@ from dpsan.analysis.verify.numbers import numbers_by_value
 from dpsan.analysis.verify.printed_losses import statement_check
 from dpsan.analysis.verify.shapes import shapes
 from dpsan.analysis.verify.strings import strings
+from dpsan.analysis.verify.unchanged import unchanged_words
 from dpsan.mechanisms.samplers.base import PointSampler
 from dpsan.privacy import randomness
 from dpsan.privacy.certificate import Certificate
@@ -119,6 +120,7 @@ def check_program(
     out.append(shapes(sanitizer, key=part("shapes"), spans=spans))
     if not sanitizer.spec.only:
         out.append(statement_check(sanitizer, certificate, key=part("statement")))
+    out += filter(None, [unchanged_words(sanitizer, stated, key=part("unchanged"))])
     done()
     out += filter(None, [strings(sanitizer, key=part("strings"))])
     done()

@@ -12,21 +12,19 @@ The same words are also rewritten with so much white space between them that the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import cycle, islice
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from dpsan.analysis.verify import base
 from dpsan.analysis.verify.base import Check
+from dpsan.analysis.verify.classes import passing
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.letter_case import LetterCase
-from dpsan.text.lookup import PLAIN
-from dpsan.text.out_of_vocabulary import UnknownPolicy
-from dpsan.text.tokens import lookup_keys
 
 _KINDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
@@ -79,7 +77,7 @@ def strings(sanitizer: Sanitizer, *, key: bytes) -> Check | None:
     if len(words) < 2:
         return None
     texts = list(_texts(sanitizer, words))
-    figures: dict[str, float] = {"strings": len(texts), "kinds": len({t.kind for t in texts})}
+    figures: dict[str, float] = {"texts": len(texts), "kinds": len({t.kind for t in texts})}
     if passed := [text.kind for text in texts if text.drawn < 0]:
         return Check(name, False, f"some strings are not drawn: {passed[0]}", figures)
     totals = sanitizer.accountant(whole_run=True)
@@ -102,7 +100,7 @@ def strings(sanitizer: Sanitizer, *, key: bytes) -> Check | None:
             return Check(name, False, sentence, figures)
     if not _long_line(sanitizer, words, derive_key(key, "long"), figures):
         return Check(name, False, "a line above 1 MiB has other draws than a short one", figures)
-    many = f"{len(texts)} strings of {figures['kinds']:.0f} kinds"
+    many = f"{len(texts)} texts with strings of {figures['kinds']:.0f} kinds"
     alike = "are drawn and counted like plain strings of the same inputs"
     sentence = f"{many} (e-mail addresses, 3,000 letters, capitals ...) {alike}"
     if "characters" in figures:
@@ -123,21 +121,25 @@ def _words(sanitizer: Sanitizer, key: bytes) -> list[str]:
 def _texts(sanitizer: Sanitizer, words: list[str]) -> Iterator[_Text]:
     """Yield lines with the strings between words of the vocabulary."""
     known = {each for word in words for each in (word.capitalize(), word.upper())} - {*words}
-    plain = base.unknown_strings(sanitizer, _PLAIN)
+    plain, passes = base.unknown_strings(sanitizer, _PLAIN), passing(sanitizer)
     for kind, some in {**_KINDS, "word in capitals": sorted(known)}.items():
         for string in some:
-            text = _text(sanitizer, kind, f"{words[0]} {string} {words[1]}", plain)
-            if text is not None:
-                single = sanitizer.input_of(string) == sanitizer.space.n
-                yield text._replace(copied=string * single)
+            single = sanitizer.input_of(string) == sanitizer.space.n
+            # Within a line, where a line begins, and alone.
+            for form in (f"{words[0]} {{}} {words[1]}", f"{{}} {words[0]}", "{}"):
+                text = _text(sanitizer, kind, form.format(string), plain, passes)
+                if text is not None:
+                    yield text._replace(copied=string * single)
 
 
-def _text(sanitizer: Sanitizer, kind: str, line: str, plain: list[str]) -> _Text | None:
+def _text(
+    sanitizer: Sanitizer, kind: str, line: str, plain: list[str], passes: Callable[[str], bool]
+) -> _Text | None:
     """Return a line, and its version with other strings; None where none are known."""
     n, keys, spec = sanitizer.space.n, sanitizer.embeddings.index_to_key, sanitizer.spec
     inputs = sanitizer.inputs_of(line)
     codes = [code for _, code in inputs]
-    if any(code < 0 and not _may_pass(sanitizer, word) for word, code in inputs):
+    if any(code < 0 and not passes(word) for word, code in inputs):
         return _Text(kind, line, line, -1, 0)
     by_string = spec.consistent in (Unit.FILE, Unit.RUN)
     others: dict[str, str] = {}
@@ -161,15 +163,6 @@ def _text(sanitizer: Sanitizer, kind: str, line: str, plain: list[str]) -> _Text
     drawn = sum(many for code, many in counts.items() if code >= 0)
     free = sum(many for code, many in counts.items() if code in public)
     return _Text(kind, line, same, drawn, free)
-
-
-def _may_pass(sanitizer: Sanitizer, word: str) -> bool:
-    """Return whether the options allow a word to be kept or masked."""
-    spec = sanitizer.spec
-    if spec.only and sanitizer.input_of(word) == PLAIN:
-        return True
-    kept = {key for each in spec.keep for key in lookup_keys(each)}
-    return spec.unknown != UnknownPolicy.SAMPLE or not kept.isdisjoint(lookup_keys(word))
 
 
 def _written(
