@@ -176,7 +176,7 @@ def classes() -> str:
     """Kinds of words × readers, ranges over the texts, at epsilon 8."""
     found = [_read(name, 8) for name in TEXTS]
     rows = []
-    for kind in ("stop word", "capitalised", "name", "number", "rare", "unknown"):
+    for kind in ("stop word", "capitalised", "capitalised inside", "number", "rare", "unknown"):
         cells = []
         for attack in ("one-word", "context", "informed"):
             shares = [each[attack][kind] for each in found]

@@ -30,7 +30,7 @@ class Preview(Page, Texts, Vocabulary):
         dpsan preview -e 6,8 notes.txt
     """
 
-    file: Path = argument("FILE", "The text. Its first 1,000 words are measured.")
+    file: Path = argument("FILE", "The text. About 1,000 words from all over it are measured.")
     epsilon: list[str] | None = option(
         "-e, --epsilon LIST",
         "Epsilons with commas between them. Default: 4,6,8,10,12.",

@@ -104,7 +104,7 @@ def test_words_codes_and_classes(tmp_path):
     assert pairs.outputs.tolist() == [3, 9, MASKED, 0, 2, 7]
     assert pairs.same.tolist() == [True, False, False, False, False, True]
     assert pairs.spans[2].tolist() == [11, 19]
-    expected = {"NUMBER": [4], "CAPITALISED": [0, 2, 5], "NAME": [2], "STOP": [0, 5]}
+    expected = {"NUMBER": [4], "CAPITALISED": [0, 2, 5], "INSIDE": [2], "STOP": [0, 5]}
     expected |= {"RARE": [1, 2, 3, 4], "UNKNOWN": [1, 3, 4]}
     for kind, places in expected.items():
         assert np.flatnonzero(pairs.of(WordClass[kind])).tolist() == places, kind

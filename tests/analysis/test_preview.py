@@ -77,6 +77,49 @@ def test_the_terminal_and_the_page(dpsan, folder):
     assert b"empty.txt: no words" in done.stderr
 
 
+LISTED = "I think I'm late and I've lost it. Yesterday I met Maria in Boston.\n"
+
+
+def written(folder, name, text):
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def test_names_are_the_words_of_the_lists(dpsan, folder):
+    """I, I'm and I've are capitalised inside a sentence, and no names."""
+    written(folder, "notes_i.txt", LISTED * 20)
+    done = dpsan("preview", "-q", "-e", "8", "--json", "notes_i.txt", cwd=folder)
+    only = json.loads(done.stdout)["levels"][0]
+    assert only["options"] == "--only sensitive"
+    assert only["classes_read_back"]["of"] == 2 * 20
+    assert only["classes_read_back"]["hits"] < 10
+    assert only["read_back"]["hits"] >= 12 * 20
+
+
+def test_the_end_of_a_long_file_is_seen(dpsan, folder):
+    """The samples hold names although the first 6,000 lines have none."""
+    plain = "The weather was cold and the river was frozen.\n"
+    written(folder, "long.txt", plain * 6000 + "Yesterday Maria met John again in Boston.\n" * 3000)
+    done = dpsan("preview", "-q", "-e", "8", "--json", "long.txt", cwd=folder)
+    found = json.loads(done.stdout)
+    only = found["levels"][0]
+    assert 500 < found["words_measured"] < 2000
+    assert 100 < only["classes_read_back"]["of"] < 400
+    assert only["sentences"][0].startswith("Yesterday ")
+    written(folder, "one.txt", ("The weather was cold. " * 1500 + "Maria met John. " * 1500))
+    done = dpsan("preview", "-q", "-e", "8", "--json", "one.txt", cwd=folder)
+    assert json.loads(done.stdout)["levels"][0]["classes_read_back"]["of"] > 100
+
+
+def test_two_lines_of_three_words_are_too_little_to_judge(dpsan, folder):
+    written(folder, "short.txt", "Maria met John.\n" * 2)
+    done = dpsan("preview", "-q", "-e", "4", "short.txt", cwd=folder)
+    out = " ".join(done.stdout.decode().split())
+    assert "Too little text to judge: 6 words of 300." in out
+    assert "No test fails" not in out
+    assert "too few" in out
+
+
 @pytest.mark.parametrize("epsilon", [0.3, 1, 2, 4, 6, 7.9, 8, 10, 14, 33])
 def test_a_bound_is_never_rounded_down(epsilon):
     told = float(odds(epsilon).split("= ")[1].replace(",", ""))
@@ -98,7 +141,7 @@ def test_a_bound_is_never_rounded_down(epsilon):
 def test_the_three_tests(linked, read, lengths, fails):
     none = Share(0, 0)
     level = Level("-e 1", 1.0, "", ("a",), none, Share(read, 100), none, linked)
-    found = Preview("x", np.array(lengths), 100, Share(5, 100), (level,), True, None)
+    found = Preview("x", np.array(lengths), 300, Share(5, 100), (level,), True, None)
     assert [cells[0][0] for _, cells in found.tests()] == fails
     passing = "Not anonymous" not in found.conclusion()
     assert passing is not any(fails)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final
 
 import numpy as np
 
 from dpsan.embeddings.base import Embeddings, word_frequencies
+from dpsan.embeddings.class_lists import SENSITIVE, class_rows, word_classes
 from dpsan.embeddings.word_lists import row_of
+from dpsan.errors import UsageError
 from dpsan.text.lookup import Lookup
 from dpsan.text.out_of_vocabulary import MASK
 from dpsan.text.tokens import TOKENIZERS, Kind, folded
@@ -32,14 +34,16 @@ class WordClass(StrEnum):
     NUMBER = "number"
     """Digits of any script, with separators."""
     CAPITALISED = "capitalised"
-    NAME = "name"
+    INSIDE = "capitalised inside"
     """Capitalised inside a sentence: not first in a line, nor after . ! ? : ; or a bracket or
-    quote; nearly all names, few others."""
+    quote; mostly names, and I, I'm, I've."""
     RARE = "rare"
     """Outside the 5,000 most frequent words of the vocabulary, or unknown."""
     UNKNOWN = "unknown"
     STOP = "stop word"
     """The 100 most frequent words of the vocabulary, but for numbers."""
+    LISTED = "of a class"
+    """In the public lists of names, places, organizations and other classes of words."""
 
 
 class Vocabulary:
@@ -65,12 +69,32 @@ class Vocabulary:
         stop = [row for row in range(min(self.n, 4 * _STOP)) if not self.is_number(self.words[row])]
         self._stop = {int(self.fold[row]) for row in stop[:_STOP]}
 
+    @cached_property
+    def listed(self) -> frozenset[int | str]:
+        """Rows of the words of all classes, and their words that the vocabulary lacks.
+
+        Empty for a vocabulary that the lists do not fit.
+        """
+        try:
+            groups = class_rows(word_classes(SENSITIVE), self._rows)
+        except UsageError:
+            return frozenset()
+        lacking = (folded(word) for group in groups for word in group.lacking)
+        return frozenset[int | str](row for group in groups for row in group.rows).union(lacking)
+
     def inputs(self, text: str) -> tuple[list[str], list[int]]:
         """Return a text split as the sanitizer does: alternating pieces; a row or n for each
         word.
         """
         split, _, codes = self.lookup.texts([text])
         return split[0], codes.tolist()
+
+    def of_classes(self, text: str) -> list[bool]:
+        """Return for each word of a text whether a class has it."""
+        return [*map(self._of_class, *self.lookup.texts([text])[1:])]
+
+    def _of_class(self, word: str, code: int) -> bool:
+        return (int(code) if 0 <= code < self.n else folded(word)) in self.listed
 
     def row(self, word: str) -> int | None:
         """Return the row of a word in the best of its spellings, or None."""
@@ -104,5 +128,6 @@ class Vocabulary:
                 | (not known or code >= _FREQUENT) << 4
                 | (not known) << 5
                 | (known and not number and int(self.fold[code]) in self._stop) << 6
+                | self._of_class(word, code) << 7
             )
         return out

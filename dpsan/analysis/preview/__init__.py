@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from dpsan.analysis.evaluate.language import language_model
 from dpsan.analysis.evaluate.pairs import Inputs, records
-from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordClass
+from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.analysis.pages.meaning import plain_meaning
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
@@ -42,9 +42,13 @@ EPSILONS: Final = (4.0, 6.0, 8.0, 10.0, 12.0)
 SENTENCES: Final = 3
 _WORDS: Final = 1000
 """Words of the file that are measured, about."""
-_TEXTS: Final = 5000
-"""Most records whose lengths are counted."""
+_ENOUGH: Final = 300
+"""Words below which a test that does not fail says nothing."""
+_TEXTS: Final = 4000
+"""Most records that are held; half of them at least in a longer file."""
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
+_LONGEST: Final = 2000
+"""Characters of a sentence of a long record."""
 _SHORT, _LONG = 5, 16
 """Words of a sentence that is shown."""
 _BY: Final = 12.0
@@ -64,8 +68,8 @@ class Level:
     unchanged: Share
     read: Share
     """Words that an attacker reads back."""
-    names: Share
-    """Words capitalised inside a sentence that are read back."""
+    listed: Share
+    """Words of classes, such as names and places, that are read back."""
     linked: int | None
     """Words that find a text among 1,000; 0: more than 64; None: words that pass unchanged find
     it."""
@@ -79,7 +83,7 @@ class Level:
             "sentences": list(self.sentences),
             "unchanged": self.unchanged.as_json(),
             "read_back": self.read.as_json(),
-            "names_read_back": self.names.as_json(),
+            "classes_read_back": self.listed.as_json(),
             "linked_words": self.linked,
         }
 
@@ -142,9 +146,14 @@ class Preview:
             for at, level in enumerate(self.levels)
             if not any(cells[at][0] for _, cells in self.tests())
         ]
+        if passing and self.measured < _ENOUGH:
+            many = f"{counted(self.measured, 'word')} of {number(_ENOUGH)}"
+            return f"Too little text to judge: {many}. No level is shown to be anonymous."
         if not passing:
             return "Not anonymous by these tests at any level that is shown."
-        return f"No test fails at {', '.join(passing)}; all other levels are not anonymous."
+        many = counted(self.measured, "word")
+        levels = ", ".join(passing)
+        return f"No test fails at {levels} on {many}; all other levels are not anonymous."
 
     def as_json(self) -> dict[str, Any]:
         """Return JSON values."""
@@ -195,7 +204,7 @@ def preview(
         specs = _by_class(embeddings) + specs
     except UsageError as error:
         left_out = f"no levels of classes: {error}"
-    shown = _sentences(texts)
+    shown = _sentences(texts, vocabulary)
     levels = []
     for at, (options, spec) in enumerate(specs):
         progress(options, at / len(specs))
@@ -217,27 +226,49 @@ def _by_class(embeddings: Embeddings) -> list[tuple[str, RunSpec]]:
 
 
 def _read(path: Path, inputs: Inputs, vocabulary: Vocabulary) -> tuple[list[str], list[int]]:
-    """Return the texts that are measured, and the words of each record."""
-    texts: list[str] = []
-    lengths: list[int] = []
-    words = 0
-    for record in islice(records(path, inputs), _TEXTS):
-        lengths.append(sum(len(vocabulary.split(text)) // 2 for text in record.texts))
-        if words < _WORDS:
-            texts += record.texts
-            words += lengths[-1]
+    """Return the texts that are measured, and the words of each record that was looked at.
+
+    Both are spread evenly over the whole file.
+
+    Raises:
+        InputError: the file cannot be read, or holds no word.
+    """
+    held: list[tuple[int, list[str]]] = []
+    step = 1
+    for at, record in enumerate(records(path, inputs)):
+        if at % step == 0:
+            held.append(_parts(record.texts, vocabulary))
+        if len(held) > _TEXTS:
+            held, step = held[::2], 2 * step
+    lengths = [words for words, _ in held]
+    words = sum(min(each, _WORDS) for each in lengths)
     if not words:
         hint = "is it the right --field?" if inputs.options.fields else ""
         raise InputError(path, "no words, so there is nothing to show", hint)
-    return texts, lengths
+    spoken = [texts for words_of, texts in held if words_of]
+    return [*chain(*spoken[:: max(1, round(words / _WORDS))])], lengths
 
 
-def _sentences(texts: Sequence[str]) -> list[str]:
-    """Return sentences that fit a line, of different texts if possible."""
+def _parts(texts: Sequence[str], vocabulary: Vocabulary) -> tuple[int, list[str]]:
+    """Return the words of a record, and its texts; of a long one sentences, spread evenly."""
+    words = sum(len(vocabulary.split(text)) // 2 for text in texts)
+    if words <= 2 * _WORDS:
+        return words, [*texts]
+    sentences = [*chain.from_iterable(map(_SENTENCE.split, texts))]
+    return words, [each[:_LONGEST] for each in sentences[:: max(1, round(words / _WORDS))]]
+
+
+def _sentences(texts: Sequence[str], vocabulary: Vocabulary) -> list[str]:
+    """Return sentences that fit a line, those with words of classes first, of different texts."""
     found = [[part.split() for part in _SENTENCE.split(text)] for text in texts]
     fitting = [[each for each in parts if _SHORT <= len(each) <= _LONG] for parts in found]
-    first = (parts[0] for parts in fitting if parts)
-    shown = [*first, *chain(*fitting), *(each[:_LONG] for each in chain(*found) if each)]
+
+    def plain(sentence: list[str]) -> bool:
+        return not any(vocabulary.of_classes(" ".join(sentence)))
+
+    best = [sorted(parts, key=plain) for parts in fitting if parts]
+    first = sorted((parts[0] for parts in best), key=plain)
+    shown = [*first, *chain(*best), *(each[:_LONG] for each in chain(*found) if each)]
     return [*dict.fromkeys(map(" ".join, shown))][:SENTENCES]
 
 
@@ -248,12 +279,7 @@ class _Known:
         batch = vocabulary.lookup.batch(texts)
         self.texts, self.fold = texts, vocabulary.fold
         self.inputs, self.kinds = batch.codes, gap_kinds(batch)
-        classes: list[int] = []
-        for text in texts:
-            pieces, codes = vocabulary.inputs(text)
-            classes += vocabulary.classes(pieces[::2], pieces[1::2], codes)
-        name = list(WordClass).index(WordClass.NAME)
-        self.names = (np.array(classes, dtype=np.int64) >> name) & 1 > 0
+        self.listed = np.array([*chain.from_iterable(map(vocabulary.of_classes, texts))])
 
 
 def _level(
@@ -272,12 +298,12 @@ def _level(
     right = word & (known.fold[_guessed(rows, known, sanitizer, model)] == folded)
     right = np.where(table.input_ids < 0, same, right)
     epsilon, half = sanitizer.guarantee.epsilon_ldp, sanitizer.half_linked
-    unchanged, read, names = (
-        Share(int(each.sum()), len(each)) for each in (same, right, right[known.names])
+    unchanged, read, listed = (
+        Share(int(each.sum()), len(each)) for each in (same, right, right[known.listed])
     )
     meaning, linked = _meaning(sanitizer, epsilon), None if half is None else half.words or 0
     sentences = tuple(" ".join(each.split()) for each in sanitizer.rewrite(shown))
-    return Level(options, epsilon, meaning, sentences, unchanged, read, names, linked)
+    return Level(options, epsilon, meaning, sentences, unchanged, read, listed, linked)
 
 
 def _guessed(rows: Ids, known: _Known, sanitizer: Sanitizer, model: Ngrams | None) -> Ids:

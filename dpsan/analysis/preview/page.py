@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpsan.analysis.pages.html import document, facts, heading, listing, table, verdict, warnings
 from dpsan.analysis.pages.sections import Section
 from dpsan.analysis.preview import Level, Preview
-from dpsan.outcomes.intervals import Share
+from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.linked_words import CANDIDATES, LONGEST
 from dpsan.text.numerals import counted, number, percent
 
@@ -13,6 +13,10 @@ WARNING = (
     "Do not publish these samples: they were drawn from the same words at several levels, so "
     "their losses add up. What is shown of your text is as sensitive as the text."
 )
+
+
+_FEW = 20
+"""Words below which no share is printed."""
 
 
 def about(found: Preview) -> str:
@@ -25,18 +29,25 @@ def about(found: Preview) -> str:
 def figures(found: Preview) -> Section:
     """Return a row for each level."""
     rows = [
-        (each.options, *map(_share, (each.unchanged, each.read, each.names)), _linked(each))
+        (each.options, *map(_share, (each.unchanged, each.read, each.listed)), _linked(each))
         for each in found.levels
     ]
-    notes = ["names: words capitalised inside a sentence"]
+    notes = [
+        "classes: names, places and other words of the lists of --only sensitive",
+        f"{round(100 * CONFIDENCE)} % intervals; too few: below {_FEW} words",
+    ]
     if found.left_out is not None:
         notes.append(found.left_out)
-    columns = ("options of rewrite", "unchanged", "read back", "names read back", "text found by")
+    columns = ("options of rewrite", "unchanged", "read back", "classes read back", "text found by")
     return Section(columns, rows, notes)
 
 
 def _share(share: Share) -> str:
-    return "-" if share.value is None else percent(share.value)
+    """Return a share in per cent with its interval, or that it is of too few words."""
+    if share.value is None or share.total < _FEW:
+        return "too few" if share.total else "-"
+    low, high = share.interval
+    return f"{percent(share.value)} ({100 * low:.0f}-{100 * high:.0f})"
 
 
 def _linked(level: Level) -> str:
