@@ -240,9 +240,8 @@ def test_the_python_page_runs(cache, tmp_path, capsys, monkeypatch):
     assert printed[0] == re.search(r"promise.delta\)  # (.*)", page)[1]
     assert printed[2].startswith("3 ")
     assert printed[-1] == "epsilon must be > 0 (got -1)"
-    # Any of 23 drawn words may stay; all of them do in one of 10^8 runs.
-    texts = [names["one"], *names["many"], *names["again"], *names["tickets"]["text"].dropna()]
-    assert not set(texts) <= set(re.findall(r'"(.*?)"', page))
+    drawn = [names["one"], *names["many"], *names["again"], names["tickets"]["text"][0]]
+    assert [text[-1] for text in drawn] == list("....??.")  # a word may stay as it was
     assert names["tickets"]["text"].isna().tolist() == [False, True, False]
 
 

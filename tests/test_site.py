@@ -55,7 +55,7 @@ def test_examples_are_drawn_at_every_level(site, monkeypatch):
     page = site.example_page(["Maria is in Paris & Rome."])
     assert page.count('<ol class="level"') == len(site.LEVELS) == 10
     assert page.count("<li><p>Maria is in Paris &amp; Rome.</p>") == 10
-    assert page.count("<b>--fluent</b>") == 7  # at 7 to 12, and with two levels
+    assert page.count("<b>--fluent</b>") == 7  # at 7 to 12, and with classes
     assert "<script" not in page
 
 

@@ -49,8 +49,8 @@ NEW = {old: new or Path(old).name for pages in PAGES.values() for old, new in pa
 LEVELS: dict[str, dict[str, Any]] = {
     f"-e {epsilon}": {"epsilon": float(epsilon)} for epsilon in (4, 6, 7, 8, 9, 10, 11, 12)
 }
-LEVELS["-e 12 --class sensitive=2"] = {"epsilon": 12.0, "classes": "sensitive=2"}
-LEVELS["--only sensitive -e 2"] = {"epsilon": 2.0, "only": "sensitive"}
+LEVELS["-e 12 --class sensitive"] = {"epsilon": 12.0, "classes": "sensitive"}
+LEVELS["--only sensitive"] = {"only": "sensitive"}
 EXAMPLES = "[**See ten texts at ten levels**](example.html)"
 _FLUENT = 7
 """Epsilon from which on --fluent is possible."""

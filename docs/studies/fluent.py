@@ -54,7 +54,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("-k", "--field", help="of a container")
     parser.add_argument("--no-header", action="store_true")
     parser.add_argument("--max-records", type=int, default=300, help="of each file (300)")
-    parser.add_argument("--class", dest="classes", help="CLASS=X,..., two levels")
+    parser.add_argument("--class", dest="classes", help="CLASS,...: groups as inputs")
     parser.add_argument("--judge", type=Path, nargs="+", default=(), help="other public text")
     parser.add_argument("--draws", type=int, default=3, help="runs whose mean is taken (3)")
     parser.add_argument("--seed", default="fluent", help="of the draws, and of the sheet")

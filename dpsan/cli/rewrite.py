@@ -32,7 +32,7 @@ class Rewrite(Request):
     Draw another word for each word and number; it may be the same. Punctuation and spaces stay.
 
     Examples:
-        dpsan rewrite --only sensitive -e 2 < letter.txt > safe.txt
+        dpsan rewrite --only sensitive < letter.txt > safe.txt
         dpsan rewrite -e 8 -k body tickets.csv > safe.csv
         dpsan rewrite -e 8 --dry-run notes.txt
     """

@@ -36,7 +36,7 @@ class Verify(JsonAndFile, Sanitizing):
 
     Examples:
         dpsan verify -e 8
-        dpsan verify --only names -e 2
+        dpsan verify --only names
         dpsan verify -e 8 --certificate certificate.json
     """
 
@@ -138,7 +138,7 @@ def _print(found: Verification, name: str, reviewed: bool) -> None:
     public = found.public_words
     whom = " for protected words" if public else ""
     if any(each.option == "only" for each in found.exposures):
-        whom = " for two words of one class"
+        whom = " for two words of one group"
     if any(each.option in ("class", "strings") for each in found.exposures):
         whom = " for two words, or two strings of one kind"
     numbers = any(each.option == "numbers" for each in found.exposures)

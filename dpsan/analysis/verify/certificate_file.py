@@ -1,6 +1,6 @@
 """Certificate files: the claim, and every integer that is drawn from.
 
-docs/check_certificate.py checks them without dpsan, docs/check_classes.py those of classes.
+docs/check_certificate.py checks them without dpsan.
 The file consists of JSON lines:
 
 * the claim, an object with these keys: ``dpsan_certificate`` (version of this layout), ``dpsan``
@@ -8,15 +8,11 @@ The file consists of JSON lines:
   numbers), ``epsilon`` and ``delta`` (exact decimals), ``language_model`` (digest, if one decodes
   the drawn words, which changes no guarantee) and ``weights`` (name of the form).  The form
   ``common`` adds ``common`` and ``increment``, the form ``ranks`` adds ``by_rank``, the form
-  ``classes`` adds ``ordinary`` (number and digest of the out-of-vocabulary words that pass),
-  ``unknown`` (index of the class of ⊥) and ``classes``, each with ``epsilon``,
-  ``words`` (row numbers), ``common`` (pairs of output and weight) and ``increment``; the form
-  ``two-levels`` adds those of ``classes``, those of ``common``, and ``total`` (sum of the weights
-  of a word);
-* a line for each word, in order of row numbers.  ``common``: output, mass, output, mass ...;
-  ``ranks``: the outputs by rank; ``rows``: the weight of every output; ``classes``: index of the
-  class, output, mass, output, mass ..., and nothing for a word of no class; ``two-levels``: the
-  same, and for a word of no class -1, output, mass, output, mass ...;
+  ``groups`` adds ``ordinary`` (number and digest of the out-of-vocabulary words that pass),
+  ``unknown`` (index of the group of ⊥) and ``groups``, each with ``words`` and ``outputs`` (row
+  numbers);
+* a line for each word, in order of row numbers, but for ``groups``.  ``common``: output, mass,
+  output, mass ...; ``ranks``: the outputs by rank; ``rows``: the weight of every output;
 * ``sha256`` of all lines before it.
 
 The forms are those of :mod:`dpsan.privacy.integer_weights`.
