@@ -73,8 +73,10 @@ def regressions(row: Row, size: Size, folder: Path) -> None:
 
 
 _USUALLY = r"""
-the statement tells half of epsilon @ statement._cost
-= lambda original: lambda cost: original(Composed(cost.epsilon / 2, cost.delta, ''))
+the statement tells half of epsilon @ Statement.figures
+= lambda original: lambda self, **more: {
+=     key: figure._replace(value=figure.value / 2) for key, figure in original(self, **more).items()
+= }
 unknown words never draw the last unit of the base @ BaseResponseSampler.sample
 - totals = ...
 + totals = np.where(ids < self.space.n, ..., self.base.total - 1)
