@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
@@ -25,6 +26,10 @@ FORMS: Final = (
     "every other character: separators, spaces, the sign of a currency)"
 )
 """Facts that are not protected where numbers are drawn by value."""
+
+
+_STRING: Final = 1 << 63
+"""Bit of a stream that belongs to a string."""
 
 
 class NumberPolicy(StrEnum):
@@ -135,26 +140,26 @@ class Numbers:
             key: of the batch.
             held: where the words are parts of one record, the numbers of its earlier parts; grows.
         """
-        out = [""] * len(words)
-        by_record = self._unit is Unit.RECORD
-        units = records if by_record else np.zeros(len(words), dtype=np.int64)
-        for unit in np.unique(units).tolist():
-            own = derive_key(key, "numbers", *([unit] if by_record else []))
-            at = np.flatnonzero(units == unit).tolist()
-            spellings = list(dict.fromkeys(words[position] for position in at))
-            order = {} if held is None or not by_record else held
-            for string in map(folded, spellings):
-                order.setdefault(string, len(order))
-            strings = list(dict.fromkeys(map(folded, spellings)))
-            positions = [(order[string], 1 << 63) for string in strings]
-            if not by_record:
-                positions = string_positions(own, strings)
-            streams = streams_by_word(own, [], positions)
-            # Spellings of one string have the same form and value, and so the same digits.
-            index = {string: number for number, string in enumerate(strings)}
-            spellings.sort(key=lambda word: index[folded(word)])
-            indices = np.array([index[folded(word)] for word in spellings])
-            written = dict(zip(spellings, self.drawn(spellings, indices, streams), strict=True))
-            for position in at:
-                out[position] = written[words[position]]
-        return out
+        own, by_record = derive_key(key, "numbers"), self._unit is Unit.RECORD
+        units = records.tolist() if by_record else [0] * len(words)
+        in_unit = list(zip(units, words, strict=True))
+        orders: defaultdict[int, dict[str, int]] = defaultdict(dict)
+        drawn_as: dict[tuple[int, str], int] = {}
+        positions: list[tuple[int, int]] = []
+        spellings = dict.fromkeys(in_unit, 0)
+        for unit, word in spellings:
+            string = folded(word)
+            if (unit, string) not in drawn_as:
+                order = orders[unit] if held is None else held
+                drawn_as[unit, string] = len(drawn_as)
+                positions.append((unit, order.setdefault(string, len(order)) | _STRING))
+            spellings[unit, word] = drawn_as[unit, string]
+        if not by_record:
+            positions = string_positions(own, [string for _, string in drawn_as])
+        # Spellings of one string have the same form and value, and so the same digits.
+        order_of_draws = sorted(spellings, key=spellings.__getitem__)
+        indices = np.array([spellings[pair] for pair in order_of_draws])
+        streams = streams_by_word(own, [], positions)
+        values = self.drawn([word for _, word in order_of_draws], indices, streams)
+        written = dict(zip(order_of_draws, values, strict=True))
+        return [written[pair] for pair in in_unit]

@@ -40,6 +40,8 @@ FLUENT: Final = (
     "made fluent by a public language model at an unchanged guarantee; many words are guesses, "
     "names and numbers may be invented"
 )
+REPEATED: Final = "repeated runs on the same text (they add up)"
+"""Fact that is protected where which word of its group stood there is hidden completely."""
 NOT_PROTECTED: Final = (
     "number of words and lines",
     COUNTS,
@@ -47,7 +49,7 @@ NOT_PROTECTED: Final = (
     "language",
     "word positions",
     "correlation between words",
-    "repeated runs on the same text (they add up)",
+    REPEATED,
     "timing, swap and logs",
     "the audit file itself",
 )
@@ -242,7 +244,7 @@ class Statement:
         by_class: Counter[str] = Counter()
         for kind, words in totals.by_kind.items():
             by_class[self.classes[kind] or ""] += words
-        replaced = ", ".join(f"{number(n)} {name}" for name, n in by_class.most_common() if n)
+        replaced = ", ".join(f"{name} {number(n)}" for name, n in by_class.most_common() if n)
         figures = self.figures()
         once = ", equal ones alike" if self.consistent else ""
         hidden = "which word of its group stood there is hidden completely"
@@ -378,7 +380,9 @@ class Statement:
             groups = f"{counted(len(words), 'group')} of {', '.join(map(number, words))} words"
             yield f"class {of_class}: {groups}, one input each"
         if guarantee.only_groups and not guarantee.epsilon_ldp:
-            yield "not protected: " + ", ".join([*self._own(), *NOT_PROTECTED])
+            equal = [EQUAL] if self.consistent else []
+            others = [fact for fact in NOT_PROTECTED if fact != REPEATED]
+            yield "not protected: " + ", ".join([*self._own(), *equal, *others])
             return
         if self.copies > 1:
             yield f"{self.copies} copies of every {each}: {name} {figures['loss', 'copies']}"
