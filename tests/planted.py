@@ -170,6 +170,12 @@ HIDDEN = {
     "one seed": (_many, one_seed, _FIT),
     "one stream for all records": (response, placed(lambda r, b, at: (0, at << 32 | b, 1)), _FREE),
     "one stream for all blocks": (response, placed(lambda r, b, at: (r, at, 1)), _FREE),
+    "records 65,536 apart share": (
+        response,
+        placed(lambda r, b, at: (r % 65536, b << 32 | at, 1)),
+        _FREE,
+    ),
+    "blocks 64 apart share": (response, placed(lambda r, b, at: (r, b % 64 << 32 | at, 1)), _FREE),
     "one stream for the words of a block": (response, placed(lambda r, b, at: (r, b, 1)), _FREE),
     "a neighbour's draw": (response, looking_back, "non-interference"),
     "nine tenths of the noise": (_laplace, scaled(0.9), "noise"),

@@ -1,10 +1,12 @@
 """Twelve programs that were broken without a look at the checks: verify must find all of them."""
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from scoreboard.base import ROOT
 from scoreboard.mutants import copied, environment_of
 from scoreboard.patterns import Mutant
 
@@ -97,6 +99,13 @@ def verified(options: str, folder: Path, *change: str) -> subprocess.CompletedPr
     command = [sys.executable, "-m", "dpsan", "verify", "--draws", "10000", *options.split()]
     given = {"cwd": program, "env": environment_of(program), "capture_output": True, "text": True}
     return subprocess.run(command, **given)
+
+
+def test_each_is_another_program_that_compiles():
+    for _, name, *change in _EACH:
+        path, text = Mutant("verify", name, *change).mutated(ROOT / "dpsan")
+        compile(text, str(path), "exec")
+        assert ast.dump(ast.parse(text)) != ast.dump(ast.parse(path.read_text())), name
 
 
 @pytest.mark.mutants

@@ -17,6 +17,7 @@ from dpsan.analysis.verify.integers import _Chosen, integer_draws
 from dpsan.analysis.verify.printed_losses import statement_check
 from dpsan.analysis.verify.shapes import shapes
 from dpsan.analysis.verify.strings import strings
+from dpsan.analysis.verify.unchanged import unchanged_words
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
@@ -259,6 +260,16 @@ def test_draws_that_are_not_counted_are_violated(monkeypatch, what):
 
     monkeypatch.setattr(Accountant, "merge", merge)
     assert_refuted(strings(response(8.0, many_words()), key=KEY), "are counted")
+
+
+@pytest.mark.parametrize("options", [{"epsilon": 8.0}, {"epsilon": 12.0, "classes": "names"}])
+def test_too_low_an_expectation_of_unchanged_words_is_found(options, monkeypatch):
+    one = Sanitizer(vocab_size=3000, **options)
+    stated = one.mechanism.prepare(one.space)
+    assert unchanged_words(one, stated, key=KEY).held
+    true = Sanitizer.expected_share
+    monkeypatch.setattr(Sanitizer, "expected_share", lambda self, totals: true(self, totals) / 2)
+    assert unchanged_words(one, stated, key=KEY).held is False
 
 
 def test_no_word_of_an_input_is_in_a_sentence():
