@@ -23,7 +23,7 @@ def _by(where: str, change: str) -> tuple[str, str, str, str]:
     return where, "", "", change
 
 
-BROKEN = {
+BROKEN: dict[str, dict[str, tuple[str, ...]]] = {
     "--only sensitive": {
         "listed words after a round bracket pass": (
             "_Codes.chunk",

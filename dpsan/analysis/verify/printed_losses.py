@@ -87,8 +87,8 @@ def statement_check(sanitizer: Sanitizer, certificate: Certificate | None, *, ke
     if hidden:
         sentence = f"{' of '.join(hidden[0])}: a run does not print {stated[hidden[0]]}"
         return Check(name, False, sentence, figures)
-    counts = _counts(sanitizer, lines)
-    if missing := [count for count in counts if f" {count}" not in text.replace("(", " ")]:
+    counts, short = _counts(sanitizer, lines), " ".join(statement.lines()).replace("(", " ")
+    if missing := [count for count in counts if f" {count}" not in short]:
         sentence = f"a run does not print that {missing[0]} words were drawn"
         return Check(name, False, sentence, figures)
     if guarantee.status is not Status.PROVED and "NOT GUARANTEED" not in text:
