@@ -86,6 +86,9 @@ class Request(Files):
         why = "a run with a seed is not private"
         refuse(self.ledger and seeded, "--ledger excludes --seed", why)
         uses.add_database("--ledger", self.ledger)
+        free = self.only is not None and self.numbers != "value"
+        counted = self.budget is not None or self.ledger is not None
+        refuse(free and counted, "--only costs nothing that --budget or --ledger could count")
         if self.budget is not None:
             positive("--budget", self.budget)
         return uses
