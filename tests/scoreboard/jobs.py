@@ -87,6 +87,9 @@ class Known:
         return self.run(Trap(self.work, number, act, **how).install)
 
 
+_LINES = rb'\{"epsilon":[^\n]*"\}\n(?:\{"epsilon":[^\n]*"\}\n|\{"output":\d+,"input":\d+\}\n)*'
+
+
 def judge(row: Row, it: Known, done: fork.Done) -> bool:
     """Count what must not be there; returns whether everything is there."""
     now = tree(it.work)
@@ -100,8 +103,8 @@ def judge(row: Row, it: Known, done: fork.Done) -> bool:
             wrong = _audit_wrong(it, data, done.status, complete=complete)
             row.count("audit says what is not so", wrong)
             row.count("audit open to others", not private)
-        elif name == _REQUESTS:  # a line for each run; without the cache, none
-            whole = re.fullmatch(rb'(?:\{"epsilon":[^\n]*"\}\n)+', data)
+        elif name == _REQUESTS:  # a line for each run and output; without the cache, none
+            whole = re.fullmatch(_LINES, data)
             row.count("the file of requests is damaged", whole is None)
             row.count("requests open to others", not private)
         else:
