@@ -49,6 +49,7 @@ class Rewrite(Request):
         if self.seed is not None:
             say("NOT PRIVATE: --seed makes the random numbers public")
         self.add_files(uses)
+        del uses  # grows with the number of files
         run, cache = _built(self)
         if run.tree and not self.dry_run:
             _begin_tree(self, run, cache)

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from dpsan.sanitize.accountant import Accountant
     from dpsan.sanitize.sanitizer import Sanitizer
 
-_MOST_LINES: Final = 20
-"""Files that have a line each at the end."""
 _WIDEST: Final = 200
 """Characters of an example that a dry run shows."""
 
@@ -96,7 +94,7 @@ def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> No
         apart = number(usual_nearest(sanitizer.space))
         unit = f"epsilon is per unit of {sanitizer.guarantee.metric} distance"
         say(f"{unit}: nearest neighbours here are {apart} apart (median)")
-    if result.outcomes and not result.totals.records:
+    if result.done and not result.totals.records:
         say("the input is empty" if inputs == 1 else "the inputs are empty")
     if result.skipped:
         say(f"{counted(result.skipped, 'finished file')} skipped")
@@ -104,14 +102,11 @@ def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> No
 
 def _warn(result: Result, request: Request) -> None:
     """Say what may have gone wrong unseen; --quiet does not silence it."""
-    from dpsan.sanitize.warnings import vocabulary_warning
-
-    files = {outcome.name: outcome.totals.counts for outcome in result.outcomes}
-    if warning := vocabulary_warning(files):
+    if warning := result.lacking.warning():
         say(warning)
-    if bare := sum(outcome.bare for outcome in result.outcomes):
-        say(f"written unchanged, without the field: {counted(bare, 'record')}")
-    if request.doubtful_header and result.outcomes:
+    if result.bare:
+        say(f"written unchanged, without the field: {counted(result.bare, 'record')}")
+    if request.doubtful_header and result.done:
         say("the first row of a table passes unchanged, as its header (--no-header if it is data)")
 
 
@@ -124,21 +119,19 @@ def _unknown(totals: Accountant) -> int:
 
 def _table(result: Result) -> None:
     """One line for each file, in columns, on stderr; of many one for each format."""
+    from dpsan.run.run import MOST_LISTED
     from dpsan.sanitize.result import Action
 
-    if len(result.each) > _MOST_LINES:
-        done = len(result.outcomes)
-        say(f"{counted(done, 'file')} rewritten, {number(result.totals.records)} records")
-        kinds = sorted({each.format for each in result.outcomes})
-        for kind in kinds if len(kinds) > 1 else ():
-            some = [each.totals for each in result.outcomes if each.format == kind]
-            records = counted(sum(each.records for each in some), "record")
-            words = counted(sum(each.words for each in some), "word")
-            say(f"{kind}: {counted(len(some), 'file')}, {records}, {words}")
+    if len(result.became) > MOST_LISTED:
+        say(f"{counted(result.done, 'file')} rewritten, {number(result.totals.records)} records")
+        kinds = sorted(result.formats.items())
+        for kind, (files, records, words) in kinds if len(kinds) > 1 else ():
+            inside = f"{counted(records, 'record')}, {counted(words, 'word')}"
+            say(f"{kind}: {counted(files, 'file')}, {inside}")
         return
     rows: list[tuple[str, ...]]
     rows = [("records", "words", "drawn", "unknown", "kept", "epsilon", "file")]
-    for name, outcome in result.each:
+    for _, (name, outcome) in sorted(result.became.items()):
         if isinstance(outcome, str):
             rows.append((outcome, "", "", "", "", "", name))
             continue

@@ -67,7 +67,6 @@ class DryRun(Run):
             ).execute()
             if not one.failed:
                 result.totals.merge(one.totals)
-            result.outcomes += one.outcomes
-            result.became[file] = one.became[1]
+            result.add(file, *one.became[1])
             result.failed += one.failed
         return result

@@ -21,12 +21,15 @@ from dpsan.run.paths import is_finished, plan_outputs
 from dpsan.run.stream import Inplace, Outcome, Work, rewrite_file, rewrite_stream
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
+from dpsan.sanitize.warnings import Lacking
 
 if TYPE_CHECKING:
     from dpsan.run.file_log import FileLog
     from dpsan.run.same_request import RequestFile
 
 STDIN: Final = Path("-")
+MOST_LISTED: Final = 20
+"""Files that have a line each at the end."""
 
 
 @dataclass
@@ -34,9 +37,16 @@ class Result:
     """Result of a run."""
 
     totals: Accountant
-    outcomes: list[Outcome] = field(default_factory=list)
+    formats: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    """By container format the files that were rewritten, their records and their words."""
+    bare: int = 0
+    """Structured records that were written unchanged, see :class:`Outcome`."""
+    lacking: Lacking = field(default_factory=Lacking)
     became: dict[int, tuple[str, Outcome | str]] = field(default_factory=dict)
-    """By the number of the input its name, and its outcome, ``failed`` or ``skipped``."""
+    """By the number of the input its name, and its outcome, ``failed`` or ``skipped``; not of all
+    inputs where there are more than :data:`MOST_LISTED`."""
+    sha256: tuple[str, str] | None = None
+    """Digests of the last input and output."""
     failed: list[str] = field(default_factory=list)
     """One line for each input that failed."""
     memo: MemoTotals | None = None
@@ -46,15 +56,28 @@ class Result:
     skipped: int = 0
     """Inputs whose output was there already (``--resume``)."""
 
+    def add(self, file: int, name: str, what: Outcome | str) -> None:
+        """Take in an input; what is stored does not grow with their number."""
+        if len(self.became) <= MOST_LISTED:
+            self.became[file] = name, what
+        if isinstance(what, str):
+            return
+        totals = what.totals
+        files, records, words = self.formats.get(what.format, (0, 0, 0))
+        self.formats[what.format] = files + 1, records + totals.records, words + totals.words
+        self.bare += what.bare
+        self.lacking.add(name, totals.counts)
+        self.sha256 = what.sha256
+
     @property
-    def each(self) -> list[tuple[str, Outcome | str]]:
-        """Return every input in order, with its outcome, ``failed`` or ``skipped``."""
-        return [self.became[file] for file in sorted(self.became)]
+    def done(self) -> int:
+        """Return how many inputs were rewritten."""
+        return sum(files for files, _, _ in self.formats.values())
 
     @property
     def hashes(self) -> tuple[str, str] | None:
         """SHA-256 of input and output where there is exactly one of each."""
-        return self.outcomes[0].sha256 if len(self.outcomes) == 1 else None
+        return self.sha256 if self.done == 1 else None
 
 
 @dataclass
@@ -109,8 +132,7 @@ class Run(Work):
             self.log.begin(file)
 
     def _record(self, result: Result, file: int, outcome: Outcome) -> None:
-        result.outcomes.append(outcome)
-        result.became[file] = outcome.name, outcome
+        result.add(file, outcome.name, outcome)
         result.totals.merge(outcome.totals)
         if self.log:
             self.log.end(file, outcome.name, "complete", outcome.totals)
@@ -132,7 +154,7 @@ class Run(Work):
                 raise cause
             cause = cause.__context__
         line = failure(path, error)
-        result.became[file] = str(path), "failed"
+        result.add(file, str(path), "failed")
         result.failed.append(line)
         self.complain(line)
         if self.log:
@@ -149,7 +171,7 @@ class Run(Work):
             self._fail(result, file, path, error)
             return True
         result.skipped += 1
-        result.became[file] = str(path), "skipped"
+        result.add(file, str(path), "skipped")
         if self.log:
             self.log.end(file, str(path), "skipped")
         if self.progress:

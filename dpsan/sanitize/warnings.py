@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from dpsan.privacy.guarantee import Guarantee
@@ -41,25 +42,30 @@ def weakness(guarantee: Guarantee, copies: int, unchanged: float) -> str | None:
     return "; ".join(reasons) or None
 
 
-def vocabulary_warning(files: Mapping[str, Mapping[Action, int]]) -> str:
-    """Return a warning if more than a third of the words of a file are out of vocabulary.
+@dataclass
+class Lacking:
+    """Files of which more than a third of the words are out of vocabulary."""
 
-    Args:
-        files: words by action, of each file.
-    """
-    lacking = (Action.UNKNOWN, Action.MASKED, Action.PASSED)
-    worst: list[tuple[float, str]] = []
-    for name, counts in files.items():
-        outside = sum(counts[each] for each in lacking)
+    files: int = 0
+    worst: tuple[float, str] = 0.0, ""
+    """Share of these words in the worst file, and its name."""
+
+    def add(self, name: str, counts: Mapping[Action, int]) -> None:
+        """Take in the words of a file, by action."""
+        outside = sum(counts[each] for each in (Action.UNKNOWN, Action.MASKED, Action.PASSED))
         known = (Action.DRAWN, Action.NUMBER, Action.STRING, Action.PLAIN)
         words = outside + sum(counts[each] for each in known)
         if outside > max(_FEW_OUTSIDE, words / 3):
-            worst.append((outside / words, name))
-    if not worst:
-        return ""
-    share, name = max(worst)
-    many = f", and more than a third in {counted(len(worst) - 1, 'other file')}"
-    return (
-        f"{name}: {percent(share)} of the words are out of vocabulary{many * (len(worst) > 1)} "
-        "(another language? 'dpsan train' makes a vocabulary, -E FILE uses it)"
-    )
+            self.files += 1
+            self.worst = max(self.worst, (outside / words, name))
+
+    def warning(self) -> str:
+        """Return a warning if there are such files."""
+        if not self.files:
+            return ""
+        share, name = self.worst
+        many = f", and more than a third in {counted(self.files - 1, 'other file')}"
+        return (
+            f"{name}: {percent(share)} of the words are out of vocabulary{many * (self.files > 1)} "
+            "(another language? 'dpsan train' makes a vocabulary, -E FILE uses it)"
+        )

@@ -99,7 +99,7 @@ def test_each_format_is_rewritten_as_by_one_process(sanitizer, tmp_path, inputs,
     options = ReadOptions(fields=("t", "m[].c?"), mixed=True, field_owners=True)
     inputs = inputs if copies == 1 else inputs[:3]
     result = same(sanitizer, Plan(options=options, copies=copies), inputs, tmp_path)
-    assert len(result.outcomes) == len(inputs) - 1  # the CSV lacks a field
+    assert result.done == len(inputs) - 1  # the CSV lacks a field
     assert "c.csv" in result.failed[0]
 
 
@@ -110,7 +110,7 @@ def test_inputs_that_fail_are_reported_as_by_one_process(sanitizer, tmp_path):
     paths[2].write_bytes(b'{"text": "word1"}\n' * 9)
     plan = Plan(options=ReadOptions(fields=("text",)), batch=2)
     result = same(sanitizer, plan, paths, tmp_path)
-    assert len(result.outcomes) == 1
+    assert result.done == 1
     assert "bad.jsonl:21: " in result.failed[0]
     assert "missing.jsonl: no such file" in result.failed[1]
 
@@ -127,7 +127,7 @@ def test_existing_output_and_resume(sanitizer, tmp_path):
     for path in left:  # by killed runs
         path.touch()
     again = cluster(sanitizer, Plan(), paths, out, tmp_path / "audit", resume=True)
-    assert (again.skipped, len(again.outcomes), (out / "b.txt").read_bytes()) == (1, 1, before)
+    assert (again.skipped, again.done, (out / "b.txt").read_bytes()) == (1, 1, before)
     assert not any(path.exists() for path in left)
     assert not cluster(sanitizer, Plan(force=True), paths, out).failed
     assert (out / "b.txt").read_bytes() == before

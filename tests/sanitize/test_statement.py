@@ -13,7 +13,7 @@ from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import Action, Sanitized
 from dpsan.sanitize.statement import Statement, expected_share, facts_of
-from dpsan.sanitize.warnings import vocabulary_warning, weakness
+from dpsan.sanitize.warnings import Lacking, weakness
 from dpsan.text.out_of_vocabulary import UnknownPolicy
 
 
@@ -156,9 +156,12 @@ def test_a_warning_beyond_a_third_of_a_file():
     counts = dict.fromkeys(Action, 0)
     for known, unknown, warned in ((8, 4, False), (7, 4, True), (0, 2, False), (0, 3, True)):
         for action in (Action.UNKNOWN, Action.MASKED, Action.PASSED):
-            told = vocabulary_warning({"a": counts | {Action.DRAWN: known, action: unknown}})
-            assert bool(told) == warned
-    files = {f"f{at}": counts | {Action.DRAWN: 10, Action.UNKNOWN: 10 * at} for at in range(4)}
-    assert vocabulary_warning(files).startswith(
+            lacking = Lacking()
+            lacking.add("a", counts | {Action.DRAWN: known, action: unknown})
+            assert bool(lacking.warning()) == warned
+    lacking = Lacking()
+    for at in (1, 3, 0, 2):
+        lacking.add(f"f{at}", counts | {Action.DRAWN: 10, Action.UNKNOWN: 10 * at})
+    assert lacking.warning().startswith(
         "f3: 75 % of the words are out of vocabulary, and more than a third in 2 other files ("
     )
