@@ -90,7 +90,6 @@ def expected_share(unchanged: float, counts: Mapping[Action, int] | Mapping[str,
 
     Args:
         unchanged: the same for words of the vocabulary.
-        counts: words by action.
     """
     outside = counts[Action.UNKNOWN]
     inside = sum(counts[each] for each in (*DRAWN, Action.REMEMBERED)) - outside
@@ -135,8 +134,7 @@ class Statement:
     def figures(self, *, verbose: bool = False) -> Figures:
         """Return every number about draws and losses that the lines print.
 
-        Args:
-            verbose: also the better compositions, which take time.
+        ``verbose`` adds the better compositions, which take time.
         """
         totals, guarantee = self.totals, self.totals.guarantee
         charges = {
@@ -164,11 +162,10 @@ class Statement:
 
     def _group_sizes(self) -> list[int]:
         """Return the sizes of the groups that occurred, and of the smallest form of strings."""
-        groups, totals = self.totals.guarantee.groups, self.totals
-        sizes = [
-            groups[kind].words for kind, n in totals.by_kind.items() if n and kind < len(groups)
-        ]
-        return sizes + [totals.forms.smallest] * bool(totals.forms.smallest)
+        totals, smallest = self.totals, self.totals.forms.smallest
+        groups = enumerate(totals.guarantee.groups)
+        sizes = [group.words for kind, group in groups if totals.by_kind[kind]]
+        return sizes + [smallest] * bool(smallest)
 
     def lines(self, *, verbose: bool = False) -> list[str]:
         """Return one line of at most 200 characters, and further lines for options and warnings.
@@ -380,9 +377,8 @@ class Statement:
             groups = f"{counted(len(words), 'group')} of {', '.join(map(number, words))} words"
             yield f"class {of_class}: {groups}, one input each"
         if guarantee.only_groups and not guarantee.epsilon_ldp:
-            equal = [EQUAL] if self.consistent else []
-            others = [fact for fact in NOT_PROTECTED if fact != REPEATED]
-            yield "not protected: " + ", ".join([*self._own(), *equal, *others])
+            facts = [*self._own(), *[EQUAL] * bool(self.consistent), *NOT_PROTECTED]
+            yield "not protected: " + ", ".join(fact for fact in facts if fact != REPEATED)
             return
         if self.copies > 1:
             yield f"{self.copies} copies of every {each}: {name} {figures['loss', 'copies']}"

