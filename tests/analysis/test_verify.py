@@ -306,7 +306,7 @@ def test_the_command_says_all(command):
     assert set(found["certified_pair"]) < {"⊥", *(f"w{i}" for i in range(30))}
     checks = {each["name"]: each for each in found["checks"]}
     names = "stated distribution,goodness of fit,integers,independence,non-interference,shape"
-    assert {*checks} == {*names.split(","), "statement", "strings"}
+    assert {*checks} == {*names.split(","), "statement", "strings", "unchanged words"}
     assert all(each["held"] for each in checks.values())
     assert checks["independence"]["figures"]["lines_of_workers"] > 0
 
