@@ -289,7 +289,7 @@ def test_the_command_reads_classes(dpsan, tmp_path):
     assert [*report["only"]] == ["names", "places"]
     assert report["only"]["names"][0] > 50
     assert report["not_protected"][0] == "words of no class"
-    assert b"hidden completely" in dpsan("report", "only.jsonl", cwd=tmp_path).stdout
+    assert b"epsilon per replaced word" in dpsan("report", "only.jsonl", cwd=tmp_path).stdout
     for name, places in (("own", 2), ("two", None)):
         classes = told(name, "--class", "list.txt")
         assert classes["list.txt"]["read_back"]["of"] == 4  # and here it is drawn
