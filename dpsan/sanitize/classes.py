@@ -66,10 +66,15 @@ class Grouping:
         names = [group.name for group in self.rows]
         return (*names, NUMBERS, CONTACTS, NUMBERS, None)
 
+    @property
+    def other(self) -> int:
+        """Return the kind of words of no group."""
+        return len(self.rows) + 3
+
     def kinds(self, n: int) -> NDArray[np.int64]:
         """Return the kind of each code, shape (n + 4 + groups,)."""
         many = len(self.rows)
-        out = np.full(n + 4 + many, many + 3, dtype=np.int64)
+        out = np.full(n + 4 + many, self.other, dtype=np.int64)
         for index, group in enumerate(self.rows):
             out[list(group.rows)] = index
         if self.unknown >= 0:

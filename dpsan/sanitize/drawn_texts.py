@@ -55,7 +55,7 @@ class Outputs(NamedTuple):
 
 
 class Decoded(NamedTuple):
-    """What is written in place of outputs."""
+    """Words of some texts after decoding."""
 
     rows: Ids
     """As those of :class:`Outputs`."""

@@ -74,6 +74,7 @@ def facts_of(spec: RunSpec) -> list[str]:
     strings = spec.strings == StringPolicy.KIND or not chosen.isdisjoint({CONTACTS, NUMBERS})
     facts = {
         "which words are unknown": spec.unknown == UnknownPolicy.MASK,
+        "how many words have a class (the expected share tells)": bool(spec.classes),
         NUMBER: numbers and not spec.only,
         KINDS: strings and not spec.only,
         "the words of the keep-list": bool(spec.keep),
@@ -173,8 +174,7 @@ class Statement:
         ``verbose`` adds every cost and the facts that are not protected.  A run that drew nothing
         gets no main line, only warnings and the number of words that passed unchanged.
         """
-        totals = self.totals
-        out = []
+        totals, out = self.totals, list[str]()
         if totals.guarantee.only_groups and totals.records:
             plain = counted(totals.counts[Action.PLAIN], "word")
             shown = [*OPEN[1:], *([EQUAL] if self.consistent else [])]

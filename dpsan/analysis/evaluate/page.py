@@ -50,9 +50,9 @@ def conclusion(found: Evaluation) -> str:
     best = found.best
     read = written(best.shares[WordClass.ALL], intervals=False)
     told += f" The best attacker here ({best.key}) reads back {read}"
-    name = best.shares[WordClass.LISTED]
-    if name.total:
-        told += f", and {written(name, intervals=False)} of the words of classes"
+    listed = best.shares[WordClass.LISTED]
+    if listed.total:
+        told += f", and {written(listed, intervals=False)} of the words of classes"
     return f"{told}. A stronger attacker may read more."
 
 

@@ -103,10 +103,11 @@ def classes(sanitizer: Sanitizer, *, key: bytes) -> Check:
     own, passes, listed = derive_key(key, "run"), passing(single), _listed(single)
     done = single.sanitize(lines, own, audit=True)
     assert done.records is not None  # noqa: S101 - requested
-    kinds = (single.grouping or Grouping((), -1)).kinds(single.space.n)
+    grouping = single.grouping or Grouping((), -1)
+    kinds = grouping.kinds(single.space.n)
     inputs = dict(zip(done.records.originals, done.records.input_ids.tolist(), strict=True))
     wrong = (
-        not passes(word) if code < 0 else folded(word) in listed and kinds[code] == kinds.max()
+        not passes(word) if code < 0 else folded(word) in listed and kinds[code] == grouping.other
         for word, code in inputs.items()
     )
     figures["passed"] = passed = sum(map(bool, wrong))

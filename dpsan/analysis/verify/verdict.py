@@ -136,7 +136,7 @@ def probe_words(space: MetricSpace, words: int) -> Ids:
     return np.array(list(out)[:words], dtype=np.int64)
 
 
-def _group_words(groups: Sequence[tuple[int, ...]], words: int) -> Ids:
+def _group_words(groups: Sequence[Ids], words: int) -> Ids:
     """Return rows of words of every group in turn, frequent and rare ones.
 
     Args:
@@ -146,7 +146,7 @@ def _group_words(groups: Sequence[tuple[int, ...]], words: int) -> Ids:
     out, every = [], sum(map(len, groups))
     for rows in groups:
         most = min(len(rows), max(2, words * len(rows) // every))
-        out.append(np.array(rows)[np.linspace(0, len(rows) - 1, most).astype(np.int64)])
+        out.append(rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)])
     return np.concatenate(out)
 
 
@@ -158,7 +158,11 @@ def _inputs(
     worst = [] if certificate is None else [w for w in certificate.pair if w < space.n]
     probes = probe_words(space, words)
     if sanitizer.grouping is not None:
-        probes = _group_words([group.rows for group in sanitizer.grouping.rows], words)
+        groups, kinds = sanitizer.grouping, sanitizer.grouping.kinds(space.n)[: space.n]
+        several = [np.array(group.rows) for group in groups.rows]
+        if not sanitizer.spec.only:  # words of no group are drawn too
+            several.append(np.flatnonzero(kinds == groups.other))
+        probes = _group_words(several, words)
     ids = list(dict.fromkeys([*worst, *probes.tolist()]))
     keys = sanitizer.embeddings.index_to_key
     # Words that the tokenizer takes apart would be several words to the mechanism.

@@ -96,8 +96,9 @@ class BaseResponseSampler(Sampler):
             content.update(b" favours " + base.favours.astype("<f4").tobytes())
         self.key = content.hexdigest()[:32]
         self.near = NearSets(space, base, self.key, self.public, euclidean)
-        for group in groups:
-            self.near.share(np.array(group.rows), near_set(group, self.base, space.n))
+        if groups:
+            shared = [near_set(group, self.base, space.n) for group in groups]
+            self.near.share([group.rows for group in groups], shared)
         self._first = np.arange(space.n)
         for group in groups:
             self._first[list(group.rows)] = group.rows[0]

@@ -6,6 +6,7 @@ That of a public word is the word itself, with all of that mass.
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -207,11 +208,14 @@ class NearSets:
         self.sizes[ids] = sizes
         self.starts[ids] = first + np.cumsum(sizes, dtype=np.int64) - sizes
 
-    def share(self, ids: Ids, row: dict[str, Any]) -> None:
-        """Give several words one set, in the form of :func:`fill`, in place of their own."""
-        self._add(ids[:1], row)
-        self.starts[ids], self.sizes[ids] = self.starts[ids[0]], self.sizes[ids[0]]
-        self._equal = False  # some of its outputs may count in part
+    def share(self, groups: Sequence[Sequence[int]], rows: Sequence[dict[str, Any]]) -> None:
+        """Give all words of a group one set, in the form of :func:`fill`, in place of their own."""
+        joined = {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
+        self._add(np.array([words[0] for words in groups]), joined)
+        for words in groups:
+            self.starts[list(words)] = self.starts[words[0]]
+            self.sizes[list(words)] = self.sizes[words[0]]
+        self._equal = False  # some of the outputs may count in part
 
     def make(self, ids: Ids) -> None:
         """Make the sets of words (not ⊥) that are missing."""
