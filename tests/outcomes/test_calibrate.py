@@ -8,7 +8,6 @@ import pytest
 from support import make_embeddings
 
 from dpsan import Sanitizer
-from dpsan.embeddings.class_lists import ClassRows
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes import calibrate
@@ -236,22 +235,6 @@ def test_given_parameters_stay(few_draws):
     assert low < drawn.achieved < high
     with pytest.raises(UsageError, match="no free parameter"):
         calibrate.maximize(Draft(MECHANISMS["laplace"]), SPACE, 5.0)
-
-
-def test_the_epsilon_of_a_class():
-    """Of the words of the class alone, from the distributions; a class of few words is uniform."""
-    group = ClassRows("a", None, tuple(range(0, 200, 2)), tuple(range(0, 200, 2)))
-    found = calibrate.calibrate_class((group,), SPACE, 0.2)
-    pmf = found.mechanism.prepare(SPACE).probabilities(np.array(group.rows))
-    own = pmf[np.arange(len(pmf)), group.rows]
-    share = np.average(own, weights=SPACE.frequencies[list(group.rows)])
-    assert found.exact
-    assert found.achieved == pytest.approx(share)
-    # The share jumps where the near sets lose a word, but not here.
-    assert 0.99 * 0.2 < share <= 0.2
-    few = ClassRows("b", None, (1, 3), (1, 3))
-    with pytest.raises(UsageError, match="is out of reach"):
-        calibrate.calibrate_class((few,), SPACE, 0.6)
 
 
 def test_sanitizer_at_an_ldp_epsilon(tmp_path):

@@ -206,7 +206,7 @@ def checked(name):
 def test_verify_passes_what_is_sound(name):
     found = checked(name)
     assert found.held, found.sentence
-    assert found.figures["changed"] >= found.figures["lines"] / 10
+    assert found.figures["changed"] >= 5  # of 50 lines; a word alone is decoded as itself
 
 
 def knows_the_input(one, found):

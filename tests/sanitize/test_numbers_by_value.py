@@ -178,8 +178,8 @@ def test_the_command_says_so(tmp_path, dpsan):
     two = dpsan(*command, "-j", "2", cwd=tmp_path)
     assert one.stdout == two.stdout
     assert one.stdout.count(b"$") == 2
-    assert b"12 numbers by value" in one.stderr
-    assert b"numbers drawn by value: which words are numbers" in one.stderr
+    assert b"12 numbers by form" in one.stderr
+    assert b"numbers drawn by form: which words are numbers" in one.stderr
     report = dpsan("report", "--json", "a.jsonl", cwd=tmp_path)
     assert report.returncode == 0, report.stderr
     assert b'"number"' in report.stdout

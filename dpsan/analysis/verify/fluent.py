@@ -44,9 +44,7 @@ class _Exchanged(Sampler):
         self.batch_words, self.whole_records = sampler.batch_words, sampler.whole_records
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
-        last = len(self._second) - 1  # inputs after it are groups, whose words stay
-        second = np.where(ids <= last, self._second[np.minimum(ids, last)], ids)
-        return self._sampler.sample(second, streams)
+        return self._sampler.sample(self._second[ids], streams)
 
 
 def _lines(sanitizer: Sanitizer, key: bytes) -> tuple[list[str], list[str], Ids]:

@@ -17,6 +17,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from dpsan.formats.documents.document import RefusedError, name_lists
 from dpsan.formats.documents.docx_package import DECLARATION, Part, Role
+from dpsan.text.patterns import compiled
 from dpsan.text.tokens import TOKENIZERS, wordless
 
 _W: Final = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -55,7 +56,7 @@ _LOOKED_AT: Final = {
 }
 """Attributes without which, or with another value, an element cannot stay."""
 _ANCHOR: Final = re.compile("(?<=_(?:Toc|Ref|Hlk|Hlt))[0-9]+")
-_IDENTIFIERS: Final = re.compile(
+_IDENTIFIERS: Final = compiled(
     r"""<(?:[\w.-]++:)?(?:rsid|nsid|tmpl|themeFamily|creationId|embed(?:Regular|Bold|Italic|BoldItalic))
     (?=[\s/>])(?:[^<>"']|"[^"]*+"|'[^']*+')*+(?:(?<=/)>|(?<!/)>\s*+</[^<>]*+>)
     |\s++(?:[\w.-]++:)?(?:rsid\w*+|tplc|durableId|paraId|textId)\s*+=\s*+(?:"[^"]*+"|'[^']*+')""",
