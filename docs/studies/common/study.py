@@ -104,7 +104,8 @@ class Study:
         if not all(map(find_spec, self.libraries)):
             raise ExtraMissingError(self.name, "evaluate")  # before minutes of work
         if space is not None:
-            space = space_for(space, *(each.kind.name for each in asked.mechanisms))
+            for mechanism in asked.mechanisms:
+                space = space_for(space, mechanism.kind.name)
         return self.run(space, asked)
 
 

@@ -83,10 +83,12 @@ def statement_check(sanitizer: Sanitizer, certificate: Certificate | None, *, ke
             sentence = f"{what} of {scope}: a run prints {shown}, where {value:g} is certified"
             return Check(name, False, f"{sentence} and counted", figures)
     text = "\n".join(statement.lines(verbose=True))
-    hidden = [key for key in _SHOWN if str(stated[key]) not in text]
-    if hidden:
-        sentence = f"{' of '.join(hidden[0])}: a run does not print {stated[hidden[0]]}"
-        return Check(name, False, sentence, figures)
+    for what, scope in _SHOWN:
+        value = stated[what, scope].value
+        printed = number(value) if math.isfinite(value) else "without bound"
+        if f" {printed}" not in text:
+            sentence = f"{what} of {scope}: a run does not print {printed}"
+            return Check(name, False, sentence, figures)
     counts, short = _counts(sanitizer, lines), " ".join(statement.lines()).replace("(", " ")
     if missing := [count for count in counts if f" {count}" not in short]:
         sentence = f"a run does not print that {missing[0]} words were drawn"
