@@ -5,6 +5,7 @@ import shutil
 from functools import partial
 from pathlib import Path
 
+from dpsan.run.same_request import NAME
 from scoreboard import fork
 from scoreboard.base import Row, Size, embedding_file, environment, row, tree
 from scoreboard.jobs import Job, Known
@@ -102,7 +103,7 @@ def _judge(row: Row, it: Known, done: fork.Done, what: str, name: str) -> None:
     row.count("traceback, internal error or unclear", done.traced or not done.clear)
     row.count("hung", done.hung)
     for each, data in now.items():
-        if each.startswith("out/") and each != name:
+        if each.startswith("out/") and each != name and Path(each).name != NAME:
             # Of an input that changed meanwhile, what was read is written, or nothing.
             partial = data != it.after.get(each) and Path(each).name != name
             row.count(f"partial output: {what}", partial)
