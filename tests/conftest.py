@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from fixed_keys import fix_keys
 from fork_server import ForkServer
 from hypothesis import HealthCheck, settings
-from support import ROOT, SHARED, fix_keys, make_embeddings
+from support import ROOT, SHARED, make_embeddings
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store

@@ -129,8 +129,8 @@ def _serve(path: str, told: int) -> None:
 
 
 def _begin(client: socket.socket, wait: selectors.BaseSelector) -> None:
+    from fixed_keys import fix_keys
     from scoreboard import fork
-    from support import fix_keys
 
     text, theirs, _, _ = socket.recv_fds(client, _MOST, 3)
     while not text.endswith(b"\n"):

@@ -11,9 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
-from itertools import count
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -36,16 +34,6 @@ ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "data"
 ALPHA = 1e-9
 """Significance of statistical tests: a sound program fails one in 10^9 runs per test."""
-
-
-def fix_keys(name: str) -> None:
-    """Let the new keys of this process follow from a name, so that no test fails by chance."""
-    numbers = count()
-
-    def token_bytes(size: int) -> bytes:
-        return randomness.seeded_key(f"{name} {next(numbers)}")[:size]
-
-    setattr(randomness, "secrets", SimpleNamespace(token_bytes=token_bytes))  # noqa: B010
 
 
 def extra_is_installed(extra: str) -> bool:

@@ -51,7 +51,7 @@ AHEAD: Final = 1 << 12
 """Characters after a cut that must be known: what follows a word decides where it ends."""
 _VISIBLE: Final = {*"PSZ"}
 """Categories of characters that stay in a gap whatever stands beside it."""
-RULES: Final = 3
+RULES: Final = 4
 """Version of the rules below and of those of numbers: outputs that a memo holds depend on them."""
 
 
@@ -99,7 +99,8 @@ def _split(line: str, *, literals: Literals, pattern: re.Pattern[str] | None = N
     """
     if pattern is None:
         word = line.rstrip(_TRAILING)
-        if word.isalnum() and word.isascii():  # as most often when pieces are looked up
+        # As most often when pieces are looked up; the tokenizer ptb cuts "cannot" in two.
+        if word.isalnum() and word.isascii() and not literals.pattern.search(word.lower()):
             return ["", word, line[len(word) :]]
     own, offsets = shape(line, literals)
     if pattern is None:

@@ -84,9 +84,9 @@ class Forked:
         return Done(os.waitstatus_to_exitcode(status), texts[1], texts[2], hung)
 
 
-def run(arguments, folder, env, before=None, stdin=b""):
+def run(arguments, folder, env, before=None, stdin=b"", timeout=60):
     """Run a command to its end."""
-    return Forked(arguments, folder, env, before, stdin).wait()
+    return Forked(arguments, folder, env, before, stdin).wait(timeout)
 
 
 def become(arguments, folder, env, before, streams):

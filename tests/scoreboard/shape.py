@@ -33,6 +33,8 @@ def one_shape(row: Row, size: Size, folder: Path) -> None:
         row.tried += found.figures["pairs"]
         for kind in ("other draws", "other characters"):
             row.bad[kind] = row.bad.get(kind, 0) + found.figures[kind]
+        if found.held is False:
+            row.count(f"{tokenizer}, {options}, spans {spans}: {found.sentence}", True)
     row.note = f"{len(settings)} settings"
 
 

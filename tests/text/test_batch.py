@@ -19,7 +19,7 @@ _WORDS = """the Maria don't state-of-the-art 5bn 3.5 $5 U.S. x@y.com http://a.b/
     ! ? Anna's Anna'S (see below) [1] -- 12 345 020 7946 0958 @me _x_ 日本 word, word?" no.The £5
     can't cannot\u200b \u200b co\u00adop + 1 2 ( ) :// . a,b "a" слово, слово नमस्ते, ١٢ ９ (020
     7) ... no. no: no) state). don't, 5bn; Maria! abcdefghijklmnopqrstuvwx
-    abcdefghijklmnopqrstuvwxy, """
+    abcdefghijklmnopqrstuvwxy, cannot """
 _OTHERS = ["", " ", "\t", "\r\n", "\x00", "\x1f", "\u00a0", "x" * 70]
 _OTHERS += ["GB12 EXMP 3M56 12", "é\u200bB1\x012 abcé 0123 4567 8", "xB12 EXMP ٣123 ٣4 ٣12"]
 PIECES = st.sampled_from([*_WORDS.split(), *_OTHERS])

@@ -60,6 +60,7 @@ EXPECTED = {
     ("unicode", "⠍⠁"): "⠍⠁",
     ("unicode", "→ ■ °"): "",
     ("ptb", "I don't, Maria's cannot"): "I do n't Maria 's can not",
+    ("ptb", "Cannot."): "Can not",
     ("whitespace", "if you 've , ever."): "if you 've ever.",
 }
 
