@@ -50,13 +50,14 @@ def byte_progress(
     def label(number: int, path: Path) -> str:
         return f"{number} of {len(inputs)}: {printable(path.name)}" if len(inputs) > 1 else ""
 
-    sizes = [_size(path) for path in inputs]
     shared = (streams and os.isatty(1)) or (_STDIN in inputs and os.isatty(0))
     auto = sys.stderr.isatty() and not shared and not quiet
     if mode == "off" or (mode == "auto" and not auto):
         yield None, lambda number, path: None
         return
+    sizes = [_size(path) for path in inputs]
     total = None if None in sizes else sum(each or 0 for each in sizes)
+    del sizes
     if not sys.stderr.isatty():
         with _lines() as tell:
             read, name = 0, ""

@@ -106,11 +106,9 @@ def _begin_tree(request: Request, run: Run, cache: Path) -> None:
         UsageError: ``--resume`` would go on with the outputs of other options.
     """
     from dpsan.errors import CacheError
-    from dpsan.run.paths import plan_outputs
     from dpsan.run.same_request import RequestFile
 
     assert request.output_dir is not None  # noqa: S101 - narrowed by run.tree
-    targets = plan_outputs(run.inputs, request.output_dir, run.roots)
     epsilon = run.sanitizer.mechanism.epsilon
     try:
         made = RequestFile(request.output_dir, cache, epsilon, request.decisive(run.sanitizer))
@@ -120,8 +118,8 @@ def _begin_tree(request: Request, run: Run, cache: Path) -> None:
         say(f"{error}; --resume will not be possible")
         return
     if request.resume:
-        made.check(targets)
-    if request.force or not all(target.exists() for target in targets):
+        made.check(request.outputs)
+    if request.force or not all(target.exists() for target in request.outputs):
         made.append()
     run.requests = made
 

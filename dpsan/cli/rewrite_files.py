@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +19,7 @@ from dpsan.run.paths import is_finished, plan_outputs
 from dpsan.run.same_request import NAME
 
 STDIN = Path("-")
+_ABSENT = 0
 _DRAWN_AGAIN = "another run draws the same words again, under another key: they cost twice"
 
 
@@ -56,6 +59,14 @@ class Files(RewriteOptions):
         """Return the directories that are searched for inputs."""
         paths = self.files or [Path()]
         return [path for path in paths if path.is_dir()] if self.recursive else []
+
+    @property
+    def outputs(self) -> Iterator[Path]:
+        """Yield what is written, one for each input, with ``-O`` or ``-i``."""
+        if self.output_dir is not None:
+            yield from plan_outputs(self.inputs, self.output_dir, self.roots)
+        elif self.in_place:
+            yield from self.inputs
 
     def check_outputs(self) -> None:
         """Refuse combinations that make no sense, before anything is read or written.
@@ -120,8 +131,11 @@ class Files(RewriteOptions):
             uses.add(Use.WRITTEN, "backup", *others)
         elif self.output_dir is not None:
             uses.add(Use.WRITTEN, NAME, self.output_dir / NAME)
-            outputs = plan_outputs(self.inputs, self.output_dir, self.roots)
-            for path, target in zip(self.inputs, outputs, strict=True):
+            made: dict[str, Path] = {}
+            for path, target in zip(self.inputs, self.outputs, strict=True):
+                first = made.setdefault(str(target), path)
+                what = f"{first} and {path} would both be written to {target}"
+                refuse(first is not path, what)
                 there = self.resume and is_finished(path, target)
                 uses.add(Use.STANDING if there else Use.WRITTEN, "output", target)
         elif self.output is not None:
@@ -143,21 +157,13 @@ class Completed:
 
     Args:
         files: of the run.
-
-    Raises:
-        UsageError: two inputs would have the same output.
     """
 
     def __init__(self, files: Files) -> None:
         self._files = files
         # No other run can go on with what this one has drawn.
         self._own_key = files.consistent == "run" and files.seed is None
-        paths: list[Path] = []
-        if files.in_place:
-            paths = files.inputs
-        elif files.output_dir is not None:
-            paths = [*plan_outputs(files.inputs, files.output_dir, files.roots)]
-        self._before = {path: _state(path) for path in paths}
+        self._before = array("q", map(_state, files.outputs))
         self._audit_before = files.audit and _state(files.audit)
 
     def message(self) -> str:
@@ -173,12 +179,14 @@ class Completed:
 
     def _message(self) -> str:
         files, before = self._files, self._before
-        now = {path: _state(path) for path in before}
         skips = files.resume and not files.in_place
-        done = [path for path in before if now[path] and (skips or now[path] != before[path])]
-        many = f"interrupted: {len(done)} of {len(before)} files"
+        rest = [
+            path
+            for path, old in zip(files.outputs, before, strict=True)
+            if (now := _state(path)) == _ABSENT or (now == old and not skips)
+        ]
+        many = f"interrupted: {len(before) - len(rest)} of {len(before)} files"
         if files.in_place:
-            rest = [path for path in before if path not in done]
             where = f", not {rest[0]} and what follows it" if rest else ""
             if self._own_key:
                 return f"{many} are rewritten{where} ({_DRAWN_AGAIN})"
@@ -194,10 +202,10 @@ class Completed:
         return f"interrupted: the output is not complete ({why})"
 
 
-def _state(path: Path) -> tuple[int, int, int] | None:
-    """Device, inode and time of change; None where there is no file."""
+def _state(path: Path) -> int:
+    """A number for device, inode and time of change, as there may be very many files."""
     found = _stat(path)
-    return found and (found.st_dev, found.st_ino, found.st_mtime_ns)
+    return hash((found.st_dev, found.st_ino, found.st_mtime_ns)) if found else _ABSENT
 
 
 def _stat(path: Path) -> os.stat_result | None:

@@ -38,7 +38,7 @@ def side_files(database: Path) -> list[Path]:
 
 class _Known(NamedTuple):
     what: str
-    path: Path | None
+    path: str | None
     use: Use
 
 
@@ -65,7 +65,7 @@ class FileUses:
                 hint = "leave it out to write to standard output" if what == "output" else ""
                 raise UsageError(f"{what}: - names no file", hint or "name a regular file")
             if path is not None:
-                self._take(_identity(path), _Known(what, path, use))
+                self._take(_identity(path), _Known(what, str(path), use))
 
     def add_database(self, what: str, path: Path | None) -> None:
         """Take in an SQLite database and its side files.  Raises as :meth:`add`."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from dpsan.errors import UsageError
 
-
-def plan_outputs(paths: Sequence[Path], directory: Path, roots: Sequence[Path] = ()) -> list[Path]:
-    """Return the output of each input below ``directory``, keeping the tree.
+def plan_outputs(
+    paths: Sequence[Path], directory: Path, roots: Sequence[Path] = ()
+) -> Iterator[Path]:
+    """Yield the output of each input below ``directory``, keeping the tree.
 
     An input outside the working directory keeps its path from the directory in ``roots`` that it
     was found in, whose name comes first; one that was named itself keeps its name alone.
@@ -20,11 +20,7 @@ def plan_outputs(paths: Sequence[Path], directory: Path, roots: Sequence[Path] =
         paths: inputs.
         directory: of the outputs.
         roots: directories that were searched for inputs.
-
-    Raises:
-        UsageError: two inputs would have the same output.
     """
-    out: list[Path] = []
     tops = [Path(os.path.normpath(root)) for root in roots]
     for path in paths:
         clean = Path(os.path.normpath(path))
@@ -32,13 +28,7 @@ def plan_outputs(paths: Sequence[Path], directory: Path, roots: Sequence[Path] =
             top = next((top for top in tops if clean.is_relative_to(top)), clean)
             name = top.resolve().name if top.name == ".." else top.name
             clean = Path(name, clean.relative_to(top))
-        out.append(directory / clean)
-    seen: dict[Path, Path] = {}
-    for path, target in zip(paths, out, strict=True):
-        if target in seen:
-            raise UsageError(f"{seen[target]} and {path} would both be written to {target}")
-        seen[target] = path
-    return out
+        yield directory / clean
 
 
 def is_finished(path: Path, target: Path) -> bool:

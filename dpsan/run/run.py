@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -190,9 +191,9 @@ class Run(Work):
 
     def _files(self, result: Result, group: Group) -> None:
         if isinstance(self.output, Inplace):
-            targets: list[Path | Inplace] = [self.output] * len(self.inputs)
+            targets: Iterable[Path | Inplace] = repeat(self.output, len(self.inputs))
         else:
-            targets = [*plan_outputs(self.inputs, self.output or Path(), self.roots)]
+            targets = plan_outputs(self.inputs, self.output or Path(), self.roots)
         for file, (path, target) in enumerate(zip(self.inputs, targets, strict=True), start=1):
             if isinstance(target, Path) and self._skip(result, file, path, target):
                 continue

@@ -37,7 +37,7 @@ class ClusterRun(Run):
 
     def _do(self, result: Result) -> None:
         assert isinstance(self.output, Path)  # noqa: S101 - a cluster needs a directory
-        targets = plan_outputs(self.inputs, self.output, self.roots)
+        targets = [*plan_outputs(self.inputs, self.output, self.roots)]
         tasks = []
         for file, (path, target) in enumerate(zip(self.inputs, targets, strict=True), start=1):
             if not self._skip(result, file, path, target):
