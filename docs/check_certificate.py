@@ -80,34 +80,10 @@ def row_weights(claim, n, rows, public):
         yield max(shares), min(shares)
 
 
-def check_groups(claim, n):
-    """All words of a group are one input, with uniform outputs of the group: nothing else to see.
-
-    Any other string is an input of the group "unknown", but for listed words, which are read as
-    words of their group, and for ordinary words, which pass: the claim has number and digest.
-    """
-    groups, seen = claim["groups"], Counter()
-    integers([claim["unknown"]], 0, len(groups))
-    for group in groups:
-        words, outputs = integers(group["words"], 0, n), integers(group["outputs"], 0, n)
-        require(outputs, "a group has no output")
-        require(len(set(outputs)) == len(outputs), "a group names an output twice")
-        require(set(outputs) <= set(words), "an output of another group")
-        seen.update(words)
-    require(max(seen.values()) == 1, "a word stands there twice, or in two groups")
-    print(f"PROVED: epsilon 0, delta 0, for two words of one of {len(groups)} groups,", end=" ")
-    print(f"{len(seen)} words; not protected: the group of a word, and {n - len(seen)} words")
-
-
 def check(path):
     with open(path, "rb") as file:
         claim, *rows = lines(file)
     form = {"common": common_weights, "ranks": ranked_weights, "rows": row_weights}
-    if claim["weights"] == "groups":
-        require(claim["dpsan_certificate"] == 1 and not rows, "no claim known here")
-        require(Fraction(claim["epsilon"]) >= 0 == int(claim["delta"]), "no claim known here")
-        check_groups(claim, claim["words"])
-        return
     n, public, epsilon = claim["words"], set(claim["public"]), Fraction(claim["epsilon"])
     require(claim["dpsan_certificate"] == 1 and claim["delta"] == "0", "no claim known here")
     require(len(rows) == n > 0 and 0 <= epsilon <= 1000, "not a row for every word, or no epsilon")

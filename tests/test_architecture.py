@@ -26,8 +26,8 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # The rooms in the order in which they may know each other: a file imports from its own room and
 # from those before it.
 ROOMS = (
-    *("files", "text", "embeddings", "space", "privacy", "mechanisms", "outcomes", "sanitize"),
-    *("formats", "run", "analysis", "cli"),
+    *("files", "text", "embeddings", "space", "privacy", "mechanisms", "outcomes", "only"),
+    *("sanitize", "formats", "restore", "run", "analysis", "cli"),
 )
 ROOT = {"__init__", "__main__", "errors", "version"}
 
@@ -160,7 +160,9 @@ def test_every_form_of_import_is_read(tmp_path, monkeypatch):
 
 def test_randomness_comes_from_one_file():
     other = re.compile(
-        r"np\.random|default_rng|^import random|from random|urandom|uuid|SystemRandom", re.M
+        r"np\.random|default_rng|^import random|from random|urandom|^import uuid|from uuid|"
+        r"SystemRandom",
+        re.M,
     )
     for path in FILES:
         if path.name == "randomness.py" or "training" in path.parts:
@@ -283,3 +285,26 @@ def test_a_new_mechanism_needs_nothing_else(monkeypatch):
     assert sanitizer.rewrite(["word3 word4"])[0].startswith("Word")
     assert numbers(sanitizer.mechanism, sanitizer.space)["name"] == "toy"
     assert certify(sanitizer.mechanism, sanitizer.space).epsilon_ldp <= 2
+
+
+def test_what_decides_and_draws_cannot_reach_a_text():
+    """Rules, relations, decisions and draws know no module that holds a text or a hidden word."""
+    reading = [
+        "viewer",
+        "characters",
+        "joining",
+        "local_parts",
+        "places",
+        "strings",
+        "lexicon",
+        "hashes",
+    ]
+    barred = {f"dpsan.only.{name}" for name in reading}
+    for name in ("view", "engine", "relations", "decision", "templates", "draws", "marks"):
+        seen, left = set(), [f"dpsan.only.{name}"]
+        while left:
+            module = left.pop()
+            seen.add(module)
+            inside = (each for each in imports(MODULES[module]) if each.startswith("dpsan.only."))
+            left += [each for each in inside if each in MODULES and each not in seen]
+        assert seen.isdisjoint(barred), name

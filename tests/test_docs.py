@@ -87,6 +87,7 @@ CAPABILITIES = {
     "copyable": "--copies",
     "takes_spans": "--spans",
     "takes_budget": "--budget",
+    "takes_units": "--unit-field",
     "joinable": "several inputs in one output",
 }
 """Options that some formats take, by the capability that a format declares."""

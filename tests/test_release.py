@@ -35,7 +35,7 @@ def published_readme():
 def test_links_of_the_published_readme_are_absolute():
     """... and lead to files that exist: pictures as such, pages to be read."""
     links = re.findall(r"(!?)\[[^\]]*\]\(([^)\s]+)\)", published_readme())
-    assert sum(bool(picture) for picture, _ in links) == 3
+    assert sum(bool(picture) for picture, _ in links) == 2
     home = PROJECT["urls"]["Repository"]
     raw = home.replace("github.com", "raw.githubusercontent.com") + "/main/"
     for picture, link in links:

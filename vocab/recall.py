@@ -5,10 +5,11 @@ r"""Measure which annotated spans the classes of vocab/classes cover.
     python vocab/recall.py --names names.txt
     python vocab/recall.py --mentions 8
 
-A span is covered if ``rewrite --only sensitive`` draws all of its words and strings.  For names,
-one a line, it prints the share of which all words but titles are drawn.  For mentions, it prints
-the share of words that are read back from independent draws at an epsilon, with ``--class
-sensitive``.
+A span is covered if all of its words and strings have a group with ``rewrite -e X --class
+sensitive``, or are unknown: which of them stood there is then hidden completely.  For names, one a
+line, it prints the share that is covered but for titles.  For mentions, it prints the share of
+words that are read back from independent draws at an epsilon.  ``tests/finders.py`` measures what
+``--only`` finds.
 """
 
 from __future__ import annotations
@@ -84,35 +85,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.mentions is not None:
         for kind, shares in mentions(options.mentions):
             print(f"words {kind}, read back from 1, 10 and 30 draws: {np.round(shares, 3)}")
-    sanitizer = Sanitizer(only="sensitive")
+    sanitizer = Sanitizer(epsilon=8, classes="sensitive")
+    grouping, n = sanitizer.grouping, sanitizer.space.n
+    assert grouping is not None
+    names = ("unknown words", *(name or "of no class" for name in grouping.classes))
+    kinds = grouping.kinds(n) + 1
+    kinds[n] = 0
+
+    def kinds_of(text: str) -> list[tuple[str, str]]:
+        return [(word, names[kinds[code]]) for word, code in sanitizer.inputs_of(text)]
+
     for path in options.files:
         every, covered = Counter[str](), Counter[str]()
         for kind, text in spans(json.loads(path.read_text(encoding="utf-8"))):
             every[kind] += 1
-            covered[kind] += all(code >= 0 for _, code in sanitizer.inputs_of(text))
+            covered[kind] += all(found != "of no class" for _, found in kinds_of(text))
         print(path.name)
         for kind in sorted(every):
             print(f"  {kind:<20} {covered[kind] / every[kind]:.3f} of {every[kind]:,}")
     if options.news is not None:
-        drawn, words = Counter[str](), 0
-        grouping, n = sanitizer.grouping, sanitizer.space.n
-        assert grouping is not None
-        kinds = grouping.kinds(n)
         with options.news.open(encoding="utf-8", newline="") as file:
-            for row in csv.reader(file):
-                for word, code in sanitizer.inputs_of(row[2]):
-                    if word.isalpha() and word == word.lower():
-                        words += 1
-                        if code >= 0:
-                            name = None if code == n else grouping.classes[kinds[code]]
-                            drawn[name or "unknown words"] += 1
-        print(f"lower-case words of {options.news.name} that are drawn, of {words:,}")
+            texts = [row[2] for row in csv.reader(file)]
+        words = [pair for text in texts for pair in kinds_of(text) if pair[0].isalpha()]
+        drawn = Counter(kind for word, kind in words if word == word.lower())
+        print(f"lower-case words of {options.news.name} by class, of {drawn.total():,}")
         for name, count in drawn.most_common():
-            print(f"  {name:<20} {count / words:.4f}")
+            print(f"  {name:<20} {count / drawn.total():.4f}")
     for path in options.names:
-        names = [sanitizer.inputs_of(line) for line in path.read_text("utf-8").splitlines()]
-        whole = [all(c >= 0 or w.lower() in _TITLES for w, c in name) for name in names if name]
-        print(f"{path.name}, {len(whole):,} names: drawn whole {sum(whole) / len(whole):.3f}")
+        found = [kinds_of(line) for line in path.read_text("utf-8").splitlines()]
+        whole = [
+            all(kind != "of no class" or word.lower() in _TITLES for word, kind in name)
+            for name in found
+            if name
+        ]
+        print(f"{path.name}, {len(whole):,} names: covered whole {sum(whole) / len(whole):.3f}")
     return 0
 
 

@@ -26,8 +26,8 @@ PAGES = {
     "Start": {"README.md": "index.md", "docs/walkthroughs.md": "", "docs/install.md": ""},
     "Use": {
         **dict.fromkeys(["docs/classes.md", "docs/readability.md", "docs/formats.md"], ""),
-        **dict.fromkeys(["docs/strings.md", "docs/languages.md", "docs/cluster.md"], ""),
-        **{"docs/python.md": "", "docs/adapters/README.md": "adapters.md"},
+        **dict.fromkeys(["docs/back.md", "docs/strings.md", "docs/languages.md"], ""),
+        **{"docs/cluster.md": "", "docs/python.md": "", "docs/adapters/README.md": "adapters.md"},
     },
     "Decide": {
         "SECURITY.md": "security.md",

@@ -18,13 +18,15 @@ from dpsan.version import __version__
 
 _EPILOG: Final = (
     "Not protected: the number of words and lines, punctuation, white space, language, word "
-    "positions, correlation between words, repeated runs (they add up), timing, and the words of "
-    "a keep-list. See man dpsan."
+    "positions, correlation between words, repeated runs of --epsilon (they add up), timing, the "
+    "words of a keep-list, and what passes with --only. See man dpsan."
 )
 COMMANDS: Final = Commands(
     {
         "Use": {
-            "rewrite": "Sanitize text, line by line.",
+            "rewrite": "Replace names, places, dates and numbers (--only), or every word "
+            "(--epsilon).",
+            "restore": "Put the originals of a map back into an answer.",
             "index": "Build, list, check or clear cached indexes of embeddings.",
             "train": "Train a vocabulary of your own on public text, in any language.",
         },
@@ -54,7 +56,7 @@ class _Root(Group):
 app = typer.Typer(
     name="dpsan",
     cls=_Root,
-    help="Sanitize text with word-level differential privacy.",
+    help="Replace names in text, or every word with differential privacy.",
     epilog=_EPILOG,
     pretty_exceptions_enable=False,  # they print local variables, which hold input text
     rich_markup_mode=None,

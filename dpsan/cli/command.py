@@ -6,7 +6,7 @@ checked by the dataclass and not by the parser, so that each message is ours.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from inspect import Parameter, Signature, get_annotations, getdoc
 from pathlib import Path
@@ -96,6 +96,11 @@ class Command:
     everyday: ClassVar[str] = ""
     """Long options that ``--help`` shows; ``--help-all`` shows the others too. Empty: all."""
 
+    @staticmethod
+    def unused(given: Mapping[str, Any]) -> Collection[str]:
+        """Return the fields that these values have no use for; the environment may hold them."""
+        return ()
+
     def run(self) -> int:
         """Carry the command out and return its exit status.  Raises DpsanError."""
         raise NotImplementedError
@@ -174,11 +179,17 @@ def function(kind: type[Command]) -> Callable[..., int]:
 
     def call(context: typer.Context, **given: Any) -> int:
         given.pop("help_all", None)
+        sources = {name: getattr(context.get_parameter_source(name), "name", "") for name in given}
+        ignored = [name for name in kind.unused(given) if sources[name] == "ENVIRONMENT"]
+        if ignored and not given["quiet"]:
+            from dpsan.cli.output import say
+
+            named = {each.name: str(each.envvar) for each in context.command.params}
+            say(f"--only has no use for {' and '.join(named[name] for name in ignored)}: ignored")
+        for name in ignored:
+            del given[name]
         if issubclass(kind, Typed):
-            sources = {name: context.get_parameter_source(name) for name in given}
-            given["typed"] = frozenset(
-                name for name, each in sources.items() if each and each.name == "COMMANDLINE"
-            )
+            given["typed"] = frozenset(n for n, each in sources.items() if each == "COMMANDLINE")
         return kind(**given).run()
 
     call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]

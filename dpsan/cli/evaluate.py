@@ -187,16 +187,16 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
 
     def _as_in(self, setting: Setting) -> Evaluate:
         """Return the request with the options of an audited run.  Raises UsageError."""
-        from dpsan.mechanisms import DEFAULT_MECHANISM, mechanism_class, own_file
+        from dpsan.mechanisms import mechanism_class, own_file
 
         mechanism_class(self.mechanism)  # which loads the file of the run's
-        name = DEFAULT_MECHANISM if setting.only else setting.mechanism
+        name = setting.mechanism
         setting.check_own(own_file(name))
         public = Path(setting.public_name) if setting.public_name else None
         return replace(
             self,
             mechanism=name,
-            epsilon=None if setting.only else setting.epsilon,
+            epsilon=setting.epsilon,
             tokenizer=self.tokenizer or setting.tokenizer,
             copies=setting.copies,
             public=self.public or public,
@@ -218,8 +218,6 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
         from dpsan.analysis.explain.match import candidates
 
         values = options.parameters(self.param) if setting is None else setting.parameters
-        if setting is not None and setting.only:
-            values = {}
         (draft,) = candidates([self.mechanism], values, public=self.public is not None)
         if self.epsilon is not None:
             draft.kind.build(self.epsilon, dict(values))  # errors come before the long work

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dpsan.embeddings.base import Embeddings
     from dpsan.embeddings.cache.store import Store
     from dpsan.embeddings.public_words import PublicWords
-    from dpsan.formats.base import ReadOptions
+    from dpsan.formats.base import Format, ReadOptions
     from dpsan.sanitize.request import RunSpec
     from dpsan.space.metric_space import MetricSpace
 
@@ -231,6 +231,18 @@ class Container(Command):
 
         return one_delimiter(self.delimiter, "--delimiter")
 
+    def container(self, path: str) -> type[Format]:
+        """Return the format of a file.  Raises UsageError: an option is not for it."""
+        from dpsan.formats.registry import format_class, formats_with
+
+        kind = format_class(self.format_, path)
+        refuse(self.field and not kind.takes_fields, f"{kind.name} has no --field")
+        missing = kind.needs_fields and not self.field
+        refuse(missing, f"{kind.name} needs --field", "a column's name, path or number")
+        if self.delimiter and not kind.takes_delimiter:
+            raise UsageError(f"--delimiter is for {formats_with('takes_delimiter')}")
+        return kind
+
     def read_options(self, **more: Any) -> ReadOptions:
         """Return how files are read; ``more``: further fields.  Raises UsageError."""
         from dpsan.formats.base import ReadOptions
@@ -262,14 +274,8 @@ class Texts(Container):
             UsageError: an option that is not for its format.
         """
         from dpsan.analysis.evaluate.pairs import Inputs
-        from dpsan.formats.registry import format_class, formats_with
 
-        kind = format_class(self.format_, str(path))
-        refuse(self.field and not kind.takes_fields, f"{kind.name} has no --field")
-        missing = kind.needs_fields and not self.field
-        refuse(missing, f"{kind.name} needs --field", "a column's name, path or number")
-        if self.delimiter and not kind.takes_delimiter:
-            raise UsageError(f"--delimiter is for {formats_with('takes_delimiter')}")
+        self.container(str(path))
         return Inputs(self.format_, self.read_options(force_text=True), self.max_records)
 
 

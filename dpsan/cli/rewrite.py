@@ -27,18 +27,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Rewrite(Request):
-    """Sanitize text, line by line.
+    """Replace names, places, dates and numbers (--only), or every word (--epsilon).
 
-    Draw another word for each word and number; it may be the same. Punctuation and spaces stay.
+    With --only the text reads and all other words pass. With --epsilon each word and number is
+    drawn; it may be the same. Punctuation and spaces stay.
 
     Examples:
         dpsan rewrite --only sensitive < letter.txt > safe.txt
-        dpsan rewrite -e 8 -k body tickets.csv > safe.csv
+        dpsan rewrite --only people -k body tickets.csv > safe.csv
         dpsan rewrite -e 8 --dry-run notes.txt
     """
 
     everyday: ClassVar = (
-        "--epsilon --mechanism --only --class --fluent --unknown --keep --allow-unproved "
+        "--only --map --epsilon --mechanism --class --fluent --unknown --keep --allow-unproved "
         "--epsilon-ldp --budget --memo --ledger --embeddings --format --field --recursive "
         "--output --output-dir --in-place --audit --dry-run --jobs --quiet --verbose"
     )
@@ -70,10 +71,11 @@ def _built(request: Request) -> tuple[Run, Path]:
     from dpsan.sanitize.accountant import Budget
     from dpsan.sanitize.sanitizer import Sanitizer, run_key
 
-    spec, plan = request.spec(), request.plan()
+    spec = replace(request.spec(), mapped=request.map_ is not None)
+    plan = request.plan()
     with search_progress(spec.mechanism, request.quiet or spec.epsilon_ldp is None) as tried:
         sanitizer = Sanitizer.from_spec(spec, store, opened=opening, progress=tried)
-    if request.verbose:
+    if request.verbose and not request.only:
         words = sanitizer.embeddings
         say(f"{number(words.n)} words of {number(words.d)} dimensions ready")
     if request.inputs == [STDIN] and sys.stdin.isatty() and not request.quiet:
@@ -148,6 +150,12 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                     drop_other=request.drop_other,
                 )
                 run.audit = stack.enter_context(writer)
+            if request.map_:
+                from dpsan.privacy.randomness import derive_key
+                from dpsan.restore.map_file import MapWriter
+
+                name = derive_key(run.key, "map").hex()[:16]
+                run.map = stack.enter_context(MapWriter(request.map_, name, force=request.force))
             if request.bad_records:
                 complain: Callable[[str], None] = (lambda _: None) if request.quiet else say
                 bad = BadRecords(request.bad_records, force=request.force, complain=complain)

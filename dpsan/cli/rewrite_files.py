@@ -144,6 +144,7 @@ class Files(RewriteOptions):
         elif not self.in_place:
             uses.add_stream(Use.STANDING, "standard output", 1)
         uses.add(Use.WRITTEN, "--audit", self.audit)
+        uses.add(Use.WRITTEN, "--map", self.map_)
         log = self.log_json
         standing = log is not None and stream_number(log) is not None
         uses.add(Use.STANDING if standing else Use.WRITTEN, "--log-json", log)

@@ -56,8 +56,8 @@ class _Reading(_Costs):
     )
     spans: Path | None = option(
         "--spans FILE",
-        "Draw only words that these spans touch (docs/formats.md). All other words pass: "
-        "NOT PROTECTED.",
+        "Draw only words that these spans touch (docs/formats.md), or with --only, these too. All "
+        "other words pass: NOT PROTECTED.",
     )
     strip: bool = flag(
         "--strip",
@@ -95,6 +95,15 @@ class _Writing(_Reading):
         "-a, --audit FILE", "Write one JSON row for each word. FILE is as sensitive as the input."
     )
     audit_originals: bool = flag("--audit-originals", "Write the input words to the audit, too.")
+    map_: Path | None = option(
+        "--map FILE",
+        "With --only: write what each replacement stands for, so that 'dpsan restore' can put it "
+        "back. FILE is as sensitive as the input.",
+    )
+    unit_field: str | None = option(
+        "--unit-field NAME",
+        "With --map: the column or JSON path that names a record's unit. Default: file and line.",
+    )
     force: bool = flag("--force", "Replace existing files.")
     resume: bool = flag("--resume", "With -O: skip finished outputs.")
     dry_run: bool = flag(

@@ -75,7 +75,7 @@ def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> No
         sanitizer.mechanism.name,
         sanitizer.expected_unchanged if result.totals.written else 0.0,
         sanitizer.expected_share(result.totals) if result.totals.written else None,
-        () if sanitizer.grouping is None else sanitizer.grouping.classes,
+        sanitizer.replaced_classes,
         copies=request.copies,
         files=inputs,
         facts=facts_of(sanitizer.spec),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _UNDECISIVE: Final = (
     *("files", "output", "output_dir", "in_place", "backup", "force", "resume", "dry_run"),
     "strip",  # it makes no other output: a file that needs it is refused without
-    *("audit", "audit_originals", "log_json", "jobs", "engine", "address"),
+    *("audit", "audit_originals", "map_", "unit_field", "log_json", "jobs", "engine", "address"),
     *("line_buffered", "progress", "quiet", "verbose"),
 )
 """Options that decide where outputs go, how they are made and which messages appear, but not their
@@ -91,7 +91,28 @@ class Request(Files):
         refuse(free and counted, "--only costs nothing that --budget or --ledger could count")
         if self.budget is not None:
             positive("--budget", self.budget)
+        self._check_map()
         return uses
+
+    def _check_map(self) -> None:
+        """Refuse what a map of replacements excludes."""
+        if self.map_ is None:
+            refuse(self.unit_field is not None, "--unit-field needs --map FILE")
+            return
+        refuse(self.only is None, "--map needs --only: a mechanism's words stand for nothing")
+        units = self.consistent not in (None, "record")
+        excluded = {
+            "--consistent": units,
+            "--copies": self.copies > 1,
+            "--memo": self.memo is not None,
+            "--resume": self.resume,
+            "--dry-run": self.dry_run,
+            "--engine ray": self.engine != "local",
+        }
+        for name, given in excluded.items():
+            refuse(given, f"--map excludes {name}", "a replacement stands for one word of its unit")
+        lacking = [kind.name for kind in self.kinds if not kind.takes_units]
+        refuse(self.unit_field and lacking, f"--unit-field is not for {(lacking or [''])[0]}")
 
     def _check_engine(self) -> None:
         if self.engine == "local":
@@ -228,6 +249,7 @@ class Request(Files):
                 force_text=self.text,
                 null_data=self.null_data,
                 strip=self.strip,
+                unit_field=self.unit_field or "",
                 drop_other=self.drop_other,
                 mixed=self.recursive and len(self.kinds) > 1,
                 field_owners=any(kind.needs_fields for kind in self.kinds),

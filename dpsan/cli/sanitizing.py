@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpsan.cli.command import choice, flag, option
 from dpsan.cli.options import Privacy, Vocabulary
@@ -43,7 +44,7 @@ class Sanitizing(Vocabulary, Privacy):
     consistent: str | None = choice(
         "--consistent off|record|file|run",
         "Draw each distinct word once for each record, file or run. Which words are equal "
-        "is not protected. Default: off; with --only, record.",
+        "is not protected. Default: off; with --only, record, and in text the file.",
     )
     numbers: str = choice(
         "--numbers word|value",
@@ -59,8 +60,8 @@ class Sanitizing(Vocabulary, Privacy):
     )
     only: str | None = option(
         "--only CLASSES",
-        "Replace words of these classes only, such as sensitive or names,places, and unknown "
-        "words, each by any word of its group. Takes no epsilon: which word of the group stood "
+        "Replace words of these classes by random words of their groups: sensitive, people, "
+        "identifiers, names,places or a FILE. Takes no epsilon: which word of its group stood "
         "there is hidden completely. All other words pass unchanged: NOT PROTECTED.",
     )
     classes: list[str] | None = option(
@@ -88,11 +89,21 @@ class Sanitizing(Vocabulary, Privacy):
         "--allow-unproved", "Run a mechanism whose guarantee is not PROVED."
     )
 
+    @staticmethod
+    def unused(given: Mapping[str, Any]) -> Collection[str]:
+        """Return what ``--only`` has no use for."""
+        if given["only"] is None:
+            return ()
+        drawing = "mechanism", "public", "epsilon_ldp"
+        words = "embeddings", "vocab_size", "unknown", "case", "tokenizer"
+        counted = () if given["numbers"] == "value" else ("epsilon", "budget", "ledger")
+        return [name for name in (*drawing, *words, *counted) if name in given]
+
     def word_classes(self) -> tuple[WordClass, ...]:
         """Return the classes of words that are drawn; empty: all words.  Raises DpsanError."""
-        from dpsan.embeddings.class_lists import word_classes
+        from dpsan.embeddings.class_lists import only_classes
 
-        return () if self.only is None else word_classes(self.only, self.tokenizer)
+        return () if self.only is None else only_classes(self.only, self.tokenizer)
 
     def check_epsilon(self) -> None:
         """Raise UsageError if epsilon is missing or wrong; classes drawn alone need none."""

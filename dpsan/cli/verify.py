@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 
-from dpsan.cli.command import flag, option
+from dpsan.cli.command import flag, option, refuse
 from dpsan.cli.options import JsonAndFile
 from dpsan.cli.output import print_json, say
 from dpsan.cli.sanitizing import Sanitizing
@@ -18,6 +19,7 @@ from dpsan.cli.tree import PRIVACY
 from dpsan.errors import UsageError, printable
 
 if TYPE_CHECKING:
+    from dpsan.analysis.verify.base import Check
     from dpsan.analysis.verify.configuration import Exposure
     from dpsan.analysis.verify.verdict import Verification
 
@@ -73,6 +75,9 @@ class Verify(JsonAndFile, Sanitizing):
             raise UsageError(f"--confidence must be >= 0.5 and < 1 (got {self.confidence:g})")
         self.check_files()
 
+        if self.only is not None:
+            return self._replaced()
+
         from dpsan.analysis.verify import certificate_file
         from dpsan.analysis.verify.program import steps
         from dpsan.analysis.verify.verdict import verify
@@ -124,6 +129,43 @@ class Verify(JsonAndFile, Sanitizing):
             _print(found, sanitizer.mechanism.name, sanitizer.guarantee.reviewed)
         return _STATUS[str(found.verdict)]
 
+    def _replaced(self) -> int:
+        """Check a run with ``--only``, in which no mechanism draws."""
+        for name, given in (("certificate", self.certificate), ("against", self.against)):
+            refuse(given is not None, f"--{name} is for mechanisms: with --only none draws a word")
+
+        from dpsan.analysis.verify.replaced import STEPS, verify_replaced
+        from dpsan.cli.progress import count_progress
+        from dpsan.run.workers import Pool
+        from dpsan.sanitize.sanitizer import Sanitizer
+
+        store = self.store()
+        sanitizer = Sanitizer.from_spec(self.spec(), store)
+        with ExitStack() as stack:
+            workers = None
+            if self.jobs > 1:
+                pool = Pool(sanitizer.spec, store.root, self.jobs, sanitizer.embeddings.digest)
+                workers = stack.enter_context(pool)
+            quiet = self.quiet or self.as_json
+            progress = stack.enter_context(count_progress("tests", STEPS, quiet))
+            found = verify_replaced(sanitizer, workers, progress)
+        if self.as_json:
+            print_json({"verdict": found.verdict, "checks": found.checks, "seconds": found.seconds})
+        else:
+            hidden = " for two words of one group" * (found.verdict == "kept")
+            typer.echo(f"--only {self.only}: {found.verdict.upper()}{hidden}")
+            _print_checks(found.checks)
+            typer.echo(f"  {found.seconds:.1f} seconds")
+        return _STATUS[found.verdict]
+
+
+def _print_checks(checks: Sequence[Check]) -> None:
+    for check in checks:
+        label = {True: "checked", False: "REFUTED", None: "not judged"}[check.held]
+        lines = wrap(f"{check.name}: {check.sentence}", 67, break_on_hyphens=False)
+        for number, line in enumerate(lines):
+            typer.echo(f"  {'' if number else label:<10} {line}")
+
 
 def _print(found: Verification, name: str, reviewed: bool) -> None:
     from dpsan.privacy.guarantee import UNREVIEWED
@@ -137,8 +179,6 @@ def _print(found: Verification, name: str, reviewed: bool) -> None:
     delta = f", delta {claimed.delta:.4g}" if claimed.delta else ""
     public = found.public_words
     whom = " for protected words" if public else ""
-    if any(each.option == "only" for each in found.exposures):
-        whom = " for two words of one group"
     if any(each.option in ("class", "strings") for each in found.exposures):
         whom = " for two words, or two strings of one kind"
     numbers = any(each.option == "numbers" for each in found.exposures)
@@ -180,11 +220,7 @@ def _print(found: Verification, name: str, reviewed: bool) -> None:
         for line in wrap(f"event: {each.event}", 67, break_on_hyphens=False):
             typer.echo(f"             {line}")
         typer.echo(f"             probability >= {each.probability:.4f} / 0")
-    for check in found.checks:
-        label = {True: "checked", False: "REFUTED", None: "not judged"}[check.held]
-        lines = wrap(f"{check.name}: {check.sentence}", 67, break_on_hyphens=False)
-        for number, line in enumerate(lines):
-            typer.echo(f"  {'' if number else label:<10} {line}")
+    _print_checks(found.checks)
     first, second = (printable(word) for word in empirical.pair)
     sure = f"at confidence {empirical.confidence:g}, where {empirical.allowed:.4f} is allowed"
     typer.echo(f"  empirical  epsilon >= {empirical.epsilon_lower:.4f} {sure}")

@@ -13,6 +13,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
@@ -33,6 +34,18 @@ CLASSES: Final = (CONTACTS, NUMBERS, "health", NAMES, "places", "organizations",
 """Names of the classes that come with dpsan, in the order in which a word is looked up."""
 SENSITIVE: Final = "sensitive"
 """All of these together."""
+ONLY: Final = (
+    *("names", "places", "organizations", "nationalities", "contacts", "ids", "dates"),
+    *("numbers", "health"),
+)
+"""Names of the classes of ``--only``."""
+PRESETS: Final = {
+    SENSITIVE: ONLY,
+    "people": ("names", "places", "contacts", "ids"),
+    "identifiers": ("names", "places", "contacts", "ids", "dates", "numbers"),
+}
+"""Names for several of these; ``identifiers`` holds the eighteen kinds of identifiers of the Safe
+Harbor method, 45 CFR 164.514(b)(2)."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +64,8 @@ class WordClass:
     @property
     def sha256(self) -> str:
         """SHA-256 (hex) of its words, groups and outputs, and of the ordinary words."""
+        if self.name in ONLY and self.english and not self.groups:
+            return f"{_only_digest()} {self.name}"
         content = repr((self.groups, sorted(self.outputs), sorted(ordinary_words((self,)))))
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -90,7 +105,7 @@ def word_classes(given: str, tokenizer: str | None = None) -> tuple[WordClass, .
                 f"write {before}",
             )
         if name not in (*CLASSES, SENSITIVE):
-            own.append(_own(name, tokenizer))
+            own.append(_own(name, tokenizer, (*CLASSES, SENSITIVE)))
             continue
         for listed in CLASSES if name == SENSITIVE else (name,):
             if listed in bundled:
@@ -103,6 +118,50 @@ def word_classes(given: str, tokenizer: str | None = None) -> tuple[WordClass, .
     if not found:
         raise UsageError("no class of words is named", f"such as {SENSITIVE}, or {NAMES}")
     return found
+
+
+def only_classes(given: str, tokenizer: str | None = None) -> tuple[WordClass, ...]:
+    """Return the classes of ``--only CLASS,…``: files of one's own first.
+
+    Raises:
+        UsageError, InputError: as :func:`word_classes`.
+    """
+    own: list[WordClass] = []
+    chosen: list[str] = []
+    for name in filter(None, map(str.strip, given.split(","))):
+        before, equals, value = name.rpartition("=")
+        if equals and _is_number(value) and not Path(name).exists():
+            raise UsageError(
+                f"the class {before} needs no epsilon: which word of its group stood there is "
+                "hidden completely",
+                f"write {before}",
+            )
+        if name not in (*ONLY, *PRESETS):
+            own.append(_own(name, tokenizer, (*ONLY, *PRESETS)))
+            continue
+        for listed in PRESETS.get(name, (name,)):
+            if listed in chosen:
+                raise UsageError(f"the class {listed} is named twice")
+            chosen.append(listed)
+    names = [word_class.name for word_class in own]
+    if len(set(names)) < len(names):
+        raise UsageError(f"the class {max(names, key=names.count)} is named twice")
+    for word_class in own:
+        if len(set(map(folded, word_class.groups[0]))) < 2:
+            what = f"{word_class.name} has one word, and nothing could replace it"
+            raise UsageError(what, "list common words beside it")
+    found = (*own, *(WordClass(name) for name in ONLY if name in chosen))
+    if not found:
+        raise UsageError("no class of words is named", f"such as {SENSITIVE}, or {NAMES}")
+    return found
+
+
+@cache
+def _only_digest() -> str:
+    """Return the SHA-256 (hex) of the rules and lists of ``--only``."""
+    rules = files("dpsan.only").joinpath("rules.tsv").read_bytes()
+    lists = directory().parent / "only" / "lists" / "manifest.json"
+    return hashlib.sha256(rules + lists.read_bytes()).hexdigest()
 
 
 def bundled_class(name: str) -> WordClass:
@@ -213,10 +272,10 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _own(name: str, tokenizer: str | None) -> WordClass:
+def _own(name: str, tokenizer: str | None, listed: tuple[str, ...]) -> WordClass:
     path = Path(name)
     if not path.exists():
-        known = ", ".join((*CLASSES, SENSITIVE))
+        known = ", ".join(listed)
         raise UsageError(f"no class and no file '{name}'", f"classes: {known}")
     words = tuple(read_word_list(path, tokenizer))
     if not words:

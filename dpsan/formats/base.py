@@ -54,6 +54,10 @@ class ReadOptions:
     (one of them is among the files)."""
     delimiter: str = ""
     """Delimiter of CSV, one ASCII character; default: the format's own."""
+    keep_equal: bool = False
+    """True if a text that stays the same keeps its bytes, for outputs that hide nothing."""
+    unit_field: str = ""
+    """Field of a record that names its unit."""
     reject: Reject | None = None
     """Takes bad records of JSONL, CSV and TSV, which end the input otherwise."""
     first_line: int = 1
@@ -81,8 +85,14 @@ class Record:
     """Spans of its one text that are sanitized; None: all of every text."""
     noted: Mapping[str, int] | None = None
     """Other text of the container, see :class:`~dpsan.formats.passing.Passing`."""
+    unit: str = ""
+    """Value of the field that ``unit_field`` names."""
     fields: Sequence[Fields] = ()
     """Fields of the input, which its reader completes while it reads: once for each input."""
+    lines: Sequence[int] = ()
+    """The lines of a record that has several."""
+    unmarked: int = 0
+    """Those without a span, where there are spans."""
 
 
 @dataclass(slots=True, repr=False)
@@ -104,6 +114,8 @@ class Format(ABC):
     """
 
     name: ClassVar[str]
+    one_text: ClassVar[bool] = False
+    """True if the records of an input are the lines of one text."""
     joinable: ClassVar[bool] = False
     """True if several inputs can be written into one output, one after the other."""
     takes_budget: ClassVar[bool] = False
@@ -126,6 +138,8 @@ class Format(ABC):
     """True if the first row may be a header; ``--no-header`` declares it data."""
     takes_delimiter: ClassVar[bool] = False
     takes_null_data: ClassVar[bool] = False
+    takes_units: ClassVar[bool] = False
+    """True if a field of a record can name its unit."""
     skips_bad_records: ClassVar[bool] = False
     """True if ``--bad-records`` can leave out an unreadable record."""
 

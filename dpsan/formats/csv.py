@@ -35,7 +35,7 @@ class CsvFormat(Format):
 
     name: ClassVar[str] = "csv"
     joinable = takes_budget = copyable = takes_spans = takes_fields = needs_fields = True
-    takes_header = takes_delimiter = skips_bad_records = True
+    takes_header = takes_delimiter = takes_units = skips_bad_records = True
     delimiter: ClassVar[bytes] = b","
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
@@ -101,20 +101,10 @@ class _Table:
         if not options.fields:
             raise InputError(source.name, f"{name} needs --field", self._there(first))
         by_name = any(field in names for field in options.fields)
-        chosen: set[int] = set()
-        for field in options.fields:
-            if names.count(field) > 1:
-                what = f"{names.count(field)} columns are named '{field}'"
-                hint = f"choose by number, such as --field {names.index(field) + 1}"
-                raise InputError(source.name, what, hint)
-            if field in names:
-                chosen.add(names.index(field))
-            elif field.isascii() and field.isdigit() and 1 <= int(field[:9]) <= self._width:
-                chosen.add(int(field[:9]) - 1)
-            else:
-                listed = f"columns: {shown_names(named(names))}" if by_name else self._there(first)
-                hint = did_you_mean(field, names) or listed
-                raise InputError(source.name, f"no column '{field}'", hint)
+        listed = f"columns: {shown_names(named(names))}" if by_name else self._there(first)
+        chosen = {self._column(field, names, listed) for field in options.fields}
+        unit = options.unit_field
+        self._unit = self._column(unit, names, listed) if unit else None
         # Columns chosen by number: the first row may be data where nobody looked.
         labels = named(names) if by_name else [str(at + 1) for at in range(self._width)]
         requested = options.fields if by_name else ()
@@ -126,6 +116,19 @@ class _Table:
         """All columns, or with ``--drop-other`` the chosen ones."""
         self._quoted = {at for at in chosen if cells and cells[at][:1] == b'"'}
         """The columns of which every cell is quoted."""
+
+    def _column(self, field: str, names: list[str], listed: str) -> int:
+        """Return the index of a column.  Raises InputError: there is none, or several."""
+        if names.count(field) > 1:
+            what = f"{names.count(field)} columns are named '{field}'"
+            hint = f"choose by number, such as --field {names.index(field) + 1}"
+            raise InputError(self._source.name, what, hint)
+        if field in names:
+            return names.index(field)
+        if field.isascii() and field.isdigit() and 1 <= int(field[:9]) <= self._width:
+            return int(field[:9]) - 1
+        hint = did_you_mean(field, names) or listed
+        raise InputError(self._source.name, f"no column '{field}'", hint)
 
     def _there(self, first: Row) -> str:
         """Return a hint; never the cells: they are data where somebody forgot --no-header."""
@@ -164,9 +167,14 @@ class _Table:
         if not self._options.header and not self._options.drop_other:
             others = {cell[:1] for at, cell in enumerate(cells) if at not in self.columns}
             quoted = set(self.columns) if others == {b'"'} else set()
-        render = _Render(self, row, quoted, [] if invalid else texts)
+        keep_equal = self._options.keep_equal
+        render = _Render(self, row, quoted, [] if invalid and not keep_equal else texts, keep_equal)
         size = sum(map(len, cells))
-        return Record(row.line, texts, render, invalid, owes=row.owes, size=size)
+        record = Record(row.line, texts, render, invalid, owes=row.owes, size=size)
+        if self._unit is not None:
+            cell = value(cells[self._unit])
+            record.unit, _ = decode(self._source, row.line, cell, self._options)
+        return record
 
     def joined(self, cells: list[bytes]) -> bytes:
         """Return a row; one empty cell alone gets quotes, or the line would hold no row."""
@@ -184,13 +192,15 @@ class _Render:
     row: Row
     quoted: set[int]
     texts: list[str]
-    """Texts of the chosen cells; none if they hold invalid sequences."""
+    """Texts of the chosen cells; none if they hold invalid sequences that are replaced."""
+    keep_equal: bool
 
     def __call__(self, texts: list[str]) -> bytes:
         cells = self.row.cells.copy()
         for at, (column, text) in enumerate(zip(self.table.columns, texts, strict=True)):
             # White space keeps its bytes: an empty cell in quotes is not a missing one.
-            if text.strip() or [text] != self.texts[at : at + 1]:
+            blank = self.keep_equal or not text.strip()
+            if not blank or [text] != self.texts[at : at + 1]:
                 cells[column] = self._cell(text, column in self.quoted)
         return self.table.joined(cells) + self.row.ending
 

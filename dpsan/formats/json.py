@@ -23,7 +23,7 @@ class JsonFormat(Format):
     """A JSON document."""
 
     name: ClassVar[str] = "json"
-    takes_budget = takes_spans = takes_fields = needs_fields = field_paths = True
+    takes_budget = takes_spans = takes_fields = needs_fields = field_paths = takes_units = True
     own_encoding: ClassVar[str] = "json is always UTF-8"
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:

@@ -15,6 +15,7 @@ are named (:class:`~dpsan.formats.json_positions.Positions`).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -63,6 +64,8 @@ class JsonReader:
         self._fields = [*{each.steps: each for each in given}.values()]
         if not self._fields:
             raise InputError(source.name, f"{name} needs --field", "such as --field text")
+        unit = options.unit_field
+        self._unit_steps = parse_field(unit).steps if unit else ()
         root = Node("")
         for number, each in enumerate(self._fields):
             node = root
@@ -93,6 +96,7 @@ class JsonReader:
             scan = Scan(raw, position, positions)
             if not is_blank(raw, scan.end):
                 raise MalformedError(scan.end)
+            unit = self._unit(line, raw) if self._unit_steps else ""
             if options.drop_other:
                 raw = pruned(raw, position.node) + raw[scan.end :]
                 scan = Scan(raw, position, positions)
@@ -109,9 +113,27 @@ class JsonReader:
             invalid += bad
         for number in scan.seen:
             positions.fields.chosen[positions.fields.requested[number]] = None
-        render = _Render(raw, ending, scan.spans, texts)
-        bare = not scan.seen
-        return Record(line, texts, render, invalid, size=len(raw), bare=bare), scan.seen
+        render = _Render(raw, ending, scan.spans, texts, options.keep_equal)
+        record = Record(line, texts, render, invalid, size=len(raw), bare=not scan.seen)
+        record.unit = unit
+        return record, scan.seen
+
+    def _unit(self, line: int, raw: bytes) -> str:
+        """Return the string or the digits of a number that names the unit of a record."""
+        node = Node("")
+        inner = node
+        for step in self._unit_steps:
+            inner = inner.child(step)
+        try:
+            found = json.loads(pruned(raw, node), parse_int=str, parse_float=str)
+            for step in self._unit_steps:
+                found = found[step]
+        except (LookupError, TypeError, ValueError, RecursionError):
+            found = None
+        if not isinstance(found, str):
+            what = f"no string or number in the field '{self._options.unit_field}'"
+            raise InputError(self._source.name, what, "it names the unit", line=line)
+        return found
 
     def held_back(self, records: Iterator[Taken | None]) -> Iterator[Record | None]:
         """Yield the records, once every field has been seen.  Raises InputError: one never is."""
@@ -163,12 +185,14 @@ class _Render:
     ending: bytes
     spans: list[tuple[int, int]]
     texts: list[str]
+    keep_equal: bool
 
     def __call__(self, texts: list[str]) -> bytes:
         out: list[bytes] = []
         at = 0
         for (start, end), old, new in zip(self.spans, self.texts, texts, strict=True):
-            same = new == old and not new.strip()  # U+FFFD for invalid bytes is no white space
+            # U+FFFD for invalid bytes is no white space.
+            same = new == old and (self.keep_equal or not new.strip())
             out += (self.raw[at:start], self.raw[start:end] if same else written(new))
             at = end
         out += (self.raw[at:], self.ending)

@@ -19,7 +19,7 @@ class JsonlFormat(Format):
 
     name: ClassVar[str] = "jsonl"
     joinable = takes_budget = copyable = takes_spans = takes_fields = needs_fields = True
-    field_paths = takes_null_data = skips_bad_records = True
+    field_paths = takes_null_data = takes_units = skips_bad_records = True
     own_encoding: ClassVar[str] = "jsonl is always UTF-8"
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:

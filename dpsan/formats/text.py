@@ -8,7 +8,7 @@ order mark at the very start is kept and is not part of the first record.
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -28,7 +28,7 @@ class TextFormat(Format):
     """Lines of text."""
 
     name: ClassVar[str] = "text"
-    joinable = takes_budget = copyable = takes_spans = takes_null_data = True
+    one_text = joinable = takes_budget = copyable = takes_spans = takes_null_data = True
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
         if options.fields:
@@ -64,7 +64,8 @@ class TextFormat(Format):
         """
         separator = b"\0" if options.null_data else b"\n"
         ending = separator.decode().encode(written)
-        ended, unended = partial(_render, ending, written), partial(_render, b"", written)
+        ended: Callable[[list[str]], bytes] = partial(_render, ending, written)
+        unended: Callable[[list[str]], bytes] = partial(_render, b"", written)
         utf8 = text_encoding(options.encoding) == "utf-8"
         for block in blocks(source, separator, options.max_record):
             if block is None:
@@ -89,11 +90,11 @@ class TextFormat(Format):
                 elif b"\0" in raw and not options.force_text:
                     raise binary(source, line)
                 text, invalid = decode(source, line, raw, options)
+                render = ended if end else unended
+                if invalid and options.keep_equal:
+                    render = partial(_render_changed, text, raw + end, render)
                 del raw
-                if end:
-                    yield Record(line, [text], ended, invalid)
-                else:
-                    yield Record(line, [text], unended, invalid, owes=ending)
+                yield Record(line, [text], render, invalid, owes=b"" if end else ending)
                 line += 1
 
 
@@ -154,6 +155,13 @@ class _Utf8:
             raise InputError(self.name, what, "convert the file first", line=self._line) from None
         self._line += text.count(self._separator)
         return text.encode()
+
+
+def _render_changed(
+    old: str, raw: bytes, render: Callable[[list[str]], bytes], texts: list[str]
+) -> bytes:
+    """Return the bytes of a line whose text stays the same, or of another text."""
+    return raw if texts == [old] else render(texts)
 
 
 def _render(ending: bytes, encoding: str, texts: list[str]) -> bytes:

@@ -47,17 +47,4 @@ class RowWeights:
     """For every word in order: the weights of all outputs, shape (n,), >= 1."""
 
 
-@dataclass(frozen=True)
-class GroupWeights:
-    """Words in groups: a word is drawn uniformly among the outputs of its group.
-
-    A word of no group is written unchanged, and no guarantee covers it.
-    """
-
-    groups: tuple[tuple[Ids, Ids], ...]
-    """Row numbers of the words and of the outputs of each group, ascending."""
-    unknown: int
-    """Index of the group to which ⊥ belongs."""
-
-
-IntegerWeights = CommonWeights | RankWeights | RowWeights | GroupWeights
+IntegerWeights = CommonWeights | RankWeights | RowWeights

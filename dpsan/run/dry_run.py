@@ -12,9 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from dpsan.privacy.randomness import new_key
 from dpsan.run.run import Result, Run
-from dpsan.run.workers import Batch, Inline, Workers
+from dpsan.run.workers import Batch, Done, Inline, Workers
+from dpsan.sanitize.decided import Shared
 from dpsan.sanitize.result import Sanitized
+from dpsan.sanitize.sanitizer import Sanitizer
 
 _SAMPLES: Final = 3
 
@@ -22,17 +25,20 @@ _SAMPLES: Final = 3
 class _Sampling:
     """Workers whose first outputs are kept."""
 
-    def __init__(self, workers: Workers, samples: list[str]) -> None:
-        self._workers, self._samples = workers, samples
+    def __init__(self, workers: Workers, samples: list[str], sanitizer: Sanitizer) -> None:
+        self._workers, self._samples, self._sanitizer = workers, samples, sanitizer
         self.window = workers.window
 
     def idle(self) -> None:
         self._workers.idle()
 
-    def submit(self, batch: Batch) -> Future[Sanitized]:
+    def submit(self, batch: Batch) -> Future[Done]:
         future = self._workers.submit(batch)
         if len(self._samples) < _SAMPLES:
             done = future.result()
+            if not isinstance(done, Sanitized):  # a sample of its own
+                assert self._sanitizer.replacing  # noqa: S101 - units are of such runs
+                done = self._sanitizer.replacing.in_unit(done, new_key(), Shared(0))
             drawn = [line for line, count in zip(done.lines, done.drawn, strict=True) if count]
             room = _SAMPLES - len(self._samples)
             self._samples += [
@@ -51,7 +57,7 @@ class DryRun(Run):
     def execute(self) -> Result:
         """Read inputs that could not be joined one by one."""
         result = Result(self.sanitizer.accountant(whole_run=True))
-        workers = _Sampling(self.workers or Inline(self.sanitizer), self.samples)
+        workers = _Sampling(self.workers or Inline(self.sanitizer), self.samples, self.sanitizer)
         for file, path in enumerate(self.inputs, start=1):
             one = Run(
                 self.sanitizer,

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Final
 
 from dpsan.errors import DpsanError, OutputError, reason
 from dpsan.files.final_name import sync_directory
-from dpsan.run.stream import Finished, Outcome
+from dpsan.run.one_file import Finished
+from dpsan.run.stream import Outcome
 
 if TYPE_CHECKING:
     from dpsan.run.audit import AuditWriter

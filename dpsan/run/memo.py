@@ -21,7 +21,8 @@ from dpsan.files.private_database import Kind, PrivateDatabase
 from dpsan.files.private_files import make_private
 from dpsan.outcomes.language.symbols import DECODER
 from dpsan.privacy import randomness
-from dpsan.run.workers import Batch, Inline, Workers
+from dpsan.run.workers import Batch, Done, Inline, Workers, sanitized
+from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.numbers_by_value import StringPolicy
 from dpsan.sanitize.remembered import MemoTotals, merged
 from dpsan.sanitize.result import Sanitized
@@ -55,7 +56,7 @@ class Pending:
     digests: Sequence[bytes]
     indices: Sequence[int]
     """Indices of the texts that are being sanitized."""
-    future: Future[Sanitized]
+    future: Future[Done]
 
     def result(self) -> Sanitized:
         """Return the outputs of all texts, earlier ones from the memo as it is now."""
@@ -91,7 +92,8 @@ class Memo(PrivateDatabase):
     ) -> None:
         if sanitizer.seeded:
             raise UsageError("a memo excludes a seed: its contents must stay private")
-        if sanitizer.spec.consistent:
+        unit = sanitizer.spec.consistent
+        if unit is not None and not (sanitizer.spec.only and unit is Unit.RECORD):
             what = "a memo stores whole messages: words of different messages cannot share a draw"
             raise UsageError(what, Hint("leave consistent out", "leave --consistent out"))
         self._directory, self._sanitizer = Path(directory), sanitizer
@@ -163,7 +165,7 @@ class Memo(PrivateDatabase):
 
     def settled(self, pending: Pending) -> Sanitized:
         """Return the outputs of a batch, see :meth:`Pending.result`."""
-        done = pending.future.result()
+        done = sanitized(pending.future)
         drawn = dict(zip(pending.indices, done.drawn, strict=True))
         lines = dict(zip(pending.indices, done.lines, strict=True))
         first: dict[bytes, str | None] = {}

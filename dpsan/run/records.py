@@ -12,7 +12,7 @@ from dpsan.formats.base import Record
 from dpsan.privacy.composition import Composed
 from dpsan.run.ledger import Ledger
 from dpsan.run.memo import Memo, Pending
-from dpsan.run.workers import Answer, Batch, Workers
+from dpsan.run.workers import Answer, Batch, Workers, sanitized
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.result import Sanitized
 from dpsan.text.numerals import number
@@ -93,7 +93,7 @@ class History:
 
 def _done(answer: Answer) -> Sanitized:
     """Return the draws of a batch, before the memo replaces any of them."""
-    return answer.future.result() if isinstance(answer, Pending) else answer.result()
+    return sanitized(answer.future if isinstance(answer, Pending) else answer)
 
 
 def _costs(

@@ -18,8 +18,9 @@ from dpsan.files.final_name import appeared, stream_number
 from dpsan.files.source import FileSource, opened_input
 from dpsan.formats.registry import format_for
 from dpsan.run.group import Group, is_small
+from dpsan.run.one_file import rewrite_file
 from dpsan.run.paths import is_finished, plan_outputs
-from dpsan.run.stream import Inplace, Outcome, Work, rewrite_file, rewrite_stream
+from dpsan.run.stream import Inplace, Outcome, Work, rewrite_stream
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
 from dpsan.sanitize.warnings import Lacking

@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import KW_ONLY, dataclass, field, replace
+from copy import deepcopy
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import accumulate, chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dpsan.errors import BudgetError, DpsanError, InputError, OutputError, reason
+from dpsan.errors import BudgetError, DpsanError, InputError
 from dpsan.files.atomic_files import AtomicFile, Sink
-from dpsan.files.compression import decompressed, packer_for
-from dpsan.files.in_place import Original, refuse_unusual
-from dpsan.files.source import FileSource, open_input
+from dpsan.files.compression import decompressed
+from dpsan.files.source import FileSource
 from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.passing import Fields, Passing
 from dpsan.formats.registry import format_for
 from dpsan.formats.span_file import with_spans
 from dpsan.privacy import randomness
 from dpsan.run.batch_size import BatchSize, FileBatchSize, batches, few_searches
-from dpsan.run.workers import Answer, Batch, Inline, Workers
+from dpsan.run.contexts import contexts, lines_and_rows
+from dpsan.run.workers import Answer, Batch, Inline, Workers, decided, sanitized
 from dpsan.sanitize.accountant import Accountant, Budget
 from dpsan.sanitize.consistent import Distinct, Unit
+from dpsan.sanitize.decided import Shared
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.numerals import number
 
 if TYPE_CHECKING:
+    from dpsan.restore.map_file import MapWriter
     from dpsan.run.audit import AuditWriter
     from dpsan.run.records import History
 
@@ -70,6 +72,8 @@ class Work:
     """Privacy budget of the run."""
     history: History | None = None
     """Memo and ledger, to which each batch is committed before it is written."""
+    map: MapWriter | None = None
+    """Gets what each replacement stands for, before it is written."""
     passing: Passing = field(default_factory=Passing)
     """Text that passed unchanged in the inputs read so far, also in those that failed."""
 
@@ -123,6 +127,10 @@ def rewrite_stream(
     records = kind.read(decompressed(source), kind.suited(plan.options))
     if plan.spans is not None:
         records = with_spans(records, plan.spans)
+    # The lines of a text are one unit; where records have a history, each of them is one.
+    one_unit = bool(sanitizer.spec.only) and kind.one_text and work.history is None
+    if one_unit:
+        records = contexts(records, line_buffered=plan.line_buffered)
     totals = sanitizer.accountant()
     started(totals)
     unit = sanitizer.spec.consistent
@@ -130,6 +138,8 @@ def rewrite_stream(
     keys = [randomness.derive_key(work.key, *where, "copy", copy) for copy in range(plan.copies)]
     workers = work.workers or Inline(sanitizer)
     flow = _Flow(work, source, sink, workers, keys, file, totals)
+    if one_unit and unit in (None, Unit.RECORD):
+        flow.units = [Shared(0) for _ in keys]
     if budget and unit is Unit.FILE:
         budget.charged = Distinct()  # under another key, words are drawn again
     with few_searches():
@@ -185,6 +195,8 @@ class _Flow:
     """Records, number of their first text, and what the workers make of them."""
     _rendered: list[bytes] = field(default_factory=list)
     """Output that waits until its rows of the audit are written."""
+    units: list[Shared] | None = None
+    """Replacements of the file so far, by copy, where its records are parts of one unit."""
 
     def submit(self, batch: list[Record]) -> None:
         """Hand a batch to the workers.  Raises InputError: its header is not that of the others."""
@@ -204,7 +216,8 @@ class _Flow:
             numbers = list(chain(*map(repeat, accumulate(sizes, initial=first), sizes)))
         audited = self.work.audit is not None
         spans = [each.spans for each in batch if each.spans is not None] or None
-        batches = [Batch(texts, key, numbers, audited, spans) for key in self.keys]
+        undrawn = self.units is not None
+        batches = [Batch(texts, key, numbers, audited, spans, undrawn) for key in self.keys]
         if history := self.work.history:
             return [history.submit(self.workers, each) for each in batches]
         return [self.workers.submit(each) for each in batches]
@@ -217,13 +230,15 @@ class _Flow:
             batch, first, answers = self._waiting.popleft()
             # The entries of a batch are on the disk before any of it is written.
             with history.turn(answers) if history else nullcontext():
-                results = [answer.result() for answer in answers]
+                before = deepcopy(self.units) if self.work.budget else None
+                results = self._results(answers)
                 affordable, ending = self._payable(batch, results)
                 while len(affordable) < len(batch):
                     # Of the same texts, the same key and numbers give the same words: no second
                     # draw.  Without some of its records a batch may cost the others more.
                     batch, answers = affordable, self._start(affordable, first)
-                    results = [answer.result() for answer in answers]
+                    self.units = deepcopy(before)
+                    results = self._results(answers)
                     if not ending:
                         affordable, ending = self._payable(batch, results)
                 if history:
@@ -232,8 +247,10 @@ class _Flow:
             self.totals.add(results, sizes)
             for copy, done in enumerate(results if audit else [], start=1):
                 if audit and done.records is not None:
-                    lines = [record.line for record in batch for _ in record.texts]
-                    audit.words(self.file, lines, done.records, copy, done.remembered)
+                    lines, table = lines_and_rows(done.records, done.lines, batch)
+                    audit.words(self.file, lines, table, copy, done.remembered)
+            if self.work.map:
+                self._map(self.work.map, batch, results[0])
             self._write(batch, results)
             if progress:
                 progress(self.source.bytes_read - self._seen)
@@ -246,6 +263,24 @@ class _Flow:
         if everything:
             self.release()
 
+    def _map(self, rows: MapWriter, batch: list[Record], done: Sanitized) -> None:
+        """Write what the replacements of a batch stand for."""
+        replaced = iter(done.replaced)
+        for record in batch:
+            alone = self.source.name if self.units else f"{self.source.name}:{record.line}"
+            for _ in record.texts:
+                rows.add(record.unit or alone, next(replaced))
+
+    def _results(self, answers: list[Answer]) -> list[Sanitized]:
+        """Return what became of a batch, for each copy."""
+        replacing = self.work.sanitizer.replacing
+        if replacing is None or self.units is None:
+            return [*map(sanitized, answers)]
+        return [
+            replacing.in_unit(decided(answer), key, unit)
+            for answer, key, unit in zip(answers, self.keys, self.units, strict=True)
+        ]
+
     def passing(self) -> Passing:
         """Return what was not sanitized so far."""
         passing = Passing()
@@ -255,6 +290,8 @@ class _Flow:
     def release(self) -> None:
         """Write the output that waits until its rows of the audit are written."""
         pieces, self._rendered = self._rendered, []
+        if pieces and self.work.map:
+            self.work.map.sync()
         if pieces and self.work.audit:
             self.work.audit.settle()
             if not isinstance(self.sink, AtomicFile):
@@ -308,10 +345,11 @@ class _Flow:
             if record.noted:
                 self._noted.update(record.noted)
             if is_record:
-                self.totals.records += 1
+                self.totals.records += len(record.lines) or 1
                 self.totals.invalid += record.invalid
                 self.bare += record.bare
-                self.totals.unmarked += record.spans is not None and not record.spans
+                alone = record.spans is not None and not record.spans and not record.lines
+                self.totals.unmarked += record.unmarked + alone
             if held > _RENDERED:
                 *before, last = out
                 self._rendered += [b"".join(before), last]  # it may be large: it is not copied
@@ -327,63 +365,3 @@ class _Flow:
                 return False
             self.sink.header = record.render([])
         return True
-
-
-@dataclass
-class Finished:
-    """An input whose rewriting is complete, but has no name yet and may not be on the disk."""
-
-    sink: AtomicFile
-    outcome: Outcome
-    original: Original | None = None
-
-    def publish(self) -> None:
-        """Give the output its name.
-
-        Raises:
-            InputError, OutputError: then the target is as it was, and no temporary file is left.
-        """
-        try:
-            if self.original is None:
-                self.sink.publish()
-            else:
-                self.original.replace(self.sink.publish)
-        except OSError as error:
-            raise OutputError(f"{self.outcome.name}: {reason(error)}") from None
-        finally:
-            self.sink.discard()  # nothing to discard once it has its name
-
-
-def rewrite_file(path: Path, target: Path | Inplace, work: Work, file: int = 1) -> Finished:
-    """Sanitize one input into a file that is then to be synced and published.
-
-    Raises:
-        BudgetError, InputError, OutputError: then the target is as it was, and no temporary file
-            is left.
-    """
-    force = work.plan.force
-    if isinstance(target, Inplace):
-        refuse_unusual(path)
-    descriptor = open_input(path)
-    try:
-        original = None
-        if isinstance(target, Inplace):
-            backup = path.with_name(path.name + target.backup) if target.backup else None
-            original = Original(path, descriptor, backup, force=force)
-            sink = AtomicFile(path, force=True, like=descriptor, packer=packer_for(path.name))
-        else:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            sink = AtomicFile(target, force=force, packer=packer_for(target.name))
-        try:
-            outcome = rewrite_stream(FileSource(str(path), descriptor), sink, work, file=file)
-            sink.seal()
-            outcome = replace(outcome, sha256=(outcome.sha256[0], sink.sha256))  # compressed
-        except BaseException:
-            sink.discard()
-            raise
-        return Finished(sink, outcome, original)
-    except OSError as error:
-        # The system's own words for the number: nothing that a library may have put in.
-        raise OutputError(f"{path}: {os.strerror(error.errno or 0)}") from None
-    finally:
-        os.close(descriptor)

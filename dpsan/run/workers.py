@@ -25,6 +25,7 @@ from typing import Final, NamedTuple, Protocol, Self
 
 from dpsan.embeddings.cache.store import Store
 from dpsan.errors import DpsanError, EmbeddingError, UnexpectedError
+from dpsan.sanitize.decided import DecidedTexts
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -38,12 +39,30 @@ _SWITCH: Final = 2e-4
 that has answered waits for more, there would be one in each batch of .03."""
 
 
+Done = Sanitized | DecidedTexts
+"""What became of a batch."""
+
+
 class Answer(Protocol):
     """Future result of a batch."""
 
-    def result(self) -> Sanitized:
+    def result(self) -> Done:
         """Waits for it."""
         ...
+
+
+def sanitized(answer: Answer | Future[Done]) -> Sanitized:
+    """Return what became of a batch that is no part of a unit."""
+    done = answer.result()
+    assert isinstance(done, Sanitized)  # noqa: S101 - the batch asked for it
+    return done
+
+
+def decided(answer: Answer) -> DecidedTexts:
+    """Return what is to be replaced in parts of a unit."""
+    done = answer.result()
+    assert isinstance(done, DecidedTexts)  # noqa: S101 - the batch asked for it
+    return done
 
 
 class Batch(NamedTuple):
@@ -54,9 +73,14 @@ class Batch(NamedTuple):
     numbers: Sequence[int]
     audit: bool
     spans: Sequence[Spans] | None = None
+    undrawn: bool = False
+    """True if it is only decided what is replaced: one process draws for all parts of a unit."""
 
-    def sanitized(self, sanitizer: Sanitizer) -> Sanitized:
-        """Return the sanitized texts."""
+    def sanitized(self, sanitizer: Sanitizer) -> Done:
+        """Return the sanitized texts, or what is to be replaced in them."""
+        if self.undrawn:
+            assert sanitizer.replacing  # noqa: S101 - units are of such runs
+            return sanitizer.replacing.decided_unit(self.texts, audit=self.audit, spans=self.spans)
         return sanitizer.sanitize(
             self.texts, self.key, self.numbers, audit=self.audit, spans=self.spans
         )
@@ -68,7 +92,7 @@ class Workers(Protocol):
     window: int
     """Largest number of unfinished batches."""
 
-    def submit(self, batch: Batch) -> Future[Sanitized]:
+    def submit(self, batch: Batch) -> Future[Done]:
         """Sanitize a batch."""
         ...
 
@@ -88,8 +112,8 @@ class Inline:
     def idle(self) -> None:
         self._sanitizer.warm_up()
 
-    def submit(self, batch: Batch) -> Future[Sanitized]:
-        future: Future[Sanitized] = Future()
+    def submit(self, batch: Batch) -> Future[Done]:
+        future: Future[Done] = Future()
         future.set_result(batch.sanitized(self._sanitizer))
         return future
 
@@ -114,7 +138,7 @@ class Pool:
     def __init__(self, spec: RunSpec, root: Path, jobs: int, digest: str) -> None:
         self.window = 2 * jobs
         self._lock, self._living = threading.Lock(), jobs
-        self._waiting: SimpleQueue[tuple[Batch, Future[Sanitized]] | None] = SimpleQueue()
+        self._waiting: SimpleQueue[tuple[Batch, Future[Done]] | None] = SimpleQueue()
         context = get_context("spawn")
         pipes = [context.Pipe() for _ in range(jobs)]
         # Daemons: whatever happens, the interpreter ends them when it ends.
@@ -156,8 +180,8 @@ class Pool:
     def idle(self) -> None:
         """Workers get ready by themselves."""
 
-    def submit(self, batch: Batch) -> Future[Sanitized]:
-        answer: Future[Sanitized] = Future()
+    def submit(self, batch: Batch) -> Future[Done]:
+        answer: Future[Done] = Future()
         self._waiting.put((batch, answer))
         return answer
 
@@ -167,7 +191,7 @@ class Pool:
             work, answer = item
             try:
                 worker.send(work)
-                done: Sanitized | Exception = worker.recv()
+                done: Done | Exception = worker.recv()
             except (EOFError, OSError):
                 done = _DiedError()
                 worker.close()
@@ -248,7 +272,7 @@ def _serve(parent: Connection, spec: RunSpec, root: Path, digest: str) -> None:
         os._exit(1)
 
 
-def _answer(opened: Sanitizer | DpsanError, work: Batch) -> Sanitized | DpsanError:
+def _answer(opened: Sanitizer | DpsanError, work: Batch) -> Done | DpsanError:
     if isinstance(opened, DpsanError):
         return opened
     try:

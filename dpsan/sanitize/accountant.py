@@ -72,6 +72,8 @@ class Accountant:
     """Invalid byte sequences replaced on input."""
     invisible: int = 0
     """Invisible characters outside words, dropped."""
+    reused: int = 0
+    """Replacements that another word of their unit has too."""
     unmarked: int = 0
     """Records that passed as they are, because no span is in them."""
     distinct: Distinct | None = None
@@ -135,6 +137,7 @@ class Accountant:
         self.forms += sanitized.forms
         self.texts += many * sum(drawn > 0 for drawn in sanitized.drawn)
         self.invisible += many * sanitized.invisible
+        self.reused += sum(copy.reused for copy in copies)
         records = self.charges_of(sanitized.charged)
         if texts is not None and not set(texts) <= {0, 1}:
             bounds = pairwise(accumulate(texts, initial=0))
@@ -161,4 +164,5 @@ class Accountant:
         self.records += other.records
         self.invalid += other.invalid
         self.invisible += other.invisible
+        self.reused += other.reused
         self.unmarked += other.unmarked

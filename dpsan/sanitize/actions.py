@@ -8,15 +8,13 @@ import numpy as np
 
 from dpsan.sanitize.result import ACTIONS, Action
 from dpsan.text.batch import Ids
-from dpsan.text.lookup import ARTICLE, KEPT, MASKED, OUTSIDE, PASSED, PLAIN
+from dpsan.text.lookup import KEPT, MASKED, OUTSIDE, PASSED
 
 _ACTIONS: Final = {
     KEPT: Action.KEPT,
     MASKED: Action.MASKED,
     PASSED: Action.PASSED,
     OUTSIDE: Action.OUTSIDE,
-    PLAIN: Action.PLAIN,
-    ARTICLE: Action.PLAIN,
 }
 _INDICES: Final = np.array([ACTIONS.index(_ACTIONS[code]) for code in sorted(_ACTIONS)])
 """Index in ACTIONS of each negative code, indexed by the code."""

@@ -11,15 +11,10 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.class_lists import (
     CONTACTS,
-    NAMES,
     NUMBERS,
     ClassRows,
     class_rows,
-    ordinary_words,
-    own_words,
 )
-from dpsan.errors import UsageError
-from dpsan.mechanisms.optimal.group_response import GroupResponse
 from dpsan.mechanisms.optimal.groups import Group
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import expected_share_of
@@ -27,7 +22,7 @@ from dpsan.privacy.guarantee import Guarantee, WordGroup
 from dpsan.sanitize.numbers_by_value import NumberPolicy, StringPolicy
 from dpsan.sanitize.request import RunSpec
 from dpsan.space.metric_space import MetricSpace
-from dpsan.text.batch import Ids, Mask
+from dpsan.text.batch import Ids
 from dpsan.text.lookup import ClassRules
 from dpsan.text.tokens import folded
 
@@ -110,22 +105,20 @@ class Grouping:
 
 
 class Codes:
-    """Inputs, kinds and costs of the codes of :class:`Grouping`.
+    """Inputs and kinds of the codes of :class:`Grouping`.
 
     Args:
         n: words of the vocabulary.
         grouping: groups of words; None without classes.
-        guarantee: of the run.
     """
 
-    def __init__(self, n: int, grouping: Grouping | None, guarantee: Guarantee) -> None:
+    def __init__(self, n: int, grouping: Grouping | None) -> None:
         first = [] if grouping is None else [group.rows[0] for group in grouping.rows]
         self.inputs = np.append(np.minimum(np.arange(n + 4), n), np.array(first, dtype=np.int64))
         """The mechanism's input of each code: a row number, or n for ⊥."""
         self._kinds = None if grouping is None else grouping.kinds(n)
         self.number = n + 1
         """The code of numbers that are drawn by form: the mechanism takes them for ⊥."""
-        self._only, self._by_value = guarantee.only_groups, bool(guarantee.epsilon_ldp)
 
     def by_kind(self, codes: Ids) -> Counter[int]:
         """Return the number of drawn words of each kind; empty without groups."""
@@ -137,19 +130,6 @@ class Codes:
         """Return the indices of the strings that are drawn by their form."""
         return np.flatnonzero((codes >= self.number) & (codes < self.number + 3))
 
-    def costly(self, codes: Ids, first: Mask | None) -> Mask | None:
-        """Return True for the words whose draws have a privacy loss; None: all that are drawn.
-
-        Where classes are drawn alone, these are numbers by value.
-
-        Args:
-            first: True for words that have a draw of their own, where equal words share one.
-        """
-        if not self._only:
-            return None
-        costly: Mask = (codes == self.number) & self._by_value
-        return costly if first is None else costly & first
-
 
 def grouping(spec: RunSpec, rows: Mapping[str, int]) -> Grouping:
     """Return the groups of a request.
@@ -160,16 +140,7 @@ def grouping(spec: RunSpec, rows: Mapping[str, int]) -> Grouping:
     Raises:
         UsageError: classes that the vocabulary cannot have.
     """
-    groups = class_rows(spec.only or spec.classes, rows)
-    if not groups and spec.only:
-        raise UsageError(
-            f"{CONTACTS} has no words, and out-of-vocabulary words need a class to be drawn from",
-            f"add {NAMES}",
-        )
-    if not spec.only:
-        return Grouping(groups, -1)
-    names = [group.name for group in groups]
-    return Grouping(groups, names.index(NAMES) if NAMES in names else 0)
+    return Grouping(class_rows(spec.classes, rows), -1)
 
 
 def number_epsilon(spec: RunSpec, guarantee: Guarantee, rules: ClassRules | None) -> float | None:
@@ -182,11 +153,6 @@ def number_epsilon(spec: RunSpec, guarantee: Guarantee, rules: ClassRules | None
     return 0.0 if rules is not None and rules.numbers else None
 
 
-def group_response(spec: RunSpec, groups: Grouping) -> GroupResponse:
-    """Return the mechanism of a request of which only classes are drawn."""
-    return GroupResponse(spec.epsilon or 0.0, groups.groups, groups.unknown)
-
-
 def class_rules(spec: RunSpec, groups: Grouping | None, rows: Mapping[str, int]) -> ClassRules:
     """Return which words and strings are drawn.
 
@@ -195,24 +161,13 @@ def class_rules(spec: RunSpec, groups: Grouping | None, rows: Mapping[str, int])
         rows: row number of each word of the vocabulary.
     """
     n = len(rows)
-    chosen = {word_class.name for word_class in (*spec.only, *spec.classes)}
+    chosen = {word_class.name for word_class in spec.classes}
     # Contacts never pass: a vocabulary has none of them.
-    contacts = bool(spec.only) or spec.strings == StringPolicy.KIND or CONTACTS in chosen
+    contacts = spec.strings == StringPolicy.KIND or CONTACTS in chosen
     numbers = spec.numbers == NumberPolicy.VALUE or NUMBERS in chosen
-    if groups is None:
-        return ClassRules(None, contacts, numbers, n + 2)
-    words = {row for group in groups.rows for row in group.rows} if spec.only else None
     lacking = {
         folded(word): n + 4 + index
-        for index, group in reversed([*enumerate(groups.rows)])  # a word has the first class
-        for word in group.lacking
+        for index, group in reversed([*enumerate(() if groups is None else groups.rows)])
+        for word in group.lacking  # a word has the first class
     }
-    return ClassRules(
-        None if words is None else frozenset(words),
-        contacts,
-        numbers,
-        n + 2,
-        ordinary_words(spec.only),
-        own_words(spec.only),
-        lacking,
-    )
+    return ClassRules(contacts, numbers, n + 2, lacking)

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.errors import UsageError, unknown_name
 from dpsan.privacy.randomness import (
     Streams,
     derive_key,
@@ -58,6 +59,20 @@ def unit_of(name: str | None, *, only: bool) -> Unit | None:
     """
     default = Unit.RECORD if only else None
     return default if name is None else None if name == OFF else Unit(name)
+
+
+def unit_of_texts(name: str | None, *, only: bool) -> Unit | None:
+    """Return the same for texts of no file.
+
+    Raises:
+        UsageError: no such unit.
+    """
+    if name == Unit.FILE:
+        hint = "record: within each string; run: as long as this object lives"
+        raise UsageError("consistent='file' is for files: a Sanitizer sees none", hint)
+    if name not in (None, OFF, *Unit):
+        raise unknown_name("unit", str(name), [OFF, Unit.RECORD, Unit.RUN])
+    return unit_of(name, only=only)
 
 
 class DrawnOnce(NamedTuple):

@@ -10,7 +10,8 @@ import math
 from typing import NamedTuple
 
 from dpsan.privacy.composition import Composed
-from dpsan.text.numerals import number
+from dpsan.sanitize.remembered import LedgerTotals
+from dpsan.text.numerals import counted, number
 
 
 class Figure(NamedTuple):
@@ -38,3 +39,20 @@ words``, or a better composition) and scope (``word``, ``copies``, ``record``, `
 def loss(composed: Composed, charges: int = 0) -> Figure:
     """Return the figure of several draws together."""
     return Figure(composed.epsilon, composed.delta, charges)
+
+
+def ledger_line(ledger: LedgerTotals, name: str, most: int) -> str:
+    """Describe the totals of the ledger, over all runs that named it.
+
+    Args:
+        ledger: its totals.
+        name: of the loss.
+        most: how many of the largest sums are told.
+    """
+    limit = "" if ledger.limit is None else f" of at most {number(ledger.limit)} each"
+    line = f"ledger: {counted(ledger.charged, 'record')} paid for now, "
+    line += f"{counted(ledger.records, 'record')} in all"
+    sums = [str(Figure(*pair)) for pair in ledger.largest[:most]]
+    if sums:
+        line += f"; largest sum{'s' if len(sums) > 1 else ''}{limit}: {name} {', '.join(sums)}"
+    return line

@@ -16,10 +16,11 @@ from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import Hint, UnprovedError, UsageError
 from dpsan.mechanisms import is_own, own_file, space_for
 from dpsan.mechanisms.base import BaseResponse, Mechanism
+from dpsan.mechanisms.optimal.group_response import GroupResponse
 from dpsan.mechanisms.optimal.groups import words_in_groups
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.privacy.guarantee import Guarantee, Status
-from dpsan.sanitize.classes import Grouping, group_response, grouping
+from dpsan.sanitize.classes import Grouping, grouping
 from dpsan.sanitize.numbers_by_value import check_numbers
 from dpsan.sanitize.request import RunSpec
 from dpsan.space.metric_space import MetricSpace
@@ -41,7 +42,8 @@ class Built:
     space: MetricSpace
     mechanism: Mechanism
     guarantee: Guarantee
-    sampler: Sampler
+    sampler: Sampler | None
+    """None where words of some classes are replaced, and no mechanism draws."""
     public: tuple[int, ...] = ()
     """Row numbers of public words, ascending."""
     grouping: Grouping | None = None
@@ -74,12 +76,18 @@ def build(spec: RunSpec, opened: Opened, progress: Callable[[str], None] = lambd
     """
     wanted = spec.epsilon_ldp if spec.epsilon is None else None
     kind = spec.kind()
+    if spec.only:
+        embeddings, space = opened()
+        replacing = GroupResponse(spec.epsilon or 0.0)
+        promise = replacing.guarantee(space)
+        check_numbers(spec.numbers, promise)
+        return Built(spec, embeddings, space, replacing, promise, None)
     own = own_file(kind.name)
     if own is not None:  # workers may run in another directory
         spec = replace(spec, mechanism=own.name, own_sha256=own.sha256)
     reviewed = not is_own(kind.name)
     # Before the slow part: usage errors first.
-    given = spec.build() if wanted is None and not spec.only else None
+    given = spec.build() if wanted is None else None
     embeddings, space = opened()
     space = space_for(space, kind.name)
     public = () if spec.public is None else spec.public.rows(embeddings.key_to_index)
@@ -90,16 +98,13 @@ def build(spec: RunSpec, opened: Opened, progress: Callable[[str], None] = lambd
         draft = Draft(kind, spec.parameters, embeddings.key_to_index, public)
         # Workers get the value that was found here.
         spec = replace(spec, epsilon=epsilon_for_ldp(draft, space, wanted, progress))
-    groups = grouping(spec, embeddings.key_to_index) if spec.only or spec.classes else None
-    if groups is not None and spec.only:
-        mechanism: Mechanism = group_response(spec, groups)
-    else:
-        mechanism = given or spec.build()
-        mechanism = mechanism.with_vocabulary(WordLists(lambda: embeddings.key_to_index))
-        mechanism = mechanism.with_public(public).resolved(space)
-        if groups is not None:
-            assert isinstance(mechanism, BaseResponse)  # noqa: S101 - the request was checked
-            mechanism = mechanism.with_groups(groups.groups)
+    groups = grouping(spec, embeddings.key_to_index) if spec.classes else None
+    mechanism = given or spec.build()
+    mechanism = mechanism.with_vocabulary(WordLists(lambda: embeddings.key_to_index))
+    mechanism = mechanism.with_public(public).resolved(space)
+    if groups is not None:
+        assert isinstance(mechanism, BaseResponse)  # noqa: S101 - the request was checked
+        mechanism = mechanism.with_groups(groups.groups)
     guarantee = _guarantee(mechanism, space, math.inf if wanted is None else wanted, reviewed)
     if groups is not None:
         guarantee = replace(guarantee, groups=groups.sizes)

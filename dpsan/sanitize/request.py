@@ -48,6 +48,8 @@ class RunSpec:
     only: tuple[WordClass, ...] = ()
     """Classes of words that are drawn, each in its group; all other words pass. Empty: all words
     are drawn."""
+    mapped: bool = False
+    """True if a map tells for each replacement what it stands for (``only``)."""
     classes: tuple[WordClass, ...] = ()
     """Classes of words whose groups are one input of the mechanism each."""
     fluent: bool = False
@@ -104,8 +106,16 @@ class RunSpec:
         if not self.only:
             check_classes(kind)
             return
-        if self.mechanism != DEFAULT_MECHANISM or self.parameters:
-            raise UsageError("classes that are drawn alone take no mechanism: draws are uniform")
+        unused = {
+            "mechanism": self.mechanism != DEFAULT_MECHANISM or bool(self.parameters),
+            "vocabulary": self.embeddings is not None or self.vocab_size is not None,
+            "policy for unknown words": self.unknown is not UnknownPolicy.SAMPLE,
+            "letter case": self.case != LetterCase.NATURAL,
+            "tokenizer": self.tokenizer != "unicode",
+        }
+        for what, given in unused.items():
+            if given:
+                raise UsageError(f"classes that are drawn alone take no {what}: no mechanism draws")
         if self.numbers == NumberPolicy.WORD:
             if self.epsilon is not None:
                 raise UsageError(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Final, overload
+from typing import Any, Final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,6 +89,8 @@ class AuditTable(Sequence[AuditRecord]):
     """True for the first of equal words in its record, where equal words share a draw."""
     drawn: list[str | None] | None = None
     """The drawn words where outputs were decoded, None where nothing was drawn."""
+    reasons: list[tuple[str, str] | None] | None = None
+    """Group and rule of each drawn word (``only``), None of others."""
 
     def __len__(self) -> int:
         return len(self.outputs)
@@ -173,6 +175,10 @@ class Sanitized:
     by_kind: Counter[int] = field(default_factory=Counter)
     """Drawn words of each kind of :class:`dpsan.sanitize.classes.Grouping`."""
     forms: Forms = field(default_factory=Forms)
+    reused: int = 0
+    """Replacements that another word of their unit has too, as their group was used up."""
+    replaced: list[list[tuple[str, str, str]]] = field(default_factory=list, repr=False)
+    """Of each text the original, the replacement and the class of drawn words, for a map."""
 
 
 def together(parts: Sequence[Sanitized]) -> Sanitized:
@@ -192,9 +198,22 @@ def together(parts: Sequence[Sanitized]) -> Sanitized:
         charged=[charged for part in parts for charged in part.charged],
         by_kind=sum((part.by_kind for part in parts), Counter()),
         forms=sum((part.forms for part in parts), Forms()),
+        replaced=[rows for part in parts for rows in part.replaced],
         counts={action: sum(part.counts[action] for part in parts) for action in Action},
         **sums,
     )
+
+
+def tables_together(tables: Sequence[AuditTable]) -> AuditTable:
+    """Return the audit of successive texts of which only groups of words were drawn."""
+    arrays = ("sizes", "gaps", "read", "actions", "input_ids", "output_ids", "usual")
+    lists = ("originals", "outputs", "reasons")
+    found: dict[str, Any] = {
+        name: np.concatenate([getattr(table, name) for table in tables]) for name in arrays
+    }
+    for name in lists:
+        found[name] = [row for table in tables for row in getattr(table, name)]
+    return replace(tables[0], **found)
 
 
 def of_one(parts: Sequence[Sanitized]) -> Sanitized:

@@ -48,11 +48,12 @@ class Rewriter:
     """
 
     def __init__(self, built: Built) -> None:
+        assert built.sampler is not None  # noqa: S101 - a mechanism draws
         self.sampler = built.sampler
         self._built = built
         self._begun = False
         n, unit, spec = built.space.n, built.spec.consistent, built.spec
-        self._codes = Codes(n, built.grouping, built.guarantee)
+        self._codes = Codes(n, built.grouping)
         self._one_draw = None if unit is None else OneDraw(unit, self._codes.inputs, n)
         self._classes = None
         if spec.strings == StringPolicy.KIND or built.grouping is not None:
@@ -281,14 +282,12 @@ class Rewriter:
             for position, number in zip(at.tolist(), values, strict=True):
                 outputs[position] = number
             rows[at] = -1
-        costly = self._codes.costly(codes, first)
-        charged = drawn if costly is None else sums_of_runs(costly, sizes)
         return DrawnTexts(
             batch,
             rows,
             outputs,
             drawn.tolist(),
-            charged.tolist(),
+            drawn.tolist(),
             self._codes.by_kind(codes[drawing]),
             forms,
             first,

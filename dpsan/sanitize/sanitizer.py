@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
-from dpsan.embeddings.class_lists import word_classes
+from dpsan.embeddings.class_lists import only_classes, word_classes
 from dpsan.embeddings.public_words import chosen_words
-from dpsan.errors import UsageError, check_name, check_positive, unknown_name
+from dpsan.errors import UsageError, check_name, check_positive
 from dpsan.mechanisms import DEFAULT_MECHANISM
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import expected_unchanged
@@ -21,20 +21,22 @@ from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.classes import Grouping
-from dpsan.sanitize.consistent import OFF, Distinct, Unit, unit_of
+from dpsan.sanitize.consistent import Distinct, Unit, unit_of_texts
 from dpsan.sanitize.guarantee_and_sampler import Opened, build
 from dpsan.sanitize.numbers_by_value import NumberPolicy, StringPolicy
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import Sanitized
+from dpsan.sanitize.rewriters import rewriter_of
 from dpsan.sanitize.rewriting import Rewriter
 from dpsan.sanitize.statement import expected_share
 from dpsan.space.cached_index import open_space, space_of
 from dpsan.text.letter_case import LetterCase
 from dpsan.text.out_of_vocabulary import UnknownPolicy
-from dpsan.text.spanned_tokens import Spans, spans_of
+from dpsan.text.spanned_tokens import Spans, spans_of, strings_of
 
 if TYPE_CHECKING:
     from dpsan.outcomes.linked_words import HalfLinked
+    from dpsan.sanitize.replacing import OnlyRewriter
 
 
 class Sanitizer:
@@ -56,14 +58,13 @@ class Sanitizer:
         case: ``natural`` (usual spellings, a capital where a sentence begins), ``vocabulary`` (as
             the vocabulary has it), or ``input`` to copy the input's capitals (which leaks them).
         tokenizer: ``unicode``, ``ptb`` or ``whitespace``.
-        consistent: ``record`` gives equal words of a string the same output, ``run`` those of all
-            strings that this object rewrites; which words are equal is not protected. Default
-            ``off``, with ``only`` ``record``.
-        numbers: ``word``, or ``value``: a number becomes a number of the same form, mostly near in
-            value; which words are numbers, and their form, is then not protected.
+        consistent: ``record`` gives equal words of a string one output, ``run`` all of this object;
+            which are equal is not protected. Default ``off``, with ``only`` ``record``.
+        numbers: ``word``, or ``value``: a number becomes one of the same form, mostly near it;
+            which words are numbers, and their form, is then not protected.
         strings: ``word``, or ``kind``: an address becomes a made-up one; kinds are not protected.
-        only: replace words of these classes only (``sensitive``, ``names,places``), each by a
-            uniform word of its group, without an epsilon; others pass, not protected.
+        only: replace words of these classes only (``sensitive``, ``people``, ``names,places``) by
+            random words of their groups, without an epsilon; others pass, not protected.
         classes: ``sensitive``: each group of these classes is one input of the mechanism.
         fluent: decode the drawn words by a public language model; the guarantee stays.
         language_model: its file, for embeddings of one's own.
@@ -109,13 +110,8 @@ class Sanitizer:
         if isinstance(keep, str):  # its letters would be kept
             raise UsageError("keep must be a list of words (got a string)", "such as keep=['IBM']")
         check_name("policy for unknown words", unknown, list(UnknownPolicy))
-        if consistent == Unit.FILE:
-            hint = "record: within each string; run: as long as this object lives"
-            raise UsageError("consistent='file' is for files: a Sanitizer sees none", hint)
-        if consistent not in (None, OFF, *Unit):
-            raise unknown_name("unit", str(consistent), [OFF, Unit.RECORD, Unit.RUN])
         loaded = embeddings if isinstance(embeddings, Embeddings) else None
-        path = None if embeddings is None or loaded is not None else Path(str(embeddings))
+        path = Path(str(embeddings)) if embeddings is not None and loaded is None else None
         spec = RunSpec(
             epsilon=epsilon,
             mechanism=mechanism,
@@ -129,10 +125,10 @@ class Sanitizer:
             case=case,
             allow_unproved=allow_unproved,
             epsilon_ldp=epsilon_ldp,
-            consistent=unit_of(consistent, only=only is not None),
+            consistent=unit_of_texts(consistent, only=only is not None),
             numbers=numbers,
             strings=strings,
-            only=() if only is None else word_classes(only, tokenizer),
+            only=() if only is None else only_classes(only, tokenizer),
             classes=() if classes is None else word_classes(classes, tokenizer),
             fluent=fluent,
             language_model=None if language_model is None else Path(language_model),
@@ -188,7 +184,8 @@ class Sanitizer:
         """SHA-256 of the language model that drawn words are decoded by."""
         self.grouping: Grouping | None = built.grouping
         """Groups of words that are one input; None without classes."""
-        self._built, self._rewriter = built, Rewriter(built)
+        self._built = built
+        self._rewriter = rewriter_of(built)
         self._records = 0
         # Never pickled: a copy in another process draws a key of its own.
         self._key = randomness.derive_key(run_key(seed), "run", "copy", 0)
@@ -226,8 +223,24 @@ class Sanitizer:
 
     @property
     def sampler(self) -> Sampler:
-        """Return the sampler of words."""
-        return self._rewriter.sampler
+        """Return the sampler of words; there is none where classes are replaced alone."""
+        return self._drawing.sampler
+
+    @property
+    def _drawing(self) -> Rewriter:
+        assert isinstance(self._rewriter, Rewriter)  # noqa: S101 - the caller knows the request
+        return self._rewriter
+
+    @property
+    def replaced_classes(self) -> tuple[str | None, ...]:
+        """Return the class of each kind of drawn words; empty without classes."""
+        kinds = self.replacing or self.grouping
+        return () if kinds is None else kinds.classes
+
+    @property
+    def replacing(self) -> OnlyRewriter | None:
+        """Return what replaces words of some classes; None where a mechanism draws."""
+        return None if isinstance(self._rewriter, Rewriter) else self._rewriter
 
     def warm_up(self) -> None:
         """Make the first draw now, when nobody waits, and throw it away: the next is quick."""
@@ -236,12 +249,10 @@ class Sanitizer:
     @cached_property
     def expected_unchanged(self) -> float:
         """Expected share of unchanged words among those that are protected; public."""
-        self._rewriter.begin()
-        sampler = self._rewriter.sampler
-        if self.grouping is not None and self.spec.only:
-            usual = self.grouping.frequencies(self.space)
-            return self.grouping.expected_share(sampler, self.space, usual)
-        return expected_unchanged(sampler, self.space, self.public)
+        if self.spec.only:
+            return 0.0
+        self._drawing.begin()
+        return expected_unchanged(self.sampler, self.space, self.public)
 
     def expected_share(self, totals: Accountant) -> float:
         """Return the expected share of unchanged words among the drawn words of a run.
@@ -249,6 +260,8 @@ class Sanitizer:
         An out-of-vocabulary word is never unchanged: no output is such a word.
         """
         words, forms = totals.by_kind, totals.forms.unchanged
+        if self.replacing:
+            return forms / max(words.total(), 1)
         if self.grouping is None or not words.total():
             return expected_share(self.expected_unchanged, totals.counts)
         return self.grouping.expected_share(self.sampler, self.space, words, forms)
@@ -256,11 +269,10 @@ class Sanitizer:
     @cached_property
     def half_linked(self) -> HalfLinked | None:
         """Words by which half of the texts are linked to their originals; None if not known."""
-        if self.spec.only:  # unchanged words identify the text
-            return None
         from dpsan.outcomes.linked_words import half_linked
 
-        return half_linked(self.mechanism, self.space)
+        # Unchanged words identify the text.
+        return None if self.spec.only else half_linked(self.mechanism, self.space)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.spec, self._loaded, self._store.root, self._seed)
@@ -277,23 +289,21 @@ class Sanitizer:
 
     def inputs_of(self, text: str) -> list[tuple[str, int]]:
         """Return the words of a text with their inputs; see :meth:`input_of`."""
-        _, words, codes = self._rewriter.lookup.texts([text])
+        _, words, codes = self._drawing.lookup.texts([text])
         return list(zip(words, codes.tolist(), strict=True))
 
     def row_of(self, output: str) -> int | None:
         """Return the row of a word as :meth:`rewrite` writes it alone, None for other strings."""
-        return self._rewriter.row_of(output)
+        return self._drawing.row_of(output)
 
     def survey(self, text: str) -> Sanitized:
         """Return the counts of :meth:`sanitize`, without drawing a word and without a line."""
         return self._rewriter.survey(text)
 
-    def __repr__(self) -> str:
-        # No word of the keep-list, and no seed.
-        return (
-            f"Sanitizer({self.mechanism.name!r}, epsilon={self.mechanism.epsilon:g}, "
-            f"embeddings={self.embeddings!r}, status={str(self.guarantee.status)!r})"
-        )
+    def __repr__(self) -> str:  # no word of the keep-list, and no seed
+        about = f"{self.mechanism.name!r}, epsilon={self.mechanism.epsilon:g}"
+        status = str(self.guarantee.status)
+        return f"Sanitizer({about}, embeddings={self.embeddings!r}, status={status!r})"
 
     @overload
     def rewrite(  # type: ignore[overload-overlap]
@@ -335,11 +345,7 @@ class Sanitizer:
         """
         if isinstance(texts, str):
             return self.rewrite([texts], None if spans is None else [spans])[0]
-        if isinstance(texts, Mapping) or hasattr(texts, "columns"):
-            # They iterate over their keys, which would be rewritten, and the texts be left out.
-            kind = type(texts).__name__
-            raise TypeError(f"texts must be strings (got a {kind}: choose one of its columns)")
-        every = [_checked(text) for text in texts]
+        every = strings_of(texts)
         indices = [at for at, text in enumerate(every) if text is not None]
         lines = [text for text in every if text is not None]
         own = None if spans is None else spans_of(every, list(spans))
@@ -392,9 +398,3 @@ def _rebuild(spec: RunSpec, loaded: Embeddings | None, root: Path, seed: str | N
     self = Sanitizer.__new__(Sanitizer)
     self._set_up(spec, loaded, Store(root), seed)
     return self
-
-
-def _checked(text: object) -> str | None:
-    if text is not None and not isinstance(text, str):
-        raise TypeError(f"texts must be strings or None (got {type(text).__name__})")
-    return text

@@ -13,7 +13,7 @@ from dpsan.privacy.composition import compose_optimal
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.figures import Figure, Figures, loss
+from dpsan.sanitize.figures import Figure, Figures, ledger_line, loss
 from dpsan.sanitize.numbers_by_value import FORMS, NumberPolicy, StringPolicy
 from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
 from dpsan.sanitize.request import RunSpec
@@ -28,7 +28,11 @@ EQUAL: Final = "which words are equal (and so how often each occurs)"
 """Fact that is not protected where equal words share a draw."""
 SAME: Final = "which messages are equal"
 """Fact that is not protected where equal messages share a draw."""
-OPEN: Final = ("words of no class", "the group of each replaced word", "kinds of strings")
+OPEN: Final = (
+    "every word that passes",
+    "group, form and capitals of each replaced word",
+    "its possessive",
+)
 """Facts that are not protected where only classes of words are drawn."""
 NUMBER: Final = "which words are numbers and their form"
 """Fact that is not protected where numbers become numbers of the same form."""
@@ -175,14 +179,14 @@ class Statement:
         gets no main line, only warnings and the number of words that passed unchanged.
         """
         totals, out = self.totals, list[str]()
-        if totals.guarantee.only_groups and totals.records:
-            plain = counted(totals.counts[Action.PLAIN], "word")
-            shown = [*OPEN[1:], *([EQUAL] if self.consistent else [])]
-            out.append(f"NOT PROTECTED: {plain} of no class, written unchanged; {'; '.join(shown)}")
         if totals.draws and totals.guarantee.only_groups:
             out += self._replaced()
         elif totals.draws:
             out += self._summary(short=not verbose)
+        if totals.guarantee.only_groups and totals.records:
+            plain = counted(totals.counts[Action.PLAIN], "word")
+            shown = [*OPEN[1:], *([EQUAL] if self.consistent else [])]
+            out.append(f"NOT PROTECTED: {plain} that passed unchanged; {'; '.join(shown)}")
         own = [each for each in self._own() if each not in OPEN]
         if totals.draws and own and not verbose:
             out.append(f"not protected here: {', '.join(own)}")
@@ -190,7 +194,9 @@ class Statement:
             out.append(FLUENT)
         if totals.counts[Action.PASSED]:
             out.append("NOT PRIVATE: unknown words were passed through (--unknown keep)")
-        if self.spans and totals.records:
+        if self.spans and totals.guarantee.only_groups:
+            out.append("words in spans are replaced too: the choice of spans is not protected")
+        elif self.spans and totals.records:
             passed = counted(totals.counts[Action.OUTSIDE], "word")
             whole = f"{counted(totals.unmarked, 'record')} without a span"
             out.append(f"passed outside spans: {passed}, with {whole}; {CHOICE} is not protected")
@@ -200,7 +206,7 @@ class Statement:
         if self.memo:
             out.append(self._memo(self.memo))
         if self.ledger:
-            out.append(self._ledger(self.ledger, verbose))
+            out.append(ledger_line(self.ledger, totals.guarantee.loss_name, 5 if verbose else 1))
         if totals.counts[Action.NUMBER] and not totals.guarantee.only_groups:
             out.append(f"numbers drawn by form: {FORMS} is not protected")
         if totals.written:
@@ -224,21 +230,10 @@ class Statement:
             f"{once}, {most} for one of them at most{lost}; {SAME} is not protected"
         )
 
-    def _ledger(self, ledger: LedgerTotals, verbose: bool) -> str:
-        """Describe the totals of the ledger, over all runs that named it."""
-        limit = "" if ledger.limit is None else f" of at most {number(ledger.limit)} each"
-        line = f"ledger: {counted(ledger.charged, 'record')} paid for now, "
-        line += f"{counted(ledger.records, 'record')} in all"
-        most = [str(Figure(*sums)) for sums in ledger.largest[: 5 if verbose else 1]]
-        if most:
-            name = self.totals.guarantee.loss_name
-            line += f"; largest sum{'s' if len(most) > 1 else ''}{limit}: {name} {', '.join(most)}"
-        return line
-
     def _replaced(self) -> list[str]:
         """Return the lines of a run that replaced words of some classes alone."""
         totals, guarantee = self.totals, self.totals.guarantee
-        by_class: Counter[str] = Counter()
+        by_class = Counter[str]()
         for kind, words in totals.by_kind.items():
             by_class[self.classes[kind] or ""] += words
         replaced = ", ".join(f"{name} {number(n)}" for name, n in by_class.most_common() if n)
@@ -252,6 +247,9 @@ class Statement:
             f"{guarantee.grade}: {hidden}; the smallest group that occurred has {smallest}; "
             f"expected unchanged: {share}",
         ]
+        if totals.reused:
+            again = counted(totals.reused, "replacement")
+            lines.append(f"{again} stood for another word of the unit too: a group was used up")
         if guarantee.epsilon_ldp:
             one, together = figures["loss", "copies"], figures["loss", "file"]
             whole = "the largest file" if self.files > 1 else "the whole text"

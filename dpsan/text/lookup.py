@@ -12,7 +12,6 @@ import numpy as np
 from dpsan.text.batch import CHUNK, MARK, Batch, Chunk, Ids, joined
 from dpsan.text.batch_of_pieces import joined_at_spaces
 from dpsan.text.bounded_cache import BoundedCache
-from dpsan.text.letter_case import ARTICLES
 from dpsan.text.pieces import TRAILING, cut, one_word
 from dpsan.text.pieces import Codes as PieceCodes
 from dpsan.text.shape import INVISIBLE
@@ -28,10 +27,6 @@ PASSED: Final = -3
 """Unknown, and written unchanged."""
 OUTSIDE: Final = -4
 """Outside the spans that are drawn, and written unchanged."""
-PLAIN: Final = -5
-"""Word of no class, written unchanged."""
-ARTICLE: Final = -6
-"""English a or an, of no class: the drawn word after it decides which of them is written."""
 _CACHE_TOKENS: Final = 100_000
 _CACHED_LENGTH: Final = 64
 _CACHE_CHUNKS: Final = 50_000
@@ -45,21 +40,14 @@ _PLAIN: Final = frozenset(",.;:!?")
 
 
 class ClassRules(NamedTuple):
-    """Rules for texts with classes of words."""
+    """Rules for texts of which words or strings have classes."""
 
-    words: frozenset[int] | None
-    """Row numbers of the words that are drawn; None: all."""
     contacts: bool
     """True if contacts become made-up strings."""
     numbers: bool
     """True if numbers become numbers of the same form, and codes with digits made-up strings."""
     string: int
     """The code of made-up contacts; that of other made-up strings is one more."""
-    ordinary: frozenset[str] = frozenset()
-    """Out-of-vocabulary words, in lower case, that pass."""
-    own: frozenset[str] = frozenset()
-    """Words of the user's lists, in lower case.  They are drawn even if they are strings of a kind
-    that passes."""
     lacking: Mapping[str, int] = {}
     """For each listed word that the vocabulary lacks, in lower case, the code of its group."""
 
@@ -189,7 +177,7 @@ class _Codes(dict[str, int]):
             if self._number is None and self._classes is None:
                 return row
             if token.isascii() and token.isalpha():  # a word, whatever it is
-                return row if self._classes is None else self._of_row(token, row, self._classes)
+                return row
         unseen = INVISIBLE.search(token)
         for key in lookup_keys(token):
             # What is invisible passes within a word only as the list has it.
@@ -198,9 +186,7 @@ class _Codes(dict[str, int]):
             if row is None:
                 row = self._rows.get(key)
         if self._classes is not None:
-            found = self._in_class(token, row, self._classes, key)
-            # A word that passes would carry what is invisible within it.
-            return self._unknown if found in (PLAIN, ARTICLE) and unseen else found
+            return self._in_class(token, row, self._classes, key)
         if self._number is not None:
             from dpsan.text.number_forms import formed_number  # patterns that take time
 
@@ -211,7 +197,7 @@ class _Codes(dict[str, int]):
         return self._unknown if row is None else row
 
     def _in_class(self, token: str, row: int | None, classes: ClassRules, small: str) -> int:
-        """Return the code where only classes of words are drawn.
+        """Return the code where words have classes.
 
         The kind of a string decides before the vocabulary: it depends on the shape alone.
 
@@ -226,22 +212,11 @@ class _Codes(dict[str, int]):
                 return classes.string
         elif found is not None and classes.numbers and self._number is not None:
             return classes.string + 1 if isinstance(found, MadeUp) else self._number
-        if classes.words is None:
-            if row is None and (number := amount(token)):
-                row = self._rows.get(number)
-        elif found is not None and small not in classes.own:
-            return PLAIN
-        if row is None and small in classes.lacking:
-            return classes.lacking[small]
+        if row is None and (number := amount(token)):
+            row = self._rows.get(number)
         if row is None:
-            return PLAIN if small in classes.ordinary else self._unknown
-        return self._of_row(token, row, classes)
-
-    def _of_row(self, token: str, row: int, classes: ClassRules) -> int:
-        """Return the code of a word of the vocabulary."""
-        if classes.words is None or row in classes.words:
-            return row
-        return ARTICLE if token.lower() in ARTICLES else PLAIN
+            return classes.lacking.get(small, self._unknown)
+        return row
 
     def chunk(self, pieces: list[str]) -> Chunk:
         """Return what is written of the pieces of a text, and the codes of its words."""

@@ -7,7 +7,7 @@ word, this one passes less.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from operator import index
 from typing import Any, Final, TypeAlias
@@ -130,3 +130,21 @@ def spans_of(texts: Sequence[str | None], spans: Sequence[Any]) -> list[Spans]:
         for text, each in zip(texts, spans, strict=True)
         if text is not None
     ]
+
+
+def strings_of(texts: Iterable[object]) -> list[str | None]:
+    """Return the texts of an iterable.
+
+    Raises:
+        TypeError: anything else than strings and None; a dict or a table.
+    """
+    if isinstance(texts, Mapping) or hasattr(texts, "columns"):
+        # They iterate over their keys, which would be rewritten, and the texts be left out.
+        kind = type(texts).__name__
+        raise TypeError(f"texts must be strings (got a {kind}: choose one of its columns)")
+    every: list[str | None] = []
+    for text in texts:
+        if text is not None and not isinstance(text, str):
+            raise TypeError(f"texts must be strings or None (got {type(text).__name__})")
+        every.append(text)
+    return every

@@ -9,14 +9,9 @@ from read_back import learn, pairs_of, small
 from support import make_embeddings, streams
 
 from dpsan.analysis.evaluate.attack import attacks
-from dpsan.analysis.evaluate.by_class import by_class
 from dpsan.analysis.evaluate.vocabulary import MASKED, OTHER, Vocabulary, WordClass
-from dpsan.embeddings.class_lists import ClassRows
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.optimal.group_response import GroupResponse
-from dpsan.mechanisms.optimal.groups import Group
 from dpsan.outcomes.emissions import Emissions
-from dpsan.sanitize.classes import Grouping
 from dpsan.space.metric_space import MetricSpace
 
 
@@ -240,38 +235,16 @@ def test_a_model_that_is_too_sure_is_trusted_less(cycle, monkeypatch):
         assert told(tempered, key).name.endswith("with this model")
 
 
-def test_a_word_of_a_group_is_read_back_no_better_than_by_guessing():
-    """Which word of its group was drawn says nothing; only the most frequent one can be guessed."""
-    vocabulary, space = opened(make_embeddings(n=120, d=4))
-    rows = tuple(range(20, 100))
-    one = GroupResponse(0.0, (Group(rows, rows, rows),))
-    groups = Grouping((ClassRows("names", rows, rows),), 0)
-    inputs = np.random.default_rng(4).integers(0, 120, 3000)
-    pairs = pairs_of(inputs, draw(one, space, inputs))
-    made = attacks(pairs, vocabulary, space, one, None).attacks
-    (only,) = by_class(pairs, 120, groups, None, made)
-    assert only.read.total == ((inputs >= 20) & (inputs < 100)).sum()
-    assert only.read.value == pytest.approx(1 / 80, abs=0.01)
-    plain = ~np.isin(inputs, rows)
-    assert made[-1].right[plain].all()  # the others pass
-    assert {*only.as_json()} == {"class", "unchanged", "read_back"}
-    assert only.as_json()["class"] == only.name == "names"
-
-
 def test_the_command_reads_classes(dpsan, tmp_path):
     """An audit of a run with classes says which; a list of one's own must be the same file."""
     text = "Maria met Peter in London on Monday, and Anna in Paris.\nUnveils 47th 28th: a@b.org.\n"
     (tmp_path / "text.txt").write_text(text)
     small = ("--vocab-size", "3000")
     (tmp_path / "list.txt").write_text("\n".join(["maria", "peter", "anna", "john", "mary"]))
-    for name, options in {
-        "only": ("--only", "names,places"),
-        "own": ("--only", "list.txt,places"),
-        "two": ("-e", "12", "--class", "list.txt,contacts", "-m", "knn-response"),
-    }.items():
+    options = ("-e", "12", "--class", "list.txt,contacts", "-m", "knn-response")
+    for name, chosen in {"only": ("--only", "names,places"), "two": (*small, *options)}.items():
         files = ("text.txt", "-a", f"{name}.jsonl", "-o", f"{name}.txt")
-        run = ("rewrite", "-q", *small, *options, *files)
-        assert dpsan(*run, cwd=tmp_path).returncode == 0
+        assert dpsan("rewrite", "-q", *chosen, *files, cwd=tmp_path).returncode == 0
 
     def told(name, *more):
         given = (*small, "--no-scores", "--json", "text.txt", f"{name}.txt")
@@ -280,21 +253,11 @@ def test_the_command_reads_classes(dpsan, tmp_path):
             return done.stderr.decode()
         return {each["class"]: each for each in json.loads(done.stdout)["classes"]}
 
-    printed = dpsan("index", "--class", "names", cwd=tmp_path).stdout.decode().split()
-    assert {"maria", "unveils"}.intersection(printed) == {"maria"}
-    classes = told("only")  # *unveils* passes, though the vocabulary lacks it
-    assert (classes["names"]["read_back"]["of"], classes["places"]["read_back"]["of"]) == (3, 2)
-    assert "give --class list.txt, the file of the run" in told("own")
-    report = json.loads(dpsan("report", "only.jsonl", "--json", cwd=tmp_path).stdout)[0]
-    assert [*report["only"]] == ["names", "places"]
-    assert report["only"]["names"][0] > 50
-    assert report["not_protected"][0] == "words of no class"
-    assert b"epsilon per replaced word" in dpsan("report", "only.jsonl", cwd=tmp_path).stdout
-    for name, listed, places in (("own", 4, 2), ("two", 2, None)):
-        classes = told(name, "--class", "list.txt")
-        assert classes["list.txt"]["read_back"]["of"] == listed  # with --only, unknown ones too
-        assert classes.get("places", {}).get("read_back", {}).get("of") == places
+    assert "an audit of --only: no mechanism drew its words" in told("only")
+    assert b"names" in dpsan("report", "only.jsonl", cwd=tmp_path).stdout
+    assert "give --class list.txt, the file of the run" in told("two")
+    assert told("two", "--class", "list.txt")["list.txt"]["read_back"]["of"] == 2
     (tmp_path / "list.txt").write_text("maria\n")
-    assert "another list of the class list.txt" in told("own", "--class", "list.txt")
-    alone = dpsan("evaluate", "--class", "list.txt", "text.txt", "own.txt", cwd=tmp_path)
+    assert "another list of the class list.txt" in told("two", "--class", "list.txt")
+    alone = dpsan("evaluate", "--class", "list.txt", "text.txt", "two.txt", cwd=tmp_path)
     assert b"--class needs --audit" in alone.stderr

@@ -13,7 +13,7 @@ from scipy import stats
 from support import embed, some_mutants
 
 from dpsan import Sanitizer
-from dpsan.analysis.verify import goodness_of_fit
+from dpsan.analysis.verify import goodness_of_fit, independence
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.formats import json_records
 from dpsan.mechanisms import MECHANISMS
@@ -25,6 +25,12 @@ from dpsan.run.workers import Inline
 FEW = 10_000
 PLANTED = ["a backdoor in one word", "one stream for all records", "a neighbour's draw"]
 PLANTED += ["nine tenths of the noise", "nine tenths of it are added"]
+
+
+@pytest.fixture(autouse=True)
+def near_lines(monkeypatch):
+    """Lines far from others, as many of them, are compared in test_blind_mutants.py."""
+    monkeypatch.setattr(independence, "_FAR_LINES", (64, 128, 256))
 
 
 def checks(sanitizer, draws=FEW, **more):

@@ -30,7 +30,7 @@ def run(folder, env):
             env=env,
             input=stdin,
             capture_output=True,
-            timeout=60,
+            timeout=600,
         )
 
     return call

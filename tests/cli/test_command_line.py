@@ -27,6 +27,41 @@ def test_flag_then_environment(dpsan, folder, arguments, env, epsilon):
     assert json.loads(rows[0])["epsilon"] == epsilon
 
 
+ONLY = ("rewrite", "--only", "names", "--numbers", "word")
+UNUSED = {
+    "DPSAN_EPSILON": "6",
+    "DPSAN_BUDGET": "9",
+    "DPSAN_MECHANISM": "laplace",
+    "DPSAN_VOCAB_SIZE": "3000",
+    "DPSAN_CASE": "input",
+}
+
+
+@pytest.mark.parametrize("quiet", [[], ["-q"]])
+def test_only_ignores_what_the_environment_has_for_other_runs(dpsan, quiet):
+    done = dpsan(*ONLY, *quiet, stdin=b"a tree\n", env=UNUSED)
+    assert (done.returncode, done.stdout) == (0, b"a tree\n"), done.stderr
+    told = (
+        "dpsan: --only has no use for DPSAN_MECHANISM and DPSAN_VOCAB_SIZE and DPSAN_CASE and "
+        "DPSAN_EPSILON and DPSAN_BUDGET: ignored"
+    )
+    assert (told in done.stderr.decode().splitlines()) is not bool(quiet)
+
+
+@pytest.mark.parametrize("given", [("-e", "6"), ("--budget", "9"), ("-m", "laplace")], ids=str)
+def test_only_refuses_the_same_options_of_the_command_line(dpsan, given):
+    assert dpsan(*ONLY, *given, stdin=b"a tree\n", env=UNUSED).returncode == 2
+
+
+def test_numbers_by_value_take_the_epsilon_of_the_environment(dpsan):
+    given = ("rewrite", "--only", "numbers", "--numbers", "value", "--dry-run")
+    done = dpsan(*given, stdin=b"12 trees\n", env=UNUSED)
+    assert done.returncode == 0, done.stderr
+    ignored = b"no use for DPSAN_MECHANISM and DPSAN_VOCAB_SIZE and DPSAN_CASE: ignored"
+    assert ignored in done.stderr
+    assert b"epsilon 6" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("name", "hint"), [("DPSAN_BUGDET", "; did you mean 'DPSAN_BUDGET'?"), ("DPSAN_CONFIG", "")]
 )

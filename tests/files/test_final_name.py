@@ -15,7 +15,7 @@ from dpsan.files import atomic_files as files
 from dpsan.files import final_name
 from dpsan.files.atomic_files import AtomicFile
 from dpsan.run import group
-from dpsan.run import stream as batch
+from dpsan.run import one_file as batch
 from dpsan.run.audit import AuditWriter, writer
 from dpsan.run.run import Run
 from dpsan.run.stream import Inplace, Plan

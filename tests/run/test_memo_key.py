@@ -35,6 +35,7 @@ WITHOUT = {
     "embeddings": "the digest of the words and vectors stands for it",
     "vocab_size": "the same",
     "allow_unproved": "changes no output",
+    "mapped": "a memo excludes a map",
     "epsilon_ldp": "the epsilon that was found stands for it",
     "fluent": "with its model's digest, which test_fluent has",
     "language_model": "its digest stands for it",

@@ -47,8 +47,9 @@ def unchanged(folder, fork_server):
 WRITES = {
     # Names of their own: below, tests/run/test_memo.py and tests/run/test_ledger.py.
     **{("rewrite", name): None for name in ("output_dir", "memo", "ledger")},
-    **{(command, "output"): ["-o"] for command in ("rewrite", "train")},
+    **{(command, "output"): ["-o"] for command in ("rewrite", "train", "restore")},
     ("rewrite", "audit"): ["-a"],
+    ("rewrite", "map_"): ["--only", "names", "--map"],
     ("rewrite", "log_json"): ["--log-json"],
     ("rewrite", "bad_records"): ["-f", "jsonl", "-k", "text", "-o", "new", "--bad-records"],
     ("verify", "certificate"): ["--certificate"],
@@ -59,6 +60,7 @@ WRITES = {
 }
 READ_BY = {
     "rewrite": "files keep public spans embeddings language_model",
+    "restore": "file map_",
     "preview": "file embeddings",
     "report": "audits",
     "evaluate": "original sanitized audit class_files public language_model spans candidates"
@@ -76,6 +78,7 @@ BEFORE = {
     **dict.fromkeys(["files", "file", "audits"], ()),
     "texts": ["-o", "own.npz"],
     "embeddings": ["-E"],
+    "map_": ["--map"],
     "class_files": ["--audit", "in.txt", "--class"],
     "test_original": ["--labels", "x", "--test-sanitized", "in.txt", "--test-original"],
     "test_sanitized": ["--labels", "x", "--test-original", "in.txt", "--test-sanitized"],
@@ -85,7 +88,7 @@ MORE = dict.fromkeys(["preview", "evaluate", "index", "train"], "-q --force")
 MORE |= {"rewrite": "-q -e 1000 -m laplace --force"}
 MORE |= {"explain": "-q -e 8 -m laplace here --force", "verify": "-q -e 8 -m laplace --force"}
 MORE |= {"calibrate": "-q -m laplace --unchanged 0.5", "compare": "-q -m krr --force"}
-MORE |= {"report": "--force", "mechanisms": ""}
+MORE |= {"report": "--force", "mechanisms": "", "restore": "-q --force"}
 
 
 def path_parameters():
@@ -106,6 +109,7 @@ def reading(command, name, path):
     if name in ("original", "sanitized"):
         return [path, "in.txt"] if name == "original" else ["in.txt", path]
     needed = {"evaluate": ["in.txt", "in.txt"], "mechanisms": ["laplace", "-e", "1"]}
+    needed["restore"] = ["--map", "in.txt"] * (name != "map_")
     needed["preview"] = ["in.txt"] * (name == "embeddings")
     needed["train"] = ["in.txt", "-o", "own.npz"] * (name != "texts")
     how = BEFORE.get(name, [f"--{name.replace('_', '-')}"])

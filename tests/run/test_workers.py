@@ -62,13 +62,13 @@ def test_a_death_answers_all_work(spec, tmp_path, monkeypatch, way):
     with Pool(spec, tmp_path, 2, digest(spec)) as pool:
         for answer in [pool.submit(texts()) for _ in range(5)]:
             with pytest.raises(DpsanError, match=r"^a worker process died "):
-                answer.result(30)
+                answer.result(300)
 
 
 def test_an_answer_that_cannot_be_read(spec, tmp_path, monkeypatch):
     monkeypatch.setattr(workers, "_serve", answers_what_cannot_be_read)
     with Pool(spec, tmp_path, 1, digest(spec)) as pool, pytest.raises(pickle.UnpicklingError):
-        pool.submit(texts()).result(30)
+        pool.submit(texts()).result(300)
 
 
 def test_an_error_does_not_wait_for_the_workers(spec, tmp_path, monkeypatch):
@@ -87,13 +87,13 @@ def test_an_error_of_a_worker_is_its_answer(spec, tmp_path):
     with Pool(spec, tmp_path, 1, digest(spec)) as pool:
         with pytest.raises(UnexpectedError, match="TypeError"):  # numbers are no texts
             pool.submit(Batch([1, 2], KEY, range(2), False)).result(30)
-        assert pool.submit(texts()).result(30).lines
+        assert pool.submit(texts()).result(300).lines
     known = digest(spec)
     (tmp_path / "two.txt").unlink()
     with Pool(spec, tmp_path, 1, known) as pool:
         for _ in range(2):
             with pytest.raises(DpsanError, match=r"two\.txt: no such file"):
-                pool.submit(texts()).result(30)
+                pool.submit(texts()).result(300)
 
 
 def test_workers_open_the_vocabulary_of_the_guarantee(spec, tmp_path):
@@ -102,12 +102,12 @@ def test_workers_open_the_vocabulary_of_the_guarantee(spec, tmp_path):
     with Pool(spec, tmp_path, 2, known) as pool:
         for answer in [pool.submit(texts()) for _ in range(4)]:
             with pytest.raises(EmbeddingError, match=r"two\.txt: changed after the start"):
-                answer.result(30)
+                answer.result(300)
 
 
 def test_the_others_do_the_work_of_a_dead_worker(spec, tmp_path):
     with Pool(spec, tmp_path, 2, digest(spec)) as pool:
-        assert pool.submit(texts()).result(30)
+        assert pool.submit(texts()).result(300)
         pool._processes[0].kill()
         pool._processes[0].join()
         answers = [pool.submit(texts()) for _ in range(12)]

@@ -35,7 +35,7 @@ def statement(given, copies=2):
     totals.add([sanitizer.sanitize(TEXT, bytes(32))] * copies)
     whole.merge(totals)
     share = sanitizer.expected_share(whole)
-    classes = () if sanitizer.grouping is None else sanitizer.grouping.classes
+    classes = sanitizer.replaced_classes
     unit = sanitizer.spec.consistent
     made = Statement(whole, sanitizer.mechanism.name, 0.1, share, classes, copies=copies)
     return made.__class__(**{**vars(made), "facts": facts_of(sanitizer.spec), "consistent": unit})

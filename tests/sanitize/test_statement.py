@@ -128,8 +128,8 @@ def test_not_guaranteed_is_always_said():
 def test_the_readme_shows_what_is_said(dpsan):
     """The second half of the first block of output is the statement of the first command."""
     readme = (ROOT / "README.md").read_text()
-    (text,) = re.findall(r"echo '([^']*)' \| .venv/bin/dpsan rewrite -e 8\n", readme)
-    done = dpsan("rewrite", "-e", "8", stdin=f"{text}\n".encode())
+    (text,) = re.findall(r"echo '([^']*)' \| .venv/bin/dpsan rewrite --only sensitive\n", readme)
+    done = dpsan("rewrite", "--only", "sensitive", stdin=f"{text}\n".encode())
     shown = re.findall(r"```text\n(.*?)```", readme, re.S)[0].split("\n", 1)[1]
     assert done.stderr.decode() == shown
 

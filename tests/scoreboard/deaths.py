@@ -23,7 +23,7 @@ def deaths(row: Row, size: Size, folder: Path) -> None:
     env = environment(folder)
     generator = random.Random(8)
     dpsan("index e.txt", folder, env)
-    for number in range(size.of(3, 9, 500)):
+    for number in range(size.of(3, 6, 500)):
         what = ("worker", "reader", "both workers")[number % 3]
         moment = 0.0 if number < 3 and size is Size.MUTANT else generator.uniform(0.0, 0.6)
         row.tried += 1

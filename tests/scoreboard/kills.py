@@ -28,7 +28,7 @@ def killed(row: Row, size: Size, folder: Path) -> None:
     _index(row, size, folder / "index")
     for kind, mode in [("txt", "O"), ("csv", "o"), ("txt", "i")][: size.of(1, 3, 3)]:
         it = Known(Job(kind, mode), folder / f"{kind}{mode}", row)
-        for call in range(1, len(it.trace) + 1, size.of(1, 3, 1)):
+        for call in range(1, len(it.trace) + 1, size.of(1, 5, 1)):
             done = it.trapped(call, _KILL, after=True)
             row.tried += done.status == -signal.SIGKILL
             # A kill leaves temporaries, which are nobody's output; so does a copy of a name.
@@ -60,8 +60,8 @@ def _index(row: Row, size: Size, folder: Path) -> None:
     told = fork.run(_REWRITE, own, env)
     row.count("undisturbed run failed", told.status != 0)
     generator = random.Random(2)
-    planned: list[int | float] = [*range(1, len(calls(log)) + 1, size.of(2, 2, 1))]
-    planned += [generator.uniform(0.02, 1.0) * whole for _ in range(size.of(2, 8, 500))]
+    planned: list[int | float] = [*range(1, len(calls(log)) + 1, size.of(2, 4, 1))]
+    planned += [generator.uniform(0.02, 1.0) * whole for _ in range(size.of(2, 5, 500))]
     for number, moment in enumerate(planned):
         own, env = fresh(f"k{number}")
         if isinstance(moment, int):

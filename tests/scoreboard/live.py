@@ -130,7 +130,7 @@ def _one_mode(row: Row, size: Size, item: _Input, mode: str, folder: Path) -> No
         changed = item.after(act)
         second = None if changed is None else undisturbed(changed)
         row.count("two contents, one output", first == second)
-        for number in range(1, reads[-1] + 1, size.of(3, 8, 1)):
+        for number in range(1, reads[-1] + 1, size.of(3, 11, 1)):
             late = number % 2 == 0
             done, found = run(item.old, number, partial(item.act, act, path), after=late)
             if not (work / "done").exists():

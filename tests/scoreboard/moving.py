@@ -76,7 +76,7 @@ def moving_files(row: Row, size: Size, folder: Path) -> None:
     for what, job, act, name in _EVENTS:
         it = Known(Job(*job.split()), folder / what, row)
         first = next(at for at, call in enumerate(it.trace, 1) if call.path.endswith("audit"))
-        for number in range(first, len(it.trace) + 1, size.of(5, 4, 1)):
+        for number in range(first, len(it.trace) + 1, size.of(5, 7, 1)):
             here = it.trace[number - 1]
             if act is _replace and here.name == "rename" and here.new == str(it.work / name):
                 continue  # between the last look at a file and its replacement nobody can look

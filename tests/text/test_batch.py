@@ -141,7 +141,7 @@ def stated(texts, tails):
     return pieces, [code(*each) for each in zip(strings, pieces.tails, strict=True)]
 
 
-@given(many=st.lists(ANY_TEXTS), tails=st.booleans(), alike=st.booleans())
+@given(many=st.lists(ANY_TEXTS, max_size=4), tails=st.booleans(), alike=st.booleans())
 def test_a_code_is_that_of_all_bytes(many, tails, alike):
     with pytest.MonkeyPatch.context() as patched:
         if alike:  # every piece wants the same place

@@ -13,11 +13,10 @@ from typing import Any
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.class_lists import CLASSES, WordClass, bundled_class, word_classes
 from dpsan.embeddings.public_words import BUNDLED, PublicWords
-from dpsan.errors import UsageError
+from dpsan.errors import InputError, UsageError
 from dpsan.mechanisms.own import OwnFile
 from dpsan.run.audit import read_header
 from dpsan.sanitize.guarantee_and_sampler import Built, build
-from dpsan.sanitize.numbers_by_value import NumberPolicy
 from dpsan.sanitize.request import RunSpec
 from dpsan.space.metric_space import MetricSpace
 
@@ -41,8 +40,6 @@ class Setting:
     """True if numbers were drawn by value."""
     fluent: bool = False
     """True if the drawn words were decoded: the audit has them too."""
-    only: tuple[dict[str, Any], ...] = ()
-    """Classes of words that were drawn alone, as the header has them."""
     classes: tuple[dict[str, Any], ...] = ()
     """Classes whose groups are one input each."""
     own: dict[str, str] | None = None
@@ -58,7 +55,7 @@ class Setting:
     @property
     def by_class(self) -> bool:
         """Return True if words have classes."""
-        return bool(self.only or self.classes)
+        return bool(self.classes)
 
     def built(self, embeddings: Embeddings, space: MetricSpace, files: Sequence[str] = ()) -> Built:
         """Return mechanism and groups of a run with classes of words.
@@ -71,12 +68,8 @@ class Setting:
             InputError: a file cannot be read.
         """
         own = [each for name in files for each in word_classes(name) if not each.english]
-        if self.only:
-            numbers = NumberPolicy.VALUE if self.by_value else NumberPolicy.WORD
-            spec = RunSpec(self.epsilon or None, numbers=numbers, only=_classes(self.only, own))
-        else:
-            spec = RunSpec(self.epsilon, self.mechanism, self.parameters)
-            spec = replace(spec, classes=_classes(self.classes, own))
+        spec = RunSpec(self.epsilon, self.mechanism, self.parameters)
+        spec = replace(spec, classes=_classes(self.classes, own))
         return build(spec, lambda: (embeddings, space))
 
     @property
@@ -126,6 +119,9 @@ def read_setting(path: Path) -> Setting:
         InputError: it cannot be read or is not an audit.
     """
     row = read_header(path)
+    if row["only"] is not None:
+        what = "an audit of --only: no mechanism drew its words"
+        raise InputError(path, what, "dpsan report counts them by class")
     parameters = {k: v for k, v in row["parameters"].items() if v is not None}
     return Setting(
         mechanism=row["mechanism"],
@@ -138,7 +134,6 @@ def read_setting(path: Path) -> Setting:
         public=row["public"],
         by_value=row["numbers"] == "value",
         fluent=row["fluent"] is not None,
-        only=tuple(row["only"] or ()),
         classes=tuple(row["classes"] or ()),
         own=row["own"],
     )

@@ -22,7 +22,7 @@ from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.analysis.pages.meaning import plain_meaning
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
-from dpsan.embeddings.class_lists import SENSITIVE, class_rows, word_classes
+from dpsan.embeddings.class_lists import SENSITIVE, class_rows, only_classes, word_classes
 from dpsan.errors import InputError, UsageError, printable
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.language.decoding import guesses, reading_tables
@@ -220,7 +220,7 @@ def _by_class(embeddings: Embeddings) -> list[tuple[str, RunSpec]]:
     """Return the two levels of classes.  Raises UsageError: the lists do not fit the vocabulary."""
     classes = word_classes(SENSITIVE)
     class_rows(classes, embeddings.key_to_index)
-    one = RunSpec(epsilon=None, only=classes, consistent=Unit.RECORD)
+    one = RunSpec(epsilon=None, only=only_classes(SENSITIVE), consistent=Unit.RECORD)
     both = RunSpec(epsilon=_BY, classes=classes)
     return [("--only sensitive", one), (f"-e {_BY:g} --class sensitive", both)]
 
@@ -289,6 +289,13 @@ def _level(
     n = sanitizer.space.n
     table = sanitizer.sanitize(known.texts, randomness.new_key(), audit=True).records
     assert table is not None  # noqa: S101 - it was asked for
+    if table.reasons is not None:  # what passes is read, and nothing of the others
+        kept = np.array([a == b for a, b in zip(table.originals, table.outputs, strict=True)])
+        replaced = np.array([reason is not None for reason in table.reasons])
+        share, by_chance = (Share(int(each.sum()), len(each)) for each in (kept, kept[replaced]))
+        sentences = tuple(" ".join(each.split()) for each in sanitizer.rewrite(shown))
+        told = _meaning(sanitizer, 0.0)
+        return Level(options, 0.0, told, sentences, share, share, by_chance, None)
     rows = np.where(table.output_ids >= 0, table.output_ids, ~n)
     passed = (table.input_ids < 0) & (known.inputs < n)
     rows[passed] = ~known.inputs[passed]

@@ -19,7 +19,6 @@ from dpsan.errors import printable
 from dpsan.files.atomic_files import Sink
 from dpsan.files.source import FileSource
 from dpsan.formats.base import ReadOptions
-from dpsan.mechanisms.optimal.groups import words_in_groups
 from dpsan.privacy.randomness import streams_for
 from dpsan.run.stream import Plan, Work, rewrite_stream
 from dpsan.run.workers import Workers
@@ -80,8 +79,6 @@ def words_at_random(sanitizer: Sanitizer, most: int, key: bytes) -> Ids:
     """
     n, keys = sanitizer.space.n, sanitizer.embeddings.index_to_key
     drawn = np.arange(n)
-    if sanitizer.grouping is not None and sanitizer.spec.only:  # others are written unchanged
-        drawn = np.sort(words_in_groups(sanitizer.grouping.groups))
     ids = drawn if len(drawn) <= most else np.sort(drawn[in_random_order(len(drawn), key)[:most]])
     return np.array([w for w in ids.tolist() if sanitizer.input_of(keys[w]) == w], dtype=np.int64)
 

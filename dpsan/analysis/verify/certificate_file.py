@@ -33,14 +33,12 @@ import numpy as np
 
 from dpsan.analysis.verify.base import Check
 from dpsan.analysis.verify.verdict import Verdict, Verification
-from dpsan.embeddings.class_lists import ordinary_words
 from dpsan.errors import Hint, InputError, UsageError, file_reason
 from dpsan.files.atomic_files import AtomicFile
 from dpsan.files.source import open_regular
 from dpsan.privacy.certificate import MATRIX_WORDS
 from dpsan.privacy.integer_weights import (
     CommonWeights,
-    GroupWeights,
     IntegerWeights,
     RankWeights,
 )
@@ -63,7 +61,7 @@ def certificate_weights(sanitizer: Sanitizer) -> IntegerWeights:
     found = sanitizer.sampler.integer_weights()
     if found is None:
         raise UsageError(f"{name} has no certificate of integers: it does not draw from them alone")
-    few = isinstance(found, CommonWeights | GroupWeights)
+    few = isinstance(found, CommonWeights)
     if not few and n > MATRIX_WORDS:
         many = f"a certificate of {name} has {n:,} x {n:,} numbers"
         raise UsageError(f"{many}: at most {MATRIX_WORDS:,} words", _FEWER)
@@ -187,17 +185,6 @@ def _claim(
         case CommonWeights():
             common = {"common": weights.common.tolist(), "increment": weights.increment}
             return claim | {"weights": "common", **common}
-        case GroupWeights():
-            # Without the user's own lists: a digest would let others test what these hold.
-            passing = sorted(ordinary_words(tuple(c for c in sanitizer.spec.only if c.english)))
-            digest = hashlib.sha256("\n".join(passing).encode()).hexdigest()
-            ordinary = {"words": len(passing), "sha256": digest}
-            groups = [
-                {"words": words.tolist(), "outputs": outputs.tolist()}
-                for words, outputs in weights.groups
-            ]
-            both = {"unknown": weights.unknown, "groups": groups}
-            return claim | {"weights": "groups", "ordinary": ordinary, **both}
         case RankWeights():
             return claim | {"weights": "ranks", "by_rank": weights.weights.tolist()}
     return claim | {"weights": "rows"}
@@ -207,8 +194,6 @@ def _rows(weights: IntegerWeights) -> Iterator[list[int]]:
     match weights:
         case CommonWeights():
             yield from (_pairs(*row) for row in weights.rows())
-        case GroupWeights():  # the claim has all of them
-            return
         case _:
             yield from (row.tolist() for row in weights.rows())
 

@@ -14,15 +14,13 @@ from itertools import cycle
 from typing import Final
 
 from dpsan.analysis.verify.base import Check, in_random_order, unknown_strings
-from dpsan.embeddings.class_lists import NUMBERS, ordinary_words
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize.classes import Grouping
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.letter_case import LetterCase
 from dpsan.text.lookup import KEPT
-from dpsan.text.made_up import MadeUp, recognized
+from dpsan.text.made_up import recognized
 from dpsan.text.out_of_vocabulary import UnknownPolicy
-from dpsan.text.shape import INVISIBLE
 from dpsan.text.tokens import folded, lookup_keys
 
 _LINE: Final = 12
@@ -71,22 +69,9 @@ _Pairs = list[tuple[str, str]]
 
 def passing(sanitizer: Sanitizer) -> Callable[[str], bool]:
     """Return whether the options and the lists let a word be written unchanged or masked."""
-    spec, rows = sanitizer.spec, sanitizer.embeddings.key_to_index
-    kept = {key for word in spec.keep for key in lookup_keys(word)}
-    chosen, ordinary = {each.name for each in spec.only}, ordinary_words(spec.only)
-    listed = _listed(sanitizer)
-
-    def passes(word: str) -> bool:
-        keys = {*lookup_keys(word)}
-        if spec.unknown != UnknownPolicy.SAMPLE or not kept.isdisjoint(keys):
-            return True
-        if not spec.only or INVISIBLE.search(word) or not listed.isdisjoint(keys):
-            return False
-        if (kind := recognized(word)) is not None:
-            return NUMBERS not in chosen and not (isinstance(kind, MadeUp) and kind.contact)
-        return not keys.isdisjoint(rows) or folded(word) in ordinary
-
-    return passes
+    kept = {key for word in sanitizer.spec.keep for key in lookup_keys(word)}
+    sampled = sanitizer.spec.unknown == UnknownPolicy.SAMPLE
+    return lambda word: not sampled or not kept.isdisjoint(lookup_keys(word))
 
 
 def classes(sanitizer: Sanitizer, *, key: bytes) -> Check:
@@ -131,7 +116,7 @@ def classes(sanitizer: Sanitizer, *, key: bytes) -> Check:
 
 def _listed(sanitizer: Sanitizer) -> frozenset[str]:
     """Return the words of all classes, in lower case."""
-    every = (*sanitizer.spec.only, *sanitizer.spec.classes)
+    every = sanitizer.spec.classes
     return frozenset(folded(word) for each in every for group in each.groups for word in group)
 
 

@@ -20,7 +20,7 @@ from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.privacy import randomness
 from dpsan.sanitize.numbers_by_value import NumberPolicy, StringPolicy
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.lookup import KEPT, PLAIN
+from dpsan.text.lookup import KEPT
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
 from dpsan.text.spanned_tokens import Spans
 from dpsan.text.tokens import lookup_keys
@@ -122,17 +122,6 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
             lambda output: output.lower() == str(seen).lower(),
             left_out="public words",
         )
-    plain = next((word for word in keys if sanitizer.input_of(word) == PLAIN), None)
-    if spec.only and plain is not None:
-        yield _Rule(
-            "only",
-            "CLASS",
-            ("a word of no class", "a word of a class"),
-            "the word of no class, which is always written unchanged",
-            (plain, other),
-            lambda output: output.lower() == str(plain).lower(),
-            left_out="words of no class, and two words of different groups",
-        )
     by_kind = spec.strings == StringPolicy.KIND
     kinds = [each for each in _STRINGS if (sanitizer.input_of(each[0]) or 0) > sanitizer.space.n]
     if kinds and (spec.classes or by_kind):
@@ -198,7 +187,6 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
             "distinct word, not for one occurrence",
             (f"{other} {second}", f"{other} {other}"),
             _two_outputs,
-            left_out="texts in which other words are equal" if spec.only else "",
         )
 
 

@@ -30,7 +30,7 @@ from dpsan.analysis.verify.base import Check, in_random_order, name_of
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import distributions
 from dpsan.outcomes.intervals import log_tail_of_share
-from dpsan.privacy.integer_weights import CommonWeights, GroupWeights, RankWeights
+from dpsan.privacy.integer_weights import CommonWeights, RankWeights
 from dpsan.privacy.randomness import KEY_BYTES, Streams, derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats, Ids, Integers
@@ -97,7 +97,7 @@ def integer_draws(sanitizer: Sanitizer, stated: Sampler, rows: Ids, *, key: byte
         None where a draw is not one integer below a total.
     """
     n, weights = sanitizer.space.n, stated.integer_weights()
-    if not isinstance(weights, CommonWeights | RankWeights | GroupWeights):
+    if not isinstance(weights, CommonWeights | RankWeights):
         return None
     total = _total(sanitizer.sampler, n)
     if total is None:
@@ -131,17 +131,11 @@ def integer_draws(sanitizer: Sanitizer, stated: Sampler, rows: Ids, *, key: byte
     return Check("integers", True, sentence, {"integers": tried, "inputs": inputs})
 
 
-def _totals(
-    weights: CommonWeights | RankWeights | GroupWeights, words: Ids
-) -> Iterator[tuple[int, int]]:
+def _totals(weights: CommonWeights | RankWeights, words: Ids) -> Iterator[tuple[int, int]]:
     """Yield words and the certified sums of their weights."""
     if isinstance(weights, RankWeights):
         total = int(weights.weights.astype(object).sum())
         yield from ((word, total) for word in words.tolist())
-        return
-    if isinstance(weights, GroupWeights):
-        for rows, outputs in weights.groups:
-            yield from ((word, len(outputs)) for word in rows[np.isin(rows, words)].tolist())
         return
     common, wanted = int(weights.common.sum()), set(words.tolist())
     for word, (_, masses) in enumerate(weights.rows()):

@@ -28,14 +28,12 @@ from dpsan.formats.samples import SAMPLES, Sample
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.letter_case import LetterCase, article_for
-from dpsan.text.lookup import ARTICLE
 
 _RECORDS: Final = 32
 _WORDS: Final = 12
 """Words of a record."""
 _PLAIN_GAPS: Final = (" | ", " / ", " = ")
 """Gaps where outputs could contain the others."""
-_ARTICLE_GAPS: Final = (" ", " \u201c", " (", "\u2014", " - ")
 """Gaps between an article and its word."""
 
 Lines = list[list[str]]
@@ -84,9 +82,8 @@ def interference(sanitizer: Sanitizer, *, key: bytes) -> Check:
             for done in (first, second):
                 again = starmap(kind.again, enumerate(map(kind.text, done)))
                 tally["records_written_otherwise"] += sum(map(ne, done, again))
-    tally["articles_changed"] = _articles_told(single, pool, derive_key(key, "articles"))
     unread = tally.pop("unread")
-    replaced, words, records, *altered, otherwise, told = tally.values()
+    replaced, words, records, *altered, otherwise = tally.values()
     if any(altered):
         other = f"{altered[0]:,} of {words:,} other words and {altered[1]:,} of {records:,}"
         sentence = f"another token changed the outputs of {other} other records"
@@ -94,9 +91,6 @@ def interference(sanitizer: Sanitizer, *, key: bytes) -> Check:
     if otherwise:
         sentence = f"{otherwise:,} records are not written as their new text would be"
         return Check(name, False, f"{sentence}: quotes or escapes depend on the old one", tally)
-    if told:
-        sentence = f"{told:,} articles do not follow the output after them alone"
-        return Check(name, False, sentence, tally)
     if unread or not words:
         return Check(name, None, "the outputs could not be read", tally)
     sentence = f"{words:,} other words and {records:,} other records did not change when"
@@ -185,18 +179,3 @@ def _compare(
 def _agrees(words: list[str], follows: int) -> bool:
     """Return whether the word before a position is the article that its output asks for."""
     return words[follows - 1].lower() == article_for(words[follows])
-
-
-def _articles_told(single: Sanitizer, pool: list[str], key: bytes) -> int:
-    """Return the number of articles that pass and do not follow the output after them alone."""
-    if not single.embeddings.english or {single.input_of("a"), single.input_of("an")} != {ARTICLE}:
-        return 0
-    told = 0
-    for gap in _ARTICLE_GAPS:
-        for a, an in (("a", "an"), ("A", "An")):
-            texts = [[f"{article}{gap}{word}" for word in pool] for article in (a, an)]
-            one, other = (single.sanitize(some, key).lines for some in texts)
-            for first, second in zip(one, other, strict=True):
-                words = first.split(gap, 1)
-                told += first != second or len(words) < 2 or not _agrees(words, 1)
-    return told

@@ -169,16 +169,14 @@ def _maps(grid: GridResponse, value: int) -> bool:
     near, far = _around(first, after), [*_around(0, first), *_around(after, grid.size)]
     if grid.size <= _SMALL:
         near, far = range(first, after), [*range(first), *range(after, grid.size)]
-    base = grid.near * grid.inside
-
-    def gives(output: int, begin: int, weight: int) -> bool:
-        ends = np.array([begin, begin + weight - 1])
-        return bool((grid.chosen(np.array(value), ends) == output).all())
-
-    return all(gives(y, (y - first) * grid.inside, grid.inside) for y in near) and all(
-        gives(y, base + (y if y < first else y - grid.near) * grid.outside, grid.outside)
-        for y in far
+    inside, outside = np.array(near, dtype=np.int64), np.array(far, dtype=np.int64)
+    ranks = np.where(outside < first, outside, outside - grid.near)
+    begins = np.append(
+        (inside - first) * grid.inside, grid.near * grid.inside + ranks * grid.outside
     )
+    weights = np.repeat([grid.inside, grid.outside], [len(inside), len(outside)])
+    ends = np.stack([begins, begins + weights - 1])
+    return bool((grid.chosen(np.array(value), ends) == np.append(inside, outside)).all())
 
 
 def _around(begin: int, end: int) -> Sequence[int]:
@@ -203,19 +201,17 @@ def _value(word: str) -> int:
 
 def _tail(grid: GridResponse, number: FormedNumber, outputs: Sequence[str]) -> float:
     """Return a bound on ln P(outputs that deviate so much from their distribution)."""
-    counts = np.zeros((2, _CELLS), dtype=np.int64)
-    for output in outputs:
-        for row, cell in enumerate(_cells(grid, number.value, _value(output))):
-            counts[row, cell] += 1
+    cells = _cells(grid, number.value, np.array([*map(_value, outputs)]))
+    counts = np.stack([np.bincount(row, minlength=_CELLS) for row in cells])
     return float(log_tail_of_cells(counts, _probabilities(grid, number)).min()) + math.log(2)
 
 
-def _cells(grid: GridResponse, value: int, output: int) -> tuple[int, int]:
-    """Return the cell of an output by its distance, and that by its last digit."""
-    rank = output - grid.first(value)
-    if not 0 <= rank < grid.near:
-        return 4 + (rank > 0), 10
-    return (6 if output == value else 4 * rank // grid.near), rank % 10
+def _cells(grid: GridResponse, value: int, outputs: Ids) -> tuple[Ids, Ids]:
+    """Return the cell of each output by its distance, and that by its last digit."""
+    ranks = outputs - grid.first(value)
+    near = (ranks >= 0) & (ranks < grid.near)
+    quarters = np.where(outputs == value, 6, 4 * ranks // grid.near)
+    return np.where(near, quarters, 4 + (ranks > 0)), np.where(near, ranks % 10, 10)
 
 
 def _probabilities(grid: GridResponse, number: FormedNumber) -> Floats:
@@ -225,10 +221,9 @@ def _probabilities(grid: GridResponse, number: FormedNumber) -> Floats:
     if grid.size <= _SMALL:
         ranks = np.arange(grid.size) - first
         weights = np.where((ranks >= 0) & (ranks < grid.near), grid.inside, grid.outside)
-        written = _positions(FormedNumber(number.size, 0, number.pieces, number.fields)).tolist()
-        for output, weight in zip(written, weights.tolist(), strict=True):
-            for row, cell in enumerate(_cells(grid, value, output)):
-                mass[row, cell] += weight
+        written = _positions(FormedNumber(number.size, 0, number.pieces, number.fields))
+        for row, cells in enumerate(_cells(grid, value, written)):
+            mass[row] = np.bincount(cells, weights, _CELLS)
     else:
         edges = [-(-quarter * grid.near // 4) for quarter in range(5)]
         mass[0, :4] = np.diff(edges) * float(grid.inside)

@@ -80,13 +80,6 @@ def check_program(
         return question.allowed(positions[first], positions[second])
 
     def losses() -> Check:
-        if sanitizer.grouping is not None and sanitizer.spec.only:
-            kinds = sanitizer.grouping.kinds(sanitizer.space.n)[ids]
-            largest = np.flatnonzero(kinds == np.bincount(kinds).argmax()).tolist()
-            within = ids[largest]
-            return stated_losses(
-                stated, within, (), None, lambda x, y: allowed(largest[x], largest[y])
-            )
         return stated_losses(stated, ids, sanitizer.public, certificate, allowed)
 
     part = partial(randomness.derive_key, key)
@@ -118,8 +111,7 @@ def check_program(
     out.append(interference(sanitizer, key=part("interference")))
     done()
     out.append(shapes(sanitizer, key=part("shapes"), spans=spans))
-    if not sanitizer.spec.only:
-        out.append(statement_check(sanitizer, certificate, key=part("statement")))
+    out.append(statement_check(sanitizer, certificate, key=part("statement")))
     out += filter(None, [unchanged_words(sanitizer, stated, key=part("unchanged"))])
     done()
     out += filter(None, [strings(sanitizer, key=part("strings"))])

@@ -121,8 +121,6 @@ def _drawn(sanitizer: Sanitizer, actions: Sequence[int]) -> list[int]:
     if sanitizer.spec.unknown is not UnknownPolicy.SAMPLE:
         return [len(actions)]
     alike = [Action.UNKNOWN, Action.DRAWN]
-    if sanitizer.spec.only:  # the class decides, as the statement says
-        alike.append(Action.PLAIN)
     words, drawn = [[*Action].index(each) for each in alike], [*Action].index(Action.DRAWN)
     return [drawn if each in words else each for each in actions]
 

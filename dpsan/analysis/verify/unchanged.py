@@ -44,8 +44,6 @@ def unchanged_words(sanitizer: Sanitizer, stated: Sampler, *, key: bytes) -> Che
         return None
     weights = sanitizer.space.frequencies.copy()
     weights[list(sanitizer.public)] = 0
-    if sanitizer.grouping is not None and sanitizer.spec.only:
-        weights[sanitizer.grouping.kinds(n)[:n] == sanitizer.grouping.other] = 0
     every, several = weights.sum(), np.ones(n, dtype=np.bool_)
     several[words_at_random(sanitizer, n, key)] = False
     weights[several] = 0

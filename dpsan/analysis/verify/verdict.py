@@ -160,8 +160,7 @@ def _inputs(
     if sanitizer.grouping is not None:
         groups, kinds = sanitizer.grouping, sanitizer.grouping.kinds(space.n)[: space.n]
         several = [np.array(group.rows) for group in groups.rows]
-        if not sanitizer.spec.only:  # words of no group are drawn too
-            several.append(np.flatnonzero(kinds == groups.other))
+        several.append(np.flatnonzero(kinds == groups.other))
         probes = _group_words(several, words)
     ids = list(dict.fromkeys([*worst, *probes.tolist()]))
     keys = sanitizer.embeddings.index_to_key
@@ -204,7 +203,7 @@ def _allowed(sanitizer: Sanitizer, claim: Claim, rows: Ids) -> Callable[..., flo
             first, second = map(int, kinds[rows[[x, y]]])
             if first == second < groups:
                 return 0.0
-            return math.inf if sanitizer.spec.only else claim.epsilon
+            return claim.epsilon
         if claim.metric is None:
             return claim.epsilon
         if named:  # where its distances are not known, no loss refutes it
@@ -285,9 +284,6 @@ def verify(
         worth = grade(sanitizer.mechanism, sanitizer.sampler, space, certificate, claim)
     ldp = claim.epsilon if claim.metric is None else bounds[1]
     protected = rows[~np.isin(rows, sanitizer.public)]
-    if sanitizer.grouping is not None and sanitizer.spec.only:  # the group with most inputs
-        kinds = sanitizer.grouping.kinds(space.n)[rows]
-        protected = rows[kinds == np.bincount(kinds).argmax()]
     event = tuple(output for output in finding.event if sanitizer.row_of(output) is not None)
     return Verification(
         verdict,

@@ -100,7 +100,8 @@ class _Grammar:
         self._word = word_fields(
             copies=header["copies"] > 1,
             originals=header["originals"],
-            classes=self._classes,
+            classes=header["classes"] is not None,
+            only=self._only,
             fluent=header["fluent"] is not None,
         )
         self._text: tuple[int, ...] | None = None

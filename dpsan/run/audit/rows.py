@@ -10,10 +10,11 @@ import orjson
 
 from dpsan.run.audit.cells import Ids
 from dpsan.run.audit.fragments import Fragments, as_json
-from dpsan.sanitize.result import UNDRAWN, Action, AuditTable
+from dpsan.sanitize.result import ACTIONS, UNDRAWN, Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import folded
 
+_NUMBER: Final = ACTIONS.index(Action.NUMBER)
 _ROWS: Final = 1 << 14
 """Rows that are put together at once."""
 
@@ -34,9 +35,11 @@ class Rows:
         self._per_line = sanitizer.guarantee.per_line
         self._public = np.array(sanitizer.public, dtype=np.int64)
         grouping = sanitizer.grouping
-        self._classes: tuple[str | None, ...] = () if grouping is None else grouping.classes
+        self._classes = sanitizer.replaced_classes
         self._kinds = None if grouping is None else grouping.kinds(self._space.n)
-        self._only = sanitizer.guarantee.only_groups
+        self._class_of = {}
+        if only := sanitizer.replacing:
+            self._class_of = dict(zip(only.groups, only.classes, strict=True))
         self._fragments = Fragments()
 
     def of(
@@ -90,6 +93,8 @@ class Rows:
 
     def _tails(self, table: AuditTable, copy: int) -> tuple[list[bytes], Ids]:
         """Return the ends of rows, from the epsilon on, and which of them each word has."""
+        if table.reasons is not None:
+            return self._reason_tails(table, table.reasons, copy)
         if self._kinds is not None:
             return self._class_tails(table, copy, self._kinds)
         drawn = table.input_ids >= 0
@@ -118,7 +123,7 @@ class Rows:
         """Return the same where words have classes: epsilon and class of each word."""
         more, end = self._ends(copy)
         free, by_value = len(self._classes), len(self._classes) - 4  # numbers come after the groups
-        epsilons = [self._epsilon if not self._only else 0.0] * free
+        epsilons = [self._epsilon] * free
         epsilons[by_value] = self._epsilon
         rows = [(None, None), *zip(epsilons, self._classes, strict=True)]
         rows += [(0.0, name) for name in self._classes]
@@ -130,6 +135,30 @@ class Rows:
         if table.first is not None:  # the draw of an equal word before it
             which[(which > 0) & ~table.first] += free
         return tails, which
+
+    def _reason_tails(
+        self, table: AuditTable, reasons: Sequence[tuple[str, str] | None], copy: int
+    ) -> tuple[list[bytes], Ids]:
+        """Return the same where groups are drawn alone: epsilon, class, group and rule."""
+        more, end = self._ends(copy)
+        numbers: dict[tuple[float | None, tuple[str, str] | None], int] = {}
+        costs: list[float | None] = [None if reason is None else 0.0 for reason in reasons]
+        by_value = np.flatnonzero(table.actions == _NUMBER)
+        record, paid = np.repeat(np.arange(len(table.sizes)), table.sizes), set()
+        for at in by_value.tolist():
+            pair = int(record[at]), folded(table.originals[at])
+            costs[at] = 0.0 if pair in paid else self._epsilon
+            paid.add(pair)
+        which = [
+            numbers.setdefault(pair, len(numbers)) for pair in zip(costs, reasons, strict=True)
+        ]
+        tails = []
+        for cost, reason in numbers:
+            group, rule = reason or (None, None)
+            kind = None if group is None else self._class_of[group]
+            row = map(orjson.dumps, (cost, kind, group, rule))
+            tails.append(b',"epsilon":%s,"class":%s,"group":%s,"rule":%s%s%s' % (*row, more, end))
+        return tails, np.array(which, dtype=np.int64)
 
     def _ends(self, copy: int) -> tuple[bytes, bytes]:
         """Return what stands after the epsilon of each row, and what ends it."""

@@ -14,9 +14,10 @@ one record.  With ``spans`` only words that a span touches were drawn; the other
 Of the ``draws``, ``public`` were of public words; ``epsilon_sum``, ``epsilon_ldp_sum`` and
 ``delta_sum`` are of the others, the largest record and file count all draws.
 
-With ``only`` words of some classes were drawn, each in the group of its ``class`` and with epsilon
-0; a number that was drawn by value has the header's epsilon.  The others are ``plain``, and no
-guarantee covers them.  With ``classes`` all words are drawn, with the header's epsilon, and a word
+With ``only`` words of some classes were replaced, each by a word of its ``group``; ``rule`` is the
+row of the rules that found it, and its epsilon is 0.  A number that was drawn by value has the
+header's epsilon.  The others are ``plain``, and no guarantee covers them.  With ``classes`` all
+words are drawn, with the header's epsilon, and a word
 has its ``class``.
 
 With ``fluent``, the digest of a language model, ``out`` was decoded from the words around it;
@@ -39,7 +40,7 @@ from typing import Any, Final
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.result import UNDRAWN, Action
 
-SCHEMA: Final = 10
+SCHEMA: Final = 11
 """Changes whenever rows do; a reader knows this one only."""
 
 Row = dict[str, Any]
@@ -87,6 +88,7 @@ _WORD: Final = _fields(
 )
 _DRAWN: Final = _fields("drawn:str?")
 _CLASS: Final = _fields("class:str?")
+_REASON: Final = _fields("class:str? group:str? rule:str?")
 _ONLY: Final = _fields("class:str groups:list sha256:str?")
 _COPY: Final = _fields("copy:int")
 _ORIGINALS: Final = _fields(
@@ -134,12 +136,23 @@ def guarantee_row(guarantee: Guarantee) -> Row:
 
 
 def word_fields(
-    *, copies: bool, originals: bool, classes: bool = False, fluent: bool = False
+    *,
+    copies: bool,
+    originals: bool,
+    classes: bool = False,
+    only: bool = False,
+    fluent: bool = False,
 ) -> Fields:
-    """Return the fields of a word's row in an audit of several copies, with classes, drawn words
-    and input words.
+    """Return the fields of a word's row in an audit of several copies, with classes, rules,
+    drawn words and input words.
     """
-    more = ((_DRAWN, fluent), (_CLASS, classes), (_COPY, copies), (_ORIGINALS, originals))
+    more = (
+        (_DRAWN, fluent),
+        (_CLASS, classes),
+        (_REASON, only),
+        (_COPY, copies),
+        (_ORIGINALS, originals),
+    )
     out = dict(_WORD)
     for each, has in more:
         out |= each if has else {}

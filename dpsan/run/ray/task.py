@@ -19,7 +19,8 @@ from dpsan.errors import DpsanError, UnexpectedError, UsageError
 from dpsan.files.temporaries import temporary_name
 from dpsan.formats.passing import Passing
 from dpsan.run.audit import AuditWriter
-from dpsan.run.stream import Outcome, Plan, Work, rewrite_file
+from dpsan.run.one_file import rewrite_file
+from dpsan.run.stream import Outcome, Plan, Work
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.version import __version__

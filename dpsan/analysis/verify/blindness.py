@@ -1,0 +1,520 @@
+"""Check of ``--only``: which word of its group stood there changes nothing.
+
+Each drawn word is exchanged at all its places of a unit for other words of its label, in the same
+pattern of capitals, with no new relation to another token of the unit: an equal word, a plural, an
+initial, a piece of an e-mail address, a listed phrase, an escape.  Articles and possessives are
+written as they fit.  Strings are exchanged within their form.  What is decided must stay: groups,
+forms, capitals, which drawn tokens are equal, what passes and the gaps; and under one key the
+outputs of the whole program must be equal, byte by byte.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import cycle, pairwise
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.analysis.verify.base import in_random_order
+from dpsan.analysis.verify.places import capital_inside, string_texts, texts, with_capital
+from dpsan.embeddings.class_lists import NUMBERS
+from dpsan.only import strings
+from dpsan.only.decision import PLURAL, Decision, decide
+from dpsan.only.hashes import Hashes
+from dpsan.only.places import Places
+from dpsan.only.templates import ordinal
+from dpsan.only.view import COLUMN, GAP, LOWER, MIXED, ONE, TITLE, UPPER, View
+from dpsan.privacy.randomness import derive_key, streams_for
+from dpsan.sanitize.decided import Decided
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text.letter_case import article_for
+from dpsan.text.tokens import folded
+
+_MADE: Final = 400
+"""Words that no list holds, made of letters at random."""
+_TRIED: Final = 4
+"""Words that are looked at for each one that is wanted."""
+_WRITTEN: Final = 4
+"""One of so many exchanges is followed to the output."""
+_BITS: Final = 1 << 16
+"""Random numbers that are used in turn."""
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
+_SPELT: Final[dict[int, Callable[[str], str]]] = {
+    LOWER: str,
+    TITLE: with_capital,
+    UPPER: str.upper,
+    ONE: str.upper,
+    MIXED: capital_inside,
+}
+_LETTERED: Final = frozenset(
+    ["code", "dotted", "vanity", "password", "uuid", "mac", "ipv6", "iban"]
+)
+"""Kinds of strings whose letters are exchanged."""
+_BEHIND_ARTICLE: Final = frozenset(GAP[name] for name in ("space", "line", "open", "dash", "other"))
+_ESCAPED: Final = "nrtbfux"
+"""Letters that make an escape with a backslash before them."""
+_HOSTS: Final = ("org", "de", "co.uk", "net", "fr")
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One text before and after a word was exchanged."""
+
+    before: str = field(repr=False)
+    after: str = field(repr=False)
+    old: str = field(repr=False)
+    new: str = field(repr=False)
+
+
+@dataclass
+class Found:
+    """What exchanges changed."""
+
+    exchanged: int = 0
+    """Words and strings of texts."""
+    exchanges: int = 0
+    left: int = 0
+    """Words and strings for which there was nothing to put in their place."""
+    decided: list[Exchange] = field(default_factory=list)
+    """Exchanges that change what is decided."""
+    written: list[Exchange] = field(default_factory=list)
+    """Exchanges that change an output, but nothing that is decided."""
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A drawn word or string of a text, and the texts with others in its place."""
+
+    text: str
+    old: str
+    new: list[str]
+    variants: list[str]
+
+
+class Blindness:
+    """Exchanges words of texts.
+
+    Args:
+        sanitizer: that replaces words of some classes alone.
+        key: of the choice of words.
+        others: for each drawn word.
+    """
+
+    def __init__(self, sanitizer: Sanitizer, key: bytes, others: int = 20) -> None:
+        self._sanitizer, self._key, self._others = sanitizer.by_text(), key, others
+        assert self._sanitizer.replacing is not None  # noqa: S101 - the caller knows the request
+        self.rewriter = self._sanitizer.replacing
+        self._bits = cycle(streams_for(key, [0], [1]).bits("choice", _BITS)[0].tolist())
+        self._words, self._codes = self._listed()
+        order = in_random_order(len(self._words), derive_key(key, "order"))
+        self._pools: dict[tuple[int, int], NDArray[np.int64]] = {}
+        for column in range(3):
+            codes = self._codes[order, column]
+            by_code = np.argsort(codes, kind="stable")
+            bounds = np.searchsorted(codes[by_code], np.arange(len(self.rewriter.viewer.labels)))
+            for code, part in enumerate(np.split(order[by_code], bounds[1:])):
+                self._pools[code, column] = part
+        phrases = self.rewriter.lexicon.lines("phrases.txt")
+        self._in_phrases = frozenset(word for phrase in phrases for word in phrase.split(" "))
+
+    def _listed(self) -> tuple[list[str], NDArray[np.uint8]]:
+        """Return words and phrases that may stand for others, and their labels by capitals."""
+        rewriter, lexicon = self.rewriter, self.rewriter.lexicon
+        special = rewriter.viewer.special
+        words = [word for word in lexicon.lines("words.txt") if _usual(word)]
+        hashes = Hashes.of_words(words)
+        listed = lexicon.table.rows(Hashes.of_words([f"{word}'s" for word in words])) >= 0
+        listed |= np.isin(hashes, np.array([*special], np.uint64))
+        rows = lexicon.table.rows(hashes)
+        listed |= rewriter.viewer.trigger[rows] > 0  # which are never drawn
+        rows = rows[~listed]
+        words = [word for word, leave in zip(words, listed.tolist(), strict=True) if not leave]
+        lists = [each.groups[0] for each in self._sanitizer.spec.only if not each.english]
+        own = [*{folded(word): None for words in lists for word in words}]
+        own = [word for word in own if _usual(word)]
+        made = [self._letters(5 + self._next(4)) for _ in range(_MADE)]
+        made = [word for word in made if lexicon.table.row(word) < 0]
+        phrases = [phrase for phrase in lexicon.lines("phrases.txt") if _usual(phrase)]
+        rows_of_phrases = lexicon.phrases.rows(Hashes.of_words(phrases))
+        alike = np.repeat(lexicon.phrase_codes[rows_of_phrases][:, None], 3, axis=1)
+        codes = [lexicon.codes[rows], self._labels_of_words([*own, *made]), alike]
+        return [*words, *own, *made, *phrases], np.concatenate(codes)
+
+    def _labels_of_words(self, words: Sequence[str]) -> NDArray[np.uint8]:
+        """Return the labels of words that stand alone: in small letters, title, capitals."""
+        out = np.empty((len(words), 3), np.uint8)
+        for column, caps in enumerate((LOWER, TITLE, UPPER)):
+            view, _ = self.rewriter.viewer.view([_SPELT[caps](word) for word in words])
+            out[:, column] = view.label[~view.edge]
+        return out
+
+    def _next(self, bound: int) -> int:
+        return int(next(self._bits) % bound)
+
+    def _letters(self, size: int) -> str:
+        """Return small letters at random."""
+        return "".join(_LETTERS[self._next(26)] for _ in range(size))
+
+    def public_texts(self, words: int = 1) -> Iterator[str]:
+        """Yield texts made of listed words: words of each label in all places, and strings.
+
+        Args:
+            words: of each label.
+        """
+        labels = self.rewriter.viewer.labels
+        by_name: dict[str, Iterator[str]] = {}
+        for (code, _), rows in sorted(self._pools.items()):
+            if len(rows) and labels[code] not in by_name:
+                by_name[labels[code]] = cycle(self._words[row] for row in rows[:1000].tolist())
+        for name in [*by_name] * words:
+            yield from texts(next(by_name[name]), lambda label: next(by_name[label]))
+        yield from string_texts()
+
+    def words_of(self, label: str, most: int) -> list[str]:
+        """Return words with a label where they have a capital."""
+        rows = self._pools[self.rewriter.viewer.code[label], COLUMN[TITLE]][: 2 * most].tolist()
+        return [word for word in (self._words[row] for row in rows) if " " not in word][:most]
+
+    def run(self, units: Iterable[str], batch: int = 4000) -> Found:
+        """Exchange the drawn words of texts, and compare.
+
+        Args:
+            units: texts of units.
+            batch: words that are exchanged at once.
+        """
+        found, held = Found(), list[_Pair]()
+        every = [text for text in units if text]
+        for at in range(0, len(every), 500):
+            held += self._pairs(every[at : at + 500], found)
+            while len(held) >= batch:
+                self._compare(held[:batch], found)
+                held = held[batch:]
+        if held:
+            self._compare(held, found)
+        return found
+
+    def _pairs(self, units: list[str], found: Found) -> Iterator[_Pair]:
+        """Yield what is exchanged in texts."""
+        view, places = self.rewriter.viewer.view(units)
+        decision = decide(view, self.rewriter.rules)
+        starts = np.cumsum([1, *(len(text) + 1 for text in units)])
+        plural = decision.group == decision.groups.index(PLURAL)
+        words = np.where(plural, places.stems[decision.at], places.hashes[decision.at]).tolist()
+        rows_of: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+        for row, key in enumerate(zip(decision.text.tolist(), words, strict=True)):
+            rows_of[key].append(row)
+        addresses: defaultdict[int, list[int]] = defaultdict(list)
+        for row in decision.locals:
+            addresses[int(decision.text[row])].append(int(decision.at[row]))
+        for rows in rows_of.values():
+            unit = int(decision.text[rows[0]])
+            block = view, places, decision
+            drawn = _Drawn(*block, rows, addresses[unit], units[unit], int(starts[unit]))
+            new = self._others_of(drawn)
+            if not new:
+                found.left += 1
+                continue
+            found.exchanged += 1
+            found.exchanges += len(new)
+            yield _Pair(drawn.text, drawn.old, new, [drawn.exchanged(other) for other in new])
+
+    def _others_of(self, drawn: _Drawn) -> list[str]:
+        """Return what may stand in the place of a word or string; empty: nothing is known."""
+        if not drawn.words:
+            group = int(drawn.decision.group[drawn.rows[0]])
+            by_value = self._sanitizer.spec.epsilon is not None
+            if by_value and self.rewriter.classes[group] == NUMBERS:
+                return []
+            return self._strings(drawn)
+        if any("\n" in drawn.written(token) for token in drawn.tokens):
+            return []  # cut at the end of a line
+        return self._candidates(drawn)
+
+    def _candidates(self, drawn: _Drawn) -> list[str]:
+        """Return words that may stand at all places of a word, without a new relation."""
+        plural = self.rewriter.viewer.code[PLURAL]
+        wanted = {(label, caps) for label, caps, more in drawn.words if not more}
+        plurals = {caps for _, caps, more in drawn.words if more}
+        wanted = wanted or {(self.rewriter.viewer.code["surname"], caps) for caps in plurals}
+        label, caps = min(wanted)
+        pool = self._pools[label, COLUMN[caps]]
+        if not len(pool):
+            return []
+        spelt = {caps for _, caps in wanted} | plurals
+        begin = self._next(len(pool))
+        span = np.arange(begin, begin + min(len(pool), _TRIED * self._others))
+        out = []
+        for row in np.take(pool, span, mode="wrap").tolist():
+            word, codes = self._words[row], self._codes[row]
+            if (
+                (len(word) == 1) == (spelt == {ONE})
+                and (" " not in word or _fits(word, spelt))
+                and (MIXED not in spelt or self.rewriter.lexicon.table.row(word) >= 0)
+                and all(codes[COLUMN[caps]] == label for label, caps in wanted)
+                and all(self._label(f"{word}s", caps) == plural for caps in plurals)
+                and not drawn.relates(word, self._in_phrases)
+            ):
+                out.append(word)
+        return out[: self._others]
+
+    def _label(self, word: str, caps: int) -> int:
+        """Return the label of a word that stands alone."""
+        view, _ = self.rewriter.viewer.view([_SPELT[caps](word)])
+        return int(view.label[1])
+
+    def _strings(self, drawn: _Drawn) -> list[str]:
+        """Return other strings of the form of a string."""
+        old, lexicon = drawn.old, self.rewriter.lexicon
+        match = strings.PATTERN.fullmatch(old)
+        if match is None or len(set(map(drawn.written, drawn.tokens))) > 1:
+            return []
+        kind = str(match.lastgroup)[:-2]
+        form = strings.label_and_form(kind, old, lexicon.fixed)
+        if form != drawn.form:
+            return []  # beside other characters it is of another kind
+        out: dict[str, None] = {}
+        for _ in range(_TRIED * self._others):
+            new = self._string(kind, old, names=drawn.names)
+            match = strings.PATTERN.fullmatch(new)
+            if (
+                match is not None
+                and str(match.lastgroup)[:-2] == kind
+                and strings.label_and_form(kind, new, lexicon.fixed) == form
+                and new.lower() not in drawn.lowered
+            ):
+                out[new] = None
+        return [*out][: self._others]
+
+    def _string(self, kind: str, old: str, *, names: bool) -> str:
+        """Return a string that may have the kind and form of another one.
+
+        Args:
+            names: whether it has pieces that are words of its unit, which stay.
+        """
+        name = self._letters(4 + self._next(5))
+        if kind == "email":
+            local, host = old.split("@")
+            if not names:
+                local = re.sub(r"[^\W\d_]{2,}", lambda _: self._letters(3 + self._next(5)), local)
+            ending = "com" if host.endswith(".com") else _HOSTS[self._next(len(_HOSTS))]
+            return f"{re.sub(r'[0-9]', self._digit, local)}@{name}.{ending}"
+        if kind == "url":
+            return f"https://{name}.com/{self._letters(3)}?q={self._next(1000)}"
+        if kind == "handle":
+            return f"@{name}{self._next(100)}"
+        if kind in ("ip", "userip"):
+            host = ".".join(str(self._next(256)) for _ in range(4))
+            return host if kind == "ip" else f"{old.split('@')[0]}@{host}"
+        if kind == "ordinal":
+            return ordinal(1 + self._next(31) if int(old[:-2]) < 32 else self._next(2000))
+        if kind == "clock":
+            old = re.sub("[ap](?=[.]?m)", lambda _: "ap"[self._next(2)], old)
+            old = re.sub("[AP](?=[.]?M)", lambda _: "AP"[self._next(2)], old)
+            return re.sub(r"[0-9]", self._digit, old)
+        if kind in _LETTERED:
+            hexadecimal = re.fullmatch("[0-9a-fA-F:-]+", old) is not None
+            letters = _LETTERS[:6] if hexadecimal else _LETTERS
+            head = 2 * (kind == "iban")
+            small = re.sub("[a-z]", lambda _: letters[self._next(len(letters))], old[head:])
+            large = re.sub("[A-Z]", lambda _: letters[self._next(len(letters))].upper(), small)
+            return old[:head] + re.sub(r"[0-9]", self._digit, large)
+        return re.sub(r"[0-9]", self._digit, old)
+
+    def _digit(self, _: re.Match[str]) -> str:
+        return str(self._next(10))
+
+    def _compare(self, pairs: Sequence[_Pair], found: Found) -> None:
+        """Compare decisions and outputs of texts before and after one word was exchanged."""
+        key = derive_key(self._key, "outputs")
+        before = [pair.text for pair in pairs]
+        right, written = self.rewriter.decided(before), self._sanitizer.sanitize(before, key).lines
+        parts: list[Any] | None = None
+        for at in range(max(len(pair.variants) for pair in pairs)):
+            after = [pair.variants[at] if at < len(pair.new) else pair.text for pair in pairs]
+            done, lines = self.rewriter.decided(after), written
+            if at % _WRITTEN == 0:
+                lines = self._sanitizer.sanitize(after, key).lines
+            if _same(right, done) and written == lines:
+                continue
+            parts = _by_text(right) if parts is None else parts
+            for one, (was, other) in enumerate(zip(parts, _by_text(done), strict=True)):
+                if was == other and written[one] == lines[one]:
+                    continue
+                pair = pairs[one]
+                exchange = Exchange(pair.text, after[one], pair.old, pair.new[at])
+                (found.written if was == other else found.decided).append(exchange)
+
+
+class _Drawn:
+    """A drawn word, or string, with all its places in a text."""
+
+    def __init__(
+        self,
+        view: View,
+        places: Places,
+        decision: Decision,
+        rows: list[int],
+        addresses: Sequence[int],
+        text: str,
+        start: int,
+    ) -> None:
+        self.view, self.places, self.decision = view, places, decision
+        self.rows, self.text, self._start = rows, text, start
+        self.tokens: list[int] = decision.at[rows].tolist()
+        self.lowered = text.lower()
+        self.old = self.written(self.tokens[0])
+        plural = decision.groups.index(PLURAL)
+        more = {
+            token
+            for row, token in zip(rows, self.tokens, strict=True)
+            if decision.group[row] == plural
+        }
+        self.words = {
+            (int(view.label[token]), int(view.caps[token]), token in more)
+            for token in self.tokens
+            if view.form[token] < 0
+        }
+        """Label and capitals of all its places that are words, and whether they have a plural s."""
+        self._plural = more
+        ids = {int(view.equal[token]) for token in self.tokens}
+        self._addresses = [token for token in addresses if not ids.isdisjoint(view.pieces[token])]
+
+    @property
+    def form(self) -> tuple[str, str]:
+        """Return label and form of a string."""
+        view, token = self.view, self.tokens[0]
+        return view.labels[view.label[token]], view.forms[view.form[token]]
+
+    @property
+    def names(self) -> bool:
+        """Return whether it is an address with words of its unit."""
+        parts = self.view.pieces.get(self.tokens[0], ())
+        return any(not isinstance(part, str) for part in parts)
+
+    def written(self, token: int) -> str:
+        """Return a token without its possessive."""
+        return self.places.block[self.places.start[token] : self.places.end[token]]
+
+    def relates(self, word: str, phrases: frozenset[str]) -> bool:
+        """Return whether another word would have a relation to a token that the old one had not.
+
+        Args:
+            phrases: words of listed phrases.
+        """
+        if len(word) == 1:
+            return word in re.findall(r"\w+", self.lowered)
+        if word in self.lowered or word.rstrip("s") in self.lowered:
+            return True
+        if self._addresses and (len(word) < 3 or " " in word):
+            return True
+        before = (self.places.block[self.places.start[token] - 1] for token in self.tokens)
+        if word[0] in _ESCAPED and "\\" in before:
+            return True
+        if phrases.isdisjoint(word.split(" ")):
+            return False
+        beside = (self.written(token + step).lower() for token in self.tokens for step in (-1, 1))
+        return not phrases.isdisjoint(beside)
+
+    def exchanged(self, new: str) -> str:
+        """Return the text with another word, or string, in all places of this one."""
+        view, places, block = self.view, self.places, self.places.block
+        edits: list[tuple[int, int, str]] = []
+        for token in self.tokens:
+            caps, other = int(view.caps[token]), new
+            if self.words and view.form[token] >= 0:
+                other = f"@{new}"
+            elif self.words:
+                other = _SPELT[caps](f"{new}s" if token in self._plural else new)
+            end, after = int(places.end[token]), int(places.after[token])
+            ending = block[end:after]
+            if len(ending) == 1 and other[-1] not in "sS":
+                ending += "S" if caps == UPPER else "s"
+            edits.append((int(places.start[token]), after, other + ending))
+            article = self.written(token - 1)
+            if article.lower() in ("a", "an") and view.gap[token] in _BEHIND_ARTICLE:
+                fits = article_for(other)
+                fits = fits.capitalize() if article[0].isupper() else fits
+                edits.append((int(places.start[token - 1]), int(places.end[token - 1]), fits))
+        olds = {self.written(token).lower() for token in self.tokens}
+        for token in self._addresses:
+            local, host = self.written(token).split("@")
+            for old in olds:
+                other = f"{new}s" if old == f"{self.old.lower()}s" else new
+                local = re.sub(rf"(?i)(?<![^\W\d_]){old}|{old}(?![^\W\d_])", other, local)
+            edits.append((int(places.start[token]), int(places.end[token]), f"{local}@{host}"))
+        parts, last = [], self._start
+        for start, end, text in sorted(edits):
+            parts += [block[last:start], text]
+            last = end
+        return "".join([*parts, self.text[last - self._start :]])
+
+
+def _usual(word: str) -> bool:
+    """Return whether a word or phrase has letters alone, which are as many in capitals."""
+    return word.replace(" ", "").isalpha() and word.upper().lower() == word
+
+
+def _fits(phrase: str, spelt: set[int]) -> bool:
+    """Return whether a phrase may have some patterns of capitals."""
+    short = min(map(len, phrase.split(" "))) == 1  # one letter is no word in capitals
+    return spelt <= ({TITLE} if short else {TITLE, UPPER})
+
+
+def _same(one: Decided, other: Decided) -> bool:
+    """Return whether the same is decided of all texts; may be False where it is."""
+    a, b = one.decision, other.decision
+    arrays = ("group", "form", "caps", "possessive", "key", "text")
+    return (
+        len(a.at) == len(b.at)
+        and all(np.array_equal(getattr(a, name), getattr(b, name)) for name in arrays)
+        and np.array_equal(a.articles[:, 1:], b.articles[:, 1:])
+        and (a.locals, a.forms, one.order, one.between, one.breaks)
+        == (b.locals, b.forms, other.order, other.between, other.breaks)
+        and (one.numbers, one.smallest) == (other.numbers, other.smallest)
+    )
+
+
+def _by_text(done: Decided) -> list[Any]:
+    """Return what is decided of each text, as values that can be compared."""
+    d = done.decision
+    hidden, rows = len(d.at) + len(d.articles), len(d.at)
+    edges = [at for at, item in enumerate(done.order) if item >= hidden]
+    forms = [d.forms[form] if form >= 0 else None for form in d.form.tolist()]
+    first = np.searchsorted(d.text, np.arange(len(edges))).tolist()
+    arrays = [d.group.tolist(), forms, d.caps.tolist(), d.possessive.tolist()]
+    keys, caps, behind = d.key.tolist(), d.articles[:, 1].tolist(), d.articles[:, 2].tolist()
+    out = []
+    for text, (begin, end) in enumerate(pairwise(edges)):
+        low, high = first[text], first[text + 1]
+        shown = [
+            item - low if item < rows else (caps[item - rows], behind[item - rows] - low)
+            for item in done.order[begin + 1 : end]
+        ]
+        inside = range(low, high)
+        local = [
+            [part if isinstance(part, str) else part - low for part in d.locals[row]]
+            for row in inside
+            if row in d.locals
+        ]
+        values = [
+            (row - low, table[row])
+            for table in (done.breaks, done.numbers)
+            for row in inside
+            if row in table
+        ]
+        out.append(
+            (
+                [array[low:high] for array in arrays],
+                [key - low for key in keys[low:high]],
+                done.between[begin:end],
+                shown,
+                local,
+                values,
+            )
+        )
+    return out

@@ -1,0 +1,114 @@
+"""``dpsan restore``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Final
+
+from dpsan.cli.command import argument, choice, flag, option
+from dpsan.cli.options import Container, Quiet, size
+from dpsan.cli.output import say
+from dpsan.cli.tree import INPUT, OUTPUT, RARE
+from dpsan.errors import UsageError
+from dpsan.files.atomic_files import AtomicFile, Sink
+from dpsan.files.compression import decompressed, packer_for
+from dpsan.files.source import FileSource, opened_input
+from dpsan.formats.registry import format_for, formats_with
+from dpsan.restore.map_file import Map
+from dpsan.restore.restoring import Restoring
+from dpsan.text.numerals import counted
+
+_STAYED: Final = {
+    "undecided": ("token", "unchanged: the map has several originals"),
+    "short": ("token", "unchanged: single letters, and numbers of fewer than four digits"),
+    "strangers": ("record", "unchanged: the map has no row of their unit"),
+    "invalid": ("undecodable byte sequence", "replaced by U+FFFD"),
+}
+"""Messages by what is counted: the noun, and what happened."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Restore(Container, Quiet):
+    """Put the originals of a map back into an answer.
+
+    Whoever holds the map of 'rewrite --map' can undo its replacements; to them the text is only
+    pseudonymized. The output is as sensitive as the map.
+
+    Examples:
+        dpsan restore --map names.map answer.txt
+        dpsan restore --map names.map -k text answers.jsonl -o restored.jsonl
+        dpsan restore --map names.map -k body --unit-field id answers.csv
+    """
+
+    panel: ClassVar = INPUT
+
+    file: Path | None = argument("[FILE]", "Default or -: stdin.", None)
+    map_: Path | None = option("--map FILE", "The map that 'rewrite --map' wrote.")
+    field: list[str] | None = option(
+        "-k, --field NAME", "Put originals back into this column or JSON path. Repeatable."
+    )
+    unit_field: str | None = option(
+        "--unit-field NAME",
+        "Use for each record the entries of its unit alone, which this column or JSON path "
+        "names. Default: the whole map, but for replacements of which units disagree.",
+    )
+    output: Path | None = option(
+        "-o, --output FILE", "Write to FILE, for its owner alone.", panel=OUTPUT, writes=True
+    )
+    force: bool = flag("--force", "Replace an existing FILE.", panel=OUTPUT)
+    text: bool = flag(
+        "--text", "Read a file as text although it looks like another format.", panel=RARE
+    )
+    invalid: str = choice(
+        "--invalid replace|error",
+        "Replace undecodable bytes of a text with originals by U+FFFD, or fail.",
+        "replace",
+        panel=RARE,
+    )
+    max_record: str = option("--max-record SIZE", "Refuse longer records.", "16MiB", panel=RARE)
+
+    def run(self) -> int:
+        """Restore the input, and say how much of it stays as it is."""
+        if self.map_ is None:
+            raise UsageError("--map is required", "the file that 'dpsan rewrite --map' wrote")
+        path = None if self.file == Path("-") else self.file
+        self.check_files(stdin=path is None)
+        name = str(path or "standard input")
+        kind = self.container(name)
+        if self.unit_field and not kind.takes_units:
+            raise UsageError(f"--unit-field is for {formats_with('takes_units')}")
+        options = self.read_options(
+            invalid=self.invalid,
+            max_record=size(self.max_record),
+            force_text=self.text,
+            unit_field=self.unit_field or "",
+            keep_equal=True,
+        )
+        with ExitStack() as stack:
+            restoring = Restoring(stack.enter_context(Map(self.map_)), self.unit_field is not None)
+            standard = nullcontext(FileSource(name, 0))
+            source = stack.enter_context(standard if path is None else opened_input(path))
+            sink = Sink("standard output", 1)
+            if self.output is not None:
+                packer = packer_for(self.output.name)
+                sink = AtomicFile(self.output, force=self.force, private=True, packer=packer)
+                stack.callback(sink.discard)
+            records = format_for(self.format_, name).read(decompressed(source), options)
+            restoring.write(records, sink)
+            source.check_unchanged()
+            if isinstance(sink, AtomicFile):
+                sink.commit()
+        self._tell(restoring.counts)
+        return 0
+
+    def _tell(self, counts: Counter[str]) -> None:
+        """Say how many tokens were put back, and how many could not be."""
+        if self.quiet:
+            return
+        say(f"{counted(counts['restored'], 'original')} put back")
+        for kind, (noun, what) in _STAYED.items():
+            if counts[kind]:
+                say(f"{counted(counts[kind], noun)} {what}")

@@ -1,0 +1,158 @@
+"""Characters of a block: their classes, patterns of capitals, gaps, and where strings may stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.only.view import GAP, LOWER, MIXED, ONE, TITLE, UPPER, Codes, Flags, Ints
+
+LETTER, CAPITAL, DIGIT, BLANK, NEWLINE, APOSTROPHE, OPENER = 1, 2, 4, 8, 16, 32, 64
+"""Classes of characters."""
+BEHIND: Final = 10
+"""Characters of a chunk behind a number that may belong to it: 5 p.m."""
+BETWEEN: Final = "\x1e"
+"""Stands between texts; white space for every pattern."""
+
+
+def folded(word: str) -> str:
+    """Return a word in small letters, with straight apostrophes."""
+    return word.lower().replace("’", "'").replace("‘", "'").replace("`", "'")
+
+
+def zones(
+    text: str, points: NDArray[np.uint32], bits: Codes, letters: Flags
+) -> Iterator[tuple[int, int]]:
+    """Yield runs of chunks between white space that may hold strings, and the short one behind."""
+    blank = bits & (BLANK | NEWLINE) != 0
+    odd = bits & DIGIT != 0
+    for char in "@\\&\x1b":
+        if char in text:
+            odd |= points == ord(char)
+    hyphens = points == ord("-")
+    odd[2:] |= hyphens[2:] & hyphens[:-2] & letters[1:-1]  # K-E-A
+    if "-->" in text:
+        odd |= points == ord(">")
+    dots = np.flatnonzero((points == 46) | (points == 58))
+    dots = dots[dots > 0]
+    odd[dots[letters[dots - 1] & (letters[dots + 1] | (points[dots + 1] == 47))]] = True
+    turns = np.flatnonzero(blank[1:] != blank[:-1]) + 1
+    first, last = turns[::2], turns[1::2]
+    if not len(first):
+        return
+    counts = running(odd)
+    flagged = counts[last] > counts[first]
+    joined = np.append(False, first[1:] - last[:-1] == 1)  # to the chunk before
+    heads = np.flatnonzero(flagged & ~(joined & np.append(False, flagged[:-1])))
+    tails = np.flatnonzero(flagged & ~np.append(joined[1:] & flagged[1:], False))
+    behind = np.minimum(tails + 1, len(first) - 1)
+    short = joined[behind] & (behind > tails) & (last[behind] - last[tails] < BEHIND)
+    finish = np.where(short, last[behind], last[tails])
+    yield from zip(first[heads].tolist(), finish.tolist(), strict=True)
+
+
+def running(flags: Flags) -> Ints:
+    """Return the number of true flags before each place, (n + 1)."""
+    out = np.zeros(len(flags) + 1, np.int32)
+    np.cumsum(flags, out=out[1:])
+    return out
+
+
+def pattern(bits: Codes, capitals: Ints, start: Ints, end: Ints) -> Codes:
+    """Return the pattern of capitals of each word."""
+    upper = capitals[end] - capitals[start]
+    length = end - start
+    first = bits[start] & CAPITAL != 0
+    second = bits[np.minimum(start + 1, end - 1)]
+    marks = second & APOSTROPHE != 0
+    strokes = running(bits & APOSTROPHE != 0)
+    inner = strokes[end] > strokes[start]
+    caps = np.where(first, np.where((second & CAPITAL == 0) | marks, TITLE, MIXED), MIXED)
+    caps[upper == 0] = LOWER
+    caps[(upper == length) | ((upper == length - 1) & (upper > 1) & inner)] = UPPER
+    caps[(length == 1) & first] = ONE
+    return caps.astype(np.uint8)
+
+
+def gaps(bits: Codes, points: NDArray[np.uint32], start: Ints, end: Ints) -> Codes:
+    """Return the class of each gap."""
+    length = end - start
+    out = np.full(len(start), GAP["other"], np.uint8)
+    out[length <= 0] = GAP["none"]
+    blank = bits & (BLANK | NEWLINE) != 0
+    short = np.flatnonzero(length == 1)
+    out[short[blank[start[short]]]] = GAP["space"]
+    out[short[bits[start[short]] & NEWLINE != 0]] = GAP["line"]
+    rest = np.flatnonzero((length > 1) | ((length == 1) & (out == GAP["other"])))
+    if not len(rest):
+        return out
+    a, b = start[rest], end[rest]
+    marks, lines = running(~blank), running(bits & NEWLINE != 0)
+    openers, tabs = running(bits & OPENER != 0), running((points == 9) | (points == 0x2014))
+    dots, hyphens = running(points == 46), running(points == 45)
+    count, line = marks[b] - marks[a], lines[b] - lines[a]
+    where = np.append(np.flatnonzero(~blank), 0)
+    mark = points[where[np.minimum(marks[a], len(where) - 1)]]
+    result = np.full(len(rest), GAP["other"], np.uint8)
+    result[count == 0] = GAP["space"]
+    one = count == 1
+    alone = length[rest] == 1
+    for char, name, wide in (
+        (45, "hyphen", "dash"),
+        (46, "dot", "stop"),
+        (44, "comma", "comma"),
+        (58, "colon", "colon"),
+        (47, "slash", "slash"),
+        (38, "amp", "amp"),
+        (0x2013, "dash", "dash"),
+        (64, "at", "at"),
+    ):
+        this = one & (mark == char)
+        result[this] = np.where(alone[this], GAP[name], GAP[wide])
+    quote = one & np.isin(mark, [ord(char) for char in "'\u2018\u2019`"]) & (points[b - 1] == mark)
+    result[quote] = GAP["open"]
+    many = (count > 1) & (dots[b] > dots[a])
+    result[many] = GAP["stop"]
+    result[(count > 1) & (hyphens[b] - hyphens[a] > 1)] = GAP["open"]
+    colon = one & (mark == 58)
+    result[((openers[b] > openers[a]) & ~colon) | (tabs[b] > tabs[a])] = GAP["open"]
+    for char, name in ((ord("("), "call"), (ord("_"), "under"), (ord("\\"), "backslash")):
+        result[one & alone & (mark == char)] = GAP[name]
+    result[line > 0] = GAP["line"]
+    out[rest] = result
+    return out
+
+
+def firsts(
+    hashed: NDArray[np.uint64], stem: NDArray[np.uint64], unit: NDArray[np.uint64], wanted: Flags
+) -> tuple[Ints, Ints]:
+    """Return the first token of the unit with the same word, and with the same stem."""
+    n = len(hashed)
+    equal = np.arange(n, dtype=np.int32)
+    stems = equal.copy()
+    at = np.flatnonzero(wanted)
+    salt = unit[at] * np.uint64(0xD6E8FEB86659FD93)
+    keys = hashed[at] + salt
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    equal[at] = at[first[inverse]]
+    stems[at] = equal[at]
+    plural = np.flatnonzero(stem[at] != hashed[at])
+    if len(plural):
+        order = np.argsort(keys)
+        spot = np.searchsorted(keys[order], stem[at[plural]] + salt[plural])
+        spot = np.minimum(spot, len(order) - 1)
+        same = keys[order[spot]] == stem[at[plural]] + salt[plural]
+        stems[at[plural[same]]] = equal[at[order[spot[same]]]]
+    return equal, stems
+
+
+def camel(word: str) -> tuple[str, ...]:
+    """Return the parts of a word with capitals inside, folded; none if it is no such word."""
+    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", word)
+    return (
+        tuple(part.lower() for part in parts) if len(parts) > 1 and "".join(parts) == word else ()
+    )

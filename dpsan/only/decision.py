@@ -1,0 +1,106 @@
+"""What is drawn: all that the law of the output may depend on, besides what passes.
+
+For each drawn token: its group, the form of a string, the pattern of capitals, whether it owns
+something, and a key that says which drawn tokens of a unit are equal.  Two texts with one decision,
+that pass the same words and gaps, have the same distribution of outputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.only.engine import PASS, Match, Rules
+from dpsan.only.marks import LARGE
+from dpsan.only.view import KEPT, ONE, Codes, Flags, Ints, View
+
+PLURAL = "surnamepl"
+"""Group of surnames with a plural s: their key is that of the name."""
+OPEN = ("plain", "func", "title", "rank", "letter")
+"""Labels of words that have no group of their own."""
+NAMES = frozenset({"given_f", "given_m", "given_u", "given_x", "surname", PLURAL})
+"""Groups of which one word has one output: Grace is Pam wherever she stands."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """Arrays over the drawn tokens (k) of a block, in the order of the text."""
+
+    at: NDArray[np.int64]
+    """Index of the token in the view."""
+    group: NDArray[np.int16]
+    form: Ints
+    """Index in ``forms``; -1 of words."""
+    caps: Codes
+    possessive: Flags
+    key: NDArray[np.int64]
+    """The same for drawn tokens of a unit that are one word, and for no others."""
+    unit: Ints
+    text: Ints
+    articles: NDArray[np.int64]
+    """Token, pattern of capitals, and row of the drawn token behind it: (a, 3)."""
+    locals: dict[int, tuple[str | int, ...]]
+    """By the row of an e-mail address the marks of its local part, and keys of names."""
+    rule: NDArray[np.int16]
+    """Index of the rule that drew each token; no output depends on it."""
+    groups: tuple[str, ...]
+    forms: tuple[str, ...]
+
+    def in_unit(self, key: NDArray[np.int64], names: dict[int, tuple[str | int, ...]]) -> Decision:
+        """Return the decision with keys of a unit that has several blocks."""
+        return replace(self, key=key, locals=names)
+
+
+def decide(view: View, rules: Rules, marked: Flags | None = None) -> Decision:
+    """Return what is drawn; reads the view alone.
+
+    Args:
+        view: of a block.
+        rules: what they draw.
+        marked: tokens that are drawn whatever the rules say, shape (n,).
+    """
+    match = Match(rules, view)
+    group = match.run()
+    if marked is not None:
+        listed = rules.own_group[view.label]
+        usual = np.isin(listed, rules.codes(OPEN)) & (view.form < 0)
+        more = marked & (group <= PASS) & (view.label != view.labels.index(KEPT))
+        group[more] = np.where(usual, rules.group("surname"), listed)[more]
+        match.rule[more] = -1
+    at = np.flatnonzero(group > PASS)
+    plural = group == rules.group(PLURAL)
+    key = np.where(plural, view.stem, view.equal).astype(np.int64)
+    row = np.full(len(group), -1, np.int64)
+    row[at] = np.arange(len(at))
+    article = np.flatnonzero(view.trigger == rules.triggers.index("a") + 1)
+    article = article[row[article + 1] >= 0]
+    lettered = rules.trigger_codes("lettered")  # Type A, group A: a name
+    named = np.isin(view.trigger[article - 1], lettered) & (view.caps[article] == ONE)
+    article = article[~named]
+    articles = np.stack([article, view.caps[article], row[article + 1]], 1).astype(np.int64)
+    words, first, inverse = np.unique(key[at], return_index=True, return_inverse=True)
+    named = np.isin(group[at[first]], rules.codes(NAMES))
+    key_of = dict(zip(words[named].tolist(), first[named].tolist(), strict=True))
+    local = {}
+    for token, pieces in view.pieces.items():
+        if group[token] > PASS:
+            local[int(row[token])] = tuple(
+                piece if isinstance(piece, str) else key_of.get(piece, LARGE) for piece in pieces
+            )
+    return Decision(
+        at,
+        group[at],
+        view.form[at],
+        view.caps[at],
+        view.possessive[at],
+        first[inverse].astype(np.int64),  # the first drawn token, never one that passes
+        view.unit[at],
+        view.text[at],
+        articles,
+        local,
+        match.rule[at],
+        tuple(rules.groups),
+        view.forms,
+    )

@@ -1,0 +1,336 @@
+"""Draws: a function of a decision and of random numbers alone.
+
+Each drawn token belongs to a pool: a list of words, or the strings of a form.  The different keys
+of a unit get different numbers of their pool, by a uniformly random injection in the order of their
+first appearance; when a pool is used up, its next permutation begins.  A number becomes a word, or
+a string by its mixed radix.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.only.decision import NAMES, PLURAL, Decision
+from dpsan.only.templates import (
+    Piece,
+    finished,
+    local_part,
+    radices,
+    string,
+    template,
+)
+from dpsan.only.view import LOWER, TITLE, UPPER
+from dpsan.privacy.randomness import Streams
+from dpsan.text.letter_case import article_for
+
+ASCENDING: Final = frozenset({"iso", "ymd", "year"})
+"""Groups whose strings of one form ascend in a text."""
+AGE: Final = 40
+"""Bits of a key below the number of the unit of a long file."""
+ADDRESSES: Final = frozenset({"email", "userip", "userhost"})
+_NAME: Final = "\0"
+"""Stands for a name of the unit in a local part."""
+
+Pool = tuple[str, str, tuple[str, ...]]
+"""Group, form, and the marks of a local part."""
+
+
+@dataclass(slots=True)
+class Permutation:
+    """Numbers of a pool in random order, each once before any comes again."""
+
+    size: int
+    planned: int = 0
+    """Numbers for which a bound was given."""
+    used: int = 0
+    moved: dict[int, int] = field(default_factory=dict)
+    """What stands at other places than its own."""
+
+    def plan(self) -> int:
+        """Return the bound of the uniform integer of the next number."""
+        bound = self.size - self.planned % self.size
+        self.planned += 1
+        return bound
+
+    def take(self, value: int) -> int:
+        """Return the next number, from a uniform integer below its bound."""
+        at = self.used + value
+        found = self.moved.get(at, at)
+        if at != self.used:
+            self.moved[at] = self.moved.get(self.used, self.used)
+        self.moved.pop(self.used, None)
+        self.used += 1
+        if self.used == self.size:
+            self.used, self.moved = 0, {}
+        return found
+
+
+@dataclass(slots=True)
+class Slot:
+    """What one key of a unit becomes."""
+
+    pool: Pool
+    key: int
+    unit: int
+    text: int
+    permutation: Permutation | None
+    size: int
+    """Of its pool."""
+    number: int = 0
+    written: str = ""
+    """The string, where the pool is no list of words."""
+
+
+@dataclass(slots=True)
+class Unit:
+    """Who shares replacements: its replacements so far."""
+
+    pools: dict[int, Pool] = field(default_factory=dict)
+    """Pool of each name: that of its first token."""
+    slots: dict[tuple[Pool, int], Slot] = field(default_factory=dict)
+    permutations: dict[Pool, Permutation] = field(default_factory=dict)
+    age: int = 0
+    """Which of the units of a long file it is."""
+
+
+class Outputs(NamedTuple):
+    """What is written."""
+
+    tokens: list[str]
+    articles: list[str]
+    unchanged: float
+    """Expected number of tokens that stay unchanged, at most."""
+    smallest: int
+    """Fewest strings of a form that occurred; 0: no string."""
+    reused: int = 0
+    """New replacements that another word of their unit has too."""
+
+
+Source = Callable[[Sequence[Slot]], Streams]
+"""Returns the random streams of new slots, in order."""
+
+
+class Draws:
+    """Draws with the words of some groups.
+
+    Args:
+        words: by group its output words.
+        together: whether equal words of a unit have one replacement, and different ones two.
+        injective: whether different words of a unit have different ones; else independent draws.
+    """
+
+    def __init__(
+        self, words: Mapping[str, Sequence[str]], *, together: bool, injective: bool
+    ) -> None:
+        self._words, self._together, self._injective = words, together, injective
+        self._tables: dict[str, dict[int, list[str]]] = {}
+        self._given = tuple(word.lower() for word in words["given_x"])
+        self._room: dict[Pool, list[int]] = {}
+
+    def outputs(self, decision: Decision, units: Sequence[Unit], source: Source) -> Outputs:
+        """Return the text of each drawn token, and of each article.
+
+        Args:
+            decision: what is drawn.
+            units: by the number of the unit in the decision; they grow.
+            source: random streams of new slots.
+        """
+        if not len(decision.at):
+            return Outputs([], [], 0.0, 0)
+        slots, of_slot, new, bounds = self._slots(decision, units)
+        if new:
+            streams = source(new)
+            self._draw(new, streams.integers("only", np.array(bounds, np.uint64)).tolist(), streams)
+        tokens = self._written(decision, slots, of_slot, units)
+        articles = []
+        for _, caps, row in decision.articles.tolist():
+            article = article_for(tokens[row])
+            loud = decision.caps[row] == UPPER and len(tokens[row]) > 1
+            if caps != LOWER:
+                article = article.upper() if loud else article.capitalize()
+            articles.append(article)
+        # An address is at a reserved host, and its names are those of its unit.
+        chance = np.array([slot.pool[0] not in ADDRESSES and 1 / slot.size for slot in slots])
+        forms = [slot.size for slot in new if slot.pool[0] not in (*self._words, *ADDRESSES)]
+        share = float(chance[of_slot].sum())
+        return Outputs(tokens, articles, share, min(forms, default=0), self._reused(new))
+
+    @staticmethod
+    def _reused(new: Sequence[Slot]) -> int:
+        """Return how many of the last slots of each unit and pool are beyond its size."""
+        last = {id(slot.permutation): slot for slot in new if slot.permutation}
+        counts = Counter(id(slot.permutation) for slot in new if slot.permutation)
+        beyond = 0
+        for name, slot in last.items():
+            assert slot.permutation is not None  # noqa: S101 - chosen above
+            beyond += max(0, min(counts[name], slot.permutation.planned - slot.size))
+        return beyond
+
+    def room(self, pool: Pool) -> int:
+        """Return how many different outputs a pool has, as far as an injection tells them apart."""
+        return self._radices(pool)[0]
+
+    def _radices(self, pool: Pool) -> list[int]:
+        if pool not in self._room:
+            words = self._words.get(pool[0])
+            self._room[pool] = radices(self._template(pool)) if words is None else [len(words)]
+        return self._room[pool]
+
+    def _template(self, pool: Pool) -> list[Piece]:
+        group, form, marks = pool
+        if group == "email":
+            return [*local_part(marks, self._given), "@example.net"]
+        if group == "userhost":
+            return [*local_part(marks, self._given), "@host-", (10, 99, 0)]
+        if group == "userip":
+            return [*local_part(marks, self._given), "@", *template("ip", "", ())]
+        return template(group, form, self._given)
+
+    def _slots(
+        self, decision: Decision, units: Sequence[Unit]
+    ) -> tuple[list[Slot], NDArray[np.intp], list[Slot], list[int]]:
+        """Return the slots of a block, which of them each token has, the new ones, and the bounds
+        of their integers.
+        """
+        first, inverse, pools, of_pool = self._places(decision)
+        slots: list[Slot] = []
+        new: list[Slot] = []
+        bounds: list[int] = []
+        columns = (decision.key[first], decision.unit[first], decision.text[first], of_pool[first])
+        rows = zip(first.tolist(), *(column.tolist() for column in columns), strict=True)
+        for row, key, number, text, which in rows:
+            pool, unit = pools[which], units[number]
+            if pool[0] in ADDRESSES:
+                parts = decision.locals.get(row, ())
+                marks = (part if isinstance(part, str) else _NAME for part in parts)
+                pool = (pool[0], pool[1], tuple(marks))
+            if self._injective and key >> AGE != unit.age:
+                unit.age = key >> AGE
+                unit.pools, unit.slots, unit.permutations = {}, {}, {}
+            if not self._together:
+                place = pool, len(unit.slots)
+            elif pool[0] in NAMES:
+                place = unit.pools.setdefault(key, pool), key
+            else:
+                place = pool, key
+            slot = unit.slots.get(place)
+            if slot is None:
+                permutation, size = None, self.room(place[0])
+                if self._injective:
+                    permutation = unit.permutations.get(place[0])
+                    if permutation is None:
+                        permutation = unit.permutations[place[0]] = Permutation(size)
+                slot = unit.slots[place] = Slot(*place, number, text, permutation, size)
+                bounds.append(permutation.plan() if permutation else size)
+                new.append(slot)
+            slots.append(slot)
+        return slots, inverse, new, bounds
+
+    def _places(
+        self, decision: Decision
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp], list[Pool], NDArray[np.intp]]:
+        """Return the first row of each slot in order, the slot of each row, and pools."""
+        many = len(decision.forms) + 1
+        kinds, of_pool = np.unique(
+            decision.group.astype(np.int64) * many + decision.form + 1, return_inverse=True
+        )
+        pools = [self._pool(decision, *divmod(kind, many)) for kind in kinds.tolist()]
+        if not self._together:
+            every = np.arange(len(decision.at))
+            return every, every, pools, of_pool
+        keys, of_key = np.unique(decision.key, return_inverse=True)
+        places = (decision.unit.astype(np.int64) * len(keys) + of_key) * len(kinds) + of_pool
+        if decision.locals:  # each address has marks of its own
+            at = np.array([*decision.locals])
+            places[at] = -1 - at
+        _, first, inverse = np.unique(places, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        return first[order], rank[inverse], pools, of_pool
+
+    @staticmethod
+    def _pool(decision: Decision, group: int, form: int) -> Pool:
+        name = decision.groups[group]
+        return "surname" if name == PLURAL else name, decision.forms[form - 1] if form else "", ()
+
+    def _draw(self, new: Sequence[Slot], values: Sequence[int], streams: Streams) -> None:
+        """Give each new slot its number, and strings their text."""
+        rising: defaultdict[tuple[int, int, Pool], list[Slot]] = defaultdict(list)
+        for slot, value in zip(new, values, strict=True):
+            slot.number = slot.permutation.take(value) if slot.permutation else value
+            if slot.pool[0] in ASCENDING:
+                rising[slot.unit, slot.text, slot.pool].append(slot)
+        for same in rising.values():
+            numbers = sorted(slot.number for slot in same)
+            for slot, number in zip(same, numbers, strict=True):
+                slot.number = number
+        strings = [at for at, slot in enumerate(new) if slot.pool[0] not in self._words]
+        numbers_of = {at: [new[at].number] for at in strings}
+        step = 1
+        while more := [at for at in strings if len(self._radices(new[at].pool)) > step]:
+            sizes = np.array([self._radices(new[at].pool)[step] for at in more], np.uint64)
+            found = streams.integers(f"only, part {step}", sizes, np.array(more))
+            for at, number in zip(more, found.tolist(), strict=True):
+                numbers_of[at].append(number)
+            step += 1
+        for at in strings:
+            text = string(self._template(new[at].pool), numbers_of[at])
+            new[at].written = finished(new[at].pool[0], text)
+
+    def _written(
+        self,
+        decision: Decision,
+        slots: Sequence[Slot],
+        of_slot: NDArray[np.intp],
+        units: Sequence[Unit],
+    ) -> list[str]:
+        """Return the text of each drawn token."""
+        plural = decision.group == decision.groups.index(PLURAL)
+        forms = of_slot * 64 + decision.caps * np.int64(4) + decision.possessive * 2 + plural
+        kinds, inverse = np.unique(forms, return_inverse=True)
+        texts = np.array([self._text(slots[kind >> 6], kind & 63) for kind in kinds.tolist()], "O")
+        out: list[str] = texts[inverse].tolist()
+        for row, parts in decision.locals.items():
+            if _NAME not in out[row]:
+                continue
+            unit = units[int(decision.unit[row])]
+            for part in parts:
+                if not isinstance(part, str):
+                    out[row] = out[row].replace(_NAME, self._name(unit, part), 1)
+        return out
+
+    def _text(self, slot: Slot, form: int) -> str:
+        """Return the text of a slot in a form: pattern of capitals, possessive, plural."""
+        name, caps = slot.pool[0], form >> 2
+        text = self._table(name, caps)[slot.number] if name in self._words else slot.written
+        if form & 1:
+            text += "es" if text[-1] in "szxSZX" else "s"
+        if form & 2:
+            ending = "'" if text[-1] in "sS" else "'s"
+            text += ending.upper() if caps == UPPER else ending
+        return text
+
+    def _name(self, unit: Unit, key: int) -> str:
+        """Return the replacement of a name of the unit, in small letters."""
+        pool = unit.pools.get(key)
+        slot = None if pool is None else unit.slots.get((pool, key))
+        return self._given[0] if slot is None else self._table(slot.pool[0], LOWER)[slot.number]
+
+    def _table(self, group: str, caps: int) -> list[str]:
+        """Return the words of a group in a pattern of capitals."""
+        caps = caps if caps in (LOWER, UPPER) else TITLE
+        tables = self._tables.setdefault(group, {})
+        if caps not in tables:
+            words = self._words[group]
+            if caps == TITLE:
+                tables[caps] = [word[0].upper() + word[1:] for word in words]
+            else:
+                tables[caps] = [word.lower() if caps == LOWER else word.upper() for word in words]
+        return tables[caps]

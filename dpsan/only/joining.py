@@ -1,0 +1,106 @@
+"""Words that are one token: those that a line's end cuts, and listed phrases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.only.characters import BLANK, folded
+from dpsan.only.hashes import Hashes
+from dpsan.only.view import COLUMN, LOWER, TITLE, UPPER, Codes, Flags
+
+if TYPE_CHECKING:
+    from dpsan.only.lexicon import Lexicon
+
+Words = dict[str, NDArray[Any]]
+"""Arrays over the words of a block, before phrases and strings are put in."""
+
+
+def cut_words(lexicon: Lexicon, code: dict[str, int], text: str, words: Words) -> None:
+    """Make one token of a word that a hyphen cuts at the end of a line."""
+    start, end = words["start"], words["after"]
+    if "-\n" not in text:
+        return
+    near = np.flatnonzero(start[1:] - end[:-1] == 2)
+    dead = np.zeros(len(start), bool)
+    for i in near.tolist():
+        if text[end[i] : start[i + 1]] != "-\n" or words["caps"][i + 1] != LOWER:
+            continue
+        whole = text[words["start"][i] : end[i]] + text[start[i + 1] : words["end"][i + 1]]
+        small = folded(whole)
+        second = text[start[i + 1] : words["end"][i + 1]]
+        label = lexicon.label(small, int(COLUMN[words["caps"][i]]))
+        first = text[words["start"][i] : end[i]].lower()
+        plain = lexicon.plain(second) and lexicon.plain(first)
+        if label is None:
+            label = "plain" if plain else lexicon.unlisted(small, int(words["caps"][i]))
+        words["label"][i] = code["surname" if label.endswith("?") else label]
+        words["row"][i] = -1
+        words["end"][i], words["after"][i] = words["end"][i + 1], words["after"][i + 1]
+        words["possessive"][i] = words["possessive"][i + 1]
+        words["hash"][i] = Hashes.of_words([small])[0]
+        dead[i + 1] = True
+    words["dead"] = dead
+
+
+def join_phrases(
+    lexicon: Lexicon,
+    code: dict[str, int],
+    closed: Flags,
+    bits: Codes,
+    hashes: Hashes,
+    words: Words,
+) -> Flags:
+    """Make listed phrases one token; returns which words stay."""
+    start, end, row = words["start"], words["end"], words["row"]
+    n = len(start)
+    keep = ~words.pop("dead", np.zeros(n, bool))
+    opens = np.flatnonzero(lexicon.opens_phrase[row])
+    opens = opens[opens < n - 1]
+    joined = (
+        (start[opens + 1] - words["after"][opens] == 1)
+        & (bits[words["after"][opens]] & BLANK != 0)
+        & ~words["possessive"][opens]
+    )
+    opens = opens[joined]
+    for size in (4, 3, 2):
+        at = opens[opens + size <= n]
+        for step in range(1, size):
+            one = (start[at + step] - words["after"][at + step - 1] == 1) & (
+                bits[words["after"][at + step - 1]] & BLANK != 0
+            )
+            at = at[one]
+        found = lexicon.phrases.rows(hashes.of(start[at], end[at + size - 1]))
+        at, found = at[found >= 0], found[found >= 0]
+        small = words["caps"][at] == LOWER
+        common = (
+            small
+            & closed[words["label"][at]]
+            & np.isin(
+                lexicon.phrase_codes[found],
+                [code[c] for c in ("city", "region", "state", "cityen")],
+            )
+        )
+        at, found = at[~common], found[~common]
+        free = np.ones(len(at), bool)
+        for step in range(size):
+            free &= keep[at + step]
+        at, found = at[free], found[free]
+        if size > 1 and len(at) > 1:
+            apart = np.append(True, np.diff(at) >= size)
+            at, found = at[apart], found[apart]
+        words["hash"][at] = hashes.of(start[at], end[at + size - 1])
+        words["label"][at] = lexicon.phrase_codes[found]
+        words["row"][at] = -1
+        small = words["caps"][at] == LOWER
+        upper = words["caps"][at + size - 1] == UPPER
+        words["caps"][at] = np.where(
+            small, LOWER, np.where(upper & (words["caps"][at] == UPPER), UPPER, TITLE)
+        )
+        words["end"][at], words["after"][at] = end[at + size - 1], words["after"][at + size - 1]
+        words["possessive"][at] = words["possessive"][at + size - 1]
+        for step in range(1, size):
+            keep[at + step] = False
+    return keep

@@ -1,0 +1,220 @@
+"""Strings: tokens that are no words. Their label, and their form: the string without its values.
+
+A form keeps separators and units; in place of values it has one of five marks (see MARKS). What
+is drawn for a string is a function of its form alone.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from dpsan.only.marks import DIGIT, HEX, LARGE_HEX, NOW, ZERO
+from dpsan.only.marks import LARGE as UPPER
+from dpsan.only.marks import SMALL as LOWER
+
+LONGEST: Final = 300
+"""Characters that the pattern looks at in one piece."""
+LONGEST_NAME: Final = 40
+"""Letters of a piece of an address in which two words are looked for."""
+MONTH_LIKE: Final = r"(?:1[5-9]|20)\d\d"
+ACCENT: Final = (
+    r"(?:&[a-zA-Z](?:acute|grave|uml|cedil|tilde|circ|ring|slash|caron);|&(?:szlig|aelig|oelig|AElig|OElig);"
+    r"|&#(?:19[2-9]|2[0-5]\d|x[c-fC-F][0-9a-fA-F]);|\\u00[c-f][0-9a-f]|\\u01[0-7][0-9a-f])"
+)
+"""A letter with an accent, as an entity or an escape."""
+PATTERNS: Final = (
+    ("entword", rf"(?<!\w)[^\W\d_]{{1,30}}(?:{ACCENT}[^\W\d_]{{0,30}}){{1,4}}|(?<!\w)[a-zA-Z]{{2,8}}(?:&#0?39;|&apos;|&rsquo;|&#8217;|&#x27;|\\u2019)(?:[tdm]|ll|re|ve)\b"),
+    ("skip", r"(?<![^\W\d_])[^\W\d_]{1,60}+(?=[\s,;!?\"”)]|\.?\s|\.?$|:\s)|[\s,;!?\"]+"),
+    ("escape", r"\x1b\[[0-9;]{0,12}[A-Za-z]|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\[nrtbf0N](?![a-z])|%[0-9A-Fa-f]{2}(?=[A-Za-z])|&(?:[a-zA-Z]{2,8}|#\d{1,6}|#x[0-9a-fA-F]{1,6});|(?<=\s)#\d{2,4};|(?<=\s)(?:quot|amp|lt|gt);"),
+    ("url", r"(?:https?|ftp)://[^\s<>\"')…]{1,400}…?|www\.[^\s<>\"')]{1,400}"),
+    ("email", r"(?<![\w.+%-])[\w.+%-]{1,64}@(?:[A-Za-z0-9][\w-]{0,62}\.){1,6}[A-Za-z]{2,24}\b"),
+    ("userip", r"(?<![\w.-])[A-Za-z][\w.-]{0,63}@\d{1,3}(?:\.\d{1,3}){3}"),
+    ("userhost", r"(?<![\w.+%-])[\w.+%-]{1,64}@(?:[A-Za-z][\w-]{1,60})\b"),
+    ("handle", r"(?<![\w@])@\w{1,60}(?:-\w{1,30}){0,4}"),
+    ("cue", r"\b\d\d:\d\d:\d\d\.\d{3} --> \d\d:\d\d:\d\d\.\d{3}"),
+    ("spelled", r"(?<![\w-])[A-Z](?:-[A-Z]){2,30}(?![\w-])"),
+    ("uuid", r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"),
+    ("mac", r"\b[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2}){5}\b"),
+    ("logtime", r"\b(?:19|20)\d\d(?::\d\d){3}\b"),
+    ("ipv6", r"(?=[0-9:]{0,40}(?:[a-fA-F]|::))\b(?:[0-9a-fA-F]{1,4}:){3,7}[0-9a-fA-F]{1,4}\b|(?=[0-9:]{0,40}(?:[a-fA-F]|::))\b[0-9a-fA-F]{1,4}(?::[0-9a-fA-F]{0,4}){3,7}(?=:?[0-9a-fA-F])[0-9a-fA-F]{1,4}\b"),
+    ("ip", r"\b\d{1,3}(?:\.\d{1,3}){3}\b(?!\.\d)"),
+    ("iso", r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b|\b\d{8}T\d{6}Z?\b"),
+    ("ymd", r"\b\d{4}/\d{1,2}/\d{1,2}\b|\b\d{4}\.\d{1,2}\.\d{1,2}\b"),
+    ("dmy", r"\b\d{1,2}(?:-\d{1,2}-|/\d{1,2}/|\.\d{1,2}\.)(?:\d{4}|\d{2})\b"),
+    ("coord", r"(?<![\w.])-?\d{1,3}\.\d{4,8}\b"),
+    ("clock", r"\b\d{1,2}[:.]\d{2} ?(?:[ap]\.?m\b\.?|[AP]\.?M\b\.?)|\b\d{1,2} ?(?:[ap]m\b|[AP]M\b|[ap]\.m\.)|\b\d{1,2}h\d{2}\b|\b\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?![\d:])"),
+    ("yearspan", r"\b(?:1[5-9]|20)\d\d[-–/](?:(?:1[5-9]|20)\d\d|\d\d)(?![\w/-]|\.\d)"),
+    ("ssn", r"\b\d{3}-\d{2}-\d{4}\b"),
+    ("iban", r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b"),
+    ("vanity", r"\b(?:1-)?(?:0?800|888|877|866|855|844|833)[- ][A-Z]{7}\b"),
+    ("phone", rf"(?<![\w.])(?!{MONTH_LIKE}[-–/]{MONTH_LIKE}(?!\d))(?=(?:[ (+.)-]{{0,3}}\d){{7}})(?:\+\d{{1,3}}[ .-]?)?(?:\(\d{{1,4}}\)[ .-]?|\d{{2,4}}[ .-])(?:\d{{2,4}}[ .-])?\d{{3,5}}(?:[ .-]\d{{2,5}})?(?:x\d{{1,6}})?(?!\w)|\+\d{{7,15}}\b"),
+    ("card", r"\b\d{4}[ -]\d{4}[ -]\d{4}[ -]\d{1,7}\b|\b\d{4}[ -]\d{6}[ -]\d{5}\b"),
+    ("pressure", r"\b\d{2,3}/\d{2,3}(?![\d/])"),
+    ("shortyear", r"(?<!\w)['’]\d{2}(?![\w'’])"),
+    ("decade", r"\b(?:1[6-9]|20)\d0s\b|['’]?\b[2-9]0s\b"),
+    ("ordinal", r"\b\d{1,4}(?:st|nd|rd|th)\b"),
+    ("version", r"\bv?\d{1,4}\.\d{1,4}\.\d{1,6}(?:[-.]?(?:rc|beta|alpha|dev)\d{0,3})?\b(?!\.\d)|\bv\d{1,4}(?:\.\d{1,4})?\b"),
+    ("money", r"(?:US|CA|AU|A|C|NZ|HK|R)?[$£€¥₹₦₱₩₫₺₽₪₴]\s?\d[\d,]{0,30}(?:\.\d{1,6})?(?:\s?(?:[kKmMbB]|bn|mn|(?:m|b|tr)illion|thousand)\b)?|\b\d[\d,]{0,30}(?:\.\d{1,6})?\s?[£€¥₹₦₱₩₫₺₽₪₴]|\b(?:R|Rs\.?|KSh|Kshs|N)\d[\d,]{1,30}(?:\.\d{1,6})?\b|\bR\d{1,3}\.\d{1,2}\b"),
+    ("quantity", r"\b\d{1,9}(?:[.,]\d{1,6})?(?:mg|mcg|µg|ml|mL|kg|g|km|cm|mm|m|lbs?|oz|ft|mph|kph|rpm|bpm|kHz|MHz|GHz|Hz|KB|MB|GB|TB|kWh|kW|W|V|A|mmHg|min|mins|hrs?|h|s|ms|k|K|M|B|px|pt|x|yo|y|d|w|wks?|yrs?|D|G)\b|\b\d{1,6}(?:\.\d{1,3})?\s?°\s?[CF]?"),
+    ("percent", r"\b\d{1,9}(?:[.,]\d{1,6})?\s?%"),
+    ("dotted", r"\b(?:[^\W\d_]\.){2,8}(?:[^\W\d_]\b\.?)?|\b[Pp]h\.\s?[Dd]\b\.?"),
+    ("code", r"(?<![\w-])[A-Z]{1,4}-(?:\d{3,12}(?:-[A-Z0-9]{1,12}){0,4}|\d{2}(?:-[A-Z0-9]{1,12}){1,4})(?![\w-])|(?<!\w)(?=[A-Za-z_]{0,60}\d)(?=\d{0,60}[A-Za-z_])\w{2,80}(?:-[A-Za-z_]{0,30}\d\w{0,40}){0,6}(?:[!@$^&*]\w{0,40}){0,3}"),
+    ("password", r"(?<!\w)(?![A-Za-z]{1,30}%[0-9A-F]{2})(?=[A-Za-z]{1,30}[!@#$%^*]{1,4}\w{0,30}\d)[A-Za-z0-9!@#$%^*+=?_-]{6,60}(?<![!?.])"),
+    ("int", r"\d+(?:[.,:/'’]\d+)*"),
+)  # fmt: skip
+FIRST: Final = {"d": r"(?=\d)", "l": r"(?=[^\W\d_])", "o": r"(?=[\W_])"}
+"""By the first character: digit, letter, other."""
+STARTS: Final = dict(
+    entword="l", skip="lo", escape="o", url="l", email="dlo", userip="l", handle="o", uuid="dl", mac="dl", ipv6="dl", coord="do", spelled="l", userhost="dlo", shortyear="o",
+    iban="l", phone="do", decade="do", version="dl", money="dlo", dotted="l", code="dlo", password="l",
+)  # fmt: skip
+
+
+def _dispatched() -> re.Pattern[str]:
+    """One pattern: by its first character, then the alternatives in order."""
+    sides = []
+    for first, ahead in FIRST.items():
+        inside = [
+            f"(?P<{name}_{first}>{pattern})"
+            for name, pattern in PATTERNS
+            if first in STARTS.get(name, "d")
+        ]
+        sides.append(ahead + "(?:" + "|".join(inside) + ")")
+    return re.compile("|".join(sides))
+
+
+PATTERN: Final = _dispatched()
+DIGITS = re.compile(r"\d+")
+PLAIN_CODES: Final = re.compile(
+    r"[xXqQ]1|[qQ]\d{1,2}[hH]?|0x[0-9a-fA-F]{1,8}|[A-Z]-?[12]c?|[hH]b[aA]1[cC]|[sS]p[oO]2|[oO]2|"
+    r"[bB]12|\d[dD]"
+)
+LEGAL: Final = frozenset(
+    [
+        "s.a",
+        "c.v",
+        "s.l",
+        "s.r.l",
+        "l.l.c",
+        "p.c",
+        "l.p",
+        "b.v",
+        "n.v",
+        "k.k",
+        "s.p.a",
+        "l.l.p",
+        "p.l.c",
+        "s.a.s",
+        "s.c",
+    ]
+)
+"""Legal forms of companies, with dots."""
+LABELS: Final = (
+    *("int1", "int2", "int3", "int4", "int40", "int5", "int6", "intlong", "bit", "number", "year"),
+    *(name for name, _ in PATTERNS if name not in ("skip", "escape", "int")),
+    *("fixed", "times", "spo2", "legaldot", "monthday", "entname"),
+)
+ESCAPE: Final = [name for name, _ in PATTERNS].index("escape")
+"""Number of the pattern of escapes, which are no tokens."""
+
+
+def year_class(year: int) -> str:
+    """Class of a year that a form may show."""
+    return "ABCDE"[(year >= 1900) + (year >= 1950) + (year >= 2000) + (year > NOW)]
+
+
+def marked(run: str) -> str:
+    """Marks of a run of digits: a leading zero is kept."""
+    return (ZERO if run[0] == "0" else DIGIT) * len(run)
+
+
+def digit_form(text: str) -> str:
+    """Text with marks in place of digits."""
+    return DIGITS.sub(lambda match: marked(match[0]), text)
+
+
+def letter_form(text: str) -> str:
+    """Text with marks in place of digits and letters."""
+    return "".join(
+        DIGIT if c.isdigit() else UPPER if c.isupper() else LOWER if c.isalpha() else c
+        for c in text
+    )
+
+
+@lru_cache(1 << 16)
+def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, str]:
+    """Label and form of a string: public functions of the string."""
+    if kind in ("iso", "ymd"):
+        return kind, year_class(int(text[:4])) + re.sub(r"\d", DIGIT, text)
+    if kind == "dmy":
+        tail = text[-4:]
+        first = year_class(int(tail)) if tail.isdigit() else "-"
+        return kind, first + re.sub(r"\d", DIGIT, text)
+    if kind == "clock":  # am and pm stay
+        half = re.search("[apAP]", text)
+        return kind, ("h" if half else "d") + re.sub(r"\d", DIGIT, text)
+    if kind == "logtime":
+        return kind, year_class(int(text[:4])) + re.sub(r"\d", DIGIT, text)
+    if kind == "yearspan":
+        begin, end = int(text[:4]), text[5:]
+        if 0 < int(end) - begin % 10 ** len(end) <= 60:
+            return kind, year_class(begin) + text[4] + DIGIT * len(end)
+        return "number", digit_form(text)
+    if kind == "pressure" or (kind == "int" and re.fullmatch(r"\d/\d\d", text)):
+        one, two = map(int, text.split("/"))
+        if kind == "pressure" and one >= 60 and two >= 30:
+            return kind, digit_form(text)
+        if one <= 12 and two <= 31:
+            return "monthday", re.sub(r"\d", DIGIT, text)
+        return "number", digit_form(text)
+    if kind == "int":
+        if not text.isdigit():
+            return "number", digit_form(text)
+        if len(text) == 4 and 1800 <= int(text) <= NOW + 24:
+            return "year", year_class(int(text))
+        if text in ("0", "1"):
+            return "bit", DIGIT
+        if len(text) == 4 and text[0] == "0":
+            return "int40", marked(text)
+        return (f"int{len(text)}" if len(text) < 7 else "intlong"), marked(text)
+    if kind == "ordinal":
+        value = int(text[:-2])
+        return kind, "d" if value <= 31 else DIGIT * len(text[:-2])
+    if kind in ("uuid", "mac"):
+        return kind, re.sub(r"[0-9a-fA-F]", LARGE_HEX if text.isupper() else HEX, text)
+    if kind == "code":
+        if re.fullmatch(r"[sS]p[oO]2", text):
+            return "spo2", text
+        if re.fullmatch(r"\d{1,2}ish", text):
+            return kind, digit_form(text)
+        if re.fullmatch(r"[xX][2-9]", text):
+            return "times", text[0]
+        if PLAIN_CODES.fullmatch(text) or text.lower() in known:
+            return "fixed", text
+        if re.fullmatch(r"[0-9a-fA-F]{12,}", text):
+            return kind, (LARGE_HEX if text.upper() == text else HEX) * len(text)
+        return kind, letter_form(text)
+    if kind == "entword":
+        capital = text[0].isupper() and not re.search(r"(?:39|apos|rsquo|8217|27;|2019)", text)
+        return "entname" if capital else "fixed", "" if capital else text
+    if kind in ("version", "cue"):
+        return "fixed", text
+    if kind == "dotted" and text.lower().rstrip(".") in LEGAL:
+        return "legaldot", text
+    if kind == "dotted":
+        return ("fixed", text) if text.lower().rstrip(".") in known else (kind, letter_form(text))
+    if kind == "iban":
+        return kind, text[:2] + letter_form(text[2:])
+    if kind in ("vanity", "password", "spelled"):
+        return kind, letter_form(text)
+    if kind == "phone":
+        return kind, re.sub(r"\d", DIGIT, text)
+    if kind in ("handle", "url", "ip", "ipv6"):
+        return kind, ""
+    if kind == "email":
+        return kind, ""
+    if kind in ("userip", "userhost"):
+        return kind, ""
+    return kind, digit_form(text)

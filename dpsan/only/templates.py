@@ -1,0 +1,280 @@
+"""Strings of a form: what may stand in place of each of its marks.
+
+A template is a row of pieces: texts, ranges of numbers, and lists of choices.  The strings of a
+form are numbered by a mixed radix, the last piece first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
+from typing import Final
+
+from dpsan.only.marks import DIGIT, HEX, LARGE, LARGE_HEX, SMALL, YEARS, ZERO
+
+Range = tuple[int, int, int]
+"""Lowest, highest, and the width to which zeros fill it up."""
+Piece = str | Range | list[str]
+
+WIDEST: Final = 1 << 60
+"""Strings of one form that an injection tells apart; further pieces are drawn independently."""
+_ALPHABETS: Final = {
+    LARGE: "ABCDEFGHJKLMNPQRSTUVWXYZ",
+    SMALL: "abcdefghjkmnpqrstuvwxyz",
+    HEX: "0123456789abcdef",
+    LARGE_HEX: "0123456789ABCDEF",
+}
+_AT_ONCE: Final = 15
+"""Digits of a piece."""
+_AREAS: Final = [
+    "202",
+    "203",
+    "205",
+    "206",
+    "207",
+    "208",
+    "209",
+    "212",
+    "213",
+    "214",
+    "215",
+    "216",
+    "217",
+    "218",
+    "219",
+    "224",
+    "225",
+    "228",
+    "229",
+    "231",
+]
+_COUNTRIES: Final[dict[int, list[str]]] = {
+    2: [
+        *("27", "30", "31", "32", "33", "34", "36", "39", "40", "41", "43", "44", "45", "46"),
+        *("47", "48", "49", "52", "55", "61", "64", "65", "81", "91"),
+    ],
+    3: [
+        *("211", "212", "216", "233", "234", "254", "255", "351", "352", "353", "354", "358"),
+        *("370", "385", "386", "420", "421"),
+    ],
+}
+"""Codes of countries by their number of digits."""
+_HOSTS: Final = ["192.0.2.", "198.51.100.", "203.0.113."]
+_DOSES: Final = {
+    1: ["2", "4", "5", "8"],
+    2: ["10", "15", "20", "25", "30", "40", "50", "60", "75", "80"],
+    3: ["100", "125", "150", "200", "250", "300", "400", "500", "600", "800"],
+}
+_DATE: Final[list[Range]] = [(1, 12, 0), (1, 28, 0)]
+_CLOCK: Final[list[Range]] = [(0, 23, 0), (0, 59, 0), (0, 59, 0)]
+_RANGES: Final[dict[str, list[Range]]] = {
+    "logtime": _CLOCK,
+    "iso": [*_DATE, *_CLOCK],
+    "ymd": _DATE,
+    "dmy": [(1, 12, 0), (1, 12, 0)],
+    "monthday": _DATE,
+    "height": [(1, 1, 0), (50, 95, 0)],
+    "weight": [(48, 99, 0)],
+    "mday": [(1, 28, 0)],
+    "shortyear": [(10, 99, 0)],
+    "hour": [(1, 12, 0)],
+    "pulse": [(55, 110, 0)],
+    "breaths": [(12, 22, 0)],
+    "saturation": [(90, 99, 0)],
+    "bodymass": [(18, 38, 0)],
+    "temperature": [(36, 38, 0)],
+    "pressure": [(95, 175, 0), (60, 99, 0)],
+}
+_NATURAL: Final = frozenset(
+    ["mday", "hour", "pulse", "breaths", "saturation", "bodymass", "temperature", "pressure"]
+)
+"""Groups of numbers that no zero fills up."""
+_LOCAL: Final = re.compile("(|.*?[^\x01])((?:\x01{3}[^\x01]{1,2})?)\x01{3}([ .-])\x01{4}", re.S)
+_MARKS: Final = re.compile(r"[\x01\x02]+|[\x03-\x07]|[^\x01-\x07]+")
+_COUNTRY: Final = re.compile(rf"\+({DIGIT}{{2,3}})(?=[ .(-])")
+_SINGLE: Final = re.compile(rf"(?<!{DIGIT}){DIGIT}(?!{DIGIT})")
+_RUNS: Final = re.compile(f"{DIGIT}+")
+_DOSE: Final = re.compile(rf"({DIGIT}{{1,3}})(mg|mcg|µg)")
+
+
+@lru_cache(1 << 14)
+def template(group: str, form: str, names: tuple[str, ...] = ()) -> list[Piece]:
+    """Return the pieces of the strings of a form.
+
+    Args:
+        group: of the token.
+        form: its marks and what stands between them.
+        names: what stands for a mark of letters in e-mail addresses, handles and paths.
+    """
+    simple = _simple(group, form, names)
+    if simple is not None:
+        return simple
+    ranges = list(_RANGES.get(group, ()))
+    if group in ("dmy", "monthday"):
+        ranges = _unpadded(form[group == "dmy" :], ranges)
+    if group in ("iso", "ymd", "dmy", "logtime"):
+        if form[0] != "-":
+            ranges.insert(2 if group == "dmy" else 0, (*YEARS[form[0]], 0))
+        form = form[1:]
+    twelve = group == "clock" and form[0] == "h"
+    if group == "clock":
+        ranges = [(1, 12, 0) if twelve else (0, 23, 0), *_CLOCK[1:]]
+        form = form[1:]
+    if group == "phone" and (country := _COUNTRY.match(form)):
+        rest = template("phone", form[len(country[0]) :])
+        return ["+", _COUNTRIES[len(country[1])], *rest]
+    local = _LOCAL.fullmatch(form)
+    if group == "phone" and local:
+        code = template("code", local[1])
+        area: list[Piece] = [_AREAS, local[2].replace(DIGIT * 3, "", 1)] if local[2] else []
+        return [*code, *area, "555", local[3], "01", (0, 99, 2)]
+    pieces: list[Piece] = []
+    for number, match in enumerate(_MARKS.finditer(form)):
+        run = match[0]
+        if run[0] in (DIGIT, ZERO):
+            piece = _digits(run[:_AT_ONCE], group, ranges, first=number < 2 or group != "int")
+            if twelve and not number and not isinstance(piece, str):
+                piece = (piece[0], piece[1], 0)
+            pieces.append(piece)
+            for at in range(_AT_ONCE, len(run), _AT_ONCE):
+                size = len(run[at : at + _AT_ONCE])
+                pieces.append((0, 10**size - 1, size))
+        elif run in _ALPHABETS:
+            pieces.append(list(_ALPHABETS[run]))
+        else:
+            pieces.append(run)
+    return pieces
+
+
+def _unpadded(form: str, ranges: list[Range]) -> list[Range]:
+    """Return the ranges of a date; where a day has one digit, those of two need no zero."""
+    if not _SINGLE.search(form):
+        return ranges
+    return [
+        (10, high, 0) if len(run) == 2 else (1, 9, 0)
+        for (_, high, _), run in zip(ranges, _RUNS.findall(form), strict=False)
+    ]
+
+
+def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None:
+    """Return the template of a group whose strings need no look at their marks."""
+    hexadecimal: list[Piece] = [list(_ALPHABETS[HEX])] * 4
+    if group.startswith("acr"):
+        return [list(_ALPHABETS[LARGE])] * int(group[3:])
+    if group == "ordinal":
+        low = 10 ** (len(form) - 1) + (len(form) == 2) * 22
+        return [(1, 31, 0) if form == "d" else (low, 10 ** len(form) - 1, 0), "th"]
+    if group == "decade":
+        head = form.rstrip(DIGIT + "s")
+        return [head, (185, 202, 0) if len(form) == 5 else (2, 9, 0), "0s"]
+    if dose := _DOSE.fullmatch(form):
+        return [_DOSES[len(dose[1])], dose[2]]
+    if group == "yearspan":  # the last piece counts from the first
+        return [(*YEARS[form[0]], 0), form[1], (1, 6, len(form) - 2)]
+    if group == "weight" and form[2:3] == DIGIT:
+        return [(110, 220, 0), *template("number", form[3:])]
+    found: dict[str, list[Piece]] = {
+        "year": [(*YEARS.get(form, (0, 0)), 0)],
+        "hhmm": [(0, 23, 2), (0, 59, 2)],
+        "letters": [list(_ALPHABETS[SMALL])] * 3,
+        "times": [form, (2, 9, 0)],
+        "dose": [_DOSES.get(len(form), [""])],
+        "age": [(18, 89, 0) if len(form) == 2 else (2, 9, 0)],
+        "ip": [_HOSTS, (1, 254, 0)],
+        "ipv6": ["2001:db8::", *hexadecimal, ":", *hexadecimal],
+        "url": ["https://example.org/", (1000, 9999, 0)],
+        "ssn": ["000-", (1, 99, 2), "-", (1000, 9999, 0)],
+        "handle": ["@", list(names), (10, 99, 0)],
+    }
+    return found.get(group)
+
+
+def _digits(run: str, group: str, ranges: list[Range], *, first: bool) -> Range | str:
+    """Return the range of one run of digits; takes the next of some ranges, if there is one."""
+    size = len(run)
+    if ranges:
+        low, high, _ = ranges.pop(0)
+        padded = size > 1 and (group not in _NATURAL or run[0] == ZERO)
+        return (low, high, size if padded else 0)
+    if run[0] == ZERO:
+        return "0" if size == 1 else (0, 10**size // 10 - 1, size)
+    if size == 1:
+        return (2 if group == "int" else 1, 9, 0) if first else (0, 9, 0)
+    return (10 ** (size - 1), 10**size - 1, 0)
+
+
+def local_part(marks: Sequence[str], names: tuple[str, ...]) -> list[Piece]:
+    """Return the template of the marks of a local part."""
+    pieces: list[Piece] = []
+    for mark in marks:
+        if mark == LARGE:
+            pieces.append(list(names))
+        elif mark == SMALL:
+            pieces.append(list(_ALPHABETS[SMALL]))
+        elif mark[0] == DIGIT:
+            pieces += [(1, 9, 0)] * len(mark)
+        else:
+            pieces.append(mark)
+    return pieces
+
+
+def choices(piece: Piece) -> int:
+    """Return how many values a piece has."""
+    if isinstance(piece, tuple):
+        return piece[1] - piece[0] + 1
+    return len(piece) if isinstance(piece, list) else 1
+
+
+def radices(pieces: Sequence[Piece]) -> list[int]:
+    """Return the sizes of the numbers of a string, each at most :data:`WIDEST`.
+
+    The first is that of the injection; a string with more values has further, independent ones.
+    """
+    sizes = [1]
+    for piece in reversed(pieces):
+        count = choices(piece)
+        if sizes[-1] * count > WIDEST:
+            sizes.append(1)
+        sizes[-1] *= count
+    return sizes
+
+
+def string(pieces: Sequence[Piece], numbers: Sequence[int]) -> str:
+    """Return the string of a template with these numbers, one for each of :func:`radices`."""
+    out: list[str] = []
+    rest = iter(numbers)
+    number, left = next(rest), 1
+    for piece in reversed(pieces):
+        count = choices(piece)
+        if left * count > WIDEST:
+            number, left = next(rest), 1
+        left *= count
+        number, value = divmod(number, count)
+        if isinstance(piece, tuple):
+            out.append(str(piece[0] + value).zfill(piece[2]))
+        else:
+            out.append(piece[value] if isinstance(piece, list) else piece)
+    return "".join(reversed(out))
+
+
+def finished(group: str, text: str) -> str:
+    """Return a string whose last part depends on the first."""
+    if group == "ordinal":
+        return ordinal(int(text[:-2]))
+    if group == "yearspan":
+        first, mark, last = text[:4], text[4], text[5:]
+        return first + mark + str(int(first) + int(last))[-len(last) :]
+    return text
+
+
+def ordinal(number: int) -> str:
+    """Return a number with its ending."""
+    ending = "th" if number // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def capacity(pieces: Sequence[Piece]) -> int:
+    """Return the number of strings of a template."""
+    return prod(map(choices, pieces))

@@ -1,0 +1,66 @@
+"""The view of a block of texts: all that rules may read of each token.
+
+It holds no text.  Of a word that a rule could draw it has the label, the pattern of capitals, the
+possessive, the gap before it and which tokens are equal; identity (``trigger``) only of closed
+words that no rule draws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int32]
+Codes = NDArray[np.uint8]
+Flags = NDArray[np.bool_]
+
+LOWER, TITLE, UPPER, ONE, MIXED, NONE = range(6)
+"""Patterns of capitals: maria, Maria, MARIA, M, McMaria, no word."""
+COLUMN: Final = np.array((0, 1, 2, 1, 1, 0), np.uint8)
+"""Column of a word's labels for each pattern: in small letters, with a capital, in capitals."""
+GAPS: Final = (
+    *("none", "space", "hyphen", "dot", "stop", "comma", "colon", "line", "slash", "amp"),
+    *("dash", "at", "open", "other", "call", "under", "backslash"),
+)
+"""Classes of what stands between two tokens."""
+GAP: Final = {name: code for code, name in enumerate(GAPS)}
+EDGE: Final = "edge"
+"""Label of the tokens around each text, and of those that a request keeps."""
+KEPT: Final = "kept"
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Arrays over n tokens; each text begins with an edge, and the block ends with one."""
+
+    label: Codes
+    """Code of the label: of a word, of a string, of an edge."""
+    caps: Codes
+    possessive: Flags
+    gap: Codes
+    """Class of the gap before the token."""
+    form: Ints
+    """Form of a string, -1 of words."""
+    trigger: NDArray[np.int16]
+    """Identity of a closed word, 0 of all others."""
+    equal: Ints
+    """First token of the unit with the same folded word."""
+    stem: Ints
+    """The same without a plural s."""
+    unit: Ints
+    """Index of the unit in the block."""
+    text: Ints
+    """Index of the text in the block."""
+    labels: tuple[str, ...]
+    forms: tuple[str, ...]
+    pieces: dict[int, tuple[str | int, ...]]
+    """By the token of an e-mail address its local part: marks, and words of the unit (`equal`)."""
+
+    @property
+    def edge(self) -> Flags:
+        """True for edges."""
+        found: Flags = self.label == self.labels.index(EDGE)
+        return found

@@ -1,0 +1,376 @@
+"""Makes views of texts: the only part of ``--only`` that reads what is hidden.
+
+A label is a function of a word alone; equality, phrases and pieces of addresses are relations of
+tokens of one unit.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.only import strings
+from dpsan.only.characters import (
+    APOSTROPHE,
+    BETWEEN,
+    CAPITAL,
+    DIGIT,
+    LETTER,
+    camel,
+    firsts,
+    folded,
+    gaps,
+    pattern,
+    running,
+    zones,
+)
+from dpsan.only.hashes import Hashes
+from dpsan.only.joining import Words, cut_words, join_phrases
+from dpsan.only.lexicon import Lexicon
+from dpsan.only.local_parts import split_emails
+from dpsan.only.places import Places
+from dpsan.only.view import (
+    COLUMN,
+    EDGE,
+    GAP,
+    KEPT,
+    LOWER,
+    MIXED,
+    NONE,
+    ONE,
+    TITLE,
+    Codes,
+    Flags,
+    Ints,
+    View,
+)
+from dpsan.text.letter_case import ARTICLES
+
+CLOSED: Final = ("func", "title")
+"""Labels of trigger words."""
+_KNOWN: Final = 1 << 18
+"""Labels of unlisted words that are kept."""
+
+
+class Viewer:
+    """Makes views with one lexicon and the trigger words of the rules.
+
+    Args:
+        lexicon: public lists.
+        triggers: words that rules may know by name.
+        keep: words that pass.
+        own: by the name of a group, words that it has beside the lists.
+
+    Raises:
+        ValueError: a trigger word that no list holds; rules and lists are part of the program.
+    """
+
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        triggers: Sequence[str],
+        keep: Iterable[str] = (),
+        own: Mapping[str, Iterable[str]] | None = None,
+    ) -> None:
+        self.lexicon = lexicon
+        self.labels = labels_of(lexicon, own or ())
+        self.code = {label: i for i, label in enumerate(self.labels)}
+        self.trigger = np.zeros(len(lexicon.codes) + 1, np.int16)
+        found = lexicon.table.rows(Hashes.of_words([*triggers]))
+        missing = [word for word, row in zip(triggers, found, strict=True) if row < 0]
+        if missing:
+            raise ValueError(f"trigger words without a label: {missing}")
+        self.trigger[found] = np.arange(1, len(triggers) + 1)
+        self.articles = [triggers.index(word) + 1 for word in ("a", "an")]
+        self.letter_a = found[triggers.index("a")]
+        self.bits = lexicon.bits.copy()
+        # What cannot be read is a letter: it does not pass for a mark.
+        self.bits[0xD800:0xE000] |= LETTER
+        self.bits[0xFFFD] |= LETTER
+        special = [(word, self.code[name]) for name, words in (own or {}).items() for word in words]
+        kept = {folded(word) for word in keep}
+        kept |= ARTICLES if kept & ARTICLES else set()  # one of them keeps both
+        special += [(word, self.code[KEPT]) for word in sorted(kept)]  # whatever lists them
+        self.special = dict(
+            zip(
+                Hashes.of_words([folded(word) for word, _ in special]).tolist(),
+                [code for _, code in special],
+                strict=True,
+            )
+        )
+        """Label of words of a request, by hash; these come before the lists."""
+        self.closed = np.array([label in CLOSED for label in self.labels])
+
+    def view(self, texts: Sequence[str], units: Sequence[int] | None = None) -> tuple[View, Places]:
+        """Return view and places of texts.
+
+        Args:
+            texts: any strings.
+            units: number of the unit of each text, those of a unit in a row; default one each.
+        """
+        block = BETWEEN + BETWEEN.join(texts) + BETWEEN
+        points = np.frombuffer(block.encode("utf-32-le", "surrogatepass"), np.uint32)
+        bits, small = self._characters(points)
+        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+        edges = np.append(0, np.cumsum(lengths + 1)).astype(np.int32)
+        hashes = Hashes(small.astype(np.uint64))
+        capitals = running(bits & CAPITAL != 0)
+        letters = bits & LETTER != 0
+        inner = np.flatnonzero(bits & APOSTROPHE)
+        inner = inner[letters[inner - 1] & letters[np.minimum(inner + 1, len(letters) - 1)]]
+        letters[inner] = True
+        turns = np.flatnonzero(letters[1:] != letters[:-1]).astype(np.int32) + 1
+        start, end = turns[::2], turns[1::2]
+        where = self.string_spans(block, points, bits, letters)
+        if len(where):
+            at = np.searchsorted(where[:, 0], end, "left") - 1
+            covered = np.where(at >= 0, where[at, 1], 0)
+            keep = covered < end
+            start, end = np.maximum(start, covered)[keep], end[keep]
+        words = self.words(block, hashes, bits, small, capitals, edges, start, end)
+        of_text = np.arange(len(texts)) if units is None else np.asarray(units, dtype=np.int64)
+        return self.assemble(block, points, hashes, bits, edges, words, where, of_text)
+
+    def _characters(self, points: NDArray[np.uint32]) -> tuple[Codes, NDArray[np.uint32]]:
+        """Return the class bits and the folded value of each character."""
+        low = np.minimum(points, 0xFFFF).astype(np.uint16)
+        bits, small = self.bits[low], self.lexicon.fold[low].astype(np.uint32)
+        high = points > 0xFFFF
+        if high.any():
+            for point in np.unique(points[high]).tolist():
+                char, at = chr(point), points == point
+                lower = char.lower()
+                small[at] = ord(lower) if len(lower) == 1 else point
+                category = unicodedata.category(char)
+                kind = LETTER if category[0] in "LM" else DIGIT if category == "Nd" else 0
+                bits[at] = kind | CAPITAL * (kind == LETTER and char.isupper())
+        return bits, small
+
+    def string_spans(
+        self, text: str, points: NDArray[np.uint32], bits: Codes, letters: Flags
+    ) -> Ints:
+        """Return start, end and pattern number of each string, and of escapes: (k, 3)."""
+        numbers = {name: i for i, (name, _) in enumerate(strings.PATTERNS)}
+        scan, done = strings.PATTERN.finditer, 0
+        out: list[tuple[int, int, int]] = []
+        for first, finish in zones(text, points, bits, letters):
+            begin = max(first, done)
+            while begin < finish:  # in pieces, so that no pattern looks far
+                done = piece = min(finish, begin + strings.LONGEST)
+                for match in scan(text, begin, piece):
+                    name = str(match.lastgroup)[:-2]
+                    if name != "skip":
+                        out.append((match.start(), match.end(), numbers[name]))
+                        done = max(piece, match.end())
+                begin = done
+        return np.array(out, np.int32).reshape(-1, 3)
+
+    def words(
+        self,
+        text: str,
+        hashes: Hashes,
+        bits: Codes,
+        small: NDArray[np.uint32],
+        capitals: Ints,
+        edges: Ints,
+        start: Ints,
+        end: Ints,
+    ) -> Words:
+        """Return label, pattern, possessive and hash of each word."""
+        lexicon = self.lexicon
+        whole = hashes.of(start, end)
+        row = lexicon.table.rows(whole)
+        length = end - start
+        mark = small[np.maximum(end - 2, 0)] == ord("'")
+        possessive = (length > 2) & mark & (small[end - 1] == ord("s"))
+        owned = np.flatnonzero(possessive)
+        listed = owned[row[owned] >= 0]
+        passes = np.isin(
+            lexicon.codes[row[listed], 0], [lexicon.code["plain"], lexicon.code["func"]]
+        )
+        possessive[listed[passes]] = False
+        owned = np.flatnonzero(possessive)
+        after = end.copy()
+        end = end.copy()
+        end[owned] -= 2
+        # an apostrophe behind a capitalised word, if its unit has not opened a quotation
+        mark = bits & APOSTROPHE != 0
+        opening = mark.copy()
+        opening[1:-1] &= (bits[2:] & LETTER != 0) & (bits[:-2] & (LETTER | DIGIT) == 0)
+        quotes = running(opening)
+        bare = np.flatnonzero(mark[after] & ~possessive & (bits[start] & CAPITAL != 0))
+        first = edges[np.searchsorted(edges, start[bare]) - 1]
+        bare = bare[
+            (quotes[start[bare]] == quotes[first]) & (bits[after[bare] + 1] & (LETTER | DIGIT) == 0)
+        ]
+        possessive[bare] = True
+        after[bare] += 1
+        whole[owned] = hashes.of(start[owned], end[owned])
+        row[owned] = lexicon.table.rows(whole[owned])
+        caps = pattern(bits, capitals, start, end)
+        label = np.zeros(len(start), np.uint8)
+        known = np.flatnonzero(row >= 0)
+        label[known] = lexicon.codes[row[known], COLUMN[caps[known]]]
+        unknown = np.flatnonzero(row < 0)
+        upper = capitals[end[unknown]] - capitals[start[unknown]]
+        inner = (upper > 1) | (caps[unknown] == MIXED)
+        label[unknown] = self.unknown_labels(
+            text, whole[unknown], caps[unknown], inner, start[unknown], end[unknown]
+        )
+        if self.special:
+            for i in np.flatnonzero(np.isin(whole, [*map(np.uint64, self.special)])).tolist():
+                label[i], row[i] = self.special[int(whole[i])], -1
+        return {
+            "start": start,
+            "end": end,
+            "after": after,
+            "label": label,
+            "caps": caps,
+            "possessive": possessive,
+            "hash": whole,
+            "row": row,
+        }
+
+    def unknown_labels(
+        self,
+        text: str,
+        hashes: NDArray[np.uint64],
+        caps: Codes,
+        inner: Flags,
+        start: Ints,
+        end: Ints,
+    ) -> Codes:
+        """Return the labels of words that no list holds; each different word is looked at once."""
+        cache = self.lexicon.unknown
+        if len(cache) > _KNOWN:
+            cache.clear()
+        keys = (hashes * np.uint64(16) + caps + inner * np.uint64(8)).tolist()
+        out = np.empty(len(keys), np.uint8)
+        for i, key in enumerate(keys):
+            code = cache.get(key)
+            if code is None:
+                word = text[start[i] : end[i]]
+                mixed = inner[i] and caps[i] in (TITLE, MIXED) and len(word) < strings.LONGEST_NAME
+                parts = camel(word) if mixed else ()
+                plural = word[:-1].isupper()
+                label = self.lexicon.unlisted(folded(word), int(caps[i]), parts, plural)
+                code = cache[key] = self.code[label]
+            out[i] = code
+        return out
+
+    def assemble(
+        self,
+        text: str,
+        points: NDArray[np.uint32],
+        hashes: Hashes,
+        bits: Codes,
+        edges: Ints,
+        words: Words,
+        where: Ints,
+        of_text: NDArray[np.int64],
+    ) -> tuple[View, Places]:
+        """Merge words, phrases, strings and edges into one view."""
+        code = self.code
+        cut_words(self.lexicon, code, text, words)
+        keep = join_phrases(self.lexicon, code, self.closed, bits, hashes, words)
+        words = {name: values[keep] for name, values in words.items()}
+        escapes = where[:, 2] == strings.ESCAPE if len(where) else np.zeros(0, bool)
+        found = where[~escapes]
+        k, m, e = len(words["start"]), len(found), len(edges)
+        start = np.concatenate([words["start"], found[:, 0], edges]).astype(np.int32)
+        order = np.argsort(start, kind="stable")
+        start = start[order]
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+
+        def filled(name: str, string: Any, edge: int, kind: Any) -> NDArray[Any]:
+            """Return the values of words, strings and edges, in order of place."""
+            parts = [words[name], string, np.full(e, edge)]
+            return np.concatenate([part.astype(kind) for part in parts])[order]
+
+        names: dict[str, int] = {}
+        forms: list[str] = []
+        kinds, ids = np.empty(m, np.uint8), np.empty(m, np.int32)
+        keys = np.empty(m, np.uint64)
+        fixed = self.lexicon.fixed
+        for i, (a, b, number) in enumerate(found.tolist()):
+            name, shown = strings.label_and_form(strings.PATTERNS[number][0], text[a:b], fixed)
+            kinds[i] = code[name]
+            if shown not in names:
+                names[shown] = len(forms)
+                forms.append(shown)
+            ids[i] = names[shown]
+        if m:
+            keys = hashes.of(found[:, 0], found[:, 1])
+            at = np.flatnonzero(kinds == code["handle"])
+            keys[at] = hashes.of(found[at, 0] + 1, found[at, 1])
+        end = filled("end", found[:, 1], 0, np.int32)
+        after = filled("after", found[:, 1], 0, np.int32)
+        edge = np.concatenate([np.zeros(k + m, bool), np.ones(e, bool)])[order]
+        end[edge] = after[edge] = start[edge] + 1
+        label = filled("label", kinds, code[EDGE], np.uint8)
+        caps = filled("caps", np.full(m, NONE), NONE, np.uint8)
+        form = np.concatenate([np.full(k, -1), ids, np.full(e, -1)]).astype(np.int32)[order]
+        hashed = filled("hash", keys, 0, np.uint64)
+        row = filled("row", np.full(m, -1), -1, np.int32)
+        index = np.minimum(np.cumsum(edge) - 1, len(of_text) - 1).astype(np.int32)
+        unit = np.cumsum(np.diff(of_text, prepend=of_text[:1]) != 0).astype(np.int32)[index]
+        gap = gaps(bits, points, np.append(0, after[:-1]), start)
+        trigger = self.trigger[row]
+        trigger[row < 0] = 0
+        trigger[~self.closed[label] & (row != self.letter_a)] = 0
+        self.one_article(label, caps, gap, trigger)
+        stem = self.stems(hashes, start, end, hashed, label)
+        common = (label == code["func"]) | ((label == code["plain"]) & (caps == LOWER))
+        equal, first = firsts(hashed, stem, unit.astype(np.uint64), (trigger == 0) & ~common)
+        view = View(
+            label,
+            caps,
+            filled("possessive", np.zeros(m), 0, np.bool_),
+            gap,
+            form,
+            trigger,
+            equal,
+            first,
+            unit,
+            index,
+            self.labels,
+            tuple(forms),
+            {},
+        )
+        places = Places(text, start, end, after, hashed, stem, {})
+        split_emails(view, places)
+        return view, places
+
+    def one_article(
+        self, label: Codes, caps: Codes, gap: Codes, trigger: NDArray[np.int16]
+    ) -> None:
+        """Let *a* and *an* be one trigger; before a dot or a hyphen they are letters."""
+        a, an = self.articles
+        at = np.flatnonzero((trigger == a) | (trigger == an))
+        behind = gap[np.minimum(at + 1, len(gap) - 1)]
+        joined = ~np.isin(behind, [GAP[name] for name in ("space", "line", "open", "dash")])
+        joined |= (behind == GAP["line"]) & (caps[at] == ONE)  # a mark of a list
+        trigger[at[joined]] = 0
+        at = at[~joined]
+        trigger[at] = a
+        label[at] = self.code["func"]
+        caps[at] = np.where(caps[at] == LOWER, LOWER, ONE)
+
+    def stems(
+        self, hashes: Hashes, start: Ints, end: Ints, hashed: NDArray[np.uint64], label: Codes
+    ) -> NDArray[np.uint64]:
+        """Return the hash of each word, without a plural s where a rule could need it."""
+        stem = hashed.copy()
+        at = np.flatnonzero(label == self.code["surnamepl"])
+        stem[at] = hashes.of(start[at], end[at] - 1)
+        return stem
+
+
+def labels_of(lexicon: Lexicon, own: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the names of all labels: of words, of one's own lists, of strings, and of edges."""
+    return (*lexicon.labels, *own, *strings.LABELS, KEPT, EDGE)

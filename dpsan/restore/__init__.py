@@ -1,0 +1,5 @@
+"""Put the originals of a map back into answers.
+
+It reads the map that ``rewrite --map`` writes, and texts.  It draws nothing, and it knows neither
+vocabularies nor mechanisms.
+"""

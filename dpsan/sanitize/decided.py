@@ -1,0 +1,241 @@
+"""Texts of which it is decided what is replaced, and how results are put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.only.decision import Decision
+from dpsan.only.draws import AGE, Unit
+from dpsan.only.view import Ints
+from dpsan.sanitize.result import Action, AuditTable, Sanitized, tables_together, together
+
+MOST: Final = 1 << 17
+"""Different words of a unit that are replaced; with the first new word of a context behind that,
+the next unit begins."""
+
+
+@dataclass(slots=True)
+class Shared:
+    """A unit with the words that it has seen; these never reach the draws."""
+
+    number: int
+    unit: Unit = field(default_factory=Unit)
+    ids: dict[int, int] = field(default_factory=dict, repr=False)
+    """By the hash of a word the key that it has in the unit."""
+    drawn: int = 0
+    """Replacements drawn under its number."""
+    units: int = 1
+    """Units so far: a long file has several."""
+    numbers: dict[str, int] = field(default_factory=dict, repr=False)
+    """Numbers that were drawn by value, in the order of their appearance."""
+    paid: set[str] = field(default_factory=set, repr=False)
+    """Those whose loss is counted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """All tokens, for an audit."""
+
+    sizes: NDArray[np.int64]
+    gaps: NDArray[np.int64]
+    originals: list[str] = field(repr=False)
+    actions: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    """Row of each token among the outputs, articles behind drawn ones; -1: it passes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """Texts of which it is decided what is drawn."""
+
+    decision: Decision
+    keys: NDArray[np.uint64] = field(repr=False)
+    """Hash of the word of each drawn token."""
+    pieces: dict[int, tuple[int, ...]] = field(repr=False)
+    """By the row of an address the hashes of its pieces."""
+    between: list[str] = field(repr=False)
+    """What stands behind each of :attr:`order`."""
+    order: list[int]
+    """Drawn tokens, articles and edges in the order of the text, numbered in this order."""
+    breaks: dict[int, int]
+    """By the row of a token the line breaks in it."""
+    counts: dict[Action, int]
+    smallest: int
+    """Fewest words of a label that was drawn."""
+    tokens: Tokens | None
+    originals: list[str] = field(default_factory=list, repr=False)
+    """The drawn words, for a map."""
+    numbers: dict[int, str] = field(default_factory=dict, repr=False)
+    """By their rows the numbers that are drawn by value."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedTexts:
+    """Parts of a unit of which it is decided what is drawn."""
+
+    blocks: list[Decided]
+    """Of their contexts, some at a time."""
+    counts: list[int]
+    """How many contexts each part has."""
+    invisible: int = 0
+    """Invisible characters that were dropped."""
+
+
+def same_words(hashes: NDArray[np.uint64], unit: Ints) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the first of each word of a unit, and for each word the index of these."""
+    words, of_word = np.unique(hashes, return_inverse=True)
+    pairs = unit.astype(np.int64) * len(words) + of_word
+    _, first, inverse = np.unique(pairs, return_index=True, return_inverse=True)
+    return first, inverse
+
+
+def unit_keys(
+    decision: Decision, hashes: NDArray[np.uint64], units: Sequence[Shared]
+) -> NDArray[np.int64]:
+    """Return a key of each drawn token: the same for equal words of a unit, and for no others.
+
+    Args:
+        decision: of a block.
+        hashes: of the drawn words.
+        units: by their number in the decision; they grow.
+    """
+    first, inverse = same_words(hashes, decision.unit)
+    if max((len(shared.ids) for shared in units), default=0) + len(first) > MOST:
+        first = inverse = np.arange(len(hashes))  # a unit may end here: one word after the other
+    order = np.argsort(first)
+    keys = np.empty(len(first), np.int64)
+    last: dict[int, int] = {}
+    columns = (hashes[first[order]], decision.unit[first[order]], decision.text[first[order]])
+    rows = zip(order.tolist(), *(column.tolist() for column in columns), strict=True)
+    for at, value, number, text in rows:
+        shared = units[number]
+        key = shared.ids.get(value)
+        if key is None:
+            if len(shared.ids) > MOST and text != last.get(number):
+                shared.ids.clear()
+                shared.units += 1
+            last[number] = text
+            key = shared.ids[value] = len(shared.ids)
+        keys[at] = key + (shared.units << AGE)
+    return keys[inverse]
+
+
+def texts_of(done: Decided) -> int:
+    """Return the number of texts."""
+    hidden = len(done.decision.at) + len(done.decision.articles)
+    return sum(item >= hidden for item in done.order) - 1
+
+
+def replaced_in(
+    done: Decided, tokens: Sequence[str], classes: Sequence[str | None]
+) -> list[list[tuple[str, str, str]]]:
+    """Return of each text the original, the replacement and the class of its drawn words."""
+    rows: list[list[tuple[str, str, str]]] = [[] for _ in range(texts_of(done))]
+    decision = done.decision
+    columns = (decision.possessive.tolist(), decision.group.tolist(), decision.text.tolist())
+    for original, token, owns, group, text in zip(done.originals, tokens, *columns, strict=True):
+        bare = token.rstrip("\n")
+        if owns:
+            bare = bare.removesuffix("'").removesuffix("'s").removesuffix("'S")
+        rows[text].append((original, bare, classes[group] or ""))
+    return rows
+
+
+def lines_of(done: Decided, written: Sequence[str]) -> list[str]:
+    """Return the texts with what is written in place of drawn tokens and articles."""
+    lines: list[str] = []
+    parts: list[str] = []
+    for item, gap in zip(done.order, done.between, strict=True):
+        if item < len(written):
+            parts.append(written[item])
+        elif parts:
+            lines.append("".join(parts))
+            parts = []
+        parts.append(gap)
+    return lines
+
+
+def table_of(done: Decided, written: Sequence[str], rules: Sequence[str]) -> AuditTable:
+    """Return the audit of what was written.
+
+    Args:
+        done: with all its tokens.
+        written: outputs of drawn tokens, then articles.
+        rules: names of the rules.
+    """
+    tokens, decision = done.tokens, done.decision
+    assert tokens is not None  # noqa: S101 - an audit was requested
+    rows, none = tokens.rows.tolist(), np.full(len(tokens.rows), -1, dtype=np.int64)
+    reasons = [
+        (decision.groups[group], rules[rule] if rule >= 0 else "span")
+        for group, rule in zip(decision.group.tolist(), decision.rule.tolist(), strict=True)
+    ]
+    pairs = zip(tokens.originals, rows, strict=True)
+    outputs = [text if row < 0 else written[row] for text, row in pairs]
+    return AuditTable(
+        tokens.sizes,
+        tokens.gaps,
+        tokens.gaps,
+        tokens.actions,
+        tokens.originals,
+        outputs,
+        none,
+        none,
+        none,
+        reasons=[reasons[row] if 0 <= row < len(reasons) else None for row in rows],
+    )
+
+
+def merged(parts: Sequence[Sanitized]) -> Sanitized:
+    """Merge the results of successive texts, with their audits."""
+    if len(parts) == 1:
+        return parts[0]
+    tables = [part.records for part in parts if part.records is not None]
+    whole = together(parts)
+    return replace(whole, records=tables_together(tables) if tables else None)
+
+
+def joined(done: Sanitized, counts: Sequence[int]) -> Sanitized:
+    """Put the contexts of each text together.
+
+    Args:
+        done: a line for each context.
+        counts: contexts of each text.
+    """
+    if len(done.lines) == len(counts):
+        return done
+    ends = [*accumulate(counts)]
+    bounds = [*zip([0, *ends], ends, strict=False)]
+    table = done.records
+    if table is not None:
+        gaps = table.gaps.copy()
+        lengths = np.fromiter(map(len, table.outputs), np.int64, len(table))
+        last = np.cumsum(table.sizes)
+        for first, end in bounds:
+            carried = 0  # the white space at a seam belongs to the word behind it
+            for at in range(first, end):
+                words = slice(int(last[at] - table.sizes[at]), int(last[at]))
+                rest = len(done.lines[at]) - int(table.gaps[words].sum() + lengths[words].sum())
+                if words.start < words.stop:
+                    gaps[words.start] += carried
+                    carried = rest
+                else:
+                    carried += rest
+        sizes = np.array([table.sizes[first:end].sum() for first, end in bounds], np.int64)
+        table = replace(table, sizes=sizes, gaps=gaps, read=gaps)
+    return replace(
+        done,
+        lines=["".join(done.lines[first:end]) for first, end in bounds],
+        drawn=[sum(done.drawn[first:end]) for first, end in bounds],
+        charged=[sum(done.charged[first:end]) for first, end in bounds],
+        replaced=[
+            [row for rows in done.replaced[first:end] for row in rows] for first, end in bounds
+        ],
+        records=table,
+    )

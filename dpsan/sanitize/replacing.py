@@ -1,0 +1,396 @@
+"""Replace words of some classes: view, decide, draw, write.
+
+A *unit* is who shares replacements: a record, or a file of text with its contexts in order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.embeddings.class_lists import NUMBERS
+from dpsan.only.decision import NAMES, Decision, decide
+from dpsan.only.draws import AGE, Draws, Pool, Slot
+from dpsan.only.engine import OWN, Rules
+from dpsan.only.lexicon import Lexicon
+from dpsan.only.marks import LARGE
+from dpsan.only.places import Places
+from dpsan.only.view import COLUMN, Flags, View
+from dpsan.only.viewer import Viewer, labels_of
+from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_by_word, streams_for
+from dpsan.sanitize.consistent import Unit as Scope
+from dpsan.sanitize.decided import (
+    Decided,
+    DecidedTexts,
+    Shared,
+    Tokens,
+    joined,
+    lines_of,
+    merged,
+    replaced_in,
+    same_words,
+    table_of,
+    texts_of,
+    unit_keys,
+)
+from dpsan.sanitize.numbers_by_value import Numbers
+from dpsan.sanitize.result import ACTIONS, Action, Forms, Sanitized
+from dpsan.text.contexts import batches, blocks, without_invisible
+from dpsan.text.contexts import pieces as pieces_of
+from dpsan.text.number_forms import formed_number
+from dpsan.text.spanned_tokens import Spans
+from dpsan.text.tokens import folded
+
+_DRAWN, _STRING, _PLAIN, _KEPT, _NUMBER = map(
+    ACTIONS.index, (Action.DRAWN, Action.STRING, Action.PLAIN, Action.KEPT, Action.NUMBER)
+)
+
+
+class OnlyRewriter:
+    """Replaces words of some classes; all others pass.
+
+    Args:
+        rules: content of rules.tsv.
+        classes: names of classes, or None for all.
+        own: by the name of a list of one's own its words.
+        keep: words that pass.
+        scope: within what equal words have one replacement; None: nowhere.
+        numbers: draws numbers by value; None: they are replaced by numbers of their form.
+        mapped: whether replacements are to be put back: then no name is an ordinary word.
+    """
+
+    number_epsilon: float | None = 0.0
+
+    def __init__(
+        self,
+        rules: str,
+        classes: Sequence[str] | None = None,
+        own: Mapping[str, Sequence[str]] | None = None,
+        keep: Sequence[str] = (),
+        scope: Scope | None = Scope.RECORD,
+        numbers: Numbers | None = None,
+        *,
+        mapped: bool = False,
+    ) -> None:
+        self._names = {f"{OWN}{at}": name for at, name in enumerate(own or {})}
+        own = dict(zip(self._names, (own or {}).values(), strict=True))
+        self.lexicon = Lexicon()
+        self.rules = Rules(rules, labels_of(self.lexicon, own), [*own])
+        if classes is not None:
+            self.rules.draw_classes([*classes, *own])
+        self.viewer = Viewer(self.lexicon, self.rules.triggers, keep, own)
+        self.keyed = scope in (Scope.FILE, Scope.RUN)
+        outputs = dict(self.lexicon.outputs)
+        for group in NAMES & outputs.keys() if mapped else ():
+            outputs[group] = [w for w in outputs[group] if not self.lexicon.plain(w.lower())]
+        words = {**outputs, **{name: list(words) for name, words in own.items()}}
+        self.draws = Draws(words, together=scope is not None, injective=not self.keyed)
+        self._sizes = self._label_sizes(own)
+        self._numbers, self._mapped = numbers, mapped
+
+    def _label_sizes(self, own: Mapping[str, Sequence[str]]) -> NDArray[np.int64]:
+        """Return the number of listed words of each label, by pattern of capitals."""
+        labels = self.viewer.labels
+        sizes = np.zeros((3, len(labels)), np.int64)
+        for column in range(3):
+            found = np.bincount(self.lexicon.codes[:, column], minlength=len(labels))
+            found += np.bincount(self.lexicon.phrase_codes, minlength=len(labels))
+            sizes[column] = found[: len(labels)]
+        for name, words in own.items():
+            sizes[:, labels.index(name)] = len(words)
+        return sizes
+
+    def begin(self) -> bool:
+        """Nothing is loaded later."""
+        return False
+
+    def warm_up(self) -> None:
+        """Replace the words of a text now, when nobody waits, and throw it away."""
+        self.rewrite(["Maria"], bytes(KEY_BYTES))
+
+    def survey(self, text: str) -> Sanitized:
+        """Return the counts of rewriting a text, without drawing a word and without a line."""
+        found = self.decided_unit([text])
+        counts = {action: sum(block.counts[action] for block in found.blocks) for action in Action}
+        drawn = [sum(len(block.decision.at) for block in found.blocks)]
+        kinds = Counter[int]()
+        for block in found.blocks:
+            kinds.update(block.decision.group.tolist())
+        return Sanitized([], drawn, [0], counts, invisible=found.invisible, by_kind=kinds)
+
+    @property
+    def classes(self) -> tuple[str | None, ...]:
+        """Class of each group, by its code."""
+        names = self.rules.class_of | self._names
+        return tuple(names.get(group) for group in self.rules.groups)
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Name of each group, by its code."""
+        return tuple(self.rules.groups)
+
+    def decided(
+        self,
+        texts: Sequence[str],
+        units: Sequence[int] | None = None,
+        *,
+        audit: bool = False,
+        spans: Sequence[Spans] | None = None,
+    ) -> Decided:
+        """Decide what is drawn of some contexts.
+
+        Args:
+            texts: without invisible characters.
+            units: number of the unit of each.
+            audit: also keep every token.
+            spans: of each text what is drawn besides.
+        """
+        view, places = self.viewer.view(texts, units)
+        marked = None if spans is None else _marked(view, places, spans)
+        decision = decide(view, self.rules, marked)
+        return self._decided(view, places, decision, audit=audit)
+
+    def _decided(self, view: View, places: Places, decision: Decision, *, audit: bool) -> Decided:
+        edge, at, articles = view.edge, decision.at, decision.articles[:, 0]
+        plural = decision.group == self.rules.group("surnamepl")
+        keys = np.where(plural, places.stems[at], places.hashes[at])
+        # Equal words become one word, those too that no rule compares.
+        first, same = same_words(keys, decision.unit)
+        decision = replace(decision, key=first[same])
+        spots = np.concatenate([at, articles, np.flatnonzero(edge)])
+        order = np.argsort(spots, kind="stable")
+        begin, end = places.start[spots[order]].tolist(), places.after[spots[order]].tolist()
+        block = places.block
+        between = [block[a:b] for a, b in zip(end, [*begin[1:], len(block)], strict=True)]
+        breaks = {}
+        if "\n" in block:
+            for row, (a, b) in enumerate(
+                zip(places.start[at].tolist(), places.after[at].tolist(), strict=True)
+            ):
+                if count := block.count("\n", a, b):
+                    breaks[row] = count
+        row_of = {int(token): row for row, token in enumerate(at.tolist())}
+        pieces = {row_of[i]: found for i, found in places.pieces.items() if i in row_of}
+        actions = np.full(len(edge), _PLAIN)
+        actions[view.label == len(view.labels) - 2] = _KEPT
+        actions[at] = np.where(decision.form < 0, _DRAWN, _STRING)
+        by_value = self._by_value(places, decision)
+        actions[at[[*by_value]]] = _NUMBER
+        words = np.bincount(actions[~edge], minlength=len(ACTIONS)).tolist()
+        listed = self._sizes[COLUMN[decision.caps], view.label[at]]
+        listed = listed[(decision.form < 0) & (listed > 0)]
+        tokens = None
+        if audit:
+            inside = np.flatnonzero(~edge)
+            rows = np.full(len(edge), -1)
+            rows[spots[: len(at) + len(articles)]] = np.arange(len(at) + len(articles))
+            previous = places.after[inside - 1]
+            starts, ends = places.start[inside], places.after[inside]
+            tokens = Tokens(
+                np.bincount(view.text[inside], minlength=int(edge.sum()) - 1),
+                (starts - previous).astype(np.int64),
+                [block[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)],
+                actions[inside],
+                rows[inside],
+            )
+        return Decided(
+            decision,
+            keys,
+            pieces,
+            between,
+            order.tolist(),
+            breaks,
+            dict(zip(Action, words, strict=True)),
+            int(listed.min(initial=1 << 62)),
+            tokens,
+            places.words(at) if self._mapped else [],
+            by_value,
+        )
+
+    def _by_value(self, places: Places, decision: Decision) -> dict[int, str]:
+        """Return the drawn tokens that are numbers, where these are drawn by value."""
+        if self._numbers is None:
+            return {}
+        texts, classes = places.words(decision.at), self.classes
+        return {
+            row: text
+            for row, (text, group) in enumerate(zip(texts, decision.group.tolist(), strict=True))
+            if classes[group] == NUMBERS and formed_number(text) is not None
+        }
+
+    def drawn(self, done: Decided, key: bytes, units: Sequence[Shared]) -> Sanitized:
+        """Draw and write what is decided.
+
+        Args:
+            done: texts.
+            key: of the file and copy.
+            units: by their number in the decision; they grow.
+        """
+        decision = self._keyed(done, units)
+
+        def source(new: Sequence[Slot]) -> Streams:
+            if self.keyed:
+                return streams_by_word(key, [], [(slot.key, _position(slot.pool)) for slot in new])
+            counts = Counter(slot.unit for slot in new)
+            order = sorted(counts)
+            if len(units) == 1:
+                before, units[0].drawn = units[0].drawn, units[0].drawn + len(new)
+                return streams_for(key, [units[0].number], [len(new)], before=before)
+            numbers = [units[at].number for at in order]
+            return streams_for(key, numbers, [counts[at] for at in order])
+
+        found = self.draws.outputs(decision, [shared.unit for shared in units], source)
+        tokens, texts = found.tokens, texts_of(done)
+        charged = [0] * texts
+        if done.numbers and self._numbers is not None:
+            self._draw_numbers(done, tokens, charged, key, units)
+        for row, count in done.breaks.items():
+            tokens[row] += "\n" * count
+        written = [*tokens, *found.articles]
+        table = (
+            None
+            if done.tokens is None
+            else table_of(done, written, [rule.name for rule in self.rules.rules])
+        )
+        sizes = np.bincount(decision.text, minlength=texts).tolist()
+        smallest = min((size for size in (done.smallest, found.smallest) if size), default=0)
+        replaced = replaced_in(done, tokens, self.classes) if self._mapped else []
+        return Sanitized(
+            lines_of(done, written),
+            sizes,
+            charged,
+            done.counts,
+            table,
+            by_kind=Counter(decision.group.tolist()),
+            reused=found.reused,
+            replaced=replaced,
+            forms=Forms(smallest if len(decision.at) else 0, found.unchanged),
+        )
+
+    def _draw_numbers(
+        self,
+        done: Decided,
+        tokens: list[str],
+        charged: list[int],
+        key: bytes,
+        units: Sequence[Shared],
+    ) -> None:
+        """Put numbers that are drawn by value in their places, and charge each once in its unit."""
+        assert self._numbers is not None  # noqa: S101 - the caller knows
+        decision, rows, words = done.decision, [*done.numbers], [*done.numbers.values()]
+        of_row = [units[int(decision.unit[row])] for row in rows]
+        for row, word, shared in zip(rows, words, of_row, strict=True):
+            pair = folded(word)
+            if pair not in shared.paid:
+                shared.paid.add(pair)
+                charged[int(decision.text[row])] += 1
+        records = np.array([shared.number for shared in of_row])
+        held = units[0].numbers if len(units) == 1 else None
+        values = self._numbers.drawn_once(words, records, key, held)
+        for row, value in zip(rows, values, strict=True):
+            tokens[row] = value
+
+    def _keyed(self, done: Decided, units: Sequence[Shared]) -> Decision:
+        """Return the decision with the keys of its units."""
+        decision = done.decision
+        if self.keyed:
+            keys = (done.keys & np.uint64((1 << 63) - 1)).astype(np.int64)
+        else:
+            keys = unit_keys(decision, done.keys, units)
+        names = {}
+        for row, parts in decision.locals.items():
+            shared = units[int(decision.unit[row])]
+            found: list[str | int] = []
+            for part, value in zip(parts, done.pieces.get(row, (0,) * len(parts)), strict=True):
+                known = shared.ids.get(value) if part == LARGE and value else None
+                key = -1 if known is None else known + (shared.units << AGE)
+                if not isinstance(part, str):
+                    found.append(int(keys[part]))
+                else:
+                    found.append(key if key in shared.unit.pools else part)
+            names[row] = tuple(found)
+        return decision.in_unit(keys, names)
+
+    def rewrite(
+        self,
+        texts: Sequence[str],
+        key: bytes,
+        records: Sequence[int] | None = None,
+        *,
+        audit: bool = False,
+        spans: Sequence[Spans] | None = None,
+    ) -> Sanitized:
+        """Rewrite texts, each unit with the number of its record under the key.
+
+        Args:
+            texts: any strings.
+            key: fresh and secret.
+            records: number of the record of each text, those of a record in a row; default 0, 1 ...
+            audit: also return one row for each word.
+            spans: of each text what is drawn besides, in code points.
+        """
+        if not texts:
+            return Sanitized([], [], [], dict.fromkeys(Action, 0))
+        numbers = list(range(len(texts)) if records is None else records)
+        parts = []
+        for first, last, long in batches(texts, numbers):
+            some, of_some = texts[first:last], None if spans is None else spans[first:last]
+            units = [Shared(number) for number in dict.fromkeys(numbers[first:last])]
+            if long:
+                decided = self.decided_unit(some, audit=audit, spans=of_some)
+                parts.append(self.in_unit(decided, key, units[0]))
+                continue
+            clean, of_some, invisible = without_invisible(some, of_some)
+            done = self.decided(clean, numbers[first:last], audit=audit, spans=of_some)
+            parts.append(replace(self.drawn(done, key, units), invisible=invisible))
+        return merged(parts)
+
+    def decided_unit(
+        self,
+        texts: Sequence[str],
+        *,
+        audit: bool = False,
+        spans: Sequence[Spans] | None = None,
+    ) -> DecidedTexts:
+        """Decide what is replaced in parts of one unit, which are contexts or have several."""
+        clean, spans, invisible = without_invisible(texts, spans)
+        pieces = [
+            [*pieces_of(text, None if spans is None else spans[at])]
+            for at, text in enumerate(clean)
+        ]
+        every = [piece for of_text in pieces for piece, _ in of_text]
+        spanned = None if spans is None else [own for of_text in pieces for _, own in of_text]
+        found = []
+        for first, last in blocks(every):
+            own = None if spanned is None else spanned[first:last]
+            done = self.decided(every[first:last], audit=audit, spans=own)
+            one_unit = replace(done.decision, unit=np.zeros_like(done.decision.unit))
+            found.append(replace(done, decision=one_unit))
+        return DecidedTexts(found, [len(of_text) for of_text in pieces], invisible)
+
+    def in_unit(self, decided: DecidedTexts, key: bytes, shared: Shared) -> Sanitized:
+        """Replace what was decided in the next texts of a unit, which may have had others."""
+        done = merged([self.drawn(block, key, [shared]) for block in decided.blocks])
+        return replace(joined(done, decided.counts), invisible=decided.invisible)
+
+
+def _position(pool: Pool) -> int:
+    """Return the second half of the stream position of the words of a pool."""
+    digest = hashlib.sha256(repr(pool).encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "little") | 1 << 63
+
+
+def _marked(view: View, places: Places, spans: Sequence[Spans]) -> Flags:
+    """Return the tokens that spans touch."""
+    found = np.zeros(len(view.label), np.bool_)
+    first = places.after[np.flatnonzero(view.edge)]
+    for text, of_text in enumerate(spans):
+        for start, end in of_text:
+            touched = (places.start < first[text] + end) & (places.after > first[text] + start)
+            found |= touched & ~view.edge
+    return found

@@ -1,0 +1,111 @@
+"""verify --only: programs that were broken are found, and the program as it is is kept."""
+
+from dataclasses import replace
+
+import pytest
+
+from dpsan.analysis.verify import replaced
+from dpsan.analysis.verify.blindness import Blindness
+from dpsan.errors import UsageError
+from dpsan.only import draws
+from dpsan.only.viewer import Viewer
+from dpsan.sanitize.replacing import OnlyRewriter
+from dpsan.sanitize.sanitizer import Sanitizer
+
+KEY = b"k" * 32
+TEXTS = [
+    "A clerk met Grace Young on 3 May; an Omaha nurse and a Dutch girl saw Peterson.",
+    "An Iranian, a Greek and an Ohio man: Maria, John, Anna, Ingrid, Boston, Oslo, Paris.",
+] * 20
+
+
+@pytest.fixture(scope="module")
+def one():
+    return Sanitizer(only="sensitive")
+
+
+def checked(one, name):
+    tests = {
+        "injection": lambda: replaced.apart(one, Blindness(one, KEY, 2), KEY),
+        "processes": lambda: replaced.same_everywhere(one, TEXTS, None, KEY),
+        "statement": lambda: replaced.statement(one, TEXTS, KEY),
+        "lists": lambda: replaced.lists(one),
+    }
+    return tests[name]()
+
+
+def drawn_otherwise(change):
+    """A program whose results of draws are changed."""
+    true = OnlyRewriter.drawn
+    return OnlyRewriter, "drawn", lambda *given: change(true(*given))
+
+
+def with_audit(done):
+    lines = [f"{line} " for line in done.lines]
+    return done if done.records is None else replace(done, lines=lines)
+
+
+def halved(done):
+    return replace(done, forms=replace(done.forms, unchanged=done.forms.unchanged / 1000))
+
+
+def doubled(done):
+    return replace(done, forms=replace(done.forms, smallest=10 * done.forms.smallest))
+
+
+def uncounted(done):
+    return replace(done, by_kind=type(done.by_kind)({k: n - 1 for k, n in done.by_kind.items()}))
+
+
+BROKEN = {
+    "two names have one replacement": (
+        "injection",
+        (draws.Permutation, "take", lambda self, value: value % 7),
+    ),
+    "an audit changes what is written": ("processes", drawn_otherwise(with_audit)),
+    "articles follow nothing": ("processes", (draws, "article_for", lambda word: "a")),
+    "a thousandth of the unchanged words is expected": ("statement", drawn_otherwise(halved)),
+    "the smallest group is printed larger": ("statement", drawn_otherwise(doubled)),
+    "a word of each group is not counted": ("statement", drawn_otherwise(uncounted)),
+}
+
+
+@pytest.mark.parametrize("name", ["injection", "processes", "statement", "lists"])
+def test_the_program_as_it_is_holds(one, name):
+    check = checked(one, name)
+    assert check.held, check
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_a_broken_program_is_found(one, fault, monkeypatch):
+    name, change = BROKEN[fault]
+    monkeypatch.setattr(*change)
+    check = checked(Sanitizer(only="sensitive"), name)
+    assert check.held is False, check
+
+
+def test_lists_of_ones_own_are_looked_up(tmp_path, monkeypatch):
+    (tmp_path / "projects.txt").write_text("bluebird\nfalcon\nheron\n")
+    own = Sanitizer(only=f"{tmp_path / 'projects.txt'},names", keep=["Smith", "falcon"])
+    assert replaced.lists(own).figures == {"own": 2, "kept": 2, "passed": 0, "replaced": 0}
+    true = Viewer.words
+
+    def forgets(self, *given):
+        self.special = {}
+        return true(self, *given)
+
+    monkeypatch.setattr(Viewer, "words", forgets)
+    assert replaced.lists(own).held is False
+
+
+def test_the_verdict_is_that_of_all_tests(one, monkeypatch):
+    monkeypatch.setattr(Blindness, "public_texts", lambda self: iter(TEXTS[:2]))
+    found = replaced.verify_replaced(one)
+    assert (found.verdict, len(found.checks)) == ("kept", replaced.STEPS)
+    monkeypatch.setattr(*drawn_otherwise(with_audit))
+    assert replaced.verify_replaced(one).verdict == "violated"
+
+
+def test_a_seed_is_refused():
+    with pytest.raises(UsageError, match="NOT PRIVATE"):
+        replaced.verify_replaced(Sanitizer(only="names", seed=1))

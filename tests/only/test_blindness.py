@@ -1,0 +1,151 @@
+"""With --only an output depends on groups alone: words are exchanged, and nothing else changes.
+
+300,000 words of public texts are exchanged for others of their label; what is decided and what is
+written must stay.  Programs that read something of the word must be caught.
+"""
+
+import csv
+import json
+import re
+from dataclasses import replace
+
+import pytest
+from support import SHARED
+
+from dpsan.analysis.verify.blindness import Blindness
+from dpsan.only.viewer import Viewer
+from dpsan.sanitize.replacing import OnlyRewriter
+from dpsan.sanitize.sanitizer import Sanitizer
+
+EXPLAINED: dict[str, str] = {}
+"""By a pattern of the two texts, why an exchange may change what is decided."""
+MOST = 1e-5
+"""Share of the exchanges for which that may happen."""
+
+
+@pytest.fixture(scope="module")
+def one():
+    return Sanitizer(only="sensitive")
+
+
+def unexplained(found):
+    assert not found.written
+    assert len(found.decided) <= MOST * found.exchanges
+    pairs = [f"{exchange.before}\0{exchange.after}" for exchange in found.decided]
+    return [pair for pair in pairs if not any(re.search(why, pair) for why in EXPLAINED)]
+
+
+@pytest.mark.parametrize("key", [b"k" * 32, b"q" * 32], ids=["first", "second"])
+def test_another_word_of_its_label_changes_nothing_in_150_000_exchanges(one, key):
+    blindness = Blindness(one, key, 20)
+    found = blindness.run(blindness.public_texts())
+    assert found.exchanges >= 150_000
+    assert found.left < found.exchanged / 10
+    assert not unexplained(found)
+
+
+def real_texts():
+    with (SHARED / "eval" / "ag_news" / "test.csv").open(encoding="utf-8", newline="") as file:
+        news = [row[2] for row in csv.reader(file)][:150]
+    documents = json.loads((SHARED / "eval" / "pii" / "presidio_synth_dataset_v2.json").read_text())
+    given = (SHARED.parent / "texts" / "given.jsonl").read_text().splitlines()
+    return [
+        *(json.loads(line)["text"] for line in given),
+        *news,
+        *(document["full_text"] for document in documents[:400]),
+    ]
+
+
+def test_another_word_of_its_label_changes_nothing_in_real_texts(one, shared):
+    found = Blindness(one, b"k" * 32, 5).run(real_texts(), 1000)
+    assert found.exchanges > 10_000
+    assert not unexplained(found)
+
+
+def test_words_of_lists_of_ones_own_are_exchanged_and_kept_words_pass(tmp_path):
+    (tmp_path / "projects.txt").write_text("Bluebird\nfalcon\nheron\nosprey\nkestrel\nmerlin\n")
+    own = Sanitizer(only=f"{tmp_path / 'projects.txt'},names", keep=["Paris", "smith"])
+    texts = ["Project Falcon and heron met Smith in PARIS.", "A heron, an Osprey's nest"]
+    found = Blindness(own, b"k" * 32, 3).run(texts)
+    assert found.exchanged == 4
+    assert found.exchanges > 8
+    assert not found.decided
+    assert not found.written
+
+
+def suffix(places, token):
+    return places.block[places.end[token] : places.after[token]]
+
+
+def word(places, token):
+    return places.block[places.start[token] : places.end[token]].lower()
+
+
+def passes(view, places, decision, token):
+    others = set(range(len(view.label))) - set(decision.at.tolist())
+    return any(
+        view.unit[other] == view.unit[token] and word(places, other) == word(places, token)
+        for other in others
+    )
+
+
+def in_address(view, places, decision, token):
+    return any(word(places, token) in word(places, other) for other in view.pieces)
+
+
+READS = {
+    "the length of a word": lambda view, places, decision, token: len(word(places, token)) > 6,
+    "equality with a passing word": passes,
+    "a piece of an e-mail address": in_address,
+    "a possessive": lambda view, places, decision, token: len(suffix(places, token)) == 1,
+}
+TEXTS = [
+    "A clerk met Grace Young, and the young man left. It was James' plan, Grace's idea.",
+    "Write to thegracefan@mail.com; Grace is an Iranian nurse in Springfield, an old town.",
+    "An Omaha man and a Dallas woman saw Peterson.",
+]
+
+
+@pytest.mark.parametrize("fault", READS)
+def test_a_decision_that_reads_something_of_the_word_is_found(one, fault, monkeypatch):
+    true, reads = OnlyRewriter._decided, READS[fault]
+
+    def broken(self, view, places, decision, **more):
+        group = decision.group.copy()
+        for row, token in enumerate(decision.at.tolist()):
+            if reads(view, places, decision, token):
+                group[row] = self.rules.group("city")
+        return true(self, view, places, replace(decision, group=group), **more)
+
+    assert not Blindness(one, b"k" * 32, 5).run(TEXTS).decided
+    monkeypatch.setattr(OnlyRewriter, "_decided", broken)
+    assert Blindness(one, b"k" * 32, 5).run(TEXTS).decided
+
+
+def test_an_article_that_tells_the_first_letter_is_found(one, monkeypatch):
+    monkeypatch.setattr(Viewer, "one_article", lambda *given: None)
+    assert Blindness(one, b"k" * 32, 5).run(TEXTS).decided
+
+
+def test_a_draw_that_reads_the_word_is_found(one, monkeypatch):
+    true = OnlyRewriter.drawn
+
+    def broken(self, done, key, units):
+        drawn = true(self, done, key, units)
+        odd = int(done.keys.sum()) % 2 == 1
+        return replace(drawn, lines=[line + "." for line in drawn.lines] if odd else drawn.lines)
+
+    monkeypatch.setattr(OnlyRewriter, "drawn", broken)
+    found = Blindness(one, b"k" * 32, 8).run(TEXTS)
+    assert found.written
+    assert not found.decided
+
+
+def test_equal_words_that_are_function_words_become_one_word(one):
+    lines = one.sanitize(["Mr. Thou met Mrs. Thou. My name is sedan, my name is sedan."], b"k" * 32)
+    words = re.findall(r"\w+", lines.lines[0])
+    assert words[1] == words[4]
+    assert words[8] == words[12]
+    found = Blindness(one, b"k" * 32, 8).run(["Mr. Thou met Mrs. Thou.", "Mr. Thou met Mrs. Been."])
+    assert found.exchanges > 8
+    assert not found.written

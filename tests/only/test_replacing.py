@@ -1,0 +1,330 @@
+"""``--only``: words of groups become other words of their group, and everything else stays."""
+
+import csv
+import io
+import json
+import math
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpsan.embeddings.class_lists import ONLY, only_classes
+from dpsan.errors import UsageError
+from dpsan.only.templates import capacity, radices, string, template
+from dpsan.privacy.randomness import derive_key
+from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text.contexts import CONTEXT, contexts
+
+KEY = b"k" * 32
+LINE = (
+    "Please e-mail me, e.g. at 5 p.m.; the U.S. Take 250mg at 5pm on 3 May 2021. I definately like "
+    "it. Mr. Case met Grace Young at Riverside Group, 12 Elm Street. Write to "
+    "grace.young@mail.com or call 555-0199. Grace was happy."
+)
+FORM = re.compile(
+    r"Please e-mail me, e\.g\. at (?:1[0-2]|[1-9]) [ap]\.m\.; the U\.S\. Take \d+mg at "
+    r"(?:1[0-2]|[1-9])[ap]m on (?:[12]?\d) [A-Z]\w+ 20[0-2]\d\. I definately like it\. Mr\. "
+    r"[A-Z][\w'-]+ met (?P<given>[A-Z]\w+) (?P<surname>[A-Z][\w'-]+) at [A-Z]\w+ [A-Z]\w+, \d\d "
+    r"[A-Z][\w'-]+ [A-Z]\w+\. Write to (?P<mail>\S+)@example\.net or call 555-01\d\d\. "
+    r"(?P<again>[A-Z]\w+) was happy\."
+)
+
+
+@pytest.fixture(scope="module")
+def sensitive():
+    return Sanitizer(only="sensitive")
+
+
+def test_the_line_reads_in_every_draw(sensitive):
+    """Ten draws: each kind stays its kind, the address follows the name, Grace is one person."""
+    for at in range(10):
+        output = sensitive.sanitize([LINE], derive_key(KEY, at)).lines[0]
+        found = FORM.fullmatch(output)
+        assert found, output
+        assert found["given"] == found["again"]
+        assert found["mail"] == f"{found['given']}.{found['surname']}".lower()
+
+
+def test_another_name_of_the_group_changes_nothing(sensitive):
+    """The output is a function of groups, forms and equality: under one key it is the same."""
+    other = LINE.replace("Grace", "Mary").replace("grace", "mary").replace("Elm", "Oak")
+    other = other.replace("5pm", "7pm").replace("555-0199", "212-4567").replace("2021", "2003")
+    one, two = (sensitive.sanitize([text], KEY).lines for text in (LINE, other))
+    assert one == two
+
+
+def test_words_that_no_rule_finds_pass_as_they_are(sensitive):
+    text = "The quick grey cat didn't jump over 'the' lazy dog\u2019s back, see step 2 of v1.2.3.\n"
+    assert sensitive.rewrite(text) == text
+    assert not sensitive.sanitize([text], KEY).drawn[0]
+
+
+@given(st.text(max_size=300), st.binary(max_size=4))
+def test_any_text_keeps_its_lines_and_audits_as_it_is_written(text, seed):
+    """Whatever it is: as many lines, no mark of the program, the same with and without an audit."""
+    sanitizer = _shared()
+    key = derive_key(KEY, seed.hex())
+    alone = sanitizer.sanitize([text, "Maria"], key)
+    audited = sanitizer.sanitize([text, "Maria"], key, audit=True)
+    assert alone.lines == audited.lines
+    assert alone.lines[0].count("\n") == text.count("\n")
+    table = audited.records
+    lengths = [len(output) for output in table.outputs]
+    starts = table.output_starts(np.array(lengths, dtype=int)).tolist()
+    at = 0
+    for line, size in zip(audited.lines, table.sizes.tolist(), strict=True):
+        for word in range(at, at + size):
+            start = starts[word]
+            assert line[start : start + lengths[word]] == table.outputs[word]
+        at += size
+
+
+_MADE = {}
+
+
+def _shared():
+    if "one" not in _MADE:
+        _MADE["one"] = Sanitizer(only="sensitive")
+    return _MADE["one"]
+
+
+def test_what_is_invisible_cuts_no_name_and_colours_stay(sensitive):
+    one, other = (sensitive.sanitize([text], KEY) for text in ("Ma\u200bria met", "Maria met"))
+    assert (one.lines, one.invisible) == (other.lines, 1)
+    assert sensitive.rewrite("\x1b[31mERROR\x1b[0m not found") == "\x1b[31mERROR\x1b[0m not found"
+    spans = [[(1, 7)]]
+    done = sensitive.sanitize(["\u200bqzplain is here"], KEY, spans=spans)
+    assert done.lines == sensitive.sanitize(["qzplain is here"], KEY, spans=[[(0, 6)]]).lines
+
+
+def test_long_numbers_and_codes_have_their_length(sensitive):
+    for text in ("7" * 200, "0" * 90 + "1", "A1" * 40, f"1.{'3' * 70}.{'4' * 30}", "f" * 50 + "0"):
+        output = sensitive.sanitize([f"no {text} here"], KEY).lines[0]
+        assert output != f"no {text} here"
+        assert len(output) == len(text) + 8
+
+
+def test_long_texts_are_cut_and_put_together(sensitive):
+    """A text of many contexts: one person stays one person, and the audit has every word."""
+    text = "Maria Gonzalez called. It was late.\n" * (3 * CONTEXT // 36)
+    assert len(list(contexts(text))) > 2
+    done = sensitive.sanitize([text, "Maria"], KEY, [7, 8], audit=True)
+    words = Counter(re.findall(r"\w+", done.lines[0]))
+    assert len(words) == 6
+    assert len(set(words.values())) == 1
+    assert (
+        done.records.sizes.tolist() == [6 * 3 * (CONTEXT // 12) // 3, 1]
+        or sum(done.records.sizes.tolist()) == words.total() + 1
+    )
+    assert sensitive.sanitize([text], KEY, [7]).lines == done.lines[:1]
+
+
+def test_a_result_does_not_depend_on_batches(sensitive):
+    texts = [
+        f"{name} met Anna Schmidt on {day} May." for name in ("Maria", "Bob") for day in (3, 4)
+    ]
+    whole = sensitive.sanitize(texts, KEY, range(4)).lines
+    assert whole == [
+        sensitive.sanitize([text], KEY, [at]).lines[0] for at, text in enumerate(texts)
+    ]
+    assert sensitive.sanitize(texts, KEY, [0, 0, 1, 1]).lines != whole
+
+
+def test_people_are_kept_apart_and_together(sensitive):
+    """40 people in a record, in a file, and in 200 records: nobody is two, and no two are one."""
+    given_names = ["Mary", "Anna", "John", "Paul", "Ruth", "Emma", "Noah", "Liam", "Olga", "Ivan"]
+    surnames = ["Smith", "Jones", "Davis", "Clark"]
+    people = [f"{first} {last}" for first in given_names for last in surnames]
+    record = " and ".join(people) + " met."
+    for text in (record, "\n".join(f"{person} called." for person in people)):
+        output = sensitive.sanitize([text], KEY).lines[0]
+        found = re.findall(r"[A-Z][\w'-]+ [A-Z][\w'-]+", output)
+        assert len(found) == len(people)
+        pairs = {
+            (a, b)
+            for one, two in zip(people, found, strict=True)
+            for a, b in zip(one.split(), two.split(), strict=True)
+        }
+        assert len({a for a, _ in pairs}) == len(pairs) == len({b for _, b in pairs})
+    done = sensitive.sanitize(["Mary Smith met Mary Smith."] * 200, KEY).lines
+    assert all(len(set(re.findall(r"[A-Z][\w'-]+", line))) == 2 for line in done)
+    assert len(set(done)) > 190  # each record has its own
+
+
+def test_a_group_that_is_used_up_begins_again(tmp_path):
+    (tmp_path / "own.txt").write_text("alpha\nbeta\ngamma\n")
+    sanitizer = Sanitizer(only=str(tmp_path / "own.txt"), keep=["delta"])
+    done = sanitizer.sanitize(["alpha beta gamma Alpha delta ALPHA's"], KEY)
+    words = done.lines[0].split()
+    assert sorted(words[:3]) == ["alpha", "beta", "gamma"]
+    assert words[3].lower() == words[0]
+    assert words[4] == "delta"
+    assert words[5] == words[0].upper() + ("'" if words[0].endswith("s") else "'S")
+    assert not done.reused
+    months = "January February March April June July August September October November December"
+    done = _shared().sanitize([f"In {months.replace(' ', ', in ')}, in May 2021."], KEY)
+    assert not done.reused
+
+
+def test_off_draws_each_mention_anew_and_file_the_same_word_everywhere():
+    text = " ".join(["Maria"] * 40)
+    found = {}
+    for unit in ("off", "record", "run"):
+        sanitizer = Sanitizer(only="names", consistent=unit)
+        lines = sanitizer.sanitize([text, text], KEY).lines
+        found[unit] = [set(line.split()) for line in lines]
+    assert len(found["off"][0]) > 20
+    assert [len(words) for words in found["record"]] == [1, 1]
+    assert found["record"][0] != found["record"][1]
+    assert found["run"][0] == found["run"][1]
+    assert len(found["run"][0]) == 1
+
+
+def test_numbers_by_value_are_charged_once_in_a_unit():
+    sanitizer = Sanitizer(only="sensitive", numbers="value", epsilon=2)
+    done = sanitizer.sanitize(["12 of 34 and 12 in Paris, 77 boxes", "12"], KEY)
+    assert done.charged == [3, 1]
+    assert done.lines[0].split()[0] == done.lines[0].split()[4]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"epsilon": 2.0}, "need no epsilon"),
+        ({"mechanism": "krr"}, "no mechanism"),
+        ({"embeddings": "x.vec"}, "no vocabulary"),
+        ({"unknown": "keep"}, "no policy for unknown words"),
+        ({"case": "input"}, "no letter case"),
+        ({"tokenizer": "ptb"}, "no tokenizer"),
+        ({"fluent": True}, "fluent output is not for classes"),
+        ({"classes": "sensitive"}, "exclude classes beside"),
+        ({"public": "function"}, "exclude public words"),
+    ],
+)
+def test_what_only_excludes(options, words):
+    with pytest.raises(UsageError, match=words):
+        Sanitizer(**options, only="sensitive")
+
+
+def test_classes_and_presets(tmp_path):
+    assert [each.name for each in only_classes("sensitive")] == [*ONLY]
+    assert [each.name for each in only_classes("people")] == ["names", "places", "contacts", "ids"]
+    for wrong, words in (
+        ("names,names", "twice"),
+        ("nmes", "no class and no file"),
+        ("names=2", "no epsilon"),
+        ("", "no class of words"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            only_classes(wrong)
+    text = "Maria paid $50 in Paris; mail a@b.com, SSN 123-45-6789."
+    assert Sanitizer(only="contacts").rewrite(text).startswith("Maria paid $50 in Paris; mail ")
+    assert "$50" in Sanitizer(only="people").rewrite(text)
+    assert "Paris" not in Sanitizer(only="people").rewrite(text)
+
+
+def test_the_command_treats_a_file_as_one_unit(dpsan, tmp_path):
+    """Whatever -j, batches and --resume: the same words, and one person in a file."""
+    text = "".join(f"Grace Young called {at}.\nGrace was happy.\n\n" for at in range(400))
+    (tmp_path / "in.txt").write_text(text)
+    outputs = [
+        dpsan(
+            "rewrite", "--only", "people", "--seed", "1", "-q", *more, "in.txt", cwd=tmp_path
+        ).stdout.decode()
+        for more in ([], ["-j", "2"], ["--line-buffered"])
+    ]
+    assert outputs[0] == outputs[1] == outputs[2]
+    names = set(re.findall(r"[A-Z]\w+", outputs[0]))
+    assert len(names) == 2
+
+
+def test_records_are_units_over_all_their_fields(dpsan, tmp_path):
+    rows = [{"name": "Grace Young", "text": "Grace was happy.", "n": 1}] * 3
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = dpsan(
+        "rewrite", "--only", "people", "-q", "-k", "name", "-k", "text", "in.jsonl", cwd=tmp_path
+    )
+    found = [json.loads(line) for line in done.stdout.decode().splitlines()]
+    for row in found:
+        assert row["text"].split()[0] == row["name"].split()[0]
+        assert row["n"] == 1
+    assert len({row["name"] for row in found}) == 3
+
+
+def test_an_audit_has_class_group_and_rule_of_each_line(dpsan, tmp_path):
+    (tmp_path / "in.txt").write_text("Mr. Case called.\nHe met Grace\n\nin Paris.\n")
+    done = dpsan("rewrite", "--only", "people", "-q", "-a", "a.jsonl", "in.txt", cwd=tmp_path)
+    rows = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
+    words = [row for row in rows if row["type"] == "word"]
+    lines = done.stdout.decode().split("\n")
+    for row in words:
+        assert lines[row["line"] - 1][row["start"] : row["end"]] == row["out"]
+    drawn = {(row["line"], row["class"], row["group"], row["rule"]) for row in words if row["rule"]}
+    assert drawn == {
+        (1, "names", "surname", "title 1"),
+        (2, "names", "given_f", "sure"),
+        (4, "places", "city", "sure"),
+    }
+
+
+def test_csv_and_memo(dpsan, tmp_path):
+    (tmp_path / "in.csv").write_text("id,text\r\n1,Grace met Bob\r\n2,Grace\r\n")
+    done = dpsan("rewrite", "--only", "names", "-q", "-k", "text", "in.csv", cwd=tmp_path)
+    rows = list(csv.reader(io.StringIO(done.stdout.decode())))
+    assert [row[0] for row in rows] == ["id", "1", "2"]
+    assert " met " in rows[1][1]
+    twice = [
+        dpsan(
+            *("rewrite", "--only", "names", "-q", "--memo", "m"),
+            cwd=tmp_path,
+            stdin=b"Grace met Bob\n",
+        ).stdout
+        for _ in "12"
+    ]
+    assert twice[0] == twice[1]
+    assert b" met " in twice[0]
+
+
+@given(
+    st.sampled_from(["int", "iso", "clock", "phone", "code", "money", "quantity", "uuid"]),
+    st.data(),
+)
+def test_numbers_of_a_form_are_its_strings(group, data):
+    """Each number below the capacity is a string of its own."""
+    forms = {
+        "int": "\x01\x01\x01",
+        "iso": "D\x01\x01\x01\x01-\x01\x01-\x01\x01",
+        "clock": "d\x01\x01:\x01\x01",
+        "phone": "\x01\x01\x01-\x01\x01\x01\x01",
+        "code": "\x03\x03\x01\x01\x01",
+        "money": "$\x01\x01.\x01\x01",
+        "quantity": "\x01\x01kg",
+        "uuid": "\x05" * 12,
+    }
+    pieces = template(group, forms[group])
+    sizes = radices(pieces)
+    assert capacity(pieces) == math.prod(sizes)
+    two = data.draw(st.lists(st.integers(0, sizes[0] - 1), min_size=2, max_size=2, unique=True))
+    rest = [0] * (len(sizes) - 1)
+    one, other = (string(pieces, [number, *rest]) for number in two)
+    assert one != other
+    assert len(one) == len(string(pieces, [0, *rest]))
+
+
+def test_all_classes_together_draw_every_group(sensitive):
+    """A group of no class would pass with all classes named."""
+    rules, outputs = sensitive.replacing.rules, sensitive.replacing.lexicon.outputs
+    in_class = {group for groups in rules.classes.values() for group in groups}
+    drawn = {
+        position.group
+        for rule in rules.rules
+        for pattern in rule.patterns
+        for position in pattern
+        if position.group not in (None, "own", "pass")
+    }
+    assert drawn <= in_class
+    assert set(rules.groups) & set(outputs) <= in_class

@@ -1,0 +1,426 @@
+"""``dpsan restore``: originals come back, and nothing else changes."""
+
+import json
+import os
+import random
+import stat
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from dpsan.errors import InputError, OutputError, UsageError
+from dpsan.restore.map_file import Map, MapWriter, Row, read_run
+from dpsan.restore.originals import Originals
+
+TICKET = [
+    ("Grace", "Pam", "names"),
+    ("Young", "Dickey", "names"),
+    ("G", "P", "names"),
+    ("O'Neil", "O'Hara", "names"),
+    ("New York", "Los Angeles", "places"),
+    ("Los", "Angeles", "places"),
+    ("grace.young@mail.com", "pam.dickey@example.com", "contacts"),
+    ("@graceyoung", "@sue42", "contacts"),
+    ("+49 89 1234567", "(202) 555-0123", "contacts"),
+    ("10.0.0.1", "192.0.2.13", "contacts"),
+    ("https://mail.com/grace", "https://example.org/1234", "contacts"),
+    ("8080", "4321", "numbers"),
+    ("3", "17", "numbers"),
+    ("250mg", "80mg", "numbers"),
+    ("2021", "2014", "numbers"),
+    ("1987", "1999", "numbers"),
+]
+
+
+def originals(pairs):
+    return Originals(Row("1", original, replacement) for original, replacement, _ in pairs)
+
+
+def restored(text, pairs=TICKET):
+    counts = Counter()
+    return originals(pairs).restore(text, counts), dict(counts)
+
+
+def write_map(path, units, **options):
+    """Write a map of pairs; the lead's ``rewrite --map`` writes the same."""
+    with MapWriter(path, "key", **options) as writer:
+        for unit, pairs in units.items():
+            writer.add(unit, pairs)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("Pam met Dickey.", "Grace met Young."),
+        ("Pam's, Pam’s and Dickey'S; Pam'll", "Grace's, Grace’s and Young'S; Grace'll"),
+        ("'Pam' “Dickey” (Pam)", "'Grace' “Young” (Grace)"),
+        ("Pam-Dickey Pam/Dickey", "Grace-Young Grace/Young"),
+        ("_Pam_ **Dickey** `Pam`", "_Grace_ **Young** `Grace`"),
+        ("Pamela Pam1 xPam Pam_x x_Pam O'Pam Pam'x Pam\u0301", None),
+        ("PAM pam dickey", None),
+        ("O'Hara's O'Haras Hara", "O'Neil's O'Haras Hara"),
+        ("Los Angeles' bay, Angeles, Los", "New York' bay, Los, Los"),
+        ("mail pam.dickey@example.com.", "mail grace.young@mail.com."),
+        ("PAM.DICKEY@EXAMPLE.COM @SUE42", "GRACE.YOUNG@MAIL.COM @GRACEYOUNG"),
+        ("dickey@work.org @Pam_Dickey p@work.org", "young@work.org @Grace_Young p@work.org"),
+        ("(202) 555-0123, x", "+49 89 1234567, x"),
+        ("1(202) 555-0123 (202) 555-01234", None),
+        ("192.0.2.13:4321 192.0.2.13.7", "10.0.0.1:8080 192.0.2.13.7"),
+        ("2014, 1999-2014.", "2021, 1987-2021."),
+        ("12014 2014-02-11 3.2014 v1.2014 2014x", None),
+        ("see https://example.org/1234.", "see https://mail.com/grace."),
+        ("https://example.org/12345 https://x.org/Pam", None),
+        ("P. Dickey", "G. Young"),
+    ],
+)  # fmt: skip
+def test_whole_tokens_come_back_and_parts_of_others_stay(answer, expected):
+    assert restored(answer)[0] == (answer if expected is None else expected)
+
+
+def test_short_numbers_and_letters_stay_and_are_counted():
+    assert restored("17 of 17, 80mg, vitamin P and 2014") == (
+        "17 of 17, 80mg, vitamin P and 2021",
+        {"short": 4, "restored": 1},
+    )
+
+
+def test_a_replacement_of_several_originals_stays_and_is_counted():
+    pairs = [*TICKET, ("Bob", "Pam", "names"), ("Bob", "Lee", "names")]
+    assert restored("Pam's Lee, pam@x.org", pairs) == (
+        "Pam's Bob, pam@x.org",
+        {"undecided": 2, "restored": 1},
+    )
+
+
+def test_two_spellings_of_an_address_are_one_original():
+    pairs = [(each, "a.b@example.com", "contacts") for each in ("C.D@mail.com", "c.d@mail.com")]
+    assert restored("A.B@EXAMPLE.COM", pairs)[0] == "C.D@MAIL.COM"
+    pairs[1] = ("c.e@mail.com", *pairs[1][1:])
+    assert restored("a.b@example.com", pairs) == ("a.b@example.com", {"undecided": 1})
+
+
+names = st.from_regex(r"[A-Z][a-z]{2,8}", fullmatch=True)
+other = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
+
+
+@given(st.lists(other), st.dictionaries(names, names, max_size=5))
+@example(["a@", "@a", "://", "''", "_", "1.", "(", "www."], {"Abc": "Def"})
+def test_an_answer_without_replacements_stays(pieces, pairs):
+    """Whatever stands between: capitals are taken out, with which replacements begin."""
+    text = " ".join(pieces).lower().replace("@", "")
+    text = "".join(each for each in text if each == each.lower())
+    rows = [(original, replacement, "names") for replacement, original in pairs.items()]
+    assert restored(text, rows) == (text, {})
+
+
+@given(
+    st.dictionaries(names, names, min_size=1, max_size=8),
+    st.lists(st.tuples(st.integers(0, 7), st.sampled_from([" ", ", ", "'s ", " - ", "/", "\r\n"]))),
+)
+def test_an_exact_answer_has_the_originals(pairs, answer):
+    rows = [(original, replacement, "names") for replacement, original in pairs.items()]
+    used = [(rows[at % len(rows)], gap) for at, gap in answer]
+    text = "".join(replacement + gap for (_, replacement, _), gap in used)
+    wanted = "".join(original + gap for (original, _, _), gap in used)
+    assert restored(text, rows)[0] == wanted
+
+
+@given(st.text("aP@.:/'_-1, (", max_size=200))
+def test_any_signs_of_tokens_are_read(text):
+    out, counts = restored(text, [("B", "aa", "x"), ("2020", "1111", "x"), ("c@d.e", "a@a.a", "x")])
+    assert (out == text) or counts.get("restored")
+
+
+# Names, words and numbers of made-up tickets: what a run draws is no ordinary word.
+SYLLABLES = [a + b for a in "bdfgklmnprst" for b in ("a", "e", "i", "o", "u", "an", "el", "or")]
+WORDS = [a + b + "ing" for a in SYLLABLES for b in SYLLABLES]
+
+
+def invented(rng, used):
+    while (word := "".join(rng.choices(SYLLABLES, k=3)).capitalize()) in used:
+        pass
+    used.add(word)
+    return word
+
+
+def ticket(number):
+    """Pairs of a unit: what ``rewrite --map`` says of a ticket."""
+    rng, used = random.Random(f"ticket {number}"), set()
+    people = [[invented(rng, used) for _ in range(4)] for _ in range(3)]
+    pairs = []
+    for given_name, surname, other_given, other_surname in people:
+        pairs += [(given_name, other_given, "names"), (surname, other_surname, "names")]
+        addresses = [
+            f"{first}.{last}@{host}"
+            for first, last, host in (
+                (given_name, surname, "mail.com"),
+                (other_given, other_surname, "example.com"),
+            )
+        ]
+        pairs.append((*addresses, "contacts"))
+    phones = [f"{rng.randrange(200, 999)}-555-{rng.randrange(10**4):04}" for _ in range(2)]
+    dates = [f"{1950 + rng.randrange(70)}-0{rng.randint(1, 9)}-{rng.randint(10, 28)}" for _ in "ab"]
+    pairs += [
+        (*phones, "contacts"),
+        (*dates, "numbers"),
+        ("3", str(rng.randint(11, 28)), "numbers"),
+    ]
+    return pairs
+
+
+def answer(number, pairs):
+    """An answer that repeats replacements between 200 words, and what it should become."""
+    rng = random.Random(f"answer {number}")
+    words = [(each, each) for each in rng.choices(WORDS, k=200)]
+    for original, replacement, _ in pairs:
+        forms = [(replacement, original)]
+        if "@" in replacement:
+            forms.append((replacement.lower(), original.lower()))
+        elif replacement.isalpha():
+            forms += [(form % replacement, form % original) for form in ("%s's", "(%s),")]
+        if replacement.isdigit():
+            forms = [(replacement, replacement)]
+        for form in forms:
+            words.insert(rng.randrange(len(words)), form)
+    return tuple(" ".join(column) for column in zip(*words, strict=True))
+
+
+def by_unit(form):
+    return ["-f", form, "-k", "text", "--unit-field", "id"]
+
+
+def test_a_thousand_tickets_come_back_whole(tmp_path, dpsan):
+    """All originals, no other word; short numbers are counted and stay."""
+    tickets = {f"T-{number}": ticket(number) for number in range(1000)}
+    path = write_map(tmp_path / "t.map", tickets)
+    answers = {unit: answer(unit, pairs) for unit, pairs in tickets.items()}
+    lines = [json.dumps({"id": unit, "text": text}) for unit, (text, _) in answers.items()]
+    done = dpsan(
+        *("restore", "--map", path, *by_unit("jsonl")),
+        stdin="".join(f"{line}\n" for line in lines).encode(),
+    )
+    found = {row["id"]: row["text"] for row in map(json.loads, done.stdout.splitlines())}
+    assert found == {unit: wanted for unit, (_, wanted) in answers.items()}
+    assert done.stderr.decode().splitlines() == [
+        "dpsan: 26,000 originals put back",
+        "dpsan: 1,000 tokens unchanged: single letters, and numbers of fewer than four digits",
+    ]
+
+
+def test_without_a_unit_what_units_disagree_on_is_counted(tmp_path, dpsan):
+    path = write_map(tmp_path / "t.map", {"a": TICKET, "b": [("Bob", "Pam", "names")]})
+    done = dpsan("restore", "--map", path, stdin=b"Pam and Dickey\n")
+    assert done.stdout == b"Pam and Young\n"
+    assert done.stderr.decode().splitlines() == [
+        "dpsan: 1 original put back",
+        "dpsan: 1 token unchanged: the map has several originals",
+    ]
+    csv = b'n,id,text\r\n1,b,"Pam\nPam"\r\n"2",a,Pam\r\n3,c,"Pam"\r\n'
+    done = dpsan("restore", "--map", path, *by_unit("csv"), stdin=csv)
+    assert done.stdout == b'n,id,text\r\n1,b,"Bob\nBob"\r\n"2",a,Grace\r\n3,c,"Pam"\r\n'
+    assert b"1 record unchanged: the map has no row of their unit" in done.stderr
+
+
+HUGE = 100_000 * b"x'y.1@z-"
+
+
+@pytest.mark.parametrize(
+    ("options", "before", "after"),
+    [
+        ("", b"", b""),
+        ("", b"\xef\xbb\xbfPam\r\n\n\r\nDickey", b"\xef\xbb\xbfGrace\r\n\n\r\nYoung"),
+        ("", b"a \xff b\nPam\xff \xff\n", b"a \xff b\nGrace\xef\xbf\xbd \xef\xbf\xbd\n"),
+        ("", b"Pam %s Pam" % HUGE, b"Grace %s Grace" % HUGE),
+        ("-f jsonl -k t", b'{"t": "caf\\u00e9",  "n": 1.10}\n', None),
+        ("-f jsonl -k t", b'{"t": "\\u0050am \\ud800"}\n', b'{"t": "Grace \\ud800"}\n'),
+        ("-f jsonl -k t", b'{"t": "a \xff"}\n\n{"t": ""}', None),
+        ("-f csv -k t", b't,u\n"a, b",Pam\n"c",\n"",x\n', None),
+        ("-f csv -k t", b't\n"x ""Pam"""\nDickey\n', b't\n"x ""Grace"""\nYoung\n'),
+        ("-f csv -k t", b"t,u\n\xff,1\n", None),
+    ],
+)  # fmt: skip
+def test_bytes_of_whatever_is_no_replacement_stay(tmp_path, dpsan, options, before, after):
+    path = write_map(tmp_path / "t.map", {"1": TICKET})
+    done = dpsan("restore", "-q", "--map", path, *options.split(), stdin=before)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == (before if after is None else after)
+
+
+def test_undecodable_bytes_of_changed_texts_are_counted_or_fail(tmp_path, dpsan):
+    path = write_map(tmp_path / "t.map", {"1": TICKET})
+    done = dpsan("restore", "--map", path, stdin=b"\xff\nPam \xff\n")
+    assert b"1 undecodable byte sequence replaced by U+FFFD" in done.stderr
+    done = dpsan("restore", "--map", path, "--invalid", "error", stdin=b"Pam\n\xff\n")
+    assert (done.returncode, done.stdout) == (1, b"Grace\n")
+
+
+@pytest.mark.parametrize(
+    ("record", "told"),
+    [
+        ('{"text": "a"}', "no string or number in the field 'id'"),
+        ('{"id": {"x": 1}, "text": "a"}', "no string or number in the field 'id'"),
+        ('{"id": true, "text": "a"}', "no string or number in the field 'id'"),
+    ],
+)
+def test_a_record_without_a_unit_is_named(tmp_path, dpsan, record, told):
+    path = write_map(tmp_path / "t.map", {"1": TICKET})
+    good = '{"id": 1, "text": "Pam"}\n{"text": "Pam", "id": "1"}\n'
+    command = ["restore", "--map", path, *by_unit("jsonl")]
+    done = dpsan(*command, stdin=f"{good}{record}\n".encode())
+    assert done.stdout.decode() == good.replace("Pam", "Grace")
+    assert done.stderr.decode() == f"dpsan: standard input:3: {told} (it names the unit)\n"
+    assert done.returncode == 1
+
+
+def test_options_that_make_no_sense_are_refused(tmp_path, dpsan):
+    path = write_map(tmp_path / "t.map", {"1": TICKET})
+    for options, told in {
+        (): "--map is required",
+        ("--map", path, "--unit-field", "id"): "--unit-field is for jsonl, json, csv and tsv",
+        ("--map", path, "-f", "csv"): "csv needs --field",
+        ("--map", path, "-o", path): "output",
+    }.items():
+        done = dpsan("restore", *options, stdin=b"Pam\n")
+        assert (done.returncode, done.stdout) == (2, b""), options
+        assert told in done.stderr.decode()
+
+
+def test_an_output_is_for_its_owner_and_replaces_nothing(tmp_path, dpsan):
+    path = write_map(tmp_path / "t.map", {"1": TICKET})
+    source, out = tmp_path / "a.txt", tmp_path / "out.txt"
+    source.write_text("Pam\n")
+    assert dpsan("restore", "-q", "--map", path, source, "-o", out).returncode == 0
+    assert out.read_text() == "Grace\n"
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    done = dpsan("restore", "-q", "--map", path, source, "-o", out)
+    assert b"exists (--force replaces it)" in done.stderr
+    done = dpsan("restore", "-q", "--map", path, source, "-o", out, "--force")
+    assert done.returncode == 0
+
+
+DAMAGED = {
+    "": ":1: not a map of dpsan",
+    "{}\n": ":1: not a map of dpsan",
+    "SECRET\n": ":1: not a map of dpsan",
+    '{"type": "map", "schema": 2, "run": "k"}\n': ":1: a map of another schema than 1",
+    "HEADER\nSECRET\n": ":2: damaged row of a map",
+    'HEADER\n{"unit": "1", "original": null, "replacement": "SECRET"}\n': ":2: damaged row",
+    'HEADER\n{"unit": "1", "original": "", "replacement": "SECRET"}\n': ":2: damaged row of a map",
+    "HEADER\n[]\n": ":2: damaged row of a map",
+    "HEADER\n" + 100_000 * "[" + "\n": ":2: damaged row of a map",
+    'HEADER\n{"unit": "1", "original": "SECR': ":2: torn row of a map",
+}
+
+
+@pytest.mark.parametrize("content", DAMAGED)
+@pytest.mark.parametrize("by_unit", [False, True])
+def test_a_damaged_map_is_named_by_line(tmp_path, content, by_unit, dpsan):
+    header = '{"type": "map", "schema": 1, "dpsan": "0", "run": "key"}'
+    path = tmp_path / "bad.map"
+    path.write_text(content.replace("HEADER", header))
+    path.chmod(0o600)
+    options = ["-f", "csv", "-k", "1", "--unit-field", "1"] if by_unit else []
+    done = dpsan("restore", "--map", path, *options, stdin=b"Pam\n")
+    assert (done.returncode, done.stdout) == (1, b"")
+    told = done.stderr.decode()
+    assert told.startswith(f"dpsan: {path}{DAMAGED[content]}")
+    assert told.count("\n") == 1
+    assert "SECR" not in told
+    with pytest.raises(InputError):
+        MapWriter(path, "key", resume=True)
+
+
+def rows_of(path):
+    with Map(path) as opened:
+        return [*opened.rows()]
+
+
+def test_a_map_is_private_complete_and_replaces_nothing(tmp_path):
+    path = tmp_path / "t.map"
+    with MapWriter(path, "key") as writer:
+        writer.add("1", [("Grace", "Pam", "names"), ("Grace", "Pam", "names")])
+        writer.add("1", [("Grace", "Pam", "names"), ("\ud800\n", "x", "names")])
+        writer.sync()
+        assert rows_of(path) == [Row("1", "Grace", "Pam"), Row("1", "\ud800\n", "x")]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    with pytest.raises(OutputError, match="exists"):
+        MapWriter(path, "key")
+    before = path.read_bytes()
+    with MapWriter(path, "other", force=True) as writer:
+        assert path.read_bytes() == before
+    assert (read_run(path), rows_of(path)) == ("other", [])
+
+
+def test_an_old_map_stays_where_a_new_one_fails(tmp_path):
+    path = write_map(tmp_path / "t.map", {"1": TICKET})
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="shorter"), MapWriter(path, "new", force=True) as writer:
+        writer.add("1", [*TICKET, ("a row that is too short",)])
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["t.map"]
+
+
+def test_a_map_is_continued_by_its_run_alone(tmp_path):
+    path = write_map(tmp_path / "t.map", {"1": TICKET}, resume=True)
+    with MapWriter(path, "key", resume=True) as writer:
+        writer.add("2", [("Bob", "Lee", "names")])
+    assert rows_of(path)[-1] == Row("2", "Bob", "Lee")
+    assert len(rows_of(path)) == len(TICKET) + 1
+    with pytest.raises(UsageError, match="another run"):
+        MapWriter(path, "new", resume=True)
+    path.chmod(0o644)
+    with pytest.raises(OutputError, match="owner"):
+        MapWriter(path, "key", resume=True)
+
+
+def test_a_row_that_could_not_be_written_leaves_whole_lines(tmp_path, monkeypatch):
+    """On a full disk; what comes later is complete."""
+    path = tmp_path / "t.map"
+    real, room = os.write, [100]
+
+    def write(descriptor, data):
+        taken = min(len(data), room[0])
+        room[0] -= taken
+        if not taken:
+            raise OSError(28, "full")
+        return real(descriptor, data[:taken])
+
+    writer = MapWriter(path, "key")
+    writer.add("1", TICKET)
+    monkeypatch.setattr(os, "write", write)
+    with pytest.raises(OutputError, match="cannot write"):
+        writer.sync()
+    assert path.read_bytes() == b""
+    room[0] = 1 << 20
+    writer.sync()
+    writer.close()
+    assert len(rows_of(path)) == len(TICKET)
+
+
+def test_rows_of_a_unit_are_read_wherever_they_stand(tmp_path, dpsan):
+    path = tmp_path / "t.map"
+    with MapWriter(path, "key") as writer:
+        for number in range(2000):
+            writer.add(f"{number % 7}", [(f"Grace{number}", f"Pam{number}", "names")])
+    with Map(path) as opened:
+        parts = opened.units()
+        found = [row.original for row in opened.read(parts["3"])]
+    assert found == [f"Grace{number}" for number in range(3, 2000, 7)]
+
+
+def test_a_line_is_answered_before_the_next_one_comes(tmp_path):
+    """As ``tail -f`` needs it; a program that waits for more would never end this test."""
+    path = write_map(tmp_path / "t.map", {"1": TICKET})
+    command = [sys.executable, "-m", "dpsan", "restore", "-q", "--map", str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+        for line, wanted in ((b"Pam\n", b"Grace\n"), (b"Dickey's\n", b"Young's\n")):
+            program.stdin.write(line)
+            program.stdin.flush()
+            assert program.stdout.readline() == wanted
+        program.stdin.close()
+    assert program.returncode == 0
