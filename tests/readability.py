@@ -53,6 +53,15 @@ MORE: Final = (
     "They planted apple trees behind the church.",
     "The judge asked the witness to speak more slowly.",
 )
+NOTES: Final = (
+    "Mr. Case met Grace Young at Riverside Group, 12 Elm Street, on 3 May 2021. Grace was happy.",
+    "Dear Ms. Whitfield, your order 4471209981 of $84.50 left Leeds on Tuesday, 14 March.",
+    "Patient: Rosa Marin, a 62-year-old woman. Metoprolol 50 mg at 0800, BP 142/88, HR 72.",
+    "2023-03-05 10:30:15 WARN login of jgreen@corp.example from 10.2.0.7 failed, retry 3 of 5",
+    "Hey Tom, can you call Priya at (408) 555-0123? Priya's flight to Madrid leaves at 5 p.m.",
+    "The University of Leeds and Harper & Sons signed an Irish-German agreement in the 1990s.",
+    "Please e-mail me, e.g. at 5pm; I definately like Grace's version 3.2.1 of the app.",
+)
 _Files = dict[str, tuple[str, tuple[str, ...]]]
 _SST2: Final = {"SST-2 dev": ("sst2/dev.tsv", ("-k", "content"))}
 _TEXTS: Final[_Files] = {"AG News": ("ag_news/alps_dev.tsv", ("--no-header", "-k", "1")), **_SST2}
@@ -103,6 +112,13 @@ def sentences() -> str:
     ]
     rows = zip(SENTENCES, *(column.splitlines() for column in columns), strict=True)
     return table(("original", *MECHANISMS), *rows)
+
+
+def only() -> str:
+    """Each note, and what ``--only sensitive`` writes."""
+    text = "\n\n".join(NOTES) + "\n"
+    written = dpsan("rewrite", "-q", "--only", "sensitive", "--seed", "readability", text=text)
+    return table(("original", "written"), *zip(NOTES, written.strip().split("\n\n"), strict=True))
 
 
 def perplexity() -> str:
@@ -213,7 +229,7 @@ def _shares(space: Any, base: Any, epsilon: float) -> tuple[float, float, float]
     return shares[0], shares[1], cosine
 
 
-PARTS: Final = (study, sentences, perplexity, fluent, decoded, systematic)
+PARTS: Final = (only, study, sentences, perplexity, fluent, decoded, systematic)
 
 
 if __name__ == "__main__":
