@@ -39,8 +39,8 @@ class Index(JsonAndFile, Vocabulary, Typed):
     clear: bool = flag("--clear", "Remove all cached indexes.")
     word_class: str | None = option(
         "--class NAME",
-        "Print the words of a class of 'rewrite --only', such as names. For 'none', print the "
-        "out-of-vocabulary words that pass.",
+        "Print the words of a class of 'rewrite --class', such as names. For 'none', print the "
+        "ordinary out-of-vocabulary words.",
     )
     epsilon: float | None = option(
         "-e, --epsilon X", "Also build the tables of the default mechanism for this epsilon."
