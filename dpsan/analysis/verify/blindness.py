@@ -12,27 +12,25 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import cycle, pairwise
+from itertools import cycle
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.analysis.verify.base import in_random_order
-from dpsan.analysis.verify.places import capital_inside, string_texts, texts, with_capital
+from dpsan.analysis.verify.exchanged import SPELT, Drawn, by_text, fits, same, usual
+from dpsan.analysis.verify.places import string_texts, texts
 from dpsan.embeddings.class_lists import NUMBERS
 from dpsan.only import strings
-from dpsan.only.decision import PLURAL, Decision, decide
+from dpsan.only.decision import PLURAL, decide
 from dpsan.only.hashes import Hashes
-from dpsan.only.places import Places
 from dpsan.only.templates import ordinal
-from dpsan.only.view import COLUMN, GAP, LOWER, MIXED, ONE, TITLE, UPPER, View
+from dpsan.only.view import COLUMN, LOWER, MIXED, ONE, TITLE, UPPER
 from dpsan.privacy.randomness import derive_key, streams_for
-from dpsan.sanitize.decided import Decided
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.letter_case import article_for
 from dpsan.text.tokens import folded
 
 _MADE: Final = 400
@@ -44,20 +42,10 @@ _WRITTEN: Final = 4
 _BITS: Final = 1 << 16
 """Random numbers that are used in turn."""
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
-_SPELT: Final[dict[int, Callable[[str], str]]] = {
-    LOWER: str,
-    TITLE: with_capital,
-    UPPER: str.upper,
-    ONE: str.upper,
-    MIXED: capital_inside,
-}
 _LETTERED: Final = frozenset(
     ["code", "dotted", "vanity", "password", "uuid", "mac", "ipv6", "iban"]
 )
 """Kinds of strings whose letters are exchanged."""
-_BEHIND_ARTICLE: Final = frozenset(GAP[name] for name in ("space", "line", "open", "dash", "other"))
-_ESCAPED: Final = "nrtbfux"
-"""Letters that make an escape with a backslash before them."""
 _HOSTS: Final = ("org", "de", "co.uk", "net", "fr")
 
 
@@ -126,7 +114,7 @@ class Blindness:
         """Return words and phrases that may stand for others, and their labels by capitals."""
         rewriter, lexicon = self.rewriter, self.rewriter.lexicon
         special = rewriter.viewer.special
-        words = [word for word in lexicon.lines("words.txt") if _usual(word)]
+        words = [word for word in lexicon.lines("words.txt") if usual(word)]
         hashes = Hashes.of_words(words)
         listed = lexicon.table.rows(Hashes.of_words([f"{word}'s" for word in words])) >= 0
         listed |= np.isin(hashes, np.array([*special], np.uint64))
@@ -136,10 +124,10 @@ class Blindness:
         words = [word for word, leave in zip(words, listed.tolist(), strict=True) if not leave]
         lists = [each.groups[0] for each in self._sanitizer.spec.only if not each.english]
         own = [*{folded(word): None for words in lists for word in words}]
-        own = [word for word in own if _usual(word)]
+        own = [word for word in own if usual(word)]
         made = [self._letters(5 + self._next(4)) for _ in range(_MADE)]
         made = [word for word in made if lexicon.table.row(word) < 0]
-        phrases = [phrase for phrase in lexicon.lines("phrases.txt") if _usual(phrase)]
+        phrases = [phrase for phrase in lexicon.lines("phrases.txt") if usual(phrase)]
         rows_of_phrases = lexicon.phrases.rows(Hashes.of_words(phrases))
         alike = np.repeat(lexicon.phrase_codes[rows_of_phrases][:, None], 3, axis=1)
         codes = [lexicon.codes[rows], self._labels_of_words([*own, *made]), alike]
@@ -149,7 +137,7 @@ class Blindness:
         """Return the labels of words that stand alone: in small letters, title, capitals."""
         out = np.empty((len(words), 3), np.uint8)
         for column, caps in enumerate((LOWER, TITLE, UPPER)):
-            view, _ = self.rewriter.viewer.view([_SPELT[caps](word) for word in words])
+            view, _ = self.rewriter.viewer.view([SPELT[caps](word) for word in words])
             out[:, column] = view.label[~view.edge]
         return out
 
@@ -214,7 +202,7 @@ class Blindness:
         for rows in rows_of.values():
             unit = int(decision.text[rows[0]])
             block = view, places, decision
-            drawn = _Drawn(*block, rows, addresses[unit], units[unit], int(starts[unit]))
+            drawn = Drawn(*block, rows, addresses[unit], units[unit], int(starts[unit]))
             new = self._others_of(drawn)
             if not new:
                 found.left += 1
@@ -223,7 +211,7 @@ class Blindness:
             found.exchanges += len(new)
             yield _Pair(drawn.text, drawn.old, new, [drawn.exchanged(other) for other in new])
 
-    def _others_of(self, drawn: _Drawn) -> list[str]:
+    def _others_of(self, drawn: Drawn) -> list[str]:
         """Return what may stand in the place of a word or string; empty: nothing is known."""
         if not drawn.words:
             group = int(drawn.decision.group[drawn.rows[0]])
@@ -235,7 +223,7 @@ class Blindness:
             return []  # cut at the end of a line
         return self._candidates(drawn)
 
-    def _candidates(self, drawn: _Drawn) -> list[str]:
+    def _candidates(self, drawn: Drawn) -> list[str]:
         """Return words that may stand at all places of a word, without a new relation."""
         plural = self.rewriter.viewer.code[PLURAL]
         wanted = {(label, caps) for label, caps, more in drawn.words if not more}
@@ -253,7 +241,7 @@ class Blindness:
             word, codes = self._words[row], self._codes[row]
             if (
                 (len(word) == 1) == (spelt == {ONE})
-                and (" " not in word or _fits(word, spelt))
+                and (" " not in word or fits(word, spelt))
                 and (MIXED not in spelt or self.rewriter.lexicon.table.row(word) >= 0)
                 and all(codes[COLUMN[caps]] == label for label, caps in wanted)
                 and all(self._label(f"{word}s", caps) == plural for caps in plurals)
@@ -264,10 +252,10 @@ class Blindness:
 
     def _label(self, word: str, caps: int) -> int:
         """Return the label of a word that stands alone."""
-        view, _ = self.rewriter.viewer.view([_SPELT[caps](word)])
+        view, _ = self.rewriter.viewer.view([SPELT[caps](word)])
         return int(view.label[1])
 
-    def _strings(self, drawn: _Drawn) -> list[str]:
+    def _strings(self, drawn: Drawn) -> list[str]:
         """Return other strings of the form of a string."""
         old, lexicon = drawn.old, self.rewriter.lexicon
         match = strings.PATTERN.fullmatch(old)
@@ -339,182 +327,12 @@ class Blindness:
             done, lines = self.rewriter.decided(after), written
             if at % _WRITTEN == 0:
                 lines = self._sanitizer.sanitize(after, key).lines
-            if _same(right, done) and written == lines:
+            if same(right, done) and written == lines:
                 continue
-            parts = _by_text(right) if parts is None else parts
-            for one, (was, other) in enumerate(zip(parts, _by_text(done), strict=True)):
+            parts = by_text(right) if parts is None else parts
+            for one, (was, other) in enumerate(zip(parts, by_text(done), strict=True)):
                 if was == other and written[one] == lines[one]:
                     continue
                 pair = pairs[one]
                 exchange = Exchange(pair.text, after[one], pair.old, pair.new[at])
                 (found.written if was == other else found.decided).append(exchange)
-
-
-class _Drawn:
-    """A drawn word, or string, with all its places in a text."""
-
-    def __init__(
-        self,
-        view: View,
-        places: Places,
-        decision: Decision,
-        rows: list[int],
-        addresses: Sequence[int],
-        text: str,
-        start: int,
-    ) -> None:
-        self.view, self.places, self.decision = view, places, decision
-        self.rows, self.text, self._start = rows, text, start
-        self.tokens: list[int] = decision.at[rows].tolist()
-        self.lowered = text.lower()
-        self.old = self.written(self.tokens[0])
-        plural = decision.groups.index(PLURAL)
-        more = {
-            token
-            for row, token in zip(rows, self.tokens, strict=True)
-            if decision.group[row] == plural
-        }
-        self.words = {
-            (int(view.label[token]), int(view.caps[token]), token in more)
-            for token in self.tokens
-            if view.form[token] < 0
-        }
-        """Label and capitals of all its places that are words, and whether they have a plural s."""
-        self._plural = more
-        ids = {int(view.equal[token]) for token in self.tokens}
-        self._addresses = [token for token in addresses if not ids.isdisjoint(view.pieces[token])]
-
-    @property
-    def form(self) -> tuple[str, str]:
-        """Return label and form of a string."""
-        view, token = self.view, self.tokens[0]
-        return view.labels[view.label[token]], view.forms[view.form[token]]
-
-    @property
-    def names(self) -> bool:
-        """Return whether it is an address with words of its unit."""
-        parts = self.view.pieces.get(self.tokens[0], ())
-        return any(not isinstance(part, str) for part in parts)
-
-    def written(self, token: int) -> str:
-        """Return a token without its possessive."""
-        return self.places.block[self.places.start[token] : self.places.end[token]]
-
-    def relates(self, word: str, phrases: frozenset[str]) -> bool:
-        """Return whether another word would have a relation to a token that the old one had not.
-
-        Args:
-            phrases: words of listed phrases.
-        """
-        if len(word) == 1:
-            return word in re.findall(r"\w+", self.lowered)
-        if word in self.lowered or word.rstrip("s") in self.lowered:
-            return True
-        if self._addresses and (len(word) < 3 or " " in word):
-            return True
-        before = (self.places.block[self.places.start[token] - 1] for token in self.tokens)
-        if word[0] in _ESCAPED and "\\" in before:
-            return True
-        if phrases.isdisjoint(word.split(" ")):
-            return False
-        beside = (self.written(token + step).lower() for token in self.tokens for step in (-1, 1))
-        return not phrases.isdisjoint(beside)
-
-    def exchanged(self, new: str) -> str:
-        """Return the text with another word, or string, in all places of this one."""
-        view, places, block = self.view, self.places, self.places.block
-        edits: list[tuple[int, int, str]] = []
-        for token in self.tokens:
-            caps, other = int(view.caps[token]), new
-            if self.words and view.form[token] >= 0:
-                other = f"@{new}"
-            elif self.words:
-                other = _SPELT[caps](f"{new}s" if token in self._plural else new)
-            end, after = int(places.end[token]), int(places.after[token])
-            ending = block[end:after]
-            if len(ending) == 1 and other[-1] not in "sS":
-                ending += "S" if caps == UPPER else "s"
-            edits.append((int(places.start[token]), after, other + ending))
-            article = self.written(token - 1)
-            if article.lower() in ("a", "an") and view.gap[token] in _BEHIND_ARTICLE:
-                fits = article_for(other)
-                fits = fits.capitalize() if article[0].isupper() else fits
-                edits.append((int(places.start[token - 1]), int(places.end[token - 1]), fits))
-        olds = {self.written(token).lower() for token in self.tokens}
-        for token in self._addresses:
-            local, host = self.written(token).split("@")
-            for old in olds:
-                other = f"{new}s" if old == f"{self.old.lower()}s" else new
-                local = re.sub(rf"(?i)(?<![^\W\d_]){old}|{old}(?![^\W\d_])", other, local)
-            edits.append((int(places.start[token]), int(places.end[token]), f"{local}@{host}"))
-        parts, last = [], self._start
-        for start, end, text in sorted(edits):
-            parts += [block[last:start], text]
-            last = end
-        return "".join([*parts, self.text[last - self._start :]])
-
-
-def _usual(word: str) -> bool:
-    """Return whether a word or phrase has letters alone, which are as many in capitals."""
-    return word.replace(" ", "").isalpha() and word.upper().lower() == word
-
-
-def _fits(phrase: str, spelt: set[int]) -> bool:
-    """Return whether a phrase may have some patterns of capitals."""
-    short = min(map(len, phrase.split(" "))) == 1  # one letter is no word in capitals
-    return spelt <= ({TITLE} if short else {TITLE, UPPER})
-
-
-def _same(one: Decided, other: Decided) -> bool:
-    """Return whether the same is decided of all texts; may be False where it is."""
-    a, b = one.decision, other.decision
-    arrays = ("group", "form", "caps", "possessive", "key", "text")
-    return (
-        len(a.at) == len(b.at)
-        and all(np.array_equal(getattr(a, name), getattr(b, name)) for name in arrays)
-        and np.array_equal(a.articles[:, 1:], b.articles[:, 1:])
-        and (a.locals, a.forms, one.order, one.between, one.breaks)
-        == (b.locals, b.forms, other.order, other.between, other.breaks)
-        and (one.numbers, one.smallest) == (other.numbers, other.smallest)
-    )
-
-
-def _by_text(done: Decided) -> list[Any]:
-    """Return what is decided of each text, as values that can be compared."""
-    d = done.decision
-    hidden, rows = len(d.at) + len(d.articles), len(d.at)
-    edges = [at for at, item in enumerate(done.order) if item >= hidden]
-    forms = [d.forms[form] if form >= 0 else None for form in d.form.tolist()]
-    first = np.searchsorted(d.text, np.arange(len(edges))).tolist()
-    arrays = [d.group.tolist(), forms, d.caps.tolist(), d.possessive.tolist()]
-    keys, caps, behind = d.key.tolist(), d.articles[:, 1].tolist(), d.articles[:, 2].tolist()
-    out = []
-    for text, (begin, end) in enumerate(pairwise(edges)):
-        low, high = first[text], first[text + 1]
-        shown = [
-            item - low if item < rows else (caps[item - rows], behind[item - rows] - low)
-            for item in done.order[begin + 1 : end]
-        ]
-        inside = range(low, high)
-        local = [
-            [part if isinstance(part, str) else part - low for part in d.locals[row]]
-            for row in inside
-            if row in d.locals
-        ]
-        values = [
-            (row - low, table[row])
-            for table in (done.breaks, done.numbers)
-            for row in inside
-            if row in table
-        ]
-        out.append(
-            (
-                [array[low:high] for array in arrays],
-                [key - low for key in keys[low:high]],
-                done.between[begin:end],
-                shown,
-                local,
-                values,
-            )
-        )
-    return out

@@ -1,0 +1,198 @@
+"""A drawn word of a unit, its relations to the other tokens, and the unit with another word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+
+from dpsan.analysis.verify.places import capital_inside, with_capital
+from dpsan.only.decision import PLURAL, Decision
+from dpsan.only.places import Places
+from dpsan.only.view import GAP, LOWER, MIXED, ONE, TITLE, UPPER, View
+from dpsan.sanitize.decided import Decided
+from dpsan.text.letter_case import article_for
+
+SPELT: Final[dict[int, Callable[[str], str]]] = {
+    LOWER: str,
+    TITLE: with_capital,
+    UPPER: str.upper,
+    ONE: str.upper,
+    MIXED: capital_inside,
+}
+_BEHIND_ARTICLE: Final = frozenset(GAP[name] for name in ("space", "line", "open", "dash"))
+_ESCAPED: Final = "nrtbfux"
+"""Letters that make an escape with a backslash before them."""
+
+
+class Drawn:
+    """A drawn word, or string, with all its places in a text."""
+
+    def __init__(
+        self,
+        view: View,
+        places: Places,
+        decision: Decision,
+        rows: list[int],
+        addresses: Sequence[int],
+        text: str,
+        start: int,
+    ) -> None:
+        self.view, self.places, self.decision = view, places, decision
+        self.rows, self.text, self._start = rows, text, start
+        self.tokens: list[int] = decision.at[rows].tolist()
+        self.lowered = text.lower()
+        self.old = self.written(self.tokens[0])
+        plural = decision.groups.index(PLURAL)
+        more = {
+            token
+            for row, token in zip(rows, self.tokens, strict=True)
+            if decision.group[row] == plural
+        }
+        self.words = {
+            (int(view.label[token]), int(view.caps[token]), token in more)
+            for token in self.tokens
+            if view.form[token] < 0
+        }
+        """Label and capitals of all its places that are words, and whether they have a plural s."""
+        self._plural = more
+        ids = {int(view.equal[token]) for token in self.tokens}
+        self._addresses = [token for token in addresses if not ids.isdisjoint(view.pieces[token])]
+
+    @property
+    def form(self) -> tuple[str, str]:
+        """Return label and form of a string."""
+        view, token = self.view, self.tokens[0]
+        return view.labels[view.label[token]], view.forms[view.form[token]]
+
+    @property
+    def names(self) -> bool:
+        """Return whether it is an address with words of its unit."""
+        parts = self.view.pieces.get(self.tokens[0], ())
+        return any(not isinstance(part, str) for part in parts)
+
+    def written(self, token: int) -> str:
+        """Return a token without its possessive."""
+        return self.places.block[self.places.start[token] : self.places.end[token]]
+
+    def relates(self, word: str, phrases: frozenset[str]) -> bool:
+        """Return whether another word would have a relation to a token that the old one had not.
+
+        Args:
+            phrases: words of listed phrases.
+        """
+        if len(word) == 1:
+            return word in re.findall(r"\w+", self.lowered)
+        if word in self.lowered or word.rstrip("s") in self.lowered:
+            return True
+        if self._addresses and (len(word) < 3 or " " in word):
+            return True
+        before = (self.places.block[self.places.start[token] - 1] for token in self.tokens)
+        if word[0] in _ESCAPED and "\\" in before:
+            return True
+        if phrases.isdisjoint(word.split(" ")):
+            return False
+        beside = (self.written(token + step).lower() for token in self.tokens for step in (-1, 1))
+        return not phrases.isdisjoint(beside)
+
+    def exchanged(self, new: str) -> str:
+        """Return the text with another word, or string, in all places of this one."""
+        view, places, block = self.view, self.places, self.places.block
+        edits: list[tuple[int, int, str]] = []
+        for token in self.tokens:
+            caps, other = int(view.caps[token]), new
+            if self.words and view.form[token] >= 0:
+                other = f"@{new}"
+            elif self.words:
+                other = SPELT[caps](f"{new}s" if token in self._plural else new)
+            end, after = int(places.end[token]), int(places.after[token])
+            ending = block[end:after]
+            if len(ending) == 1 and other[-1] not in "sS":
+                ending += "S" if caps == UPPER else "s"
+            edits.append((int(places.start[token]), after, other + ending))
+            article = self.written(token - 1)
+            if article.lower() in ("a", "an") and view.gap[token] in _BEHIND_ARTICLE:
+                fits = article_for(other)
+                fits = fits.capitalize() if article[0].isupper() else fits
+                edits.append((int(places.start[token - 1]), int(places.end[token - 1]), fits))
+        olds = {self.written(token).lower() for token in self.tokens}
+        for token in self._addresses:
+            local, host = self.written(token).split("@")
+            for old in olds:
+                other = f"{new}s" if old == f"{self.old.lower()}s" else new
+                local = re.sub(rf"(?i)(?<![^\W\d_]){old}|{old}(?![^\W\d_])", other, local)
+            edits.append((int(places.start[token]), int(places.end[token]), f"{local}@{host}"))
+        parts, last = [], self._start
+        for start, end, text in sorted(edits):
+            parts += [block[last:start], text]
+            last = end
+        return "".join([*parts, self.text[last - self._start :]])
+
+
+def usual(word: str) -> bool:
+    """Return whether a word or phrase has letters alone, which are as many in capitals."""
+    return word.replace(" ", "").isalpha() and word.upper().lower() == word
+
+
+def fits(phrase: str, spelt: set[int]) -> bool:
+    """Return whether a phrase may have some patterns of capitals."""
+    short = min(map(len, phrase.split(" "))) == 1  # one letter is no word in capitals
+    return spelt <= ({TITLE} if short else {TITLE, UPPER})
+
+
+def same(one: Decided, other: Decided) -> bool:
+    """Return whether the same is decided of all texts; may be False where it is."""
+    a, b = one.decision, other.decision
+    arrays = ("group", "form", "caps", "possessive", "key", "text")
+    return (
+        len(a.at) == len(b.at)
+        and all(np.array_equal(getattr(a, name), getattr(b, name)) for name in arrays)
+        and np.array_equal(a.articles[:, 1:], b.articles[:, 1:])
+        and (a.locals, a.forms, one.order, one.between, one.breaks)
+        == (b.locals, b.forms, other.order, other.between, other.breaks)
+        and (one.numbers, one.smallest) == (other.numbers, other.smallest)
+    )
+
+
+def by_text(done: Decided) -> list[Any]:
+    """Return what is decided of each text, as values that can be compared."""
+    d = done.decision
+    hidden, rows = len(d.at) + len(d.articles), len(d.at)
+    edges = [at for at, item in enumerate(done.order) if item >= hidden]
+    forms = [d.forms[form] if form >= 0 else None for form in d.form.tolist()]
+    first = np.searchsorted(d.text, np.arange(len(edges))).tolist()
+    arrays = [d.group.tolist(), forms, d.caps.tolist(), d.possessive.tolist()]
+    keys, caps, behind = d.key.tolist(), d.articles[:, 1].tolist(), d.articles[:, 2].tolist()
+    out = []
+    for text, (begin, end) in enumerate(pairwise(edges)):
+        low, high = first[text], first[text + 1]
+        shown = [
+            item - low if item < rows else (caps[item - rows], behind[item - rows] - low)
+            for item in done.order[begin + 1 : end]
+        ]
+        inside = range(low, high)
+        local = [
+            [part if isinstance(part, str) else part - low for part in d.locals[row]]
+            for row in inside
+            if row in d.locals
+        ]
+        values = [
+            (row - low, table[row])
+            for table in (done.breaks, done.numbers)
+            for row in inside
+            if row in table
+        ]
+        out.append(
+            (
+                [array[low:high] for array in arrays],
+                [key - low for key in keys[low:high]],
+                done.between[begin:end],
+                shown,
+                local,
+                values,
+            )
+        )
+    return out
