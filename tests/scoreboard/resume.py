@@ -51,7 +51,7 @@ _NOTICED: dict[str, list[tuple[Any, ...]]] = {
     "public": [(_KNN, "+ --public public")],
     "numbers": [(_KNN, "+ --numbers value")],
     "strings": [(_KNN, "+ --strings kind")],
-    "only": [("--only keep -E words.txt", "--only other-keep -E words.txt")],
+    "only": [("--only keep", "--only other-keep")],
     "classes": [(f"{_OPTIMAL} --class keep", f"{_OPTIMAL} --class other-keep")],
     "fluent": [(_OPTIMAL, f"{_MODEL} one.npz")],
     "language_model": [(f"{_MODEL} one.npz", f"{_MODEL} two.npz")],
@@ -83,8 +83,12 @@ _SAME = {
 }
 """Options that decide no output."""
 _OTHER_INPUTS = {"strip": _DOCX}
-_OTHERS = {"files", "output", "output_dir", "in_place", "backup", "dry_run", "engine", "address"}
-"""Two runs with other ones share no output; or a cluster does the work, which needs Ray."""
+_OTHERS = {
+    *("files", "output", "output_dir", "in_place", "backup", "dry_run", "engine", "address"),
+    *("map_", "unit_field"),
+}
+"""Two runs with other ones share no output, or exclude --resume; or a cluster does the work, which
+needs Ray."""
 
 
 @row(
