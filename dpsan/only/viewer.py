@@ -50,7 +50,7 @@ from dpsan.only.view import (
 )
 from dpsan.text.letter_case import ARTICLES
 
-CLOSED: Final = ("func", "title")
+CLOSED: Final = ("func", "funcname?", "title")
 """Labels of trigger words."""
 _KNOWN: Final = 1 << 18
 """Labels of unlisted words that are kept."""
