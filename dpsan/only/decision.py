@@ -18,8 +18,6 @@ from dpsan.only.view import KEPT, ONE, Codes, Flags, Ints, View
 
 PLURAL = "surnamepl"
 """Group of surnames with a plural s: their key is that of the name."""
-OPEN = ("plain", "func", "title", "rank", "letter")
-"""Labels of words that have no group of their own."""
 NAMES = frozenset({"given_f", "given_m", "given_u", "given_x", "surname", PLURAL})
 """Groups of which one word has one output: Grace is Pam wherever she stands."""
 
@@ -62,13 +60,15 @@ def decide(view: View, rules: Rules, marked: Flags | None = None) -> Decision:
         marked: tokens that are drawn whatever the rules say, shape (n,).
     """
     match = Match(rules, view)
-    group = match.run()
+    group, form = match.run(), view.form
     if marked is not None:
         listed = rules.own_group[view.label]
-        usual = np.isin(listed, rules.codes(OPEN)) & (view.form < 0)
         more = marked & (group <= PASS) & (view.label != view.labels.index(KEPT))
-        group[more] = np.where(usual, rules.group("surname"), listed)[more]
+        # What no class holds has no outputs: it becomes a name, also a string that usually passes.
+        bare = more & ~np.isin(listed, rules.codes(rules.class_of))
+        group[more] = np.where(bare, rules.group("surname"), listed)[more]
         match.rule[more] = -1
+        form = np.where(bare, -1, form)
     at = np.flatnonzero(group > PASS)
     plural = group == rules.group(PLURAL)
     key = np.where(plural, view.stem, view.equal).astype(np.int64)
@@ -92,7 +92,7 @@ def decide(view: View, rules: Rules, marked: Flags | None = None) -> Decision:
     return Decision(
         at,
         group[at],
-        view.form[at],
+        form[at],
         view.caps[at],
         view.possessive[at],
         first[inverse].astype(np.int64),  # the first drawn token, never one that passes

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.decision import NAMES, PLURAL, Decision
+from dpsan.only.marks import LARGE
 from dpsan.only.templates import (
     Piece,
     finished,
@@ -208,7 +209,8 @@ class Draws:
             pool, unit = pools[which], units[number]
             if pool[0] in ADDRESSES:
                 parts = decision.locals.get(row, ())
-                marks = (part if isinstance(part, str) else _NAME for part in parts)
+                name = _NAME if self._together else LARGE
+                marks = (part if isinstance(part, str) else name for part in parts)
                 pool = (pool[0], pool[1], tuple(marks))
             if self._injective and key >> AGE != unit.age:
                 unit.age = key >> AGE
@@ -265,7 +267,7 @@ class Draws:
         rising: defaultdict[tuple[int, int, Pool], list[Slot]] = defaultdict(list)
         for slot, value in zip(new, values, strict=True):
             slot.number = slot.permutation.take(value) if slot.permutation else value
-            if slot.pool[0] in ASCENDING:
+            if self._injective and slot.pool[0] in ASCENDING:
                 rising[slot.unit, slot.text, slot.pool].append(slot)
         for same in rising.values():
             numbers = sorted(slot.number for slot in same)
@@ -319,9 +321,8 @@ class Draws:
 
     def _name(self, unit: Unit, key: int) -> str:
         """Return the replacement of a name of the unit, in small letters."""
-        pool = unit.pools.get(key)
-        slot = None if pool is None else unit.slots.get((pool, key))
-        return self._given[0] if slot is None else self._table(slot.pool[0], LOWER)[slot.number]
+        slot = unit.slots[unit.pools[key], key]
+        return self._table(slot.pool[0], LOWER)[slot.number]
 
     def _table(self, group: str, caps: int) -> list[str]:
         """Return the words of a group in a pattern of capitals."""

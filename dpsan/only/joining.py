@@ -86,7 +86,8 @@ def join_phrases(
         at, found = at[~common], found[~common]
         free = np.ones(len(at), bool)
         for step in range(size):
-            free &= keep[at + step]
+            # A word of a request is no part of a phrase.
+            free &= keep[at + step] & (words["label"][at + step] < len(lexicon.labels))
         at, found = at[free], found[free]
         if size > 1 and len(at) > 1:
             apart = np.append(True, np.diff(at) >= size)

@@ -206,7 +206,7 @@ class OnlyRewriter:
             order.tolist(),
             breaks,
             dict(zip(Action, words, strict=True)),
-            int(listed.min(initial=1 << 62)),
+            int(listed.min()) if len(listed) else 0,
             tokens,
             places.words(at) if self._mapped else [],
             by_value,
@@ -269,7 +269,7 @@ class OnlyRewriter:
             by_kind=Counter(decision.group.tolist()),
             reused=found.reused,
             replaced=replaced,
-            forms=Forms(smallest if len(decision.at) else 0, found.unchanged),
+            forms=Forms(smallest, found.unchanged),
         )
 
     def _draw_numbers(
@@ -375,6 +375,8 @@ class OnlyRewriter:
 
     def in_unit(self, decided: DecidedTexts, key: bytes, shared: Shared) -> Sanitized:
         """Replace what was decided in the next texts of a unit, which may have had others."""
+        if not decided.blocks:
+            return Sanitized([], [], [], dict.fromkeys(Action, 0))
         done = merged([self.drawn(block, key, [shared]) for block in decided.blocks])
         return replace(joined(done, decided.counts), invisible=decided.invisible)
 
@@ -391,6 +393,6 @@ def _marked(view: View, places: Places, spans: Sequence[Spans]) -> Flags:
     first = places.after[np.flatnonzero(view.edge)]
     for text, of_text in enumerate(spans):
         for start, end in of_text:
-            touched = (places.start < first[text] + end) & (places.after > first[text] + start)
-            found |= touched & ~view.edge
-    return found
+            begin = np.searchsorted(places.after, first[text] + start, "right")
+            found[begin : np.searchsorted(places.start, first[text] + end)] = True
+    return found & ~view.edge

@@ -240,12 +240,13 @@ class Statement:
         figures = self.figures()
         once = ", equal ones alike" if self.consistent else ""
         hidden = "which word of its group stood there is hidden completely"
-        smallest = counted(int(figures["smallest group", "run"].value), "word")
+        group = figures.get(("smallest group", "run"))  # None: no word of a list was drawn
+        words = counted(int(group.value), "word") if group is not None else ""
+        smallest = words and f"; the smallest group that occurred has {words}"
         share = percent(figures["unchanged", "run"].value)
         lines = [
             f"{counted(sum(by_class.values()), 'word')} replaced{once}: {replaced}",
-            f"{guarantee.grade}: {hidden}; the smallest group that occurred has {smallest}; "
-            f"expected unchanged: {share}",
+            f"{guarantee.grade}: {hidden}{smallest}; expected unchanged: {share}",
         ]
         if totals.reused:
             again = counted(totals.reused, "replacement")
