@@ -241,8 +241,8 @@ class Statement:
         once = ", equal ones alike" if self.consistent else ""
         hidden = "which word of its group stood there is hidden completely"
         group = figures.get(("smallest group", "run"))  # None: no word of a list was drawn
-        words = counted(int(group.value), "word") if group is not None else ""
-        smallest = words and f"; the smallest group that occurred has {words}"
+        size = counted(int(group.value), "word") if group is not None else ""
+        smallest = size and f"; the smallest group that occurred has {size}"
         share = percent(figures["unchanged", "run"].value)
         lines = [
             f"{counted(sum(by_class.values()), 'word')} replaced{once}: {replaced}",
