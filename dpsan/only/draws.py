@@ -51,7 +51,7 @@ class Permutation:
     """Numbers for which a bound was given."""
     used: int = 0
     moved: dict[int, int] = field(default_factory=dict)
-    """What stands at other places than its own."""
+    """Number at each place that holds another than its own."""
 
     def plan(self) -> int:
         """Return the bound of the uniform integer of the next number."""
@@ -74,7 +74,7 @@ class Permutation:
 
 @dataclass(slots=True)
 class Slot:
-    """What one key of a unit becomes."""
+    """Holds what one key of a unit becomes."""
 
     pool: Pool
     key: int
@@ -82,7 +82,7 @@ class Slot:
     text: int
     permutation: Permutation | None
     size: int
-    """Of its pool."""
+    """Number of words of its pool."""
     number: int = 0
     written: str = ""
     """The string, where the pool is no list of words."""
@@ -90,18 +90,18 @@ class Slot:
 
 @dataclass(slots=True)
 class Unit:
-    """Who shares replacements: its replacements so far."""
+    """Holds the replacements that one unit has so far."""
 
     pools: dict[int, Pool] = field(default_factory=dict)
     """Pool of each name: that of its first token."""
     slots: dict[tuple[Pool, int], Slot] = field(default_factory=dict)
     permutations: dict[Pool, Permutation] = field(default_factory=dict)
     age: int = 0
-    """Which of the units of a long file it is."""
+    """Number of this unit in a long file."""
 
 
 class Outputs(NamedTuple):
-    """What is written."""
+    """Holds what is written."""
 
     tokens: list[str]
     articles: list[str]

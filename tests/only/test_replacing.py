@@ -328,3 +328,18 @@ def test_all_classes_together_draw_every_group(sensitive):
     }
     assert drawn <= in_class
     assert set(rules.groups) & set(outputs) <= in_class
+
+
+def test_an_empty_unit_is_empty(sensitive):
+    """A byte order mark alone has no block of tokens."""
+    assert sensitive.sanitize([""], KEY).lines == [""]
+    assert sensitive.sanitize(["\ufeff"], KEY).lines in (["\ufeff"], [""])
+
+
+def test_a_word_to_keep_is_no_part_of_a_phrase():
+    """``--keep york`` keeps the word in New York, too."""
+    for at in range(5):
+        output = Sanitizer(only="sensitive", keep=["york"]).sanitize(
+            ["We met in New York today."], derive_key(KEY, at)
+        )
+        assert "York" in output.lines[0]
