@@ -44,7 +44,7 @@ class Sanitizing(Vocabulary, Privacy):
     consistent: str | None = choice(
         "--consistent off|record|file|run",
         "Draw each distinct word once for each record, file or run. Which words are equal "
-        "is not protected. Default: off; with --only, record, and in text the file.",
+        "is not protected. Default: off; with --only, record, and in texts and documents the file.",
     )
     numbers: str = choice(
         "--numbers word|value",

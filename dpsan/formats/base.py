@@ -116,6 +116,8 @@ class Format(ABC):
     name: ClassVar[str]
     one_text: ClassVar[bool] = False
     """True if the records of an input are the lines of one text."""
+    one_document: ClassVar[bool] = False
+    """True if the records of an input are the texts of one document."""
     joinable: ClassVar[bool] = False
     """True if several inputs can be written into one output, one after the other."""
     takes_budget: ClassVar[bool] = False

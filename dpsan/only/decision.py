@@ -75,11 +75,14 @@ def decide(view: View, rules: Rules, marked: Flags | None = None) -> Decision:
     row = np.full(len(group), -1, np.int64)
     row[at] = np.arange(len(at))
     article = np.flatnonzero(view.trigger == rules.triggers.index("a") + 1)
-    article = article[row[article + 1] >= 0]
+    word = article + 1
+    far = np.isin(article, [*view.far_words])
+    word[far] = [view.far_words[token] for token in article[far].tolist()]
+    article, word = article[row[word] >= 0], word[row[word] >= 0]
     lettered = rules.trigger_codes("lettered")  # Type A, group A: a name
     named = np.isin(view.trigger[article - 1], lettered) & (view.caps[article] == ONE)
-    article = article[~named]
-    articles = np.stack([article, view.caps[article], row[article + 1]], 1).astype(np.int64)
+    article, word = article[~named], word[~named]
+    articles = np.stack([article, view.caps[article], row[word]], 1).astype(np.int64)
     words, first, inverse = np.unique(key[at], return_index=True, return_inverse=True)
     named = np.isin(group[at[first]], rules.codes(NAMES))
     key_of = dict(zip(words[named].tolist(), first[named].tolist(), strict=True))

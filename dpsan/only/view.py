@@ -58,6 +58,8 @@ class View:
     forms: tuple[str, ...]
     pieces: dict[int, tuple[str | int, ...]]
     """By the token of an e-mail address its local part: marks, and words of the unit (`equal`)."""
+    far_words: dict[int, int]
+    """By an article the token it stands before, where that is not the next one."""
 
     @property
     def edge(self) -> Flags:

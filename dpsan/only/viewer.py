@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only import strings
+from dpsan.only.articles import far_words, one_article
 from dpsan.only.characters import (
     APOSTROPHE,
     BETWEEN,
@@ -36,12 +37,10 @@ from dpsan.only.places import Places
 from dpsan.only.view import (
     COLUMN,
     EDGE,
-    GAP,
     KEPT,
     LOWER,
     MIXED,
     NONE,
-    ONE,
     TITLE,
     Codes,
     Flags,
@@ -323,7 +322,7 @@ class Viewer:
         trigger = self.trigger[row]
         trigger[row < 0] = 0
         trigger[~self.closed[label] & (row != self.letter_a)] = 0
-        self.one_article(label, caps, gap, trigger)
+        one_article(self.articles, code["func"], label, caps, gap, trigger)
         stem = self.stems(hashes, start, end, hashed, label)
         common = (label == code["func"]) | ((label == code["plain"]) & (caps == LOWER))
         equal, first = firsts(hashed, stem, unit.astype(np.uint64), (trigger == 0) & ~common)
@@ -341,25 +340,12 @@ class Viewer:
             self.labels,
             tuple(forms),
             {},
+            {},
         )
         places = Places(text, start, end, after, hashed, stem, {})
         split_emails(view, places)
+        view.far_words.update(far_words(view, places, self.articles[0]))
         return view, places
-
-    def one_article(
-        self, label: Codes, caps: Codes, gap: Codes, trigger: NDArray[np.int16]
-    ) -> None:
-        """Let *a* and *an* be one trigger; before a dot or a hyphen they are letters."""
-        a, an = self.articles
-        at = np.flatnonzero((trigger == a) | (trigger == an))
-        behind = gap[np.minimum(at + 1, len(gap) - 1)]
-        joined = ~np.isin(behind, [GAP[name] for name in ("space", "line", "open", "dash")])
-        joined |= (behind == GAP["line"]) & (caps[at] == ONE)  # a mark of a list
-        trigger[at[joined]] = 0
-        at = at[~joined]
-        trigger[at] = a
-        label[at] = self.code["func"]
-        caps[at] = np.where(caps[at] == LOWER, LOWER, ONE)
 
     def stems(
         self, hashes: Hashes, start: Ints, end: Ints, hashed: NDArray[np.uint64], label: Codes

@@ -1,19 +1,24 @@
-"""Lines of a text as contexts: what a rule of ``--only`` may look at.
+"""Contexts: what a rule of ``--only`` may look at.
 
-A context ends at an empty line, or where it would become longer than 64 KiB.
+Lines of a text are one up to an empty line, texts of a document up to some 64 KiB.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
+from typing import Final
 
 import numpy as np
 
 from dpsan.formats.base import Record
 from dpsan.sanitize.result import AuditTable
 from dpsan.text.contexts import CONTEXT
+
+_ARTICLE: Final = re.compile(r"(?i)\ban?\Z")
 
 
 class Lines:
@@ -39,6 +44,53 @@ class Lines:
             at = end
         assert at == len(parts)  # noqa: S101 - each line of the input has one of the output
         return b"".join(out)
+
+
+class Texts:
+    """Texts of a document that are one context; renders them.
+
+    Args:
+        records: the texts, in order, with the frames between them.
+    """
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        self._records = records
+
+    def __call__(self, texts: list[str]) -> bytes:
+        """Return the bytes of the document's part."""
+        out, at = [], 0
+        for record in self._records:
+            end = at + len(record.texts)
+            out.append(record.render(texts[at:end]))
+            at = end
+        return b"".join(out)
+
+
+def neighbours(records: Iterator[Record | None]) -> Iterator[Record | None]:
+    """Yield the texts of a document by context, none of which ends behind an article.
+
+    Args:
+        records: of a document.
+    """
+    held: list[Record] = []
+    size = 0
+    for record in records:
+        if record is None or not (held or record.texts):
+            yield record
+            continue
+        held.append(record)
+        size += sum(map(len, record.texts))
+        if size > CONTEXT and record.texts and not _ARTICLE.search(record.texts[-1].rstrip()[-3:]):
+            yield part(held)
+            held, size = [], 0
+    if held:
+        yield part(held)
+
+
+def part(records: list[Record]) -> Record:
+    """Return some texts of a document as one record."""
+    texts = [*chain.from_iterable(record.texts for record in records)]
+    return joined(records, texts, Texts(records))
 
 
 def contexts(records: Iterator[Record | None], *, line_buffered: bool) -> Iterator[Record | None]:
@@ -73,25 +125,31 @@ def contexts(records: Iterator[Record | None], *, line_buffered: bool) -> Iterat
 
 def context(records: list[Record]) -> Record:
     """Return some lines as one record."""
-    first, noted = records[0], Counter[str]()
-    for record in records:
-        noted.update(record.noted or {})
     spans: list[tuple[int, int]] = []
     at = 0
     for record in records:
         spans += [(start + at, end + at) for start, end in record.spans or ()]
         at += len(record.texts[0]) + 1
+    context = joined(records, ["\n".join(record.texts[0] for record in records)], Lines(records))
+    context.spans = None if records[0].spans is None else spans
+    return context
+
+
+def joined(records: list[Record], texts: list[str], render: Callable[[list[str]], bytes]) -> Record:
+    """Return some records as one."""
+    first, noted = records[0], Counter[str]()
+    for record in records:
+        noted.update(record.noted or {})
     return Record(
         first.line,
-        ["\n".join(record.texts[0] for record in records)],
-        Lines(records),
+        texts,
+        render,
         invalid=sum(record.invalid for record in records),
         owes=records[-1].owes,
         size=sum(record.size for record in records),
-        spans=None if first.spans is None else spans,
         noted=noted or None,
         fields=first.fields,
-        lines=[record.line for record in records],
+        lines=[record.line for record in records for _ in record.texts],
         unmarked=sum(record.spans is not None and not record.spans for record in records),
     )
 
@@ -100,7 +158,11 @@ def lines_and_rows(
     table: AuditTable, outputs: Sequence[str], batch: Sequence[Record]
 ) -> tuple[list[int], AuditTable]:
     """Return the line of each text of a batch, and its audit; of contexts those of their lines."""
-    counts = [len(record.lines) or 1 for record in batch for _ in record.texts]
+    counts = [
+        (len(record.lines) or 1) if len(record.texts) == 1 else 1
+        for record in batch
+        for _ in record.texts
+    ]
     lines = [line for record in batch for line in record.lines or [record.line] * len(record.texts)]
     return lines, table if max(counts, default=1) == 1 else _by_line(table, outputs, counts)
 

@@ -21,7 +21,7 @@ from dpsan.formats.registry import format_for
 from dpsan.formats.span_file import with_spans
 from dpsan.privacy import randomness
 from dpsan.run.batch_size import BatchSize, FileBatchSize, batches, few_searches
-from dpsan.run.contexts import contexts, lines_and_rows
+from dpsan.run.contexts import contexts, lines_and_rows, neighbours
 from dpsan.run.workers import Answer, Batch, Inline, Workers, decided, sanitized
 from dpsan.sanitize.accountant import Accountant, Budget
 from dpsan.sanitize.consistent import Distinct, Unit
@@ -127,10 +127,12 @@ def rewrite_stream(
     records = kind.read(decompressed(source), kind.suited(plan.options))
     if plan.spans is not None:
         records = with_spans(records, plan.spans)
-    # The lines of a text are one unit; where records have a history, each of them is one.
-    one_unit = bool(sanitizer.spec.only) and kind.one_text and work.history is None
-    if one_unit:
+    # A text or a document is one unit; where records have a history, each of them is one.
+    one_unit = sanitizer.spec.only and work.history is None and (kind.one_text or kind.one_document)
+    if one_unit and kind.one_text:
         records = contexts(records, line_buffered=plan.line_buffered)
+    elif one_unit:
+        records = neighbours(records)
     totals = sanitizer.accountant()
     started(totals)
     unit = sanitizer.spec.consistent
@@ -211,7 +213,8 @@ class _Flow:
     def _start(self, batch: list[Record], first: int) -> list[Answer]:
         texts = [text for record in batch for text in record.texts]
         numbers: Sequence[int] = range(first, first + len(texts))
-        if self.work.sanitizer.spec.consistent:  # a record has the number of its first text
+        spec = self.work.sanitizer.spec
+        if spec.consistent or spec.only:  # a record has the number of its first text
             sizes = [len(record.texts) for record in batch]
             numbers = list(chain(*map(repeat, accumulate(sizes, initial=first), sizes)))
         audited = self.work.audit is not None

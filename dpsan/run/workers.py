@@ -80,7 +80,9 @@ class Batch(NamedTuple):
         """Return the sanitized texts, or what is to be replaced in them."""
         if self.undrawn:
             assert sanitizer.replacing  # noqa: S101 - units are of such runs
-            return sanitizer.replacing.decided_unit(self.texts, audit=self.audit, spans=self.spans)
+            return sanitizer.replacing.decided_unit(
+                self.texts, self.numbers, audit=self.audit, spans=self.spans
+            )
         return sanitizer.sanitize(
             self.texts, self.key, self.numbers, audit=self.audit, spans=self.spans
         )

@@ -19,8 +19,8 @@ from dpsan.only.draws import AGE, Draws, Pool, Slot
 from dpsan.only.engine import OWN, Rules
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.marks import LARGE
-from dpsan.only.places import Places
-from dpsan.only.view import COLUMN, Flags, View
+from dpsan.only.places import Places, spanned
+from dpsan.only.view import COLUMN, View
 from dpsan.only.viewer import Viewer, labels_of
 from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_by_word, streams_for
 from dpsan.sanitize.consistent import Unit as Scope
@@ -40,7 +40,7 @@ from dpsan.sanitize.decided import (
 )
 from dpsan.sanitize.numbers_by_value import Numbers
 from dpsan.sanitize.result import ACTIONS, Action, Forms, Sanitized
-from dpsan.text.contexts import batches, blocks, without_invisible
+from dpsan.text.contexts import batches, blocks, context_numbers, without_invisible
 from dpsan.text.contexts import pieces as pieces_of
 from dpsan.text.number_forms import formed_number
 from dpsan.text.spanned_tokens import Spans
@@ -115,7 +115,7 @@ class OnlyRewriter:
 
     def survey(self, text: str) -> Sanitized:
         """Return the counts of rewriting a text, without drawing a word and without a line."""
-        found = self.decided_unit([text])
+        found = self.decided_unit([text], [0])
         counts = {action: sum(block.counts[action] for block in found.blocks) for action in Action}
         drawn = [sum(len(block.decision.at) for block in found.blocks)]
         kinds = Counter[int]()
@@ -151,7 +151,7 @@ class OnlyRewriter:
             spans: of each text what is drawn besides.
         """
         view, places = self.viewer.view(texts, units)
-        marked = None if spans is None else _marked(view, places, spans)
+        marked = None if spans is None else spanned(view, places, spans)
         decision = decide(view, self.rules, marked)
         return self._decided(view, places, decision, audit=audit)
 
@@ -342,7 +342,8 @@ class OnlyRewriter:
             some, of_some = texts[first:last], None if spans is None else spans[first:last]
             units = [Shared(number) for number in dict.fromkeys(numbers[first:last])]
             if long:
-                decided = self.decided_unit(some, audit=audit, spans=of_some)
+                record = numbers[first:last]
+                decided = self.decided_unit(some, record, audit=audit, spans=of_some)
                 parts.append(self.in_unit(decided, key, units[0]))
                 continue
             clean, of_some, invisible = without_invisible(some, of_some)
@@ -353,22 +354,30 @@ class OnlyRewriter:
     def decided_unit(
         self,
         texts: Sequence[str],
+        records: Sequence[int],
         *,
         audit: bool = False,
         spans: Sequence[Spans] | None = None,
     ) -> DecidedTexts:
-        """Decide what is replaced in parts of one unit, which are contexts or have several."""
+        """Decide what is replaced in parts of one unit, which are contexts or have several.
+
+        Args:
+            texts: any strings.
+            records: number of the record of each; short texts of a record are one context.
+            audit, spans: as in :meth:`rewrite`.
+        """
         clean, spans, invisible = without_invisible(texts, spans)
         pieces = [
             [*pieces_of(text, None if spans is None else spans[at])]
             for at, text in enumerate(clean)
         ]
         every = [piece for of_text in pieces for piece, _ in of_text]
-        spanned = None if spans is None else [own for of_text in pieces for _, own in of_text]
+        contexts = context_numbers(records, [*map(len, pieces)])
+        of_pieces = None if spans is None else [own for of_text in pieces for _, own in of_text]
         found = []
         for first, last in blocks(every):
-            own = None if spanned is None else spanned[first:last]
-            done = self.decided(every[first:last], audit=audit, spans=own)
+            own = None if of_pieces is None else of_pieces[first:last]
+            done = self.decided(every[first:last], contexts[first:last], audit=audit, spans=own)
             one_unit = replace(done.decision, unit=np.zeros_like(done.decision.unit))
             found.append(replace(done, decision=one_unit))
         return DecidedTexts(found, [len(of_text) for of_text in pieces], invisible)
@@ -385,14 +394,3 @@ def _position(pool: Pool) -> int:
     """Return the second half of the stream position of the words of a pool."""
     digest = hashlib.sha256(repr(pool).encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "little") | 1 << 63
-
-
-def _marked(view: View, places: Places, spans: Sequence[Spans]) -> Flags:
-    """Return the tokens that spans touch."""
-    found = np.zeros(len(view.label), np.bool_)
-    first = places.after[np.flatnonzero(view.edge)]
-    for text, of_text in enumerate(spans):
-        for start, end in of_text:
-            begin = np.searchsorted(places.after, first[text] + start, "right")
-            found[begin : np.searchsorted(places.start, first[text] + end)] = True
-    return found & ~view.edge

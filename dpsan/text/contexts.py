@@ -77,6 +77,24 @@ def contexts(text: str) -> Iterator[str]:
     yield text[at:]
 
 
+def context_numbers(records: Sequence[int], counts: Sequence[int]) -> list[int]:
+    """Return the number of the context of each piece.
+
+    Args:
+        records: number of the record of each text.
+        counts: how many pieces it has; those of a text with several are contexts each.
+    """
+    numbers: list[int] = []
+    number, last = -1, -1
+    for record, count in zip(records, counts, strict=True):
+        if count > 1 or record != last:
+            number += 1
+        numbers += range(number, number + count)
+        number += count - 1
+        last = record if count == 1 else -1
+    return numbers
+
+
 def without_invisible(
     texts: Sequence[str], spans: Sequence[Spans] | None
 ) -> tuple[list[str], Sequence[Spans] | None, int]:

@@ -1,6 +1,7 @@
 """What all formats have in common, and what pages, mails and Word files have."""
 
 import gzip
+import re
 import zipfile
 
 import pytest
@@ -11,6 +12,7 @@ from identity import lettered, through
 
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.registry import FORMATS
+from dpsan.text.letter_case import article_for
 
 LETTERED = lettered()
 KINDS = ("html", "eml", "docx")
@@ -78,3 +80,40 @@ def test_standard_input_and_in_place(folder, dpsan):
     (folder / "a.eml").write_bytes(MAIL)
     assert dpsan(*BASE[:-2], "-q", "-i", "a.eml", cwd=folder).returncode == 0
     assert (folder / "a.eml").read_bytes() == MAIL[8:]
+
+
+def test_a_person_of_a_document_is_one_person(folder, dpsan):
+    """In a page, a mail and a Word file: all texts are one unit, in any number of processes."""
+    long = b"<p>%s</p>" % (b"there " * 9000) * 3
+    (folder / "a.html").write_bytes(b"<b>Grace Young</b> met Bob.%s<p>Ms. Young left.</p>" % long)
+    (folder / "a.eml").write_bytes(b"Subject: to Grace Young\n\nMs. Young left.\n")
+    people = (paragraph("Grace Young", " met Bob."), paragraph("Ms. Young left."))
+    (folder / "a.docx").write_bytes(document("".join(people)))
+    files = ("a.html", "a.eml", "a.docx")
+    for jobs in ("1", "2"):
+        options = ("--seed", "5", "-j", jobs, "-O", f"out{jobs}")
+        done = dpsan("rewrite", "--only", "people", *options, *files, cwd=folder)
+        assert done.returncode == 0, done.stderr
+    for name in files:
+        data = (folder / "out1" / name).read_bytes()
+        assert (folder / "out2" / name).read_bytes() == data
+        if name.endswith("docx"):
+            data = zipfile.ZipFile(folder / "out1" / name).read("word/document.xml")
+        text = re.sub(r"(?:<[^>]*>)+", " ", data.decode())
+        pattern = r"[A-Z]\w+ ([A-Z][\w'-]+)\b.*Ms\. \1 left"
+        assert re.search(pattern, text, re.DOTALL), name
+
+
+def test_an_article_follows_the_word_behind_the_end_of_a_text(folder, dpsan):
+    (folder / "an.html").write_bytes(b"He got an <b>$8,000</b> loan, an <i>Italian</i> lamp.")
+    (folder / "a.html").write_bytes(b"He got a <b>$9,000</b> loan, a <i>German</i> lamp.")
+    for number in range(8):
+        outputs = []
+        for name in ("an.html", "a.html"):
+            given = ("--only", "sensitive", "--seed", str(number), "--consistent", "record")
+            outputs.append(dpsan("rewrite", *given, name, cwd=folder).stdout)
+        assert outputs[0] == outputs[1]
+        assert all(
+            article == article_for(word)
+            for article, word in re.findall(r"\b(an?) <.>(\$?\w+)", outputs[0].decode())
+        )

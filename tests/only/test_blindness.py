@@ -13,9 +13,9 @@ import pytest
 from support import SHARED
 
 from dpsan.analysis.verify.blindness import Blindness
-from dpsan.only.viewer import Viewer
 from dpsan.sanitize.replacing import OnlyRewriter
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text.letter_case import article_for
 
 EXPLAINED: dict[str, str] = {}
 """By a pattern of the two texts, why an exchange may change what is decided."""
@@ -123,8 +123,22 @@ def test_a_decision_that_reads_something_of_the_word_is_found(one, fault, monkey
 
 
 def test_an_article_that_tells_the_first_letter_is_found(one, monkeypatch):
-    monkeypatch.setattr(Viewer, "one_article", lambda *given: None)
+    monkeypatch.setattr("dpsan.only.viewer.one_article", lambda *given: None)
     assert Blindness(one, b"k" * 32, 5).run(TEXTS).decided
+
+
+def test_an_article_follows_the_word_behind_tags(one):
+    """Neither tags with words in them nor the end of one and the beginning of another part them."""
+    first = ["He got an <strong>$8,000 loan", "She met an <a title='old one' href=x>Italian"]
+    other = ["He got a <strong>$9,000 loan", "She met a <a title='old one' href=x>German"]
+    first, other = [*first, "an</b> <i>Italian</i>"], [*other, "a</b> <i>German</i>"]
+    for number in range(20):
+        key = number.to_bytes(32, "big")
+        lines = one.sanitize(first, key).lines
+        assert one.sanitize(other, key).lines == lines
+        for line in lines:
+            article, word = re.findall(r"\b(an?)\b.*>(\$?\w+)", line.removesuffix("</i>"))[0]
+            assert article == article_for(word), line
 
 
 def test_a_draw_that_reads_the_word_is_found(one, monkeypatch):

@@ -10,9 +10,10 @@ from typing import Any, Final
 import numpy as np
 
 from dpsan.analysis.verify.places import capital_inside, with_capital
+from dpsan.only.articles import BEHIND_ARTICLE
 from dpsan.only.decision import PLURAL, Decision
 from dpsan.only.places import Places
-from dpsan.only.view import GAP, LOWER, MIXED, ONE, TITLE, UPPER, View
+from dpsan.only.view import LOWER, MIXED, ONE, TITLE, UPPER, View
 from dpsan.sanitize.decided import Decided
 from dpsan.text.letter_case import article_for
 
@@ -23,7 +24,6 @@ SPELT: Final[dict[int, Callable[[str], str]]] = {
     ONE: str.upper,
     MIXED: capital_inside,
 }
-_BEHIND_ARTICLE: Final = frozenset(GAP[name] for name in ("space", "line", "open", "dash"))
 _ESCAPED: Final = "nrtbfux"
 """Letters that make an escape with a backslash before them."""
 
@@ -102,6 +102,7 @@ class Drawn:
         """Return the text with another word, or string, in all places of this one."""
         view, places, block = self.view, self.places, self.places.block
         edits: list[tuple[int, int, str]] = []
+        far = {word: article for article, word in view.far_words.items()}
         for token in self.tokens:
             caps, other = int(view.caps[token]), new
             if self.words and view.form[token] >= 0:
@@ -113,11 +114,13 @@ class Drawn:
             if len(ending) == 1 and other[-1] not in "sS":
                 ending += "S" if caps == UPPER else "s"
             edits.append((int(places.start[token]), after, other + ending))
-            article = self.written(token - 1)
-            if article.lower() in ("a", "an") and view.gap[token] in _BEHIND_ARTICLE:
+            at = far.get(token, token - 1)
+            article = self.written(at)
+            near = view.gap[token] in BEHIND_ARTICLE or token in far
+            if article.lower() in ("a", "an") and near:
                 fits = article_for(other)
                 fits = fits.capitalize() if article[0].isupper() else fits
-                edits.append((int(places.start[token - 1]), int(places.end[token - 1]), fits))
+                edits.append((int(places.start[at]), int(places.end[at]), fits))
         olds = {self.written(token).lower() for token in self.tokens}
         for token in self._addresses:
             local, host = self.written(token).split("@")

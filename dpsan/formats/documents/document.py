@@ -42,6 +42,7 @@ class Document(Format):
     refused, nothing is written.
     """
 
+    one_document = True
     kind: ClassVar[str]
     """Noun for messages."""
 

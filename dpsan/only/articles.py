@@ -1,0 +1,78 @@
+"""Articles: *a* and *an* are one trigger, and each stands before a word.
+
+Which of both stood in a text would show how the word behind it began.  That word may stand behind
+tags, ``an <b>Italian``, or in the next text of a page, where the tag ends this one.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.only.places import Places
+from dpsan.only.view import EDGE, GAP, LOWER, ONE, Codes, View
+
+BEHIND_ARTICLE: Final = [GAP[name] for name in ("space", "line", "open", "dash")]
+"""Gaps between an article and its word."""
+_TAG: Final = 16
+"""Most words of a tag that stands between an article and its word."""
+
+
+def one_article(
+    pair: list[int], func: int, label: Codes, caps: Codes, gap: Codes, trigger: NDArray[np.int16]
+) -> None:
+    """Let *a* and *an* be one trigger, in place; before a dot or a hyphen they are letters.
+
+    Args:
+        pair: the triggers of *a* and *an*.
+        func: label of function words.
+    """
+    at = np.flatnonzero(np.isin(trigger, pair))
+    behind = gap[np.minimum(at + 1, len(gap) - 1)]
+    joined = ~np.isin(behind, BEHIND_ARTICLE)
+    joined |= (behind == GAP["line"]) & (caps[at] == ONE)  # a mark of a list
+    trigger[at[joined]] = 0
+    at = at[~joined]
+    trigger[at] = pair[0]
+    label[at] = func
+    caps[at] = np.where(caps[at] == LOWER, LOWER, ONE)
+
+
+def far_words(view: View, places: Places, article: int) -> dict[int, int]:
+    """Return the words of the articles that do not stand right before them.
+
+    Args:
+        article: the trigger of articles.
+    """
+    at = np.flatnonzero(view.trigger == article)
+    edge, start = view.labels.index(EDGE), places.start
+    words = {
+        int(i): _behind_tags(places, int(i) + 1)
+        for i in at.tolist()
+        if places.block[start[i + 1] - 1] in "</"
+    }
+    for i in at[view.label[at + 1] == edge].tolist():
+        follows = i + 2
+        goes_on = follows < len(view.label) and view.unit[i] == view.unit[i + 1]
+        if goes_on and view.gap[follows] in (*BEHIND_ARTICLE, GAP["none"]):
+            words[i] = follows
+    return words
+
+
+def _behind_tags(places: Places, token: int) -> int:
+    """Return the first token behind the tags that begin before a token; itself if none ends."""
+    follows = token
+    while "<" in _gap(places, follows).rpartition(">")[2]:
+        inside = range(follows + 1, min(follows + _TAG, len(places.start)))
+        ends = (later for later in inside if ">" in _gap(places, later))
+        if (end := next(ends, None)) is None:
+            return token
+        follows = end
+    return follows
+
+
+def _gap(places: Places, token: int) -> str:
+    """Return what stands before a token."""
+    return places.block[places.after[token - 1] : places.start[token]]
