@@ -48,9 +48,9 @@ class CsvFormat(Format):
 
     def _records(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
         given = options.delimiter if self.takes_delimiter else ""
-        delimiter = given.encode() or self.delimiter
         table: _Table | None = None
-        for row in Rows(source, delimiter, options):
+        rows = Rows(source, given.encode() or self.delimiter, options)
+        for row in rows:
             if row is None or isinstance(row, Record):
                 yield row
                 continue
@@ -58,7 +58,7 @@ class CsvFormat(Format):
                 yield Record(row.line, [], Unchanged(row.ending), owes=row.owes)
                 continue
             if table is None:
-                table = _Table(source, options, row, self.name, delimiter)
+                table = _Table(source, options, row, self.name, rows.delimiter)
                 yield table.begin(row)
                 if options.header:
                     continue
@@ -67,7 +67,7 @@ class CsvFormat(Format):
             except InputError as problem:
                 if options.reject is None:
                     raise
-                options.reject(delimiter.join(row.cells) + (row.ending or b"\n"), problem)
+                options.reject(rows.delimiter.join(row.cells) + (row.ending or b"\n"), problem)
 
 
 class TsvFormat(CsvFormat):

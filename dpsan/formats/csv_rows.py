@@ -22,6 +22,8 @@ from dpsan.formats.lines import byte_order_mark, text_records, too_long
 from dpsan.text.patterns import compiled
 
 _QUOTED: Final = compiled(rb'(?:[^"]++|"")*+')
+_SEPARATOR: Final = compiled(rb"""(?i)sep=([\t -!#-/:-@[-`{-~])\r?""")
+"""First line by which a file tells Excel its delimiter; it passes."""
 
 
 class Row(NamedTuple):
@@ -37,7 +39,9 @@ class Rows:
     """The rows of an input; holds the state of a row that goes over several lines."""
 
     def __init__(self, source: Source, delimiter: bytes, options: ReadOptions) -> None:
-        self._source, self._delimiter, self._options = source, delimiter, options
+        self._source, self._options = source, options
+        self.delimiter = delimiter
+        """What stands between cells; the first line may name it."""
         self._first = self._held = self._quotes = 0
         self._cells: list[bytes] = []
         self._open: list[bytes] = []
@@ -50,11 +54,17 @@ class Rows:
                 yield None
                 continue
             line, raw, ending = item
-            if line == 1 and (mark := byte_order_mark(self._source, raw)):
+            if line == 1:
+                mark = byte_order_mark(self._source, raw)
                 raw = raw[len(mark) :]
-                yield Record(1, [], Unchanged(mark), part="mark")
-                if not raw and not ending:
-                    continue
+                if match := _SEPARATOR.fullmatch(raw):
+                    if not self._options.delimiter:
+                        self.delimiter = match[1]
+                    mark, raw, ending = mark + raw + ending, b"", b""
+                if mark:
+                    yield Record(1, [], Unchanged(mark), part="mark")
+                    if not raw and not ending:
+                        continue
             within = bool(self._open)
             try:
                 row = self._line(line, raw, ending)
@@ -87,7 +97,7 @@ class Rows:
             if b'"' not in raw:
                 if raw.endswith(b"\r"):
                     raw, ending = raw[:-1], b"\r" + ending
-                return Row(line, raw.split(self._delimiter), ending, owes)
+                return Row(line, raw.split(self.delimiter), ending, owes)
             self._first, self._held, self._cells = line, 0, []
         self._held += len(raw) + len(ending)
         if self._held > self._options.max_record:
@@ -104,12 +114,12 @@ class Rows:
                 cell = b"".join((*self._open, raw[at:end]))
                 self._open = []
             else:
-                end = raw.find(self._delimiter, at)
+                end = raw.find(self.delimiter, at)
                 if end < 0:
                     end = len(raw) - raw.endswith(b"\r")
                 cell = raw[at:end]
             self._cells.append(cell)
-            if raw[end : end + 1] != self._delimiter:
+            if raw[end : end + 1] != self.delimiter:
                 break
             at = end + 1
         if raw[end:] not in (b"", b"\r"):

@@ -47,6 +47,10 @@ WHOLE = b'\xef\xbb\xbf"id","text",n\r\n1,"a ""b""\r\nc",""\r\n2,d,5" x\r\n3,"",\
         (b'"t",n\n"1,234",x\nfive,x\n', "t", True, b'"t",n\n"<unk>",x\n"<unk>",x\n'),
         (b'"1,234","x"\n', "1", False, b'"<unk>","x"\n'),
         (b'"1,234",x\n', "1", False, b"<unk>,x\n"),
+        # Excel's first line passes and names the delimiter, also behind a byte order mark.
+        (b"sep=;\r\nid;text\r\na;b\r\n", "text", True, b"sep=;\r\nid;text\r\na;<unk>\r\n"),
+        (b"\xef\xbb\xbfsep=|\na|b\n", "2", False, b"\xef\xbb\xbfsep=|\na|<unk>\n"),
+        (b"sep=x\na\n", "1", False, b"<unk>=<unk>\n<unk>\n"),
         # The name comes before the number.
         (b"id,text,2\na,b,c\n", "2", True, b"id,text,2\na,b,<unk>\n"),
         (b"id,text,2\na,b,c\n", "3", False, b"id,text,<unk>\na,b,<unk>\n"),

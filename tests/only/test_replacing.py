@@ -343,3 +343,28 @@ def test_a_word_to_keep_is_no_part_of_a_phrase():
             ["We met in New York today."], derive_key(KEY, at)
         )
         assert "York" in output.lines[0]
+
+
+def test_a_string_in_a_span_becomes_a_word_of_some_kind(sensitive):
+    """Also one that always passes, such as a version: it has no strings of its own."""
+    for text in ("v1.2.3", "B12"):
+        assert sensitive.sanitize([f"see {text} here"], KEY).lines == [f"see {text} here"]
+        spans = [[(4, 4 + len(text))]]
+        output = sensitive.sanitize([f"see {text} here"], KEY, spans=spans).lines[0]
+        assert re.fullmatch(r"see \w[\w.'-]* here", output)
+        assert output != f"see {text} here"
+
+
+def test_each_mention_of_an_address_is_drawn_anew_with_off():
+    sanitizer = Sanitizer(only="sensitive", consistent="off")
+    line = "Grace Young: grace.young@mail.com or grace.young@mail.com"
+    output = sanitizer.sanitize([line], KEY).lines[0]
+    first, second = re.findall(r"[\w.]+@\S+", output)
+    assert first != second
+
+
+def test_equal_dates_are_equal_in_all_records_of_a_run():
+    sanitizer = Sanitizer(only="sensitive", consistent="run")
+    texts = ["born 3 May 1961", "seen 4 June 1990 and 3 May 1961", "until 3 May 1961"]
+    lines = sanitizer.sanitize(texts, KEY).lines
+    assert len({line[-11:].lstrip("n d") for line in lines}) == 1
