@@ -154,19 +154,14 @@ class Viewer:
         self, text: str, points: NDArray[np.uint32], bits: Codes, letters: Flags
     ) -> Ints:
         """Return start, end and pattern number of each string, and of escapes: (k, 3)."""
-        numbers = {name: i for i, (name, _) in enumerate(strings.PATTERNS)}
-        scan, done = strings.PATTERN.finditer, 0
         out: list[tuple[int, int, int]] = []
+        done = 0
         for first, finish in zones(text, points, bits, letters):
-            begin = max(first, done)
-            while begin < finish:  # in pieces, so that no pattern looks far
-                done = piece = min(finish, begin + strings.LONGEST)
-                for match in scan(text, begin, piece):
-                    name = str(match.lastgroup)[:-2]
-                    if name != "skip":
-                        out.append((match.start(), match.end(), numbers[name]))
-                        done = max(piece, match.end())
-                begin = done
+            # in pieces, so that no pattern looks far
+            for begin in range(max(first, done), finish, strings.LONGEST):
+                piece = text[begin - 1 : min(finish, begin + strings.LONGEST)]
+                out += [(begin + a, begin + b, kind) for a, b, kind in strings.spans(piece)]
+            done = max(done, finish)
         return np.array(out, np.int32).reshape(-1, 3)
 
     def words(
