@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.only.hashes import salted
 from dpsan.only.view import GAP, LOWER, MIXED, ONE, TITLE, UPPER, Codes, Flags, Ints
 
 LETTER, CAPITAL, DIGIT, BLANK, NEWLINE, APOSTROPHE, OPENER = 1, 2, 4, 8, 16, 32, 64
@@ -134,24 +135,23 @@ def gaps(bits: Codes, points: NDArray[np.uint32], start: Ints, end: Ints) -> Cod
 
 
 def firsts(
-    hashed: NDArray[np.uint64], stem: NDArray[np.uint64], unit: NDArray[np.uint64], wanted: Flags
+    hashed: NDArray[np.uint64], stem: NDArray[np.uint64], unit: Ints, wanted: Flags
 ) -> tuple[Ints, Ints]:
     """Return the first token of the unit with the same word, and with the same stem."""
     n = len(hashed)
     equal = np.arange(n, dtype=np.int32)
     stems = equal.copy()
     at = np.flatnonzero(wanted)
-    salt = unit[at] * np.uint64(0xD6E8FEB86659FD93)
-    keys = hashed[at] + salt
+    keys = salted(hashed[at], unit[at])
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     equal[at] = at[first[inverse]]
     stems[at] = equal[at]
     plural = np.flatnonzero(stem[at] != hashed[at])
     if len(plural):
         order = np.argsort(keys)
-        spot = np.searchsorted(keys[order], stem[at[plural]] + salt[plural])
-        spot = np.minimum(spot, len(order) - 1)
-        same = keys[order[spot]] == stem[at[plural]] + salt[plural]
+        stem_keys = salted(stem[at[plural]], unit[at[plural]])
+        spot = np.minimum(np.searchsorted(keys[order], stem_keys), len(order) - 1)
+        same = keys[order[spot]] == stem_keys
         stems[at[plural[same]]] = equal[at[order[spot[same]]]]
     return equal, stems
 

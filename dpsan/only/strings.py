@@ -125,9 +125,7 @@ ESCAPE: Final = NUMBERS["escape"]
 def spans(text: str) -> list[tuple[int, int, int]]:
     """Start, end and pattern number of the strings behind the first character, from there."""
     found = ((match.span(), str(match.lastgroup)[:-2]) for match in PATTERN.finditer(text, 1))
-    return [
-        (start - 1, end - 1, NUMBERS[name]) for (start, end), name in found if name != "skip"
-    ]
+    return [(start - 1, end - 1, NUMBERS[name]) for (start, end), name in found if name != "skip"]
 
 
 def year_class(year: int) -> str:

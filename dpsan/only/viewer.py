@@ -279,8 +279,6 @@ class Viewer:
         start = np.concatenate([words["start"], found[:, 0], edges]).astype(np.int32)
         order = np.argsort(start, kind="stable")
         start = start[order]
-        rank = np.empty(len(order), np.int64)
-        rank[order] = np.arange(len(order))
 
         def filled(name: str, string: Any, edge: int, kind: Any) -> NDArray[Any]:
             """Return the values of words, strings and edges, in order of place."""
@@ -321,7 +319,7 @@ class Viewer:
         self.one_article(label, caps, gap, trigger)
         stem = self.stems(hashes, start, end, hashed, label)
         common = (label == code["func"]) | ((label == code["plain"]) & (caps == LOWER))
-        equal, first = firsts(hashed, stem, unit.astype(np.uint64), (trigger == 0) & ~common)
+        equal, first = firsts(hashed, stem, unit, (trigger == 0) & ~common)
         view = View(
             label,
             caps,
