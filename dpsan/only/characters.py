@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.only.hashes import salted
 from dpsan.only.view import GAP, LOWER, MIXED, ONE, TITLE, UPPER, Codes, Flags, Ints
 
 LETTER, CAPITAL, DIGIT, BLANK, NEWLINE, APOSTROPHE, OPENER = 1, 2, 4, 8, 16, 32, 64
@@ -83,24 +84,31 @@ def gaps(bits: Codes, points: NDArray[np.uint32], start: Ints, end: Ints) -> Cod
     length = end - start
     out = np.full(len(start), GAP["other"], np.uint8)
     out[length <= 0] = GAP["none"]
-    blank = bits & (BLANK | NEWLINE) != 0
     short = np.flatnonzero(length == 1)
-    out[short[blank[start[short]]]] = GAP["space"]
-    out[short[bits[start[short]] & NEWLINE != 0]] = GAP["line"]
-    rest = np.flatnonzero((length > 1) | ((length == 1) & (out == GAP["other"])))
+    only = bits[start[short]]
+    out[short[only & (BLANK | NEWLINE) != 0]] = GAP["space"]
+    out[short[only & NEWLINE != 0]] = GAP["line"]
+    rest = np.flatnonzero((length > 0) & (out == GAP["other"]))
     if not len(rest):
         return out
-    a, b = start[rest], end[rest]
-    marks, lines = running(~blank), running(bits & NEWLINE != 0)
-    openers, tabs = running(bits & OPENER != 0), running((points == 9) | (points == 0x2014))
-    dots, hyphens = running(points == 46), running(points == 45)
-    count, line = marks[b] - marks[a], lines[b] - lines[a]
-    where = np.append(np.flatnonzero(~blank), 0)
-    mark = points[where[np.minimum(marks[a], len(where) - 1)]]
+    size = length[rest]
+    last = np.cumsum(size)
+    first = last - size
+    inside = np.arange(last[-1]) + np.repeat(start[rest] - first, size)
+    chars, classes = points[inside], bits[inside]
+
+    def many(flags: Flags) -> Ints:
+        """Return the number of true flags of each gap."""
+        return np.add.reduceat(flags, first, dtype=np.int32)
+
+    marks = classes & (BLANK | NEWLINE) == 0
+    count, line = many(marks), many(classes & NEWLINE != 0)
+    where = np.append(np.flatnonzero(marks), 0)
+    mark = chars[where[np.cumsum(count) - count]]
     result = np.full(len(rest), GAP["other"], np.uint8)
     result[count == 0] = GAP["space"]
     one = count == 1
-    alone = length[rest] == 1
+    alone = size == 1
     for char, name, wide in (
         (45, "hyphen", "dash"),
         (46, "dot", "stop"),
@@ -113,13 +121,12 @@ def gaps(bits: Codes, points: NDArray[np.uint32], start: Ints, end: Ints) -> Cod
     ):
         this = one & (mark == char)
         result[this] = np.where(alone[this], GAP[name], GAP[wide])
-    quote = one & np.isin(mark, [ord(char) for char in "'\u2018\u2019`"]) & (points[b - 1] == mark)
-    result[quote] = GAP["open"]
-    many = (count > 1) & (dots[b] > dots[a])
-    result[many] = GAP["stop"]
-    result[(count > 1) & (hyphens[b] - hyphens[a] > 1)] = GAP["open"]
-    colon = one & (mark == 58)
-    result[((openers[b] > openers[a]) & ~colon) | (tabs[b] > tabs[a])] = GAP["open"]
+    quote = one & np.isin(mark, [ord(char) for char in "'\u2018\u2019`"])
+    result[quote & (chars[last - 1] == mark)] = GAP["open"]
+    result[(count > 1) & (many(chars == 46) > 0)] = GAP["stop"]
+    result[(count > 1) & (many(chars == 45) > 1)] = GAP["open"]
+    opening = (many(classes & OPENER != 0) > 0) & ~(one & (mark == 58))
+    result[opening | (many((chars == 9) | (chars == 0x2014)) > 0)] = GAP["open"]
     for char, name in ((ord("("), "call"), (ord("_"), "under"), (ord("\\"), "backslash")):
         result[one & alone & (mark == char)] = GAP[name]
     result[line > 0] = GAP["line"]
@@ -128,24 +135,23 @@ def gaps(bits: Codes, points: NDArray[np.uint32], start: Ints, end: Ints) -> Cod
 
 
 def firsts(
-    hashed: NDArray[np.uint64], stem: NDArray[np.uint64], unit: NDArray[np.uint64], wanted: Flags
+    hashed: NDArray[np.uint64], stem: NDArray[np.uint64], unit: Ints, wanted: Flags
 ) -> tuple[Ints, Ints]:
     """Return the first token of the unit with the same word, and with the same stem."""
     n = len(hashed)
     equal = np.arange(n, dtype=np.int32)
     stems = equal.copy()
     at = np.flatnonzero(wanted)
-    salt = unit[at] * np.uint64(0xD6E8FEB86659FD93)
-    keys = hashed[at] + salt
+    keys = salted(hashed[at], unit[at])
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     equal[at] = at[first[inverse]]
     stems[at] = equal[at]
     plural = np.flatnonzero(stem[at] != hashed[at])
     if len(plural):
         order = np.argsort(keys)
-        spot = np.searchsorted(keys[order], stem[at[plural]] + salt[plural])
-        spot = np.minimum(spot, len(order) - 1)
-        same = keys[order[spot]] == stem[at[plural]] + salt[plural]
+        stem_keys = salted(stem[at[plural]], unit[at[plural]])
+        spot = np.minimum(np.searchsorted(keys[order], stem_keys), len(order) - 1)
+        same = keys[order[spot]] == stem_keys
         stems[at[plural[same]]] = equal[at[order[spot[same]]]]
     return equal, stems
 

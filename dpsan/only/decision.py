@@ -83,14 +83,18 @@ def decide(view: View, rules: Rules, marked: Flags | None = None) -> Decision:
     named = np.isin(view.trigger[article - 1], lettered) & (view.caps[article] == ONE)
     article, word = article[~named], word[~named]
     articles = np.stack([article, view.caps[article], row[word]], 1).astype(np.int64)
-    words, first, inverse = np.unique(key[at], return_index=True, return_inverse=True)
-    named = np.isin(group[at[first]], rules.codes(NAMES))
-    key_of = dict(zip(words[named].tolist(), first[named].tolist(), strict=True))
-    local = {}
+    first = np.full(len(group), -1)
+    first[key[at[::-1]]] = row[at[::-1]]
+    names = rules.codes(NAMES)
+    local: dict[int, tuple[str | int, ...]] = {}
     for token, pieces in view.pieces.items():
         if group[token] > PASS:
+            rows = (piece if isinstance(piece, str) else int(first[piece]) for piece in pieces)
             local[int(row[token])] = tuple(
-                piece if isinstance(piece, str) else key_of.get(piece, LARGE) for piece in pieces
+                piece
+                if isinstance(piece, str) or (piece >= 0 and group[at[piece]] in names)
+                else LARGE
+                for piece in rows
             )
     return Decision(
         at,
@@ -98,7 +102,7 @@ def decide(view: View, rules: Rules, marked: Flags | None = None) -> Decision:
         form[at],
         view.caps[at],
         view.possessive[at],
-        first[inverse].astype(np.int64),  # the first drawn token, never one that passes
+        first[key[at]],  # the first drawn token, never one that passes
         view.unit[at],
         view.text[at],
         articles,

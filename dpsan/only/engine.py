@@ -1,9 +1,12 @@
 """Rules as data: reads rules.tsv, compiles its patterns to tables, matches them over a view.
 
 A pattern is a row of positions.  Each position is an AND of ORs of atoms, and an atom is a table
-over the codes of one array of the view, or a relation.  A position is looked up at the places where
-the rarest position of its pattern holds, so the time is linear in the tokens.  Rules run from top
-to bottom; each one sees what the rules above have drawn.  No rule draws a trigger word.
+over the codes of one array of the view, or a relation.  The ANDs of one array are one table; label
+and capitals count as one array, the *kind* of a token.  A position is looked up at the places where
+the rarest position of its pattern holds, and these are read off an order of the tokens by their
+codes: a rule whose words do not occur costs nothing, and the time is linear in the tokens.  Rules
+run from top to bottom; each one sees what the rules above have drawn.  No rule draws a trigger
+word.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import itertools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +27,7 @@ from dpsan.only.view import (
     KEPT,
     LOWER,
     MIXED,
+    NONE,
     ONE,
     TITLE,
     UPPER,
@@ -46,16 +50,22 @@ _CAPS: Final = {
 _POSITION: Final = re.compile(
     r"(?:(?P<gaps>[a-z|]+):(?=[^:]))?(?P<element>[^={]+)(?:\{(\d),(\d)\})?(?:(=>?)(\w+))?"
 )
-_CODES: Final = 512
-"""Codes that a table has: more than there are labels, groups or trigger words."""
+_CODES: Final = 2048
+"""Codes that a table has: more than there are kinds, groups or trigger words."""
+_ANY: Final = np.ones(_CODES, np.bool_)
+_NOWHERE: Final = np.zeros(0, np.intp)
+FIELDS: Final = ("kind", "gap", "trigger", "possessive")
+"""Arrays of the view that tests read."""
+_PATTERNS: Final = NONE + 1
+"""Patterns of capitals: kinds of each label."""
 
 
 @dataclass(frozen=True)
 class Position:
-    """One position of a pattern: the terms that must hold, and what is drawn there."""
+    """One position of a pattern: what must hold there, and what is drawn."""
 
-    fixed: tuple[str, ...]
-    """Keys of the terms that read the view alone."""
+    test: int
+    """Number of what the view alone tells, see :attr:`Rules.tests`."""
     moving: tuple[str, ...]
     """Keys of the terms that read what is drawn so far."""
     group: str | None
@@ -78,7 +88,15 @@ class Term:
     """An OR of atoms: a table over the codes of each array, and relations with their signs."""
 
     tables: dict[str, Flags]
-    related: tuple[tuple[str, bool], ...]
+    related: tuple[tuple[str, bool], ...] = ()
+
+
+@dataclass(frozen=True)
+class Test:
+    """An AND of terms: a table for each array, and the terms that read several or relations."""
+
+    tables: dict[str, Flags]
+    others: tuple[str, ...]
 
 
 class Rules:
@@ -113,13 +131,23 @@ class Rules:
         """Class -> its groups."""
         self.groups = ["undecided", "pass"]
         self.terms: dict[str, Term] = {}
+        self.tests: dict[tuple[str, ...], Test] = {}
+        """By their terms the tests of positions, in the order of their numbers."""
         self.rules = [
             Rule(row[1], row[2], row[3] if len(row) > 3 else "", self._patterns(row[2]))
             for row in rows
             if row[0] == "rule" or (lower and row[0] == "lower")
         ]
-        self.contexts = {row[1]: self._term(row[2]) for row in rows if row[0] == "context"}
-        """Terms that relations read, by their names."""
+        self.contexts = {
+            row[1]: self._test([self._term(row[2])]) for row in rows if row[0] == "context"
+        }
+        """Numbers of the tests that relations read, by their names."""
+        widths = len(self.labels) * _PATTERNS, len(GAP), len(self.triggers) + 1, 2
+        self.tables = {
+            field: np.array([t.tables.get(field, _ANY)[:width] for t in self.tests.values()])
+            for field, width in zip(FIELDS, widths, strict=True)
+        }
+        """Of each array the tables of all tests: (tests, codes)."""
         group_of = [self._own.get(label, label.rstrip("?")) for label in self.labels]
         self.own_group = np.array([self.group(name) for name in group_of], np.int16)
         self.class_of = {group: name for name, groups in self.classes.items() for group in groups}
@@ -163,12 +191,28 @@ class Rules:
             if arrow and group not in (OWN, "pass"):
                 self.group(group)
             moving = tuple(term for term in terms if self._moves(term))
-            fixed = tuple(sorted(term for term in terms if term not in moving))
+            fixed = self._test(term for term in terms if term not in moving)
             position = Position(fixed, moving, group, arrow == "=>")
             counts = range(int(high or 1), int(low or 1) - 1, -1)
             choices.append([[position] * count for count in counts])
         found = [tuple(itertools.chain(*choice)) for choice in itertools.product(*choices)]
         return tuple(sorted(found, key=len, reverse=True))
+
+    def _test(self, terms: Iterable[str]) -> int:
+        """Return the number of the AND of some terms."""
+        key = tuple(sorted(set(terms)))
+        if key not in self.tests:
+            tables: dict[str, Flags] = {}
+            others = []
+            for name in key:
+                term = self.terms[name]
+                if term.related or len(term.tables) > 1:
+                    others.append(name)
+                else:
+                    ((field, table),) = term.tables.items()
+                    tables[field] = tables.get(field, _ANY) & table
+            self.tests[key] = Test(tables, tuple(others))
+        return [*self.tests].index(key)
 
     def _element(self, text: str) -> list[str]:
         """Return the terms of an element; the names of `element` rows are written out."""
@@ -202,11 +246,12 @@ class Rules:
     def _atom(self, name: str) -> tuple[str, Iterable[int]]:
         """Return the array that an atom reads, and the codes for which it holds."""
         if name == "any":
-            return "label", range(_CODES)
+            return "kind", range(_CODES)
         if name.startswith("~"):
             return "gap", [GAP[name[1:]]]
         if name in _CAPS:
-            return "caps", _CAPS[name]
+            codes = itertools.product(range(0, _CODES - NONE, _PATTERNS), _CAPS[name])
+            return "kind", map(sum, codes)
         if name == "owns":
             return "possessive", [1]
         if name == "trigger":
@@ -223,7 +268,8 @@ class Rules:
         members = itertools.chain(
             *(self._sets.get(member, [member]) for member in self._sets.get(name, [name]))
         )
-        return "label", [self.labels.index(label) for label in members]
+        first = (self.labels.index(label) * _PATTERNS for label in members)
+        return "kind", [code + caps for code in first for caps in range(_PATTERNS)]
 
     def _moves(self, term: str) -> bool:
         """Return whether a term reads what is drawn."""
@@ -232,28 +278,51 @@ class Rules:
         return "group" in found.tables or moving
 
 
+class _Order:
+    """Tokens in the order of their codes in one array.
+
+    Args:
+        tables: of the tests.
+        codes: of the tokens.
+    """
+
+    def __init__(self, tables: Flags, codes: NDArray[np.integer]) -> None:
+        counts = np.bincount(codes)
+        present = np.flatnonzero(counts)
+        order = np.argsort(codes, kind="stable")
+        self._parts = np.split(order, np.cumsum(counts[present])[:-1])
+        self._tables = tables[:, present]
+        self.sizes = np.einsum("tc,c->t", self._tables.astype("f4"), counts[present].astype("f4"))
+        """For how many tokens each test may hold."""
+
+    def places(self, test: int) -> NDArray[np.intp]:
+        """Return the tokens for which a test may hold, ascending."""
+        parts = [self._parts[at] for at in np.flatnonzero(self._tables[test]).tolist()]
+        return np.sort(np.concatenate([_NOWHERE, *parts]))
+
+
 class Match:
     """One run of the rules over one view."""
 
     def __init__(self, rules: Rules, view: View) -> None:
-        self.rules, self.view = rules, view
+        self.rules, self.view, self._tests = rules, view, [*rules.tests.values()]
         self.group = np.zeros(len(view.label), np.int16)
         """Group of each token: :data:`UNDECIDED`, :data:`PASS`, or what draws it."""
         self.rule = np.full(len(view.label), -1, np.int16)
         """Index of the rule that decided each token, -1: none."""
-        names = ("label", "caps", "gap", "trigger", "possessive")
-        self._fields = {name: getattr(view, name).astype(np.intp) for name in names}
-        kept = view.labels.index(KEPT)
-        self._free = (view.trigger == 0) & (view.label != kept)
-        self._counts = {
-            name: np.bincount(values, minlength=_CODES) for name, values in self._fields.items()
-        }
+        self._free = (view.trigger == 0) & (view.label != view.labels.index(KEPT))
+        kind = view.label.astype(np.int16) * np.int16(_PATTERNS) + view.caps
+        self._fields = {"kind": kind, "gap": view.gap, "trigger": view.trigger}
+        self._fields |= {"possessive": view.possessive.view(np.uint8), "group": self.group}
+        self._orders = [_Order(rules.tables[field], self._fields[field]) for field in FIELDS]
+        sizes = np.array([order.sizes for order in self._orders])
+        self._rarest, self._sizes = sizes.argmin(axis=0).tolist(), sizes.min(axis=0).tolist()
+        self._places: dict[int, NDArray[np.intp]] = {}
         self._version = 0
-        self._masks: dict[str, Flags] = {}
-        self._places: dict[str, NDArray[np.intp]] = {}
-        self._sizes: dict[str, int] = {}
         self._related: dict[str, tuple[int, Flags]] = {}
-        held = {name: self.holds(term) for name, term in rules.contexts.items()}
+        held = {name: np.zeros(len(kind), np.bool_) for name in rules.contexts}
+        for name, test in rules.contexts.items():
+            held[name][self.places(test)] = True
         self._state = relations.State(view, self.group, rules.groups, held)
 
     def relation(self, name: str) -> Flags:
@@ -263,56 +332,45 @@ class Match:
             self._related[name] = self._version, relations.RELATIONS[name].compute(self._state)
         return self._related[name][1]
 
-    def holds(self, term: str, at: Any = slice(None)) -> Flags:
+    def holds(self, term: str, at: NDArray[np.intp]) -> Flags:
         """Return whether a term holds at some tokens."""
         found = self.rules.terms[term]
-        values = [
-            table[(self.group if field == "group" else self._fields[field])[at]]
-            for field, table in found.tables.items()
-        ]
+        values = [table[self._fields[field][at]] for field, table in found.tables.items()]
         values += [self.relation(name)[at] == wanted for name, wanted in found.related]
         out: Flags = np.logical_or.reduce(values) if len(values) > 1 else values[0]
         return out
 
-    def _size(self, term: str) -> int:
-        """Return for how many tokens a term holds, at most."""
-        if term not in self._sizes:
-            found = self.rules.terms[term]
-            size = len(self.group)
-            if not found.related:
-                counts = (self._counts[field][table] for field, table in found.tables.items())
-                size = sum(int(count.sum()) for count in counts)
-            self._sizes[term] = size
-        return self._sizes[term]
+    def where(self, test: int, at: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return those of some tokens for which a test holds."""
+        found = self._tests[test]
+        for field, table in found.tables.items():
+            at = at[table[self._fields[field][at]]]
+        for term in found.others:
+            if len(at):
+                at = at[self.holds(term, at)]
+        return at
 
-    def _holds_at(self, term: str, at: NDArray[np.intp]) -> Flags:
-        """Return whether a fixed term holds at some tokens; for many it is kept for all."""
-        if term not in self._masks:
-            if 4 * len(at) < len(self.group):
-                return self.holds(term, at)
-            self._masks[term] = self.holds(term)
-        return self._masks[term][at]
+    def places(self, test: int) -> NDArray[np.intp]:
+        """Return all tokens for which a test holds, ascending."""
+        if test not in self._places:
+            at = self._orders[self._rarest[test]].places(test)
+            self._places[test] = self.where(test, at)
+        return self._places[test]
 
     def _matches(self, pattern: Sequence[Position]) -> NDArray[np.intp]:
         """Return the first tokens of all places where a pattern holds.
 
-        The rarest term is looked up first.
+        The rarest position is looked up first.
         """
-        terms = sorted(
-            (self._size(term), offset, term)
-            for offset, position in enumerate(pattern)
-            for term in position.fixed
-        )
-        size, anchor, rarest = terms[0]
-        if not size:
-            return np.zeros(0, np.intp)
-        if rarest not in self._places:
-            self._places[rarest] = np.flatnonzero(self.holds(rarest))
-        at = self._places[rarest] - anchor
+        sizes = [self._sizes[position.test] for position in pattern]
+        anchor, *rest = sorted(range(len(pattern)), key=sizes.__getitem__)
+        if not sizes[anchor]:
+            return _NOWHERE
+        at = self.places(pattern[anchor].test) - anchor
         at = at[(at >= 0) & (at + len(pattern) <= len(self.group))]
-        for _, offset, term in terms[1:]:
+        for offset in rest:
             if len(at):
-                at = at[self._holds_at(term, at + offset)]
+                at = self.where(pattern[offset].test, at + offset) - offset
         for offset, position in enumerate(pattern):
             for term in position.moving:
                 if len(at):

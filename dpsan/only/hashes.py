@@ -30,6 +30,11 @@ def mixed(hashes: Words64) -> Words64:
     return out ^ (out >> np.uint64(32))
 
 
+def salted(hashes: Words64, unit: NDArray[np.integer]) -> Words64:
+    """Return hashes that are equal for equal words of one unit alone; no power of the base."""
+    return hashes + unit.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93)
+
+
 def hash_of(word: str) -> int:
     """Return the hash of one folded word."""
     total = 0

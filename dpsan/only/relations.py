@@ -5,15 +5,16 @@ A relation reads the arrays of the view and what is drawn so far, never a text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.view import GAP as G
-from dpsan.only.view import LOWER, MIXED, NONE, TITLE, UPPER, Flags, Ints, View
+from dpsan.only.view import LOWER, MIXED, NONE, TITLE, UPPER, Flags, View
 
 MOSTLY: Final = 0.6
 NAMES: Final = ["given_m", "given_f", "given_u", "given_x", "surname", "surnamepl"]
@@ -30,7 +31,7 @@ NO_RUN: Final = (
 
 @dataclass
 class State:
-    """A view with what rules have drawn so far."""
+    """A view with what rules have drawn so far, and what several relations read."""
 
     view: View
     group: NDArray[np.int16]
@@ -39,8 +40,47 @@ class State:
     """Names of the groups."""
     words: dict[str, Flags]
     """Words of some kinds: ``legal`` (forms of companies), ``clinical``, ``foreign``."""
-    cache: dict[str, Any] = field(default_factory=dict)
-    """What relations keep during a run."""
+
+    @cached_property
+    def word(self) -> Flags:
+        """Tokens that are words."""
+        found: Flags = (self.view.form < 0) & ~self.view.edge
+        return found
+
+    @cached_property
+    def capital(self) -> Flags:
+        """Words with a capital."""
+        return among(self.view.caps, [TITLE, UPPER, MIXED]) & self.word
+
+    @cached_property
+    def opening(self) -> Flags:
+        """First tokens of texts."""
+        return np.append(False, self.view.edge[:-1])
+
+    @cached_property
+    def line(self) -> NDArray[np.int64]:
+        """Number of the line of each token."""
+        return np.cumsum((self.view.gap == G["line"]) | self.view.edge | self.opening)
+
+    @cached_property
+    def run(self) -> NDArray[np.int64]:
+        """Number of the run of capitals of each token, 0: none."""
+        return self.runs(self.capital, ("space", "amp", "hyphen"))
+
+    @cached_property
+    def titles(self) -> NDArray[np.int64]:
+        """Number of the run of Title words of each token, 0: none."""
+        return self.runs(self.capital & (self.view.caps != UPPER), ("space",))
+
+    def runs(self, member: Flags, gaps: Sequence[str]) -> NDArray[np.int64]:
+        """Return the number of the run of members of each token (0: none), joined by some gaps."""
+        joined = among(self.view.gap, [G[name] for name in gaps])
+        previous = np.append(False, (member & ~self.view.possessive)[:-1])
+        return np.where(member, np.cumsum(member & ~(previous & joined)), 0)
+
+    def drawn(self, names: Iterable[str]) -> Flags:
+        """Return the tokens that some groups have drawn."""
+        return among(self.group, [self.groups.index(name) for name in names if name in self.groups])
 
 
 @dataclass(frozen=True)
@@ -51,30 +91,23 @@ class Relation:
     moves: bool
 
 
-def is_word(state: State) -> Flags:
-    """Tokens that are words."""
-    found: Flags = (state.view.form < 0) & ~state.view.edge
-    return found
-
-
-def line_numbers(state: State) -> NDArray[np.int64]:
-    """Number of the line of each token."""
-    view = state.view
-    edge = view.edge
-    return np.cumsum((view.gap == G["line"]) | edge | np.append(False, edge[:-1]))
+def among(codes: NDArray[np.integer], wanted: Sequence[int]) -> Flags:
+    """Return which codes, below 512, are among some."""
+    table = np.zeros(512, np.bool_)
+    table[[*wanted]] = True
+    return table[codes]
 
 
 def line_shares(state: State, wanted: Flags) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Words of the line of each token, and how many of them are wanted."""
-    line, word = line_numbers(state), is_word(state)
-    words = np.bincount(line, word)
-    return words[line], np.bincount(line, word & wanted, len(words))[line]
+    line, word = state.line, state.word
+    words = np.bincount(line[word], minlength=line[-1] + 1)
+    return words[line], np.bincount(line[word & wanted], minlength=len(words))[line]
 
 
 def mostly_capitals(state: State) -> Flags:
     """Lines of which most words have a capital: titles, tables."""
-    caps = state.view.caps
-    words, capitals = line_shares(state, np.isin(caps, [TITLE, UPPER, MIXED]))
+    words, capitals = line_shares(state, state.capital)
     found: Flags = (words >= 3) & (capitals >= MOSTLY * words) | (words == 2) & (capitals == 2)
     return found
 
@@ -82,7 +115,7 @@ def mostly_capitals(state: State) -> Flags:
 def mostly_upper(state: State) -> Flags:
     """Lines in capitals."""
     view = state.view
-    acronym = np.isin(view.label, [view.labels.index(f"acr{n}") for n in range(2, 6)])
+    acronym = among(view.label, [view.labels.index(f"acr{n}") for n in range(2, 6)])
     words, upper = line_shares(state, (view.caps == UPPER) & ~acronym)
     found: Flags = (words >= 3) & (upper >= MOSTLY * words)
     return found
@@ -91,40 +124,24 @@ def mostly_upper(state: State) -> Flags:
 def sentence_start(state: State) -> Flags:
     """First words of sentences, lines and quotes."""
     view = state.view
-    edge = np.append(False, view.edge[:-1])
     opening = ("open", "line", "colon", "call", "under", "backslash")
-    start = np.isin(view.gap, [G[name] for name in opening]) | edge
-    short = np.isin(view.label, [view.labels.index(name) for name in ("title", "rank", "letter")])
+    start = among(view.gap, [G[name] for name in opening]) | state.opening
+    short = among(view.label, [view.labels.index(name) for name in ("title", "rank", "letter")])
     short = np.append(False, short[:-1])
-    dot = np.isin(view.gap, [G["stop"], G["dot"]])
+    dot = among(view.gap, [G["stop"], G["dot"]])
     found: Flags = start | (dot & ~short)
     return found
 
 
 def line_start(state: State) -> Flags:
     """First tokens of lines."""
-    view = state.view
-    edge = np.append(False, view.edge[:-1])
-    found: Flags = (view.gap == G["line"]) | edge
+    found: Flags = (state.view.gap == G["line"]) | state.opening
     return found
 
 
-def capital(state: State) -> Flags:
-    """Words with a capital."""
-    found: Flags = np.isin(state.view.caps, [TITLE, UPPER, MIXED]) & is_word(state)
-    return found
-
-
-def runs(state: State, member: Flags, gaps: Sequence[str]) -> Ints:
-    """Number of the run of members of each token (0: none), joined by some gaps."""
-    joined = np.isin(state.view.gap, [G[name] for name in gaps])
-    previous = np.append(False, (member & ~state.view.possessive)[:-1])
-    return np.where(member, np.cumsum(member & ~(previous & joined)), 0)
-
-
-def any_in_run(run: Ints, flags: Flags) -> Flags:
+def any_in_run(run: NDArray[np.int64], flags: Flags) -> Flags:
     """Whether a token of the run is flagged."""
-    hit = np.zeros(int(run.max()) + 1 if len(run) else 1, bool)
+    hit = np.zeros(int(run.max(initial=0)) + 1, bool)
     hit[run[flags]] = True
     hit[0] = False
     return hit[run]
@@ -132,48 +149,38 @@ def any_in_run(run: Ints, flags: Flags) -> Flags:
 
 def beside_drawn(state: State) -> Flags:
     """Words of a run of capitals of which one is drawn."""
-    run = state.cache.get("run")
-    if run is None:
-        run = state.cache["run"] = runs(state, capital(state), ("space", "amp", "hyphen"))
-    return any_in_run(run, (state.group > 1) | state.words["legal"])
+    return any_in_run(state.run, (state.group > 1) | state.words["legal"])
 
 
 def beside_name(state: State) -> Flags:
     """Words of a run of Title words of which one is drawn, and no date, health word or nation."""
-    member = state.cache.get("titles")
-    if member is None:
-        titles = capital(state) & (state.view.caps != UPPER)
-        member = state.cache["titles"] = runs(state, titles, ("space",))
-    wrong = [state.groups.index(group) for group in NO_RUN if group in state.groups]
-    return any_in_run(member, (state.group > 1) & ~np.isin(state.group, wrong))
+    return any_in_run(state.titles, (state.group > 1) & ~state.drawn(NO_RUN))
 
 
 def name_elsewhere(state: State) -> Flags:
     """Words with a capital that are drawn as a name at another place of the unit."""
-    names = [state.groups.index(group) for group in NAMES if group in state.groups]
-    drawn = np.isin(state.group, names) & capital(state)
     hit = np.zeros(len(state.group), bool)
-    hit[state.view.equal[drawn]] = True
-    return hit[state.view.equal] & capital(state)
+    hit[state.view.equal[state.drawn(NAMES) & state.capital]] = True
+    return hit[state.view.equal] & state.capital
 
 
 def counts_of(state: State, flags: Flags) -> NDArray[np.int64]:
     """Number of flagged tokens of the unit of each token."""
     unit = state.view.unit
-    return np.bincount(unit, flags).astype(np.int64)[unit]
+    return np.bincount(unit[flags], minlength=unit[-1] + 1)[unit]
 
 
 def clinical(state: State) -> Flags:
     """Units with four words of health or more, at least one of fifty."""
     count = counts_of(state, state.words["clinical"])
-    found: Flags = (count >= 4) & (50 * count >= counts_of(state, is_word(state)))
+    found: Flags = (count >= 4) & (50 * count >= counts_of(state, state.word))
     return found
 
 
 def small_letters(state: State) -> Flags:
     """Units of three words or more without capitals (one in fifty may have one)."""
     caps = state.view.caps
-    words = counts_of(state, is_word(state))
+    words = counts_of(state, state.word)
     capitals = counts_of(state, (caps != LOWER) & (caps != NONE))
     found: Flags = (50 * capitals <= words) & (words >= 3)
     return found
@@ -182,7 +189,7 @@ def small_letters(state: State) -> Flags:
 def foreign(state: State) -> Flags:
     """Units with four function words of another language or more, one of eight words."""
     count = counts_of(state, state.words["foreign"])
-    found: Flags = (count >= 4) & (8 * count >= counts_of(state, is_word(state)))
+    found: Flags = (count >= 4) & (8 * count >= counts_of(state, state.word))
     return found
 
 
@@ -190,14 +197,14 @@ def repeated_mark(state: State) -> Flags:
     """Single letters that begin more than one line: marks of questions and answers, of lists."""
     view = state.view
     mark = line_start(state) & (view.label == view.labels.index("letter"))
-    mark &= np.append(np.isin(view.gap[1:], [G["stop"], G["dot"], G["colon"]]), False)
+    mark &= np.append(among(view.gap[1:], [G["stop"], G["dot"], G["colon"]]), False)
     count = np.bincount(view.equal[mark], minlength=len(mark))
     found: Flags = mark & (count[view.equal] > 1)
     return found
 
 
 RELATIONS: Final = {
-    "word": Relation(is_word, moves=False),
+    "word": Relation(lambda state: state.word, moves=False),
     "capline": Relation(mostly_capitals, moves=False),
     "upline": Relation(mostly_upper, moves=False),
     "start": Relation(sentence_start, moves=False),

@@ -116,8 +116,16 @@ LABELS: Final = (
     *(name for name, _ in PATTERNS if name not in ("skip", "escape", "int")),
     *("fixed", "times", "spo2", "legaldot", "monthday", "entname"),
 )
-ESCAPE: Final = [name for name, _ in PATTERNS].index("escape")
+NUMBERS: Final = {name: number for number, (name, _) in enumerate(PATTERNS)}
+ESCAPE: Final = NUMBERS["escape"]
 """Number of the pattern of escapes, which are no tokens."""
+
+
+@lru_cache(1 << 14)
+def spans(text: str) -> list[tuple[int, int, int]]:
+    """Start, end and pattern number of the strings behind the first character, from there."""
+    found = ((match.span(), str(match.lastgroup)[:-2]) for match in PATTERN.finditer(text, 1))
+    return [(start - 1, end - 1, NUMBERS[name]) for (start, end), name in found if name != "skip"]
 
 
 def year_class(year: int) -> str:

@@ -94,14 +94,13 @@ class Viewer:
         kept = {folded(word) for word in keep}
         kept |= ARTICLES if kept & ARTICLES else set()  # one of them keeps both
         special += [(word, self.code[KEPT]) for word in sorted(kept)]  # whatever lists them
-        self.special = dict(
-            zip(
-                Hashes.of_words([folded(word) for word, _ in special]).tolist(),
-                [code for _, code in special],
-                strict=True,
-            )
+        hashes = Hashes.of_words([folded(word) for word, _ in special]).tolist()
+        codes = dict(zip(hashes, (code for _, code in special), strict=True))
+        self.special = (
+            np.array(sorted(codes), np.uint64),
+            np.array([codes[value] for value in sorted(codes)], np.uint8),
         )
-        """Label of words of a request, by hash; these come before the lists."""
+        """Hashes of words and strings of a request, ascending, and labels; these come first."""
         self.closed = np.array([label in CLOSED for label in self.labels])
 
     def view(self, texts: Sequence[str], units: Sequence[int] | None = None) -> tuple[View, Places]:
@@ -132,7 +131,7 @@ class Viewer:
             start, end = np.maximum(start, covered)[keep], end[keep]
         words = self.words(block, hashes, bits, small, capitals, edges, start, end)
         of_text = np.arange(len(texts)) if units is None else np.asarray(units, dtype=np.int64)
-        return self.assemble(block, points, hashes, bits, edges, words, where, of_text)
+        return self.assemble(block, points, hashes, bits, capitals, edges, words, where, of_text)
 
     def _characters(self, points: NDArray[np.uint32]) -> tuple[Codes, NDArray[np.uint32]]:
         """Return the class bits and the folded value of each character."""
@@ -153,19 +152,14 @@ class Viewer:
         self, text: str, points: NDArray[np.uint32], bits: Codes, letters: Flags
     ) -> Ints:
         """Return start, end and pattern number of each string, and of escapes: (k, 3)."""
-        numbers = {name: i for i, (name, _) in enumerate(strings.PATTERNS)}
-        scan, done = strings.PATTERN.finditer, 0
         out: list[tuple[int, int, int]] = []
+        done = 0
         for first, finish in zones(text, points, bits, letters):
-            begin = max(first, done)
-            while begin < finish:  # in pieces, so that no pattern looks far
-                done = piece = min(finish, begin + strings.LONGEST)
-                for match in scan(text, begin, piece):
-                    name = str(match.lastgroup)[:-2]
-                    if name != "skip":
-                        out.append((match.start(), match.end(), numbers[name]))
-                        done = max(piece, match.end())
-                begin = done
+            # in pieces, so that no pattern looks far
+            for begin in range(max(first, done), finish, strings.LONGEST):
+                piece = text[begin - 1 : min(finish, begin + strings.LONGEST)]
+                out += [(begin + a, begin + b, kind) for a, b, kind in strings.spans(piece)]
+            done = max(done, finish)
         return np.array(out, np.int32).reshape(-1, 3)
 
     def words(
@@ -220,9 +214,8 @@ class Viewer:
         label[unknown] = self.unknown_labels(
             text, whole[unknown], caps[unknown], inner, start[unknown], end[unknown]
         )
-        if self.special:
-            for i in np.flatnonzero(np.isin(whole, [*map(np.uint64, self.special)])).tolist():
-                label[i], row[i] = self.special[int(whole[i])], -1
+        at, codes = self.requested(whole)
+        label[at], row[at] = codes, -1
         return {
             "start": start,
             "end": end,
@@ -233,6 +226,14 @@ class Viewer:
             "hash": whole,
             "row": row,
         }
+
+    def requested(self, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.intp], Codes]:
+        """Return which hashes are those of words of the request, and their labels."""
+        listed, codes = self.special
+        spot = np.searchsorted(listed, hashes)
+        at = np.flatnonzero(np.append(listed, 0)[spot] == hashes)
+        at = at[spot[at] < len(listed)]
+        return at, codes[spot[at]]
 
     def unknown_labels(
         self,
@@ -267,6 +268,7 @@ class Viewer:
         points: NDArray[np.uint32],
         hashes: Hashes,
         bits: Codes,
+        capitals: Ints,
         edges: Ints,
         words: Words,
         where: Ints,
@@ -283,8 +285,6 @@ class Viewer:
         start = np.concatenate([words["start"], found[:, 0], edges]).astype(np.int32)
         order = np.argsort(start, kind="stable")
         start = start[order]
-        rank = np.empty(len(order), np.int64)
-        rank[order] = np.arange(len(order))
 
         def filled(name: str, string: Any, edge: int, kind: Any) -> NDArray[Any]:
             """Return the values of words, strings and edges, in order of place."""
@@ -294,7 +294,7 @@ class Viewer:
         names: dict[str, int] = {}
         forms: list[str] = []
         kinds, ids = np.empty(m, np.uint8), np.empty(m, np.int32)
-        keys = np.empty(m, np.uint64)
+        keys, caps_of = np.empty(m, np.uint64), np.full(m, NONE, np.uint8)
         fixed = self.lexicon.fixed
         for i, (a, b, number) in enumerate(found.tolist()):
             name, shown = strings.label_and_form(strings.PATTERNS[number][0], text[a:b], fixed)
@@ -305,6 +305,10 @@ class Viewer:
             ids[i] = names[shown]
         if m:
             keys = hashes.of(found[:, 0], found[:, 1])
+            at, codes = self.requested(keys)
+            kinds[at] = codes
+            caps_of[at] = pattern(bits, capitals, found[at, 0], found[at, 1])
+            ids[at] = -1  # words of the request, whatever their form
             at = np.flatnonzero(kinds == code["handle"])
             keys[at] = hashes.of(found[at, 0] + 1, found[at, 1])
         end = filled("end", found[:, 1], 0, np.int32)
@@ -312,7 +316,7 @@ class Viewer:
         edge = np.concatenate([np.zeros(k + m, bool), np.ones(e, bool)])[order]
         end[edge] = after[edge] = start[edge] + 1
         label = filled("label", kinds, code[EDGE], np.uint8)
-        caps = filled("caps", np.full(m, NONE), NONE, np.uint8)
+        caps = filled("caps", caps_of, NONE, np.uint8)
         form = np.concatenate([np.full(k, -1), ids, np.full(e, -1)]).astype(np.int32)[order]
         hashed = filled("hash", keys, 0, np.uint64)
         row = filled("row", np.full(m, -1), -1, np.int32)
@@ -325,7 +329,7 @@ class Viewer:
         one_article(self.articles, code["func"], label, caps, gap, trigger)
         stem = self.stems(hashes, start, end, hashed, label)
         common = (label == code["func"]) | ((label == code["plain"]) & (caps == LOWER))
-        equal, first = firsts(hashed, stem, unit.astype(np.uint64), (trigger == 0) & ~common)
+        equal, first = firsts(hashed, stem, unit, (trigger == 0) & ~common)
         view = View(
             label,
             caps,

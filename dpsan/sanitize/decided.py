@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from itertools import accumulate, chain, pairwise
 from typing import Final
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpsan.only.decision import Decision
 from dpsan.only.draws import AGE, Unit
+from dpsan.only.hashes import salted
 from dpsan.only.view import Ints
 from dpsan.sanitize.result import Action, AuditTable, Sanitized, tables_together, together
 
@@ -89,9 +90,8 @@ class DecidedTexts:
 
 def same_words(hashes: NDArray[np.uint64], unit: Ints) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the first of each word of a unit, and for each word the index of these."""
-    words, of_word = np.unique(hashes, return_inverse=True)
-    pairs = unit.astype(np.int64) * len(words) + of_word
-    _, first, inverse = np.unique(pairs, return_index=True, return_inverse=True)
+    words = salted(hashes, unit)
+    _, first, inverse = np.unique(words, return_index=True, return_inverse=True)
     return first, inverse
 
 
@@ -128,8 +128,7 @@ def unit_keys(
 
 def texts_of(done: Decided) -> int:
     """Return the number of texts."""
-    hidden = len(done.decision.at) + len(done.decision.articles)
-    return sum(item >= hidden for item in done.order) - 1
+    return len(done.order) - len(done.decision.at) - len(done.decision.articles) - 1
 
 
 def replaced_in(
@@ -149,16 +148,11 @@ def replaced_in(
 
 def lines_of(done: Decided, written: Sequence[str]) -> list[str]:
     """Return the texts with what is written in place of drawn tokens and articles."""
-    lines: list[str] = []
-    parts: list[str] = []
-    for item, gap in zip(done.order, done.between, strict=True):
-        if item < len(written):
-            parts.append(written[item])
-        elif parts:
-            lines.append("".join(parts))
-            parts = []
-        parts.append(gap)
-    return lines
+    edges = [at for at, item in enumerate(done.order) if item >= len(written)]
+    tokens = [*written, *[""] * len(edges)]
+    pairs = zip(map(tokens.__getitem__, done.order), done.between, strict=True)
+    parts = [*chain.from_iterable(pairs)]
+    return ["".join(parts[2 * first : 2 * last]) for first, last in pairwise(edges)]
 
 
 def table_of(done: Decided, written: Sequence[str], rules: Sequence[str]) -> AuditTable:

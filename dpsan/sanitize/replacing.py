@@ -6,6 +6,7 @@ A *unit* is who shares replacements: a record, or a file of text with its contex
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +21,7 @@ from dpsan.only.engine import OWN, Rules
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.marks import LARGE
 from dpsan.only.places import Places, spanned
-from dpsan.only.view import COLUMN, View
+from dpsan.only.view import COLUMN, KEPT, View
 from dpsan.only.viewer import Viewer, labels_of
 from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_by_word, streams_for
 from dpsan.sanitize.consistent import Unit as Scope
@@ -167,17 +168,12 @@ class OnlyRewriter:
         begin, end = places.start[spots[order]].tolist(), places.after[spots[order]].tolist()
         block = places.block
         between = [block[a:b] for a, b in zip(end, [*begin[1:], len(block)], strict=True)]
-        breaks = {}
-        if "\n" in block:
-            for row, (a, b) in enumerate(
-                zip(places.start[at].tolist(), places.after[at].tolist(), strict=True)
-            ):
-                if count := block.count("\n", a, b):
-                    breaks[row] = count
-        row_of = {int(token): row for row, token in enumerate(at.tolist())}
-        pieces = {row_of[i]: found for i, found in places.pieces.items() if i in row_of}
+        lines = np.array([match.start() for match in re.finditer("\n", block)], np.int64)
+        rows = np.searchsorted(places.start[at], lines, "right") - 1
+        broken = rows[lines < np.append(places.after[at], 0)[rows]]
+        pieces = {row: places.pieces[int(at[row])] for row in decision.locals}
         actions = np.full(len(edge), _PLAIN)
-        actions[view.label == len(view.labels) - 2] = _KEPT
+        actions[view.label == view.labels.index(KEPT)] = _KEPT
         actions[at] = np.where(decision.form < 0, _DRAWN, _STRING)
         by_value = self._by_value(places, decision)
         actions[at[[*by_value]]] = _NUMBER
@@ -204,7 +200,7 @@ class OnlyRewriter:
             pieces,
             between,
             order.tolist(),
-            breaks,
+            dict(Counter(broken.tolist())),
             dict(zip(Action, words, strict=True)),
             int(listed.min()) if len(listed) else 0,
             tokens,

@@ -12,7 +12,7 @@ from typing import Final
 
 import regex
 
-from dpsan.text.shape import INVISIBLE
+from dpsan.text.shape import INVISIBLE, visible
 from dpsan.text.spanned_tokens import Spans
 
 CONTEXT: Final = 1 << 16
@@ -99,7 +99,7 @@ def without_invisible(
     texts: Sequence[str], spans: Sequence[Spans] | None
 ) -> tuple[list[str], Sequence[Spans] | None, int]:
     """Return texts without invisible characters, spans of these, and how many were dropped."""
-    clean = [_DROPPED.sub("", text) if _DROPPED.search(text) else text for text in texts]
+    clean = [text if visible(text) else _DROPPED.sub("", text) for text in texts]
     dropped = sum(map(len, texts)) - sum(map(len, clean))
     if spans is None or not dropped:
         return clean, spans, dropped

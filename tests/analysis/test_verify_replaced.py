@@ -91,7 +91,7 @@ def test_lists_of_ones_own_are_looked_up(tmp_path, monkeypatch):
     true = Viewer.words
 
     def forgets(self, *given):
-        self.special = {}
+        self.special = tuple(part[:0] for part in self.special)
         return true(self, *given)
 
     monkeypatch.setattr(Viewer, "words", forgets)

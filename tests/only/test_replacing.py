@@ -368,3 +368,22 @@ def test_equal_dates_are_equal_in_all_records_of_a_run():
     texts = ["born 3 May 1961", "seen 4 June 1990 and 3 May 1961", "until 3 May 1961"]
     lines = sanitizer.sanitize(texts, KEY).lines
     assert len({line[-11:].lstrip("n d") for line in lines}) == 1
+
+
+def test_numbers_and_codes_of_lists_are_words_of_them(tmp_path):
+    """``--keep 911`` keeps 911, and one's own codes become other codes of their list."""
+    (tmp_path / "codes.txt").write_text("QX7300\n4411\nbluebird\n")
+    text = "Call 911 or 912 about qx7300, 4411 and B747; mail @911 on 9/11."
+    for at in range(5):
+        key = derive_key(KEY, at)
+        kept = Sanitizer(only="sensitive", keep=["911", "b747"]).sanitize([text], key).lines[0]
+        words = re.findall(r"[\w@/]+", kept)
+        assert (words[1], words[-5]) == ("911", "B747")
+        assert "@911" not in words
+        assert not {"qx7300", "4411"} & {*words}
+        own = Sanitizer(only=str(tmp_path / "codes.txt")).sanitize([text], key)
+        words = re.findall(r"[\w@/]+", own.lines[0].lower())
+        before = re.findall(r"[\w@/]+", text.lower())
+        assert {words[5], words[6]} < {"qx7300", "4411", "bluebird"}
+        assert own.drawn == [2]
+        assert words[:5] + words[7:] == before[:5] + before[7:]

@@ -265,5 +265,5 @@ def _smallest(rewriter: OnlyRewriter, texts: list[str]) -> int:
     listed = {pair: int((lexicon.codes[:, pair[1]] == pair[0]).sum()) for pair in pairs}
     for label, column in pairs:
         listed[label, column] += int((lexicon.phrase_codes == label).sum())
-        listed[label, column] += sum(code == label for code in rewriter.viewer.special.values())
+        listed[label, column] += int((rewriter.viewer.special[1] == label).sum())
     return min((many for many in listed.values() if many), default=0)
