@@ -51,15 +51,18 @@ class Decision:
         return replace(self, key=key, locals=names)
 
 
-def decide(view: View, rules: Rules, marked: Flags | None = None) -> Decision:
+def decide(
+    view: View, rules: Rules, marked: Flags | None = None, match: Match | None = None
+) -> Decision:
     """Return what is drawn; reads the view alone.
 
     Args:
         view: of a block.
         rules: what they draw.
         marked: tokens that are drawn whatever the rules say, shape (n,).
+        match: of these rules over the view, not run yet: tells afterwards which rule decided.
     """
-    match = Match(rules, view)
+    match = match or Match(rules, view)
     group, form = match.run(), view.form
     if marked is not None:
         listed = rules.own_group[view.label]

@@ -48,6 +48,10 @@ class Tokens:
     actions: NDArray[np.int64]
     rows: NDArray[np.int64]
     """Row of each token among the outputs, articles behind drawn ones; -1: it passes."""
+    labels: NDArray[np.uint8]
+    """Code of the label of each."""
+    passes: list[str | None]
+    """By what each passes, see :func:`dpsan.sanitize.passing_words.passed_by`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,6 +193,7 @@ def table_of(done: Decided, written: Sequence[str], rules: Sequence[str]) -> Aud
         none,
         none,
         reasons=[reasons[row] if 0 <= row < len(reasons) else None for row in rows],
+        passes=tokens.passes,
     )
 
 

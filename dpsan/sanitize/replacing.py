@@ -11,12 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.embeddings.class_lists import NUMBERS
 from dpsan.only.decision import NAMES, Decision, decide
 from dpsan.only.draws import AGE, Draws, Pool, Slot
-from dpsan.only.engine import OWN, Rules
+from dpsan.only.engine import OWN, Match, Rules
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.marks import LARGE
 from dpsan.only.places import Places
@@ -39,6 +38,7 @@ from dpsan.sanitize.decided import (
     unit_keys,
 )
 from dpsan.sanitize.numbers_by_value import Numbers
+from dpsan.sanitize.passing_words import label_sizes, passed_by
 from dpsan.sanitize.result import ACTIONS, Action, Forms, Sanitized
 from dpsan.text.contexts import batches, blocks, without_invisible
 from dpsan.text.contexts import pieces as pieces_of
@@ -90,20 +90,8 @@ class OnlyRewriter:
             outputs[group] = [w for w in outputs[group] if not self.lexicon.plain(w.lower())]
         words = {**outputs, **{name: list(words) for name, words in own.items()}}
         self.draws = Draws(words, together=scope is not None, injective=not self.keyed)
-        self._sizes = self._label_sizes(own)
+        self._sizes = label_sizes(self.lexicon, self.viewer.labels, own)
         self._numbers, self._mapped = numbers, mapped
-
-    def _label_sizes(self, own: Mapping[str, Sequence[str]]) -> NDArray[np.int64]:
-        """Return the number of listed words of each label, by pattern of capitals."""
-        labels = self.viewer.labels
-        sizes = np.zeros((3, len(labels)), np.int64)
-        for column in range(3):
-            found = np.bincount(self.lexicon.codes[:, column], minlength=len(labels))
-            found += np.bincount(self.lexicon.phrase_codes, minlength=len(labels))
-            sizes[column] = found[: len(labels)]
-        for name, words in own.items():
-            sizes[:, labels.index(name)] = len(words)
-        return sizes
 
     def begin(self) -> bool:
         """Nothing is loaded later."""
@@ -152,10 +140,13 @@ class OnlyRewriter:
         """
         view, places = self.viewer.view(texts, units)
         marked = None if spans is None else _marked(view, places, spans)
-        decision = decide(view, self.rules, marked)
-        return self._decided(view, places, decision, audit=audit)
+        match = Match(self.rules, view)
+        decision = decide(view, self.rules, marked, match)
+        return self._decided(view, places, decision, match if audit else None)
 
-    def _decided(self, view: View, places: Places, decision: Decision, *, audit: bool) -> Decided:
+    def _decided(
+        self, view: View, places: Places, decision: Decision, match: Match | None
+    ) -> Decided:
         edge, at, articles = view.edge, decision.at, decision.articles[:, 0]
         plural = decision.group == self.rules.group("surnamepl")
         keys = np.where(plural, places.stems[at], places.hashes[at])
@@ -185,7 +176,7 @@ class OnlyRewriter:
         listed = self._sizes[COLUMN[decision.caps], view.label[at]]
         listed = listed[(decision.form < 0) & (listed > 0)]
         tokens = None
-        if audit:
+        if match:
             inside = np.flatnonzero(~edge)
             rows = np.full(len(edge), -1)
             rows[spots[: len(at) + len(articles)]] = np.arange(len(at) + len(articles))
@@ -197,6 +188,8 @@ class OnlyRewriter:
                 [block[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)],
                 actions[inside],
                 rows[inside],
+                view.label[inside],
+                passed_by(match, places, self.lexicon, at, inside),
             )
         return Decided(
             decision,
