@@ -104,6 +104,11 @@ class _Writing(_Reading):
         "--unit-field NAME",
         "With --map: the column or JSON path that names a record's unit. Default: file and line.",
     )
+    review: Path | None = option(
+        "--review FILE",
+        "With --only: write each different word with its count and the list or rule by which it "
+        "passed or was replaced, for a reviewer. FILE is as sensitive as the input.",
+    )
     force: bool = flag("--force", "Replace existing files.")
     resume: bool = flag("--resume", "With -O: skip finished outputs.")
     dry_run: bool = flag(

@@ -24,7 +24,17 @@ if TYPE_CHECKING:
 _UNDECISIVE: Final = (
     *("files", "output", "output_dir", "in_place", "backup", "force", "resume", "dry_run"),
     "strip",  # it makes no other output: a file that needs it is refused without
-    *("audit", "audit_originals", "map_", "unit_field", "log_json", "jobs", "engine", "address"),
+    *(
+        "audit",
+        "audit_originals",
+        "map_",
+        "review",
+        "unit_field",
+        "log_json",
+        "jobs",
+        "engine",
+        "address",
+    ),
     *("line_buffered", "progress", "quiet", "verbose"),
 )
 """Options that decide where outputs go, how they are made and which messages appear, but not their
@@ -91,26 +101,29 @@ class Request(Files):
         refuse(free and counted, "--only costs nothing that --budget or --ledger could count")
         if self.budget is not None:
             positive("--budget", self.budget)
-        self._check_map()
+        self._check_only()
         return uses
 
-    def _check_map(self) -> None:
-        """Refuse what a map of replacements excludes."""
-        if self.map_ is None:
-            refuse(self.unit_field is not None, "--unit-field needs --map FILE")
-            return
-        refuse(self.only is None, "--map needs --only: a mechanism's words stand for nothing")
-        units = self.consistent not in (None, "record")
-        excluded = {
-            "--consistent": units,
-            "--copies": self.copies > 1,
+    def _check_only(self) -> None:
+        """Refuse what a map of replacements, or a review of them, excludes."""
+        refuse(self.unit_field and self.map_ is None, "--unit-field needs --map FILE")
+        both = {
             "--memo": self.memo is not None,
             "--resume": self.resume,
             "--dry-run": self.dry_run,
             "--engine ray": self.engine != "local",
         }
-        for name, given in excluded.items():
-            refuse(given, f"--map excludes {name}", "a replacement stands for one word of its unit")
+        units = self.consistent not in (None, "record")
+        of_map = {"--consistent": units, "--copies": self.copies > 1}
+        words = "a mechanism's words stand for nothing", "no rule draws what a mechanism draws"
+        whole = (
+            "a replacement stands for one word of its unit",
+            "it counts the words of a whole run",
+        )
+        for at, (name, file) in enumerate({"--map": self.map_, "--review": self.review}.items()):
+            refuse(file and self.only is None, f"{name} needs --only: {words[at]}")
+            for other, given in (both if at else of_map | both).items():
+                refuse(file and given, f"{name} excludes {other}", whole[at])
         lacking = [kind.name for kind in self.kinds if not kind.takes_units]
         refuse(self.unit_field and lacking, f"--unit-field is not for {(lacking or [''])[0]}")
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from dpsan.restore.map_file import MapWriter
     from dpsan.run.audit import AuditWriter
     from dpsan.run.records import History
+    from dpsan.run.review import Review
 
 _RENDERED: Final = 1 << 20
 """Output bytes that are collected before they are written."""
@@ -74,6 +75,8 @@ class Work:
     """Memo and ledger, to which each batch is committed before it is written."""
     map: MapWriter | None = None
     """Gets what each replacement stands for, before it is written."""
+    review: Review | None = None
+    """Counts the words of each batch."""
     passing: Passing = field(default_factory=Passing)
     """Text that passed unchanged in the inputs read so far, also in those that failed."""
 
@@ -214,7 +217,7 @@ class _Flow:
         if self.work.sanitizer.spec.consistent:  # a record has the number of its first text
             sizes = [len(record.texts) for record in batch]
             numbers = list(chain(*map(repeat, accumulate(sizes, initial=first), sizes)))
-        audited = self.work.audit is not None
+        audited = self.work.audit is not None or self.work.review is not None
         spans = [each.spans for each in batch if each.spans is not None] or None
         undrawn = self.units is not None
         batches = [Batch(texts, key, numbers, audited, spans, undrawn) for key in self.keys]
@@ -249,6 +252,8 @@ class _Flow:
                 if audit and done.records is not None:
                     lines, table = lines_and_rows(done.records, done.lines, batch)
                     audit.words(self.file, lines, table, copy, done.remembered)
+            if self.work.review and results[0].records is not None:
+                self.work.review.add(results[0].records)
             if self.work.map:
                 self._map(self.work.map, batch, results[0])
             self._write(batch, results)

@@ -85,7 +85,7 @@ _SAME = {
 _OTHER_INPUTS = {"strip": _DOCX}
 _OTHERS = {
     *("files", "output", "output_dir", "in_place", "backup", "dry_run", "engine", "address"),
-    *("map_", "unit_field"),
+    *("map_", "unit_field", "review"),
 }
 """Two runs with other ones share no output, or exclude --resume; or a cluster does the work, which
 needs Ray."""
