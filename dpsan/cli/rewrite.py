@@ -146,7 +146,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                     copies=request.copies,
                     memo=request.memo is not None,
                     spans=request.spans is not None,
-                    fields=request.field or (),
+                    fields=request.field_names,
                     drop_other=request.drop_other,
                 )
                 run.audit = stack.enter_context(writer)

@@ -56,8 +56,8 @@ class _Reading(_Costs):
     )
     spans: Path | None = option(
         "--spans FILE",
-        "Draw only words that these spans touch (docs/formats.md), or with --only, these too. All "
-        "other words pass: NOT PROTECTED.",
+        "Draw only words that these spans touch (docs/formats.md), or with --only, these too, from "
+        "the group of their type. All other words pass: NOT PROTECTED.",
     )
     strip: bool = flag(
         "--strip",

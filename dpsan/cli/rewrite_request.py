@@ -102,7 +102,18 @@ class Request(Files):
         if self.budget is not None:
             positive("--budget", self.budget)
         self._check_only()
+        self._check_classes()
         return uses
+
+    def _check_classes(self) -> None:
+        """Refuse what classes of fields exclude, and spans alone without spans."""
+        from dpsan.embeddings.class_lists import SPANS
+
+        given = any(self._fields.values())
+        refuse(given and self.only is None, "-k NAME:CLASS needs --only, not --epsilon")
+        refuse(given and self.memo, "-k NAME:CLASS excludes --memo", "a memo stores whole messages")
+        nothing = self.only == SPANS and self.spans is None and not given
+        refuse(nothing, "--only spans needs --spans FILE or -k NAME:CLASS")
 
     def _check_only(self) -> None:
         """Refuse what a map of replacements, or a review of them, excludes."""
@@ -170,7 +181,7 @@ class Request(Files):
                     what = "standard input does not tell its format"
                 raise UsageError(what, f"with -f: {formats_with('takes_fields')} have fields")
             if all(kind.field_paths for kind in kinds):
-                for each in self.field:
+                for each in self.field_names:
                     parse_field(each)
         elif all(kind.needs_fields for kind in kinds):
             # No column is named: no file was read.
@@ -189,6 +200,22 @@ class Request(Files):
         ):
             if given and not formats(getattr(kind, capability) for kind in kinds):
                 raise UsageError(f"{option} is for {formats_with(capability)}")
+
+    @cached_property
+    def _fields(self) -> dict[str, str]:
+        """Return by the name of each field its class, or nothing."""
+        from dpsan.embeddings.class_lists import FIELD_CLASSES
+
+        found = {}
+        for each in self.field or ():
+            name, _, of = each.rpartition(":")
+            found |= {name: of} if name and of in FIELD_CLASSES else {each: ""}
+        return found
+
+    @property
+    def field_names(self) -> tuple[str, ...]:
+        """Return the chosen columns and paths, without their classes."""
+        return tuple(self._fields)
 
     @cached_property
     def kinds(self) -> list[type[Format]]:
@@ -223,7 +250,7 @@ class Request(Files):
     @property
     def doubtful_header(self) -> bool:
         """Return True if columns are chosen by number and the first row passes as a header."""
-        numbered = any(each.isdecimal() for each in self.field or ())
+        numbered = any(each.isdecimal() for each in self.field_names)
         return numbered and not self.no_header and any(kind.takes_header for kind in self.kinds)
 
     def decisive(self, sanitizer: Sanitizer) -> dict[str, object]:
@@ -263,6 +290,7 @@ class Request(Files):
                 null_data=self.null_data,
                 strip=self.strip,
                 unit_field=self.unit_field or "",
+                kinds={name.removesuffix("?"): of for name, of in self._fields.items() if of},
                 drop_other=self.drop_other,
                 mixed=self.recursive and len(self.kinds) > 1,
                 field_owners=any(kind.needs_fields for kind in self.kinds),

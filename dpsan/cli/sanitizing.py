@@ -61,8 +61,9 @@ class Sanitizing(Vocabulary, Privacy):
     only: str | None = option(
         "--only CLASSES",
         "Replace words of these classes by random words of their groups: sensitive, people, "
-        "identifiers, names,places or a FILE. Takes no epsilon: which word of its group stood "
-        "there is hidden completely. All other words pass unchanged: NOT PROTECTED.",
+        "identifiers, names,places, a FILE, or spans for --spans alone. Takes no epsilon: which "
+        "word of its group stood there is hidden completely. All other words pass unchanged: NOT "
+        "PROTECTED.",
     )
     classes: list[str] | None = option(
         "--class CLASSES",

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from dpsan.only.engine import PASS, Match, Rules
 from dpsan.only.marks import LARGE
-from dpsan.only.view import KEPT, ONE, Codes, Flags, Ints, View
+from dpsan.only.spans import drawn
+from dpsan.only.view import ONE, Codes, Flags, Ints, View
 
 PLURAL = "surnamepl"
 """Group of surnames with a plural s: their key is that of the name."""
@@ -52,26 +53,20 @@ class Decision:
 
 
 def decide(
-    view: View, rules: Rules, marked: Flags | None = None, match: Match | None = None
+    view: View, rules: Rules, marked: Codes | None = None, match: Match | None = None
 ) -> Decision:
     """Return what is drawn; reads the view alone.
 
     Args:
         view: of a block.
         rules: what they draw.
-        marked: tokens that are drawn whatever the rules say, shape (n,).
+        marked: tokens that are drawn whatever the rules say, see :func:`dpsan.only.spans.drawn`.
         match: of these rules over the view, not run yet: tells afterwards which rule decided.
     """
     match = match or Match(rules, view)
     group, form = match.run(), view.form
     if marked is not None:
-        listed = rules.own_group[view.label]
-        more = marked & (group <= PASS) & (view.label != view.labels.index(KEPT))
-        # What no class holds has no outputs: it becomes a name, also a string that usually passes.
-        bare = more & ~np.isin(listed, rules.codes(rules.class_of))
-        group[more] = np.where(bare, rules.group("surname"), listed)[more]
-        match.rule[more] = -1
-        form = np.where(bare, -1, form)
+        group, form = drawn(match, group, marked)
     at = np.flatnonzero(group > PASS)
     plural = group == rules.group(PLURAL)
     key = np.where(plural, view.stem, view.equal).astype(np.int64)

@@ -74,6 +74,17 @@ class Rule:
 
 
 @dataclass(frozen=True)
+class SpanType:
+    """A row of types: what is drawn in spans of its names."""
+
+    names: list[str]
+    groups: list[str]
+    """Of the last word that has none of the others; of words before it; groups and classes."""
+    passes: list[str]
+    """Keys of terms; words for which all hold pass. Empty: none."""
+
+
+@dataclass(frozen=True)
 class Term:
     """An OR of atoms: a table over the codes of each array, and relations with their signs."""
 
@@ -117,6 +128,11 @@ class Rules:
             Rule(row[1], row[2], row[3] if len(row) > 3 else "", self._patterns(row[2]))
             for row in rows
             if row[0] == "rule" or (lower and row[0] == "lower")
+        ]
+        self.types = [
+            SpanType(row[1].split(), row[2].split(), self._element(row[3]) if row[3:] else [])
+            for row in rows
+            if row[0] == "type"
         ]
         self.contexts = {row[1]: self._term(row[2]) for row in rows if row[0] == "context"}
         """Terms that relations read, by their names."""

@@ -76,10 +76,10 @@ def context(records: list[Record]) -> Record:
     first, noted = records[0], Counter[str]()
     for record in records:
         noted.update(record.noted or {})
-    spans: list[tuple[int, int]] = []
+    spans: list[tuple[int, int, *tuple[str, ...]]] = []
     at = 0
     for record in records:
-        spans += [(start + at, end + at) for start, end in record.spans or ()]
+        spans += [(start + at, end + at, *kind) for start, end, *kind in record.spans or ()]
         at += len(record.texts[0]) + 1
     return Record(
         first.line,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, field
@@ -29,6 +29,7 @@ from dpsan.sanitize.decided import Shared
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.numerals import number
+from dpsan.text.spanned_tokens import Spans
 
 if TYPE_CHECKING:
     from dpsan.restore.map_file import MapWriter
@@ -129,7 +130,8 @@ def rewrite_stream(
     kind = format_for(plan.format, source.name)
     records = kind.read(decompressed(source), kind.suited(plan.options))
     if plan.spans is not None:
-        records = with_spans(records, plan.spans)
+        only = sanitizer.replacing
+        records = with_spans(records, plan.spans, None if only is None else only.marks)
     # The lines of a text are one unit; where records have a history, each of them is one.
     one_unit = bool(sanitizer.spec.only) and kind.one_text and work.history is None
     if one_unit:
@@ -177,6 +179,16 @@ def rewrite_stream(
     return Outcome(source.name, totals, hashes, flow.bare, passing, kind.name)
 
 
+def _spans_of(record: Record) -> Iterator[Spans]:
+    """Yield the spans of each text of a record; of a field of a class, they hold all of it."""
+    for at, text in enumerate(record.texts):
+        if record.kinds:
+            whole = [(0, len(text), record.kinds[at])] * bool(record.kinds[at] and text)
+            yield [*whole, *(record.spans or ())]
+        elif record.spans is not None:
+            yield record.spans
+
+
 @dataclass
 class _Flow:
     """Batches on their way: sanitized in any order, written in the order of the input."""
@@ -218,7 +230,7 @@ class _Flow:
             sizes = [len(record.texts) for record in batch]
             numbers = list(chain(*map(repeat, accumulate(sizes, initial=first), sizes)))
         audited = self.work.audit is not None or self.work.review is not None
-        spans = [each.spans for each in batch if each.spans is not None] or None
+        spans = [*chain.from_iterable(map(_spans_of, batch))] or None
         undrawn = self.units is not None
         batches = [Batch(texts, key, numbers, audited, spans, undrawn) for key in self.keys]
         if history := self.work.history:

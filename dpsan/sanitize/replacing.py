@@ -13,13 +13,15 @@ from dataclasses import replace
 import numpy as np
 
 from dpsan.embeddings.class_lists import NUMBERS
+from dpsan.errors import UsageError
 from dpsan.only.decision import NAMES, Decision, decide
 from dpsan.only.draws import AGE, Draws, Pool, Slot
 from dpsan.only.engine import OWN, Match, Rules
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.marks import LARGE
 from dpsan.only.places import Places
-from dpsan.only.view import COLUMN, Flags, View
+from dpsan.only.spans import marks
+from dpsan.only.view import COLUMN, Codes, View
 from dpsan.only.viewer import Viewer, labels_of
 from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_by_word, streams_for
 from dpsan.sanitize.consistent import Unit as Scope
@@ -43,7 +45,7 @@ from dpsan.sanitize.result import ACTIONS, Action, Forms, Sanitized
 from dpsan.text.contexts import batches, blocks, without_invisible
 from dpsan.text.contexts import pieces as pieces_of
 from dpsan.text.number_forms import formed_number
-from dpsan.text.spanned_tokens import Spans
+from dpsan.text.spanned_tokens import KNOWN_TYPES, UNKNOWN_TYPE, Spans
 from dpsan.text.tokens import folded
 
 _DRAWN, _STRING, _PLAIN, _KEPT, _NUMBER = map(
@@ -83,6 +85,7 @@ class OnlyRewriter:
         self.rules = Rules(rules, labels_of(self.lexicon, own), [*own])
         if classes is not None:
             self.rules.draw_classes([*classes, *own])
+        self.marks = marks(self.rules)
         self.viewer = Viewer(self.lexicon, self.rules.triggers, keep, own)
         self.keyed = scope in (Scope.FILE, Scope.RUN)
         outputs = dict(self.lexicon.outputs)
@@ -99,7 +102,7 @@ class OnlyRewriter:
 
     def warm_up(self) -> None:
         """Replace the words of a text now, when nobody waits, and throw it away."""
-        self.rewrite(["Maria"], bytes(KEY_BYTES))
+        self.rewrite(["Maria"], bytes(KEY_BYTES), spans=[[]])
 
     def survey(self, text: str) -> Sanitized:
         """Return the counts of rewriting a text, without drawing a word and without a line."""
@@ -139,7 +142,7 @@ class OnlyRewriter:
             spans: of each text what is drawn besides.
         """
         view, places = self.viewer.view(texts, units)
-        marked = None if spans is None else _marked(view, places, spans)
+        marked = None if spans is None else _marked(view, places, spans, self.marks)
         match = Match(self.rules, view)
         decision = decide(view, self.rules, marked, match)
         return self._decided(view, places, decision, match if audit else None)
@@ -329,6 +332,8 @@ class OnlyRewriter:
         """
         if not texts:
             return Sanitized([], [], [], dict.fromkeys(Action, 0))
+        if spans is None and not self.rules.kept.any():
+            raise UsageError("only='spans' needs spans: else every word would pass")
         numbers = list(range(len(texts)) if records is None else records)
         parts = []
         for first, last, long in batches(texts, numbers):
@@ -380,12 +385,16 @@ def _position(pool: Pool) -> int:
     return int.from_bytes(digest[:8], "little") | 1 << 63
 
 
-def _marked(view: View, places: Places, spans: Sequence[Spans]) -> Flags:
-    """Return the tokens that spans touch."""
-    found = np.zeros(len(view.label), np.bool_)
+def _marked(view: View, places: Places, spans: Sequence[Spans], marks: Mapping[str, int]) -> Codes:
+    """Return the mark of the span that touches each token.  Raises UsageError: an unknown type."""
+    found = np.zeros(len(view.label), np.uint8)
     first = places.after[np.flatnonzero(view.edge)]
     for text, of_text in enumerate(spans):
-        for start, end in of_text:
+        for start, end, *kind in of_text:
+            mark = marks.get("".join(kind).lower())
+            if mark is None:
+                raise UsageError(UNKNOWN_TYPE, KNOWN_TYPES)
             begin = np.searchsorted(places.after, first[text] + start, "right")
-            found[begin : np.searchsorted(places.start, first[text] + end)] = True
-    return found & ~view.edge
+            found[begin : np.searchsorted(places.start, first[text] + end)] = mark
+    found[view.edge] = 0
+    return found

@@ -63,8 +63,8 @@ class Sanitizer:
         numbers: ``word``, or ``value``: a number becomes one of the same form, mostly near it;
             which words are numbers, and their form, is then not protected.
         strings: ``word``, or ``kind``: an address becomes a made-up one; kinds are not protected.
-        only: replace words of these classes only (``sensitive``, ``people``, ``names,places``) by
-            random words of their groups, without an epsilon; others pass, not protected.
+        only: replace words of these classes only (``sensitive``, ``people``, ``names,places``, or
+            ``spans`` alone) by random words of their groups; others pass, not protected.
         classes: ``sensitive``: each group of these classes is one input of the mechanism.
         fluent: decode the drawn words by a public language model; the guarantee stays.
         language_model: its file, for embeddings of one's own.
@@ -332,16 +332,16 @@ class Sanitizer:
 
         Args:
             texts: a string, or an iterable of strings; None in it stays None.
-            spans: pairs of start and end in code points, for each text a list of them: only the
-                words that they touch are drawn, everything else passes as it is, and the choice of
-                spans is not protected.
+            spans: start and end in code points (and a type, with ``only``), for each text a list of
+                them: only the words that they touch are drawn, or with ``only`` these too. All else
+                passes as it is, and the choice of spans is not protected.
 
         Returns:
             A string for a string, else a list.
 
         Raises:
             TypeError: anything else than strings and None; a dict or a table.
-            UsageError: spans that are not in their texts, or of more or fewer texts.
+            UsageError: spans that are not in their texts, of other texts, or of no known type.
         """
         if isinstance(texts, str):
             return self.rewrite([texts], None if spans is None else [spans])[0]

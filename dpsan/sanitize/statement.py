@@ -195,7 +195,7 @@ class Statement:
         if totals.counts[Action.PASSED]:
             out.append("NOT PRIVATE: unknown words were passed through (--unknown keep)")
         if self.spans and totals.guarantee.only_groups:
-            out.append("words in spans are replaced too: the choice of spans is not protected")
+            out.append("words in spans are replaced: the choice of spans is not protected")
         elif self.spans and totals.records:
             passed = counted(totals.counts[Action.OUTSIDE], "word")
             whole = f"{counted(totals.unmarked, 'record')} without a span"
