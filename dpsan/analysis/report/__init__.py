@@ -19,8 +19,9 @@ from typing import Any, Final
 from dpsan.errors import printable
 from dpsan.run.audit import damaged, read_rows
 from dpsan.sanitize.consistent import Unit
+from dpsan.sanitize.facts import COUNTS, NOT_PROTECTED
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
-from dpsan.sanitize.statement import COUNTS, NOT_PROTECTED, expected_share
+from dpsan.sanitize.statement import expected_share
 
 ACTIONS: Final = tuple(map(str, Action))
 BY_CLASS: Final = frozenset({str(Action.STRING), str(Action.PLAIN)})

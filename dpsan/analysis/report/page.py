@@ -14,7 +14,7 @@ from dpsan.analysis.report import ACTIONS, QUANTILES, Report
 from dpsan.formats.passing import fields_line, noted_lines
 from dpsan.outcomes.intervals import Share
 from dpsan.privacy.guarantee import UNREVIEWED
-from dpsan.sanitize.statement import CHOICE
+from dpsan.sanitize.facts import CHOICE
 from dpsan.text.numerals import counted, number, percent
 
 _MEANING: Final = {
