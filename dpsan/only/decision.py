@@ -67,6 +67,7 @@ def decide(
     group, form = match.run(), view.form
     if marked is not None:
         group, form = drawn(match, group, marked)
+    group = rules.written[group]
     at = np.flatnonzero(group > PASS)
     plural = group == rules.group(PLURAL)
     key = np.where(plural, view.stem, view.equal).astype(np.int64)

@@ -139,6 +139,9 @@ class Rules:
         group_of = [self._own.get(label, label.rstrip("?")) for label in self.labels]
         self.own_group = np.array([self.group(name) for name in group_of], np.int16)
         self.class_of = {group: name for name, groups in self.classes.items() for group in groups}
+        self._roles = {one: row[1] for row in rows if row[0] == "role" for one in row[2].split()}
+        self.written = np.arange(len(self.groups), dtype=np.int16)
+        """The group from which each group is drawn: its own."""
         self.kept = np.ones(len(self.groups), np.bool_)
         """True for the groups that are drawn."""
 
@@ -146,6 +149,11 @@ class Rules:
         """Draw the groups of some classes alone; the others stay a context of the rules."""
         wanted = {group for name in names for group in self.classes.get(name, [name])}
         self.kept = np.array([group in wanted for group in self.groups])
+
+    def join_roles(self) -> None:
+        """Draw all names from one group, and all places from another."""
+        names = [self._roles.get(name, name) for name in self.groups]
+        self.written = np.array([self.group(name) for name in names], np.int16)
 
     def group(self, name: str) -> int:
         """Return the code of a group."""
@@ -156,6 +164,13 @@ class Rules:
     def trigger_codes(self, name: str) -> list[int]:
         """Return the codes of a set of trigger words."""
         return [self.triggers.index(word) + 1 for word in self._words.get(name, ())]
+
+    def label_codes(self, name: str) -> list[int]:
+        """Return the codes of a set of labels, or of one label."""
+        members = itertools.chain(
+            *(self._sets.get(member, [member]) for member in self._sets.get(name, [name]))
+        )
+        return [self.labels.index(label) for label in members]
 
     def codes(self, names: Iterable[str]) -> list[int]:
         """Return the codes of the groups that occur in a rule or label."""
@@ -236,10 +251,7 @@ class Rules:
             return "trigger", [self.triggers.index(word) + 1 for word in self._words[name]]
         if name in relations.RELATIONS:
             return "relation", []
-        members = itertools.chain(
-            *(self._sets.get(member, [member]) for member in self._sets.get(name, [name]))
-        )
-        return "label", [self.labels.index(label) for label in members]
+        return "label", self.label_codes(name)
 
     def _moves(self, term: str) -> bool:
         """Return whether a term reads what is drawn."""

@@ -23,6 +23,12 @@ OPEN: Final = (
     "its possessive",
 )
 """Facts that are not protected where only classes of words are drawn."""
+ROLES_OFF: Final = (
+    OPEN[0],
+    "group (one for all names, one for all places), form and capitals of each replaced word",
+    OPEN[2],
+)
+"""The same with roles off: given names and surnames, cities and countries are not told apart."""
 NUMBER: Final = "which words are numbers and their form"
 """Fact that is not protected where numbers become numbers of the same form."""
 KINDS: Final = "which words are strings of a recognized kind, and their kind"
@@ -44,11 +50,11 @@ NOT_PROTECTED: Final = (
 )
 
 
-def not_protected(guarantee: Guarantee) -> list[str]:
+def not_protected(guarantee: Guarantee, roles: str = "on") -> list[str]:
     """Return the facts that a guarantee itself leaves out, in words."""
     words = guarantee.public_words
     if guarantee.only_groups:
-        return list(OPEN)
+        return [*(OPEN if roles == "on" else ROLES_OFF)]
     if not words:
         return []
     return [f"{counted(words, 'public word')} (an output among them says what the input was)"]

@@ -29,6 +29,7 @@ def only_rewriter(built: Built) -> OnlyRewriter:
         keep=sorted(spec.keep),
         scope=spec.consistent,
         numbers=numbers,
+        roles=spec.roles == "on",
         mapped=spec.mapped,
     )
 

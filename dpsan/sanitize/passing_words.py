@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.only.decision import NAMES
 from dpsan.only.engine import PASS, Match
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.places import Places
@@ -87,6 +88,22 @@ def passed_by(
     names += [*unchosen, KEEP_LIST]
     passing = (~np.isin(at, drawn)).tolist()
     return [names[by] if free else None for by, free in zip(reason.tolist(), passing, strict=True)]
+
+
+def expected_plain(rewriter: OnlyRewriter, drawn: Mapping[int, int]) -> float:
+    """Return how many drawn names are expected to be ordinary words too, by the pools of names.
+
+    Args:
+        rewriter: that drew them.
+        drawn: number of draws of each group.
+    """
+    expected = 0.0
+    for group, draws in drawn.items():
+        pool = rewriter.outputs.get(rewriter.groups[group], ())
+        if draws and pool and rewriter.groups[group] in NAMES:
+            plain = sum(rewriter.lexicon.plain(word.lower()) for word in pool)
+            expected += draws * plain / len(pool)
+    return expected
 
 
 def label_sizes(

@@ -21,7 +21,7 @@ from dpsan.only.lexicon import Lexicon
 from dpsan.only.marks import LARGE
 from dpsan.only.places import Places
 from dpsan.only.spans import marks
-from dpsan.only.view import COLUMN, Codes, View
+from dpsan.only.view import COLUMN, LOWER, View
 from dpsan.only.viewer import Viewer, labels_of
 from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_by_word, streams_for
 from dpsan.sanitize.consistent import Unit as Scope
@@ -32,6 +32,7 @@ from dpsan.sanitize.decided import (
     Tokens,
     joined,
     lines_of,
+    marked_by,
     merged,
     replaced_in,
     same_words,
@@ -45,7 +46,7 @@ from dpsan.sanitize.result import ACTIONS, Action, Forms, Sanitized
 from dpsan.text.contexts import batches, blocks, without_invisible
 from dpsan.text.contexts import pieces as pieces_of
 from dpsan.text.number_forms import formed_number
-from dpsan.text.spanned_tokens import KNOWN_TYPES, UNKNOWN_TYPE, Spans
+from dpsan.text.spanned_tokens import Spans
 from dpsan.text.tokens import folded
 
 _DRAWN, _STRING, _PLAIN, _KEPT, _NUMBER = map(
@@ -63,6 +64,7 @@ class OnlyRewriter:
         keep: words that pass.
         scope: within what equal words have one replacement; None: nowhere.
         numbers: draws numbers by value; None: they are replaced by numbers of their form.
+        roles: whether given names, surnames, cities and countries have groups of their own.
         mapped: whether replacements are to be put back: then no name is an ordinary word.
     """
 
@@ -77,6 +79,7 @@ class OnlyRewriter:
         scope: Scope | None = Scope.RECORD,
         numbers: Numbers | None = None,
         *,
+        roles: bool = True,
         mapped: bool = False,
     ) -> None:
         self._names = {f"{OWN}{at}": name for at, name in enumerate(own or {})}
@@ -85,14 +88,19 @@ class OnlyRewriter:
         self.rules = Rules(rules, labels_of(self.lexicon, own), [*own])
         if classes is not None:
             self.rules.draw_classes([*classes, *own])
+        if not roles:
+            self.rules.join_roles()
         self.marks = marks(self.rules)
         self.viewer = Viewer(self.lexicon, self.rules.triggers, keep, own)
         self.keyed = scope in (Scope.FILE, Scope.RUN)
         outputs = dict(self.lexicon.outputs)
         for group in NAMES & outputs.keys() if mapped else ():
             outputs[group] = [w for w in outputs[group] if not self.lexicon.plain(w.lower())]
-        words = {**outputs, **{name: list(words) for name, words in own.items()}}
-        self.draws = Draws(words, together=scope is not None, injective=not self.keyed)
+        self._names_too = np.zeros(len(self.viewer.labels), np.bool_)
+        chosen = self.rules.kept[self.rules.group("surname")]
+        self._names_too[self.rules.label_codes("person?")] = chosen
+        self.outputs = {**outputs, **{name: list(words) for name, words in own.items()}}
+        self.draws = Draws(self.outputs, together=scope is not None, injective=not self.keyed)
         self._sizes = label_sizes(self.lexicon, self.viewer.labels, own)
         self._numbers, self._mapped = numbers, mapped
 
@@ -142,7 +150,7 @@ class OnlyRewriter:
             spans: of each text what is drawn besides.
         """
         view, places = self.viewer.view(texts, units)
-        marked = None if spans is None else _marked(view, places, spans, self.marks)
+        marked = None if spans is None else marked_by(view, places, spans, self.marks)
         match = Match(self.rules, view)
         decision = decide(view, self.rules, marked, match)
         return self._decided(view, places, decision, match if audit else None)
@@ -175,6 +183,7 @@ class OnlyRewriter:
         actions[at] = np.where(decision.form < 0, _DRAWN, _STRING)
         by_value = self._by_value(places, decision)
         actions[at[[*by_value]]] = _NUMBER
+        plain_names = (actions == _PLAIN) & self._names_too[view.label] & (view.caps != LOWER)
         words = np.bincount(actions[~edge], minlength=len(ACTIONS)).tolist()
         listed = self._sizes[COLUMN[decision.caps], view.label[at]]
         listed = listed[(decision.form < 0) & (listed > 0)]
@@ -203,6 +212,7 @@ class OnlyRewriter:
             breaks,
             dict(zip(Action, words, strict=True)),
             int(listed.min()) if len(listed) else 0,
+            int(plain_names.sum()),
             tokens,
             places.words(at) if self._mapped else [],
             by_value,
@@ -264,6 +274,7 @@ class OnlyRewriter:
             table,
             by_kind=Counter(decision.group.tolist()),
             reused=found.reused,
+            plain_names=done.plain_names,
             replaced=replaced,
             forms=Forms(smallest, found.unchanged),
         )
@@ -383,18 +394,3 @@ def _position(pool: Pool) -> int:
     """Return the second half of the stream position of the words of a pool."""
     digest = hashlib.sha256(repr(pool).encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "little") | 1 << 63
-
-
-def _marked(view: View, places: Places, spans: Sequence[Spans], marks: Mapping[str, int]) -> Codes:
-    """Return the mark of the span that touches each token.  Raises UsageError: an unknown type."""
-    found = np.zeros(len(view.label), np.uint8)
-    first = places.after[np.flatnonzero(view.edge)]
-    for text, of_text in enumerate(spans):
-        for start, end, *kind in of_text:
-            mark = marks.get("".join(kind).lower())
-            if mark is None:
-                raise UsageError(UNKNOWN_TYPE, KNOWN_TYPES)
-            begin = np.searchsorted(places.after, first[text] + start, "right")
-            found[begin : np.searchsorted(places.start, first[text] + end)] = mark
-    found[view.edge] = 0
-    return found

@@ -179,6 +179,8 @@ class Sanitized:
     forms: Forms = field(default_factory=Forms)
     reused: int = 0
     """Replacements that another word of their unit has too, as their group was used up."""
+    plain_names: int = 0
+    """Words that pass with a capital, and are names too."""
     replaced: list[list[tuple[str, str, str]]] = field(default_factory=list, repr=False)
     """Of each text the original, the replacement and the class of drawn words, for a map."""
 

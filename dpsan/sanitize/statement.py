@@ -12,7 +12,16 @@ from dpsan.privacy.composition import compose_optimal
 from dpsan.privacy.guarantee import Status
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.facts import CHOICE, EQUAL, NOT_PROTECTED, OPEN, REPEATED, SAME, not_protected
+from dpsan.sanitize.facts import (
+    CHOICE,
+    EQUAL,
+    NOT_PROTECTED,
+    OPEN,
+    REPEATED,
+    ROLES_OFF,
+    SAME,
+    not_protected,
+)
 from dpsan.sanitize.figures import Figure, Figures, ledger_line, loss
 from dpsan.sanitize.numbers_by_value import FORMS
 from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
@@ -53,6 +62,8 @@ class Statement:
         classes: class of each kind of words, see :class:`dpsan.sanitize.classes.Grouping`.
         files: how many inputs there were.
         facts: what the settings of the run leave unprotected, see :func:`facts_of`.
+        roles: ``off`` if all names are drawn from one group, and all places from another.
+        plain_drawn: drawn names that are expected to be ordinary words too, in one copy.
         consistent: within what equal words have the same draw.
         fluent: whether the drawn words were decoded.
         spans: whether only words in spans were drawn.
@@ -69,6 +80,8 @@ class Statement:
     copies: int = 1
     files: int = 1
     facts: Sequence[str] = ()
+    roles: str = "on"
+    plain_drawn: float = 0.0
     consistent: Unit | None = None
     fluent: bool = False
     spans: bool = False
@@ -98,6 +111,9 @@ class Statement:
         out["sum", "run"] = Figure(totals.epsilon_sum)
         out["unchanged", "run"] = Figure(share)
         out["public words", "vocabulary"] = Figure(guarantee.public_words)
+        if seen := totals.plain_names + self.plain_drawn:
+            share = totals.plain_names / seen
+            out["names in plain sight", "run"] = Figure(share, charges=round(seen))
         if sizes := self._group_sizes():
             out["smallest group", "run"] = Figure(min(sizes))
         for metric, epsilon in ((guarantee.metric, guarantee.epsilon_metric), *guarantee.also):
@@ -125,9 +141,20 @@ class Statement:
             out += self._summary(short=not verbose)
         if totals.guarantee.only_groups and totals.records:
             plain = counted(totals.counts[Action.PLAIN], "word")
-            shown = [*OPEN[1:], *([EQUAL] if self.consistent else [])]
+            shown = [
+                *not_protected(totals.guarantee, self.roles)[1:],
+                *([EQUAL] if self.consistent else []),
+            ]
             out.append(f"NOT PROTECTED: {plain} that passed unchanged; {'; '.join(shown)}")
-        own = [each for each in self._own() if each not in OPEN]
+        sight = self.figures().get(("names in plain sight", "run"))
+        if totals.draws and totals.plain_names and sight:
+            many, share = counted(sight.charges, "word"), percent(sight.value)
+            again = "; the copies tell which" if self.copies > 1 else ""
+            out.append(
+                f"hiding in plain sight: about {many} with a capital in an output may be a "
+                f"name (Young, Mark), and such a word is original with probability {share}{again}"
+            )
+        own = [each for each in self._own() if each not in {*OPEN, *ROLES_OFF}]
         if totals.draws and own and not verbose:
             out.append(f"not protected here: {', '.join(own)}")
         if totals.draws and self.fluent:
@@ -275,7 +302,7 @@ class Statement:
 
     def _own(self) -> list[str]:
         """Return the facts that the guarantee and the settings of this run leave unprotected."""
-        return [*not_protected(self.totals.guarantee), *self.facts]
+        return [*not_protected(self.totals.guarantee, self.roles), *self.facts]
 
     def _warnings(self) -> Iterator[str]:
         guarantee = self.totals.guarantee

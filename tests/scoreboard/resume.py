@@ -52,6 +52,7 @@ _NOTICED: dict[str, list[tuple[Any, ...]]] = {
     "numbers": [(_KNN, "+ --numbers value")],
     "strings": [(_KNN, "+ --strings kind")],
     "only": [("--only keep", "--only other-keep")],
+    "roles": [("--only keep", "+ --roles off")],
     "classes": [(f"{_OPTIMAL} --class keep", f"{_OPTIMAL} --class other-keep")],
     "fluent": [(_OPTIMAL, f"{_MODEL} one.npz")],
     "language_model": [(f"{_MODEL} one.npz", f"{_MODEL} two.npz")],

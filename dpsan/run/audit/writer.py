@@ -300,7 +300,7 @@ def _header(
         "consistent": spec.consistent,
         "spans": spans,
         "not_protected": [
-            *not_protected(sanitizer.guarantee),
+            *not_protected(sanitizer.guarantee, spec.roles),
             *([CHOICE] if spans else []),
             *([EQUAL] if spec.consistent else []),
             *facts_of(spec),
