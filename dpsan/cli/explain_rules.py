@@ -11,7 +11,7 @@ from dpsan.cli.output import print_table
 from dpsan.errors import printable
 
 if TYPE_CHECKING:
-    from dpsan.sanitize.passing_words import TokenReason
+    from dpsan.sanitize.explained import TokenReason
 
 _COLUMNS: Final = ("token", "label", "class", "group", "rule", "why")
 

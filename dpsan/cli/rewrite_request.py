@@ -206,7 +206,7 @@ class Request(Files):
         """Return by the name of each field its class, or nothing."""
         from dpsan.embeddings.class_lists import FIELD_CLASSES
 
-        found = {}
+        found: dict[str, str] = {}
         for each in self.field or ():
             name, _, of = each.rpartition(":")
             found |= {name: of} if name and of in FIELD_CLASSES else {each: ""}

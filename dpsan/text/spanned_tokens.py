@@ -27,7 +27,7 @@ _HINT: Final = "start < end, in code points of the text"
 
 
 def checked_spans(spans: Iterable[Sequence[Any]], size: int) -> Spans:
-    """Return the spans of a text of ``size`` code points.
+    """Return the spans of a text of ``size`` code points, with a type behind them if they have one.
 
     Raises:
         UsageError: one that is not a pair of whole numbers, is empty, or is not in the text.
@@ -36,12 +36,12 @@ def checked_spans(spans: Iterable[Sequence[Any]], size: int) -> Spans:
     for each in spans:
         try:
             start, end = map(index, each[:2])
+            if len(each) > 3 or not all(isinstance(kind, str) for kind in each[2:]):
+                raise TypeError
         except (TypeError, ValueError):
             raise UsageError("a span must be a pair of whole numbers", _HINT) from None
         if not 0 <= start < end <= size:
             raise UsageError("a span is empty or not in its text", _HINT)
-        if not all(isinstance(kind, str) for kind in each[2:]) or len(each) > 3:
-            raise UsageError("a span may have a type behind its numbers, and nothing else")
         out.append((start, end, *each[2:]))
     return out
 

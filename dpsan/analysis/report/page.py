@@ -167,7 +167,9 @@ def reasons(report: Report) -> list[Section]:
     drawn = [(row["class"] or "-", row["rule"], row["words"]) for row in rows if row["rule"]]
     passed = [(row["passes"], row["words"]) for row in rows if row["passes"]]
     return [
-        Section(("class", "rule that replaced", "words"), sorted(drawn, key=lambda row: row[0])),
+        Section(
+            ("class", "rule that replaced", "words"), sorted(drawn, key=lambda row: str(row[0]))
+        ),
         Section(("passed by", "words"), passed),
     ]
 

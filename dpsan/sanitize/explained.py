@@ -1,0 +1,64 @@
+"""What becomes of the tokens of a text, and how well a missed name hides, without a draw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from dpsan.only.decision import NAMES
+from dpsan.sanitize.replacing import OnlyRewriter
+
+
+class TokenReason(NamedTuple):
+    """What becomes of a token, and why."""
+
+    token: str
+    label: str
+    word_class: str | None
+    """None where it passes, as the next two."""
+    group: str | None
+    rule: str | None
+    passes: str | None
+    """The list or rule by which it passes; None where it is drawn."""
+    why: str | None
+    """The reason that the row of the rules has."""
+
+    def as_json(self) -> dict[str, str | None]:
+        """Return it with the names that rows of an audit have."""
+        return {name.removeprefix("word_"): value for name, value in self._asdict().items()}
+
+
+def explained(rewriter: OnlyRewriter, text: str) -> list[TokenReason]:
+    """Return what becomes of each token of a text; nothing is drawn."""
+    why = {rule.name: rule.why for rule in rewriter.rules.rules}
+    out = []
+    for block in rewriter.decided_unit([text], audit=True).blocks:
+        tokens, drawn = block.tokens, block.decision
+        assert tokens is not None  # noqa: S101 - requested
+        labels = [rewriter.viewer.labels[code] for code in tokens.labels.tolist()]
+        columns = (tokens.originals, labels, tokens.rows.tolist(), tokens.passes)
+        for token, label, row, passes in zip(*columns, strict=True):
+            word_class = group = rule = None
+            if passes is None:
+                code = int(drawn.group[row])
+                word_class, group = rewriter.classes[code], rewriter.groups[code]
+                rule = rewriter.rules.rules[drawn.rule[row]].name
+            reason = why.get(rule or str(passes).removeprefix("rule "))
+            out.append(TokenReason(token, label, word_class, group, rule, passes, reason))
+    return out
+
+
+def expected_plain(rewriter: OnlyRewriter, drawn: Mapping[int, int]) -> float:
+    """Return how many drawn names are expected to be ordinary words too, by the pools of names.
+
+    Args:
+        rewriter: that drew them.
+        drawn: number of draws of each group.
+    """
+    expected = 0.0
+    for group, draws in drawn.items():
+        pool = rewriter.outputs.get(rewriter.groups[group], ())
+        if draws and pool and rewriter.groups[group] in NAMES:
+            plain = sum(rewriter.lexicon.plain(word.lower()) for word in pool)
+            expected += draws * plain / len(pool)
+    return expected
