@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from dpsan.cli import options
 from dpsan.cli.command import Typed, argument, flag, option, refuse
 from dpsan.cli.options import DEFAULT_MECHANISM, Picture, Privacy, Vocabulary
-from dpsan.cli.output import print_json, say
+from dpsan.cli.output import print_json, print_table, say
 from dpsan.cli.tree import PRIVACY
+from dpsan.errors import printable
 
 if TYPE_CHECKING:
     from dpsan.analysis.explain.result import Explanation
 
+_COLUMNS: Final = ("token", "label", "class", "group", "rule", "why")
 _NO_DRAW: Final = "the rules show no output, and no mechanism draws"
 
 
@@ -138,14 +140,22 @@ class Explain(Picture, Vocabulary, Privacy, Typed):
 
         rewriter = rewriter_of_classes(only_classes(only))
         whole = (_stdin(self.quiet, "a text") if text == "-" else text for text in texts)
-        found = (explained(rewriter, text) for text in whole)
+        found = [explained(rewriter, text) for text in whole]
         if self.as_json:
-            print_json([[token.as_json() for token in tokens] for tokens in found])
-        else:
-            from dpsan.cli.explain_rules import show
-
-            show(found)
+            print_json(found)
+        for tokens in [] if self.as_json else found:
+            print_table(_COLUMNS, [*_rows(tokens)], spare=[1])
         return 0
+
+
+def _rows(tokens: list[dict[str, str | None]]) -> Iterator[list[str]]:
+    """Yield the cells of each token: by which rule it is drawn, or by which list it passes."""
+    for token in tokens:
+        passes = token["passes"]
+        if passes is not None:
+            rule = passes.removeprefix("rule ") if token["why"] else None
+            token |= {"group": "passes", "rule": rule, "why": token["why"] or passes}
+        yield [printable(token[name] or "-") for name in _COLUMNS]
 
 
 def _stdin(quiet: bool, what: str) -> str:

@@ -3,33 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final
 
 from dpsan.only.decision import NAMES
 from dpsan.sanitize.replacing import OnlyRewriter
 
-
-class TokenReason(NamedTuple):
-    """What becomes of a token, and why."""
-
-    token: str
-    label: str
-    word_class: str | None
-    """None where it passes, as the next two."""
-    group: str | None
-    rule: str | None
-    passes: str | None
-    """The list or rule by which it passes; None where it is drawn."""
-    why: str | None
-    """The reason that the row of the rules has."""
-
-    def as_json(self) -> dict[str, str | None]:
-        """Return it with the names that rows of an audit have."""
-        return {name.removeprefix("word_"): value for name, value in self._asdict().items()}
+COLUMNS: Final = ("token", "label", "class", "group", "rule", "passes", "why")
+"""What is told of a token; class, group and rule are None where it passes, and ``passes`` is None
+where it is drawn."""
 
 
-def explained(rewriter: OnlyRewriter, text: str) -> list[TokenReason]:
-    """Return what becomes of each token of a text; nothing is drawn."""
+def explained(rewriter: OnlyRewriter, text: str) -> list[dict[str, str | None]]:
+    """Return by its name what :data:`COLUMNS` lists of each token of a text; nothing is drawn."""
     why = {rule.name: rule.why for rule in rewriter.rules.rules}
     out = []
     for block in rewriter.decided_unit([text], audit=True).blocks:
@@ -37,14 +22,15 @@ def explained(rewriter: OnlyRewriter, text: str) -> list[TokenReason]:
         assert tokens is not None  # noqa: S101 - requested
         labels = [rewriter.viewer.labels[code] for code in tokens.labels.tolist()]
         columns = (tokens.originals, labels, tokens.rows.tolist(), tokens.passes)
-        for token, label, row, passes in zip(*columns, strict=True):
+        for token, label, at, passes in zip(*columns, strict=True):
             word_class = group = rule = None
             if passes is None:
-                code = int(drawn.group[row])
+                code = int(drawn.group[at])
                 word_class, group = rewriter.classes[code], rewriter.groups[code]
-                rule = rewriter.rules.rules[drawn.rule[row]].name
+                rule = rewriter.rules.rules[drawn.rule[at]].name
             reason = why.get(rule or str(passes).removeprefix("rule "))
-            out.append(TokenReason(token, label, word_class, group, rule, passes, reason))
+            row = (token, label, word_class, group, rule, passes, reason)
+            out.append(dict(zip(COLUMNS, row, strict=True)))
     return out
 
 
