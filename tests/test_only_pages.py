@@ -74,7 +74,19 @@ def kinds() -> str:
     return table(*rows)
 
 
+def types() -> str:
+    """Each type of spans: its names, and from which groups its words are drawn."""
+    rows = [("type", "a word of no such list", "groups")]
+    for row in OnlyRewriter(rules_text()).rules.types:
+        last, before = row.groups[:2]
+        other = f"`{last}`" if last == before else f"`{last}` at the end, before it `{before}`"
+        drawn = ", ".join(f"`{group}`" for group in dict.fromkeys(row.groups))
+        rows.append((", ".join(row.names), other, drawn))
+    return table(*rows)
+
+
 PARTS = {
+    ROOT / "docs" / "formats.md": {"types": types},
     ROOT / "docs" / "classes.md": {"groups": groups, "rules": rules},
     ROOT / "docs" / "strings.md": {"kinds": kinds},
 }

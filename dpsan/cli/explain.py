@@ -4,34 +4,45 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from dpsan.cli import options
 from dpsan.cli.command import Typed, argument, flag, option, refuse
 from dpsan.cli.options import DEFAULT_MECHANISM, Picture, Privacy, Vocabulary
-from dpsan.cli.output import print_json, say
+from dpsan.cli.output import print_json, print_table, say
 from dpsan.cli.tree import PRIVACY
+from dpsan.errors import printable
 
 if TYPE_CHECKING:
     from dpsan.analysis.explain.result import Explanation
 
+_COLUMNS: Final = ("token", "label", "class", "group", "rule", "why")
+_NO_DRAW: Final = "the rules show no output, and no mechanism draws"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Explain(Picture, Vocabulary, Privacy, Typed):
-    """Show the output distribution of a word and what an attacker learns from it.
+    """Show the output distribution of a word, or what the rules of --only do with a text.
 
     Examples:
         dpsan explain doctor -e 8
         dpsan explain doctor -m optimal-response -m laplace --at ldp=8
         dpsan explain --unknown -e 8 --plot unknown.svg
+        dpsan explain --only sensitive "Mr. Case met Grace Young in Leeds."
     """
 
     variables: ClassVar = "mechanism"
 
     words: list[str] | None = argument(
-        "[WORD]...", "Words; - reads more from stdin, one a line.", None
+        "[WORD]...", "Words; - reads more from stdin, one a line. With --only, texts.", None
+    )
+    only: str | None = option(
+        "--only CLASSES",
+        "Show which rule of these classes draws each token of a text, and by which list the "
+        "others pass.",
+        panel=PRIVACY,
     )
     mechanism: list[str] | None = option(  # type: ignore[assignment]
         "-m, --mechanism NAME",
@@ -56,8 +67,10 @@ class Explain(Picture, Vocabulary, Privacy, Typed):
     seed: str = option("--seed TEXT", "Use other (public) random numbers.", "")
 
     def run(self) -> int:
-        """Explain each word by each mechanism."""
+        """Explain each word by each mechanism, or each text by its rules."""
         words = self.words or []
+        if self.only is not None:
+            return self._rules(self.only, words)
         nothing = not words and not self.unknown
         refuse(nothing, "give a WORD, - for words on stdin, or --unknown")
         both = self.at is not None and "epsilon" in self.typed
@@ -114,6 +127,46 @@ class Explain(Picture, Vocabulary, Privacy, Typed):
             show(found)
         return 0
 
+    def _rules(self, only: str, texts: list[str]) -> int:
+        """Explain what becomes of each token of the texts."""
+        alone = {"words", "only", "as_json", "quiet"}
+        others = sorted(self.typed - alone)
+        named = {each.name: str(each.metadata.get("name")) for each in fields(self)}
+        refuse(others, f"--only excludes {' and '.join(named[name] for name in others)}", _NO_DRAW)
+        refuse(not texts, "give a TEXT, or - for a text on stdin")
+        from dpsan.embeddings.class_lists import only_classes
+        from dpsan.sanitize.explained import explained
+        from dpsan.sanitize.only_rewriter import rewriter_of_classes
+
+        rewriter = rewriter_of_classes(only_classes(only))
+        whole = (_stdin(self.quiet, "a text") if text == "-" else text for text in texts)
+        found = [explained(rewriter, text) for text in whole]
+        if self.as_json:
+            print_json(found)
+        for tokens in [] if self.as_json else found:
+            print_table(_COLUMNS, [*_rows(tokens)], spare=[1])
+        return 0
+
+
+def _rows(tokens: list[dict[str, str | None]]) -> Iterator[list[str]]:
+    """Yield the cells of each token: by which rule it is drawn, or by which list it passes."""
+    for token in tokens:
+        passes = token["passes"]
+        if passes is not None:
+            rule = passes.removeprefix("rule ") if token["why"] else None
+            token |= {"group": "passes", "rule": rule, "why": token["why"] or passes}
+        yield [printable(token[name] or "-") for name in _COLUMNS]
+
+
+def _stdin(quiet: bool, what: str) -> str:
+    """Return standard input.  Raises UsageError: not UTF-8."""
+    if sys.stdin.isatty() and not quiet:
+        say(f"reading {what} from the terminal (Ctrl-D ends)")
+    text = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
+    for number, line in enumerate(text.split("\n"), start=1):
+        refuse("\ufffd" in line, f"standard input:{number}: not UTF-8")
+    return text
+
 
 def _texts(words: list[str], quiet: bool) -> Iterator[tuple[str, str]]:
     """Yield the words with their positions; messages name the position and not the word."""
@@ -121,10 +174,7 @@ def _texts(words: list[str], quiet: bool) -> Iterator[tuple[str, str]]:
         if word != "-":
             yield f"word {position}", word
             continue
-        if sys.stdin.isatty() and not quiet:
-            say("reading words from the terminal, one a line (Ctrl-D ends)")
-        data = sys.stdin.buffer.read()
-        for number, line in enumerate(data.decode("utf-8-sig", "replace").split("\n"), start=1):
-            refuse("\ufffd" in line, f"standard input:{number}: not UTF-8")
+        lines = _stdin(quiet, "words, one a line,").split("\n")
+        for number, line in enumerate(lines, start=1):
             if line.strip():
                 yield f"standard input:{number}", line.strip()

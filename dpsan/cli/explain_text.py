@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from dpsan.cli.output import cosine_and_bound
-from dpsan.embeddings.class_lists import NONE
 from dpsan.errors import printable
 from dpsan.privacy.guarantee import UNREVIEWED
 from dpsan.text.numerals import number
@@ -53,9 +52,6 @@ def _word(each: Sequence[Explanation], width: int, first_word: bool) -> Iterator
     else:
         title = shown
     yield from _wrap(title, min(width, _WIDEST), "")
-    if first.word_class is not None:
-        passes = " writes it unchanged" * (first.word_class == NONE)
-        yield f"  class: {first.word_class} (rewrite --only{passes})"
     if first.neighbors:
         near = ", ".join(f"{printable(w)} {far:.2f}" for w, far in first.neighbors[:_NEAR])
         yield from _wrap(f"nearest words: {near}", min(width, _WIDEST), "  ")

@@ -213,7 +213,7 @@ class Container(Command):
     field: list[str] | None = option(
         "-k, --field NAME",
         "Sanitize this column or JSON path, such as body or messages[].content. Repeatable; other "
-        "fields pass unchanged.",
+        "fields pass unchanged. With --only, name:names replaces each word of it by a name.",
     )
     no_header: bool = flag(
         "--no-header", "Treat the first row of a table as data. Choose columns by number."
@@ -222,6 +222,11 @@ class Container(Command):
         "--delimiter CHAR", "Character between the cells of a table, such as ';' or '\\t'."
     )
     encoding: str = option("--encoding NAME", "Encoding of input and output.", "utf-8")
+
+    @property
+    def field_names(self) -> tuple[str, ...]:
+        """Return the chosen columns and paths."""
+        return tuple(self.field or ())
 
     def cell_delimiter(self) -> str:
         """Return the character of ``--delimiter``; empty without one.  Raises UsageError."""
@@ -249,7 +254,7 @@ class Container(Command):
 
         return ReadOptions(
             encoding=self.encoding,
-            fields=tuple(self.field or ()),
+            fields=self.field_names,
             header=not self.no_header,
             delimiter=self.cell_delimiter(),
             **more,

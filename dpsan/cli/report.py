@@ -63,7 +63,7 @@ class Report(Page):
 
 def _print(report: Summary) -> None:
     from dpsan.analysis.report import ACTIONS, BY_CLASS  # numpy comes with it
-    from dpsan.analysis.report.page import complaints, figures, files, parameters
+    from dpsan.analysis.report.page import complaints, figures, files, parameters, reasons
 
     typer.echo(printable(report.path))
     for each in complaints(report):
@@ -78,6 +78,7 @@ def _print(report: Summary) -> None:
         first, *more = wrap(value, room)
         narrow += [(name, first), *(("", each) for each in more)]
     print_fields(narrow)
+    print_sections(each for each in reasons(report) if each.rows)
     # The totals show a column of zeros.
     print_sections(each.without_zeros(ACTIONS) for each in files(report))
     hidden = f"not protected: {'; '.join(report.as_json()['not_protected'])}"

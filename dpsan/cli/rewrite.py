@@ -39,9 +39,9 @@ class Rewrite(Request):
     """
 
     everyday: ClassVar = (
-        "--only --map --epsilon --mechanism --class --fluent --unknown --keep --allow-unproved "
-        "--epsilon-ldp --budget --memo --ledger --embeddings --format --field --recursive "
-        "--output --output-dir --in-place --audit --dry-run --jobs --quiet --verbose"
+        "--only --map --review --epsilon --mechanism --class --fluent --unknown --keep "
+        "--allow-unproved --epsilon-ldp --budget --memo --ledger --embeddings --format --field "
+        "--recursive --output --output-dir --in-place --audit --dry-run --jobs --quiet --verbose"
     )
 
     def run(self) -> int:
@@ -146,7 +146,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                     copies=request.copies,
                     memo=request.memo is not None,
                     spans=request.spans is not None,
-                    fields=request.field or (),
+                    fields=request.field_names,
                     drop_other=request.drop_other,
                 )
                 run.audit = stack.enter_context(writer)
@@ -156,6 +156,14 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
 
                 name = derive_key(run.key, "map").hex()[:16]
                 run.map = stack.enter_context(MapWriter(request.map_, name, force=request.force))
+            if request.review:
+                from dpsan.run.review import Review
+
+                only = run.sanitizer.replacing
+                assert only is not None  # noqa: S101 - the request was checked
+                classes = dict(zip(only.groups, only.classes, strict=True))
+                review = Review(request.review, classes, force=request.force)
+                run.review = stack.enter_context(review)
             if request.bad_records:
                 complain: Callable[[str], None] = (lambda _: None) if request.quiet else say
                 bad = BadRecords(request.bad_records, force=request.force, complain=complain)

@@ -145,6 +145,7 @@ class Files(RewriteOptions):
             uses.add_stream(Use.STANDING, "standard output", 1)
         uses.add(Use.WRITTEN, "--audit", self.audit)
         uses.add(Use.WRITTEN, "--map", self.map_)
+        uses.add(Use.WRITTEN, "--review", self.review)
         log = self.log_json
         standing = log is not None and stream_number(log) is not None
         uses.add(Use.STANDING if standing else Use.WRITTEN, "--log-json", log)

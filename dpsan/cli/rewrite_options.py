@@ -56,8 +56,8 @@ class _Reading(_Costs):
     )
     spans: Path | None = option(
         "--spans FILE",
-        "Draw only words that these spans touch (docs/formats.md), or with --only, these too. All "
-        "other words pass: NOT PROTECTED.",
+        "Draw only words that these spans touch (docs/formats.md), or with --only, these too, from "
+        "the group of their type. All other words pass: NOT PROTECTED.",
     )
     strip: bool = flag(
         "--strip",
@@ -103,6 +103,11 @@ class _Writing(_Reading):
     unit_field: str | None = option(
         "--unit-field NAME",
         "With --map: the column or JSON path that names a record's unit. Default: file and line.",
+    )
+    review: Path | None = option(
+        "--review FILE",
+        "With --only: write each different word with its count and the list or rule by which it "
+        "passed or was replaced, for a reviewer. FILE is as sensitive as the input.",
     )
     force: bool = flag("--force", "Replace existing files.")
     resume: bool = flag("--resume", "With -O: skip finished outputs.")

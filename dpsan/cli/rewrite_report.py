@@ -62,7 +62,8 @@ def _say_dry_run(result: Result, run: Run) -> bool:
 
 def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> None:
     """Say what was done, and what it means."""
-    from dpsan.sanitize.statement import Statement, facts_of
+    from dpsan.sanitize.facts import facts_of
+    from dpsan.sanitize.statement import Statement
 
     inputs = len(request.inputs)
     if inputs > 1:
@@ -70,6 +71,11 @@ def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> No
     whole = request.spans is None  # else what passes tells which text it is
     wanted = request.verbose and result.totals.draws and whole
     half = sanitizer.half_linked if wanted else None
+    plain, only = 0.0, sanitizer.replacing
+    if only is not None:
+        from dpsan.sanitize.explained import expected_plain
+
+        plain = expected_plain(only, result.totals.by_kind)
     statement = Statement(
         result.totals,
         sanitizer.mechanism.name,
@@ -81,6 +87,8 @@ def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> No
         facts=facts_of(sanitizer.spec),
         fluent=sanitizer.spec.fluent,
         spans=request.spans is not None,
+        roles=sanitizer.spec.roles,
+        plain_drawn=plain / request.copies,
         consistent=sanitizer.spec.consistent,
         linked=None if half is None else half.of(request.copies),
         memo=result.memo,

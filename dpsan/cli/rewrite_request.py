@@ -24,7 +24,17 @@ if TYPE_CHECKING:
 _UNDECISIVE: Final = (
     *("files", "output", "output_dir", "in_place", "backup", "force", "resume", "dry_run"),
     "strip",  # it makes no other output: a file that needs it is refused without
-    *("audit", "audit_originals", "map_", "unit_field", "log_json", "jobs", "engine", "address"),
+    *(
+        "audit",
+        "audit_originals",
+        "map_",
+        "review",
+        "unit_field",
+        "log_json",
+        "jobs",
+        "engine",
+        "address",
+    ),
     *("line_buffered", "progress", "quiet", "verbose"),
 )
 """Options that decide where outputs go, how they are made and which messages appear, but not their
@@ -91,26 +101,40 @@ class Request(Files):
         refuse(free and counted, "--only costs nothing that --budget or --ledger could count")
         if self.budget is not None:
             positive("--budget", self.budget)
-        self._check_map()
+        self._check_only()
+        self._check_classes()
         return uses
 
-    def _check_map(self) -> None:
-        """Refuse what a map of replacements excludes."""
-        if self.map_ is None:
-            refuse(self.unit_field is not None, "--unit-field needs --map FILE")
-            return
-        refuse(self.only is None, "--map needs --only: a mechanism's words stand for nothing")
-        units = self.consistent not in (None, "record")
-        excluded = {
-            "--consistent": units,
-            "--copies": self.copies > 1,
+    def _check_classes(self) -> None:
+        """Refuse what classes of fields exclude, and spans alone without spans."""
+        from dpsan.embeddings.class_lists import SPANS
+
+        given = any(self._fields.values())
+        refuse(given and self.only is None, "-k NAME:CLASS needs --only, not --epsilon")
+        refuse(given and self.memo, "-k NAME:CLASS excludes --memo", "a memo stores whole messages")
+        nothing = self.only == SPANS and self.spans is None and not given
+        refuse(nothing, "--only spans needs --spans FILE or -k NAME:CLASS")
+
+    def _check_only(self) -> None:
+        """Refuse what a map of replacements, or a review of them, excludes."""
+        refuse(self.unit_field and self.map_ is None, "--unit-field needs --map FILE")
+        both = {
             "--memo": self.memo is not None,
             "--resume": self.resume,
             "--dry-run": self.dry_run,
             "--engine ray": self.engine != "local",
         }
-        for name, given in excluded.items():
-            refuse(given, f"--map excludes {name}", "a replacement stands for one word of its unit")
+        units = self.consistent not in (None, "record")
+        of_map = {"--consistent": units, "--copies": self.copies > 1}
+        words = "a mechanism's words stand for nothing", "no rule draws what a mechanism draws"
+        whole = (
+            "a replacement stands for one word of its unit",
+            "it counts the words of a whole run",
+        )
+        for at, (name, file) in enumerate({"--map": self.map_, "--review": self.review}.items()):
+            refuse(file and self.only is None, f"{name} needs --only: {words[at]}")
+            for other, given in (both if at else of_map | both).items():
+                refuse(file and given, f"{name} excludes {other}", whole[at])
         lacking = [kind.name for kind in self.kinds if not kind.takes_units]
         refuse(self.unit_field and lacking, f"--unit-field is not for {(lacking or [''])[0]}")
 
@@ -157,7 +181,7 @@ class Request(Files):
                     what = "standard input does not tell its format"
                 raise UsageError(what, f"with -f: {formats_with('takes_fields')} have fields")
             if all(kind.field_paths for kind in kinds):
-                for each in self.field:
+                for each in self.field_names:
                     parse_field(each)
         elif all(kind.needs_fields for kind in kinds):
             # No column is named: no file was read.
@@ -176,6 +200,22 @@ class Request(Files):
         ):
             if given and not formats(getattr(kind, capability) for kind in kinds):
                 raise UsageError(f"{option} is for {formats_with(capability)}")
+
+    @cached_property
+    def _fields(self) -> dict[str, str]:
+        """Return by the name of each field its class, or nothing."""
+        from dpsan.embeddings.class_lists import FIELD_CLASSES
+
+        found: dict[str, str] = {}
+        for each in self.field or ():
+            name, _, of = each.rpartition(":")
+            found |= {name: of} if name and of in FIELD_CLASSES else {each: ""}
+        return found
+
+    @property
+    def field_names(self) -> tuple[str, ...]:
+        """Return the chosen columns and paths, without their classes."""
+        return tuple(self._fields)
 
     @cached_property
     def kinds(self) -> list[type[Format]]:
@@ -210,7 +250,7 @@ class Request(Files):
     @property
     def doubtful_header(self) -> bool:
         """Return True if columns are chosen by number and the first row passes as a header."""
-        numbered = any(each.isdecimal() for each in self.field or ())
+        numbered = any(each.isdecimal() for each in self.field_names)
         return numbered and not self.no_header and any(kind.takes_header for kind in self.kinds)
 
     def decisive(self, sanitizer: Sanitizer) -> dict[str, object]:
@@ -250,6 +290,7 @@ class Request(Files):
                 null_data=self.null_data,
                 strip=self.strip,
                 unit_field=self.unit_field or "",
+                kinds={name.removesuffix("?"): of for name, of in self._fields.items() if of},
                 drop_other=self.drop_other,
                 mixed=self.recursive and len(self.kinds) > 1,
                 field_owners=any(kind.needs_fields for kind in self.kinds),

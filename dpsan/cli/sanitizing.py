@@ -22,7 +22,7 @@ class Sanitizing(Vocabulary, Privacy):
     """Everything that decides how words are drawn."""
 
     panel: ClassVar = PRIVACY
-    variables: ClassVar = "unknown keep case consistent numbers strings only tokenizer"
+    variables: ClassVar = "unknown keep case consistent numbers strings only roles tokenizer"
 
     unknown: str = choice(
         "--unknown sample|mask|keep",
@@ -61,8 +61,15 @@ class Sanitizing(Vocabulary, Privacy):
     only: str | None = option(
         "--only CLASSES",
         "Replace words of these classes by random words of their groups: sensitive, people, "
-        "identifiers, names,places or a FILE. Takes no epsilon: which word of its group stood "
-        "there is hidden completely. All other words pass unchanged: NOT PROTECTED.",
+        "identifiers, names,places, a FILE, or spans for --spans alone. Takes no epsilon: which "
+        "word of its group stood there is hidden completely. All other words pass unchanged: NOT "
+        "PROTECTED.",
+    )
+    roles: str = choice(
+        "--roles on|off",
+        "With --only: `off` draws all names from one group and all places from another. Less is "
+        "public, and the text reads worse.",
+        "on",
     )
     classes: list[str] | None = option(
         "--class CLASSES",

@@ -39,6 +39,10 @@ ONLY: Final = (
     *("numbers", "health"),
 )
 """Names of the classes of ``--only``."""
+SPANS: Final = "spans"
+"""Stands alone in ``--only``: no class, only what spans and fields of a class hold."""
+FIELD_CLASSES: Final = (*ONLY, "given", "surname", "city", "country", "state", "medicine")
+"""Classes and groups of which each word of a field can be drawn."""
 PRESETS: Final = {
     SENSITIVE: ONLY,
     "people": ("names", "places", "contacts", "ids"),
@@ -64,7 +68,7 @@ class WordClass:
     @property
     def sha256(self) -> str:
         """SHA-256 (hex) of its words, groups and outputs, and of the ordinary words."""
-        if self.name in ONLY and self.english and not self.groups:
+        if self.name in (*ONLY, SPANS) and self.english and not self.groups:
             return f"{_only_digest()} {self.name}"
         content = repr((self.groups, sorted(self.outputs), sorted(ordinary_words((self,)))))
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
@@ -126,6 +130,8 @@ def only_classes(given: str, tokenizer: str | None = None) -> tuple[WordClass, .
     Raises:
         UsageError, InputError: as :func:`word_classes`.
     """
+    if given.strip() == SPANS:
+        return (WordClass(SPANS),)
     own: list[WordClass] = []
     chosen: list[str] = []
     for name in filter(None, map(str.strip, given.split(","))):

@@ -41,6 +41,8 @@ class ReadOptions:
     """Records end with NUL instead of newline."""
     fields: tuple[str, ...] = ()
     """Fields of a structured record that are text."""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """Of some of these, by name, the class of which each word is drawn."""
     header: bool = True
     """True if CSV and TSV start with a row of names."""
     strip: bool = False
@@ -83,6 +85,8 @@ class Record:
     """A structured record that has none of the chosen fields; it is written unchanged."""
     spans: Spans | None = None
     """Spans of its one text that are sanitized; None: all of every text."""
+    kinds: Sequence[str] = ()
+    """Class of which each word of a text is drawn, or nothing, where fields have classes."""
     noted: Mapping[str, int] | None = None
     """Other text of the container, see :class:`~dpsan.formats.passing.Passing`."""
     unit: str = ""

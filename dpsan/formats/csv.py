@@ -112,6 +112,8 @@ class _Table:
         for at, label in enumerate(labels):
             (self._fields.chosen if at in chosen else self._fields.others)[label] = None
         self.columns = sorted(chosen)
+        kinds = {self._column(field, names, listed): of for field, of in options.kinds.items()}
+        self._kinds = [kinds.get(column, "") for column in self.columns] if kinds else []
         self.written = self.columns if options.drop_other else range(self._width)
         """All columns, or with ``--drop-other`` the chosen ones."""
         self._quoted = {at for at in chosen if cells and cells[at][:1] == b'"'}
@@ -171,6 +173,7 @@ class _Table:
         render = _Render(self, row, quoted, [] if invalid and not keep_equal else texts, keep_equal)
         size = sum(map(len, cells))
         record = Record(row.line, texts, render, invalid, owes=row.owes, size=size)
+        record.kinds = self._kinds
         if self._unit is not None:
             cell = value(cells[self._unit])
             record.unit, _ = decode(self._source, row.line, cell, self._options)

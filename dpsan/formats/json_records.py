@@ -116,6 +116,9 @@ class JsonReader:
         render = _Render(raw, ending, scan.spans, texts, options.keep_equal)
         record = Record(line, texts, render, invalid, size=len(raw), bare=not scan.seen)
         record.unit = unit
+        if options.kinds:
+            names = positions.fields.requested
+            record.kinds = [options.kinds.get(names[number], "") for number in scan.fields]
         return record, scan.seen
 
     def _unit(self, line: int, raw: bytes) -> str:

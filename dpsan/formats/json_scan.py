@@ -71,13 +71,15 @@ class Scan:
         KindError: a chosen field holds something else than text.
     """
 
-    __slots__ = ("end", "positions", "raw", "seen", "spans")
+    __slots__ = ("end", "fields", "positions", "raw", "seen", "spans")
 
     def __init__(
         self, raw: bytes, position: Position | None, positions: Positions | None = None, at: int = 0
     ) -> None:
         self.raw, self.positions = raw, positions
         self.spans: list[tuple[int, int]] = []
+        self.fields: list[int] = []
+        """The chosen field of each."""
         self.seen: set[int] = set()
         match = _WHOLE.match(raw, at)
         if match is None:
@@ -132,6 +134,7 @@ class Scan:
         first = self.raw[start : start + 1]
         if first == b'"' and node.field is not None:
             self.spans.append((start, end))
+            self.fields.append(node.field)
         elif first != b"n":
             raise KindError(node.path, first, node.wanted)
         if node.field is not None:

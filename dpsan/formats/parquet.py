@@ -243,7 +243,13 @@ class _Group:
                     texts[row][at].append(text)
             for row, each in enumerate(texts, start):
                 render = partial(self._take, row, [*map(len, each)])
-                yield Record(first + row, [*chain(*each)], render, invalid[row - start])
+                record = Record(first + row, [*chain(*each)], render, invalid[row - start])
+                if kinds := self._options.kinds:
+                    pairs = zip(self._paths, each, strict=True)
+                    record.kinds = [
+                        kinds.get(path.field, "") for path, texts in pairs for _ in texts
+                    ]
+                yield record
         yield Record(first, [], self._write, part="frame")
 
     def _take(self, row: int, counts: list[int], texts: list[str]) -> bytes:

@@ -4,16 +4,16 @@ JSON lines, one object for each record::
 
     {"record": 3, "spans": [{"start": 0, "end": 5, "type": "NAME"}], "text": "Maria lives here"}
 
-Offsets count code points; ``type`` is optional, and other keys are ignored.  ``record`` is the line
-of a record as in the audit log, ascending; records without an object have no spans.  Without
-``record``, there is one object for each record that has a text, in order.  If an object has the
-record's ``text``, it must be the same.  Lines are read in step with the records.
+Offsets count code points; ``type`` (or ``label``) is optional, and other keys are ignored.
+``record`` is the line of a record as in the audit log, ascending; records without an object have no
+spans.  Without ``record``, there is one object for each record that has a text, in order.  If an
+object has the record's ``text``, it must be the same.  Lines are read in step with the records.
 """
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Generator, Iterator
+from collections.abc import Container, Generator, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
@@ -24,6 +24,7 @@ from dpsan.errors import InputError
 from dpsan.files.compression import open_decompressed
 from dpsan.formats.base import Record
 from dpsan.formats.lines import raw_records
+from dpsan.text.spanned_tokens import KNOWN_TYPES, UNKNOWN_TYPE
 
 _LONGEST: Final = 1 << 30
 """Bytes of a line."""
@@ -58,13 +59,14 @@ class SpanFile:
 
     Args:
         path: the file.
+        types: names of types, in small letters; None: types have no meaning, and are left out.
 
     Raises:
-        InputError: it cannot be read, or has another layout.
+        InputError: it cannot be read, has another layout, or a type that is none of these.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, types: Container[str] | None = None) -> None:
+        self._path, self._types = path, types
         self._rows = self._read()
         self._row = next(self._rows, None)
         self._numbered = self._row is not None and self._row.record is not None
@@ -149,13 +151,16 @@ class SpanFile:
                 raise ValueError
             if not isinstance(text, str | None) or not isinstance(spans, list):
                 raise TypeError
-            return _Row(line, record, [*map(_span, spans)], text)
+            found = [*map(_span, spans)]
         except (AttributeError, KeyError, TypeError, ValueError):
             self._fail("not an object with a list of spans", _LAYOUT, line)
+        if self._types is not None and not all(s.kind.lower() in self._types for s in found):
+            self._fail(UNKNOWN_TYPE, KNOWN_TYPES, line)
+        return _Row(line, record, found, text)
 
 
 def _span(value: dict[str, Any]) -> Span:
-    start, end, kind = value["start"], value["end"], value.get("type")
+    start, end, kind = value["start"], value["end"], value.get("type", value.get("label"))
     if type(start) is not int or type(end) is not int or not 0 <= start < end:
         raise ValueError
     if not isinstance(kind, str | None):
@@ -163,24 +168,27 @@ def _span(value: dict[str, Any]) -> Span:
     return Span(start, end, kind or "")
 
 
-def with_spans(records: Iterator[Record | None], path: Path) -> Iterator[Record | None]:
+def with_spans(
+    records: Iterator[Record | None], path: Path, types: Container[str] | None = None
+) -> Iterator[Record | None]:
     """Yield the same records; each that has a text gets its spans.
 
     Args:
         records: of one input, one text each at most.
         path: the file of spans, read in step.
+        types: names of types, see :class:`SpanFile`.
 
     Raises:
         InputError: it cannot be read, its spans are not those of these records, or a record has
             several texts: spans of other records would let personal data pass.
     """
-    with closing(SpanFile(path)) as file:
+    with closing(SpanFile(path, types)) as file:
         for record in records:
             if record is not None and record.texts:
                 if len(record.texts) > 1:
                     where = f"the record in line {record.line} has several texts"
                     raise InputError(path, where, "spans are for one --field with one text")
                 found = file.of(record.line, record.texts[0])
-                record.spans = [(span.start, span.end) for span in found]
+                record.spans = [span if types else span[:2] for span in found]
             yield record
         file.end()

@@ -12,9 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.engine import PASS, Match, Rules
+from dpsan.only.engine import Match
 from dpsan.only.marks import LARGE
-from dpsan.only.view import KEPT, ONE, Codes, Flags, Ints, View
+from dpsan.only.rules import PASS, Rules
+from dpsan.only.spans import drawn
+from dpsan.only.view import ONE, Codes, Flags, Ints, View
 
 PLURAL = "surnamepl"
 """Group of surnames with a plural s: their key is that of the name."""
@@ -51,24 +53,22 @@ class Decision:
         return replace(self, key=key, locals=names)
 
 
-def decide(view: View, rules: Rules, marked: Flags | None = None) -> Decision:
+def decide(
+    view: View, rules: Rules, marked: Codes | None = None, match: Match | None = None
+) -> Decision:
     """Return what is drawn; reads the view alone.
 
     Args:
         view: of a block.
         rules: what they draw.
-        marked: tokens that are drawn whatever the rules say, shape (n,).
+        marked: tokens that are drawn whatever the rules say, see :func:`dpsan.only.spans.drawn`.
+        match: of these rules over the view, not run yet: tells afterwards which rule decided.
     """
-    match = Match(rules, view)
+    match = match or Match(rules, view)
     group, form = match.run(), view.form
     if marked is not None:
-        listed = rules.own_group[view.label]
-        more = marked & (group <= PASS) & (view.label != view.labels.index(KEPT))
-        # What no class holds has no outputs: it becomes a name, also a string that usually passes.
-        bare = more & ~np.isin(listed, rules.codes(rules.class_of))
-        group[more] = np.where(bare, rules.group("surname"), listed)[more]
-        match.rule[more] = -1
-        form = np.where(bare, -1, form)
+        group, form = drawn(match, group, marked)
+    group = rules.written[group]
     at = np.flatnonzero(group > PASS)
     plural = group == rules.group(PLURAL)
     key = np.where(plural, view.stem, view.equal).astype(np.int64)

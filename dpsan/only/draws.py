@@ -8,6 +8,7 @@ a string by its mixed radix.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -335,3 +336,9 @@ class Draws:
             else:
                 tables[caps] = [word.lower() if caps == LOWER else word.upper() for word in words]
         return tables[caps]
+
+
+def stream_position(pool: Pool) -> int:
+    """Return the second half of the stream position of the words of a pool."""
+    digest = hashlib.sha256(repr(pool).encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "little") | 1 << 63

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.view import Flags, Ints, View
-from dpsan.text.spanned_tokens import Spans
+from dpsan.only.view import Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,14 +31,3 @@ class Places:
         """Return the text of some tokens, without possessives."""
         spans = zip(self.start[at].tolist(), self.end[at].tolist(), strict=True)
         return [self.block[start:end] for start, end in spans]
-
-
-def spanned(view: View, places: Places, spans: Sequence[Spans]) -> Flags:
-    """Return the tokens that spans touch."""
-    marked = np.zeros(len(view.label), np.bool_)
-    first = places.after[np.flatnonzero(view.edge)]
-    for text, of_text in enumerate(spans):
-        for start, end in of_text:
-            begin = np.searchsorted(places.after, first[text] + start, "right")
-            marked[begin : np.searchsorted(places.start, first[text] + end)] = True
-    return marked & ~view.edge

@@ -125,10 +125,10 @@ def contexts(records: Iterator[Record | None], *, line_buffered: bool) -> Iterat
 
 def context(records: list[Record]) -> Record:
     """Return some lines as one record."""
-    spans: list[tuple[int, int]] = []
+    spans: list[tuple[int, int, *tuple[str, ...]]] = []
     at = 0
     for record in records:
-        spans += [(start + at, end + at) for start, end in record.spans or ()]
+        spans += [(start + at, end + at, *kind) for start, end, *kind in record.spans or ()]
         at += len(record.texts[0]) + 1
     context = joined(records, ["\n".join(record.texts[0] for record in records)], Lines(records))
     context.spans = None if records[0].spans is None else spans

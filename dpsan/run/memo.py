@@ -275,6 +275,7 @@ def _settings(sanitizer: Sanitizer) -> bytes:
                 *([("consistent", str(spec.consistent))] if spec.consistent else []),
                 *([spec.strings] if spec.strings != StringPolicy.WORD else []),
                 *((each.name, each.sha256) for each in (*spec.only, *spec.classes)),
+                *([("roles", spec.roles)] if spec.roles != "on" else []),
                 *([("fluent", DECODER, sanitizer.language_model)] if spec.fluent else []),
             )
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, field
@@ -29,11 +29,13 @@ from dpsan.sanitize.decided import Shared
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.numerals import number
+from dpsan.text.spanned_tokens import Spans
 
 if TYPE_CHECKING:
     from dpsan.restore.map_file import MapWriter
     from dpsan.run.audit import AuditWriter
     from dpsan.run.records import History
+    from dpsan.run.review import Review
 
 _RENDERED: Final = 1 << 20
 """Output bytes that are collected before they are written."""
@@ -74,6 +76,8 @@ class Work:
     """Memo and ledger, to which each batch is committed before it is written."""
     map: MapWriter | None = None
     """Gets what each replacement stands for, before it is written."""
+    review: Review | None = None
+    """Counts the words of each batch."""
     passing: Passing = field(default_factory=Passing)
     """Text that passed unchanged in the inputs read so far, also in those that failed."""
 
@@ -126,7 +130,8 @@ def rewrite_stream(
     kind = format_for(plan.format, source.name)
     records = kind.read(decompressed(source), kind.suited(plan.options))
     if plan.spans is not None:
-        records = with_spans(records, plan.spans)
+        only = sanitizer.replacing
+        records = with_spans(records, plan.spans, None if only is None else only.marks)
     # A text or a document is one unit; where records have a history, each of them is one.
     one_unit = sanitizer.spec.only and work.history is None and (kind.one_text or kind.one_document)
     if one_unit and kind.one_text:
@@ -176,6 +181,16 @@ def rewrite_stream(
     return Outcome(source.name, totals, hashes, flow.bare, passing, kind.name)
 
 
+def _spans_of(record: Record) -> Iterator[Spans]:
+    """Yield the spans of each text of a record; of a field of a class, they hold all of it."""
+    for at, text in enumerate(record.texts):
+        if record.kinds:
+            whole = [(0, len(text), record.kinds[at])] * bool(record.kinds[at] and text)
+            yield [*whole, *(record.spans or ())]
+        elif record.spans is not None:
+            yield record.spans
+
+
 @dataclass
 class _Flow:
     """Batches on their way: sanitized in any order, written in the order of the input."""
@@ -217,8 +232,8 @@ class _Flow:
         if spec.consistent or spec.only:  # a record has the number of its first text
             sizes = [len(record.texts) for record in batch]
             numbers = list(chain(*map(repeat, accumulate(sizes, initial=first), sizes)))
-        audited = self.work.audit is not None
-        spans = [each.spans for each in batch if each.spans is not None] or None
+        audited = self.work.audit is not None or self.work.review is not None
+        spans = [*chain.from_iterable(map(_spans_of, batch))] or None
         undrawn = self.units is not None
         batches = [Batch(texts, key, numbers, audited, spans, undrawn) for key in self.keys]
         if history := self.work.history:
@@ -252,6 +267,8 @@ class _Flow:
                 if audit and done.records is not None:
                     lines, table = lines_and_rows(done.records, done.lines, batch)
                     audit.words(self.file, lines, table, copy, done.remembered)
+            if self.work.review and results[0].records is not None:
+                self.work.review.add(results[0].records)
             if self.work.map:
                 self._map(self.work.map, batch, results[0])
             self._write(batch, results)

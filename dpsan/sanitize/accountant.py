@@ -74,6 +74,8 @@ class Accountant:
     """Invisible characters outside words, dropped."""
     reused: int = 0
     """Replacements that another word of their unit has too."""
+    plain_names: int = 0
+    """Words that pass with a capital, and are names too, in one copy."""
     unmarked: int = 0
     """Records that passed as they are, because no span is in them."""
     distinct: Distinct | None = None
@@ -138,6 +140,7 @@ class Accountant:
         self.texts += many * sum(drawn > 0 for drawn in sanitized.drawn)
         self.invisible += many * sanitized.invisible
         self.reused += sum(copy.reused for copy in copies)
+        self.plain_names += sanitized.plain_names
         records = self.charges_of(sanitized.charged)
         if texts is not None and not set(texts) <= {0, 1}:
             bounds = pairwise(accumulate(texts, initial=0))
@@ -165,4 +168,5 @@ class Accountant:
         self.invalid += other.invalid
         self.invisible += other.invisible
         self.reused += other.reused
+        self.plain_names += other.plain_names
         self.unmarked += other.unmarked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain, pairwise
 from typing import Final
@@ -10,11 +10,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.errors import UsageError
 from dpsan.only.decision import Decision
 from dpsan.only.draws import AGE, Unit
 from dpsan.only.hashes import salted
-from dpsan.only.view import Ints
+from dpsan.only.places import Places
+from dpsan.only.view import Codes, Ints, View
 from dpsan.sanitize.result import Action, AuditTable, Sanitized, tables_together, together
+from dpsan.text.spanned_tokens import KNOWN_TYPES, UNKNOWN_TYPE, Spans
 
 MOST: Final = 1 << 17
 """Different words of a unit that are replaced; with the first new word of a context behind that,
@@ -49,6 +52,10 @@ class Tokens:
     actions: NDArray[np.int64]
     rows: NDArray[np.int64]
     """Row of each token among the outputs, articles behind drawn ones; -1: it passes."""
+    labels: NDArray[np.uint8]
+    """Code of the label of each."""
+    passes: list[str | None]
+    """By what each passes, see :func:`dpsan.sanitize.passing_words.passed_by`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +76,8 @@ class Decided:
     counts: dict[Action, int]
     smallest: int
     """Fewest words of a label that was drawn."""
+    plain_names: int
+    """Words that pass with a capital and are names too: a name among them was missed."""
     tokens: Tokens | None
     originals: list[str] = field(default_factory=list, repr=False)
     """The drawn words, for a map."""
@@ -124,6 +133,23 @@ def unit_keys(
             key = shared.ids[value] = len(shared.ids)
         keys[at] = key + (shared.units << AGE)
     return keys[inverse]
+
+
+def marked_by(
+    view: View, places: Places, spans: Sequence[Spans], marks: Mapping[str, int]
+) -> Codes:
+    """Return the mark of the span that touches each token.  Raises UsageError: an unknown type."""
+    found = np.zeros(len(view.label), np.uint8)
+    first = places.after[np.flatnonzero(view.edge)]
+    for text, of_text in enumerate(spans):
+        for start, end, *kind in of_text:
+            mark = marks.get("".join(kind).lower())
+            if mark is None:
+                raise UsageError(UNKNOWN_TYPE, KNOWN_TYPES)
+            begin = np.searchsorted(places.after, first[text] + start, "right")
+            found[begin : np.searchsorted(places.start, first[text] + end)] = mark
+    found[view.edge] = 0
+    return found
 
 
 def texts_of(done: Decided) -> int:
@@ -183,6 +209,7 @@ def table_of(done: Decided, written: Sequence[str], rules: Sequence[str]) -> Aud
         none,
         none,
         reasons=[reasons[row] if 0 <= row < len(reasons) else None for row in rows],
+        passes=tokens.passes,
     )
 
 

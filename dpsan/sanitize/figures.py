@@ -31,9 +31,10 @@ class Figure(NamedTuple):
 
 
 Figures = dict[tuple[str, str], Figure]
-"""By name (``loss``, ``draws``, ``sum``, ``unchanged``, ``smallest group``, ``per unit``, ``public
-words``, or a better composition) and scope (``word``, ``copies``, ``record``, ``file``, ``run``,
-``vocabulary``, or a metric)."""
+"""By name (``loss``, ``draws``, ``sum``, ``unchanged``, ``smallest group``, ``names in plain
+sight`` (the probability that one is original, of so many), ``per unit``, ``public words``, or a
+better composition) and scope (``word``, ``copies``, ``record``, ``file``, ``run``, ``vocabulary``,
+or a metric)."""
 
 
 def loss(composed: Composed, charges: int = 0) -> Figure:

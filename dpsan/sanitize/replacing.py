@@ -5,23 +5,24 @@ A *unit* is who shares replacements: a record, or a file of text with its contex
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.embeddings.class_lists import NUMBERS
+from dpsan.errors import UsageError
 from dpsan.only.decision import NAMES, Decision, decide
-from dpsan.only.draws import AGE, Draws, Pool, Slot
-from dpsan.only.engine import OWN, Rules
+from dpsan.only.draws import AGE, Draws, Slot, stream_position
+from dpsan.only.engine import Match
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.marks import LARGE
-from dpsan.only.places import Places, spanned
-from dpsan.only.view import COLUMN, KEPT, View
+from dpsan.only.places import Places
+from dpsan.only.rules import OWN, Rules
+from dpsan.only.spans import marks
+from dpsan.only.view import COLUMN, KEPT, LOWER, View
 from dpsan.only.viewer import Viewer, labels_of
 from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_by_word, streams_for
 from dpsan.sanitize.consistent import Unit as Scope
@@ -32,6 +33,7 @@ from dpsan.sanitize.decided import (
     Tokens,
     joined,
     lines_of,
+    marked_by,
     merged,
     replaced_in,
     same_words,
@@ -40,6 +42,7 @@ from dpsan.sanitize.decided import (
     unit_keys,
 )
 from dpsan.sanitize.numbers_by_value import Numbers
+from dpsan.sanitize.passing_words import label_sizes, passed_by
 from dpsan.sanitize.result import ACTIONS, Action, Forms, Sanitized
 from dpsan.text.contexts import batches, blocks, context_numbers, without_invisible
 from dpsan.text.contexts import pieces as pieces_of
@@ -62,6 +65,7 @@ class OnlyRewriter:
         keep: words that pass.
         scope: within what equal words have one replacement; None: nowhere.
         numbers: draws numbers by value; None: they are replaced by numbers of their form.
+        roles: whether given names, surnames, cities and countries have groups of their own.
         mapped: whether replacements are to be put back: then no name is an ordinary word.
     """
 
@@ -76,6 +80,7 @@ class OnlyRewriter:
         scope: Scope | None = Scope.RECORD,
         numbers: Numbers | None = None,
         *,
+        roles: bool = True,
         mapped: bool = False,
     ) -> None:
         self._names = {f"{OWN}{at}": name for at, name in enumerate(own or {})}
@@ -84,27 +89,21 @@ class OnlyRewriter:
         self.rules = Rules(rules, labels_of(self.lexicon, own), [*own])
         if classes is not None:
             self.rules.draw_classes([*classes, *own])
+        if not roles:
+            self.rules.join_roles()
+        self.marks = marks(self.rules)
         self.viewer = Viewer(self.lexicon, self.rules.triggers, keep, own)
         self.keyed = scope in (Scope.FILE, Scope.RUN)
         outputs = dict(self.lexicon.outputs)
         for group in NAMES & outputs.keys() if mapped else ():
             outputs[group] = [w for w in outputs[group] if not self.lexicon.plain(w.lower())]
-        words = {**outputs, **{name: list(words) for name, words in own.items()}}
-        self.draws = Draws(words, together=scope is not None, injective=not self.keyed)
-        self._sizes = self._label_sizes(own)
+        self._names_too = np.zeros(len(self.viewer.labels), np.bool_)
+        chosen = self.rules.kept[self.rules.group("surname")]
+        self._names_too[self.rules.label_codes("person?")] = chosen
+        self.outputs = {**outputs, **{name: list(words) for name, words in own.items()}}
+        self.draws = Draws(self.outputs, together=scope is not None, injective=not self.keyed)
+        self._sizes = label_sizes(self.lexicon, self.viewer.labels, own)
         self._numbers, self._mapped = numbers, mapped
-
-    def _label_sizes(self, own: Mapping[str, Sequence[str]]) -> NDArray[np.int64]:
-        """Return the number of listed words of each label, by pattern of capitals."""
-        labels = self.viewer.labels
-        sizes = np.zeros((3, len(labels)), np.int64)
-        for column in range(3):
-            found = np.bincount(self.lexicon.codes[:, column], minlength=len(labels))
-            found += np.bincount(self.lexicon.phrase_codes, minlength=len(labels))
-            sizes[column] = found[: len(labels)]
-        for name, words in own.items():
-            sizes[:, labels.index(name)] = len(words)
-        return sizes
 
     def begin(self) -> bool:
         """Nothing is loaded later."""
@@ -112,7 +111,7 @@ class OnlyRewriter:
 
     def warm_up(self) -> None:
         """Replace the words of a text now, when nobody waits, and throw it away."""
-        self.rewrite(["Maria"], bytes(KEY_BYTES))
+        self.rewrite(["Maria"], bytes(KEY_BYTES), spans=[[]])
 
     def survey(self, text: str) -> Sanitized:
         """Return the counts of rewriting a text, without drawing a word and without a line."""
@@ -152,11 +151,14 @@ class OnlyRewriter:
             spans: of each text what is drawn besides.
         """
         view, places = self.viewer.view(texts, units)
-        marked = None if spans is None else spanned(view, places, spans)
-        decision = decide(view, self.rules, marked)
-        return self._decided(view, places, decision, audit=audit)
+        marked = None if spans is None else marked_by(view, places, spans, self.marks)
+        match = Match(self.rules, view)
+        decision = decide(view, self.rules, marked, match)
+        return self._decided(view, places, decision, match if audit else None)
 
-    def _decided(self, view: View, places: Places, decision: Decision, *, audit: bool) -> Decided:
+    def _decided(
+        self, view: View, places: Places, decision: Decision, match: Match | None
+    ) -> Decided:
         edge, at, articles = view.edge, decision.at, decision.articles[:, 0]
         plural = decision.group == self.rules.group("surnamepl")
         keys = np.where(plural, places.stems[at], places.hashes[at])
@@ -177,11 +179,12 @@ class OnlyRewriter:
         actions[at] = np.where(decision.form < 0, _DRAWN, _STRING)
         by_value = self._by_value(places, decision)
         actions[at[[*by_value]]] = _NUMBER
+        plain_names = (actions == _PLAIN) & self._names_too[view.label] & (view.caps != LOWER)
         words = np.bincount(actions[~edge], minlength=len(ACTIONS)).tolist()
         listed = self._sizes[COLUMN[decision.caps], view.label[at]]
         listed = listed[(decision.form < 0) & (listed > 0)]
         tokens = None
-        if audit:
+        if match:
             inside = np.flatnonzero(~edge)
             rows = np.full(len(edge), -1)
             rows[spots[: len(at) + len(articles)]] = np.arange(len(at) + len(articles))
@@ -193,6 +196,8 @@ class OnlyRewriter:
                 [block[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)],
                 actions[inside],
                 rows[inside],
+                view.label[inside],
+                passed_by(match, places, self.lexicon, at, inside),
             )
         return Decided(
             decision,
@@ -203,6 +208,7 @@ class OnlyRewriter:
             dict(Counter(broken.tolist())),
             dict(zip(Action, words, strict=True)),
             int(listed.min()) if len(listed) else 0,
+            int(plain_names.sum()),
             tokens,
             places.words(at) if self._mapped else [],
             by_value,
@@ -231,7 +237,9 @@ class OnlyRewriter:
 
         def source(new: Sequence[Slot]) -> Streams:
             if self.keyed:
-                return streams_by_word(key, [], [(slot.key, _position(slot.pool)) for slot in new])
+                return streams_by_word(
+                    key, [], [(slot.key, stream_position(slot.pool)) for slot in new]
+                )
             counts = Counter(slot.unit for slot in new)
             order = sorted(counts)
             if len(units) == 1:
@@ -264,6 +272,7 @@ class OnlyRewriter:
             table,
             by_kind=Counter(decision.group.tolist()),
             reused=found.reused,
+            plain_names=done.plain_names,
             replaced=replaced,
             forms=Forms(smallest, found.unchanged),
         )
@@ -332,6 +341,8 @@ class OnlyRewriter:
         """
         if not texts:
             return Sanitized([], [], [], dict.fromkeys(Action, 0))
+        if spans is None and not self.rules.kept.any():
+            raise UsageError("only='spans' needs spans: else every word would pass")
         numbers = list(range(len(texts)) if records is None else records)
         parts = []
         for first, last, long in batches(texts, numbers):
@@ -384,9 +395,3 @@ class OnlyRewriter:
             return Sanitized([], [], [], dict.fromkeys(Action, 0))
         done = merged([self.drawn(block, key, [shared]) for block in decided.blocks])
         return replace(joined(done, decided.counts), invisible=decided.invisible)
-
-
-def _position(pool: Pool) -> int:
-    """Return the second half of the stream position of the words of a pool."""
-    digest = hashlib.sha256(repr(pool).encode("utf-8", "surrogatepass")).digest()
-    return int.from_bytes(digest[:8], "little") | 1 << 63

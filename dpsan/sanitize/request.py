@@ -48,6 +48,8 @@ class RunSpec:
     only: tuple[WordClass, ...] = ()
     """Classes of words that are drawn, each in its group; all other words pass. Empty: all words
     are drawn."""
+    roles: str = "on"
+    """``off`` if all names are drawn from one group, and all places from another (``only``)."""
     mapped: bool = False
     """True if a map tells for each replacement what it stands for (``only``)."""
     classes: tuple[WordClass, ...] = ()
@@ -68,6 +70,11 @@ class RunSpec:
         check_name("case", self.case, list(LetterCase))
         check_name("policy for numbers", self.numbers, list(NumberPolicy))
         check_name("policy for strings", self.strings, list(StringPolicy))
+        check_name("setting of roles", self.roles, ["on", "off"])
+        if self.roles == "off" and not self.only:
+            raise UsageError(
+                "roles are those of classes that are drawn alone", Hint("use only", "use --only")
+            )
         if not all(is_token(word, self.tokenizer) for word in self.keep):
             raise UsageError(f"a word of the keep list is {SEVERAL}", SEVERAL_HINT)
         if self.public is not None:

@@ -91,6 +91,8 @@ class AuditTable(Sequence[AuditRecord]):
     """The drawn words where outputs were decoded, None where nothing was drawn."""
     reasons: list[tuple[str, str] | None] | None = None
     """Group and rule of each drawn word (``only``), None of others."""
+    passes: list[str | None] | None = None
+    """The list or rule by which each other word passes."""
 
     def __len__(self) -> int:
         return len(self.outputs)
@@ -177,6 +179,8 @@ class Sanitized:
     forms: Forms = field(default_factory=Forms)
     reused: int = 0
     """Replacements that another word of their unit has too, as their group was used up."""
+    plain_names: int = 0
+    """Words that pass with a capital, and are names too."""
     replaced: list[list[tuple[str, str, str]]] = field(default_factory=list, repr=False)
     """Of each text the original, the replacement and the class of drawn words, for a map."""
 
@@ -207,7 +211,7 @@ def together(parts: Sequence[Sanitized]) -> Sanitized:
 def tables_together(tables: Sequence[AuditTable]) -> AuditTable:
     """Return the audit of successive texts of which only groups of words were drawn."""
     arrays = ("sizes", "gaps", "read", "actions", "input_ids", "output_ids", "usual")
-    lists = ("originals", "outputs", "reasons")
+    lists = ("originals", "outputs", "reasons", "passes")
     found: dict[str, Any] = {
         name: np.concatenate([getattr(table, name) for table in tables]) for name in arrays
     }

@@ -63,8 +63,9 @@ class Sanitizer:
         numbers: ``word``, or ``value``: a number becomes one of the same form, mostly near it;
             which words are numbers, and their form, is then not protected.
         strings: ``word``, or ``kind``: an address becomes a made-up one; kinds are not protected.
-        only: replace words of these classes only (``sensitive``, ``people``, ``names,places``) by
-            random words of their groups, without an epsilon; others pass, not protected.
+        only: replace words of these classes only (``sensitive``, ``people``, ``names,places``, or
+            ``spans`` alone) by random words of their groups; others pass, not protected.
+        roles: ``off`` draws all names from one group and all places from another (``only``).
         classes: ``sensitive``: each group of these classes is one input of the mechanism.
         fluent: decode the drawn words by a public language model; the guarantee stays.
         language_model: its file, for embeddings of one's own.
@@ -96,6 +97,7 @@ class Sanitizer:
         numbers: str = NumberPolicy.WORD,
         strings: str = StringPolicy.WORD,
         only: str | None = None,
+        roles: str = "on",
         classes: str | None = None,
         fluent: bool = False,
         language_model: Path | str | None = None,
@@ -129,6 +131,7 @@ class Sanitizer:
             numbers=numbers,
             strings=strings,
             only=() if only is None else only_classes(only, tokenizer),
+            roles=roles,
             classes=() if classes is None else word_classes(classes, tokenizer),
             fluent=fluent,
             language_model=None if language_model is None else Path(language_model),
@@ -332,21 +335,20 @@ class Sanitizer:
 
         Args:
             texts: a string, or an iterable of strings; None in it stays None.
-            spans: pairs of start and end in code points, for each text a list of them: only the
-                words that they touch are drawn, everything else passes as it is, and the choice of
-                spans is not protected.
+            spans: start and end in code points (and a type, with ``only``), for each text a list of
+                them: only the words that they touch are drawn, or with ``only`` these too. All else
+                passes as it is, and the choice of spans is not protected.
 
         Returns:
             A string for a string, else a list.
 
         Raises:
             TypeError: anything else than strings and None; a dict or a table.
-            UsageError: spans that are not in their texts, or of more or fewer texts.
+            UsageError: spans that are not in their texts, of other texts, or of no known type.
         """
         if isinstance(texts, str):
             return self.rewrite([texts], None if spans is None else [spans])[0]
         every = strings_of(texts)
-        indices = [at for at, text in enumerate(every) if text is not None]
         lines = [text for text in every if text is not None]
         own = None if spans is None else spans_of(every, list(spans))
         if self.spec.consistent is Unit.RUN:
@@ -357,10 +359,8 @@ class Sanitizer:
             # A public seed: later calls continue the numbering, so that they differ.
             first, self._records = self._records, self._records + len(every)
             key = randomness.derive_key(randomness.seeded_key(self._seed), "file", 0, "copy", 0)
-            numbers = [first + at for at in indices]
+            numbers = [first + at for at, text in enumerate(every) if text is not None]
             found = self.sanitize(lines, key, numbers, spans=own).lines
-        if len(lines) == len(every):
-            return list(found)
         rest = iter(found)
         return [None if text is None else next(rest) for text in every]
 

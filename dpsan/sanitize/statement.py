@@ -8,84 +8,33 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dpsan.embeddings.class_lists import CONTACTS, NUMBERS
 from dpsan.privacy.composition import compose_optimal
-from dpsan.privacy.guarantee import Guarantee, Status
+from dpsan.privacy.guarantee import Status
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Unit
+from dpsan.sanitize.facts import (
+    CHOICE,
+    EQUAL,
+    NOT_PROTECTED,
+    OPEN,
+    REPEATED,
+    ROLES_OFF,
+    SAME,
+    not_protected,
+)
 from dpsan.sanitize.figures import Figure, Figures, ledger_line, loss
-from dpsan.sanitize.numbers_by_value import FORMS, NumberPolicy, StringPolicy
+from dpsan.sanitize.numbers_by_value import FORMS
 from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
-from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
 from dpsan.sanitize.warnings import RANDOM, weakness
-from dpsan.text.letter_case import LetterCase
 from dpsan.text.numerals import counted, number, percent
-from dpsan.text.out_of_vocabulary import UnknownPolicy
 
-COUNTS: Final = "counts of unknown, masked, kept and passed words (they depend on the words)"
-EQUAL: Final = "which words are equal (and so how often each occurs)"
-"""Fact that is not protected where equal words share a draw."""
-SAME: Final = "which messages are equal"
-"""Fact that is not protected where equal messages share a draw."""
-OPEN: Final = (
-    "every word that passes",
-    "group, form and capitals of each replaced word",
-    "its possessive",
-)
-"""Facts that are not protected where only classes of words are drawn."""
-NUMBER: Final = "which words are numbers and their form"
-"""Fact that is not protected where numbers become numbers of the same form."""
-KINDS: Final = "which words are strings of a recognized kind, and their kind"
-"""Fact that is not protected where such strings become strings of the same kind."""
-CHOICE: Final = "everything outside the spans and their choice"
-"""Facts that are not protected where spans choose the drawn words."""
 FLUENT: Final = (
     "made fluent by a public language model at an unchanged guarantee; many words are guesses, "
     "names and numbers may be invented"
 )
-REPEATED: Final = "repeated runs on the same text (they add up)"
-"""Fact that is protected where which word of its group stood there is hidden completely."""
-NOT_PROTECTED: Final = (
-    "number of words and lines",
-    COUNTS,
-    "punctuation and white space",
-    "language",
-    "word positions",
-    "correlation between words",
-    REPEATED,
-    "timing, swap and logs",
-    "the audit file itself",
-)
 _LONGEST: Final = 200 - len("dpsan: ")
 """Longest main line without ``-v``, in characters."""
-
-
-def not_protected(guarantee: Guarantee) -> list[str]:
-    """Return the facts that a guarantee itself leaves out, in words."""
-    words = guarantee.public_words
-    if guarantee.only_groups:
-        return list(OPEN)
-    if not words:
-        return []
-    return [f"{counted(words, 'public word')} (an output among them says what the input was)"]
-
-
-def facts_of(spec: RunSpec) -> list[str]:
-    """Return the facts that the settings of a run leave unprotected, in words."""
-    chosen = {word_class.name for word_class in spec.classes}
-    numbers = spec.numbers == NumberPolicy.VALUE or NUMBERS in chosen
-    strings = spec.strings == StringPolicy.KIND or not chosen.isdisjoint({CONTACTS, NUMBERS})
-    facts = {
-        "which words are unknown": spec.unknown == UnknownPolicy.MASK,
-        "how many words have a class (the expected share tells)": bool(spec.classes),
-        NUMBER: numbers and not spec.only,
-        KINDS: strings and not spec.only,
-        "the words of the keep-list": bool(spec.keep),
-        "capital letters": spec.case == LetterCase.INPUT,
-        "word boundaries that another tool chose": spec.tokenizer == "whitespace",
-    }
-    return [fact for fact, holds in facts.items() if holds]
 
 
 def expected_share(unchanged: float, counts: Mapping[Action, int] | Mapping[str, int]) -> float:
@@ -113,6 +62,8 @@ class Statement:
         classes: class of each kind of words, see :class:`dpsan.sanitize.classes.Grouping`.
         files: how many inputs there were.
         facts: what the settings of the run leave unprotected, see :func:`facts_of`.
+        roles: ``off`` if all names are drawn from one group, and all places from another.
+        plain_drawn: drawn names that are expected to be ordinary words too, in one copy.
         consistent: within what equal words have the same draw.
         fluent: whether the drawn words were decoded.
         spans: whether only words in spans were drawn.
@@ -129,6 +80,8 @@ class Statement:
     copies: int = 1
     files: int = 1
     facts: Sequence[str] = ()
+    roles: str = "on"
+    plain_drawn: float = 0.0
     consistent: Unit | None = None
     fluent: bool = False
     spans: bool = False
@@ -158,6 +111,9 @@ class Statement:
         out["sum", "run"] = Figure(totals.epsilon_sum)
         out["unchanged", "run"] = Figure(share)
         out["public words", "vocabulary"] = Figure(guarantee.public_words)
+        if seen := totals.plain_names + self.plain_drawn:
+            share = totals.plain_names / seen
+            out["names in plain sight", "run"] = Figure(share, charges=round(seen))
         if sizes := self._group_sizes():
             out["smallest group", "run"] = Figure(min(sizes))
         for metric, epsilon in ((guarantee.metric, guarantee.epsilon_metric), *guarantee.also):
@@ -185,9 +141,20 @@ class Statement:
             out += self._summary(short=not verbose)
         if totals.guarantee.only_groups and totals.records:
             plain = counted(totals.counts[Action.PLAIN], "word")
-            shown = [*OPEN[1:], *([EQUAL] if self.consistent else [])]
+            shown = [
+                *not_protected(totals.guarantee, self.roles)[1:],
+                *([EQUAL] if self.consistent else []),
+            ]
             out.append(f"NOT PROTECTED: {plain} that passed unchanged; {'; '.join(shown)}")
-        own = [each for each in self._own() if each not in OPEN]
+        sight = self.figures().get(("names in plain sight", "run"))
+        if totals.draws and totals.plain_names and sight:
+            many, share = counted(sight.charges, "word"), percent(sight.value)
+            again = "; the copies tell which" if self.copies > 1 else ""
+            out.append(
+                f"hiding in plain sight: about {many} with a capital in an output may be a "
+                f"name (Young, Mark), and such a word is original with probability {share}{again}"
+            )
+        own = [each for each in self._own() if each not in {*OPEN, *ROLES_OFF}]
         if totals.draws and own and not verbose:
             out.append(f"not protected here: {', '.join(own)}")
         if totals.draws and self.fluent:
@@ -195,7 +162,7 @@ class Statement:
         if totals.counts[Action.PASSED]:
             out.append("NOT PRIVATE: unknown words were passed through (--unknown keep)")
         if self.spans and totals.guarantee.only_groups:
-            out.append("words in spans are replaced too: the choice of spans is not protected")
+            out.append("words in spans are replaced: the choice of spans is not protected")
         elif self.spans and totals.records:
             passed = counted(totals.counts[Action.OUTSIDE], "word")
             whole = f"{counted(totals.unmarked, 'record')} without a span"
@@ -335,7 +302,7 @@ class Statement:
 
     def _own(self) -> list[str]:
         """Return the facts that the guarantee and the settings of this run leave unprotected."""
-        return [*not_protected(self.totals.guarantee), *self.facts]
+        return [*not_protected(self.totals.guarantee, self.roles), *self.facts]
 
     def _warnings(self) -> Iterator[str]:
         guarantee = self.totals.guarantee

@@ -13,7 +13,7 @@ from typing import Final
 import regex
 
 from dpsan.text.shape import INVISIBLE, visible
-from dpsan.text.spanned_tokens import Spans
+from dpsan.text.spanned_tokens import Spans, clipped
 
 CONTEXT: Final = 1 << 16
 """Most characters of a context."""
@@ -61,7 +61,7 @@ def pieces(text: str, spans: Spans | None) -> Iterator[tuple[str, Spans]]:
     at = 0
     for piece in contexts(text):
         end = at + len(piece)
-        yield piece, _clipped(spans or (), at, end)
+        yield piece, clipped(spans or (), at, end)
         at = end
 
 
@@ -107,11 +107,5 @@ def without_invisible(
     for text, of_text in zip(texts, spans, strict=True):
         at = {match.start() for match in _DROPPED.finditer(text)}
         before = [0, *accumulate(place in at for place in range(len(text)))]
-        moved.append([(start - before[start], end - before[end]) for start, end in of_text])
+        moved.append([(a - before[a], b - before[b], *kind) for a, b, *kind in of_text])
     return clean, moved, dropped
-
-
-def _clipped(spans: Spans, start: int, end: int) -> Spans:
-    """Return the parts of spans within a piece of their text."""
-    inside = ((max(a, start) - start, min(b, end) - start) for a, b in spans)
-    return [(a, b) for a, b in inside if a < b]

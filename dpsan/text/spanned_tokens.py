@@ -18,26 +18,31 @@ from numpy.typing import NDArray
 from dpsan.errors import UsageError
 from dpsan.text.shape import INVISIBLE
 
-Spans: TypeAlias = Sequence[tuple[int, int]]
-"""First code point of each and the one after its last, in any order; they may overlap."""
+Spans: TypeAlias = Sequence[tuple[int, int, *tuple[str, ...]]]
+"""First code point of each and the one after its last, and perhaps its type, in any order; they may
+overlap."""
+UNKNOWN_TYPE: Final = "a span has a type that no class has"
+KNOWN_TYPES: Final = "docs/formats.md lists the types; without one, a span is drawn as well"
 _HINT: Final = "start < end, in code points of the text"
 
 
-def checked_spans(spans: Iterable[Sequence[int]], size: int) -> Spans:
-    """Return the spans of a text of ``size`` code points.
+def checked_spans(spans: Iterable[Sequence[Any]], size: int) -> Spans:
+    """Return the spans of a text of ``size`` code points, with a type behind them if they have one.
 
     Raises:
         UsageError: one that is not a pair of whole numbers, is empty, or is not in the text.
     """
-    out: list[tuple[int, int]] = []
+    out: list[tuple[int, int, *tuple[str, ...]]] = []
     for each in spans:
         try:
-            start, end = map(index, each)
+            start, end = map(index, each[:2])
+            if len(each) > 3 or not all(isinstance(kind, str) for kind in each[2:]):
+                raise TypeError
         except (TypeError, ValueError):
             raise UsageError("a span must be a pair of whole numbers", _HINT) from None
         if not 0 <= start < end <= size:
             raise UsageError("a span is empty or not in its text", _HINT)
-        out.append((start, end))
+        out.append((start, end, *each[2:]))
     return out
 
 
@@ -52,7 +57,7 @@ def widened(pieces: Sequence[str], spans: Spans) -> list[tuple[int, int]]:
         return []
     ends = [0, *accumulate(map(len, pieces))]
     out: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
+    for start, end, *_ in sorted(spans):
         first, last = bisect_right(ends, start) - 1, bisect_left(ends, end) - 1
         low = ends[first] if first % 2 else start
         high = ends[last + 1] if last % 2 else end
@@ -73,7 +78,7 @@ def inside(pieces: Sequence[str], wide: Spans) -> NDArray[np.bool_]:
     out = np.zeros(len(pieces) // 2, dtype=np.bool_)
     if wide:
         ends = [0, *accumulate(map(len, pieces))]
-        for start, end in wide:
+        for start, end, *_ in wide:
             first, last = bisect_right(ends, start) - 1, bisect_left(ends, end) - 1
             out[first // 2 : (last + 1) // 2] = True
     return out
@@ -82,8 +87,8 @@ def inside(pieces: Sequence[str], wide: Spans) -> NDArray[np.bool_]:
 def clipped(spans: Spans, start: int, end: int) -> Spans:
     """Return the parts of spans in a part of a text, counted from the start of that part."""
     return [
-        (max(low, start) - start, min(high, end) - start)
-        for low, high in spans
+        (max(low, start) - start, min(high, end) - start, *kind)
+        for low, high, *kind in spans
         if low < end and start < high
     ]
 

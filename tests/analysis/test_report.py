@@ -105,6 +105,33 @@ def test_a_report_cannot_test_guesses(dpsan, tmp_path):
     assert seen[0] == seen[1]
 
 
+REPLACED = ("Mr. Case met {} on Monday. {} left.\n", "Grace", "Maria")
+"""A text with a name, and two names of one group."""
+
+
+def test_a_report_of_rules_has_reasons_and_no_word_that_was_replaced(dpsan, tmp_path):
+    text, *names = REPLACED
+    told = []
+    for name in names:
+        (tmp_path / "text.txt").write_text(text.format(name, name))
+        more = ("--seed", "1", "--force", "-o", "out", "-a", "audit.jsonl", "text.txt")
+        assert dpsan("rewrite", "-q", "--only", "names", *more, cwd=tmp_path).returncode == 0
+        told.append(shown(dpsan, tmp_path))
+    (report,) = json.loads(told[0][1])
+    counts = {(row["class"], row["rule"], row["passes"]): row["words"] for row in report["reasons"]}
+    assert counts["names", "title 1", None] == 1
+    assert counts["names", "sure", None] == 2
+    assert counts[None, None, "list titles"] == 1
+    assert counts[None, None, "class dates is not chosen"] == 1
+    assert sum(counts.values()) == report["words"]
+    for printed in (told[0][0], told[0][2]):
+        assert "title 1" in printed
+        assert "list vocabulary" in printed
+        assert not any(word in printed for word in ("Case", "Grace", "Monday"))
+    created = r"\d{4}-\d\d-\d\dT[\d:+]+"
+    assert len({re.sub(created, "", page) for _, page, _ in told}) == 1
+
+
 def test_weak_runs_are_loud(dpsan, folder):
     more = ("-q", "-e", "20", "-m", "krr", "-E", VOCABULARY, "-a", "audit.jsonl")
     dpsan("rewrite", *more, stdin=b"here there\n", cwd=folder)

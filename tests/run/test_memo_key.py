@@ -28,7 +28,7 @@ OTHERS = {"epsilon": [5.0], "mechanism": ["knn-response"], "parameters": [{"mass
 OTHERS |= {"tokenizer": ["ptb"], "unknown": [UnknownPolicy.MASK], "keep": [frozenset({"waa"})]}
 OTHERS |= {"public": [PublicWords("list", frozenset({"wab"}))], "case": ["vocabulary"]}
 OTHERS |= {"numbers": ["value"], "strings": ["kind"]}
-OTHERS |= {"only": [own(), own(WORDS[:65])]}
+OTHERS |= {"only": [own(), own(WORDS[:65])], "roles": ["off"]}
 OTHERS |= {"consistent": [Unit.RECORD], "classes": [own(), own(outputs=WORDS[:9])]}
 """Another value or more of each field that decides the distribution of an output."""
 WITHOUT = {
@@ -55,10 +55,13 @@ def test_every_field_has_a_rule():
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_another_value_is_another_key(name):
-    keys = {settings(FIRST)}
+    first = FIRST
+    if name == "roles":
+        first = dataclasses.replace(FIRST, epsilon=None, only=own())
+    keys = {settings(first)}
     for value in OTHERS[name]:
-        epsilon = None if name == "only" else FIRST.epsilon
-        keys.add(settings(dataclasses.replace(FIRST, **{"epsilon": epsilon, name: value})))
+        epsilon = None if name == "only" else first.epsilon
+        keys.add(settings(dataclasses.replace(first, **{"epsilon": epsilon, name: value})))
     assert len(keys) == 1 + len(OTHERS[name])
 
 

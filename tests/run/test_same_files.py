@@ -50,6 +50,7 @@ WRITES = {
     **{(command, "output"): ["-o"] for command in ("rewrite", "train", "restore")},
     ("rewrite", "audit"): ["-a"],
     ("rewrite", "map_"): ["--only", "names", "--map"],
+    ("rewrite", "review"): ["--only", "names", "--review"],
     ("rewrite", "log_json"): ["--log-json"],
     ("rewrite", "bad_records"): ["-f", "jsonl", "-k", "text", "-o", "new", "--bad-records"],
     ("verify", "certificate"): ["--certificate"],

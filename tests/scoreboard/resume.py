@@ -52,6 +52,7 @@ _NOTICED: dict[str, list[tuple[Any, ...]]] = {
     "numbers": [(_KNN, "+ --numbers value")],
     "strings": [(_KNN, "+ --strings kind")],
     "only": [("--only keep", "--only other-keep")],
+    "roles": [("--only keep", "+ --roles off")],
     "classes": [(f"{_OPTIMAL} --class keep", f"{_OPTIMAL} --class other-keep")],
     "fluent": [(_OPTIMAL, f"{_MODEL} one.npz")],
     "language_model": [(f"{_MODEL} one.npz", f"{_MODEL} two.npz")],
@@ -85,7 +86,7 @@ _SAME = {
 _OTHER_INPUTS = {"strip": _DOCX}
 _OTHERS = {
     *("files", "output", "output_dir", "in_place", "backup", "dry_run", "engine", "address"),
-    *("map_", "unit_field"),
+    *("map_", "unit_field", "review"),
 }
 """Two runs with other ones share no output, or exclude --resume; or a cluster does the work, which
 needs Ray."""

@@ -39,8 +39,6 @@ class Explanation:
     """The word of the vocabulary that it is to the mechanism; None for ⊥."""
     mechanism: Mechanism
     guarantee: Guarantee
-    word_class: str | None
-    """Class of dpsan that the word has for ``--only``; None without one."""
     public: bool
     """It is a public word: nothing is promised for it."""
     epsilon_ldp: float | None

@@ -46,7 +46,6 @@ def _row(each: Explanation) -> dict[str, Any]:
         "epsilon_unit": mechanism.epsilon_unit,
         "parameters": {name: plain(getattr(mechanism, name)) for name in mechanism.parameters()},
         "epsilon_ldp": each.epsilon_ldp,
-        "class": each.word_class,
         "public": each.public,
         "public_words": guarantee.public_words,
         "delta": guarantee.delta,

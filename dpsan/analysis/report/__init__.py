@@ -19,12 +19,14 @@ from typing import Any, Final
 from dpsan.errors import printable
 from dpsan.run.audit import damaged, read_rows
 from dpsan.sanitize.consistent import Unit
+from dpsan.sanitize.facts import COUNTS, NOT_PROTECTED
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
-from dpsan.sanitize.statement import COUNTS, NOT_PROTECTED, expected_share
+from dpsan.sanitize.statement import expected_share
 
 ACTIONS: Final = tuple(map(str, Action))
 BY_CLASS: Final = frozenset({str(Action.STRING), str(Action.PLAIN)})
 """Actions that only runs with classes of words have."""
+_REASON: Final = ("class", "rule", "passes")
 _SUMMED: Final = (*ACTIONS, "draws", "public")
 QUANTILES: Final = {"p5": 0.05, "p50": 0.5, "p95": 0.95, "max": 1.0}
 
@@ -66,6 +68,8 @@ class Report:
     """Draws of a finished run whose equal words have the same draw; else each file has its own."""
     share: float | None = None
     """Expected share of unchanged words of a run that ended."""
+    reasons: Counter[tuple[str | None, ...]] = field(default_factory=Counter)
+    """Words by class, rule, and what they pass by, where rules draw (``only``)."""
 
     @property
     def expected_unchanged(self) -> float:
@@ -143,6 +147,10 @@ class Report:
             "epsilon_per_record": {name: self.quantile(share) for name, share in QUANTILES.items()},
             # Without the digests: they would let others test what a list of the user holds.
             **{name: _groups(header[name]) for name in ("only", "classes")},
+            "reasons": [
+                dict(zip((*_REASON, "words"), (*reason, words), strict=True))
+                for reason, words in self.reasons.most_common()
+            ],
             "not_protected": [
                 *(each for each in header["not_protected"] if each not in NOT_PROTECTED),
                 COUNTS,
@@ -243,6 +251,8 @@ class _Adding:
     def _word(self, row: dict[str, Any]) -> None:
         each = self._begin(row, row.get("copy", 1))
         each.counts[row["action"]] += 1
+        if self._only:
+            self.report.reasons[tuple(row[name] for name in _REASON)] += 1
         if row["action"] not in DRAWN:
             return
         again = row["epsilon"] == 0  # or a word that is drawn in its group

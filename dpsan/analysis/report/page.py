@@ -14,7 +14,7 @@ from dpsan.analysis.report import ACTIONS, QUANTILES, Report
 from dpsan.formats.passing import fields_line, noted_lines
 from dpsan.outcomes.intervals import Share
 from dpsan.privacy.guarantee import UNREVIEWED
-from dpsan.sanitize.statement import CHOICE
+from dpsan.sanitize.facts import CHOICE
 from dpsan.text.numerals import counted, number, percent
 
 _MEANING: Final = {
@@ -139,7 +139,8 @@ def parameters(report: Report) -> list[tuple[str, str, str]]:
         "epsilon, all draws": number(sums["epsilon_sum"]),
     }
     if by_class := sums["only"] or sums["classes"]:
-        sizes = (f"{name} {', '.join(map(number, words))}" for name, words in by_class.items())
+        shown = {name: ", ".join(map(number, words)) for name, words in by_class.items()}
+        sizes = (f"{name} {words}".rstrip() for name, words in shown.items())
         rows["words of each group, by class"] = "; ".join(sizes)
     if report.copies > 1:
         rows["copies of every record"] = number(report.copies)
@@ -158,6 +159,19 @@ def files(report: Report) -> list[Section]:
             digests.append((each["output_sha256"], name))
     inputs = Section(("file", "records", "words", *ACTIONS, "epsilon"), rows)
     return [inputs, Section(("SHA-256 of the output", "file"), digests)]
+
+
+def reasons(report: Report) -> list[Section]:
+    """Return the words by class and rule, and by the list or rule by which they pass."""
+    rows = report.as_json()["reasons"]
+    drawn = [(row["class"] or "-", row["rule"], row["words"]) for row in rows if row["rule"]]
+    passed = [(row["passes"], row["words"]) for row in rows if row["passes"]]
+    return [
+        Section(
+            ("class", "rule that replaced", "words"), sorted(drawn, key=lambda row: str(row[0]))
+        ),
+        Section(("passed by", "words"), passed),
+    ]
 
 
 def page(reports: list[Report]) -> str:
@@ -188,6 +202,7 @@ def _section(report: Report) -> str:
         + listing([*_passed(report), *report.as_json()["not_protected"]])
         + heading("Words")
         + table(Section(("words", "number", "share"), rows, intervals=False))
+        + "".join(table(each) for each in reasons(report) if each.rows)
         + heading("Figures")
         + facts(figures(report))
         + _histogram(report)

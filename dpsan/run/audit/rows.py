@@ -139,9 +139,11 @@ class Rows:
     def _reason_tails(
         self, table: AuditTable, reasons: Sequence[tuple[str, str] | None], copy: int
     ) -> tuple[list[bytes], Ids]:
-        """Return the same where groups are drawn alone: epsilon, class, group and rule."""
+        """Return the same where groups are drawn alone: epsilon, class, group and rule, and by
+        what a word passes.
+        """
         more, end = self._ends(copy)
-        numbers: dict[tuple[float | None, tuple[str, str] | None], int] = {}
+        numbers: dict[tuple[float | None, tuple[str, str] | None, str | None], int] = {}
         costs: list[float | None] = [None if reason is None else 0.0 for reason in reasons]
         by_value = np.flatnonzero(table.actions == _NUMBER)
         record, paid = np.repeat(np.arange(len(table.sizes)), table.sizes), set()
@@ -150,14 +152,15 @@ class Rows:
             costs[at] = 0.0 if pair in paid else self._epsilon
             paid.add(pair)
         which = [
-            numbers.setdefault(pair, len(numbers)) for pair in zip(costs, reasons, strict=True)
+            numbers.setdefault(each, len(numbers))
+            for each in zip(costs, reasons, table.passes or (), strict=True)
         ]
-        tails = []
-        for cost, reason in numbers:
+        names, tails = ("epsilon", "class", "group", "rule", "passes"), []
+        for cost, reason, passes in numbers:
             group, rule = reason or (None, None)
             kind = None if group is None else self._class_of[group]
-            row = map(orjson.dumps, (cost, kind, group, rule))
-            tails.append(b',"epsilon":%s,"class":%s,"group":%s,"rule":%s%s%s' % (*row, more, end))
+            row = dict(zip(names, (cost, kind, group, rule, passes), strict=True))
+            tails.append(b",%s%s%s" % (orjson.dumps(row)[1:-1], more, end))
         return tails, np.array(which, dtype=np.int64)
 
     def _ends(self, copy: int) -> tuple[bytes, bytes]:

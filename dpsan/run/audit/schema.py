@@ -16,9 +16,9 @@ Of the ``draws``, ``public`` were of public words; ``epsilon_sum``, ``epsilon_ld
 
 With ``only`` words of some classes were replaced, each by a word of its ``group``; ``rule`` is the
 row of the rules that found it, and its epsilon is 0.  A number that was drawn by value has the
-header's epsilon.  The others are ``plain``, and no guarantee covers them.  With ``classes`` all
-words are drawn, with the header's epsilon, and a word
-has its ``class``.
+header's epsilon.  The others are ``plain``, and no guarantee covers them; ``passes`` names the list
+or rule by which each of them passes.  With ``classes`` all words are drawn, with the header's
+epsilon, and a word has its ``class``.
 
 With ``fluent``, the digest of a language model, ``out`` was decoded from the words around it;
 ``drawn`` is the word that the mechanism drew, null where it drew none.
@@ -40,7 +40,7 @@ from typing import Any, Final
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.result import UNDRAWN, Action
 
-SCHEMA: Final = 11
+SCHEMA: Final = 12
 """Changes whenever rows do; a reader knows this one only."""
 
 Row = dict[str, Any]
@@ -88,7 +88,7 @@ _WORD: Final = _fields(
 )
 _DRAWN: Final = _fields("drawn:str?")
 _CLASS: Final = _fields("class:str?")
-_REASON: Final = _fields("class:str? group:str? rule:str?")
+_REASON: Final = _fields("class:str? group:str? rule:str? passes:str?")
 _ONLY: Final = _fields("class:str groups:list sha256:str?")
 _COPY: Final = _fields("copy:int")
 _ORIGINALS: Final = _fields(

@@ -23,16 +23,9 @@ from dpsan.run.audit.fragments import encodable
 from dpsan.run.audit.rows import Rows
 from dpsan.run.audit.schema import SCHEMA, finite, guarantee_row
 from dpsan.sanitize.accountant import Accountant
+from dpsan.sanitize.facts import CHOICE, EQUAL, NOT_PROTECTED, SAME, facts_of, not_protected
 from dpsan.sanitize.result import Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.sanitize.statement import (
-    CHOICE,
-    EQUAL,
-    NOT_PROTECTED,
-    SAME,
-    facts_of,
-    not_protected,
-)
 from dpsan.sanitize.warnings import weakness
 from dpsan.version import __version__
 
@@ -307,7 +300,7 @@ def _header(
         "consistent": spec.consistent,
         "spans": spans,
         "not_protected": [
-            *not_protected(sanitizer.guarantee),
+            *not_protected(sanitizer.guarantee, spec.roles),
             *([CHOICE] if spans else []),
             *([EQUAL] if spec.consistent else []),
             *facts_of(spec),
