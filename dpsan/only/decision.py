@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.engine import PASS, Match, Rules
-from dpsan.only.marks import LARGE
-from dpsan.only.view import KEPT, ONE, Codes, Flags, Ints, View
+from dpsan.only.view import KEPT, ONE, Codes, Cut, Flags, Ints, View
 
 PLURAL = "surnamepl"
 """Group of surnames with a plural s: their key is that of the name."""
@@ -39,14 +38,14 @@ class Decision:
     text: Ints
     articles: NDArray[np.int64]
     """Token, pattern of capitals, and row of the drawn token behind it: (a, 3)."""
-    locals: dict[int, tuple[str | int, ...]]
-    """By the row of an e-mail address the marks of its local part, and keys of names."""
+    locals: dict[int, tuple[Cut, ...]]
+    """By the row of an e-mail address the pieces of its local part: marks, and keys of names."""
     rule: NDArray[np.int16]
     """Index of the rule that drew each token; no output depends on it."""
     groups: tuple[str, ...]
     forms: tuple[str, ...]
 
-    def in_unit(self, key: NDArray[np.int64], names: dict[int, tuple[str | int, ...]]) -> Decision:
+    def in_unit(self, key: NDArray[np.int64], names: dict[int, tuple[Cut, ...]]) -> Decision:
         """Return the decision with keys of a unit that has several blocks."""
         return replace(self, key=key, locals=names)
 
@@ -86,9 +85,7 @@ def decide(view: View, rules: Rules, marked: Flags | None = None) -> Decision:
     local = {}
     for token, pieces in view.pieces.items():
         if group[token] > PASS:
-            local[int(row[token])] = tuple(
-                piece if isinstance(piece, str) else key_of.get(piece, LARGE) for piece in pieces
-            )
+            local[int(row[token])] = tuple(_read(cuts, key_of) for cuts in pieces)
     return Decision(
         at,
         group[at],
@@ -104,3 +101,13 @@ def decide(view: View, rules: Rules, marked: Flags | None = None) -> Decision:
         tuple(rules.groups),
         view.forms,
     )
+
+
+def _read(cuts: tuple[Cut, ...], key_of: dict[int, int]) -> Cut:
+    """Return the first reading of a piece whose words are all replaced names.
+
+    A piece that is a letter and a word that passes is read as one that is no word: whether a
+    hidden address has a passing word decides nothing.
+    """
+    cut = next(cut for cut in cuts if all(isinstance(p, str) or p in key_of for p in cut))
+    return tuple(part if isinstance(part, str) else key_of[part] for part in cut)
