@@ -123,7 +123,10 @@ def _texts(words: list[str], quiet: bool) -> Iterator[tuple[str, str]]:
             continue
         if sys.stdin.isatty() and not quiet:
             say("reading words from the terminal, one a line (Ctrl-D ends)")
-        data = sys.stdin.buffer.read()
+        from dpsan.text.out_of_vocabulary import LONGEST
+
+        data = sys.stdin.buffer.read(LONGEST + 1)
+        refuse(len(data) > LONGEST, f"standard input: longer than {LONGEST} bytes")
         for number, line in enumerate(data.decode("utf-8-sig", "replace").split("\n"), start=1):
             refuse("\ufffd" in line, f"standard input:{number}: not UTF-8")
             if line.strip():
