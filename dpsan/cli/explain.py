@@ -159,10 +159,14 @@ def _rows(tokens: list[dict[str, str | None]]) -> Iterator[list[str]]:
 
 
 def _stdin(quiet: bool, what: str) -> str:
-    """Return standard input.  Raises UsageError: not UTF-8."""
+    """Return standard input.  Raises UsageError: too long, or not UTF-8."""
     if sys.stdin.isatty() and not quiet:
         say(f"reading {what} from the terminal (Ctrl-D ends)")
-    text = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
+    from dpsan.text.out_of_vocabulary import LONGEST
+
+    data = sys.stdin.buffer.read(LONGEST + 1)
+    refuse(len(data) > LONGEST, f"standard input: longer than {LONGEST} bytes")
+    text = data.decode("utf-8-sig", "replace")
     for number, line in enumerate(text.split("\n"), start=1):
         refuse("\ufffd" in line, f"standard input:{number}: not UTF-8")
     return text

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.engine import Match
-from dpsan.only.marks import LARGE
 from dpsan.only.rules import PASS, Rules
 from dpsan.only.spans import drawn
-from dpsan.only.view import ONE, Codes, Flags, Ints, View
+from dpsan.only.view import ONE, Codes, Cut, Flags, Ints, View
 
 PLURAL = "surnamepl"
 """Group of surnames with a plural s: their key is that of the name."""
@@ -41,14 +40,14 @@ class Decision:
     text: Ints
     articles: NDArray[np.int64]
     """Token, pattern of capitals, and row of the drawn token behind it: (a, 3)."""
-    locals: dict[int, tuple[str | int, ...]]
-    """By the row of an e-mail address the marks of its local part, and keys of names."""
+    locals: dict[int, tuple[Cut, ...]]
+    """By the row of an e-mail address the pieces of its local part: marks, and keys of names."""
     rule: NDArray[np.int16]
     """Index of the rule that drew each token; no output depends on it."""
     groups: tuple[str, ...]
     forms: tuple[str, ...]
 
-    def in_unit(self, key: NDArray[np.int64], names: dict[int, tuple[str | int, ...]]) -> Decision:
+    def in_unit(self, key: NDArray[np.int64], names: dict[int, tuple[Cut, ...]]) -> Decision:
         """Return the decision with keys of a unit that has several blocks."""
         return replace(self, key=key, locals=names)
 
@@ -85,17 +84,15 @@ def decide(
     articles = np.stack([article, view.caps[article], row[word]], 1).astype(np.int64)
     first = np.full(len(group), -1)
     first[key[at[::-1]]] = row[at[::-1]]
-    names = rules.codes(NAMES)
-    local: dict[int, tuple[str | int, ...]] = {}
+    key_of: dict[int, int] = {}
+    if view.pieces:
+        words = np.flatnonzero(first >= 0)
+        words = words[np.isin(group[at[first[words]]], rules.codes(NAMES))]
+        key_of = dict(zip(words.tolist(), first[words].tolist(), strict=True))
+    local = {}
     for token, pieces in view.pieces.items():
         if group[token] > PASS:
-            rows = (piece if isinstance(piece, str) else int(first[piece]) for piece in pieces)
-            local[int(row[token])] = tuple(
-                piece
-                if isinstance(piece, str) or (piece >= 0 and group[at[piece]] in names)
-                else LARGE
-                for piece in rows
-            )
+            local[int(row[token])] = tuple(_read(cuts, key_of) for cuts in pieces)
     return Decision(
         at,
         group[at],
@@ -111,3 +108,13 @@ def decide(
         tuple(rules.groups),
         view.forms,
     )
+
+
+def _read(cuts: tuple[Cut, ...], key_of: dict[int, int]) -> Cut:
+    """Return the first reading of a piece whose words are all replaced names.
+
+    A piece that is a letter and a word that passes is read as one that is no word: whether a
+    hidden address has a passing word decides nothing.
+    """
+    cut = next(cut for cut in cuts if all(isinstance(p, str) or p in key_of for p in cut))
+    return tuple(part if isinstance(part, str) else key_of[part] for part in cut)

@@ -12,6 +12,7 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -209,7 +210,7 @@ class Draws:
         for row, key, number, text, which in rows:
             pool, unit = pools[which], units[number]
             if pool[0] in ADDRESSES:
-                parts = decision.locals.get(row, ())
+                parts = chain.from_iterable(decision.locals.get(row, ()))
                 name = _NAME if self._together else LARGE
                 marks = (part if isinstance(part, str) else name for part in parts)
                 pool = (pool[0], pool[1], tuple(marks))
@@ -304,7 +305,7 @@ class Draws:
             if _NAME not in out[row]:
                 continue
             unit = units[int(decision.unit[row])]
-            for part in parts:
+            for part in chain.from_iterable(parts):
                 if not isinstance(part, str):
                     out[row] = out[row].replace(_NAME, self._name(unit, part), 1)
         return out

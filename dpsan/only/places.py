@@ -25,7 +25,7 @@ class Places:
     stems: NDArray[np.uint64]
     """The same without a plural s."""
     pieces: dict[int, tuple[int, ...]]
-    """By the token of an e-mail address the hash of each piece of letters, 0 of other pieces."""
+    """By the token of an e-mail address the hash of each piece of letters, 0 of others."""
 
     def words(self, at: NDArray[np.int64]) -> list[str]:
         """Return the text of some tokens, without possessives."""

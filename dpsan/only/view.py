@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int32]
 Codes = NDArray[np.uint8]
 Flags = NDArray[np.bool_]
+Cut = tuple[str | int, ...]
+"""A piece of an address as marks and words of the unit (`equal`)."""
 
 LOWER, TITLE, UPPER, ONE, MIXED, NONE = range(6)
 """Patterns of capitals: maria, Maria, MARIA, M, McMaria, no word."""
@@ -56,8 +58,8 @@ class View:
     """Index of the text in the block."""
     labels: tuple[str, ...]
     forms: tuple[str, ...]
-    pieces: dict[int, tuple[str | int, ...]]
-    """By the token of an e-mail address its local part: marks, and words of the unit (`equal`)."""
+    pieces: dict[int, tuple[tuple[Cut, ...], ...]]
+    """By the token of an e-mail address how each piece of its local part may be read."""
     far_words: dict[int, int]
     """By an article the token it stands before, where that is not the next one."""
 

@@ -22,7 +22,7 @@ from dpsan.only.marks import LARGE
 from dpsan.only.places import Places
 from dpsan.only.rules import OWN, Rules
 from dpsan.only.spans import marks
-from dpsan.only.view import COLUMN, KEPT, LOWER, View
+from dpsan.only.view import COLUMN, KEPT, LOWER, Cut, View
 from dpsan.only.viewer import Viewer, labels_of
 from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_by_word, streams_for
 from dpsan.sanitize.consistent import Unit as Scope
@@ -310,14 +310,14 @@ class OnlyRewriter:
         names = {}
         for row, parts in decision.locals.items():
             shared = units[int(decision.unit[row])]
-            found: list[str | int] = []
-            for part, value in zip(parts, done.pieces.get(row, (0,) * len(parts)), strict=True):
-                known = shared.ids.get(value) if part == LARGE and value else None
+            found: list[Cut] = []
+            for cut, value in zip(parts, done.pieces.get(row, (0,) * len(parts)), strict=True):
+                known = shared.ids.get(value) if cut == (LARGE,) and value else None
                 key = -1 if known is None else known + (shared.units << AGE)
-                if not isinstance(part, str):
-                    found.append(int(keys[part]))
+                if key in shared.unit.pools:
+                    found.append((key,))
                 else:
-                    found.append(key if key in shared.unit.pools else part)
+                    found.append(tuple(p if isinstance(p, str) else int(keys[p]) for p in cut))
             names[row] = tuple(found)
         return decision.in_unit(keys, names)
 

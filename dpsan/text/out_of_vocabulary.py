@@ -14,7 +14,7 @@ SEVERAL: Final = "not one token, so that it could never be found"
 SEVERAL_HINT: Final = "list its parts; spaces, hyphens, punctuation and 's end a token"
 
 
-_LONGEST: Final = 64 << 20
+LONGEST: Final = 64 << 20
 """Bytes of a list: some millions of words."""
 
 
@@ -57,9 +57,9 @@ def read_utf8(path: Path, encoding: str = "utf-8") -> str:
     """
     try:
         with path.open("rb") as file:
-            data = file.read(_LONGEST + 1)
-        if len(data) > _LONGEST:
-            raise InputError(path, f"longer than {_LONGEST} bytes", "is it a list of words?")
+            data = file.read(LONGEST + 1)
+        if len(data) > LONGEST:
+            raise InputError(path, f"longer than {LONGEST} bytes", "is it a list of words?")
         return data.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
     except OSError as error:
         raise InputError(path, file_reason(error)) from None

@@ -305,6 +305,9 @@ def test_stdin_is_never_echoed_in_errors(run):
     told = b"dpsan: standard input:4: not a single word (give its words one by one)\n"
     assert done.stderr == told
     assert run("-", stdin=b"r\xad\n").returncode == 2  # a byte that is not UTF-8 is no word
+    endless = run("-", stdin=b"red\n" * (1 << 24) + b"red\n")
+    assert (endless.returncode, endless.stdout) == (2, b"")
+    assert endless.stderr == b"dpsan: standard input: longer than 67108864 bytes\n"
     good = run("-", "blue", "--json", stdin="red\r\n\n black \nre\u00add\n".encode())
     words = [each["word"] for each in orjson.loads(good.stdout)]
     assert words == ["red", "black", "re\u00add", "blue"]

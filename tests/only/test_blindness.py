@@ -13,6 +13,9 @@ import pytest
 from support import SHARED
 
 from dpsan.analysis.verify.blindness import Blindness
+from dpsan.analysis.verify.exchanged import Drawn
+from dpsan.only.decision import decide
+from dpsan.only.marks import LARGE
 from dpsan.sanitize.replacing import OnlyRewriter
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.letter_case import article_for
@@ -120,6 +123,45 @@ def test_a_decision_that_reads_something_of_the_word_is_found(one, fault, monkey
     assert not Blindness(one, b"k" * 32, 5).run(TEXTS).decided
     monkeypatch.setattr(OnlyRewriter, "_decided", broken)
     assert Blindness(one, b"k" * 32, 5).run(TEXTS).decided
+
+
+def test_an_address_with_a_passing_word_behind_a_letter_is_written_like_any_other(one):
+    texts = [f"The house is old. Mail {name}@clinic.org." for name in ("jhouse", "pqrstu")]
+    assert len({one.sanitize([text], b"k" * 32).lines[0] for text in texts}) == 1
+
+
+def test_a_program_that_reads_a_passing_word_in_an_address_is_found(one, monkeypatch):
+    text = "The house is old. Mail pqrstu@clinic.org."
+    assert not Blindness(one, b"k" * 32, 5).run([text]).decided
+    monkeypatch.setattr(
+        "dpsan.only.decision._read",
+        lambda cuts, key_of: tuple(p if isinstance(p, str) else LARGE for p in cuts[0]),
+    )
+    assert Blindness(one, b"k" * 32, 5).run([text]).decided
+
+
+def drawn_word(one, text, word):
+    """The drawn word of a text, as it is exchanged."""
+    viewer = one.by_text().replacing.viewer
+    view, places = viewer.view([text])
+    decision = decide(view, one.by_text().replacing.rules)
+    rows = [row for row, old in enumerate(places.words(decision.at)) if old == word]
+    assert rows
+    addresses = [int(decision.at[row]) for row in decision.locals]
+    return Drawn(view, places, decision, rows, addresses, text, 1)
+
+
+def test_a_surname_with_a_plural_s_stays_equal_to_its_address(one):
+    text = "Write to agees.leaphart@mail.com (Agees Poudrier) or gagees@example.org."
+    assert drawn_word(one, text, "Agees").exchanged("miller") == (
+        "Write to millers.leaphart@mail.com (Millers Poudrier) or gmillers@example.org."
+    )
+
+
+def test_a_word_that_makes_a_phrase_with_one_word_of_the_next_phrase_is_not_taken(one):
+    drawn = drawn_word(one, "They saw Springfield East Hampton.", "Springfield")
+    assert not drawn.relates("ahmadpur", frozenset())
+    assert drawn.relates("ahmadpur", frozenset(["ahmadpur", "east"]))  # Ahmadpur East is a city
 
 
 def test_an_article_that_tells_the_first_letter_is_found(one, monkeypatch):

@@ -267,28 +267,28 @@ class Blindness:
             return []  # beside other characters it is of another kind
         out: dict[str, None] = {}
         for _ in range(_TRIED * self._others):
-            new = self._string(kind, old, names=drawn.names)
+            new = self._string(kind, old, drawn)
             match = strings.PATTERN.fullmatch(new)
             if (
                 match is not None
                 and str(match.lastgroup)[:-2] == kind
                 and strings.label_and_form(kind, new, lexicon.fixed) == form
                 and new.lower() not in drawn.lowered
+                and not drawn.relates_address(new)
             ):
                 out[new] = None
         return [*out][: self._others]
 
-    def _string(self, kind: str, old: str, *, names: bool) -> str:
+    def _string(self, kind: str, old: str, drawn: Drawn) -> str:
         """Return a string that may have the kind and form of another one.
 
-        Args:
-            names: whether it has pieces that are words of its unit, which stay.
+        An address keeps the names of its unit; another one may have a word that passes.
         """
         name = self._letters(4 + self._next(5))
         if kind == "email":
             local, host = old.split("@")
-            if not names:
-                local = re.sub(r"[^\W\d_]{2,}", lambda _: self._letters(3 + self._next(5)), local)
+            if not drawn.names:
+                local = re.sub(r"[^\W\d_]{2,}", lambda _: self._piece(drawn.passing), local)
             ending = "com" if host.endswith(".com") else _HOSTS[self._next(len(_HOSTS))]
             return f"{re.sub(r'[0-9]', self._digit, local)}@{name}.{ending}"
         if kind == "url":
@@ -312,6 +312,12 @@ class Blindness:
             large = re.sub("[A-Z]", lambda _: letters[self._next(len(letters))].upper(), small)
             return old[:head] + re.sub(r"[0-9]", self._digit, large)
         return re.sub(r"[0-9]", self._digit, old)
+
+    def _piece(self, words: Sequence[str]) -> str:
+        """Return letters at random, or a letter and a word."""
+        if words and self._next(2):
+            return self._letters(1) + words[self._next(len(words))]
+        return self._letters(3 + self._next(5))
 
     def _digit(self, _: re.Match[str]) -> str:
         return str(self._next(10))

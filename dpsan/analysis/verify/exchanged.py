@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final
 
@@ -60,7 +61,11 @@ class Drawn:
         """Label and capitals of all its places that are words, and whether they have a plural s."""
         self._plural = more
         ids = {int(view.equal[token]) for token in self.tokens}
-        self._addresses = [token for token in addresses if not ids.isdisjoint(view.pieces[token])]
+        self._addresses = [
+            token
+            for token in addresses
+            if any(not ids.isdisjoint(cut) for cuts in view.pieces[token] for cut in cuts)
+        ]
 
     @property
     def form(self) -> tuple[str, str]:
@@ -70,9 +75,21 @@ class Drawn:
 
     @property
     def names(self) -> bool:
-        """Return whether it is an address with words of its unit."""
-        parts = self.view.pieces.get(self.tokens[0], ())
-        return any(not isinstance(part, str) for part in parts)
+        """Return whether it is an address with names that are replaced in its unit."""
+        pieces = self.decision.locals.get(self.rows[0], ())
+        return any(not isinstance(part, str) for cut in pieces for part in cut)
+
+    @cached_property
+    def passing(self) -> list[str]:
+        """Return words of the text that pass, of more than two letters."""
+        hidden = " ".join(self._drawn)
+        return [word for word in re.findall(r"[^\W\d_]{3,}", self.lowered) if word not in hidden]
+
+    @cached_property
+    def _drawn(self) -> list[str]:
+        """Return what is replaced beside it in its text, in small letters."""
+        at = self.decision.at[self.decision.text == self.decision.text[self.rows[0]]].tolist()
+        return [self.written(token).lower() for token in at if token not in self.tokens]
 
     def written(self, token: int) -> str:
         """Return a token without its possessive."""
@@ -95,8 +112,18 @@ class Drawn:
             return True
         if phrases.isdisjoint(word.split(" ")):
             return False
-        beside = (self.written(token + step).lower() for token in self.tokens for step in (-1, 1))
+        beside = {word for token in self.tokens for word in self._beside(token)}
         return not phrases.isdisjoint(beside)
+
+    def relates_address(self, string: str) -> bool:
+        """Return whether a string in the place of an address without names would have names."""
+        if self.names or self.tokens[0] not in self.view.pieces:
+            return False
+        return any(len(word) > 2 and word in string.lower() for word in self._drawn)
+
+    def _beside(self, token: int) -> list[str]:
+        """Return the words of the tokens beside one; a phrase has several."""
+        return f"{self.written(token - 1)} {self.written(token + 1)}".lower().split()
 
     def exchanged(self, new: str) -> str:
         """Return the text with another word, or string, in all places of this one."""
@@ -121,11 +148,13 @@ class Drawn:
                 fits = article_for(other)
                 fits = fits.capitalize() if article[0].isupper() else fits
                 edits.append((int(places.start[at]), int(places.end[at]), fits))
-        olds = {self.written(token).lower() for token in self.tokens}
+        olds = {
+            self.written(token).lower(): f"{new}s" if token in self._plural else new
+            for token in self.tokens
+        }
         for token in self._addresses:
             local, host = self.written(token).split("@")
-            for old in olds:
-                other = f"{new}s" if old == f"{self.old.lower()}s" else new
+            for old, other in olds.items():
                 local = re.sub(rf"(?i)(?<![^\W\d_]){old}|{old}(?![^\W\d_])", other, local)
             edits.append((int(places.start[token]), int(places.end[token]), f"{local}@{host}"))
         parts, last = [], self._start
@@ -178,7 +207,7 @@ def by_text(done: Decided) -> list[Any]:
         ]
         inside = range(low, high)
         local = [
-            [part if isinstance(part, str) else part - low for part in d.locals[row]]
+            [[p if isinstance(p, str) else p - low for p in cut] for cut in d.locals[row]]
             for row in inside
             if row in d.locals
         ]
