@@ -244,11 +244,11 @@ class OnlyRewriter:
             numbers = [units[at].number for at in order]
             return streams_for(key, numbers, [counts[at] for at in order])
 
-        found = self.draws.outputs(decision, [shared.unit for shared in units], source)
-        tokens, texts = found.tokens, texts_of(done)
+        texts = texts_of(done)
         charged = [0] * texts
-        if done.numbers and self._numbers is not None:
-            self._draw_numbers(done, tokens, charged, key, units)
+        values, same = self._values(done, charged, key, units)
+        found = self.draws.outputs(decision, [shared.unit for shared in units], source, values)
+        tokens = found.tokens
         for row, count in done.breaks.items():
             tokens[row] += "\n" * count
         written = [*tokens, *found.articles]
@@ -269,19 +269,18 @@ class OnlyRewriter:
             by_kind=Counter(decision.group.tolist()),
             reused=found.reused,
             replaced=replaced,
-            forms=Forms(smallest, found.unchanged),
+            forms=Forms(smallest, found.unchanged + same),
         )
 
-    def _draw_numbers(
-        self,
-        done: Decided,
-        tokens: list[str],
-        charged: list[int],
-        key: bytes,
-        units: Sequence[Shared],
-    ) -> None:
-        """Put numbers that are drawn by value in their places, and charge each once in its unit."""
-        assert self._numbers is not None  # noqa: S101 - the caller knows
+    def _values(
+        self, done: Decided, charged: list[int], key: bytes, units: Sequence[Shared]
+    ) -> tuple[dict[int, str], float]:
+        """Draw numbers by value, by their rows; charge each once in its unit.
+
+        Also returns how many are expected to stay unchanged.
+        """
+        if self._numbers is None or not done.numbers:
+            return {}, 0.0
         decision, rows, words = done.decision, [*done.numbers], [*done.numbers.values()]
         of_row = [units[int(decision.unit[row])] for row in rows]
         for row, word, shared in zip(rows, words, of_row, strict=True):
@@ -292,8 +291,7 @@ class OnlyRewriter:
         records = np.array([shared.number for shared in of_row])
         held = units[0].numbers if len(units) == 1 else None
         values = self._numbers.drawn_once(words, records, key, held)
-        for row, value in zip(rows, values, strict=True):
-            tokens[row] = value
+        return dict(zip(rows, values, strict=True)), self._numbers.forms(words).unchanged
 
     def _keyed(self, done: Decided, units: Sequence[Shared]) -> Decision:
         """Return the decision with the keys of its units."""

@@ -8,84 +8,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dpsan.embeddings.class_lists import CONTACTS, NUMBERS
 from dpsan.privacy.composition import compose_optimal
-from dpsan.privacy.guarantee import Guarantee, Status
+from dpsan.privacy.guarantee import Status
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.figures import Figure, Figures, ledger_line, loss
-from dpsan.sanitize.numbers_by_value import FORMS, NumberPolicy, StringPolicy
+from dpsan.sanitize.numbers_by_value import FORMS
 from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
-from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
-from dpsan.sanitize.warnings import RANDOM, weakness
-from dpsan.text.letter_case import LetterCase
-from dpsan.text.numerals import counted, number, percent
-from dpsan.text.out_of_vocabulary import UnknownPolicy
-
-COUNTS: Final = "counts of unknown, masked, kept and passed words (they depend on the words)"
-EQUAL: Final = "which words are equal (and so how often each occurs)"
-"""Fact that is not protected where equal words share a draw."""
-SAME: Final = "which messages are equal"
-"""Fact that is not protected where equal messages share a draw."""
-OPEN: Final = (
-    "every word that passes",
-    "group, form and capitals of each replaced word",
-    "its possessive",
+from dpsan.sanitize.unprotected import (
+    CHOICE,
+    CHOSEN,
+    EQUAL,
+    OPEN,
+    SAME,
+    not_protected,
+    of_guarantee,
 )
-"""Facts that are not protected where only classes of words are drawn."""
-NUMBER: Final = "which words are numbers and their form"
-"""Fact that is not protected where numbers become numbers of the same form."""
-KINDS: Final = "which words are strings of a recognized kind, and their kind"
-"""Fact that is not protected where such strings become strings of the same kind."""
-CHOICE: Final = "everything outside the spans and their choice"
-"""Facts that are not protected where spans choose the drawn words."""
+from dpsan.sanitize.warnings import RANDOM, weakness
+from dpsan.text.numerals import counted, number, percent
+
 FLUENT: Final = (
     "made fluent by a public language model at an unchanged guarantee; many words are guesses, "
     "names and numbers may be invented"
 )
-REPEATED: Final = "repeated runs on the same text (they add up)"
-"""Fact that is protected where which word of its group stood there is hidden completely."""
-NOT_PROTECTED: Final = (
-    "number of words and lines",
-    COUNTS,
-    "punctuation and white space",
-    "language",
-    "word positions",
-    "correlation between words",
-    REPEATED,
-    "timing, swap and logs",
-    "the audit file itself",
-)
 _LONGEST: Final = 200 - len("dpsan: ")
 """Longest main line without ``-v``, in characters."""
-
-
-def not_protected(guarantee: Guarantee) -> list[str]:
-    """Return the facts that a guarantee itself leaves out, in words."""
-    words = guarantee.public_words
-    if guarantee.only_groups:
-        return list(OPEN)
-    if not words:
-        return []
-    return [f"{counted(words, 'public word')} (an output among them says what the input was)"]
-
-
-def facts_of(spec: RunSpec) -> list[str]:
-    """Return the facts that the settings of a run leave unprotected, in words."""
-    chosen = {word_class.name for word_class in spec.classes}
-    numbers = spec.numbers == NumberPolicy.VALUE or NUMBERS in chosen
-    strings = spec.strings == StringPolicy.KIND or not chosen.isdisjoint({CONTACTS, NUMBERS})
-    facts = {
-        "which words are unknown": spec.unknown == UnknownPolicy.MASK,
-        "how many words have a class (the expected share tells)": bool(spec.classes),
-        NUMBER: numbers and not spec.only,
-        KINDS: strings and not spec.only,
-        "the words of the keep-list": bool(spec.keep),
-        "capital letters": spec.case == LetterCase.INPUT,
-        "word boundaries that another tool chose": spec.tokenizer == "whitespace",
-    }
-    return [fact for fact, holds in facts.items() if holds]
 
 
 def expected_share(unchanged: float, counts: Mapping[Action, int] | Mapping[str, int]) -> float:
@@ -187,7 +135,7 @@ class Statement:
             plain = counted(totals.counts[Action.PLAIN], "word")
             shown = [*OPEN[1:], *([EQUAL] if self.consistent else [])]
             out.append(f"NOT PROTECTED: {plain} that passed unchanged; {'; '.join(shown)}")
-        own = [each for each in self._own() if each not in OPEN]
+        own = [*(fact for fact in of_guarantee(totals.guarantee) if fact not in OPEN), *self.facts]
         if totals.draws and own and not verbose:
             out.append(f"not protected here: {', '.join(own)}")
         if totals.draws and self.fluent:
@@ -195,7 +143,7 @@ class Statement:
         if totals.counts[Action.PASSED]:
             out.append("NOT PRIVATE: unknown words were passed through (--unknown keep)")
         if self.spans and totals.guarantee.only_groups:
-            out.append("words in spans are replaced too: the choice of spans is not protected")
+            out.append(f"words in spans are replaced too: {CHOSEN} is not protected")
         elif self.spans and totals.records:
             passed = counted(totals.counts[Action.OUTSIDE], "word")
             whole = f"{counted(totals.unmarked, 'record')} without a span"
@@ -240,10 +188,12 @@ class Statement:
         figures = self.figures()
         once = ", equal ones alike" if self.consistent else ""
         hidden = "which word of its group stood there is hidden completely"
+        hidden += ", except of numbers by value" * (guarantee.epsilon_ldp > 0)
         group = figures.get(("smallest group", "run"))  # None: no word of a list was drawn
         size = counted(int(group.value), "word") if group is not None else ""
         smallest = size and f"; the smallest group that occurred has {size}"
         share = percent(figures["unchanged", "run"].value)
+        share = share if share.startswith("under") else f"at most {share}"
         lines = [
             f"{counted(sum(by_class.values()), 'word')} replaced{once}: {replaced}",
             f"{guarantee.grade}: {hidden}{smallest}; expected unchanged: {share}",
@@ -333,10 +283,6 @@ class Statement:
         ]
         return "; ".join(line + ([f"besides {', '.join(besides)}"] if besides else []))
 
-    def _own(self) -> list[str]:
-        """Return the facts that the guarantee and the settings of this run leave unprotected."""
-        return [*not_protected(self.totals.guarantee), *self.facts]
-
     def _warnings(self) -> Iterator[str]:
         guarantee = self.totals.guarantee
         if guarantee.status is not Status.PROVED:
@@ -375,9 +321,10 @@ class Statement:
         for of_class, words in sizes.items():
             groups = f"{counted(len(words), 'group')} of {', '.join(map(number, words))} words"
             yield f"class {of_class}: {groups}, one input each"
+        equal = self.consistent is not None
+        facts = not_protected(guarantee, self.facts, spans=self.spans, equal=equal)
         if guarantee.only_groups and not guarantee.epsilon_ldp:
-            facts = [*self._own(), *[EQUAL] * bool(self.consistent), *NOT_PROTECTED]
-            yield "not protected: " + ", ".join(fact for fact in facts if fact != REPEATED)
+            yield f"not protected: {', '.join(facts)}"
             return
         if self.copies > 1:
             yield f"{self.copies} copies of every {each}: {name} {figures['loss', 'copies']}"
@@ -395,5 +342,4 @@ class Statement:
         yield f"sum of epsilon over all draws: {figures['sum', 'run']}"
         if self.linked:
             yield f"whole texts: {self.linked}"
-        spans, equal = [CHOICE] if self.spans else [], [EQUAL] if self.consistent else []
-        yield "not protected: " + ", ".join([*self._own(), *spans, *equal, *NOT_PROTECTED])
+        yield f"not protected: {', '.join(facts)}"

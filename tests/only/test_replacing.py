@@ -17,6 +17,7 @@ from dpsan.errors import UsageError
 from dpsan.only.templates import capacity, radices, string, template
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.sanitize.statement import Statement
 from dpsan.text.contexts import CONTEXT, contexts
 
 KEY = b"k" * 32
@@ -189,6 +190,22 @@ def test_numbers_by_value_are_charged_once_in_a_unit():
     done = sanitizer.sanitize(["12 of 34 and 12 in Paris, 77 boxes", "12"], KEY)
     assert done.charged == [3, 1]
     assert done.lines[0].split()[0] == done.lines[0].split()[4]
+
+
+def test_numbers_by_value_stay_as_often_as_a_run_says():
+    """They have no group: none is used up, and none is the smallest that occurred."""
+    sanitizer = Sanitizer(only="numbers", numbers="value", epsilon=8)
+    texts = [f"{number}" for number in range(10, 100)] * 30
+    done, totals = sanitizer.sanitize(texts, KEY), sanitizer.accountant()
+    totals.add([done])
+    same = sum(a == b for a, b in zip(texts, done.lines, strict=True)) / len(texts)
+    assert sanitizer.expected_share(totals) == pytest.approx(same, abs=0.05)
+    assert same > 0.15
+    totals.add([sanitizer.sanitize([" ".join(texts[:90])] * 3, KEY, [0] * 3)])
+    assert totals.reused == 0
+    totals.records = len(texts)
+    lines = Statement(totals, "group-response", 0.0, same, sanitizer.replaced_classes).lines()
+    assert "hidden completely, except of numbers by value; expected unchanged: at most" in lines[1]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,8 @@ from dpsan.run.run import Run
 from dpsan.run.stream import Plan
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.sanitize.statement import CHOICE, Statement
+from dpsan.sanitize.statement import Statement
+from dpsan.sanitize.unprotected import CHOICE
 
 EMBEDDINGS = make_embeddings(n=40, d=4)
 KEY = b"k" * 32

@@ -20,7 +20,7 @@ from dpsan.errors import printable
 from dpsan.run.audit import damaged, read_rows
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
-from dpsan.sanitize.statement import COUNTS, NOT_PROTECTED, expected_share
+from dpsan.sanitize.statement import expected_share
 
 ACTIONS: Final = tuple(map(str, Action))
 BY_CLASS: Final = frozenset({str(Action.STRING), str(Action.PLAIN)})
@@ -143,10 +143,7 @@ class Report:
             "epsilon_per_record": {name: self.quantile(share) for name, share in QUANTILES.items()},
             # Without the digests: they would let others test what a list of the user holds.
             **{name: _groups(header[name]) for name in ("only", "classes")},
-            "not_protected": [
-                *(each for each in header["not_protected"] if each not in NOT_PROTECTED),
-                COUNTS,
-            ],
+            "not_protected": header["not_protected"],
             "files": [
                 {
                     "file": number,

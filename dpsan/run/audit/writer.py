@@ -25,14 +25,7 @@ from dpsan.run.audit.schema import SCHEMA, finite, guarantee_row
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.result import Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.sanitize.statement import (
-    CHOICE,
-    EQUAL,
-    NOT_PROTECTED,
-    SAME,
-    facts_of,
-    not_protected,
-)
+from dpsan.sanitize.unprotected import SAME, facts_of, not_protected
 from dpsan.sanitize.warnings import weakness
 from dpsan.version import __version__
 
@@ -306,11 +299,7 @@ def _header(
         "private": not seeded and str(spec.unknown) != "keep" and not spans and not spec.only,
         "consistent": spec.consistent,
         "spans": spans,
-        "not_protected": [
-            *not_protected(sanitizer.guarantee),
-            *([CHOICE] if spans else []),
-            *([EQUAL] if spec.consistent else []),
-            *facts_of(spec),
-            *NOT_PROTECTED,
-        ],
+        "not_protected": not_protected(
+            sanitizer.guarantee, facts_of(spec), spans=spans, equal=spec.consistent is not None
+        ),
     }
