@@ -130,7 +130,7 @@ class Draws:
     def __init__(
         self, words: Mapping[str, Sequence[str]], *, together: bool, injective: bool
     ) -> None:
-        self._words, self._together, self._injective = words, together, injective
+        self._words, self.together, self._injective = words, together, injective
         self._tables: dict[str, dict[int, list[str]]] = {}
         self._given = tuple(word.lower() for word in words["given_x"])
         self._room: dict[Pool, list[int]] = {}
@@ -223,13 +223,13 @@ class Draws:
                 continue
             if pool[0] in ADDRESSES:
                 parts = decision.locals.get(row, ())
-                name = _NAME if self._together else LARGE
+                name = _NAME if self.together else LARGE
                 marks = (part if isinstance(part, str) else name for part in parts)
                 pool = (pool[0], pool[1], tuple(marks))
             if self._injective and key >> AGE != unit.age:
                 unit.age = key >> AGE
                 unit.pools, unit.slots, unit.permutations = {}, {}, {}
-            if not self._together:
+            if not self.together:
                 place = pool, len(unit.slots)
             elif pool[0] in NAMES:
                 place = unit.pools.setdefault(key, pool), key
@@ -257,7 +257,7 @@ class Draws:
             decision.group.astype(np.int64) * many + decision.form + 1, return_inverse=True
         )
         pools = [self._pool(decision, *divmod(kind, many)) for kind in kinds.tolist()]
-        if not self._together:
+        if not self.together:
             every = np.arange(len(decision.at))
             return every, every, pools, of_pool
         keys, of_key = np.unique(decision.key, return_inverse=True)

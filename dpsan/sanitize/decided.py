@@ -161,12 +161,15 @@ def lines_of(done: Decided, written: Sequence[str]) -> list[str]:
     return lines
 
 
-def table_of(done: Decided, written: Sequence[str], rules: Sequence[str]) -> AuditTable:
+def table_of(
+    done: Decided, written: Sequence[str], paid: Sequence[int], rules: Sequence[str]
+) -> AuditTable:
     """Return the audit of what was written.
 
     Args:
         done: with all its tokens.
         written: outputs of drawn tokens, then articles.
+        paid: rows of the numbers by value that are charged.
         rules: names of the rules.
     """
     tokens, decision = done.tokens, done.decision
@@ -188,6 +191,7 @@ def table_of(done: Decided, written: Sequence[str], rules: Sequence[str]) -> Aud
         none,
         none,
         none,
+        first=np.isin(tokens.rows, paid),
         reasons=[reasons[row] if 0 <= row < len(reasons) else None for row in rows],
     )
 

@@ -192,6 +192,29 @@ def test_numbers_by_value_are_charged_once_in_a_unit():
     assert done.lines[0].split()[0] == done.lines[0].split()[4]
 
 
+@pytest.mark.parametrize(("unit", "draws"), [("off", 5), ("record", 2), ("file", 3)])
+def test_statement_report_and_budget_count_numbers_by_value_alike(unit, draws, dpsan, tmp_path):
+    """With ``off`` each mention has a draw of its own, and costs one."""
+    (tmp_path / "in.txt").write_text("12 12\n12\n\n12 345\n")
+    command = ("rewrite", "--only", "numbers", "--numbers", "value", "-e", "1", "--seed", "3")
+    given = (*command, "--consistent", unit, "in.txt", "-v")
+    done = dpsan(*given, "-a", "audit.jsonl", cwd=tmp_path)
+    assert f"sum of epsilon over all draws: {draws}\n".encode() in done.stderr
+    (told,) = json.loads(dpsan("report", "--json", "audit.jsonl", cwd=tmp_path).stdout)
+    assert told["epsilon_sum"] == told["files"][0]["epsilon_sum"] == draws
+    assert dpsan(*given, "--budget", str(draws), cwd=tmp_path).returncode == 0
+    assert dpsan(*given, "--budget", str(draws - 0.1), cwd=tmp_path).returncode == 1
+    assert (len({*done.stdout.split()}) > 2) == (unit == "off")
+
+
+def test_the_audit_of_a_run_with_a_memo_is_read_again(dpsan, tmp_path):
+    (tmp_path / "in.txt").write_text("Maria met John\nMaria has 12\nMaria met John\n")
+    given = ("rewrite", "-q", "--only", "sensitive", "--memo", "memo", "-a", "audit.jsonl")
+    assert dpsan(*given, "in.txt", cwd=tmp_path).returncode == 0
+    (told,) = json.loads(dpsan("report", "--json", "audit.jsonl", cwd=tmp_path).stdout)
+    assert (told["drawn"], told["string"], told["remembered"]) == (3, 1, 2)
+
+
 def test_numbers_by_value_stay_as_often_as_a_run_says():
     """They have no group: none is used up, and none is the smallest that occurred."""
     sanitizer = Sanitizer(only="numbers", numbers="value", epsilon=8)
