@@ -152,7 +152,8 @@ class Verify(JsonAndFile, Sanitizing):
         if self.as_json:
             print_json({"verdict": found.verdict, "checks": found.checks, "seconds": found.seconds})
         else:
-            hidden = " for two words of one group" * (found.verdict == "kept")
+            but = ", except of numbers by value" * (sanitizer.guarantee.epsilon_ldp > 0)
+            hidden = f" for two words of one group{but}" * (found.verdict == "kept")
             typer.echo(f"--only {self.only}: {found.verdict.upper()}{hidden}")
             _print_checks(found.checks)
             typer.echo(f"  {found.seconds:.1f} seconds")

@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -84,7 +85,7 @@ class Slot:
     text: int
     permutation: Permutation | None
     size: int
-    """Number of words of its pool."""
+    """Number of words of its pool; 0 of a number by value, which has none."""
     number: int = 0
     written: str = ""
     """The string, where the pool is no list of words."""
@@ -108,7 +109,7 @@ class Outputs(NamedTuple):
     tokens: list[str]
     articles: list[str]
     unchanged: float
-    """Expected number of tokens that stay unchanged, at most."""
+    """Expected number of tokens that stay unchanged, at most; none of numbers by value."""
     smallest: int
     """Fewest strings of a form that occurred; 0: no string."""
     reused: int = 0
@@ -131,26 +132,35 @@ class Draws:
     def __init__(
         self, words: Mapping[str, Sequence[str]], *, together: bool, injective: bool
     ) -> None:
-        self._words, self._together, self._injective = words, together, injective
+        self._words, self.together, self._injective = words, together, injective
         self._tables: dict[str, dict[int, list[str]]] = {}
         self._given = tuple(word.lower() for word in words["given_x"])
         self._room: dict[Pool, list[int]] = {}
 
-    def outputs(self, decision: Decision, units: Sequence[Unit], source: Source) -> Outputs:
+    def outputs(
+        self,
+        decision: Decision,
+        units: Sequence[Unit],
+        source: Source,
+        values: Mapping[int, str] = MappingProxyType({}),
+    ) -> Outputs:
         """Return the text of each drawn token, and of each article.
 
         Args:
             decision: what is drawn.
             units: by the number of the unit in the decision; they grow.
             source: random streams of new slots.
+            values: by its row the output of each number that is drawn by value, not in its group.
         """
         if not len(decision.at):
             return Outputs([], [], 0.0, 0)
-        slots, of_slot, new, bounds = self._slots(decision, units)
+        slots, of_slot, new, bounds = self._slots(decision, units, values)
         if new:
             streams = source(new)
             self._draw(new, streams.integers("only", np.array(bounds, np.uint64)).tolist(), streams)
         tokens = self._written(decision, slots, of_slot, units)
+        for row, value in values.items():
+            tokens[row] = value
         articles = []
         for _, caps, row in decision.articles.tolist():
             article = article_for(tokens[row])
@@ -159,7 +169,8 @@ class Draws:
                 article = article.upper() if loud else article.capitalize()
             articles.append(article)
         # An address is at a reserved host, and its names are those of its unit.
-        chance = np.array([slot.pool[0] not in ADDRESSES and 1 / slot.size for slot in slots])
+        drawn = [slot.size > 0 and slot.pool[0] not in ADDRESSES for slot in slots]
+        chance = np.array(drawn) / np.array([max(slot.size, 1) for slot in slots])
         forms = [slot.size for slot in new if slot.pool[0] not in (*self._words, *ADDRESSES)]
         share = float(chance[of_slot].sum())
         return Outputs(tokens, articles, share, min(forms, default=0), self._reused(new))
@@ -196,7 +207,7 @@ class Draws:
         return template(group, form, self._given)
 
     def _slots(
-        self, decision: Decision, units: Sequence[Unit]
+        self, decision: Decision, units: Sequence[Unit], values: Mapping[int, str]
     ) -> tuple[list[Slot], NDArray[np.intp], list[Slot], list[int]]:
         """Return the slots of a block, which of them each token has, the new ones, and the bounds
         of their integers.
@@ -209,15 +220,18 @@ class Draws:
         rows = zip(first.tolist(), *(column.tolist() for column in columns), strict=True)
         for row, key, number, text, which in rows:
             pool, unit = pools[which], units[number]
+            if row in values:
+                slots.append(Slot(pool, key, number, text, None, 0))
+                continue
             if pool[0] in ADDRESSES:
                 parts = chain.from_iterable(decision.locals.get(row, ()))
-                name = _NAME if self._together else LARGE
+                name = _NAME if self.together else LARGE
                 marks = (part if isinstance(part, str) else name for part in parts)
                 pool = (pool[0], pool[1], tuple(marks))
             if self._injective and key >> AGE != unit.age:
                 unit.age = key >> AGE
                 unit.pools, unit.slots, unit.permutations = {}, {}, {}
-            if not self._together:
+            if not self.together:
                 place = pool, len(unit.slots)
             elif pool[0] in NAMES:
                 place = unit.pools.setdefault(key, pool), key
@@ -245,7 +259,7 @@ class Draws:
             decision.group.astype(np.int64) * many + decision.form + 1, return_inverse=True
         )
         pools = [self._pool(decision, *divmod(kind, many)) for kind in kinds.tolist()]
-        if not self._together:
+        if not self.together:
             every = np.arange(len(decision.at))
             return every, every, pools, of_pool
         keys, of_key = np.unique(decision.key, return_inverse=True)

@@ -181,12 +181,15 @@ def lines_of(done: Decided, written: Sequence[str]) -> list[str]:
     return ["".join(parts[2 * first : 2 * last]) for first, last in pairwise(edges)]
 
 
-def table_of(done: Decided, written: Sequence[str], rules: Sequence[str]) -> AuditTable:
+def table_of(
+    done: Decided, written: Sequence[str], paid: Sequence[int], rules: Sequence[str]
+) -> AuditTable:
     """Return the audit of what was written.
 
     Args:
         done: with all its tokens.
         written: outputs of drawn tokens, then articles.
+        paid: rows of the numbers by value that are charged.
         rules: names of the rules.
     """
     tokens, decision = done.tokens, done.decision
@@ -208,6 +211,7 @@ def table_of(done: Decided, written: Sequence[str], rules: Sequence[str]) -> Aud
         none,
         none,
         none,
+        first=np.isin(tokens.rows, paid),
         reasons=[reasons[row] if 0 <= row < len(reasons) else None for row in rows],
         passes=tokens.passes,
     )

@@ -129,10 +129,10 @@ class Numbers:
         key: bytes,
         held: dict[str, int] | None = None,
     ) -> list[str]:
-        """Return the same where equal numbers have the same draw: each has a stream of its own.
+        """Return the same where each has a stream of its own, and equal ones of a unit the same.
 
-        In a record, streams are numbered in the order in which numbers appear, so that no draw
-        depends on how a number is spelt.
+        Without a unit each mention is drawn anew.  In a record, streams are numbered in the order
+        in which numbers appear, so that no draw depends on how a number is spelt.
 
         Args:
             words: the numbers.
@@ -140,26 +140,28 @@ class Numbers:
             key: of the batch.
             held: where the words are parts of one record, the numbers of its earlier parts; grows.
         """
-        own, by_record = derive_key(key, "numbers"), self._unit is Unit.RECORD
+        own, by_record = derive_key(key, "numbers"), self._unit in (None, Unit.RECORD)
         units = records.tolist() if by_record else [0] * len(words)
-        in_unit = list(zip(units, words, strict=True))
+        names = [folded(word) for word in words]
+        if self._unit is None:
+            names = [str(len(held or ()) + at) for at in range(len(words))]
+        in_unit = list(zip(units, names, words, strict=True))
         orders: defaultdict[int, dict[str, int]] = defaultdict(dict)
         drawn_as: dict[tuple[int, str], int] = {}
         positions: list[tuple[int, int]] = []
         spellings = dict.fromkeys(in_unit, 0)
-        for unit, word in spellings:
-            string = folded(word)
+        for unit, string, word in spellings:
             if (unit, string) not in drawn_as:
                 order = orders[unit] if held is None else held
                 drawn_as[unit, string] = len(drawn_as)
                 positions.append((unit, order.setdefault(string, len(order)) | _STRING))
-            spellings[unit, word] = drawn_as[unit, string]
+            spellings[unit, string, word] = drawn_as[unit, string]
         if not by_record:
             positions = string_positions(own, [string for _, string in drawn_as])
         # Spellings of one string have the same form and value, and so the same digits.
         order_of_draws = sorted(spellings, key=spellings.__getitem__)
         indices = np.array([spellings[pair] for pair in order_of_draws])
         streams = streams_by_word(own, [], positions)
-        values = self.drawn([word for _, word in order_of_draws], indices, streams)
+        values = self.drawn([word for *_, word in order_of_draws], indices, streams)
         written = dict(zip(order_of_draws, values, strict=True))
         return [written[pair] for pair in in_unit]

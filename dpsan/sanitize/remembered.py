@@ -122,4 +122,5 @@ def _spread(
         table.usual[rows],
         None if table.first is None else table.first[rows],
         None if table.drawn is None else list(compress(table.drawn, rows)),
+        None if table.reasons is None else list(compress(table.reasons, rows)),
     )

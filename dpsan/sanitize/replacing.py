@@ -248,18 +248,18 @@ class OnlyRewriter:
             numbers = [units[at].number for at in order]
             return streams_for(key, numbers, [counts[at] for at in order])
 
-        found = self.draws.outputs(decision, [shared.unit for shared in units], source)
-        tokens, texts = found.tokens, texts_of(done)
+        texts = texts_of(done)
         charged = [0] * texts
-        if done.numbers and self._numbers is not None:
-            self._draw_numbers(done, tokens, charged, key, units)
+        values, paid, same = self._values(done, charged, key, units)
+        found = self.draws.outputs(decision, [shared.unit for shared in units], source, values)
+        tokens = found.tokens
         for row, count in done.breaks.items():
             tokens[row] += "\n" * count
         written = [*tokens, *found.articles]
         table = (
             None
             if done.tokens is None
-            else table_of(done, written, [rule.name for rule in self.rules.rules])
+            else table_of(done, written, paid, [rule.name for rule in self.rules.rules])
         )
         sizes = np.bincount(decision.text, minlength=texts).tolist()
         smallest = min((size for size in (done.smallest, found.smallest) if size), default=0)
@@ -274,31 +274,33 @@ class OnlyRewriter:
             reused=found.reused,
             plain_names=done.plain_names,
             replaced=replaced,
-            forms=Forms(smallest, found.unchanged),
+            forms=Forms(smallest, found.unchanged + same),
         )
 
-    def _draw_numbers(
-        self,
-        done: Decided,
-        tokens: list[str],
-        charged: list[int],
-        key: bytes,
-        units: Sequence[Shared],
-    ) -> None:
-        """Put numbers that are drawn by value in their places, and charge each once in its unit."""
-        assert self._numbers is not None  # noqa: S101 - the caller knows
+    def _values(
+        self, done: Decided, charged: list[int], key: bytes, units: Sequence[Shared]
+    ) -> tuple[dict[int, str], list[int], float]:
+        """Draw numbers by value, and charge each draw once in its unit.
+
+        Returns:
+            The numbers by their rows, the rows that are charged, and how many expect to stay.
+        """
+        if self._numbers is None or not done.numbers:
+            return {}, [], 0.0
         decision, rows, words = done.decision, [*done.numbers], [*done.numbers.values()]
         of_row = [units[int(decision.unit[row])] for row in rows]
+        paid = []
         for row, word, shared in zip(rows, words, of_row, strict=True):
-            pair = folded(word)
-            if pair not in shared.paid:
-                shared.paid.add(pair)
+            string = folded(word)
+            if not self.draws.together or string not in shared.paid:
+                shared.paid.add(string)
                 charged[int(decision.text[row])] += 1
+                paid.append(row)
         records = np.array([shared.number for shared in of_row])
         held = units[0].numbers if len(units) == 1 else None
         values = self._numbers.drawn_once(words, records, key, held)
-        for row, value in zip(rows, values, strict=True):
-            tokens[row] = value
+        unchanged = self._numbers.forms(words).unchanged
+        return dict(zip(rows, values, strict=True)), paid, unchanged
 
     def _keyed(self, done: Decided, units: Sequence[Shared]) -> Decision:
         """Return the decision with the keys of its units."""

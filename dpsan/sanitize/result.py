@@ -86,7 +86,8 @@ class AuditTable(Sequence[AuditRecord]):
     usual: NDArray[np.int64]
     """The row number of each output that is written in its usual spelling, else negative."""
     first: NDArray[np.bool_] | None = None
-    """True for the first of equal words in its record, where equal words share a draw."""
+    """True for the first of equal words in its record, where equal words share a draw; with
+    ``only`` for numbers by value that are charged."""
     drawn: list[str | None] | None = None
     """The drawn words where outputs were decoded, None where nothing was drawn."""
     reasons: list[tuple[str, str] | None] | None = None
@@ -210,7 +211,7 @@ def together(parts: Sequence[Sanitized]) -> Sanitized:
 
 def tables_together(tables: Sequence[AuditTable]) -> AuditTable:
     """Return the audit of successive texts of which only groups of words were drawn."""
-    arrays = ("sizes", "gaps", "read", "actions", "input_ids", "output_ids", "usual")
+    arrays = ("sizes", "gaps", "read", "actions", "input_ids", "output_ids", "usual", "first")
     lists = ("originals", "outputs", "reasons", "passes")
     found: dict[str, Any] = {
         name: np.concatenate([getattr(table, name) for table in tables]) for name in arrays

@@ -12,20 +12,18 @@ from dpsan.privacy.composition import compose_optimal
 from dpsan.privacy.guarantee import Status
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.facts import (
-    CHOICE,
-    EQUAL,
-    NOT_PROTECTED,
-    OPEN,
-    REPEATED,
-    ROLES_OFF,
-    SAME,
-    not_protected,
-)
 from dpsan.sanitize.figures import Figure, Figures, ledger_line, loss
 from dpsan.sanitize.numbers_by_value import FORMS
 from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
+from dpsan.sanitize.unprotected import (
+    CHOICE,
+    CHOSEN,
+    EQUAL,
+    SAME,
+    not_protected,
+    of_guarantee,
+)
 from dpsan.sanitize.warnings import RANDOM, weakness
 from dpsan.text.numerals import counted, number, percent
 
@@ -142,7 +140,7 @@ class Statement:
         if totals.guarantee.only_groups and totals.records:
             plain = counted(totals.counts[Action.PLAIN], "word")
             shown = [
-                *not_protected(totals.guarantee, self.roles)[1:],
+                *of_guarantee(totals.guarantee, self.roles)[1:],
                 *([EQUAL] if self.consistent else []),
             ]
             out.append(f"NOT PROTECTED: {plain} that passed unchanged; {'; '.join(shown)}")
@@ -154,7 +152,11 @@ class Statement:
                 f"hiding in plain sight: about {many} with a capital in an output may be a "
                 f"name (Young, Mark), and such a word is original with probability {share}{again}"
             )
-        own = [each for each in self._own() if each not in {*OPEN, *ROLES_OFF}]
+        own = (
+            [*self.facts]
+            if totals.guarantee.only_groups
+            else [*of_guarantee(totals.guarantee), *self.facts]
+        )
         if totals.draws and own and not verbose:
             out.append(f"not protected here: {', '.join(own)}")
         if totals.draws and self.fluent:
@@ -162,7 +164,7 @@ class Statement:
         if totals.counts[Action.PASSED]:
             out.append("NOT PRIVATE: unknown words were passed through (--unknown keep)")
         if self.spans and totals.guarantee.only_groups:
-            out.append("words in spans are replaced: the choice of spans is not protected")
+            out.append(f"words in spans are replaced: {CHOSEN} is not protected")
         elif self.spans and totals.records:
             passed = counted(totals.counts[Action.OUTSIDE], "word")
             whole = f"{counted(totals.unmarked, 'record')} without a span"
@@ -207,10 +209,12 @@ class Statement:
         figures = self.figures()
         once = ", equal ones alike" if self.consistent else ""
         hidden = "which word of its group stood there is hidden completely"
+        hidden += ", except of numbers by value" * (guarantee.epsilon_ldp > 0)
         group = figures.get(("smallest group", "run"))  # None: no word of a list was drawn
         size = counted(int(group.value), "word") if group is not None else ""
         smallest = size and f"; the smallest group that occurred has {size}"
         share = percent(figures["unchanged", "run"].value)
+        share = share if share.startswith("under") else f"at most {share}"
         lines = [
             f"{counted(sum(by_class.values()), 'word')} replaced{once}: {replaced}",
             f"{guarantee.grade}: {hidden}{smallest}; expected unchanged: {share}",
@@ -300,10 +304,6 @@ class Statement:
         ]
         return "; ".join(line + ([f"besides {', '.join(besides)}"] if besides else []))
 
-    def _own(self) -> list[str]:
-        """Return the facts that the guarantee and the settings of this run leave unprotected."""
-        return [*not_protected(self.totals.guarantee, self.roles), *self.facts]
-
     def _warnings(self) -> Iterator[str]:
         guarantee = self.totals.guarantee
         if guarantee.status is not Status.PROVED:
@@ -342,9 +342,12 @@ class Statement:
         for of_class, words in sizes.items():
             groups = f"{counted(len(words), 'group')} of {', '.join(map(number, words))} words"
             yield f"class {of_class}: {groups}, one input each"
+        equal = self.consistent is not None
+        facts = not_protected(
+            guarantee, self.facts, spans=self.spans, equal=equal, roles=self.roles
+        )
         if guarantee.only_groups and not guarantee.epsilon_ldp:
-            facts = [*self._own(), *[EQUAL] * bool(self.consistent), *NOT_PROTECTED]
-            yield "not protected: " + ", ".join(fact for fact in facts if fact != REPEATED)
+            yield f"not protected: {', '.join(facts)}"
             return
         if self.copies > 1:
             yield f"{self.copies} copies of every {each}: {name} {figures['loss', 'copies']}"
@@ -362,5 +365,4 @@ class Statement:
         yield f"sum of epsilon over all draws: {figures['sum', 'run']}"
         if self.linked:
             yield f"whole texts: {self.linked}"
-        spans, equal = [CHOICE] if self.spans else [], [EQUAL] if self.consistent else []
-        yield "not protected: " + ", ".join([*self._own(), *spans, *equal, *NOT_PROTECTED])
+        yield f"not protected: {', '.join(facts)}"

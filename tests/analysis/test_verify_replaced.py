@@ -6,6 +6,7 @@ import pytest
 
 from dpsan.analysis.verify import replaced
 from dpsan.analysis.verify.blindness import Blindness
+from dpsan.cli.app import run
 from dpsan.errors import UsageError
 from dpsan.only import draws
 from dpsan.only.viewer import Viewer
@@ -104,6 +105,18 @@ def test_the_verdict_is_that_of_all_tests(one, monkeypatch):
     assert (found.verdict, len(found.checks)) == ("kept", replaced.STEPS)
     monkeypatch.setattr(*drawn_otherwise(with_audit))
     assert replaced.verify_replaced(one).verdict == "violated"
+
+
+@pytest.mark.parametrize("by_value", [False, True])
+def test_the_command_claims_nothing_for_numbers_by_value(by_value, monkeypatch, capsys):
+    monkeypatch.setattr(Blindness, "public_texts", lambda self: iter(TEXTS[:2]))
+    more = ["--numbers", "value", "-e", "2"] if by_value else []
+    given = ["dpsan", "verify", "--only", "sensitive", "-q", "-j", "1", *more]
+    monkeypatch.setattr("sys.argv", given)
+    assert run() == 0
+    told = capsys.readouterr().out.splitlines()[0]
+    assert told.endswith("KEPT for two words of one group, except of numbers by value") == by_value
+    assert told.endswith("KEPT for two words of one group") == (not by_value)
 
 
 def test_a_seed_is_refused():

@@ -49,19 +49,25 @@ def test_another_word_of_its_label_changes_nothing_in_150_000_exchanges(one, key
 
 def real_texts():
     with (SHARED / "eval" / "ag_news" / "test.csv").open(encoding="utf-8", newline="") as file:
-        news = [row[2] for row in csv.reader(file)][:150]
+        news = [row[2] for row in csv.reader(file)][:2000]
+    tickets = SHARED / "eval" / "pii" / "customer_support_tickets.csv"
+    with tickets.open(encoding="utf-8", newline="") as file:
+        described = [row["Ticket Description"] for row in csv.DictReader(file)][:1500]
     documents = json.loads((SHARED / "eval" / "pii" / "presidio_synth_dataset_v2.json").read_text())
     given = (SHARED.parent / "texts" / "given.jsonl").read_text().splitlines()
     return [
         *(json.loads(line)["text"] for line in given),
         *news,
-        *(document["full_text"] for document in documents[:400]),
+        *described,
+        *(document["full_text"] for document in documents[:1500]),
     ]
 
 
-def test_another_word_of_its_label_changes_nothing_in_real_texts(one, shared):
-    found = Blindness(one, b"k" * 32, 5).run(real_texts(), 1000)
-    assert found.exchanges > 10_000
+def test_another_word_of_its_label_changes_nothing_in_5_000_real_texts(one, shared):
+    texts = real_texts()
+    assert len(texts) >= 5000
+    found = Blindness(one, b"k" * 32, 1).run(texts, 1000)
+    assert found.exchanges > 15_000
     assert not unexplained(found)
 
 

@@ -84,6 +84,14 @@ def test_articles_of_two_inputs_have_one_distribution():
     assert min(min(row) for row in table) > 0
 
 
+def test_an_article_before_a_number_by_value_fits_the_number_that_is_written():
+    sanitizer = only("numbers", numbers="value", epsilon=4.0)
+    texts = [f"{a} ${number},000 loan" for a in ("a", "an") for number in (7, 8)]
+    lines = sanitizer.sanitize(texts * 60, KEY).lines
+    assert {line.split()[0] for line in lines} == {"a", "an"}
+    assert [line for line in lines if line.split()[0] != article_for(line.split()[1])] == []
+
+
 @pytest.mark.parametrize(
     "text",
     [

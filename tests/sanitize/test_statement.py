@@ -1,5 +1,6 @@
 """What a run says of itself: short, in words that hold, and loud where it is weak."""
 
+import json
 import re
 
 import numpy as np
@@ -10,10 +11,10 @@ from dpsan.mechanisms import MECHANISMS
 from dpsan.privacy.guarantee import Arithmetic, Guarantee, Status
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.facts import facts_of
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import Action, Sanitized
 from dpsan.sanitize.statement import Statement, expected_share
+from dpsan.sanitize.unprotected import facts_of
 from dpsan.sanitize.warnings import Lacking, weakness
 from dpsan.text.out_of_vocabulary import UnknownPolicy
 
@@ -117,6 +118,32 @@ def test_what_the_run_itself_exposes():
         "not protected here: which words are unknown, the words of the keep-list, capital letters"
     )
     assert said[2].startswith("NOT PRIVATE: unknown words were passed")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--only sensitive",
+        "--only numbers --numbers value -e 2 --consistent off",
+        "-e 8 --class sensitive --case input --unknown mask --tokenizer whitespace --keep {keep}",
+        "-e 8 --numbers value --strings kind --consistent file",
+    ],
+)
+def test_audit_and_report_list_the_facts_that_the_statement_calls_not_protected(
+    options, dpsan, tmp_path
+):
+    keep, audit = tmp_path / "keep.txt", tmp_path / "audit.jsonl"
+    keep.write_text("red\n")
+    given = options.format(keep=keep).split()
+    done = dpsan("rewrite", *given, "-v", "-a", audit, stdin=b"Maria met 12 red men.\n")
+    assert done.returncode == 0
+    (said,) = re.findall(r"^dpsan: not protected: (.*)$", done.stderr.decode(), re.M)
+    header = json.loads(audit.read_text().splitlines()[0])
+    assert ", ".join(header["not_protected"]) == said
+    told = json.loads(dpsan("report", "--json", audit).stdout)
+    assert told[0]["not_protected"] == header["not_protected"]
+    if options == "--only sensitive":
+        assert "they add up" not in said
 
 
 def test_not_guaranteed_is_always_said():

@@ -19,7 +19,6 @@ from typing import Any, Final
 from dpsan.errors import printable
 from dpsan.run.audit import damaged, read_rows
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.facts import COUNTS, NOT_PROTECTED
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
 from dpsan.sanitize.statement import expected_share
 
@@ -151,10 +150,7 @@ class Report:
                 dict(zip((*_REASON, "words"), (*reason, words), strict=True))
                 for reason, words in self.reasons.most_common()
             ],
-            "not_protected": [
-                *(each for each in header["not_protected"] if each not in NOT_PROTECTED),
-                COUNTS,
-            ],
+            "not_protected": header["not_protected"],
             "files": [
                 {
                     "file": number,

@@ -14,7 +14,7 @@ from dpsan.analysis.report import ACTIONS, QUANTILES, Report
 from dpsan.formats.passing import fields_line, noted_lines
 from dpsan.outcomes.intervals import Share
 from dpsan.privacy.guarantee import UNREVIEWED
-from dpsan.sanitize.facts import CHOICE
+from dpsan.sanitize.unprotected import CHOICE, CHOSEN
 from dpsan.text.numerals import counted, number, percent
 
 _MEANING: Final = {
@@ -46,7 +46,7 @@ def _warnings(report: Report) -> list[str]:
         "NOT PRIVATE: the random numbers come from a public seed": report.header["seeded"],
         "NOT PRIVATE: unknown words were passed through": report.counts["passed"],
         "the words of a keep-list were written unchanged": report.counts["kept"],
-        f"{CHOICE} is not protected": report.header["spans"],
+        f"{CHOSEN if report.header['only'] else CHOICE} is not protected": report.header["spans"],
         f"{number(public or 0)} public words are not protected": public,
         f"WEAK: {weak}": weak,
         f"the mechanism's guarantee is {status}": status != "PROVED",
@@ -107,7 +107,7 @@ def figures(report: Report) -> list[tuple[str, str, str]]:
         out.insert(0, ("LDP epsilon per replaced word", number(0.0), what))
         if not sums["epsilon_ldp"]:
             share = percent(sums["expected_unchanged"])
-            return [out[0], ("expected unchanged", share, "share of replaced words")]
+            return [out[0], ("expected unchanged", share, "share of replaced words, at most")]
     if not sums["spans"]:  # a share of running words, and spans hold names
         what = "share of drawn words that come out as they were; which ones is not visible"
         out.append(("expected unchanged", percent(sums["expected_unchanged"]), what))
@@ -138,9 +138,10 @@ def parameters(report: Report) -> list[tuple[str, str, str]]:
         f"epsilon per {each}{unit}": number(sums["epsilon"]),
         "epsilon, all draws": number(sums["epsilon_sum"]),
     }
-    if by_class := sums["only"] or sums["classes"]:
-        shown = {name: ", ".join(map(number, words)) for name, words in by_class.items()}
-        sizes = (f"{name} {words}".rstrip() for name, words in shown.items())
+    if sums["only"]:
+        rows["classes"] = ", ".join(sums["only"])
+    if by_class := sums["classes"]:
+        sizes = (f"{name} {', '.join(map(number, words))}" for name, words in by_class.items())
         rows["words of each group, by class"] = "; ".join(sizes)
     if report.copies > 1:
         rows["copies of every record"] = number(report.copies)

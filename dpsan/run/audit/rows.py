@@ -10,11 +10,10 @@ import orjson
 
 from dpsan.run.audit.cells import Ids
 from dpsan.run.audit.fragments import Fragments, as_json
-from dpsan.sanitize.result import ACTIONS, UNDRAWN, Action, AuditTable
+from dpsan.sanitize.result import UNDRAWN, Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import folded
 
-_NUMBER: Final = ACTIONS.index(Action.NUMBER)
 _ROWS: Final = 1 << 14
 """Rows that are put together at once."""
 
@@ -145,12 +144,9 @@ class Rows:
         more, end = self._ends(copy)
         numbers: dict[tuple[float | None, tuple[str, str] | None, str | None], int] = {}
         costs: list[float | None] = [None if reason is None else 0.0 for reason in reasons]
-        by_value = np.flatnonzero(table.actions == _NUMBER)
-        record, paid = np.repeat(np.arange(len(table.sizes)), table.sizes), set()
-        for at in by_value.tolist():
-            pair = int(record[at]), folded(table.originals[at])
-            costs[at] = 0.0 if pair in paid else self._epsilon
-            paid.add(pair)
+        assert table.first is not None  # noqa: S101 - what replaces words of groups says it
+        for at in np.flatnonzero(table.first).tolist():
+            costs[at] = self._epsilon
         which = [
             numbers.setdefault(each, len(numbers))
             for each in zip(costs, reasons, table.passes or (), strict=True)

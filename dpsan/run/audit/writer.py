@@ -23,9 +23,9 @@ from dpsan.run.audit.fragments import encodable
 from dpsan.run.audit.rows import Rows
 from dpsan.run.audit.schema import SCHEMA, finite, guarantee_row
 from dpsan.sanitize.accountant import Accountant
-from dpsan.sanitize.facts import CHOICE, EQUAL, NOT_PROTECTED, SAME, facts_of, not_protected
 from dpsan.sanitize.result import Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.sanitize.unprotected import SAME, facts_of, not_protected
 from dpsan.sanitize.warnings import weakness
 from dpsan.version import __version__
 
@@ -299,11 +299,11 @@ def _header(
         "private": not seeded and str(spec.unknown) != "keep" and not spans and not spec.only,
         "consistent": spec.consistent,
         "spans": spans,
-        "not_protected": [
-            *not_protected(sanitizer.guarantee, spec.roles),
-            *([CHOICE] if spans else []),
-            *([EQUAL] if spec.consistent else []),
-            *facts_of(spec),
-            *NOT_PROTECTED,
-        ],
+        "not_protected": not_protected(
+            sanitizer.guarantee,
+            facts_of(spec),
+            spans=spans,
+            equal=spec.consistent is not None,
+            roles=spec.roles,
+        ),
     }

@@ -1,7 +1,8 @@
-"""Facts that a run does not protect, each in words."""
+"""Facts that a run does not protect, in words: one list for statement, audit log and report."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from dpsan.embeddings.class_lists import CONTACTS, NUMBERS
@@ -35,6 +36,8 @@ KINDS: Final = "which words are strings of a recognized kind, and their kind"
 """Fact that is not protected where such strings become strings of the same kind."""
 CHOICE: Final = "everything outside the spans and their choice"
 """Facts that are not protected where spans choose the drawn words."""
+CHOSEN: Final = "the choice of spans"
+"""The same where words outside the spans are replaced too."""
 REPEATED: Final = "repeated runs on the same text (they add up)"
 """Fact that is protected where which word of its group stood there is hidden completely."""
 NOT_PROTECTED: Final = (
@@ -50,7 +53,7 @@ NOT_PROTECTED: Final = (
 )
 
 
-def not_protected(guarantee: Guarantee, roles: str = "on") -> list[str]:
+def of_guarantee(guarantee: Guarantee, roles: str = "on") -> list[str]:
     """Return the facts that a guarantee itself leaves out, in words."""
     words = guarantee.public_words
     if guarantee.only_groups:
@@ -58,6 +61,24 @@ def not_protected(guarantee: Guarantee, roles: str = "on") -> list[str]:
     if not words:
         return []
     return [f"{counted(words, 'public word')} (an output among them says what the input was)"]
+
+
+def not_protected(
+    guarantee: Guarantee, facts: Sequence[str], *, spans: bool, equal: bool, roles: str = "on"
+) -> list[str]:
+    """Return all facts that a run leaves unprotected, in words.
+
+    Args:
+        facts: those of its settings, see :func:`facts_of`.
+        spans: whether spans choose words.
+        equal: whether equal words share a draw.
+        roles: ``off`` where names and places have one group each.
+    """
+    only = guarantee.only_groups
+    more = {CHOSEN if only else CHOICE: spans, EQUAL: equal}
+    free = only and not guarantee.epsilon_ldp  # then repeated runs tell nothing more
+    always = [fact for fact in NOT_PROTECTED if not (free and fact == REPEATED)]
+    return [*of_guarantee(guarantee, roles), *facts, *filter(more.get, more), *always]
 
 
 def facts_of(spec: RunSpec) -> list[str]:
