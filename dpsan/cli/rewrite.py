@@ -168,9 +168,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                 from dpsan.run.file_log import FileLog
 
                 run.log = stack.enter_context(FileLog(request.log_json, force=request.force))
-            bar = byte_progress(
-                request.progress, request.quiet, run.inputs, streams=run.output is None
-            )
+            bar = byte_progress(request.quiet, run.inputs, streams=run.output is None)
             run.progress, run.begun = stack.enter_context(bar)
             result = execute(run)
             if history := run.history:

@@ -123,15 +123,12 @@ class _Running(_Writing):
     """Options for how a run works and what it reports."""
 
     panel: ClassVar = RUNNING
-    variables: ClassVar = "jobs progress"
+    variables: ClassVar = "jobs"
 
     jobs: int | None = option(
         "-j, --jobs N",
         "Number of processes. Each holds the vectors; with --engine ray, default one for each CPU.",
         min=1,
-    )
-    progress: str = choice(
-        "--progress auto|on|off", "Show progress on stderr; `auto` only on a terminal.", "auto"
     )
     log_json: Path | None = option(
         "--log-json FILE",

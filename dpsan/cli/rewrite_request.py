@@ -25,7 +25,7 @@ _UNDECISIVE: Final = (
     *("files", "output", "output_dir", "in_place", "backup", "force", "resume", "dry_run"),
     "strip",  # it makes no other output: a file that needs it is refused without
     *("audit", "audit_originals", "map_", "unit_field", "log_json", "jobs", "engine", "address"),
-    *("line_buffered", "progress", "quiet", "verbose"),
+    *("line_buffered", "quiet", "verbose"),
 )
 """Options that decide where outputs go, how they are made and which messages appear, but not their
 bytes."""

@@ -74,9 +74,7 @@ _NOTICED: dict[str, list[tuple[Any, ...]]] = {
 }
 """Behind a + stands what the second run has beside the options of the first."""
 _SAME = {
-    **_named(
-        "jobs 2,quiet,verbose,progress off,force,line-buffered,strip,audit audit,log-json log"
-    ),
+    **_named("jobs 2,quiet,verbose,force,line-buffered,strip,audit audit,log-json log"),
     "audit_originals": "-a audit --audit-originals",
     "resume": "",
     "max_record": "--max-record 16384k",

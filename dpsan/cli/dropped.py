@@ -1,0 +1,11 @@
+"""Commands, options and values that are no more, and what to type instead."""
+
+from __future__ import annotations
+
+from typing import Final
+
+DROPPED: Final = {
+    "smooth": "dpsan rewrite --fluent draws and decodes at once",
+    "--progress": "a terminal shows progress; -q hides it",
+}
+"""By the word, or the option and its value, as it was typed."""
