@@ -7,5 +7,6 @@ from typing import Final
 DROPPED: Final = {
     "smooth": "dpsan rewrite --fluent draws and decodes at once",
     "--progress": "a terminal shows progress; -q hides it",
+    "--backup": "-O DIR writes outputs elsewhere; or copy the files first",
 }
 """By the word, or the option and its value, as it was typed."""

@@ -88,9 +88,6 @@ class _Writing(_Reading):
         "-O, --output-dir DIR", "Write each file below DIR, keeping the tree."
     )
     in_place: bool = flag("-i, --in-place", "Overwrite the input files.")
-    backup: str | None = option(
-        "--backup SUFFIX", "With -i: keep each original under its name plus SUFFIX."
-    )
     audit: Path | None = option(
         "-a, --audit FILE", "Write one JSON row for each word. FILE is as sensitive as the input."
     )

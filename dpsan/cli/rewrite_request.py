@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dpsan.sanitize.sanitizer import Sanitizer
 
 _UNDECISIVE: Final = (
-    *("files", "output", "output_dir", "in_place", "backup", "force", "resume", "dry_run"),
+    *("files", "output", "output_dir", "in_place", "force", "resume", "dry_run"),
     "strip",  # it makes no other output: a file that needs it is refused without
     *("audit", "audit_originals", "map_", "unit_field", "log_json", "jobs", "engine", "address"),
     *("line_buffered", "quiet", "verbose"),

@@ -82,7 +82,7 @@ _SAME = {
 """Options that decide no output."""
 _OTHER_INPUTS = {"strip": _DOCX}
 _OTHERS = {
-    *("files", "output", "output_dir", "in_place", "backup", "dry_run", "engine", "address"),
+    *("files", "output", "output_dir", "in_place", "dry_run", "engine", "address"),
     *("map_", "unit_field"),
 }
 """Two runs with other ones share no output, or exclude --resume; or a cluster does the work, which
