@@ -8,5 +8,6 @@ DROPPED: Final = {
     "smooth": "dpsan rewrite --fluent draws and decodes at once",
     "--progress": "a terminal shows progress; -q hides it",
     "--backup": "-O DIR writes outputs elsewhere; or copy the files first",
+    "--text": "-f text reads any file as text",
 }
 """By the word, or the option and its value, as it was typed."""

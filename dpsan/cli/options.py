@@ -207,7 +207,7 @@ class Container(Command):
 
     format_: str = option(
         f"-f, --format {'|'.join(['auto', *FORMATS])}",
-        "Container of the text. `auto` goes by the suffix of the file.",
+        "Container. `auto` goes by the suffix of the file; `text` reads any file as lines.",
         "auto",
     )
     field: list[str] | None = option(
@@ -243,12 +243,17 @@ class Container(Command):
             raise UsageError(f"--delimiter is for {formats_with('takes_delimiter')}")
         return kind
 
-    def read_options(self, **more: Any) -> ReadOptions:
-        """Return how files are read; ``more``: further fields.  Raises UsageError."""
+    def read_options(self, *, force_text: bool = False, **more: Any) -> ReadOptions:
+        """Return how files are read; ``more``: further fields.  Raises UsageError.
+
+        Args:
+            force_text: read as text what looks like another format, as ``--format text`` does.
+        """
         from dpsan.formats.base import ReadOptions
 
         return ReadOptions(
             encoding=self.encoding,
+            force_text=force_text or self.format_ == "text",
             fields=tuple(self.field or ()),
             header=not self.no_header,
             delimiter=self.cell_delimiter(),

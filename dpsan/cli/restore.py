@@ -59,9 +59,6 @@ class Restore(Container, Quiet):
         "-o, --output FILE", "Write to FILE, for its owner alone.", panel=OUTPUT, writes=True
     )
     force: bool = flag("--force", "Replace an existing FILE.", panel=OUTPUT)
-    text: bool = flag(
-        "--text", "Read a file as text although it looks like another format.", panel=RARE
-    )
     invalid: str = choice(
         "--invalid replace|error",
         "Replace undecodable bytes of a text with originals by U+FFFD, or fail.",
@@ -83,7 +80,6 @@ class Restore(Container, Quiet):
         options = self.read_options(
             invalid=self.invalid,
             max_record=size(self.max_record),
-            force_text=self.text,
             unit_field=self.unit_field or "",
             keep_equal=True,
         )

@@ -145,7 +145,6 @@ class RewriteOptions(_Running):
     variables: ClassVar = "invalid max_record engine address"
 
     null_data: bool = flag("-z, --null-data", "Records end with NUL instead of a newline.")
-    text: bool = flag("--text", "Read a file as text although it looks like another format.")
     invalid: str = choice(
         "--invalid replace|error", "Replace undecodable bytes by U+FFFD, or fail.", "replace"
     )

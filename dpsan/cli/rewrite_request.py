@@ -246,7 +246,6 @@ class Request(Files):
             options=self.read_options(
                 invalid=self.invalid,
                 max_record=size(self.max_record),
-                force_text=self.text,
                 null_data=self.null_data,
                 strip=self.strip,
                 unit_field=self.unit_field or "",
