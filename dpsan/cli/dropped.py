@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+_NUL: Final = "tr '\\0' '\\n' < FILE | dpsan rewrite ..."
 DROPPED: Final = {
     "smooth": "dpsan rewrite --fluent draws and decodes at once",
     "--progress": "a terminal shows progress; -q hides it",
     "--backup": "-O DIR writes outputs elsewhere; or copy the files first",
+    "-z": _NUL,
+    "--null-data": _NUL,
     "--text": "-f text reads any file as text",
 }
 """By the word, or the option and its value, as it was typed."""

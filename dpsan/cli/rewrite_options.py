@@ -144,7 +144,6 @@ class RewriteOptions(_Running):
     panel: ClassVar = RARE
     variables: ClassVar = "invalid max_record engine address"
 
-    null_data: bool = flag("-z, --null-data", "Records end with NUL instead of a newline.")
     invalid: str = choice(
         "--invalid replace|error", "Replace undecodable bytes by U+FFFD, or fail.", "replace"
     )

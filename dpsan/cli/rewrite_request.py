@@ -171,7 +171,6 @@ class Request(Files):
             ("--no-header", self.no_header, "takes_header", any),
             ("--delimiter", self.delimiter, "takes_delimiter", any),
             ("--drop-other", self.drop_other, "needs_fields", enough),
-            ("-z", self.null_data, "takes_null_data", enough),
             ("--bad-records", self.bad_records, "skips_bad_records", enough),
         ):
             if given and not formats(getattr(kind, capability) for kind in kinds):
@@ -246,7 +245,6 @@ class Request(Files):
             options=self.read_options(
                 invalid=self.invalid,
                 max_record=size(self.max_record),
-                null_data=self.null_data,
                 strip=self.strip,
                 unit_field=self.unit_field or "",
                 drop_other=self.drop_other,

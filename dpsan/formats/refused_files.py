@@ -102,7 +102,7 @@ def refuse_document(source: Source, first: bytes) -> None:
 
 def binary(source: Source, line: int) -> InputError:
     """Return the error for a record that holds NUL."""
-    hint = "--encoding utf-16 or -z may help; -f text reads it as it is"
+    hint = "--encoding utf-16 or tr '\\0' '\\n' may help; -f text reads it as it is"
     return InputError(source.name, "NUL byte: not text", hint, line=line)
 
 

@@ -33,8 +33,8 @@ def test_any_bytes(kind, data):
 @pytest.mark.parametrize("kind", KINDS)
 def test_options(kind):
     """Those that make no sense are refused in Python, too; with force_text all is text."""
-    wrongs = [{"null_data": True}, {"encoding": "utf-16"}, {"fields": ("a",)}]
-    for wrong in wrongs if kind == "docx" else wrongs[:2]:
+    wrongs = [{"encoding": "utf-16"}, {"fields": ("a",)}]
+    for wrong in wrongs if kind == "docx" else wrongs[:1]:
         with pytest.raises(UsageError):
             through(LETTERED, b"", kind, **wrong)
     assert through(LETTERED, b"a: <b>", kind, force_text=True)[0] == b"W: <W>"

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from identity import identity, marker, through
 
-from dpsan.errors import InputError, UsageError
+from dpsan.errors import InputError
 
 IDENTITY, MARKER = identity(), marker()
 
@@ -59,5 +59,3 @@ def test_messages_name_the_line_and_no_text():
         assert "secret" not in str(caught.value)
     with pytest.raises(InputError, match="longer than 10 bytes"):
         run(b'["aaaaaaaaaaaa"]', "[]", max_record=10)
-    with pytest.raises(UsageError, match="NUL"):
-        run(b"[]", "[]", null_data=True)

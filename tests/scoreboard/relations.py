@@ -143,7 +143,7 @@ hard links are rewritten in place @ Original.__init__
 - self._status.st_nlink > 1
 + False
 what exists is replaced @ rewrite_file
-- AtomicFile(target, force=force, packer=...)
+- AtomicFile(target, force=work.plan.force, packer=...)
 + AtomicFile(target, force=True, packer=...)
 an audit replaces what exists @ create_private
 - if force: ...
