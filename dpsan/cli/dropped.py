@@ -9,6 +9,7 @@ DROPPED: Final = {
     "smooth": "dpsan rewrite --fluent draws and decodes at once",
     "--progress": "a terminal shows progress; -q hides it",
     "--backup": "-O DIR writes outputs elsewhere; or copy the files first",
+    "--max-record": "records of up to 64 MiB are read: split longer ones",
     "-z": _NUL,
     "--null-data": _NUL,
     "--text": "-f text reads any file as text",

@@ -320,16 +320,3 @@ def whole_numbers(name: str, given: list[str] | None) -> tuple[int, ...]:
             raise UsageError(f"{name} must be whole numbers >= 1 (got {part})")
         out.add(int(part))
     return tuple(sorted(out))
-
-
-_UNITS: Final = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-
-
-def size(text: str) -> int:
-    """Return the bytes of a size such as ``16MiB``, ``64k`` or ``1000``.  Raises UsageError."""
-    lower = text.strip().lower()
-    digits = lower.rstrip("bikmg")
-    unit = lower[len(digits) :].removesuffix("ib").removesuffix("b")
-    if not digits.isascii() or not digits.isdigit() or unit not in _UNITS or int(digits) == 0:
-        raise UsageError(f"not a size: {text}", "such as 16MiB or 64k")
-    return int(digits) * _UNITS[unit]

@@ -142,12 +142,11 @@ class RewriteOptions(_Running):
     """Options of ``rewrite``."""
 
     panel: ClassVar = RARE
-    variables: ClassVar = "invalid max_record engine address"
+    variables: ClassVar = "invalid engine address"
 
     invalid: str = choice(
         "--invalid replace|error", "Replace undecodable bytes by U+FFFD, or fail.", "replace"
     )
-    max_record: str = option("--max-record SIZE", "Refuse longer records.", "16MiB")
     engine: str = choice(
         "--engine local|ray",
         "`ray` runs on a cluster; it needs -O. The words under a seed are the same.",

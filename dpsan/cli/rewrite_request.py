@@ -8,7 +8,7 @@ from hashlib import file_digest
 from typing import TYPE_CHECKING, Final
 
 from dpsan.cli.command import refuse
-from dpsan.cli.options import positive, size
+from dpsan.cli.options import positive
 from dpsan.cli.rewrite_files import STDIN, Files
 from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.errors import UsageError
@@ -230,7 +230,6 @@ class Request(Files):
             "classes": [(each.name, each.sha256) for each in spec.classes],
             "language_model": sanitizer.language_model,
             "spans": self.spans and _file_sha256(self.spans),
-            "max_record": size(self.max_record),
             "bad_records": self.bad_records is not None,  # another file each time
             "memo": self.memo and self.memo.absolute(),
             "ledger": self.ledger and self.ledger.absolute(),
@@ -244,7 +243,6 @@ class Request(Files):
             format=self.format_,
             options=self.read_options(
                 invalid=self.invalid,
-                max_record=size(self.max_record),
                 strip=self.strip,
                 unit_field=self.unit_field or "",
                 drop_other=self.drop_other,

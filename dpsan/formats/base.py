@@ -33,8 +33,8 @@ class ReadOptions:
     encoding: str = "utf-8"
     invalid: str = "replace"
     """``replace`` (U+FFFD, counted) or ``error``."""
-    max_record: int = 16 << 20
-    """Largest record in bytes."""
+    max_record: ClassVar[int] = 64 << 20
+    """Largest record in bytes; it takes up to ten times as much memory."""
     force_text: bool = False
     """True if NUL bytes, and what looks like another format, are read as text all the same."""
     fields: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 The items of an array are its records, so ``--field text`` means the field of an item;
 ``--field '[].text'`` says the same, and ``'[]'`` an array of strings.  Other values, one after the
 other with white space between them, are a record each: JSON lines, or what ``jq .`` writes.  A
-document is read as a whole, ``--max-record`` long at most.
+document is read as a whole, 64 MiB long at most.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ def _taken(held: BytesIO) -> bytes:
 def too_long(source: Source, line: int, limit: int) -> InputError:
     """Return the error for a record over the limit."""
     what = f"record longer than {limit} bytes"
-    return InputError(source.name, what, "raise --max-record", line=line)
+    return InputError(source.name, what, "split it", line=line)
 
 
 def decode(source: Source, line: int, raw: bytes, options: ReadOptions) -> tuple[str, int]:

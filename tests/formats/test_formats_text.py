@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from identity import Collected, identity, marker, through
 
 from dpsan.errors import InputError, UsageError
+from dpsan.formats.base import ReadOptions
 from dpsan.sanitize.statement import Statement
 
 SAME, MASK = identity(), marker()
@@ -65,11 +66,14 @@ def test_joined_files_keep_their_records():
     assert out == b"\xef\xbb\xbfa\nb\r\n"
 
 
-def test_limits_and_invalid_bytes():
-    with pytest.raises(InputError, match=r"^test:2: record longer than 4 bytes"):
-        through(SAME, b"abc\nabcde\n", "text", max_record=4)
-    with pytest.raises(InputError, match=r"^test:2: record longer than 4 bytes"):
-        through(SAME, "abc\nabcde\n".encode("utf-16"), "text", max_record=4, encoding="utf-16")
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_limits(encoding, monkeypatch):
+    monkeypatch.setattr(ReadOptions, "max_record", 4)
+    with pytest.raises(InputError, match=r"^test:2: record longer than 4 bytes \(split it\)"):
+        through(SAME, "abc\nabcde\n".encode(encoding), "text", encoding=encoding)
+
+
+def test_invalid_bytes():
     with pytest.raises(InputError, match=r"^test:2: invalid utf-8 at byte 2"):
         through(SAME, b"a\nb\xff\n", "text", invalid="error")
     out, outcome = through(SAME, b"a\xff \xef\xbf\xbd\n", "text")

@@ -67,7 +67,7 @@ _NOTICED: dict[str, list[tuple[Any, ...]]] = {
         name: [(_KRR, f"+ {option}")]
         for name, option in _named(
             "vocab-size 20,unknown mask,case input,consistent file,tokenizer whitespace,"
-            "allow-unproved,recursive,encoding latin-1,invalid error,max-record 1MiB,"
+            "allow-unproved,recursive,encoding latin-1,invalid error,"
             "budget 1000,memo memo,ledger ledger,copies 2"
         ).items()
     },
@@ -77,7 +77,6 @@ _SAME = {
     **_named("jobs 2,quiet,verbose,force,line-buffered,strip,audit audit,log-json log"),
     "audit_originals": "-a audit --audit-originals",
     "resume": "",
-    "max_record": "--max-record 16384k",
 }
 """Options that decide no output."""
 _OTHER_INPUTS = {"strip": _DOCX}
