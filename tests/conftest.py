@@ -111,6 +111,14 @@ def fork_server() -> Iterator[ForkServer]:
     server.close()
 
 
+_LONGEST = """
+from dpsan.formats.base import ReadOptions
+ReadOptions.max_record = {}
+from dpsan.cli.guard import main
+main()
+"""
+
+
 @pytest.fixture(scope="session")
 def dpsan(
     cache: Path, fork_server: ForkServer
@@ -118,7 +126,8 @@ def dpsan(
     """Run the command line in a process of its own, without the caller's DPSAN_ variables.
 
     It is a Python of its own with workers, with variables that Python reads when it starts, and
-    with other arguments of ``subprocess.run``.
+    with other arguments of ``subprocess.run``.  ``longest``: bytes of the largest record that it
+    reads; default the program's own.
     """
     clean = {name: value for name, value in os.environ.items() if not name.startswith("DPSAN_")}
 
@@ -127,14 +136,16 @@ def dpsan(
         stdin: bytes = b"",
         env: dict[str, str] | None = None,
         cwd: Path | None = None,
+        longest: int | None = None,
         **more: object,
     ) -> subprocess.CompletedProcess[bytes]:
         environment = {**clean, "DPSAN_CACHE_DIR": str(cache), "COLUMNS": "100", **(env or {})}
         own = any(name.startswith(("PYTHON", "LC_", "LANG")) for name in env or {})
-        if not (own or more or {"-j", "--jobs", "--engine"} & {*arguments}):
+        if not (own or more or longest or {"-j", "--jobs", "--engine"} & {*arguments}):
             return fork_server.run(arguments, stdin, cwd or Path.cwd(), environment)
+        program = ["-c", _LONGEST.format(longest)] if longest else ["-m", "dpsan"]
         return subprocess.run(
-            [sys.executable, "-m", "dpsan", *arguments],
+            [sys.executable, *program, *arguments],
             input=stdin,
             capture_output=True,
             timeout=120,

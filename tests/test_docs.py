@@ -81,7 +81,6 @@ CAPABILITIES = {
     "needs_fields": "--drop-other",
     "takes_header": "--no-header",
     "takes_delimiter": "--delimiter",
-    "takes_null_data": "-z",
     "skips_bad_records": "--bad-records",
     "strippable": "--strip",
     "copyable": "--copies",

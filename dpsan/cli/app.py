@@ -11,9 +11,10 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from dpsan.cli.dropped import DROPPED
 from dpsan.cli.output import say
 from dpsan.cli.tree import Commands, Group
-from dpsan.errors import check_name
+from dpsan.errors import UsageError, check_name
 from dpsan.version import __version__
 
 _EPILOG: Final = (
@@ -105,8 +106,8 @@ def _hint(error: Exception) -> str:
     if context is None or context.parent is not None or context.command.name != "dpsan":
         return ""
     words = sys.argv[1:]
-    if words[:1] == ["smooth"]:
-        return " (dpsan rewrite --fluent draws and decodes at once)"
+    if words[:1] and words[0] in DROPPED:
+        return f" ({DROPPED[words[0]]})"
     # Words that are no files may be text, which no message repeats.
     if not any(Path(each).exists() for each in words):
         return " (dpsan --help lists the commands)"
@@ -126,6 +127,9 @@ def _check_variables() -> None:
         options = (option for command in COMMANDS.values() for option in command.params)
         known = {str(option.envvar) for option in options if option.envvar} | {_CACHE}
         for name in sorted(ours):
+            option = f"--{name.removeprefix('DPSAN_').lower().replace('_', '-')}"
+            if name not in known and option in DROPPED:
+                raise UsageError(f"unknown environment variable '{name}'", DROPPED[option])
             check_name("environment variable", name, sorted(known))
 
 
@@ -142,6 +146,9 @@ def run() -> int:
     except _USAGE_ERROR as error:
         # The parser's messages quote command-line words only, never input text.
         text = _plain(getattr(error, "format_message", lambda: "bad usage")())
+        name = getattr(error, "option_name", "")
+        if name in DROPPED:
+            text = f"no such option: {name} ({DROPPED[name]})"
         say(text if "Did you mean" in text else text + _hint(error))
         return int(getattr(error, "exit_code", 2))
     except typer.Abort:

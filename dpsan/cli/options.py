@@ -207,7 +207,7 @@ class Container(Command):
 
     format_: str = option(
         f"-f, --format {'|'.join(['auto', *FORMATS])}",
-        "Container of the text. `auto` goes by the suffix of the file.",
+        "Container. `auto` goes by the suffix of the file; `text` reads any file as lines.",
         "auto",
     )
     field: list[str] | None = option(
@@ -248,12 +248,17 @@ class Container(Command):
             raise UsageError(f"--delimiter is for {formats_with('takes_delimiter')}")
         return kind
 
-    def read_options(self, **more: Any) -> ReadOptions:
-        """Return how files are read; ``more``: further fields.  Raises UsageError."""
+    def read_options(self, *, force_text: bool = False, **more: Any) -> ReadOptions:
+        """Return how files are read; ``more``: further fields.  Raises UsageError.
+
+        Args:
+            force_text: read as text what looks like another format, as ``--format text`` does.
+        """
         from dpsan.formats.base import ReadOptions
 
         return ReadOptions(
             encoding=self.encoding,
+            force_text=force_text or self.format_ == "text",
             fields=self.field_names,
             header=not self.no_header,
             delimiter=self.cell_delimiter(),
@@ -320,16 +325,3 @@ def whole_numbers(name: str, given: list[str] | None) -> tuple[int, ...]:
             raise UsageError(f"{name} must be whole numbers >= 1 (got {part})")
         out.add(int(part))
     return tuple(sorted(out))
-
-
-_UNITS: Final = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-
-
-def size(text: str) -> int:
-    """Return the bytes of a size such as ``16MiB``, ``64k`` or ``1000``.  Raises UsageError."""
-    lower = text.strip().lower()
-    digits = lower.rstrip("bikmg")
-    unit = lower[len(digits) :].removesuffix("ib").removesuffix("b")
-    if not digits.isascii() or not digits.isdigit() or unit not in _UNITS or int(digits) == 0:
-        raise UsageError(f"not a size: {text}", "such as 16MiB or 64k")
-    return int(digits) * _UNITS[unit]

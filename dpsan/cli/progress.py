@@ -1,4 +1,4 @@
-"""Progress: bars on a terminal; elsewhere lines, with --progress on or in a long step."""
+"""Progress: bars on a terminal; elsewhere lines in a long step."""
 
 from __future__ import annotations
 
@@ -34,14 +34,13 @@ _open: Final[list[object]] = []
 
 @contextmanager
 def byte_progress(
-    mode: str, quiet: bool, inputs: list[Path], *, streams: bool
+    quiet: bool, inputs: list[Path], *, streams: bool
 ) -> Iterator[tuple[Callable[[int], None] | None, Callable[[int, Path], None]]]:
     """Yield functions for the bytes that are read, and for each input that begins.
 
     A bar over the bytes of the inputs with rate and time left, on stderr, and the number and name
     of the input if there are several.  Where an input is no file, such as a pipe, a counter of
-    bytes with rate and time.  With ``auto`` only where stderr is a terminal that no text comes
-    from or goes to; with ``on`` a line every ten seconds where it is none.
+    bytes with rate and time.  Only where stderr is a terminal that no text comes from or goes to.
 
     Args:
         streams: the text goes to standard output.
@@ -51,30 +50,12 @@ def byte_progress(
         return f"{number} of {len(inputs)}: {printable(path.name)}" if len(inputs) > 1 else ""
 
     shared = (streams and os.isatty(1)) or (_STDIN in inputs and os.isatty(0))
-    auto = sys.stderr.isatty() and not shared and not quiet
-    if mode == "off" or (mode == "auto" and not auto):
+    if quiet or shared or not sys.stderr.isatty():
         yield None, lambda number, path: None
         return
     sizes = [_size(path) for path in inputs]
     total = None if None in sizes else sum(each or 0 for each in sizes)
     del sizes
-    if not sys.stderr.isatty():
-        with _lines() as tell:
-            read, name = 0, ""
-
-            def report(more: int) -> None:
-                nonlocal read
-                read += more
-                of = "" if total is None else f" of {_megabytes(total)}"
-                tell(f"{_megabytes(read)}{of} read{name and ', file ' + name}", None)
-
-            def begin(number: int, path: Path) -> None:
-                nonlocal name
-                name = label(number, path)
-                report(0)
-
-            yield report, begin
-        return
     from rich import progress
 
     shown: tuple[ProgressColumn, ...] = (progress.BarColumn(), progress.DownloadColumn())
@@ -88,11 +69,6 @@ def byte_progress(
             lambda done: bar.update(task, advance=done),
             lambda number, path: bar.update(task, description=label(number, path)),
         )
-
-
-def _megabytes(count: int) -> str:
-    """Return a number of bytes in MB."""
-    return f"{count / 1e6:.1f} MB"
 
 
 def _size(path: Path) -> int | None:
@@ -194,21 +170,17 @@ def named_progress(quiet: bool) -> Iterator[Callable[[str, float], None]]:
 
 
 @contextmanager
-def _lines() -> Iterator[Callable[[str, float | None], None]]:
+def _lines() -> Iterator[Callable[[str, float], None]]:
     """Lines with what was last reported, from a thread: a step may take long without a report."""
-    last: tuple[str, float | None] = "", None
+    last = "", 0.0
     over, began = Event(), monotonic()
 
     def work() -> None:
         while not over.wait(PERIOD):
             what, share = last
-            seconds = f"{monotonic() - began:.0f} s"
-            if share is None:
-                say(f"{what} after {seconds}")
-            else:
-                say(f"{share:.0%} done after {seconds}: {what}")
+            say(f"{share:.0%} done after {monotonic() - began:.0f} s: {what}")
 
-    def tell(what: str, share: float | None) -> None:
+    def tell(what: str, share: float) -> None:
         nonlocal last
         last = what, share
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from dpsan.cli.command import argument, choice, flag, option
-from dpsan.cli.options import Container, Quiet, size
+from dpsan.cli.options import Container, Quiet
 from dpsan.cli.output import say
 from dpsan.cli.tree import INPUT, OUTPUT, RARE
 from dpsan.errors import UsageError
@@ -59,16 +59,12 @@ class Restore(Container, Quiet):
         "-o, --output FILE", "Write to FILE, for its owner alone.", panel=OUTPUT, writes=True
     )
     force: bool = flag("--force", "Replace an existing FILE.", panel=OUTPUT)
-    text: bool = flag(
-        "--text", "Read a file as text although it looks like another format.", panel=RARE
-    )
     invalid: str = choice(
         "--invalid replace|error",
         "Replace undecodable bytes of a text with originals by U+FFFD, or fail.",
         "replace",
         panel=RARE,
     )
-    max_record: str = option("--max-record SIZE", "Refuse longer records.", "16MiB", panel=RARE)
 
     def run(self) -> int:
         """Restore the input, and say how much of it stays as it is."""
@@ -82,8 +78,6 @@ class Restore(Container, Quiet):
             raise UsageError(f"--unit-field is for {formats_with('takes_units')}")
         options = self.read_options(
             invalid=self.invalid,
-            max_record=size(self.max_record),
-            force_text=self.text,
             unit_field=self.unit_field or "",
             keep_equal=True,
         )

@@ -67,7 +67,6 @@ def _built(request: Request) -> tuple[Run, Path]:
 
     from dpsan.cli.progress import search_progress
     from dpsan.run.run import Run
-    from dpsan.run.stream import Inplace
     from dpsan.sanitize.accountant import Budget
     from dpsan.sanitize.sanitizer import Sanitizer, run_key
 
@@ -80,7 +79,6 @@ def _built(request: Request) -> tuple[Run, Path]:
         say(f"{number(words.n)} words of {number(words.d)} dimensions ready")
     if request.inputs == [STDIN] and sys.stdin.isatty() and not request.quiet:
         say("reading from the terminal; end with Ctrl-D")
-    output = Inplace(request.backup) if request.in_place else request.output_dir or request.output
     kind = Run
     if request.dry_run:
         from dpsan.run.dry_run import DryRun
@@ -91,7 +89,8 @@ def _built(request: Request) -> tuple[Run, Path]:
         plan,
         run_key(request.seed),
         request.inputs,
-        output=output,
+        output=request.output_dir or request.output,
+        in_place=request.in_place,
         tree=request.output_dir is not None,
         roots=request.roots,
         resume=request.resume,
@@ -176,9 +175,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                 from dpsan.run.file_log import FileLog
 
                 run.log = stack.enter_context(FileLog(request.log_json, force=request.force))
-            bar = byte_progress(
-                request.progress, request.quiet, run.inputs, streams=run.output is None
-            )
+            bar = byte_progress(request.quiet, run.inputs, streams=run.output is None)
             run.progress, run.begun = stack.enter_context(bar)
             result = execute(run)
             if history := run.history:

@@ -13,7 +13,6 @@ from dpsan.cli.command import refuse
 from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.errors import OutputError, UsageError
 from dpsan.files.final_name import stream_number
-from dpsan.files.in_place import is_second_name
 from dpsan.files.same_files import FileUses, Use
 from dpsan.run.paths import is_finished, plan_outputs
 from dpsan.run.same_request import NAME
@@ -80,10 +79,6 @@ class Files(RewriteOptions):
         refuse(several, "-o, -O and -i exclude each other")
         stdin = (self.output_dir or self.in_place) and STDIN in self.inputs
         refuse(stdin, "-O and -i need files, not standard input")
-        if self.backup is not None:
-            refuse(not self.in_place, "--backup needs -i")
-            no_suffix = not self.backup or "/" in self.backup
-            refuse(no_suffix, "--backup must be a suffix such as .orig")
         refuse(self.resume and self.output_dir is None, "--resume needs -O")
         self._check_directory()
         refuse(self.audit_originals and audit is None, "--audit-originals needs --audit FILE")
@@ -124,12 +119,7 @@ class Files(RewriteOptions):
                 uses.add_stream(Use.READ, "input", 0)
             else:
                 uses.add(Use.WRITTEN if self.in_place else Use.READ, "input", path)
-        if self.in_place and self.backup:
-            backups = ((p, Path(f"{p}{self.backup}")) for p in self.inputs)
-            # A second name of the input alone is what a killed run leaves: --force replaces it.
-            others = (backup for p, backup in backups if not is_second_name(p, backup))
-            uses.add(Use.WRITTEN, "backup", *others)
-        elif self.output_dir is not None:
+        if self.output_dir is not None:
             uses.add(Use.WRITTEN, NAME, self.output_dir / NAME)
             made: dict[str, Path] = {}
             for path, target in zip(self.inputs, self.outputs, strict=True):

@@ -88,9 +88,6 @@ class _Writing(_Reading):
         "-O, --output-dir DIR", "Write each file below DIR, keeping the tree."
     )
     in_place: bool = flag("-i, --in-place", "Overwrite the input files.")
-    backup: str | None = option(
-        "--backup SUFFIX", "With -i: keep each original under its name plus SUFFIX."
-    )
     audit: Path | None = option(
         "-a, --audit FILE", "Write one JSON row for each word. FILE is as sensitive as the input."
     )
@@ -128,15 +125,12 @@ class _Running(_Writing):
     """Options for how a run works and what it reports."""
 
     panel: ClassVar = RUNNING
-    variables: ClassVar = "jobs progress"
+    variables: ClassVar = "jobs"
 
     jobs: int | None = option(
         "-j, --jobs N",
         "Number of processes. Each holds the vectors; with --engine ray, default one for each CPU.",
         min=1,
-    )
-    progress: str = choice(
-        "--progress auto|on|off", "Show progress on stderr; `auto` only on a terminal.", "auto"
     )
     log_json: Path | None = option(
         "--log-json FILE",
@@ -153,14 +147,11 @@ class RewriteOptions(_Running):
     """Options of ``rewrite``."""
 
     panel: ClassVar = RARE
-    variables: ClassVar = "invalid max_record engine address"
+    variables: ClassVar = "invalid engine address"
 
-    null_data: bool = flag("-z, --null-data", "Records end with NUL instead of a newline.")
-    text: bool = flag("--text", "Read a file as text although it looks like another format.")
     invalid: str = choice(
         "--invalid replace|error", "Replace undecodable bytes by U+FFFD, or fail.", "replace"
     )
-    max_record: str = option("--max-record SIZE", "Refuse longer records.", "16MiB")
     engine: str = choice(
         "--engine local|ray",
         "`ray` runs on a cluster; it needs -O. The words under a seed are the same.",

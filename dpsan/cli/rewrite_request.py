@@ -8,7 +8,7 @@ from hashlib import file_digest
 from typing import TYPE_CHECKING, Final
 
 from dpsan.cli.command import refuse
-from dpsan.cli.options import positive, size
+from dpsan.cli.options import positive
 from dpsan.cli.rewrite_files import STDIN, Files
 from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.errors import UsageError
@@ -22,20 +22,10 @@ if TYPE_CHECKING:
     from dpsan.sanitize.sanitizer import Sanitizer
 
 _UNDECISIVE: Final = (
-    *("files", "output", "output_dir", "in_place", "backup", "force", "resume", "dry_run"),
+    *("files", "output", "output_dir", "in_place", "force", "resume", "dry_run"),
     "strip",  # it makes no other output: a file that needs it is refused without
-    *(
-        "audit",
-        "audit_originals",
-        "map_",
-        "review",
-        "unit_field",
-        "log_json",
-        "jobs",
-        "engine",
-        "address",
-    ),
-    *("line_buffered", "progress", "quiet", "verbose"),
+    *("audit", "audit_originals", "map_", "review", "unit_field", "log_json", "jobs", "engine"),
+    *("address", "line_buffered", "quiet", "verbose"),
 )
 """Options that decide where outputs go, how they are made and which messages appear, but not their
 bytes."""
@@ -195,7 +185,6 @@ class Request(Files):
             ("--no-header", self.no_header, "takes_header", any),
             ("--delimiter", self.delimiter, "takes_delimiter", any),
             ("--drop-other", self.drop_other, "needs_fields", enough),
-            ("-z", self.null_data, "takes_null_data", enough),
             ("--bad-records", self.bad_records, "skips_bad_records", enough),
         ):
             if given and not formats(getattr(kind, capability) for kind in kinds):
@@ -271,7 +260,6 @@ class Request(Files):
             "classes": [(each.name, each.sha256) for each in spec.classes],
             "language_model": sanitizer.language_model,
             "spans": self.spans and _file_sha256(self.spans),
-            "max_record": size(self.max_record),
             "bad_records": self.bad_records is not None,  # another file each time
             "memo": self.memo and self.memo.absolute(),
             "ledger": self.ledger and self.ledger.absolute(),
@@ -285,9 +273,6 @@ class Request(Files):
             format=self.format_,
             options=self.read_options(
                 invalid=self.invalid,
-                max_record=size(self.max_record),
-                force_text=self.text,
-                null_data=self.null_data,
                 strip=self.strip,
                 unit_field=self.unit_field or "",
                 kinds={name.removesuffix("?"): of for name, of in self._fields.items() if of},

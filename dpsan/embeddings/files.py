@@ -8,7 +8,7 @@ import json
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
@@ -97,11 +97,6 @@ class Lines:
     def error_after(self, message: str) -> EmbeddingError:
         """Return an error of the line after the one last read."""
         return EmbeddingError(self.path, message, line=self.number + 1)
-
-    def words(self) -> Iterator[bytes]:
-        """Yield the lines that are left, without line ends.  Raises EmbeddingError."""
-        while line := self.read():
-            yield line.removesuffix(b"\n").removesuffix(b"\r")
 
     def look(self, count: int) -> list[bytes]:
         """Up to ``count`` of the next lines, still to be read."""

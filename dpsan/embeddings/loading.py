@@ -15,10 +15,9 @@ from dpsan.embeddings import gensim_pickle, numpy_files, word2vec_binary
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.bundled import bundled_digest, directory, load_bundled
 from dpsan.embeddings.cache.watch import Watch, unseen
-from dpsan.embeddings.files import Lines, digest_of, open_embeddings
+from dpsan.embeddings.files import digest_of, open_embeddings
 from dpsan.embeddings.sniff import GZIP, Kind, sniff
 from dpsan.embeddings.text_rows import read_glove, read_word2vec
-from dpsan.embeddings.usable_rows import Rows
 from dpsan.errors import EmbeddingError, Hint, UsageError
 from dpsan.errors import reason as os_reason
 from dpsan.files.compression import unpack
@@ -32,7 +31,6 @@ _READERS: Final = {
     Kind.GLOVE: read_glove,
     Kind.NPZ: numpy_files.read_npz,
 }
-"""Readers of the formats that have their words in the same file."""
 
 
 def load(path: Path | str | None = None, *, vocab_size: int | None = None) -> Embeddings:
@@ -56,11 +54,10 @@ def load_watched(path: Path | str | None, vocab_size: int | None, watch: Watch) 
     with watch("reading vectors") as progress, _opened(path, progress) as (stream, kind):
         if kind is Kind.PICKLE:
             raise gensim_pickle.refuse(path)
-        files = _files(path, kind)
-        before = _states(files)
-        digest = digest_of(files, vocab_size)
-        rows = _read(stream, kind, files, vocab_size)
-        if _states(files) != before:
+        before = _state(path)
+        digest = digest_of([path], vocab_size)
+        rows = _READERS[kind](stream, path, vocab_size)
+        if _state(path) != before:
             raise EmbeddingError(path, "changed while it was read")
         return rows.finish(str(path), digest)
 
@@ -130,34 +127,12 @@ def _unpacked(
 
 def _files(path: Path, kind: Kind) -> list[Path]:
     """Return the file and those that belong to it."""
-    if kind is Kind.PICKLE:
-        return gensim_pickle.parts(path)
-    if kind is not Kind.NPY:
-        return [path]
-    base = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    for ending in (".words.txt", ".txt"):
-        for packing in ("", ".gz"):
-            words = path.with_name(f"{base.stem}{ending}{packing}")
-            if words.exists() and words != path:
-                return [path, words]
-    raise EmbeddingError(path, "no words", f"put them into {base.stem}.words.txt, one per line")
+    return gensim_pickle.parts(path) if kind is Kind.PICKLE else [path]
 
 
-def _states(files: list[Path]) -> list[tuple[int, int, int]]:
-    found = []
-    for file in files:
-        try:
-            state = file.stat()
-        except OSError:
-            raise EmbeddingError(file, "no such file") from None
-        found.append((state.st_ino, state.st_size, state.st_mtime_ns))
-    return found
-
-
-def _read(stream: io.BufferedReader, kind: Kind, files: list[Path], limit: int | None) -> Rows:
-    path, *beside = files
-    if kind in _READERS:
-        return _READERS[kind](stream, path, limit)
-    with ExitStack() as stack:
-        words = [Lines(_unpacked(each, stack)[0], each) for each in beside]
-        return numpy_files.read_npy(stream, path, limit, *words)
+def _state(path: Path) -> tuple[int, int, int]:
+    try:
+        state = path.stat()
+    except OSError:
+        raise EmbeddingError(path, "no such file") from None
+    return state.st_ino, state.st_size, state.st_mtime_ns

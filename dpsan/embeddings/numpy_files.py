@@ -1,9 +1,7 @@
-"""numpy's files: ``.npy`` with a file of words beside it, and ``.npz``.
+"""numpy's ``.npz`` files.
 
 ::
 
-    NAME.npy        = array (n, d)
-    words           = (word *LF*){n}           in NAME.words.txt or NAME.txt (or these with .gz)
     NAME.npz        = zip of vectors.npy (n, d) and words.npy (n,), type <U or |S, and, if they are
                       known, counts.npy (n,), whole numbers: occurrences in public text, and
                       spellings.npy (n,), like words.npy: each word as it is usually written, the
@@ -22,14 +20,13 @@ import io
 import re
 import zipfile
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.files import MAX_WORD, Lines
+from dpsan.embeddings.files import MAX_WORD
 from dpsan.embeddings.gensim_pickle import refuse
 from dpsan.embeddings.usable_rows import BLOCK, Rows, check_dimensions
 from dpsan.errors import EmbeddingError
@@ -109,27 +106,6 @@ def _vectors(array: Array) -> Array:
         raise array.error("expected real numbers of shape (n, d)")
     check_dimensions(array.path, array.shape[1])
     return array
-
-
-def read_npy(stream: io.BufferedReader, path: Path, limit: int | None, words: Lines) -> Rows:
-    """Read the first ``limit`` usable rows, their words from ``words``.
-
-    Raises:
-        EmbeddingError: one of the files is malformed, or they disagree.
-    """
-    array = _vectors(open_array(stream, path, ""))
-    n, d = array.shape
-    rows, listed = Rows(path, d, limit), words.words()
-    for at, count in rows.blocks(n, array.row_bytes):
-        vectors, block = array.rows(at, count), list(islice(listed, count))
-        if len(block) < count:
-            raise words.error_after(f"the file ends, expected {n} words")
-        rows.add(block, vectors)
-    if not rows.full:
-        _require_end(array)
-        if not words.only_blank():
-            raise words.error_after(f"more words than the {n} vectors")
-    return rows
 
 
 def _require_end(array: Array) -> None:

@@ -4,7 +4,6 @@
 
     1F 8B                       gzip of any of the following (seen to by the caller)
     PK                          zip: .npz if it holds vectors.npy or words.npy, PyTorch if data.pkl
-    93 'NUMPY'                  .npy
     80 02 ... 80 05             pickle; also by name: .kv .model .pkl .pickle .pt .pth, whatever the
                                 content, as the oldest pickles are text
     BA 16 4F 2F                 fastText .bin
@@ -31,6 +30,7 @@ _FASTTEXT: Final = (793712314).to_bytes(4, "little")
 """First bytes of fastText's ``.bin``. Its vectors are sums of n-grams; ``.vec`` holds the sums."""
 _OTHER: Final = {
     _FASTTEXT: "fastText .bin",
+    numpy_files.MAGIC: ".npy, which has no words,",
     b"BZh": "bzip2",
     b"\xfd7zXZ": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
@@ -38,9 +38,10 @@ _OTHER: Final = {
     b"\xff\xfe": "UTF-16",
     b"\xfe\xff": "UTF-16",
 }
-
-
-_SAVE: Final = "save it by numpy.savez(PATH, words=words, vectors=vectors)"
+_HINTS: Final = {
+    _FASTTEXT: "use the .vec, or: fasttext print-word-vectors MODEL.bin < WORDS > MODEL.vec",
+    numpy_files.MAGIC: "save it by numpy.savez(PATH, words=words, vectors=vectors)",
+}
 
 
 class Kind(Enum):
@@ -49,7 +50,6 @@ class Kind(Enum):
     WORD2VEC_TEXT = auto()
     WORD2VEC_BINARY = auto()
     GLOVE = auto()
-    NPY = auto()
     NPZ = auto()
     PICKLE = auto()
 
@@ -67,17 +67,11 @@ def sniff(head: bytes, path: Path) -> Kind:
         return Kind.PICKLE
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return Kind.NPZ
-    if head.startswith(numpy_files.MAGIC):
-        return Kind.NPY
-    if head[4:9] == b"\0\0\0\0{":  # after the length of its header; text has no NUL
-        raise EmbeddingError(path, "safetensors is not read", _SAVE)
     if head.startswith(GZIP):
         raise EmbeddingError(path, "compressed twice", "gunzip it once")
     for start, name in _OTHER.items():
         if head.startswith(start):
-            hint = "convert it to plain text or .gz"
-            if start == _FASTTEXT:
-                hint = "use the .vec, or: fasttext print-word-vectors MODEL.bin < WORDS > MODEL.vec"
+            hint = _HINTS.get(start, "convert it to plain text or .gz")
             raise EmbeddingError(path, f"{name} is not read", hint)
     if _OLD_PICKLE.match(head):
         return Kind.PICKLE

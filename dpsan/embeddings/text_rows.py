@@ -80,7 +80,7 @@ def read_glove(stream: io.BufferedReader, path: Path, limit: int | None) -> Rows
     d = votes.most_common(1)[0][0] if votes else 0  # among equals the earliest
     if not d:
         lines.read()  # refuses a first line that is too long
-        hint = "formats: word2vec, GloVe, .vec, .npz, .npy"
+        hint = "formats: word2vec, GloVe, .vec, .npz"
         raise EmbeddingError(path, "not an embedding file", hint)
     check_dimensions(path, d)
     return _read_rows(lines, Rows(path, d, limit), d, None)

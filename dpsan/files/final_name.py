@@ -21,8 +21,6 @@ _UNLINKABLE: Final = (
     errno.ENOTSUP,
 )
 """Errors of file systems without hard links, or where they are forbidden."""
-_AT_FDCWD: Final = -100
-_RENAME_NOREPLACE: Final = 1
 _UNSYNCABLE: Final = (errno.EINVAL, errno.ENOTSUP)
 """Errors of network file systems whose directories cannot be synced."""
 
@@ -77,39 +75,16 @@ def publish(temporary: Path, target: Path, *, force: bool) -> None:
     except OSError as error:
         if error.errno not in _UNLINKABLE:
             raise
-        _rename_new(temporary, target)
-        return
+        what = f"{target}: this file system cannot make a file without replacing another"
+        raise OutputError(what, "--force, if nobody else writes here") from None
     with suppress(OSError):
         temporary.unlink()
-
-
-def _rename_new(temporary: Path, target: Path) -> None:
-    """Rename by the one system call that refuses to replace."""
-    import ctypes  # needed on few file systems
-
-    libc = ctypes.CDLL(None, use_errno=True)
-    if not hasattr(libc, "renameat2"):
-        raise _cannot_refuse(target)
-    old, new = os.fsencode(temporary), os.fsencode(target)
-    if libc.renameat2(_AT_FDCWD, old, _AT_FDCWD, new, _RENAME_NOREPLACE) == 0:
-        return
-    number = ctypes.get_errno()
-    if number == errno.EEXIST:
-        raise appeared(target)
-    if number in (errno.EINVAL, errno.ENOSYS):
-        raise _cannot_refuse(target)
-    raise OSError(number, os.strerror(number))
 
 
 def appeared(target: Path) -> OutputError:
     """Return the error for an output that somebody else has made during the run."""
     what = f"{target}: was created meanwhile, and is not replaced"
     return OutputError(what, "keep it if another dpsan made it: a second output costs twice")
-
-
-def _cannot_refuse(target: Path) -> OutputError:
-    what = f"{target}: this file system cannot make a file without replacing another"
-    return OutputError(what, "--force, if nobody else writes here")
 
 
 def sync_directory(path: Path) -> None:

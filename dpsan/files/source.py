@@ -164,6 +164,5 @@ def read_whole(source: Source, kind: str, most: int) -> bytes:
         pieces.append(piece)
         size += len(piece)
         if size > most:
-            hint = "--max-record 1GiB reads longer ones, in as much memory"
-            raise InputError(source.name, f"{kind} longer than {most} bytes", hint)
+            raise InputError(source.name, f"{kind} longer than {most} bytes", "split it")
     return b"".join(pieces)

@@ -33,12 +33,10 @@ class ReadOptions:
     encoding: str = "utf-8"
     invalid: str = "replace"
     """``replace`` (U+FFFD, counted) or ``error``."""
-    max_record: int = 16 << 20
-    """Largest record in bytes."""
+    max_record: ClassVar[int] = 64 << 20
+    """Largest record in bytes; it takes up to ten times as much memory."""
     force_text: bool = False
     """True if NUL bytes, and what looks like another format, are read as text all the same."""
-    null_data: bool = False
-    """Records end with NUL instead of newline."""
     fields: tuple[str, ...] = ()
     """Fields of a structured record that are text."""
     kinds: Mapping[str, str] = field(default_factory=dict)
@@ -143,7 +141,6 @@ class Format(ABC):
     takes_header: ClassVar[bool] = False
     """True if the first row may be a header; ``--no-header`` declares it data."""
     takes_delimiter: ClassVar[bool] = False
-    takes_null_data: ClassVar[bool] = False
     takes_units: ClassVar[bool] = False
     """True if a field of a record can name its unit."""
     skips_bad_records: ClassVar[bool] = False
@@ -158,7 +155,6 @@ class Format(ABC):
         concerns = {
             "fields": cls.needs_fields if options.field_owners else cls.takes_fields,
             "encoding": not cls.own_encoding,
-            "null_data": cls.takes_null_data,
             "header": cls.takes_header,
             "delimiter": cls.takes_delimiter,
             "strip": cls.strippable,

@@ -39,8 +39,6 @@ class CsvFormat(Format):
     delimiter: ClassVar[bytes] = b","
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
-        if options.null_data:
-            raise UsageError(f"{self.name} has no records that end with NUL", "leave out -z")
         encoding = text_encoding(options.encoding)
         if encoding.startswith(WIDE):
             raise InputError(source.name, f"{self.name} cannot be {encoding}", "convert it first")

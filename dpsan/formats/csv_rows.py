@@ -49,7 +49,7 @@ class Rows:
 
     def __iter__(self) -> Iterator[Row | Record | None]:
         """Yield rows; the record of a byte order mark; None when idle.  Raises InputError."""
-        for item in text_records(self._source, b"\n", self._options, self._set_aside):
+        for item in text_records(self._source, self._options, self._set_aside):
             if item is None:
                 yield None
                 continue

@@ -3,7 +3,7 @@
 The items of an array are its records, so ``--field text`` means the field of an item;
 ``--field '[].text'`` says the same, and ``'[]'`` an array of strings.  Other values, one after the
 other with white space between them, are a record each: JSON lines, or what ``jq .`` writes.  A
-document is read as a whole, ``--max-record`` long at most.
+document is read as a whole, 64 MiB long at most.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from dpsan.errors import MalformedError, UsageError
+from dpsan.errors import MalformedError
 from dpsan.files.source import Source, read_whole
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
 from dpsan.formats.json_records import JsonReader, Taken
@@ -27,8 +27,6 @@ class JsonFormat(Format):
     own_encoding: ClassVar[str] = "json is always UTF-8"
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
-        if options.null_data:
-            raise UsageError("json has no records that end with NUL", "leave out -z")
         reader = JsonReader(self.name, source, options)
         return reader.held_back(_records(source, options, reader))
 

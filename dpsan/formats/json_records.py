@@ -30,6 +30,7 @@ from dpsan.formats.lines import decode, text_encoding
 from dpsan.formats.passing import Fields, shown_names
 
 _HELD: Final = 1024
+_HELD_BYTES: Final = 16 << 20
 """Records kept back, while a field has not been seen, before the input is refused."""
 _KINDS: Final = {
     b'"': "a string",
@@ -158,7 +159,7 @@ class JsonReader:
             if not unseen:
                 yield from held
                 held.clear()
-            elif len(held) >= _HELD or size > self._options.max_record:
+            elif len(held) >= _HELD or size > _HELD_BYTES:
                 break
         if unseen and size:
             raise self._missing(sorted(unseen), held, line)

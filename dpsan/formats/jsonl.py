@@ -19,7 +19,7 @@ class JsonlFormat(Format):
 
     name: ClassVar[str] = "jsonl"
     joinable = takes_budget = copyable = takes_spans = takes_fields = needs_fields = True
-    field_paths = takes_null_data = takes_units = skips_bad_records = True
+    field_paths = takes_units = skips_bad_records = True
     own_encoding: ClassVar[str] = "jsonl is always UTF-8"
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
@@ -30,7 +30,7 @@ class JsonlFormat(Format):
         """Yield a top-level member of each object, also where it is a number."""
         import orjson
 
-        for item in raw_records(source, b"\n", options.max_record):
+        for item in raw_records(source, options.max_record):
             if item is None or is_blank(item[1]):
                 continue
             try:
@@ -45,8 +45,7 @@ class JsonlFormat(Format):
 
 def _records(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator[Taken | None]:
     """Yield each record, and which fields it has."""
-    separator = b"\0" if options.null_data else b"\n"
-    for item in text_records(source, separator, options, options.reject):
+    for item in text_records(source, options, options.reject):
         if item is None:
             yield None
             continue
@@ -54,7 +53,7 @@ def _records(source: Source, options: ReadOptions, reader: JsonReader) -> Iterat
         if line == 1 and (mark := byte_order_mark(source, raw)):
             raw = raw[len(mark) :]
             yield Record(1, [], Unchanged(mark), part="mark"), set()
-        owes = b"" if ending else separator
+        owes = b"" if ending else b"\n"
         if is_blank(raw):
             yield Record(line, [], Unchanged(raw + ending), owes=owes), set()
             continue
@@ -75,4 +74,4 @@ def _records(source: Source, options: ReadOptions, reader: JsonReader) -> Iterat
             continue
         if options.reject is None:
             raise problem from None
-        options.reject(raw + (ending or separator), problem)
+        options.reject(raw + (ending or b"\n"), problem)

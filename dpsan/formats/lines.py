@@ -1,6 +1,6 @@
-"""Cut bytes into records between separators, and decode them.
+"""Cut bytes into records between newlines, and decode them.
 
-Records end with the separator and nothing else; the last one may lack it.
+Records end with a newline and nothing else; the last one may lack it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _Item: TypeAlias = tuple[int, bytes, bytes]
 
 
 def text_records(
-    source: Source, separator: bytes, options: ReadOptions, reject: Reject | None = None
+    source: Source, options: ReadOptions, reject: Reject | None = None
 ) -> Iterator[_Item | None]:
     """Yield the items of :func:`raw_records`, of text.
 
@@ -36,7 +36,7 @@ def text_records(
     Raises:
         InputError: a record is too large, or not text.
     """
-    records = raw_records(source, separator, options.max_record, reject)
+    records = raw_records(source, options.max_record, reject)
     return records if options.force_text else map(partial(_checked, source), records)
 
 
@@ -58,14 +58,14 @@ def check(source: Source, line: int, raw: bytes) -> None:
 
 
 def raw_records(
-    source: Source, separator: bytes, max_record: int, reject: Reject | None = None
+    source: Source, max_record: int, reject: Reject | None = None
 ) -> Iterator[_Item | None]:
-    """Yield line, bytes and ending (separator or b"") of each record; None when idle.
+    """Yield line, bytes and ending (a newline or b"") of each record; None when idle.
 
     Raises:
         InputError: a record is larger than ``max_record``.
     """
-    for block in blocks(source, separator, max_record, reject):
+    for block in blocks(source, max_record, reject):
         if block is None:
             yield None
             continue
@@ -78,7 +78,7 @@ def raw_records(
 
 
 def blocks(
-    source: Source, separator: bytes, max_record: int, reject: Reject | None = None
+    source: Source, max_record: int, reject: Reject | None = None
 ) -> Iterator[tuple[int, list[bytes], bytes] | None]:
     """Yield records that were read together: first line, their bytes, and the ending of each."""
     set_aside = reject or _raise
@@ -90,33 +90,33 @@ def blocks(
         data = source.read()
         if not data:
             break
-        first, *pieces = data.split(separator)
+        first, *pieces = data.split(b"\n")
         if rejecting or held.tell() + len(first) > max_record:
             problem = None if rejecting else too_long(source, line, max_record)
-            set_aside(_taken(held) + first + (separator if pieces else b""), problem)
+            set_aside(_taken(held) + first + (b"\n" if pieces else b""), problem)
             rejecting = not pieces
         else:
             if held.tell() or not pieces:
                 held.write(first)
             if pieces:
-                yield line, [_taken(held) or first], separator
+                yield line, [_taken(held) or first], b"\n"
         if not pieces:
             continue
         *whole, last = pieces
         if len(data) > max_record:
             for at, piece in enumerate(whole, start=line + 1):
                 if len(piece) > max_record:
-                    set_aside(piece + separator, too_long(source, at, max_record))
+                    set_aside(piece + b"\n", too_long(source, at, max_record))
                 else:
-                    yield at, [piece], separator
+                    yield at, [piece], b"\n"
         else:
-            yield line + 1, whole, separator
+            yield line + 1, whole, b"\n"
         line += len(pieces)
         held.write(last)
     if held.tell() > max_record:
-        set_aside(_taken(held) + separator, too_long(source, line, max_record))
+        set_aside(_taken(held) + b"\n", too_long(source, line, max_record))
     elif rejecting:
-        set_aside(separator, None)
+        set_aside(b"\n", None)
     elif held.tell():
         yield line, [_taken(held)], b""
 
@@ -137,7 +137,7 @@ def _taken(held: BytesIO) -> bytes:
 def too_long(source: Source, line: int, limit: int) -> InputError:
     """Return the error for a record over the limit."""
     what = f"record longer than {limit} bytes"
-    return InputError(source.name, what, "raise --max-record", line=line)
+    return InputError(source.name, what, "split it", line=line)
 
 
 def decode(source: Source, line: int, raw: bytes, options: ReadOptions) -> tuple[str, int]:

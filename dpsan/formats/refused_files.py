@@ -23,7 +23,7 @@ class Kind(NamedTuple):
 
     def error(self, source: Source) -> InputError:
         """Return the error for a file of this kind; the hint can be typed."""
-        hint = f"{self.hint}; --text reads it as it is" if self.hint else "--text reads it as it is"
+        hint = "; ".join(filter(None, (self.hint, "-f text reads it as it is")))
         return InputError(source.name, f"{self.name}, not lines of text", hint)
 
 
@@ -102,7 +102,7 @@ def refuse_document(source: Source, first: bytes) -> None:
 
 def binary(source: Source, line: int) -> InputError:
     """Return the error for a record that holds NUL."""
-    hint = "--encoding utf-16 or -z may help; --text reads it as it is"
+    hint = "--encoding utf-16 or tr '\\0' '\\n' may help; -f text reads it as it is"
     return InputError(source.name, "NUL byte: not text", hint, line=line)
 
 

@@ -136,7 +136,7 @@ class SpanFile:
 
     def _read(self) -> Generator[_Row, None, None]:
         with open_decompressed(self._path, steady=True) as source:
-            for item in raw_records(source, b"\n", _LONGEST):
+            for item in raw_records(source, _LONGEST):
                 if item is not None and item[1].strip():
                     yield self._parsed(item[0], item[1].removeprefix(codecs.BOM_UTF8))
 

@@ -1,6 +1,6 @@
 """``text``: one record a line.
 
-Grammar: records end with a newline (or NUL with ``-z``) and nothing else; the last one may lack it.
+Grammar: records end with a newline and nothing else; the last one may lack it.
 A carriage return before the newline is white space of the record and is unchanged.  A byte
 order mark at the very start is kept and is not part of the first record.
 """
@@ -28,7 +28,7 @@ class TextFormat(Format):
     """Lines of text."""
 
     name: ClassVar[str] = "text"
-    one_text = joinable = takes_budget = copyable = takes_spans = takes_null_data = True
+    one_text = joinable = takes_budget = copyable = takes_spans = True
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
         if options.fields:
@@ -50,9 +50,8 @@ class TextFormat(Format):
         mark, written = _byte_order(data, encoding)
         if mark:
             yield Record(1, [], Unchanged(mark), part="mark")
-        separator = "\0" if options.null_data else "\n"
         texts = codecs.iterdecode(chain((data[len(mark) :],), iter(source.read, b"")), written)
-        utf8 = _Utf8(source, texts, encoding, separator)
+        utf8 = _Utf8(source, texts, encoding)
         yield from cls._lines(utf8, replace(options, encoding="utf-8"), written)
 
     @staticmethod
@@ -62,18 +61,17 @@ class TextFormat(Format):
         Args:
             written: encoding of the output; another one than of the source if that is wide.
         """
-        separator = b"\0" if options.null_data else b"\n"
-        ending = separator.decode().encode(written)
+        ending = "\n".encode(written)
         ended: Callable[[list[str]], bytes] = partial(_render, ending, written)
         unended: Callable[[list[str]], bytes] = partial(_render, b"", written)
         utf8 = text_encoding(options.encoding) == "utf-8"
-        for block in blocks(source, separator, options.max_record):
+        for block in blocks(source, options.max_record):
             if block is None:
                 yield None
                 continue
             line, records, end = block
             del block
-            if utf8 and (texts := _texts(records, separator, options)):
+            if utf8 and (texts := _texts(records, options)):
                 for number, each in enumerate(texts, line):
                     yield Record(number, [each], ended)
                 continue
@@ -108,15 +106,15 @@ def _begin(source: Source, raw: bytes, options: ReadOptions, *, utf8: bool) -> b
     return mark
 
 
-def _texts(records: list[bytes], separator: bytes, options: ReadOptions) -> list[str] | None:
+def _texts(records: list[bytes], options: ReadOptions) -> list[str] | None:
     """Decode several records at once, if none of them needs a message; else return None."""
     if len(records) < 2 or max(map(len, records)) > _LARGE:
         return None
-    data = separator.join(records)
-    if separator != b"\0" and b"\0" in data and not options.force_text:
+    data = b"\n".join(records)
+    if b"\0" in data and not options.force_text:
         return None
     try:
-        return data.decode().split(separator.decode())
+        return data.decode().split("\n")
     except UnicodeDecodeError:
         return None
 
@@ -137,12 +135,11 @@ class _Utf8:
     Args:
         texts: its text in pieces.
         encoding: for messages.
-        separator: of its records, which messages count.
     """
 
-    def __init__(self, source: Source, texts: Iterator[str], encoding: str, separator: str) -> None:
+    def __init__(self, source: Source, texts: Iterator[str], encoding: str) -> None:
         self.name, self.idle, self._texts = source.name, source.idle, texts
-        self._encoding, self._separator, self._line = encoding, separator, 1
+        self._encoding, self._line = encoding, 1
 
     def descriptor(self) -> int | None:
         return None
@@ -153,7 +150,7 @@ class _Utf8:
         except UnicodeError:
             what = f"invalid {self._encoding}"
             raise InputError(self.name, what, "convert the file first", line=self._line) from None
-        self._line += text.count(self._separator)
+        self._line += text.count("\n")
         return text.encode()
 
 

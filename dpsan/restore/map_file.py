@@ -236,7 +236,7 @@ class Map:
 def _lines(source: FileSource) -> Iterator[tuple[Part, bytes]]:
     """Yield whole lines with their positions.  Raises InputError: the last one is torn."""
     end = 0
-    for item in raw_records(source, b"\n", _LONGEST):
+    for item in raw_records(source, _LONGEST):
         if item is None:
             continue
         line, raw, ending = item

@@ -11,7 +11,7 @@ from dpsan.files.atomic_files import AtomicFile
 from dpsan.files.compression import packer_for
 from dpsan.files.in_place import Original, refuse_unusual
 from dpsan.files.source import FileSource, open_input
-from dpsan.run.stream import Inplace, Outcome, Work, rewrite_stream
+from dpsan.run.stream import Outcome, Work, rewrite_stream
 
 
 @dataclass
@@ -39,26 +39,27 @@ class Finished:
             self.sink.discard()  # nothing to discard once it has its name
 
 
-def rewrite_file(path: Path, target: Path | Inplace, work: Work, file: int = 1) -> Finished:
+def rewrite_file(path: Path, target: Path | None, work: Work, file: int = 1) -> Finished:
     """Sanitize one input into a file that is then to be synced and published.
+
+    Args:
+        target: None for the input itself.
 
     Raises:
         BudgetError, InputError, OutputError: then the target is as it was, and no temporary file
             is left.
     """
-    force = work.plan.force
-    if isinstance(target, Inplace):
+    if target is None:
         refuse_unusual(path)
     descriptor = open_input(path)
     try:
         original = None
-        if isinstance(target, Inplace):
-            backup = path.with_name(path.name + target.backup) if target.backup else None
-            original = Original(path, descriptor, backup, force=force)
+        if target is None:
+            original = Original(path, descriptor)
             sink = AtomicFile(path, force=True, like=descriptor, packer=packer_for(path.name))
         else:
             target.parent.mkdir(parents=True, exist_ok=True)
-            sink = AtomicFile(target, force=force, packer=packer_for(target.name))
+            sink = AtomicFile(target, force=work.plan.force, packer=packer_for(target.name))
         try:
             outcome = rewrite_stream(FileSource(str(path), descriptor), sink, work, file=file)
             sink.seal()

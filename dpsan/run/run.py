@@ -20,7 +20,7 @@ from dpsan.formats.registry import format_for
 from dpsan.run.group import Group, is_small
 from dpsan.run.one_file import rewrite_file
 from dpsan.run.paths import is_finished, plan_outputs
-from dpsan.run.stream import Inplace, Outcome, Work, rewrite_stream
+from dpsan.run.stream import Outcome, Work, rewrite_stream
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
 from dpsan.sanitize.warnings import Lacking
@@ -86,13 +86,15 @@ class Result:
 class Run(Work):
     """Inputs, outputs and how to go from one to the other.
 
-    ``output`` is a file for everything together, a directory for one file each (``tree``), an
-    :class:`Inplace`, or None for standard output.
+    ``output`` is a file for everything together, a directory for one file each (``tree``), or None
+    for standard output.
     """
 
     inputs: list[Path]
-    output: Path | Inplace | None = None
+    output: Path | None = None
     tree: bool = False
+    in_place: bool = False
+    """Write over the inputs."""
     resume: bool = False
     requests: RequestFile | None = None
     """Gets the input of each output, by which ``--resume`` knows inputs that have changed."""
@@ -123,7 +125,7 @@ class Run(Work):
 
     def _do(self, result: Result) -> None:
         """Rewrite all inputs."""
-        if self.tree or isinstance(self.output, Inplace):
+        if self.tree or self.in_place:
             self._each(result)
         else:
             self._together(result)
@@ -142,9 +144,9 @@ class Run(Work):
             name, hashes = outcome.name, outcome.sha256
             self.audit.file(file, name, outcome.totals, hashes, outcome.passing)
 
-    def _race(self, path: Path, target: Path | Inplace, error: Exception) -> Exception:
+    def _race(self, path: Path, target: Path | None, error: Exception) -> Exception:
         """Return the error of an input; under ``--resume`` another run may have been faster."""
-        if self.resume and isinstance(error, OutputError) and isinstance(target, Path):
+        if self.resume and isinstance(error, OutputError) and target is not None:
             return appeared(target) if is_finished(path, target) else error
         return error
 
@@ -191,12 +193,11 @@ class Run(Work):
             group.abandon()
 
     def _files(self, result: Result, group: Group) -> None:
-        if isinstance(self.output, Inplace):
-            targets: Iterable[Path | Inplace] = repeat(self.output, len(self.inputs))
-        else:
+        targets: Iterable[Path | None] = repeat(None, len(self.inputs))
+        if not self.in_place:
             targets = plan_outputs(self.inputs, self.output or Path(), self.roots)
         for file, (path, target) in enumerate(zip(self.inputs, targets, strict=True), start=1):
-            if isinstance(target, Path) and self._skip(result, file, path, target):
+            if target is not None and self._skip(result, file, path, target):
                 continue
             small = is_small(path)
             if not small:
@@ -259,7 +260,6 @@ class Run(Work):
         """Return the output of all inputs together."""
         if self.output is None:
             return Sink("standard output", 1)
-        assert isinstance(self.output, Path)  # noqa: S101 - narrowed by execute()
         packer = packer_for(self.output.name)
         stream = stream_number(self.output)
         if stream is not None or not _replaceable(self.output):

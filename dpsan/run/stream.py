@@ -83,13 +83,6 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Inplace:
-    """Write over the input; keep the original under another suffix if one is given."""
-
-    backup: str | None = None
-
-
-@dataclass(frozen=True)
 class Outcome:
     """Result of one input."""
 

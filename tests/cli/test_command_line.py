@@ -8,6 +8,7 @@ import pytest
 
 from dpsan import __version__
 from dpsan.cli.app import COMMANDS
+from dpsan.cli.dropped import DROPPED
 
 
 @pytest.mark.parametrize(
@@ -71,6 +72,21 @@ def test_an_unknown_variable_is_refused(dpsan, folder, name, hint):
     assert (done.returncode, done.stdout) == (2, b"")
     message = f"dpsan: unknown environment variable '{name}'{hint}"
     assert done.stderr.decode().startswith(message)
+
+
+@pytest.mark.parametrize("name", DROPPED)
+def test_what_was_dropped_says_what_to_type_instead(dpsan, name):
+    before = ["rewrite", "-e", "8"] if name.startswith("-") else []
+    done = dpsan(*before, *name.split())
+    assert (done.returncode, done.stdout) == (2, b"")
+    (line,) = done.stderr.decode().splitlines()
+    assert line.endswith(f"({DROPPED[name]})")
+
+
+def test_a_variable_of_an_option_that_was_dropped_says_what_to_type_instead(dpsan):
+    done = dpsan("mechanisms", env={"DPSAN_PROGRESS": "on"})
+    assert done.returncode == 2
+    assert done.stderr.decode().endswith(f"({DROPPED['--progress']})\n")
 
 
 def test_version_and_no_arguments(dpsan):

@@ -53,9 +53,8 @@ def _contents() -> dict[str, bytes]:
         "glove.txt": text_rows(WORDS, table),
         "gensim.bin": header + binary_rows(plain, table),
         "google.bin": header + binary_rows(plain, table, b"\n"),
-        "numpy.npy": saved(np.save, table),
-        "double.npy": saved(np.save, table.astype(">f8")),
         "plain.npz": saved(np.savez, words=words, vectors=table),
+        "double.npz": saved(np.savez, words=words, vectors=table.astype(">f8")),
         "packed.npz": saved(np.savez_compressed, words=words, vectors=table),
         "bytes.npz": saved(np.savez, words=encoded, vectors=table),
     }
@@ -70,6 +69,4 @@ def write_all(folder: Path) -> dict[str, Path]:
     for name, data in _PLAIN.items():
         (folder / name).write_bytes(data)
         (folder / f"{name}.gz").write_bytes(gzip.compress(data))
-    for name in ("numpy.words.txt", "double.txt"):
-        (folder / name).write_text("".join(f"{word}\n" for word in WORDS), encoding="utf-8")
     return {name: folder / name for name in FORMATS}

@@ -1,6 +1,5 @@
 """Finished files get their names: what appeared meanwhile stays, and so does whose a file is."""
 
-import ctypes
 import errno
 import json
 import os
@@ -18,7 +17,7 @@ from dpsan.run import group
 from dpsan.run import one_file as batch
 from dpsan.run.audit import AuditWriter, writer
 from dpsan.run.run import Run
-from dpsan.run.stream import Inplace, Plan
+from dpsan.run.stream import Plan
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 
@@ -36,11 +35,7 @@ def refusing(number):
     return refuse
 
 
-@pytest.mark.parametrize("number", [None, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK])
-def test_what_appears_during_a_run_stays(tmp_path, monkeypatch, number):
-    """Also on file systems without links."""
-    if number:
-        monkeypatch.setattr(os, "link", refusing(number))
+def test_what_appears_during_a_run_stays(tmp_path):
     file = AtomicFile(tmp_path / "a")
     file.write(b"whole")
     file.commit()
@@ -60,10 +55,10 @@ def test_what_appears_during_a_run_stays(tmp_path, monkeypatch, number):
     assert not temporaries(tmp_path)
 
 
-def test_file_systems_that_can_do_neither(tmp_path, monkeypatch):
+@pytest.mark.parametrize("number", [errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK])
+def test_file_systems_without_links(tmp_path, monkeypatch, number):
     """Without a way that cannot replace, nothing is placed; --force is the user's word."""
-    monkeypatch.setattr(os, "link", refusing(errno.EPERM))
-    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: object())
+    monkeypatch.setattr(os, "link", refusing(number))
     file = AtomicFile(tmp_path / "a")
     with pytest.raises(OutputError, match="cannot make a file without replacing another"):
         file.commit()
@@ -86,13 +81,12 @@ def test_an_answer_lost_on_the_way_is_no_other_file(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
-def run(inputs, output, **more):
+def run(inputs, output=None, **more):
     plan = Plan(force=more.pop("force", False))
     return Run(identity(), plan, b"k" * 32, inputs, output, **more).execute()
 
 
-@pytest.mark.parametrize("backup", [None, ".orig"])
-def test_an_input_that_got_another_name_or_content_stays(tmp_path, monkeypatch, backup):
+def test_an_input_that_got_another_name_or_content_stays(tmp_path, monkeypatch):
     """Also with --force; tests/scoreboard/live.py has more changes."""
     paths = [tmp_path / name for name in ("linked", "replaced", "same")]
     for path in paths:
@@ -109,7 +103,7 @@ def test_an_input_that_got_another_name_or_content_stays(tmp_path, monkeypatch, 
         return outcome
 
     monkeypatch.setattr(batch, "rewrite_stream", changing)
-    result = run(paths, Inplace(backup), force=True)
+    result = run(paths, in_place=True, force=True)
     assert {at: what == "failed" for at, (_, what) in result.became.items()} == {
         1: True,
         2: True,
@@ -117,16 +111,15 @@ def test_an_input_that_got_another_name_or_content_stays(tmp_path, monkeypatch, 
     }
     assert all("changed while it was read, and is not replaced" in each for each in result.failed)
     assert [path.read_text() for path in paths[:2]] == ["here\n", "newer"]
-    backups = ["same.orig"] * (backup is not None)
     found = sorted(path.name for path in tmp_path.iterdir())
-    assert found == ["linked", "name", "replaced", "same", *backups]
+    assert found == ["linked", "name", "replaced", "same"]
 
 
 def test_in_place_refuses_what_is_no_file_or_has_other_names(tmp_path):
     (tmp_path / "a").write_text("here\n")
     (tmp_path / "b").hardlink_to(tmp_path / "a")
     os.mkfifo(tmp_path / "c")
-    result = run([tmp_path / "a", tmp_path / "c"], Inplace())
+    result = run([tmp_path / "a", tmp_path / "c"], in_place=True)
     assert result.failed == [
         f"{tmp_path}/a: has other names (hard links) (-o writes another file)",
         f"{tmp_path}/c: not a regular file (-o writes another file)",
@@ -135,37 +128,15 @@ def test_in_place_refuses_what_is_no_file_or_has_other_names(tmp_path):
     assert (tmp_path / "c").is_fifo()
 
 
-def test_a_backup_stays_if_and_only_if_the_rewriting_is_placed(tmp_path, monkeypatch):
-    """Else the original has two names, and the next run would refuse it."""
-    (tmp_path / "a").write_text("here\n")
-    with monkeypatch.context() as patch:
-        patch.setattr(files, "publish", refusing(errno.EIO))
-        assert run([tmp_path / "a"], Inplace(".orig")).failed
-    assert [path.name for path in tmp_path.iterdir()] == ["a"]
-    # A signal behind the last step: the rewriting has its name, so the backup stays.
-    real = AtomicFile.publish
-
-    def interrupted(self):
-        real(self)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(AtomicFile, "publish", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        run([tmp_path / "a"], Inplace(".orig"))
-    assert (tmp_path / "a.orig").read_text() == "here\n"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "a.orig"]
-
-
 @ROOT
 def test_root_keeps_the_owner(tmp_path):
     path = tmp_path / "a"
     path.write_text("here\n")
     os.chown(path, 1234, 2345)
     path.chmod(0o640)
-    assert not run([path], Inplace(".orig")).failed
-    for each in (path, tmp_path / "a.orig"):
-        status = each.stat()
-        assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (1234, 2345, 0o640)
+    assert not run([path], in_place=True).failed
+    status = path.stat()
+    assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (1234, 2345, 0o640)
 
 
 def test_an_owner_that_cannot_be_kept_is_refused(tmp_path, monkeypatch):
@@ -180,7 +151,7 @@ def test_an_owner_that_cannot_be_kept_is_refused(tmp_path, monkeypatch):
         return other if os.readlink(f"/proc/self/fd/{descriptor}") == str(path) else status
 
     monkeypatch.setattr(files, "os", SimpleNamespace(**vars(os) | {"fstat": fstat}))
-    result = run([path], Inplace())
+    result = run([path], in_place=True)
     assert "its owner and group cannot be kept" in result.failed[0]
     assert path.read_text() == "here\n"
     assert not temporaries(tmp_path)
@@ -204,7 +175,7 @@ def test_the_mode_is_kept_and_extended_attributes_are_not(tmp_path, listed, mode
             os.setxattr(path, "system.posix_acl_access", listed)
     except OSError as error:
         pytest.skip(f"no extended attributes here: {error.strerror}")
-    assert not run([path], Inplace()).failed
+    assert not run([path], in_place=True).failed
     assert path.stat().st_mode & 0o777 == mode
     assert os.listxattr(path) == []
 

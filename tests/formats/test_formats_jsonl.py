@@ -155,13 +155,10 @@ def test_invalid_bytes():
         run(data, "text", invalid="error")
 
 
-def test_copies_mark_and_null_data():
+def test_copies_and_mark():
     data = b'\xef\xbb\xbf{"text":"a"}\n{"text":"b"}'
     assert through(SAME, data, "jsonl", fields=("text",), copies=2)[0] == (
         b'\xef\xbb\xbf{"text":"a"}\n{"text":"a"}\n{"text":"b"}\n{"text":"b"}'
-    )
-    assert run(b'{"text":"a"}\0{"text":"b\\n"}\0', "text", null_data=True) == (
-        b'{"text":"<unk>"}\0{"text":"<unk>\\n"}\0'
     )
 
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from identity import Collected, identity, marker, through
 
 from dpsan.errors import InputError, UsageError
+from dpsan.formats.base import ReadOptions
 from dpsan.sanitize.statement import Statement
 
 SAME, MASK = identity(), marker()
@@ -28,8 +29,7 @@ def test_any_bytes(data, size, batch):
     assert [not each for each in lines] == [not each for each in kept]
 
 
-@pytest.mark.parametrize("null", [False, True])
-def test_odd_characters_and_long_words(null):
+def test_odd_characters_and_long_words():
     texts = [
         "\x85\u2028\u2029\x0b\x0c\x1c",
         "a\rb",
@@ -40,13 +40,12 @@ def test_odd_characters_and_long_words(null):
         "é e\u0301",
         "x" * 1_000_000,
         "a " * 100_000,
-        "a\nb" if null else "nul \0 inside",
+        "nul \0 inside",
         "\ufeffinner mark",
         "",
     ]
-    end = "\0" if null else "\n"
-    data = end.join([*texts, ""]).encode()
-    out, outcome = through(SAME, data, "text", size=7777, null_data=null, force_text=not null)
+    data = "\n".join([*texts, ""]).encode()
+    out, outcome = through(SAME, data, "text", size=7777, force_text=True)
     assert out == data
     assert outcome.totals.records == len(texts)
 
@@ -67,11 +66,14 @@ def test_joined_files_keep_their_records():
     assert out == b"\xef\xbb\xbfa\nb\r\n"
 
 
-def test_limits_and_invalid_bytes():
-    with pytest.raises(InputError, match=r"^test:2: record longer than 4 bytes"):
-        through(SAME, b"abc\nabcde\n", "text", max_record=4)
-    with pytest.raises(InputError, match=r"^test:2: record longer than 4 bytes"):
-        through(SAME, "abc\nabcde\n".encode("utf-16"), "text", max_record=4, encoding="utf-16")
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_limits(encoding, monkeypatch):
+    monkeypatch.setattr(ReadOptions, "max_record", 4)
+    with pytest.raises(InputError, match=r"^test:2: record longer than 4 bytes \(split it\)"):
+        through(SAME, "abc\nabcde\n".encode(encoding), "text", encoding=encoding)
+
+
+def test_invalid_bytes():
     with pytest.raises(InputError, match=r"^test:2: invalid utf-8 at byte 2"):
         through(SAME, b"a\nb\xff\n", "text", invalid="error")
     out, outcome = through(SAME, b"a\xff \xef\xbf\xbd\n", "text")
@@ -95,7 +97,7 @@ ROW = '{"t":"%s","o":"\u200b"}\n'
     ("kind", "data", "expected", "dropped", "options"),
     [
         ("text", LINES, "\ufeff<unk> , <unk>\r\n<unk>\n", 4, {}),
-        ("text", "a\n \u3164\x07\0", "<unk>\n \0", 2, {"null_data": True}),
+        ("text", "a\n \u3164\x07\0", "<unk>\n ", 3, {"force_text": True}),
         ("csv", "\ufefft,o\na \u202e,\u200b\n", "\ufefft,o\n<unk> ,\u200b\n", 1, FIELD),
         ("csv", "\u200b\n", '""\n', 1, NUMBER),
         ("jsonl", ROW % "a \\u200b.\u2066", ROW % "<unk> .", 2, FIELD),

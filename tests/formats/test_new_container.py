@@ -85,7 +85,6 @@ REFUSALS = {
     "--spans a.odt": "--spans is not for odt: its records have no numbers",
     "-k text": "odt has no --field (with -f: jsonl, json, ",
     "--encoding cp1252": "odt says its encoding itself (leave out --encoding)",
-    "-z": "-z is for text and jsonl",
     "b.odt": "odt files cannot be joined (-O DIR writes one output for each)",
     "-f csv -k 1 --strip": "--strip is for eml, docx and odt",
 }

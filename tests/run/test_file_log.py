@@ -1,10 +1,8 @@
-"""``--log-json``: a line for each input, when it ends; and lines of progress in a pipe."""
+"""``--log-json``: a line for each input, when it ends."""
 
 import json
 
 import pytest
-
-from dpsan.cli import progress
 
 RUN = ("rewrite", "-q", "-e", "2", "-m", "krr", "-E", "words.vec")
 
@@ -54,18 +52,3 @@ def test_one_output_in_place_and_a_stream(dpsan, folder):
     assert rows(folder / "place")[0]["drawn"] == 3
     done = dpsan(*RUN, "-n", "--log-json", "dry", "a.txt", cwd=folder)
     assert (done.returncode, (folder / "dry").exists()) == (2, False)
-
-
-def test_lines_of_progress_in_a_pipe(monkeypatch, folder, capsys):
-    """The number and name of a file, and how much is read; nothing but where it is asked for."""
-    monkeypatch.setattr(progress, "PERIOD", 0.05)
-    inputs = [folder / "a.txt", folder / "b.csv"]
-    for mode in ("auto", "off", "on"):
-        with progress.byte_progress(mode, False, inputs, streams=False) as (report, begin):
-            begin(2, inputs[1])
-            if report is not None:
-                report(2_000_000)
-                progress.Event().wait(0.3)
-        told = capsys.readouterr().err
-        assert ("2.0 MB of 0.0 MB read, file 2 of 2: b.csv after 0 s" in told) == (mode == "on")
-        assert bool(told) == (mode == "on")

@@ -6,7 +6,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import get_type_hints
 
-import numpy as np
 import pytest
 
 from dpsan.cli.app import COMMANDS
@@ -185,14 +184,6 @@ def test_standard_input_is_read_too(folder, unchanged, option):
         done = unchanged(*REWRITE, "-E", "two.txt", option, "in.txt", streams={0: file.fileno()})
     assert done.returncode == 2
     assert b"are the same file" in done.stderr
-
-
-def test_words_beside_vectors_are_read_too(folder, unchanged):
-    np.save(folder / "v.npy", np.array([[0, 9], [9, 0]], dtype=np.float32))
-    (folder / "v.words.txt").write_text("here\nthere\n")
-    done = unchanged(*REWRITE, "-E", "v.npy", "in.txt", "-o", "v.words.txt")
-    assert done.returncode == 2
-    assert b"--embeddings and output are the same file" in done.stderr
 
 
 def test_the_bundled_vocabulary_is_read_too():

@@ -90,7 +90,7 @@ def _written(path: Path, text: str) -> None:
     "cost",
     f"large records / over {_LIMIT} times their size of memory (Parquet {_ARROW}); syncs of "
     "many small files",
-    "4 of 64 MiB / 0; 2,000 files",
+    "4 of 60 MiB / 0; 2,000 files",
 )
 def cost(row: Row, size: Size, folder: Path) -> None:
     """Peak memory over the size of one large record, and the syncs of many small files."""
@@ -102,7 +102,7 @@ def cost(row: Row, size: Size, folder: Path) -> None:
         if arrow not in bases:
             _written(path, _UNIT)
             bases[arrow] = _peak(path)
-        _written(path, _UNIT * ((size.of(12, 12, 64) << 20) // len(_UNIT.encode())))
+        _written(path, _UNIT * ((size.of(12, 12, 60) << 20) // len(_UNIT.encode())))
         share = (_peak(path) - bases[arrow]) / path.stat().st_size
         row.bad[f"% times its size, {kind}"] = round(share, 1)
         limit = _ARROW if arrow else _LIMIT
@@ -114,7 +114,7 @@ def cost(row: Row, size: Size, folder: Path) -> None:
 def _peak(path: Path) -> int:
     """Bytes of memory that rewriting a file takes."""
     fields = [] if path.suffix == ".txt" else ["-k", "text"]
-    given = [*fields, "--max-record", "1G", "-o", "out", path.name]
+    given = [*fields, "-o", "out", path.name]
     return int(_dpsan(_REWRITE, path.parent, *given)) << 10
 
 

@@ -33,7 +33,7 @@ def faults(row: Row, size: Size, folder: Path) -> None:
         it = Known(Job(kind, mode), folder / f"job{number}", row)
         for name in it.new:
             why = undurable(it.trace, str(it.work / name))
-            row.count(f"a power cut: {why}", bool(why) and ".orig" not in name)
+            row.count(f"a power cut: {why}", bool(why))
         audit = [call.name for call in it.trace if call.path.endswith("/audit")]
         last = [name for name in audit if name in ("write", "fsync", "fdatasync")]
         row.count("a power cut: the audit is not synced", last[-1:] == ["write"])
@@ -169,9 +169,6 @@ the audit is not synced @ AuditWriter.totals
 the audit is open to others @ create_private
 - os.fchmod(descriptor, 0o600)
 + os.fchmod(descriptor, 0o644)
-no backup @ rewrite_file
-- path.with_name(path.name + target.backup) if target.backup else None
-+ None
 finished outputs are made again @ Run._skip
 - not self.resume or not is_finished(path, target)
 + True

@@ -39,7 +39,7 @@ class Job:
     @property
     def arguments(self) -> list[str]:
         """Behind ``dpsan``."""
-        where = {"O": "-O out", "o": f"-o one.{self.kind}.gz", "i": "-i --backup .orig", "-": ""}
+        where = {"O": "-O out", "o": f"-o one.{self.kind}.gz", "i": "-i", "-": ""}
         chosen = "" if self.kind == "txt" else "-k t"
         options = f"{COMMON} {chosen} -a audit {where[self.mode]} {self.more}"
         return [*options.split(), *self.inputs]
@@ -110,9 +110,10 @@ def judge(row: Row, it: Known, done: fork.Done) -> bool:
         else:
             wrong = data not in (it.before.get(name), it.after.get(name))
             row.count("partial or wrong file under the final name", wrong)
-    row.count("input, vocabulary or backup lost", any(name not in now for name in it.before))
+    row.count("input or vocabulary lost", any(name not in now for name in it.before))
     there = list(now.values())
-    row.count("original lost", any(it.before[each] not in there for each in it.job.inputs))
+    lost = it.job.mode != "i" and any(it.before[each] not in there for each in it.job.inputs)
+    row.count("original lost", lost)
     row.count("output cut or wrong", not it.out.startswith(done.out))
     row.count("hung", done.hung)
     return complete

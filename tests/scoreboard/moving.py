@@ -53,7 +53,6 @@ _EVENTS = [
     # (what happens, the job, the act, the file it is done to)
     ("an output appears", "txt O", _appear, "out/a.txt"),
     ("a common output appears", "csv o", _appear, "one.csv.gz"),
-    ("a backup appears", "txt i", _appear, "a.txt.orig"),
     ("an input in place is replaced", "txt i", _replace, "a.txt"),
     ("an input in place grows", "txt i", _write, "a.txt"),
     ("an input grows", "txt O", _write, "a.txt"),
@@ -91,7 +90,6 @@ def _judge(row: Row, it: Known, done: fork.Done, what: str, name: str) -> None:
     now = tree(it.work)
     row.tried += 1
     if what.endswith(("appears", "replaced", "grows")):
-        # What is mine may have got another name (a backup), but must be somewhere.
         row.count(f"lost: {what}", not any(data.endswith(_MINE) for data in now.values()))
     if what.endswith("appears"):
         published = now.get(name) == it.after.get(name)
@@ -143,9 +141,6 @@ def _vocabulary(row: Row, size: Size, folder: Path) -> None:
 
 
 mutants(r"""moving
-a backup that appears is replaced @ Original._back_up
-- if self._force: ...
-+ if True: ...
 what a vocabulary is called and what it is @ _build
 - embeddings.digest != digest
 + False

@@ -206,8 +206,8 @@ the last line without newline is dropped @ blocks
 - yield (line, [_taken(held)], b"")
 + pass
 a form feed ends a line @ blocks
-- data.split(separator)
-+ data.replace(b"\x0c", separator).split(separator)
+- data.split(b"\n")
++ data.replace(b"\x0c", b"\n").split(b"\n")
 the byte order mark is lost @ TextFormat._wide
 - if mark: ...
 + if False: ...

@@ -24,10 +24,8 @@ _RELATIONS = {
     "audit = keep-list": ("keep.txt", f"{_RUN} a.txt -o new.txt -a {{}}"),
     "audit = output": ("old.txt", f"{_RUN} a.txt -o old.txt -a {{}}"),
     "audit = output below -O": ("out/a.txt", f"{_RUN} a.txt -O out -a {{}}"),
-    "audit = backup": ("a.txt.orig", f"{_RUN} -i --backup .orig a.txt -a {{}}"),
     "audit = input in place": ("a.txt", f"{_RUN} -i a.txt -a {{}}"),
     "in place twice": ("a.txt", f"{_RUN} -i a.txt {{}}"),
-    "backup = another input": ("a.txt.orig", f"{_RUN} -i --backup .orig a.txt {{}}"),
     "vocabulary in place": ("two.txt", f"{_RUN} -i {{}}"),
     "keep-list in place": ("keep.txt", f"{_RUN} -i {{}}"),
     "page = original": ("a.txt", f"{_EVALUATE} a.txt b.txt --html {{}}"),
@@ -103,7 +101,7 @@ def _lay(work: Path, audit: bytes) -> None:
     (work / "two.txt").write_text(TWO)
     (work / "keep.txt").write_text("kept\n")
     (work / "audit.jsonl").write_bytes(audit)
-    for name in ("a.txt", "b.txt", "a.txt.orig", "old.txt", "out/a.txt"):
+    for name in ("a.txt", "b.txt", "old.txt", "out/a.txt"):
         (work / name).write_text(f"here there, {name}\n")
     os.mkfifo(work / "fifo")
     try:
@@ -142,10 +140,10 @@ input and output are not compared @ FileUses._take
 - identity is None
 + True
 hard links are rewritten in place @ Original.__init__
-- self._status.st_nlink > 1 + own
+- self._status.st_nlink > 1
 + False
 what exists is replaced @ rewrite_file
-- AtomicFile(target, force=force, packer=...)
+- AtomicFile(target, force=work.plan.force, packer=...)
 + AtomicFile(target, force=True, packer=...)
 an audit replaces what exists @ create_private
 - if force: ...

@@ -67,25 +67,22 @@ _NOTICED: dict[str, list[tuple[Any, ...]]] = {
     **{
         name: [(_KRR, f"+ {option}")]
         for name, option in _named(
-            "vocab-size 20,unknown mask,case input,consistent file,null-data,tokenizer whitespace,"
-            "allow-unproved,recursive,text,encoding latin-1,invalid error,max-record 1MiB,"
+            "vocab-size 20,unknown mask,case input,consistent file,tokenizer whitespace,"
+            "allow-unproved,recursive,encoding latin-1,invalid error,"
             "budget 1000,memo memo,ledger ledger,copies 2"
         ).items()
     },
 }
 """Behind a + stands what the second run has beside the options of the first."""
 _SAME = {
-    **_named(
-        "jobs 2,quiet,verbose,progress off,force,line-buffered,strip,audit audit,log-json log"
-    ),
+    **_named("jobs 2,quiet,verbose,force,line-buffered,strip,audit audit,log-json log"),
     "audit_originals": "-a audit --audit-originals",
     "resume": "",
-    "max_record": "--max-record 16384k",
 }
 """Options that decide no output."""
 _OTHER_INPUTS = {"strip": _DOCX}
 _OTHERS = {
-    *("files", "output", "output_dir", "in_place", "backup", "dry_run", "engine", "address"),
+    *("files", "output", "output_dir", "in_place", "dry_run", "engine", "address"),
     *("map_", "unit_field", "review"),
 }
 """Two runs with other ones share no output, or exclude --resume; or a cluster does the work, which

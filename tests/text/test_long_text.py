@@ -87,7 +87,7 @@ def test_long_lines_are_those_of_short_ones(tmp_path, dpsan, base):
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout == text.replace(b"HERE", b"here").replace(b"\nhere t", b"\nHere t")
     assert dpsan(*base, "-j", "2", cwd=tmp_path, stdin=text).stdout == done.stdout
-    done = dpsan(*base, "--max-record", "1MiB", cwd=tmp_path, stdin=text)
+    done = dpsan(*base, cwd=tmp_path, stdin=text, longest=1 << 20)
     assert done.stdout == b"here\n"
     assert b":2: record longer than" in done.stderr
     broken = line + b"\xff here\n"

@@ -50,8 +50,6 @@ class Document(Format):
         """Raise UsageError for an option that documents of this kind lack."""
         if options.force_text:
             return TextFormat().read(source, options)
-        if options.null_data:
-            raise UsageError(f"{self.name} has no records that end with NUL", "leave out -z")
         if options.fields and not self.takes_fields:
             raise UsageError(f"{self.name} has no --field", "leave it out")
         if self.own_encoding and text_encoding(options.encoding) != "utf-8":

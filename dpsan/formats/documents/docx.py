@@ -21,12 +21,12 @@ from dpsan.formats.documents.docx_story import Reader, Segment
 from dpsan.formats.passing import LEFT_OUT, PASSED
 from dpsan.text.numerals import counted
 
-_UNPACKED: Final = 16
-"""Largest ratio of the unpacked size of an archive to ``--max-record``."""
+_UNPACKED: Final = 4
+"""Largest ratio of the unpacked size of an archive to the largest record."""
 _SHRUNK: Final = 100
-"""Largest ratio of the unpacked size to the archive, above ``--max-record``."""
-_ELEMENT: Final = 8
-"""Bytes of ``--max-record`` for each element of XML: elements take longer than their text."""
+"""Largest ratio of the unpacked size to the archive, above the size of the largest record."""
+_ELEMENT: Final = 32
+"""Bytes of the largest record for each element of XML: elements take longer than their text."""
 
 
 class DocxFormat(Document):

@@ -121,7 +121,7 @@ class Package:
         if len({name.lower() for name in names}) != len(names) or len(names) > _MOST_PARTS:
             raise RefusedError("an archive in which a name is there twice, or too many are")
         if sum(each.file_size for each in members) > most:
-            raise RefusedError(f"parts longer than {most} bytes together", "raise --max-record")
+            raise RefusedError(f"parts longer than {most} bytes together", "split it")
         self._archive, self._names = archive, set(names)
         self._follow(self._root, 0)
         if not self.parts:

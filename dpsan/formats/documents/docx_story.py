@@ -171,7 +171,7 @@ class Reader:
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._elements += 1
         if self._elements > self._most:
-            raise RefusedError(f"more than {self._most} elements of XML", "raise --max-record")
+            raise RefusedError(f"more than {self._most} elements of XML", "split it")
         if len(self._open) + self._removing > _DEEPEST:
             self._refuse()
         if self._removing:

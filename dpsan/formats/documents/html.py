@@ -2,7 +2,7 @@
 
 Each text is a record: what stands between two tags, an attribute's value, a comment.  Entities are
 read before words are looked for, and ``start`` and ``end`` of an audit count what was read.  A page
-is read as a whole, ``--max-record`` long at most.  ``--field NAME`` names further attributes that
+is read as a whole, 64 MiB long at most.  ``--field NAME`` names further attributes that
 are text, which is also how a page's own tags and attributes are known.
 
 Only the bytes of texts change.

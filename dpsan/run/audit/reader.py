@@ -51,7 +51,7 @@ def read_rows(path: Path) -> Iterator[tuple[int, Row]]:
 
 def _checked(source: Source) -> Iterator[tuple[int, Row]]:
     grammar: _Grammar | None = None
-    for item in raw_records(source, b"\n", _ROW):
+    for item in raw_records(source, _ROW):
         if item is None:
             continue
         number, raw, _ = item

@@ -1,0 +1,17 @@
+"""Commands, options and values that are no more, and what to type instead."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_NUL: Final = "tr '\\0' '\\n' < FILE | dpsan rewrite ..."
+DROPPED: Final = {
+    "smooth": "dpsan rewrite --fluent draws and decodes at once",
+    "--progress": "a terminal shows progress; -q hides it",
+    "--backup": "-O DIR writes outputs elsewhere; or copy the files first",
+    "--max-record": "records of up to 64 MiB are read: split longer ones",
+    "-z": _NUL,
+    "--null-data": _NUL,
+    "--text": "-f text reads any file as text",
+}
+"""By the word, or the option and its value, as it was typed."""
