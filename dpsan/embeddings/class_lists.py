@@ -10,7 +10,7 @@ out-of-vocabulary words of ordinary English, which have no class and pass.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -94,30 +94,7 @@ def word_classes(given: str, tokenizer: str | None = None) -> tuple[WordClass, .
         UsageError: an unknown class, a class named twice, or one with an epsilon of its own.
         InputError: a file that is missing, not UTF-8, lists no word, or a word of several tokens.
     """
-    own: list[WordClass] = []
-    bundled: dict[str, WordClass] = {}
-    for name in filter(None, map(str.strip, given.split(","))):
-        before, equals, value = name.rpartition("=")
-        if equals and _is_number(value) and not Path(name).exists():
-            raise UsageError(
-                f"the class {before} needs no epsilon: the words of a group are one input, so "
-                "which of them stood there is hidden completely",
-                f"write {before}",
-            )
-        if name not in (*CLASSES, SENSITIVE):
-            own.append(_own(name, tokenizer, (*CLASSES, SENSITIVE)))
-            continue
-        for listed in CLASSES if name == SENSITIVE else (name,):
-            if listed in bundled:
-                raise UsageError(f"the class {listed} is named twice")
-            bundled[listed] = bundled_class(listed)
-    names = [each.name for each in own]
-    if len(set(names)) < len(names):
-        raise UsageError(f"the class {max(names, key=names.count)} is named twice")
-    found = (*own, *(bundled[name] for name in CLASSES if name in bundled))
-    if not found:
-        raise UsageError("no class of words is named", f"such as {SENSITIVE}, or {NAMES}")
-    return found
+    return _parsed(given, tokenizer, CLASSES, {SENSITIVE: CLASSES}, bundled_class)
 
 
 def only_classes(given: str, tokenizer: str | None = None) -> tuple[WordClass, ...]:
@@ -126,6 +103,22 @@ def only_classes(given: str, tokenizer: str | None = None) -> tuple[WordClass, .
     Raises:
         UsageError, InputError: as :func:`word_classes`.
     """
+    classes = _parsed(given, tokenizer, ONLY, PRESETS, WordClass)
+    for word_class in classes:
+        if not word_class.english and len(set(map(folded, word_class.groups[0]))) < 2:
+            what = f"{word_class.name} has one word, and nothing could replace it"
+            raise UsageError(what, "list common words beside it")
+    return classes
+
+
+def _parsed(
+    given: str,
+    tokenizer: str | None,
+    classes: Sequence[str],
+    presets: Mapping[str, Sequence[str]],
+    bundled: Callable[[str], WordClass],
+) -> tuple[WordClass, ...]:
+    """Return the classes of ``CLASS,…``: files of the user's own, then bundled ones in order."""
     own: list[WordClass] = []
     chosen: list[str] = []
     for name in filter(None, map(str.strip, given.split(","))):
@@ -136,24 +129,16 @@ def only_classes(given: str, tokenizer: str | None = None) -> tuple[WordClass, .
                 "hidden completely",
                 f"write {before}",
             )
-        if name not in (*ONLY, *PRESETS):
-            own.append(_own(name, tokenizer, (*ONLY, *PRESETS)))
-            continue
-        for listed in PRESETS.get(name, (name,)):
-            if listed in chosen:
-                raise UsageError(f"the class {listed} is named twice")
-            chosen.append(listed)
-    names = [word_class.name for word_class in own]
+        if name in classes or name in presets:
+            chosen += presets.get(name, (name,))
+        else:
+            own.append(_own(name, tokenizer, (*classes, *presets)))
+    names = [*(word_class.name for word_class in own), *chosen]
     if len(set(names)) < len(names):
         raise UsageError(f"the class {max(names, key=names.count)} is named twice")
-    for word_class in own:
-        if len(set(map(folded, word_class.groups[0]))) < 2:
-            what = f"{word_class.name} has one word, and nothing could replace it"
-            raise UsageError(what, "list common words beside it")
-    found = (*own, *(WordClass(name) for name in ONLY if name in chosen))
-    if not found:
+    if not names:
         raise UsageError("no class of words is named", f"such as {SENSITIVE}, or {NAMES}")
-    return found
+    return (*own, *(bundled(name) for name in classes if name in chosen))
 
 
 @cache

@@ -165,7 +165,7 @@ def test_lists_of_words_of_ones_own(tmp_path, monkeypatch):
         Sanitizer(epsilon=12.0, classes="strange.txt")
 
 
-NEEDS_NONE = "needs no epsilon: the words of a group are one input"
+NEEDS_NONE = "needs no epsilon: which word of its group stood there is hidden"
 GIVEN = {"namse": "no class and no file 'namse'", "names=2": f"the class names {NEEDS_NONE}"}
 GIVEN |= {"names=0": NEEDS_NONE, "names=nan": NEEDS_NONE, "": "no class of words is named"}
 GIVEN |= {"names,names": "the class names is named twice", "names=two": "no class and no file"}
