@@ -8,6 +8,7 @@ lists costs a few milliseconds and no word becomes a Python object::
     arrays.bin     the arrays, one after the other:
       tags         uint32 (n,), counts uint8 (buckets,): the table of words, see hashes.Table
       codes        uint8 (n, 3): label of each word in small letters, with a capital, in capitals
+      alone        uint8 (n,): its label where no neighbour is read, with --class
       source       uint8 (n,): the list that decided
       flags        uint8 (n + 1,): OPENS, ORDINARY; the last entry is that of unlisted words
       phrase_tags, phrase_counts, phrase_codes: the same of phrases, one label each
@@ -50,7 +51,7 @@ class Lexicon:
     """The lists of one folder.
 
     Attributes:
-        labels: names of the labels; ``codes`` and ``phrase_codes`` hold their numbers.
+        labels: names of the labels; ``codes``, ``alone``, ``phrase_codes`` hold their numbers.
         table, phrases: rows of words and phrases.
         bits, fold: class bits and folded code point of the first 65,536 code points.
         opens_phrase: whether a listed phrase begins with the word of each row; the last entry is
@@ -67,7 +68,8 @@ class Lexicon:
             self.year: int = manifest["year"]
             arrays = _mapped(self.folder / "arrays.bin", manifest["arrays"])
             self.table = Table(arrays["tags"], arrays["counts"])
-            self.codes, self.source = arrays["codes"], arrays["source"]
+            self.codes, self.alone = arrays["codes"], arrays["alone"]
+            self.source = arrays["source"]
             self.phrases = Table(arrays["phrase_tags"], arrays["phrase_counts"])
             self.phrase_codes, folds = arrays["phrase_codes"], arrays["folds"]
             self.flags, self.bits = arrays["flags"], arrays["bits"]

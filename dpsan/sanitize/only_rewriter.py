@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.resources import files
-
+from dpsan.only.alone import rules_text
 from dpsan.sanitize.guarantee_and_sampler import Built
 from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers
 from dpsan.sanitize.replacing import OnlyRewriter
-
-
-@cache
-def rules_text() -> str:
-    """Return the rules of ``--only``, see :mod:`dpsan.only.engine`."""
-    return files("dpsan.only").joinpath("rules.tsv").read_text("utf-8")
 
 
 def only_rewriter(built: Built) -> OnlyRewriter:

@@ -6,32 +6,23 @@ needs to be, and results are repeatable.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from dpsan.analysis.explain.result import Explanation, Output, Posterior
 from dpsan.analysis.explain.words import UNKNOWN, Word
-from dpsan.embeddings.class_lists import (
-    CONTACTS,
-    NAMES,
-    NONE,
-    NUMBERS,
-    SENSITIVE,
-    class_rows,
-    ordinary_words,
-    word_classes,
-)
+from dpsan.embeddings.class_lists import NONE
 from dpsan.embeddings.public_words import is_english
 from dpsan.mechanisms.description import finite
+from dpsan.only.alone import alone
 from dpsan.outcomes.distributions import Progress, distributions, draw_counts, has_distribution
 from dpsan.outcomes.observer import MOST_CELLS, Observer, Posteriors, near_observer
 from dpsan.outcomes.one_word import Figures, from_draws, from_pmf
 from dpsan.privacy import randomness
+from dpsan.sanitize.classes import sensitive
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
-from dpsan.text.made_up import MadeUp, recognized
-from dpsan.text.tokens import folded
 
 DRAWS = 10_000
 """Draws for a word whose distribution is not known."""
@@ -89,7 +80,7 @@ def explain(
         else:
             size, show = max(1, draws // 5), _scaled(report, 0.6 / len(ids))
             pointed[each] = near_observer(space, sampler, figures[each], size, key, known, show)
-    classes, keys = _classes(sanitizer), [*sanitizer.embeddings.index_to_key, UNKNOWN]
+    class_of, keys = _class_of(sanitizer), [*sanitizer.embeddings.index_to_key, UNKNOWN]
     guarantee, optimum = sanitizer.guarantee, mechanism.optimum(space, quick=True)
 
     def posteriors(row: int) -> tuple[Posterior, ...]:
@@ -104,7 +95,7 @@ def explain(
             input=None if word.id == space.n else keys[word.id],
             mechanism=mechanism,
             guarantee=guarantee,
-            word_class=_class_of(word, classes) if classes else None,
+            word_class=class_of(word) if class_of else None,
             public=word.id in sanitizer.public,
             epsilon_ldp=finite(guarantee.epsilon_ldp),
             optimum=optimum,
@@ -134,27 +125,17 @@ def _neighbors(space: MetricSpace, row: int, keys: Sequence[str]) -> tuple[tuple
     return tuple((keys[each], far) for each, far in pairs if each != row)[:_NEIGHBOURS]
 
 
-def _classes(sanitizer: Sanitizer) -> dict[int | str, str]:
-    """Return the class of each row, of ⊥ and of listed out-of-vocabulary words, in lower case.
-
-    There are none for a vocabulary that is not English.
-    """
+def _class_of(sanitizer: Sanitizer) -> Callable[[Word], str] | None:
+    """Return what tells the class of a word or string; None if the vocabulary is not English."""
     if not is_english(sanitizer.embeddings.key_to_index):
-        return {}
-    given = word_classes(SENSITIVE)
-    out: dict[int | str, str] = {sanitizer.space.n: NAMES}
-    out |= dict.fromkeys(ordinary_words(given), NONE)
-    for each in reversed(class_rows(given, sanitizer.embeddings.key_to_index)):
-        out |= dict.fromkeys((*each.rows, *map(folded, each.lacking)), each.name)
-    return out
+        return None
+    of_word, kind = sensitive(sanitizer.embeddings), alone().kind
 
+    def class_of(word: Word) -> str:
+        string = kind(word.text)
+        return string.word_class if string else of_word(word.text, word.id) or NONE
 
-def _class_of(word: Word, classes: Mapping[int | str, str]) -> str:
-    """Return the class of a word or string, or NONE."""
-    found = recognized(word.text)
-    if found is not None:
-        return CONTACTS if isinstance(found, MadeUp) and found.contact else NUMBERS
-    return classes.get(folded(word.text), classes.get(word.id, NONE))
+    return class_of
 
 
 def _scaled(progress: Progress, share: float) -> Progress:
