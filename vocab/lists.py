@@ -259,9 +259,10 @@ def texts(words: Words, known: Mapping[str, str]) -> dict[str, str]:
 
 
 def alone_labels(words: Words) -> dict[str, str]:
-    """Return the label of each word that no neighbour explains: for ``--class``.
+    """Return the label of each word where no neighbour is read, with ``--class``.
 
-    It is that of alone.txt, of the usual spelling of a word of the vocabulary, or with a capital.
+    It is that of alone.txt, that of the usual spelling of a word of the vocabulary, or that of
+    another word with a capital.
     """
     out = {}
     for word, labels in words.labels.items():
@@ -304,9 +305,11 @@ def write(folder: Path, words: Words, known: Mapping[str, str], year: int = YEAR
     """Write the lists; labels that no list decides are left to the lexicon's view of letters."""
     folder.mkdir(parents=True, exist_ok=True)
     listed, phrase_of, alone = sorted(words.labels), phrases(), alone_labels(words)
+    drawn = {group for (group,), _, _ in sections(SOURCES / "outputs.txt")}
+    groups = ["", *sorted(drawn & {*alone.values()})]
     labels = sorted(
         {label for triple in words.labels.values() for label in triple if label != "."}
-        | {*phrase_of.values(), *UNLISTED_LABELS, *alone.values()}
+        | {*phrase_of.values(), *UNLISTED_LABELS}
     )
     code = {label: i for i, label in enumerate([*labels, "."])}
     sources = sorted(set(words.source.values()))
@@ -324,7 +327,9 @@ def write(folder: Path, words: Words, known: Mapping[str, str], year: int = YEAR
         "tags": table.tags,
         "counts": table.counts,
         "codes": np.array([[code[label] for label in words.labels[w]] for w in rows], np.uint8),
-        "alone": np.array([code[alone[word]] for word in rows], np.uint8),
+        "alone": np.array(
+            [groups.index(alone[w]) if alone[w] in drawn else 0 for w in rows], np.uint8
+        ),
         "source": np.array([sources.index(words.source[word]) for word in rows], np.uint8),
         "flags": flags,
         "phrase_tags": phrase_table.tags,
@@ -346,6 +351,7 @@ def write(folder: Path, words: Words, known: Mapping[str, str], year: int = YEAR
         "format": 1,
         "year": year,
         "labels": labels,
+        "groups": groups,
         "sources": sources,
         "arrays": layout,
         "sha256": {n: hashlib.sha256(files[n]).hexdigest() for n in sorted(files)},

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache
 from importlib.resources import files
 from typing import Final, NamedTuple
 
@@ -23,10 +23,10 @@ from dpsan.only.templates import Piece, finished, local_part, radices, string, t
 from dpsan.text.bounded_cache import BoundedCache
 from dpsan.text.shape import DIGIT, LETTER, MARK, PICTURE, POSSESSIVES, WEB, shape
 
-_OWN: Final = frozenset({"derived", "cons", "unknown", "camel"})
-"""Labels that the letters of a word tell, and no list."""
 _YEAR: Final = "2010"
 """Stands for any four digits in a row: a year, if it is alone or part of a date."""
+_LONGEST: Final = 48
+"""Characters of a string that are drawn; a longer one becomes one of this length."""
 _DATED: Final = frozenset({"iso", "ymd", "dmy", "year", "yearspan", "logtime"})
 _PICTURES: Final = [*"🙂😀😊👍🎉🌟🌞🍀🌈🎈"]
 _ADDRESSES: Final = (
@@ -99,22 +99,17 @@ class Alone:
         self.lexicon = Lexicon()
         self._kinds = BoundedCache(self._kind, 1 << 14)
 
-    @cached_property
-    def _groups(self) -> list[str | None]:
-        """Group of each label, None for those that no word is drawn for."""
-        drawn = self.lexicon.outputs.keys() & self.class_of.keys()
-        return [label if label in drawn else None for label in self.lexicon.labels]
-
     def groups(self, words: Sequence[str]) -> list[str | None]:
         """Return the group of each folded word, None for words of no group."""
         rows = self.lexicon.table.rows(Hashes.of_words([*words])).tolist()
-        codes = self.lexicon.alone
-        return [None if row < 0 else self._groups[codes[row]] for row in rows]
+        return [self._group(row) for row in rows]
 
     def group(self, word: str) -> str | None:
         """Return the group of one folded word."""
-        row = self.lexicon.table.row(word)
-        return None if row < 0 else self._groups[self.lexicon.alone[row]]
+        return self._group(self.lexicon.table.row(word))
+
+    def _group(self, row: int) -> str | None:
+        return None if row < 0 else self.lexicon.groups[self.lexicon.alone[row]] or None
 
     def listed(self, word_class: str) -> list[str]:
         """Return the listed words of a class; of ``none`` the ordinary words that have no class."""
@@ -137,14 +132,14 @@ class Alone:
             return Kind("picture", CONTACTS, (_PICTURES,))
         if DIGIT not in form:
             return None
-        text, choices = _stand_in(form)
+        text, choices = _stand_in(form[:_LONGEST])
         match = strings.PATTERN.fullmatch(text)
         name = str(match.lastgroup)[:-2] if match else ""
         label, marks = strings.label_and_form(name, text, frozenset()) if match else ("", "")
         group = self._own.get(label, label)
-        if group not in self.class_of or label in _OWN:
+        if group not in self.class_of:
             group, marks = "number", strings.digit_form(text)
-            if LETTER in form and (not choices or _COUNTRY in choices):
+            if "A" in text and (not choices or _COUNTRY in choices):
                 group, marks = "code", strings.letter_form(text)
             if _COUNTRY in choices:
                 group, marks = "iban", text[:2] + marks[2:]

@@ -274,9 +274,9 @@ class Draws:
             for slot, number in zip(same, numbers, strict=True):
                 slot.number = number
         strings = [at for at, slot in enumerate(new) if slot.pool[0] not in self._words]
-        numbers = [[new[at].number] for at in strings]
-        draw_further(numbers, [self._radices(new[at].pool) for at in strings], strings, streams)
-        for at, own in zip(strings, numbers, strict=True):
+        written = [[new[at].number] for at in strings]
+        draw_further(written, [self._radices(new[at].pool) for at in strings], strings, streams)
+        for at, own in zip(strings, written, strict=True):
             text = string(self._template(new[at].pool), own)
             new[at].written = finished(new[at].pool[0], text)
 

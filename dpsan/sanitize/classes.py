@@ -197,8 +197,8 @@ def class_rows(classes: tuple[WordClass, ...], embeddings: Embeddings) -> tuple[
     rows_of_group: defaultdict[str | None, set[int]] = defaultdict(set)
     if any(each.english for each in classes):
         check_english(embeddings.key_to_index, "the classes of dpsan")
-        for row, group in enumerate(alone().groups([*map(folded, embeddings.index_to_key)])):
-            rows_of_group[group].add(row)
+        for row, name in enumerate(alone().groups([*map(folded, embeddings.index_to_key)])):
+            rows_of_group[name].add(row)
     taken: set[int] = set()
     out: list[ClassRows] = []
     for word_class in classes:
@@ -214,7 +214,7 @@ def class_rows(classes: tuple[WordClass, ...], embeddings: Embeddings) -> tuple[
             only = f"only one word of the class {word_class.name} is in the vocabulary"
             hint = "use more words" if word_class.english else "list common words beside it"
             raise UsageError(f"{only}, and nothing could replace it", hint)
-        if not groups and word_class.name not in (CONTACTS, IDS):
+        if not groups and word_class.name not in STRINGS:
             raise UsageError(f"no word of the class {word_class.name} is in the vocabulary")
         out += groups
     return tuple(out)
@@ -246,10 +246,10 @@ def _groups(
     if word_class.english:
         lists = alone()
         for group in lists.groups_of[name]:
-            rows = rows_of_group.get(group, set())
+            members = rows_of_group.get(group, set())
             words = lists.lexicon.outputs.get(group, ())
-            outputs = rows & {key_to_index.get(word.lower()) for word in words}
-            yield ClassRows(name, _ordered(rows), _ordered(outputs), listed=frozenset({group}))
+            outputs = members & {key_to_index.get(word.lower()) for word in words}
+            yield ClassRows(name, _ordered(members), _ordered(outputs), listed=frozenset({group}))
         return
     for words in word_class.groups:
         wanted = set(map(folded, words))

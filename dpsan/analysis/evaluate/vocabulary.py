@@ -121,6 +121,6 @@ class Vocabulary:
                 | (not known or code >= _FREQUENT) << 4
                 | (not known) << 5
                 | (known and not number and int(self.fold[code]) in self._stop) << 6
-                | self._of_class(word, code) << 7
+                | (self._class_of(word, code) is not None) << 7
             )
         return out
