@@ -54,8 +54,8 @@ def _word(each: Sequence[Explanation], width: int, first_word: bool) -> Iterator
         title = shown
     yield from _wrap(title, min(width, _WIDEST), "")
     if first.word_class is not None:
-        passes = " writes it unchanged" * (first.word_class == NONE)
-        yield f"  class: {first.word_class} (rewrite --only{passes})"
+        drawn = " draws it like any other word" * (first.word_class == NONE)
+        yield f"  class: {first.word_class} (rewrite --class{drawn})"
     if first.neighbors:
         near = ", ".join(f"{printable(w)} {far:.2f}" for w, far in first.neighbors[:_NEAR])
         yield from _wrap(f"nearest words: {near}", min(width, _WIDEST), "  ")
