@@ -11,8 +11,8 @@ import pytest
 from page_parts import ROOT, part, table, write
 
 from dpsan import Sanitizer
+from dpsan.only.alone import rules_text
 from dpsan.privacy.randomness import seeded_key
-from dpsan.sanitize.only_rewriter import rules_text
 from dpsan.sanitize.replacing import OnlyRewriter
 
 STRINGS = """

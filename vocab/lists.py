@@ -4,7 +4,7 @@
     python vocab/lists.py --fetch        # first write census.txt, faker.txt and geonames.txt anew
 
 Sources: vocab/only (each file names its origin and licence in its first lines), the words of
-vocab/en, vocab/classes and vocab/public, and the trigger words of dpsan/only/rules.tsv.  The same
+vocab/en and vocab/public, and the trigger words of dpsan/only/rules.tsv.  The same
 sources make the same bytes.
 
 A source has words beneath heads.  ``[LABEL]`` is the label of its words in small letters, with a
@@ -87,6 +87,8 @@ UNLISTED_LABELS: Final = (
     *("medicine", "proc", "ill", "plain"),
 )
 """Labels that the letters of a word alone decide, see ``Lexicon.unlisted``."""
+NAMES: Final = ("given_f", "given_m", "given_u", "surname", "initial", "partic")
+"""Labels of names."""
 NEAR: Final = 2500
 """Given names of each sort that a misspelt word must not resemble, most frequent first."""
 ACRONYM: Final = 4
@@ -145,11 +147,10 @@ def triggers() -> list[str]:
 
 def known_words() -> dict[str, str]:
     """Return the ordinary words and the name of the list that has them."""
-    classes = _HERE / "classes"
     lists = {
         "vocabulary": vocabulary(),
-        "ordinary": plain_words(classes / "ordinary.txt"),
-        "none": plain_words(classes / "none.txt"),
+        "ordinary": plain_words(SOURCES / "ordinary.txt"),
+        "none": plain_words(SOURCES / "none.txt"),
     }
     return {
         word: name
@@ -188,7 +189,7 @@ def labelled(known: Mapping[str, str]) -> Words:
                 if word not in listed and len(word) > 2 + city and WORD.fullmatch(word):
                     short = f"acr{len(word)}" if len(word) <= ACRONYM else label
                     words.add(word, [".", label, "."] if city else [label, label, short], source)
-    for word in plain_words(_HERE / "classes" / "unlisted.txt"):
+    for word in plain_words(SOURCES / "unlisted.txt"):
         if word not in words.labels and WORD.fullmatch(word):
             words.add(word, [rare_label(word), "unknown", "plain"], "rare words")
     return words
@@ -230,7 +231,8 @@ def texts(words: Words, known: Mapping[str, str]) -> dict[str, str]:
     }
     census = sections(SOURCES / "census.txt")
     given = (listed[:NEAR] for labels, _, listed in census if labels != ["surname"])
-    names = {*plain_words(_HERE / "classes" / "names.txt")}.union(*given)
+    alone = alone_labels(words)
+    names = {word for word in vocabulary() if alone.get(word) in NAMES}.union(*given)
     codes = {
         word
         for word in vocabulary()
@@ -254,6 +256,23 @@ def texts(words: Words, known: Mapping[str, str]) -> dict[str, str]:
     return {
         name: "".join(f"{line}\n" for line in sorted(set(lines))) for name, lines in lists.items()
     }
+
+
+def alone_labels(words: Words) -> dict[str, str]:
+    """Return the label of each word where no neighbour is read, with ``--class``.
+
+    It is that of alone.txt, that of the usual spelling of a word of the vocabulary, or that of
+    another word with a capital.
+    """
+    out = {}
+    for word, labels in words.labels.items():
+        _, spelling = vocabulary().get(word, (0, word.capitalize()))
+        small = spelling == spelling.lower()
+        column = LOWER if small else UPPER if len(word) > 1 and spelling.isupper() else TITLE
+        out[word] = labels[column]
+    for (label,), _, listed in sections(SOURCES / "alone.txt"):
+        out.update(dict.fromkeys(listed, label))
+    return out
 
 
 def _passes(label: str) -> bool:
@@ -285,7 +304,9 @@ def plain_lines(path: Path) -> list[str]:
 def write(folder: Path, words: Words, known: Mapping[str, str], year: int = YEAR) -> None:
     """Write the lists; labels that no list decides are left to the lexicon's view of letters."""
     folder.mkdir(parents=True, exist_ok=True)
-    listed, phrase_of = sorted(words.labels), phrases()
+    listed, phrase_of, alone = sorted(words.labels), phrases(), alone_labels(words)
+    drawn = {group for (group,), _, _ in sections(SOURCES / "outputs.txt")}
+    groups = ["", *sorted(drawn & {*alone.values()})]
     labels = sorted(
         {label for triple in words.labels.values() for label in triple if label != "."}
         | {*phrase_of.values(), *UNLISTED_LABELS}
@@ -306,6 +327,9 @@ def write(folder: Path, words: Words, known: Mapping[str, str], year: int = YEAR
         "tags": table.tags,
         "counts": table.counts,
         "codes": np.array([[code[label] for label in words.labels[w]] for w in rows], np.uint8),
+        "alone": np.array(
+            [groups.index(alone[w]) if alone[w] in drawn else 0 for w in rows], np.uint8
+        ),
         "source": np.array([sources.index(words.source[word]) for word in rows], np.uint8),
         "flags": flags,
         "phrase_tags": phrase_table.tags,
@@ -327,6 +351,7 @@ def write(folder: Path, words: Words, known: Mapping[str, str], year: int = YEAR
         "format": 1,
         "year": year,
         "labels": labels,
+        "groups": groups,
         "sources": sources,
         "arrays": layout,
         "sha256": {n: hashlib.sha256(files[n]).hexdigest() for n in sorted(files)},

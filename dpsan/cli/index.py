@@ -11,7 +11,7 @@ import typer
 from dpsan.cli.command import Typed, argument, flag, option, refuse
 from dpsan.cli.options import JsonAndFile, Vocabulary, positive
 from dpsan.cli.output import cosine_and_bound, print_fields, print_json, print_table, say
-from dpsan.errors import failure, printable
+from dpsan.errors import UsageError, check_name, failure, printable
 from dpsan.files.same_files import FileUses, Use
 from dpsan.text.numerals import number
 
@@ -39,8 +39,8 @@ class Index(JsonAndFile, Vocabulary, Typed):
     clear: bool = flag("--clear", "Remove all cached indexes.")
     word_class: str | None = option(
         "--class NAME",
-        "Print the words of a class of 'rewrite --class', such as names. For 'none', print the "
-        "ordinary out-of-vocabulary words.",
+        "Print the listed words of a class, such as names. For 'none', print the ordinary words "
+        "that have no class.",
     )
     epsilon: float | None = option(
         "-e, --epsilon X", "Also build the tables of the default mechanism for this epsilon."
@@ -179,9 +179,13 @@ def _words_beside(index: Path) -> Path:
 
 def _print_class(name: str, as_json: bool) -> int:
     """Print the words of a class."""
-    from dpsan.embeddings.class_lists import listed_words
+    from dpsan.embeddings.class_lists import CLASSES, NONE
+    from dpsan.only.alone import alone
 
-    words = listed_words(name)
+    check_name("class of words", name, (*CLASSES, NONE))
+    words = alone().listed(name)
+    if not words:
+        raise UsageError(f"the class {name} has no words", "see docs/strings.md")
     if as_json:
         print_json(words)
     else:

@@ -290,16 +290,10 @@ class Draws:
             for slot, number in zip(same, numbers, strict=True):
                 slot.number = number
         strings = [at for at, slot in enumerate(new) if slot.pool[0] not in self._words]
-        numbers_of = {at: [new[at].number] for at in strings}
-        step = 1
-        while more := [at for at in strings if len(self._radices(new[at].pool)) > step]:
-            sizes = np.array([self._radices(new[at].pool)[step] for at in more], np.uint64)
-            found = streams.integers(f"only, part {step}", sizes, np.array(more))
-            for at, number in zip(more, found.tolist(), strict=True):
-                numbers_of[at].append(number)
-            step += 1
-        for at in strings:
-            text = string(self._template(new[at].pool), numbers_of[at])
+        written = [[new[at].number] for at in strings]
+        draw_further(written, [self._radices(new[at].pool) for at in strings], strings, streams)
+        for at, own in zip(strings, written, strict=True):
+            text = string(self._template(new[at].pool), own)
             new[at].written = finished(new[at].pool[0], text)
 
     def _written(
@@ -357,3 +351,26 @@ def stream_position(pool: Pool) -> int:
     """Return the second half of the stream position of the words of a pool."""
     digest = hashlib.sha256(repr(pool).encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "little") | 1 << 63
+
+
+def draw_further(
+    numbers: Sequence[list[int]],
+    bounds: Sequence[Sequence[int]],
+    indices: Sequence[int],
+    streams: Streams,
+) -> None:
+    """Append the second and all further numbers of strings that have several.
+
+    Args:
+        numbers: the first number of each string; the lists grow.
+        bounds: of all numbers of each string.
+        indices: index of the stream of each string, ascending.
+    """
+    step = 1
+    while more := [at for at, sizes in enumerate(bounds) if len(sizes) > step]:
+        sizes = np.array([bounds[at][step] for at in more], np.uint64)
+        streams_of = np.array([indices[at] for at in more])
+        drawn = streams.integers(f"only, part {step}", sizes, streams_of).tolist()
+        for at, number in zip(more, drawn, strict=True):
+            numbers[at].append(number)
+        step += 1

@@ -3,11 +3,13 @@
 A folder of arrays that ``python vocab/lists.py`` makes; they are mapped into memory, so opening the
 lists costs a few milliseconds and no word becomes a Python object::
 
-    manifest.json  {"format": 1, "year": last year of the lists, "labels": [...], "sources": [...],
-                    "arrays": {name: [type, shape, offset], ...}, "sha256": {file: HEX, ...}}
+    manifest.json  {"format": 1, "year": last year of the lists, "labels": [...], "groups": [...],
+                    "sources": [...], "arrays": {name: [type, shape, offset], ...},
+                    "sha256": {file: HEX, ...}}
     arrays.bin     the arrays, one after the other:
       tags         uint32 (n,), counts uint8 (buckets,): the table of words, see hashes.Table
       codes        uint8 (n, 3): label of each word in small letters, with a capital, in capitals
+      alone        uint8 (n,): its group where no neighbour is read, with --class
       source       uint8 (n,): the list that decided
       flags        uint8 (n + 1,): OPENS, ORDINARY; the last entry is that of unlisted words
       phrase_tags, phrase_counts, phrase_codes: the same of phrases, one label each
@@ -51,6 +53,7 @@ class Lexicon:
 
     Attributes:
         labels: names of the labels; ``codes`` and ``phrase_codes`` hold their numbers.
+        groups: names of the groups; ``alone`` holds their numbers, 0 for words of no group.
         table, phrases: rows of words and phrases.
         bits, fold: class bits and folded code point of the first 65,536 code points.
         opens_phrase: whether a listed phrase begins with the word of each row; the last entry is
@@ -63,11 +66,13 @@ class Lexicon:
         try:
             manifest = json.loads((self.folder / "manifest.json").read_bytes())
             self.labels: list[str] = manifest["labels"]
+            self.groups: list[str] = manifest["groups"]
             self.sources: list[str] = manifest["sources"]
             self.year: int = manifest["year"]
             arrays = _mapped(self.folder / "arrays.bin", manifest["arrays"])
             self.table = Table(arrays["tags"], arrays["counts"])
-            self.codes, self.source = arrays["codes"], arrays["source"]
+            self.codes, self.alone = arrays["codes"], arrays["alone"]
+            self.source = arrays["source"]
             self.phrases = Table(arrays["phrase_tags"], arrays["phrase_counts"])
             self.phrase_codes, folds = arrays["phrase_codes"], arrays["folds"]
             self.flags, self.bits = arrays["flags"], arrays["bits"]

@@ -96,6 +96,7 @@ _MARKS: Final = re.compile(r"[\x01\x02]+|[\x03-\x07]|[^\x01-\x07]+")
 _COUNTRY: Final = re.compile(rf"\+({DIGIT}{{2,3}})(?=[ .(-])")
 _SINGLE: Final = re.compile(rf"(?<!{DIGIT}){DIGIT}(?!{DIGIT})")
 _RUNS: Final = re.compile(f"{DIGIT}+")
+_ZONE: Final = re.compile(f"(?<={DIGIT})([+\u2212-]){DIGIT}{{2}}(:?){DIGIT}{{2}}$")
 _DOSE: Final = re.compile(rf"({DIGIT}{{1,3}})(mg|mcg|µg)")
 
 
@@ -108,6 +109,8 @@ def template(group: str, form: str, names: tuple[str, ...] = ()) -> list[Piece]:
         form: its marks and what stands between them.
         names: what stands for a mark of letters in e-mail addresses, handles and paths.
     """
+    if group == "iso" and (zone := _ZONE.search(form)):
+        return [*template(group, form[: zone.start()]), zone[1], (0, 12, 2), f"{zone[2]}00"]
     simple = _simple(group, form, names)
     if simple is not None:
         return simple
@@ -171,6 +174,10 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         return [head, (185, 202, 0) if len(form) == 5 else (2, 9, 0), "0s"]
     if dose := _DOSE.fullmatch(form):
         return [_DOSES[len(dose[1])], dose[2]]
+    if group == "card":  # none begins with 0
+        return ["0", *template("number", form[1:])]
+    if group == "iban":  # check digits of none are 00 or 01 (ISO 13616)
+        return [form[:2], (0, 1, 2), *template("code", form[4:])]
     if group == "yearspan":  # the last piece counts from the first
         return [(*YEARS[form[0]], 0), form[1], (1, 6, len(form) - 2)]
     if group == "weight" and form[2:3] == DIGIT:

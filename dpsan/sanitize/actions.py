@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from dpsan.embeddings.class_lists import FORMED
 from dpsan.sanitize.result import ACTIONS, Action
 from dpsan.text.batch import Ids
 from dpsan.text.lookup import KEPT, MASKED, OUTSIDE, PASSED
@@ -30,7 +31,7 @@ def actions_of(codes: Ids, n: int) -> Ids:
         n: words of the vocabulary; codes from n on are those of
             :class:`dpsan.sanitize.classes.Grouping`.
     """
-    which = [codes < n, (codes == n) | (codes > n + 3), codes == n + 1]
+    which = [codes < n, (codes == n) | (codes > n + FORMED), codes == n + 1]
     kinds = np.select(which, [_DRAWN, _UNKNOWN, _NUMBER], _STRING)
     return np.asarray(np.where(codes >= 0, kinds, _INDICES[np.minimum(codes, -1)]), dtype=np.int64)
 

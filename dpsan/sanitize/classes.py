@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.class_lists import (
     CONTACTS,
+    DATES,
+    FORMED,
+    IDS,
     NUMBERS,
-    ClassRows,
-    class_rows,
+    SENSITIVE,
+    STRINGS,
+    WordClass,
+    word_classes,
 )
+from dpsan.embeddings.public_words import check_english
+from dpsan.embeddings.word_lists import row_of
+from dpsan.errors import UsageError
 from dpsan.mechanisms.optimal.groups import Group
 from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.only.alone import Kind, alone
 from dpsan.outcomes.distributions import expected_share_of
 from dpsan.privacy.guarantee import Guarantee, WordGroup
-from dpsan.sanitize.numbers_by_value import NumberPolicy, StringPolicy
+from dpsan.sanitize.numbers_by_value import NumberPolicy, StringPolicy, kind_or_number
 from dpsan.sanitize.request import RunSpec
 from dpsan.space.metric_space import MetricSpace
 from dpsan.text.batch import Ids
@@ -28,11 +38,46 @@ from dpsan.text.tokens import folded
 
 
 @dataclass(frozen=True, eq=False)
+class ClassRows:
+    """Words of one group on a vocabulary."""
+
+    name: str
+    """Name of the class."""
+    rows: tuple[int, ...]
+    """Row numbers of the words, ascending."""
+    outputs: tuple[int, ...]
+    """Row numbers of the outputs, all among ``rows``, ascending."""
+    lacking: frozenset[str] = frozenset()
+    """Words of the user's list that the vocabulary lacks, in lower case."""
+    listed: frozenset[str] = frozenset()
+    """Names of its groups in the lists of dpsan."""
+
+    def without(self, taken: Set[int]) -> ClassRows:
+        """Return the group without some rows; without outputs, all its words are outputs."""
+        rows, outputs = ([*set(some) - taken] for some in (self.rows, self.outputs))
+        return replace(self, rows=_ordered(rows), outputs=_ordered(outputs or rows))
+
+    def joined(self, other: ClassRows) -> ClassRows:
+        """Return both groups as one."""
+        fields = ("rows", "outputs", "lacking", "listed")
+        rows, outputs, lacking, listed = (
+            {*getattr(self, field), *getattr(other, field)} for field in fields
+        )
+        return replace(
+            self,
+            rows=_ordered(rows),
+            outputs=_ordered(outputs),
+            lacking=frozenset(lacking),
+            listed=frozenset(listed),
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class Grouping:
     """Groups of words on a vocabulary of n words, and the kind of each input code.
 
-    Codes are 0 ... n - 1 for words, n for ⊥, n + 1 for numbers, n + 2 for made-up contacts, n + 3
-    for other made-up strings, and n + 4 + g for listed words of group g that the vocabulary lacks.
+    Codes are 0 ... n - 1 for words, n for ⊥, n + 1 for numbers by value, the next ones for strings
+    of each class of :data:`STRINGS`, and after these one for each group: its OOV words.
     """
 
     rows: tuple[ClassRows, ...]
@@ -57,25 +102,25 @@ class Grouping:
 
     @property
     def classes(self) -> tuple[str | None, ...]:
-        """Return the class of each kind: groups, numbers, contacts, other strings, other words."""
+        """Return the class of each kind: groups, numbers by value, strings, other words."""
         names = [group.name for group in self.rows]
-        return (*names, NUMBERS, CONTACTS, NUMBERS, None)
+        return (*names, NUMBERS, *STRINGS, None)
 
     @property
     def other(self) -> int:
         """Return the kind of words of no group."""
-        return len(self.rows) + 3
+        return len(self.rows) + FORMED
 
     def kinds(self, n: int) -> NDArray[np.int64]:
-        """Return the kind of each code, shape (n + 4 + groups,)."""
+        """Return the kind of each code, shape (n + 1 + FORMED + groups,)."""
         many = len(self.rows)
-        out = np.full(n + 4 + many, self.other, dtype=np.int64)
+        out = np.full(n + 1 + FORMED + many, self.other, dtype=np.int64)
         for index, group in enumerate(self.rows):
             out[list(group.rows)] = index
         if self.unknown >= 0:
             out[n] = self.unknown
-        out[n + 1 : n + 4] = many + np.arange(3)
-        out[n + 4 :] = np.arange(many)
+        out[n + 1 : n + 1 + FORMED] = many + np.arange(FORMED)
+        out[n + 1 + FORMED :] = np.arange(many)
         return out
 
     def frequencies(self, space: MetricSpace) -> dict[int, float]:
@@ -114,7 +159,9 @@ class Codes:
 
     def __init__(self, n: int, grouping: Grouping | None) -> None:
         first = [] if grouping is None else [group.rows[0] for group in grouping.rows]
-        self.inputs = np.append(np.minimum(np.arange(n + 4), n), np.array(first, dtype=np.int64))
+        self.inputs = np.append(
+            np.minimum(np.arange(n + 1 + FORMED), n), np.array(first, dtype=np.int64)
+        )
         """The mechanism's input of each code: a row number, or n for ⊥."""
         self._kinds = None if grouping is None else grouping.kinds(n)
         self.number = n + 1
@@ -128,29 +175,98 @@ class Codes:
 
     def formed(self, codes: Ids) -> Ids:
         """Return the indices of the strings that are drawn by their form."""
-        return np.flatnonzero((codes >= self.number) & (codes < self.number + 3))
+        return np.flatnonzero((codes >= self.number) & (codes < self.number + FORMED))
 
 
-def grouping(spec: RunSpec, rows: Mapping[str, int]) -> Grouping:
+def grouping(spec: RunSpec, embeddings: Embeddings) -> Grouping:
     """Return the groups of a request.
-
-    Args:
-        rows: row number of each word of the vocabulary.
 
     Raises:
         UsageError: classes that the vocabulary cannot have.
     """
-    return Grouping(class_rows(spec.classes, rows), -1)
+    return Grouping(class_rows(spec.classes, embeddings), -1)
 
 
-def number_epsilon(spec: RunSpec, guarantee: Guarantee, rules: ClassRules | None) -> float | None:
-    """Return the LDP epsilon between two numbers of one form: 0 where they are drawn uniformly.
+def class_rows(classes: tuple[WordClass, ...], embeddings: Embeddings) -> tuple[ClassRows, ...]:
+    """Return the rows of each group of each class on a vocabulary; a word counts once.
 
-    None if numbers are drawn as words.
+    Raises:
+        UsageError: English classes for a vocabulary that is not English, or a class with fewer
+            than two words of the vocabulary.
     """
-    if spec.numbers == NumberPolicy.VALUE:
-        return guarantee.epsilon_ldp
-    return 0.0 if rules is not None and rules.numbers else None
+    rows_of_group: defaultdict[str | None, set[int]] = defaultdict(set)
+    if any(each.english for each in classes):
+        check_english(embeddings.key_to_index, "the classes of dpsan")
+        for row, name in enumerate(alone().groups([*map(folded, embeddings.index_to_key)])):
+            rows_of_group[name].add(row)
+    taken: set[int] = set()
+    out: list[ClassRows] = []
+    for word_class in classes:
+        groups: list[ClassRows] = []
+        for listed in _groups(word_class, embeddings, rows_of_group):
+            group = listed.without(taken)
+            taken.update(group.rows)
+            if groups and 1 in (len(group.rows), len(groups[-1].rows)):
+                groups[-1] = groups[-1].joined(group)  # alone, a word would never change
+            elif group.rows:
+                groups.append(group)
+        if groups and len(groups[0].rows) == 1:
+            only = f"only one word of the class {word_class.name} is in the vocabulary"
+            hint = "use more words" if word_class.english else "list common words beside it"
+            raise UsageError(f"{only}, and nothing could replace it", hint)
+        if not groups and word_class.name not in STRINGS:
+            raise UsageError(f"no word of the class {word_class.name} is in the vocabulary")
+        out += groups
+    return tuple(out)
+
+
+def sensitive(embeddings: Embeddings) -> Callable[[str, int], str | None]:
+    """Return what tells the class of a word, given its row or any other code; None: no class.
+
+    Raises:
+        UsageError: the lists do not fit the vocabulary.
+    """
+    classes = class_rows(word_classes(SENSITIVE), embeddings)
+    class_of = {row: group.name for group in classes for row in group.rows}
+    n, lists = embeddings.n, alone()
+
+    def class_of_word(word: str, code: int) -> str | None:
+        if 0 <= code < n:
+            return class_of.get(code)
+        return lists.class_of.get(lists.group(folded(word)) or "")
+
+    return class_of_word
+
+
+def _groups(
+    word_class: WordClass, embeddings: Embeddings, rows_of_group: Mapping[str | None, set[int]]
+) -> Iterator[ClassRows]:
+    """Yield the groups of a class; of a user's list all rows that fold to a listed word."""
+    key_to_index, name = embeddings.key_to_index, word_class.name
+    if word_class.english:
+        lists = alone()
+        for group in lists.groups_of[name]:
+            members = rows_of_group.get(group, set())
+            words = lists.lexicon.outputs.get(group, ())
+            outputs = members & {key_to_index.get(word.lower()) for word in words}
+            yield ClassRows(name, _ordered(members), _ordered(outputs), listed=frozenset({group}))
+        return
+    for words in word_class.groups:
+        wanted = set(map(folded, words))
+        rows_of = {row_of(key_to_index, word) for word in words}
+        rows_of |= {row for word, row in key_to_index.items() if folded(word) in wanted}
+        rows = _ordered(row for row in rows_of if row is not None)
+        wanted -= {folded(embeddings.index_to_key[row]) for row in rows}
+        yield ClassRows(name, rows, rows, lacking=frozenset(wanted))
+
+
+def _ordered(rows: Iterable[int]) -> tuple[int, ...]:
+    return tuple(sorted(rows))
+
+
+def number_epsilon(spec: RunSpec, guarantee: Guarantee) -> float | None:
+    """Return the LDP epsilon between two numbers of one form; None: no number is drawn by value."""
+    return guarantee.epsilon_ldp if spec.numbers == NumberPolicy.VALUE else None
 
 
 def class_rules(spec: RunSpec, groups: Grouping | None, rows: Mapping[str, int]) -> ClassRules:
@@ -160,14 +276,33 @@ def class_rules(spec: RunSpec, groups: Grouping | None, rows: Mapping[str, int])
         groups: None where strings are drawn by their kind and words have no classes.
         rows: row number of each word of the vocabulary.
     """
-    n = len(rows)
-    chosen = {word_class.name for word_class in spec.classes}
-    # Contacts never pass: a vocabulary has none of them.
-    contacts = spec.strings == StringPolicy.KIND or CONTACTS in chosen
-    numbers = spec.numbers == NumberPolicy.VALUE or NUMBERS in chosen
-    lacking = {
-        folded(word): n + 4 + index
-        for index, group in reversed([*enumerate(() if groups is None else groups.rows)])
+    n, lists = len(rows), alone()
+    by_value = spec.numbers == NumberPolicy.VALUE
+    chosen = {word_class.name for word_class in spec.classes if word_class.english}
+    chosen |= {CONTACTS, IDS} if spec.strings == StringPolicy.KIND else set()
+    chosen |= {DATES, NUMBERS} if by_value else set()
+    codes = {name: n + 2 + at for at, name in enumerate(STRINGS) if name in chosen}
+
+    def string(token: str) -> int | None:
+        found = kind_or_number(token, by_value=by_value)
+        if found is None or isinstance(found, Kind):
+            return found and codes.get(found.word_class)
+        return n + 1
+
+    groups_of = () if groups is None else groups.rows
+    own = {
+        word: n + 1 + FORMED + index
+        for index, group in reversed([*enumerate(groups_of)])
         for word in group.lacking  # a word has the first class
     }
-    return ClassRules(contacts, numbers, n + 2, lacking)
+    listed = {
+        name: n + 1 + FORMED + index
+        for index, group in enumerate(groups_of)
+        for name in group.listed
+    }
+
+    def lacking(word: str) -> int | None:
+        code = own.get(word)
+        return listed.get(lists.group(word) or "") if code is None and listed else code
+
+    return ClassRules(string, lacking)

@@ -98,7 +98,7 @@ def build(spec: RunSpec, opened: Opened, progress: Callable[[str], None] = lambd
         draft = Draft(kind, spec.parameters, embeddings.key_to_index, public)
         # Workers get the value that was found here.
         spec = replace(spec, epsilon=epsilon_for_ldp(draft, space, wanted, progress))
-    groups = grouping(spec, embeddings.key_to_index) if spec.classes else None
+    groups = grouping(spec, embeddings) if spec.classes else None
     mechanism = given or spec.build()
     mechanism = mechanism.with_vocabulary(WordLists(lambda: embeddings.key_to_index))
     mechanism = mechanism.with_public(public).resolved(space)

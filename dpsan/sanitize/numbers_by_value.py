@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from math import prod
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.embeddings.class_lists import DATES, NUMBERS
 from dpsan.errors import Hint, UsageError
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.privacy.randomness import Streams, derive_key, streams_by_word, string_positions
@@ -20,6 +22,8 @@ from dpsan.text.tokens import folded
 
 if TYPE_CHECKING:
     from dpsan.mechanisms.samplers.number_response import GridResponse
+    from dpsan.only.alone import Kind
+    from dpsan.text.number_forms import FormedNumber
 
 FORMS: Final = (
     "which words are numbers, and their form (how many digits and letters there are and where, and "
@@ -66,45 +70,67 @@ def check_numbers(policy: str, guarantee: Guarantee) -> None:
         )
 
 
+def kind_or_number(token: str, *, by_value: bool) -> Kind | FormedNumber | None:
+    """Return what a token is drawn as: a string of its kind, or a number by value; None: a word.
+
+    Args:
+        by_value: whether dates and numbers are drawn by value where their form has an order.
+    """
+    from dpsan.only.alone import alone  # patterns that take time
+
+    kind = alone().kind(token)
+    if kind is not None and by_value and kind.word_class in (DATES, NUMBERS):
+        from dpsan.text.number_forms import formed_number
+
+        return formed_number(token) or kind
+    return kind
+
+
+class _Drawn(NamedTuple):
+    """How a number or string is drawn."""
+
+    write: Callable[[Sequence[int]], str]
+    """Return the string of some numbers, each below its bound."""
+    sizes: list[int]
+    """Bounds of these numbers."""
+    response: tuple[GridResponse, int]
+    """Distribution of the first number, and the value of the string."""
+    same: float
+    """Probability that nothing changes."""
+
+
 class Numbers:
     """Draws numbers by value.
 
     Args:
-        epsilon: LDP epsilon of each; 0: drawn uniformly among the numbers of its form.
+        epsilon: LDP epsilon of each number by value; None: none is drawn by value.
         unit: within what equal ones have the same draw.
-        strings: also made-up strings, which are drawn uniformly.
+        strings: also strings of a kind, which are drawn uniformly.
     """
 
-    def __init__(self, epsilon: float, unit: Unit | None, *, strings: bool = False) -> None:
+    def __init__(self, epsilon: float | None, unit: Unit | None, *, strings: bool = False) -> None:
         self._epsilon, self._unit, self._strings = epsilon, unit, strings
         self._kinds = BoundedCache(self._kind_of, 1 << 14)
 
-    def _kind_of(self, word: str) -> tuple[Callable[[int], str], tuple[GridResponse, int], float]:
-        """Return what writes an output of a word, the distribution of outputs and the value, and
-        the probability that nothing changes.
-        """
+    def _kind_of(self, word: str) -> _Drawn:
+        """Return how a number or string is drawn."""
         from dpsan.mechanisms.samplers.number_response import grid_response, uniform
-        from dpsan.text.made_up import MadeUp, recognized  # patterns that take time
-        from dpsan.text.number_forms import formed_number
+        from dpsan.text.number_forms import FormedNumber, formed_number  # patterns that take time
 
-        kind = recognized(word) if self._strings else formed_number(word)
-        assert kind is not None  # noqa: S101 - the look-up found a kind
-        if isinstance(kind, MadeUp):
-            return kind.write, (uniform(kind.size), 0), 0.0 if kind.contact else 1 / kind.size
-        grid = uniform(kind.size)
-        if self._epsilon:
-            grid = grid_response(self._epsilon, kind.size, kind.widest)
-        same = min(1.0, kind.widest * grid.inside / grid.total)
-        return kind.writer, (grid, kind.value), same
+        by_value = self._epsilon is not None
+        number = kind_or_number(word, by_value=by_value) if self._strings else formed_number(word)
+        assert number is not None  # noqa: S101 - the look-up found a kind
+        if not isinstance(number, FormedNumber):
+            sizes = number.sizes
+            return _Drawn(number.write, sizes, (uniform(sizes[0]), 0), 1 / prod(sizes))
+        grid = grid_response(self._epsilon or 0.0, number.size, number.widest)
+        same, write = min(1.0, number.widest * grid.inside / grid.total), number.writer
+        return _Drawn(lambda own: write(own[0]), [number.size], (grid, number.value), same)
 
     def forms(self, words: Sequence[str]) -> Forms:
-        """Return the smallest form of strings, and how many are expected to stay unchanged.
-
-        A contact never does: none of the made-up ones can belong to anybody.
-        """
+        """Return the smallest form of strings, and how many may stay unchanged by chance."""
         kinds = [self._kinds[word] for word in words]
-        sizes = [grid.size for _, (grid, _), _ in kinds]
-        return Forms(min(sizes), sum(share for *_, share in kinds))
+        return Forms(min(prod(kind.sizes) for kind in kinds), sum(kind.same for kind in kinds))
 
     def drawn(
         self, words: Sequence[str], indices: NDArray[np.int64], streams: Streams
@@ -117,10 +143,12 @@ class Numbers:
             streams: one for each drawn word of the batch.
         """
         from dpsan.mechanisms.samplers.number_response import respond
+        from dpsan.only.draws import draw_further
 
         kinds = [self._kinds[word] for word in words]
-        values = respond([response for _, response, _ in kinds], indices, streams)
-        return [write(value) for (write, *_), value in zip(kinds, values, strict=True)]
+        drawn = [[value] for value in respond([kind.response for kind in kinds], indices, streams)]
+        draw_further(drawn, [kind.sizes for kind in kinds], indices.tolist(), streams)
+        return [kind.write(own) for kind, own in zip(kinds, drawn, strict=True)]
 
     def drawn_once(
         self,

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from dpsan.embeddings.class_lists import WordClass
+from dpsan.only.alone import rules_text
 from dpsan.sanitize.guarantee_and_sampler import Built
 from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers
 from dpsan.sanitize.replacing import OnlyRewriter
-
-
-@cache
-def rules_text() -> str:
-    """Return the rules of ``--only``, see :mod:`dpsan.only.engine`."""
-    return files("dpsan.only").joinpath("rules.tsv").read_text("utf-8")
 
 
 def only_rewriter(built: Built) -> OnlyRewriter:

@@ -57,8 +57,8 @@ class AuditRecord:
     original: str = field(repr=False)
     output: str = field(repr=False)
     input_id: int = -1
-    """Row number of the input, n for ⊥, n + 1 for a number drawn by value, n + 2 for a made-up
-    contact, n + 3 for another made-up string, negative if nothing was drawn."""
+    """Row number of the input, n for ⊥, more as :class:`dpsan.sanitize.classes.Grouping` says,
+    negative if nothing was drawn."""
     output_id: int = -1
     """Row number of the output, negative if it is no drawn word."""
 

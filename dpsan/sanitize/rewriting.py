@@ -58,10 +58,10 @@ class Rewriter:
         self._classes = None
         if spec.strings == StringPolicy.KIND or built.grouping is not None:
             self._classes = class_rules(spec, built.grouping, built.embeddings.key_to_index)
-        self.number_epsilon = number_epsilon(spec, built.guarantee, self._classes)
+        self.number_epsilon = number_epsilon(spec, built.guarantee)
         by_kind, self._numbers = self._classes is not None, None
         if by_kind or self.number_epsilon is not None:
-            self._numbers = Numbers(self.number_epsilon or 0.0, unit, strings=by_kind)
+            self._numbers = Numbers(self.number_epsilon, unit, strings=by_kind)
         self._public = np.zeros(len(self._codes.inputs), dtype=np.bool_)
         self._public[list(built.public)] = True
         kept = ARTICLES & {word.lower() for word in built.spec.keep}
@@ -121,7 +121,7 @@ class Rewriter:
             UnknownPolicy.KEEP: PASSED,
         }[spec.unknown]
         split = TOKENIZERS[spec.tokenizer].split
-        by_value = self._numbers and (self._classes is None or self._classes.numbers)
+        by_value = self._numbers is not None and self._classes is None
         number, rows = self._codes.number if by_value else None, self._built.embeddings.key_to_index
         return Lookup(split, rows, spec.keep, unknown, number, self._classes)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from dpsan.embeddings.class_lists import CONTACTS, NUMBERS
+from dpsan.embeddings.class_lists import STRINGS
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.numbers_by_value import NumberPolicy, StringPolicy
 from dpsan.sanitize.request import RunSpec
@@ -32,7 +32,7 @@ ROLES_OFF: Final = (
 """The same with roles off: given names and surnames, cities and countries are not told apart."""
 NUMBER: Final = "which words are numbers and their form"
 """Fact that is not protected where numbers become numbers of the same form."""
-KINDS: Final = "which words are strings of a recognized kind, and their kind"
+KINDS: Final = "which words are strings of a recognized kind, their kind and form"
 """Fact that is not protected where such strings become strings of the same kind."""
 CHOICE: Final = "everything outside the spans and their choice"
 """Facts that are not protected where spans choose the drawn words."""
@@ -84,12 +84,11 @@ def not_protected(
 def facts_of(spec: RunSpec) -> list[str]:
     """Return the facts that the settings of a run leave unprotected, in words."""
     chosen = {word_class.name for word_class in spec.classes}
-    numbers = spec.numbers == NumberPolicy.VALUE or NUMBERS in chosen
-    strings = spec.strings == StringPolicy.KIND or not chosen.isdisjoint({CONTACTS, NUMBERS})
+    strings = spec.strings == StringPolicy.KIND or not chosen.isdisjoint(STRINGS)
     facts = {
         "which words are unknown": spec.unknown == UnknownPolicy.MASK,
         "how many words have a class (the expected share tells)": bool(spec.classes),
-        NUMBER: numbers and not spec.only,
+        NUMBER: spec.numbers == NumberPolicy.VALUE and not spec.only,
         KINDS: strings and not spec.only,
         "the words of the keep-list": bool(spec.keep),
         "capital letters": spec.case == LetterCase.INPUT,

@@ -42,14 +42,10 @@ _PLAIN: Final = frozenset(",.;:!?")
 class ClassRules(NamedTuple):
     """Rules for texts of which words or strings have classes."""
 
-    contacts: bool
-    """True if contacts become made-up strings."""
-    numbers: bool
-    """True if numbers become numbers of the same form, and codes with digits made-up strings."""
-    string: int
-    """The code of made-up contacts; that of other made-up strings is one more."""
-    lacking: Mapping[str, int] = {}
-    """For each listed word that the vocabulary lacks, in lower case, the code of its group."""
+    string: Callable[[str], int | None]
+    """Return the code of a string of a kind, a function of its shape; None: a word."""
+    lacking: Callable[[str], int | None]
+    """Return the code of the group of an OOV word, in lower case; None: no group."""
 
 
 class Lookup:
@@ -204,19 +200,13 @@ class _Codes(dict[str, int]):
         Args:
             small: the token without letter case.
         """
-        from dpsan.text.made_up import MadeUp, recognized  # patterns that take time
-
-        found = recognized(token)
-        if isinstance(found, MadeUp) and found.contact:
-            if classes.contacts:
-                return classes.string
-        elif found is not None and classes.numbers and self._number is not None:
-            return classes.string + 1 if isinstance(found, MadeUp) else self._number
+        if (code := classes.string(token)) is not None:
+            return code
         if row is None and (number := amount(token)):
             row = self._rows.get(number)
-        if row is None:
-            return classes.lacking.get(small, self._unknown)
-        return row
+        if row is None and (code := classes.lacking(small)) is not None:
+            return code
+        return self._unknown if row is None else row
 
     def chunk(self, pieces: list[str]) -> Chunk:
         """Return what is written of the pieces of a text, and the codes of its words."""

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsan.embeddings.class_lists import ONLY, only_classes
+from dpsan.embeddings.class_lists import CLASSES, only_classes
 from dpsan.errors import UsageError
 from dpsan.only.templates import capacity, radices, string, template
 from dpsan.privacy.randomness import derive_key
@@ -251,7 +251,7 @@ def test_what_only_excludes(options, words):
 
 
 def test_classes_and_presets(tmp_path):
-    assert [each.name for each in only_classes("sensitive")] == [*ONLY]
+    assert [each.name for each in only_classes("sensitive")] == [*CLASSES]
     assert [each.name for each in only_classes("people")] == ["names", "places", "contacts", "ids"]
     for wrong, words in (
         ("names,names", "twice"),

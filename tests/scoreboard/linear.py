@@ -78,12 +78,9 @@ def _preview(folder: Path, length: int) -> float:
 
 
 mutants(r"""linear
-addresses of pages are looked for from each letter @ made_up._FIXED
+addresses of pages are looked for from each letter @ alone._ADDRESSES
 - f'[{LETTER}].*://.*|W+.*|[^/{LETTER}]*[{LETTER}][^/]*\\.[{LETTER}M]+/.*'
 + f'[{LETTER}].*://.*|W+.*|[^/]*[{LETTER}][^/]*\\.[{LETTER}M]+/.*'
-digits in groups are looked for from each digit @ _GROUPS
-- '\\+?[()\\-. N/]*0[0()\\-. N/]*'
-+ '\\+?[0()\\-. N/]*0[0()\\-. N/]*'
 chunks are looked for from each sign @ tokens._CHUNK
 - f'(?<!{_SEEN}){_SEEN}*[{WORD}{PICTURE}]{_SEEN}*'
 + f'{_SEEN}*[{WORD}{PICTURE}]{_SEEN}*'

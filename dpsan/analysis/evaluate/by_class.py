@@ -14,10 +14,10 @@ import numpy as np
 from dpsan.analysis.evaluate.attack import Attack
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.analysis.evaluate.vocabulary import OTHER
+from dpsan.only.alone import alone
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.sanitize.classes import Grouping
-from dpsan.text.made_up import recognized
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def by_class(
     kinds = np.where(pairs.noisings[0] == OTHER, -1, grouping.kinds(n)[pairs.inputs])
     for at in np.flatnonzero((pairs.inputs == n) & (kinds >= 0)).tolist():
         start, end = pairs.spans[at]
-        if recognized(pairs.original[pairs.text[at]][start:end]) is not None:
+        if alone().kind(pairs.original[pairs.text[at]][start:end]) is not None:
             kinds[at] = -1  # as 7th is, which is a word too
     out = []
     for name in dict.fromkeys(filter(None, names)):

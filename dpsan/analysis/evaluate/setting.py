@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.class_lists import CLASSES, WordClass, bundled_class, word_classes
+from dpsan.embeddings.class_lists import CLASSES, WordClass, word_classes
 from dpsan.embeddings.public_words import BUNDLED, PublicWords
 from dpsan.errors import InputError, UsageError
 from dpsan.mechanisms.own import OwnFile
@@ -97,7 +97,7 @@ def _classes(rows: Sequence[dict[str, Any]], own: Sequence[WordClass]) -> tuple[
     Args:
         own: classes of the user's own.
     """
-    known = [*map(bundled_class, CLASSES)]
+    known = [*map(WordClass, CLASSES)]
     found = []
     for row in rows:
         name = row["class"]

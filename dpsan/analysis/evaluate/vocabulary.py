@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from functools import cached_property, lru_cache
 from typing import Final
@@ -10,9 +10,9 @@ from typing import Final
 import numpy as np
 
 from dpsan.embeddings.base import Embeddings, word_frequencies
-from dpsan.embeddings.class_lists import SENSITIVE, class_rows, word_classes
 from dpsan.embeddings.word_lists import row_of
 from dpsan.errors import UsageError
+from dpsan.sanitize.classes import sensitive
 from dpsan.text.lookup import Lookup
 from dpsan.text.out_of_vocabulary import MASK
 from dpsan.text.tokens import TOKENIZERS, Kind, folded
@@ -50,7 +50,7 @@ class Vocabulary:
     """Public facts about words."""
 
     def __init__(self, embeddings: Embeddings, tokenizer: str) -> None:
-        self.n = embeddings.n
+        self.n, self._embeddings = embeddings.n, embeddings
         self.words = embeddings.index_to_key
         self.tokenizer = TOKENIZERS[tokenizer]
         self.split = self.tokenizer.split
@@ -70,17 +70,12 @@ class Vocabulary:
         self._stop = {int(self.fold[row]) for row in stop[:_STOP]}
 
     @cached_property
-    def listed(self) -> frozenset[int | str]:
-        """Rows of the words of all classes, and their words that the vocabulary lacks.
-
-        Empty for a vocabulary that the lists do not fit.
-        """
+    def _class_of(self) -> Callable[[str, int], str | None]:
+        """Tells the class of a word; none for a vocabulary that the lists do not fit."""
         try:
-            groups = class_rows(word_classes(SENSITIVE), self._rows)
+            return sensitive(self._embeddings)
         except UsageError:
-            return frozenset()
-        lacking = (folded(word) for group in groups for word in group.lacking)
-        return frozenset[int | str](row for group in groups for row in group.rows).union(lacking)
+            return lambda _word, _code: None
 
     def inputs(self, text: str) -> tuple[list[str], list[int]]:
         """Return a text split as the sanitizer does: alternating pieces; a row or n for each
@@ -91,10 +86,8 @@ class Vocabulary:
 
     def of_classes(self, text: str) -> list[bool]:
         """Return for each word of a text whether a class has it."""
-        return [*map(self._of_class, *self.lookup.texts([text])[1:])]
-
-    def _of_class(self, word: str, code: int) -> bool:
-        return (int(code) if 0 <= code < self.n else folded(word)) in self.listed
+        _, words, codes = self.lookup.texts([text])
+        return [self._class_of(*pair) is not None for pair in zip(words, codes, strict=True)]
 
     def row(self, word: str) -> int | None:
         """Return the row of a word in the best of its spellings, or None."""
@@ -128,6 +121,6 @@ class Vocabulary:
                 | (not known or code >= _FREQUENT) << 4
                 | (not known) << 5
                 | (known and not number and int(self.fold[code]) in self._stop) << 6
-                | self._of_class(word, code) << 7
+                | (self._class_of(word, code) is not None) << 7
             )
         return out

@@ -22,7 +22,7 @@ from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.analysis.pages.meaning import plain_meaning
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
-from dpsan.embeddings.class_lists import SENSITIVE, class_rows, only_classes, word_classes
+from dpsan.embeddings.class_lists import SENSITIVE, only_classes, word_classes
 from dpsan.errors import InputError, UsageError, printable
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.language.decoding import guesses, reading_tables
@@ -31,6 +31,7 @@ from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.outcomes.language.symbols import gap_kinds
 from dpsan.outcomes.linked_words import LONGEST
 from dpsan.privacy import randomness
+from dpsan.sanitize.classes import class_rows
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -219,7 +220,7 @@ def preview(
 def _by_class(embeddings: Embeddings) -> list[tuple[str, RunSpec]]:
     """Return the two levels of classes.  Raises UsageError: the lists do not fit the vocabulary."""
     classes = word_classes(SENSITIVE)
-    class_rows(classes, embeddings.key_to_index)
+    class_rows(classes, embeddings)
     one = RunSpec(epsilon=None, only=only_classes(SENSITIVE), consistent=Unit.RECORD)
     both = RunSpec(epsilon=_BY, classes=classes)
     return [("--only sensitive", one), (f"-e {_BY:g} --class sensitive", both)]

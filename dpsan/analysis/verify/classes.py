@@ -10,16 +10,16 @@ audit log.  The test is exact: it never refutes a program that reads groups and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import cycle
+from itertools import chain, cycle
 from typing import Final
 
 from dpsan.analysis.verify.base import Check, in_random_order, unknown_strings
+from dpsan.only.alone import alone
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize.classes import Grouping
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.letter_case import LetterCase
 from dpsan.text.lookup import KEPT
-from dpsan.text.made_up import recognized
 from dpsan.text.out_of_vocabulary import UnknownPolicy
 from dpsan.text.tokens import folded, lookup_keys
 
@@ -38,13 +38,12 @@ _KINDS: Final = (
     ("@W_W", "@W00"),
     ("https://W.T/W?W=0", "http://W.T/00", "ftp://W.W.T", "www.W.T", "www.W.T/00", "W.T/W"),
     ("0.00.000.0", "000.000.00.0"),
-    ("000-0000", "000.0000"),
-    ("(000) 000-0000", "000.000.0000", "000 00000000"),
-    ("+00 00 0000 0000", "+0 000 000 0000", "+000 00000000"),
-    ("0000 0000 0000 0000", "0000000000000000", "0000 000000 00000"),
-    ("C00LLLL00000000000000", "C000000000000000000"),
-    ("C00 LLLL 0000 0000 0000 00", "C00 0000 0000 000"),
     ("P", "PP"),
+    *((shape,) for shape in ("000-0000", "000.0000", "(000) 000-0000", "000.000.0000")),
+    *((shape,) for shape in ("000 00000000", "+00 00 0000 0000", "+0 000 000 0000")),
+    *((shape,) for shape in ("0000 0000 0000 0000", "0000000000000000", "0000 000000 00000")),
+    *((shape,) for shape in ("C00LLLL00000000000000", "C000000000000000000")),
+    *((shape,) for shape in ("C00 LLLL 0000 0000 0000 00", "C00 0000 0000 000")),
     *((shape,) for shape in ("000-00-0000", "0000000", "0000000000", "0LL", "0L", "00LL", "000LL")),
     *((shape,) for shape in ("00L", "0000L", "00000LL", "LLL00", "LL0", "L0", "L00L", "LLLL0000")),
     *((shape,) for shape in ("$0,000", "00", "0000", "0000-00-00", "0.00")),
@@ -116,8 +115,10 @@ def classes(sanitizer: Sanitizer, *, key: bytes) -> Check:
 
 def _listed(sanitizer: Sanitizer) -> frozenset[str]:
     """Return the words of all classes, in lower case."""
-    every = sanitizer.spec.classes
-    return frozenset(folded(word) for each in every for group in each.groups for word in group)
+    own = (words for each in sanitizer.spec.classes for words in each.groups)
+    keys, rows = sanitizer.embeddings.index_to_key, [*getattr(sanitizer.grouping, "rows", ())]
+    every = chain(chain.from_iterable(own), (keys[row] for group in rows for row in group.rows))
+    return frozenset(map(folded, every))
 
 
 def _words(sanitizer: Sanitizer, key: bytes) -> _Pairs:
@@ -130,7 +131,8 @@ def _words(sanitizer: Sanitizer, key: bytes) -> _Pairs:
         words = [word for word in group if sanitizer.input_of(word) not in (None, KEPT)]
         words = [*{folded(word): word for word in words if folded(word) not in seen}.values()]
         seen.update(map(folded, words))
-        shaped = {word for word in words if recognized(word)}  # its shape decides before the lists
+        # The shape of a word decides before the lists.
+        shaped = {word for word in words if alone().kind(word)}
         out += _exchanged([word for word in words if word not in shaped], derive_key(key, at))
         out += [(word, word) for word in shaped]
     spellings = (str, str.lower, str.capitalize, str.upper, str.swapcase)

@@ -12,6 +12,7 @@ from collections import Counter
 from typing import Final
 
 from dpsan.analysis.verify.base import Check, rewritten, unknown_strings, words_at_random
+from dpsan.embeddings.class_lists import STRINGS
 from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Status
 from dpsan.privacy.randomness import derive_key
@@ -125,7 +126,8 @@ def _counts(sanitizer: Sanitizer, lines: list[str]) -> list[str]:
     n, many = sanitizer.space.n, _FILES * _COPIES
     codes = Counter(code for line in lines for _, code in sanitizer.inputs_of(line))
     unknown, numbers, strings = (
-        many * count for count in (codes[n], codes[n + 1], codes[n + 2] + codes[n + 3])
+        many * count
+        for count in (codes[n], codes[n + 1], sum(codes[n + 2 + at] for at in range(len(STRINGS))))
     )
     counts = f"{number(unknown)} unknown", f"{counted(numbers, 'number')} by form"
     printed = (*counts, f"{number(strings)} made up")

@@ -1,0 +1,191 @@
+"""Groups of words and kinds of strings as functions of a token alone, for ``--class``.
+
+With an epsilon no rule may read a neighbour.  A word has the group of the list that labels it in
+its usual spelling, whatever capitals it has.  The kind of a string is a function of its *shape*
+(:mod:`dpsan.text.shape`), never of its letters or digits: one string stands for all of its shape,
+is recognized as with ``--only``, and its form says what may be drawn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Final, NamedTuple
+
+from dpsan.embeddings.class_lists import CONTACTS, NONE
+from dpsan.only import strings
+from dpsan.only.hashes import Hashes
+from dpsan.only.lexicon import Lexicon
+from dpsan.only.marks import ANY_YEAR
+from dpsan.only.templates import Piece, finished, local_part, radices, string, template
+from dpsan.text.bounded_cache import BoundedCache
+from dpsan.text.shape import DIGIT, LETTER, MARK, PICTURE, POSSESSIVES, WEB, shape
+
+_YEAR: Final = "2010"
+"""Stands for any four digits in a row: a year, if it is alone or part of a date."""
+_LONGEST: Final = 48
+"""Characters of a string that are drawn; a longer one becomes one of this length."""
+_DATED: Final = frozenset({"iso", "ymd", "dmy", "year", "yearspan", "logtime"})
+_PICTURES: Final = [*"🙂😀😊👍🎉🌟🌞🍀🌈🎈"]
+_ADDRESSES: Final = (
+    ("email", re.compile(r"[^@]+@.*")),
+    ("handle", re.compile(r"@.*")),
+    ("url", re.compile(rf"[{LETTER}].*://.*|W+.*|[^/{LETTER}]*[{LETTER}][^/]*\.[{LETTER}M]+/.*")),
+)
+"""Group and shape of addresses: a name in them decides nothing."""
+_CLASSES: Final = frozenset({LETTER, DIGIT, MARK, PICTURE, WEB})
+"""Classes of characters that stand for the characters themselves."""
+_COUNTRY: Final = "GB"
+"""The first of the countries of an IBAN."""
+_SIGN: Final = "[$£€¥₹₦₱₩₫₺₽₪₴]"
+_CHOICES: Final = tuple(
+    (re.compile(pattern.replace("x", LETTER)), choices.split())
+    for pattern, choices in (
+        (r"0{1,2}:00(?::00)?(?P<letters>xx)", "am pm"),
+        (r"0{1,3}(?P<letters>xx)", "th"),  # 97 % in the corpus of the vocabulary are ordinals
+        (r"(?P<letters>00x)", "80s"),
+        (r"0000(?P<letters>x)", "s"),  # 98 % are decades
+        (r"0+(?P<letters>x)", "m g s h k"),
+        (r"0+(?P<letters>xx)", "km kg cm mm ml MB TB"),
+        (r"0+(?P<letters>xxx)", "mph rpm kWh MHz GHz"),
+        (rf"(?P<letters>x){_SIGN}.*", "A C R"),
+        (rf"(?P<letters>xx){_SIGN}.*", "US CA AU NZ HK"),
+        (rf"x*{_SIGN}[^x]*0(?P<letters>x)", "k m b"),
+        (rf"x*{_SIGN}[^x]*0(?P<letters>xx)", "bn mn"),
+        (r"0000-00-00(?P<letters>x)00:00.*", "T"),
+        (r"0000-00-00[x ]00:00[^x]*(?P<letters>x)", "Z"),
+        (r"(?P<letters>xx)00[x0 ]{11,}", "GB DE FR ES IT NL BE CH AT SE NO DK PL PT FI IE"),
+    )
+)
+"""Letters that a string of some shape may have: any of them, whichever stood there."""
+
+
+class Kind(NamedTuple):
+    """A kind of strings, and how its strings are written."""
+
+    group: str
+    word_class: str
+    pieces: tuple[Piece, ...]
+
+    @property
+    def sizes(self) -> list[int]:
+        """Bounds of the numbers of a string; their product is the number of strings."""
+        return radices(self.pieces)
+
+    def write(self, numbers: Sequence[int]) -> str:
+        """Return the string of some numbers, each below its bound."""
+        return finished(self.group, string(self.pieces, numbers))
+
+
+@cache
+def rules_text() -> str:
+    """Return the rules of ``--only``, see :mod:`dpsan.only.engine`."""
+    return files("dpsan.only").joinpath("rules.tsv").read_text("utf-8")
+
+
+class Alone:
+    """Groups and kinds by the lists of ``--only``."""
+
+    def __init__(self) -> None:
+        rows = [line.split("\t") for line in rules_text().splitlines()]
+        self.groups_of = {row[1]: row[2].split() for row in rows if row[0] == "class"}
+        """Class -> its groups."""
+        self.class_of = {group: name for name, all_ in self.groups_of.items() for group in all_}
+        """Group -> its class."""
+        pairs = [pair.split("=") for row in rows if row[0] == "own" for pair in row[2].split()]
+        self._own = dict(pairs)
+        self.lexicon = Lexicon()
+        self._kinds = BoundedCache(self._kind, 1 << 14)
+
+    def groups(self, words: Sequence[str]) -> list[str | None]:
+        """Return the group of each folded word, None for words of no group."""
+        rows = self.lexicon.table.rows(Hashes.of_words([*words])).tolist()
+        return [self._group(row) for row in rows]
+
+    def group(self, word: str) -> str | None:
+        """Return the group of one folded word."""
+        return self._group(self.lexicon.table.row(word))
+
+    def _group(self, row: int) -> str | None:
+        return None if row < 0 else self.lexicon.groups[self.lexicon.alone[row]] or None
+
+    def listed(self, word_class: str) -> list[str]:
+        """Return the listed words of a class; of ``none`` the ordinary words that have no class."""
+        words = self.lexicon.lines("words.txt")
+        pairs = zip(words, self.groups(words), strict=True)
+        if word_class == NONE:
+            return [word for word, name in pairs if name is None and self.lexicon.plain(word)]
+        return [word for word, name in pairs if name and self.class_of[name] == word_class]
+
+    def kind(self, token: str) -> Kind | None:
+        """Return the kind of a token; None for words."""
+        return None if token.isalpha() else self._kinds[_shape(token)]
+
+    def _kind(self, form: str) -> Kind | None:
+        """Return the kind of a shape."""
+        for group, pattern in _ADDRESSES:
+            if pattern.fullmatch(form):
+                return Kind(group, CONTACTS, tuple(self._address(group)))
+        if PICTURE in form:
+            return Kind("picture", CONTACTS, (_PICTURES,))
+        if DIGIT not in form:
+            return None
+        text, choices = _stand_in(form[:_LONGEST])
+        match = strings.PATTERN.fullmatch(text)
+        name = str(match.lastgroup)[:-2] if match else ""
+        label, marks = strings.label_and_form(name, text, frozenset()) if match else ("", "")
+        group = self._own.get(label, label)
+        if group not in self.class_of:
+            group, marks = "number", strings.digit_form(text)
+            if "A" in text and (not choices or _COUNTRY in choices):
+                group, marks = "code", strings.letter_form(text)
+            if _COUNTRY in choices:
+                group, marks = "iban", text[:2] + marks[2:]
+        if group in _DATED and marks[0] != "-":
+            marks = ANY_YEAR + marks[1:]
+        pieces = template(group, marks)
+        for first, others in choices.items():
+            pieces = [_chosen(piece, first, others) for piece in pieces]
+        return Kind(group, self.class_of[group], tuple(pieces))
+
+    def _address(self, group: str) -> list[Piece]:
+        names = tuple(word.lower() for word in self.lexicon.outputs["given_x"])
+        if group == "email":
+            return [*local_part("\x03\x01\x01", names), "@example.net"]
+        return template(group, "", names)
+
+
+def _shape(token: str) -> str:
+    """Return the shape of a token, with its punctuation and signs of currency as they are."""
+    classes, offsets = shape(token, POSSESSIVES)
+    visible = token if offsets is None else [token[at] for at in offsets]
+    pairs = zip(classes, visible, strict=True)
+    return "".join(kind if kind in _CLASSES else char for kind, char in pairs)
+
+
+def _stand_in(form: str) -> tuple[str, Mapping[str, list[str]]]:
+    """Return a string that stands for all of a shape, and which letters others of them may have."""
+    text = re.sub("0+", lambda run: _YEAR if len(run[0]) == len(_YEAR) else "1" * len(run[0]), form)
+    choices = {}
+    for pattern, letters in _CHOICES:
+        match = pattern.fullmatch(form)
+        first, last = match.span("letters") if match else (0, 0)
+        if LETTER in text[first:last]:  # no row above has chosen them
+            text = text[:first] + letters[0] + text[last:]
+            choices[letters[0]] = letters
+    return text.replace(LETTER, "A"), choices
+
+
+def _chosen(piece: Piece, first: str, others: Sequence[str]) -> Piece:
+    """Return a piece of a template with a choice of letters in place of the first of them."""
+    if isinstance(piece, str) and first in piece:
+        return [piece.replace(first, other) for other in others]
+    return piece
+
+
+@cache
+def alone() -> Alone:
+    """Return the lists, read once."""
+    return Alone()
