@@ -1,4 +1,4 @@
-"""What `dpsan verify` finds of mechanisms that were broken on purpose: mutant by setting.
+"""What `dpsan verify` and tests/checks find of programs broken on purpose: mutant by setting.
 
     python tests/power.py [--json FILE] [--table]
     python tests/power.py --alarms N
@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import page_parts
 from broken_programs import DELTA, MUTANTS, Mutant
+from checks.every import faults
 
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.errors import UsageError
@@ -53,15 +54,15 @@ def run(mutant: Mutant, epsilon: float, words: int | None, draws: int) -> dict[s
     with mock.patch(*mutant.patch) if mutant.patch else nullcontext():
         if mutant.change is not None:
             mutant.change(sanitizer)
-        found = verify(sanitizer, draws=draws)
+        found, wrong = verify(sanitizer, draws=draws), faults(sanitizer)
         nats, chance = on_paper(mutant, sanitizer, draws)
     by = [each.name for each in found.checks if each.held is False]
     by += ["configuration"] * any(not each.stated for each in found.exposures)
     by += ["lower bound"] * found.empirical.violated
     return {
-        "verdict": str(found.verdict),
-        "by": by,
-        "checks": {each.name: each.sentence for each in found.checks},
+        "verdict": "violated" if wrong else str(found.verdict),
+        "by": [*by, *wrong],
+        "checks": {each.name: each.sentence for each in found.checks} | wrong,
         "nats on paper": None if nats is None else round(nats, 1),
         "probability on paper": round(chance, 6),
         "expected": chance > EXPECTED,

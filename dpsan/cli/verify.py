@@ -33,8 +33,8 @@ class Verify(JsonAndFile, Sanitizing):
     The verdict is kept, violated or inconclusive: exit status 0, 1 or 3. A certificate or a proof
     shows that a guarantee is kept. Sampling can only disprove it.
 
-    The program is tested too: distributions, random numbers of words, files and processes, strings
-    of every kind, and the losses that a run prints. See docs/verify.md.
+    What is drawn is tested too: its distribution, and that words, lines, files and processes share
+    no random numbers. See docs/verify.md.
 
     Examples:
         dpsan verify -e 8
@@ -88,9 +88,8 @@ class Verify(JsonAndFile, Sanitizing):
 
         store = self.store()
         spec = self.spec()
-        fluent = Sanitizer.from_spec(spec, store) if spec.fluent else None
+        model = Sanitizer.from_spec(spec, store).language_model if spec.fluent else None
         sanitizer = Sanitizer.from_spec(replace(spec, fluent=False, language_model=None), store)
-        model = None if fluent is None else fluent.language_model
         path = self.certificate
         if path is not None:
             certificate_file.check_certificate(path, sanitizer, force=self.force)
@@ -110,7 +109,6 @@ class Verify(JsonAndFile, Sanitizing):
                 confidence=self.confidence,
                 spans=self.spans,
                 workers=workers,
-                fluent=fluent,
                 progress=stack.enter_context(count_progress("draws", total, quiet)),
             )
         if path is not None:

@@ -4,20 +4,18 @@ import itertools
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 from typing import get_type_hints
 
 import numpy as np
 import pytest
-from support import cut_long, make_embeddings, some_mutants
+from support import cut_long, make_embeddings
 
 from dpsan import load_embeddings
 from dpsan.analysis.evaluate.pairs import Inputs, read_pairs
 from dpsan.analysis.evaluate.setting import read_setting
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.analysis.verify.fluent import fluent_check
 from dpsan.errors import DpsanError, InputError
 from dpsan.mechanisms.optimal.sampler import BaseResponseSampler
 from dpsan.outcomes.language import decoding
@@ -25,7 +23,6 @@ from dpsan.outcomes.language.kneser_ney import Counts, estimated
 from dpsan.outcomes.language.ngrams import ModelError
 from dpsan.privacy.randomness import derive_key
 from dpsan.run.memo import _settings
-from dpsan.sanitize import rewriting
 from dpsan.sanitize.drawn_texts import Decoded, Outputs
 from dpsan.sanitize.fluent import Fluent
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -187,77 +184,6 @@ def test_commands(tmp_path, dpsan, fluent):
         read_pairs(text, [text], Inputs(), vocabulary, audit=audit)
 
 
-CONFIGURATIONS = {
-    "plain": {"epsilon": 8.0},
-    "classes": {"epsilon": 12.0, "classes": "sensitive"},
-    "consistent": {"epsilon": 8.0, "consistent": "record"},
-    "public": {"epsilon": 10.0, "public": "function"},
-    "another mechanism": {"epsilon": 8.0, "mechanism": "knn-response", "case": "vocabulary"},
-}
-
-
-def checked(name):
-    options = CONFIGURATIONS[name]
-    one = Sanitizer(**options, fluent=True)
-    return fluent_check(one, Sanitizer(**options), key=derive_key(b"k" * 32, "check"))
-
-
-@pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_verify_passes_what_is_sound(name):
-    found = checked(name)
-    assert found.held, found.sentence
-    assert found.figures["changed"] >= 5  # of 50 lines; a word alone is decoded as itself
-
-
-def knows_the_input(one, found):
-    words = Sanitizer(epsilon=8.0).embeddings.index_to_key
-    for at in np.flatnonzero(one.batch.codes < len(words)).tolist():
-        word = words[one.batch.codes[at]]
-        if found.strings[at].lower() != word:  # else it is written in any case
-            found.strings[at] = word
-            break
-
-
-def knows_the_length(one, found):
-    if sum(map(len, one.batch.words)) % 2:
-        found.strings[0] = one.outputs[0]
-
-
-def knows_what_is_unknown(one, found):
-    for at in np.flatnonzero(one.batch.codes == one.batch.codes.max()).tolist():
-        found.strings[at] = one.outputs[at]
-
-
-DECODED = rewriting.decoded
-MUTANTS = knows_the_input, knows_the_length, knows_what_is_unknown
-MUTANTS = {each.__name__: each for each in MUTANTS}
-
-
-@pytest.mark.parametrize(
-    "mutant", some_mutants(MUTANTS, "knows_the_input", "knows_what_is_unknown")
-)
-def test_verify_refutes_a_decoder_that_knows_more(monkeypatch, mutant):
-    def decoded(one, found):
-        MUTANTS[mutant](one, found)
-        return DECODED(one, found)
-
-    monkeypatch.setattr(rewriting, "decoded", decoded)
-    assert checked("plain").held is False
-
-
-def test_verify_refutes_class_words_that_were_not_drawn(monkeypatch):
-    tables_for = decoding.tables_for
-
-    def careless(*arguments):
-        found = tables_for(*arguments)
-        return replace(found, stays=np.zeros_like(found.stays))
-
-    monkeypatch.setattr(decoding, "tables_for", careless)
-    found = checked("classes")
-    assert found.held is False
-    assert "not drawn" in found.sentence
-
-
 def test_the_command_verifies_it(tmp_path, dpsan):
     """On a small vocabulary with a model of its own."""
     words = [f"{first}{second}" for first in "bdfg" for second in "aeiouklmnr"]
@@ -271,7 +197,7 @@ def test_the_command_verifies_it(tmp_path, dpsan):
     given = ("-e", "8", "-E", "words.txt", "-q", "--draws", "10000", "--words", "4", "--fluent")
     done = dpsan("verify", *given, "--language-model", "model.npz", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert b"fluent: the draws are those without decoding" in b" ".join(done.stdout.split())
+    assert b": KEPT" in done.stdout
 
 
 def test_the_decoder_sees_no_input():

@@ -5,7 +5,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from dpsan.analysis.verify.shapes import KINDS, shapes
+from checks.shapes import KINDS, compared
+
 from dpsan.privacy.randomness import new_key
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import TOKENIZERS
@@ -29,12 +30,13 @@ def one_shape(row: Row, size: Size, folder: Path) -> None:
     for tokenizer, options, spans in settings if size is not Size.MUTANT else settings[:3:2]:
         sanitizer = Sanitizer(epsilon=8.0, tokenizer=tokenizer, cache=folder / "cache", **options)
         kinds = (*KINDS, *_kinds_of_the_page())
-        found = shapes(sanitizer, key=new_key(), pairs=pairs, kinds=kinds, spans=spans)
-        row.tried += found.figures["pairs"]
-        for kind in ("other draws", "other characters"):
-            row.bad[kind] = row.bad.get(kind, 0) + found.figures[kind]
-        if found.held is False:
-            row.count(f"{tokenizer}, {options}, spans {spans}: {found.sentence}", True)
+        found = compared(sanitizer, key=new_key(), pairs=pairs, kinds=kinds, spans=spans)
+        row.tried += found.pairs
+        wrong = {"other draws": found.draws, "other characters": found.characters}
+        for kind, many in (wrong | {"other lines than in the audit": found.otherwise}).items():
+            row.bad[kind] = row.bad.get(kind, 0) + many
+        if found.example:
+            row.count(f"{tokenizer}, {options}, spans {spans}: {found.example}", True)
     row.note = f"{len(settings)} settings"
 
 

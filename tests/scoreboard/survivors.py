@@ -19,6 +19,7 @@ _SETTINGS = {
 }
 """The last two use one cache, one after the other."""
 _TESTS = (
+    "checks/test_checks.py::test_the_program_has_no_fault_on_the_bundled_vocabulary",
     "mechanisms/test_knn_response.py::test_knn_response_outside_draws_every_other_word",
     "mechanisms/test_optimal_response.py::test_every_unit_of_the_base_can_be_drawn",
     "mechanisms/test_optimal_response.py::test_no_word_of_the_bundled_vocabulary_is_always_itself",
@@ -75,10 +76,6 @@ def regressions(row: Row, size: Size, folder: Path) -> None:
 
 
 _USUALLY = r"""
-the statement tells half of epsilon @ Statement.figures
-= lambda original: lambda self, **more: {
-=     key: figure._replace(value=figure.value / 2) for key, figure in original(self, **more).items()
-= }
 unknown words never draw the last unit of the base @ BaseResponseSampler.sample
 - totals = ...
 + totals = np.where(ids < self.space.n, ..., self.base.total - 1)
@@ -120,6 +117,21 @@ one word of 32,900 copies itself @ BaseResponseSampler.sample
 the sampler has an epsilon that is 2 % larger @ guarantee_and_sampler.build
 - sampler = ...
 + sampler = replace(mechanism, epsilon=1.02 * mechanism.epsilon).prepare(space)
+"""
+"""Found by ``verify`` without options."""
+_ELSEWHERE = """
+knn: some outputs of each word never come @ SubsetResponseSampler._outside
+- members - np.arange(self.k) <= rank[:, None]
++ members - np.arange(self.k) < rank[:, None]
+a certificate of another epsilon is read from the cache @ DistanceWeights.certificate
+- repr(self)
++ self.name
+"""
+_UNSEEN = r"""
+the statement tells half of epsilon @ Statement.figures
+= lambda original: lambda self, **more: {
+=     key: figure._replace(value=figure.value / 2) for key, figure in original(self, **more).items()
+= }
 e-mail addresses are copied @ Rewriter._outputs
 = lambda original: lambda self, words, codes, drawing, chosen: [
 =     (w if '@' in w else o)
@@ -131,22 +143,11 @@ words behind a hyphen are not counted @ Rewriter.rewrite
 =         done, drawn=[max(0, n - str(text).count('-')) for n, text in zip(done.drawn, texts)]
 =     )
 = )(original(self, texts, *given, **more))
-"""
-"""Found by ``verify`` without options."""
-_ELSEWHERE = """
-knn: some outputs of each word never come @ SubsetResponseSampler._outside
-- members - np.arange(self.k) <= rank[:, None]
-+ members - np.arange(self.k) < rank[:, None]
-a certificate of another epsilon is read from the cache @ DistanceWeights.certificate
-- repr(self)
-+ self.name
 public words are not counted @ Accountant.add
 = lambda original: lambda self, copies, texts=None: (
 =     original(self, copies, texts),
 =     setattr(self, 'draws', self.draws - sum(each.public for each in copies)),
 = )[0]
-"""
-_UNSEEN = """
 a constant key for the digests of a memo @ PrivateDatabase._digest
 = lambda original: lambda self, purpose, *pieces: (
 =     original(self, purpose, *pieces)
@@ -154,7 +155,7 @@ a constant key for the digests of a memo @ PrivateDatabase._digest
 =     else hashlib.blake2b(b''.join(pieces), key=bytes(32), digest_size=32).digest()
 = )
 """
-"""What ``verify`` cannot see: it writes no memo and no ledger."""
+"""What ``verify`` does not test: strings, counts, memo and ledger."""
 
 mutants(f"verdicts{_USUALLY}")
 mutants(f"settings{_ELSEWHERE}")

@@ -117,7 +117,7 @@ class Blindness:
         words = [word for word in lexicon.lines("words.txt") if usual(word)]
         hashes = Hashes.of_words(words)
         listed = lexicon.table.rows(Hashes.of_words([f"{word}'s" for word in words])) >= 0
-        listed |= np.isin(hashes, np.array([*special], np.uint64))
+        listed |= np.isin(hashes, special[0])
         rows = lexicon.table.rows(hashes)
         listed |= rewriter.viewer.trigger[rows] > 0  # which are never drawn
         rows = rows[~listed]

@@ -9,9 +9,11 @@ known (the sum of squared probabilities) or bounded from draws under different k
 bound times the number of pairs refutes a program that shares nothing with probability at most
 ERROR.  Lines are so long that full agreement is below ERROR.
 
-There are lines of out-of-vocabulary words, of one vocabulary word (of 16 the one whose draws agree
-least), and of numbers where they are drawn by value: a program may share the random numbers of one
-kind only.
+The draw of a word may not depend on the words beside it either: lines of vocabulary words are
+written again with another second word, and under the same key all other words must stay (exact).
+
+There are lines of out-of-vocabulary words and of one vocabulary word (of 16 the one whose draws
+agree least): a program may share the random numbers of one kind only.
 """
 
 from __future__ import annotations
@@ -26,7 +28,6 @@ import numpy as np
 from dpsan.analysis.verify import base
 from dpsan.analysis.verify.agreement import Agreement, Rows, closest
 from dpsan.analysis.verify.base import Check
-from dpsan.analysis.verify.numbers import agreement, number_strings
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.intervals import share_at_most
 from dpsan.privacy.randomness import BLOCK, derive_key, streams_for
@@ -53,9 +54,9 @@ _FEW_BLOCKS: Final = 3
 """Number of blocks where equal words share their draw, since no block has a stream then."""
 _KEYS: Final = 48
 """Number of keys under which lines are drawn to bound q where it is not known."""
-_FAMILIES: Final = 18
-"""Most bounds of a run: of lines and positions in two shapes, of blocks, and on q, for OOV words,
-one vocabulary word and numbers by value."""
+_FAMILIES: Final = 12
+"""Most bounds of a run: of lines and positions in two shapes, of blocks, and on q, for OOV words
+and one vocabulary word."""
 _CANDIDATES: Final = 16
 """Number of words from which one is chosen for comparison."""
 _WORDS: Final = 40
@@ -63,6 +64,9 @@ _LONGEST: Final = 200
 """Least and largest number of words of a line; they fit into one block."""
 _MANY: Final = 1000
 """Words of the vocabulary that worker processes draw too."""
+_ORDERS: Final = 16
+_BESIDE: Final = 6
+"""Random orders of words, and the words of a line of which the second is replaced."""
 _WIDEST: Final = 3000
 """Most words of a line where draws agree often: some seconds for as many lines."""
 
@@ -123,16 +127,12 @@ def independence(
         else:
             agree = f"vocabulary words agree with probability {q:.3f} or more"
             alone = f"; only OOV words were compared, for two draws of any of {_CANDIDATES} {agree}"
-    if sanitizer.number_epsilon is not None:
-        some = number_strings(sanitizer, different) * (many // different)
-        if not some:
-            return Check(name, None, "no number is known whose draws could be compared")
-        figures["agreement_of_a_number"] = q = agreement(sanitizer, some[0])
-        kinds.append((some, q))
     figures |= {"lines": 0, "words": _width(kinds[0][1]), "pairs": 0}
     figures |= {"lines_of_a_file": 0, "copies": 0, "files": 0, "blocks": 0}
     comparison = _Comparison(sanitizer, stated, gap, workers, figures)
     try:
+        if not stated.whole_records:  # there the words of a line are drawn together
+            comparison.replace_words(derive_key(key, "beside"))
         for at, (each, q) in enumerate(kinds):
             comparison.add(each, q, derive_key(key, "strings", at))
     except _UnreadableError:
@@ -248,6 +248,40 @@ class _Comparison:
             blocks = self._blocks(strings, times, derive_key(key, "blocks"))
             self._largest(blocks=len(blocks.outputs))
             self.found.append(closest(blocks, q))
+
+    def replace_words(self, key: bytes) -> None:
+        """Write lines again with another second word.
+
+        Raises:
+            _UnreadableError: the output cannot be split into its words.
+            _RefutedError: another word changes too.
+        """
+        keys, single = self.sanitizer.embeddings.index_to_key, self.sanitizer.by_text()
+        words = base.words_at_random(self.sanitizer, _ORDERS * _BESIDE, key).tolist()
+        width = min(_BESIDE, len(words) // 2)
+        if width < 2:
+            return
+        texts: list[list[str]] = []
+        others: list[list[str]] = []
+        for number in range(_ORDERS):
+            order = base.in_random_order(len(words), derive_key(key, "order", number)).tolist()
+            mixed = [keys[words[at]] for at in order]
+            lines = [mixed[at : at + width] for at in range(0, len(words) - width + 1, width)]
+            texts += lines
+            behind = [*lines[1:], lines[0]]
+            others += [[a[0], b[1], *a[2:]] for a, b in zip(lines, behind, strict=True)]
+        written = single.sanitize(
+            [*map(self.gap.join, texts + others)], derive_key(key, "run"), 2 * [*range(len(texts))]
+        ).lines
+        first, second = (
+            [self._read(line, width) for line in part]
+            for part in (written[: len(texts)], written[len(texts) :])
+        )
+        differ = sum(a[:1] + a[2:] != b[:1] + b[2:] for a, b in zip(first, second, strict=True))
+        self.figures["beside"] = len(texts) * (width - 1)
+        if differ:
+            sentence = f"in {differ:,} of {len(texts):,} lines a draw depends on the word beside it"
+            raise _RefutedError(sentence)
 
     def _largest(self, **values: int) -> None:
         for name, value in values.items():

@@ -19,7 +19,6 @@ import numpy as np
 
 from dpsan.analysis.verify.base import Check
 from dpsan.analysis.verify.configuration import Exposure, exposures, unknown_words
-from dpsan.analysis.verify.fluent import fluent_check
 from dpsan.analysis.verify.grade import Grade, delta_curve, grade
 from dpsan.analysis.verify.lower_bounds import Finding, Question, search
 from dpsan.analysis.verify.program import check_program
@@ -76,7 +75,7 @@ class Verification:
     """Number of public words, which the verdict leaves out."""
     seconds: float
     checks: tuple[Check, ...] = ()
-    """Tests of the program, such as distributions, independence and non-interference."""
+    """Tests of what is drawn: its distribution, and that draws are independent."""
     grade: Grade | None = None
     """Arithmetic for which the guarantee is kept; None where it is not."""
     tightest: tuple[str, str] | None = None
@@ -228,13 +227,11 @@ def verify(
     spans: bool = False,
     workers: Workers | None = None,
     progress: Callable[[int], None] | None = None,
-    fluent: Sanitizer | None = None,
 ) -> Verification:
     """Verify the guarantee of a sanitizer's mechanism on its vocabulary.
 
     Args:
         sanitizer: with OOV words, letter case and keep list as in the planned run.
-        fluent: the same with decoding, if the run has it: post-processing, which is checked too.
         words: number of vocabulary words whose outputs are compared.
         draws: budget of the empirical bound.
         confidence: confidence of the empirical bound.
@@ -272,9 +269,7 @@ def verify(
     question = Question(inputs, allowed, claim.delta, positions, same)
     finding = search(draw, question, draws=draws, confidence=confidence, progress=progress)
     tested = sanitizer, certificate, question, rows
-    checks = check_program(*tested, draws=draws, spans=spans, workers=workers, progress=progress)
-    if fluent is not None:
-        checks += (fluent_check(fluent, sanitizer, key=randomness.new_key()),)
+    checks = check_program(*tested, draws=draws, workers=workers, progress=progress)
     bounds = _upper(claim, certificate, guarantee)
     exposed = exposures(sanitizer, confidence, spans=spans)
     verdict = _verdict(claim, guarantee, certificate, finding)

@@ -1,15 +1,13 @@
-"""Sample documents of public texts in formats whose records are lines, for ``dpsan verify``."""
-
-from __future__ import annotations
+"""Sample documents of public texts in formats whose records are lines."""
 
 import csv
 import io
 import json
 from collections.abc import Callable
 from itertools import starmap
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-_GAPS: Final = (" ", ", ", " ", ". ", " ", '" ')
+_GAPS = (" ", ", ", " ", ". ", " ", '" ')
 
 
 class Sample(NamedTuple):
@@ -43,7 +41,7 @@ def _row(number: int, text: str) -> str:
     return out.getvalue()
 
 
-SAMPLES: Final = (
+SAMPLES = (
     Sample("text", (), _GAPS, lambda _, t: f"{t}\n", lambda _, t: f"{t}\n", lambda line: line[:-1]),
     Sample(
         "csv",

@@ -3,52 +3,43 @@
 Words are drawn by their public frequencies, each is rewritten as a text of its own, and those that
 stay are counted.  A run expects the share of a few hundred words at quantiles of the frequencies,
 so the limit is half as much again and .05.  A program that stays below it is refuted with
-probability at most ERROR.
+probability at most 1e-9.
 """
 
-from __future__ import annotations
-
 import math
-from typing import Final
 
 import numpy as np
 
-from dpsan.analysis.verify.base import Check, log10, words_at_random
-from dpsan.analysis.verify.goodness_of_fit import ERROR
-from dpsan.mechanisms.samplers.base import Sampler
+from checks import KEY
+from dpsan.analysis.verify.base import words_at_random
 from dpsan.outcomes.intervals import log_tail_of_share
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.numerals import percent
 from dpsan.text.tokens import folded
 
-_WORDS: Final = 6000
-_MISSED: Final = 0.05
+_ERROR = 1e-9
+_WORDS = 6000
+_MISSED = 0.05
 """Largest share of the frequencies that words of several tokens may have."""
-_LIMIT: Final = (1.5, 0.05)
+_LIMIT = (1.5, 0.05)
 
 
-def unchanged_words(sanitizer: Sanitizer, stated: Sampler, *, key: bytes) -> Check | None:
+def unchanged(sanitizer: Sanitizer, key: bytes = KEY) -> str:
     """Count words that stay.
 
-    Args:
-        sanitizer: the program under test.
-        stated: the mechanism's sampler.
-        key: fresh.
-
-    Returns:
-        None where a run expects the share from draws of a few words, or of whole lines.
+    A run that expects the share from draws of a few words, or of whole lines, is not judged.
     """
     n, keys = sanitizer.space.n, sanitizer.embeddings.index_to_key
-    if stated.whole_records or stated.unchanged(np.zeros(1, dtype=np.int64)) is None:
-        return None
+    sampler = sanitizer.mechanism.prepare(sanitizer.space)
+    if sampler.whole_records or sampler.unchanged(np.zeros(1, dtype=np.int64)) is None:
+        return ""
     weights = sanitizer.space.frequencies.copy()
     weights[list(sanitizer.public)] = 0
     every, several = weights.sum(), np.ones(n, dtype=np.bool_)
     several[words_at_random(sanitizer, n, key)] = False
     weights[several] = 0
     if not every or weights.sum() < (1 - _MISSED) * every:
-        return None
+        return ""
     ends = np.cumsum(weights)
     chance = streams_for(derive_key(key, "chance"), [0], [_WORDS]).uniform("words")[:, 0]
     texts = [keys[row] for row in np.searchsorted(ends, chance * ends[-1], side="right").tolist()]
@@ -59,8 +50,6 @@ def unchanged_words(sanitizer: Sanitizer, stated: Sampler, *, key: bytes) -> Che
     share = sanitizer.expected_share(totals)
     limit = min(1.0, _LIMIT[0] * share + _LIMIT[1])
     log = float(log_tail_of_share(np.array([same]), _WORDS, np.array([limit]))[0])
-    figures = {"words": _WORDS, "unchanged": same, "expected": share, "log10": log10(log)}
-    sentence = f"{percent(same / _WORDS)} of {_WORDS:,} words stay"
-    held = same <= limit * _WORDS or log > math.log(ERROR)
-    many = "a run expects" if held else "a run expects only"
-    return Check("unchanged words", held, f"{sentence}, and {many} {percent(share)}", figures)
+    if same <= limit * _WORDS or log > math.log(_ERROR):
+        return ""
+    return f"{same / _WORDS:.0%} of {_WORDS:,} words stay, and a run expects only {share:.0%}"

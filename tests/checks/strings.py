@@ -9,16 +9,13 @@ The same words are also rewritten with so much white space between them that the
 1 MiB.  The tests are exact: they never refute a program that draws every string by its input.
 """
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import cycle, islice
-from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
+from checks import KEY
 from dpsan.analysis.verify import base
-from dpsan.analysis.verify.base import Check
 from dpsan.analysis.verify.classes import passing
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.accountant import Accountant
@@ -26,27 +23,25 @@ from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.letter_case import LetterCase
 
-_KINDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "e-mail address": ("qzxa.vkjw@wqzxv.com", "j.q@qz.de", "QZXA+1@vkj.wqzxv.museum"),
-        "web address": ("https://wqzxv.org/vkj?j=qzx", "www.qzxvkj.com", "qzxvkj.net"),
-        "long string": tuple(("qzxvkjw" * 500)[:size] for size in (12, 25, 40, 65, 300, 3000)),
-        "string in capitals": ("QZXAVKJ", "Qzxavkj", "qzXavKj", "QZXAVKJW" * 4),
-        "string of another script": ("Грзхъщ", "東京都渋谷", "σςφψξζ", "ขฃคฅฆ", "jos\u00e9qzx"),
-        "picture": ("\U0001f642\U0001f643", "\U0001f9d1\u200d\U0001f52c", "\u2460\u2461"),
-        "string with hyphens": ("qzxa-vkjw", "vkj-qzx-wqz", "qzxa\u2010vkjw"),
-        "string with an apostrophe": ("qzxa's", "vkjw\u2019s", "o'qzxavk", "qzxan't"),
-        "number": ("4511817086580174", "0957 2470 2481 9116", "+49 30 1234567", "12/31/1999"),
-        "number with letters": ("83745qz", "A7B9C2", "$8,374.52", "3.1417.2"),
-    }
-)
-_KNOWN: Final = 8
+KINDS = {
+    "e-mail address": ("qzxa.vkjw@wqzxv.com", "j.q@qz.de", "QZXA+1@vkj.wqzxv.museum"),
+    "web address": ("https://wqzxv.org/vkj?j=qzx", "www.qzxvkj.com", "qzxvkj.net"),
+    "long string": tuple(("qzxvkjw" * 500)[:size] for size in (12, 25, 40, 65, 300, 3000)),
+    "string in capitals": ("QZXAVKJ", "Qzxavkj", "qzXavKj", "QZXAVKJW" * 4),
+    "string of another script": ("Грзхъщ", "東京都渋谷", "σςφψξζ", "ขฃคฅฆ", "jos\u00e9qzx"),
+    "picture": ("\U0001f642\U0001f643", "\U0001f9d1\u200d\U0001f52c", "\u2460\u2461"),
+    "string with hyphens": ("qzxa-vkjw", "vkj-qzx-wqz", "qzxa\u2010vkjw"),
+    "string with an apostrophe": ("qzxa's", "vkjw\u2019s", "o'qzxavk", "qzxan't"),
+    "number": ("4511817086580174", "0957 2470 2481 9116", "+49 30 1234567", "12/31/1999"),
+    "number with letters": ("83745qz", "A7B9C2", "$8,374.52", "3.1417.2"),
+}
+_KNOWN = 8
 """Number of vocabulary words that are written in capitals."""
-_PLAIN: Final = 6
+_PLAIN = 6
 """Number of plain OOV strings that replace others."""
-_LINE: Final = 2000
+_LINE = 2000
 """Number of words of the long line."""
-_CHARACTERS: Final = 5 << 18
+_CHARACTERS = 5 << 18
 """Number of characters of the long line: above 1 MiB."""
 
 
@@ -62,50 +57,31 @@ class _Text(NamedTuple):
     """String that the output must not contain, if any."""
 
 
-def strings(sanitizer: Sanitizer, *, key: bytes) -> Check | None:
-    """Compare the outputs of strings of the same inputs.
-
-    Args:
-        sanitizer: the program under test.
-        key: fresh.
-
-    Returns:
-        None where no word is known for the rest of the line.
-    """
-    name, run = "strings", derive_key(key, "run")
-    words = _words(sanitizer, derive_key(key, "words"))
+def strings(sanitizer: Sanitizer, key: bytes = KEY) -> str:
+    """Compare the outputs of strings of the same inputs."""
+    run, words = derive_key(key, "run"), _words(sanitizer, derive_key(key, "words"))
     if len(words) < 2:
-        return None
+        return ""
     texts = list(_texts(sanitizer, words))
-    figures: dict[str, float] = {"texts": len(texts), "kinds": len({t.kind for t in texts})}
     if passed := [text.kind for text in texts if text.drawn < 0]:
-        return Check(name, False, f"some strings are not drawn: {passed[0]}", figures)
+        return f"some strings are not drawn: {passed[0]}"
     totals = sanitizer.accountant(whole_run=True)
-    found = _written(sanitizer, [text.line for text in texts], run, totals=totals)
+    lines = _written(sanitizer, [text.line for text in texts], run, totals=totals)
     same = _written(sanitizer, [text.same for text in texts], run)
     if sanitizer.spec.case == LetterCase.INPUT:  # then capitals are written unchanged
-        found, same = ([line.casefold() for line in lines] for lines in (found, same))
-    for text, line, other in zip(texts, found, same, strict=True):
+        lines, same = (list(map(str.casefold, each)) for each in (lines, same))
+    for text, line, other in zip(texts, lines, same, strict=True):
         if line != other or (text.copied and text.copied in line):
-            sentence = f"two strings of the same input have different outputs: {text.kind}"
-            return Check(name, False, sentence, figures)
+            return f"two strings of the same input have different outputs: {text.kind}"
     if sanitizer.spec.consistent is None:
         drawn, public = (sum(getattr(text, what) for text in texts) for what in ("drawn", "public"))
         most = 1 if sanitizer.guarantee.per_line else max(text.drawn for text in texts)
         counted = totals.draws, totals.public, totals.largest_record
         if counted != (drawn, public, most):
-            record = f"{totals.largest_record:,} at most in a record"
-            draws = f"{totals.draws:,} draws are counted ({totals.public:,} of public words"
-            sentence = f"{draws}, {record}), where {drawn:,} ({public:,}, {most:,}) were made"
-            return Check(name, False, sentence, figures)
-    if not _long_line(sanitizer, words, derive_key(key, "long"), figures):
-        return Check(name, False, "a line above 1 MiB has other draws than a short one", figures)
-    many = f"{len(texts)} texts with strings of {figures['kinds']:.0f} kinds"
-    alike = "are drawn and counted like plain strings of the same inputs"
-    sentence = f"{many} (e-mail addresses, 3,000 letters, capitals ...) {alike}"
-    if "characters" in figures:
-        sentence += f", and a line of {figures['characters']:,.0f} characters like a short one"
-    return Check(name, True, sentence, figures)
+            return f"{counted} draws are counted, where {(drawn, public, most)} were made"
+    if not _long_line(sanitizer, words, derive_key(key, "long")):
+        return "a line above 1 MiB has other draws than a short one"
+    return ""
 
 
 def _words(sanitizer: Sanitizer, key: bytes) -> list[str]:
@@ -122,7 +98,7 @@ def _texts(sanitizer: Sanitizer, words: list[str]) -> Iterator[_Text]:
     """Yield lines with the strings between words of the vocabulary."""
     known = {each for word in words for each in (word.capitalize(), word.upper())} - {*words}
     plain, passes = base.unknown_strings(sanitizer, _PLAIN), passing(sanitizer)
-    for kind, some in {**_KINDS, "word in capitals": sorted(known)}.items():
+    for kind, some in {**KINDS, "word in capitals": sorted(known)}.items():
         for string in some:
             single = sanitizer.input_of(string) == sanitizer.space.n
             # Within a line, where a line begins, and alone.
@@ -173,9 +149,7 @@ def _written(
     return found.decode().split("\n")[:-1]
 
 
-def _long_line(
-    sanitizer: Sanitizer, words: list[str], key: bytes, figures: dict[str, float]
-) -> bool:
+def _long_line(sanitizer: Sanitizer, words: list[str], key: bytes) -> bool:
     """Return whether a line has the same outputs with and without much white space."""
     gap = base.between(sanitizer)
     if gap is None:
@@ -184,7 +158,6 @@ def _long_line(
     wide = gap + " " * (_CHARACTERS // _LINE)
     lines = [[words[0], each.join(some), words[1]] for each in (gap, wide)]
     short, long = (_written(sanitizer, each, key) for each in lines)
-    figures["characters"] = len(lines[1][1])
     if len(short) != len(long) or (short[0], short[2]) != (long[0], long[2]):
         return False
     gaps = len(some) - 1

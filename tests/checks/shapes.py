@@ -7,19 +7,16 @@ have other letters and digits in the same positions.  Without an audit log, wher
 a row are copied at once, they must be written alike.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import NamedTuple
 
-from dpsan.analysis.verify.base import Check
-from dpsan.embeddings.bundled import bundled_digest
+from checks import KEY
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize.result import Action, Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.out_of_vocabulary import UnknownPolicy
 
-KINDS: Final = (
+KINDS = (
     *("AAAA", "AAA'AAA", "AAAAAA's", "AA-AAAA", "AAAAA-00", "0A", "000AA", "AA0", "A.A.", "AAA.AA"),
     *("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "AAA.AA/AA", "www.AAA.AA", "AAAA://AAA.AA/A?A=0", "@AAA_A"),
     *("AAAAA.A@AAAAAAA.AAA", "AAA_AA.AAA", "#AAA", "0,000.00", "0-0", "0.0-AAAA", "00/00/0000"),
@@ -27,24 +24,37 @@ KINDS: Final = (
     *("0000 0000 0000 0000", "000 0000 0000", "(000) 000-0000", "+00 00 0000 0000", "0.00.0.00"),
 )
 """Patterns of all kinds: A stands for a letter and 0 for a digit."""
-_LETTERS: Final = "fhjpqxyzFHJPQXYZéñßłйжλשק名か\ufffd"
+_LETTERS = "fhjpqxyzFHJPQXYZéñßłйжλשק名か\ufffd"
 """Letters of several scripts; of ASCII only letters that are in no literal of docs/strings.md."""
-_DIGITS: Final = "0123456789٣४"
-_BETWEEN: Final = (" ", ", ", "-", "/", ". ", " '", "' ")
-_AT_ONCE: Final = 2000
-_NUMBERS: Final = 200
+_DIGITS = "0123456789٣४"
+_BETWEEN = (" ", ", ", "-", "/", ". ", " '", "' ")
+_AT_ONCE = 2000
+_NUMBERS = 200
 """Random numbers of a pair; two strings of two parts take at most 150."""
-_LITERALS: Final = ("www", "cannot", "gimme", "lemme", "gonna", "wanna", "gotta")
+_LITERALS = ("www", "cannot", "gimme", "lemme", "gonna", "wanna", "gotta")
 
 
-def shapes(
+class Compared(NamedTuple):
+    """Pairs that were compared, and of these the ones that were not cut alike."""
+
+    pairs: int = 0
+    draws: int = 0
+    """Pairs with other numbers of draws."""
+    characters: int = 0
+    """Pairs with other unchanged characters."""
+    otherwise: int = 0
+    """Texts that are not what their audit log says."""
+    example: str = ""
+
+
+def compared(
     sanitizer: Sanitizer,
     *,
-    key: bytes,
+    key: bytes = KEY,
     pairs: int = 3000,
     kinds: Sequence[str] = KINDS,
     spans: bool = False,
-) -> Check:
+) -> Compared:
     """Compare the draws and the unchanged characters of strings of one shape.
 
     Args:
@@ -54,53 +64,45 @@ def shapes(
         kinds: patterns as in :data:`KINDS`.
         spans: True if only words in spans are drawn.
     """
-    name, single = "shape", sanitizer.by_text()
-    words = sanitizer.embeddings.index_to_key
+    single, words = sanitizer.by_text(), sanitizer.embeddings.index_to_key
     made = list(_pairs(words, kinds, pairs, derive_key(key, "pairs")))
     texts = [text for *pair, _ in made for text in pair]
-    own = [[span] for *_, span in made for _ in "12"] if spans else None
-    found: list[tuple[list[str], list[int]]] = []
-    otherwise = 0
+    drawn_spans = [[span] for *_, span in made for _ in "12"] if spans else None
+    pieces: list[tuple[list[str], list[int]]] = []
+    otherwise = draws = characters = many = 0
     for at in range(0, len(texts), _AT_ONCE):
-        some, spanned = texts[at : at + _AT_ONCE], own and own[at : at + _AT_ONCE]
-        each = derive_key(key, "run", at)
-        done = single.sanitize(some, each, audit=True, spans=spanned)
-        found += _passed(done)
-        lines = single.sanitize(some, each, spans=spanned).lines
+        part = slice(at, at + _AT_ONCE)
+        run, spanned = derive_key(key, "run", at), drawn_spans and drawn_spans[part]
+        done = single.sanitize(texts[part], run, audit=True, spans=spanned)
+        pieces += _passed(done)
+        lines = single.sanitize(texts[part], run, spans=spanned).lines
         otherwise += sum(a != b for a, b in zip(lines, done.lines, strict=True))
-    kept = [*Action].index(Action.KEPT)
-    compared = draws = characters = 0
-    example = ""
-    known = sanitizer.embeddings.digest == bundled_digest()
-    for at, (one, other) in enumerate(zip(found[::2], found[1::2], strict=True)):
-        if kept in one[1] or kept in other[1]:
+    kept, example = [*Action].index(Action.KEPT), ""
+    for at, (first, second) in enumerate(zip(pieces[::2], pieces[1::2], strict=True)):
+        if kept in first[1] or kept in second[1]:
             continue  # the list decides, as the statement says
-        compared += 1
-        more = _drawn(sanitizer, one[1]) != _drawn(sanitizer, other[1])
-        draws += more
-        characters += one[0] != other[0]
-        # Strings of kinds are made up; a vocabulary of one's own is nobody else's business.
-        if (more or one[0] != other[0]) and not example and (known or at % 2 == 0):
-            example = f", such as {made[at][0]!r} and {made[at][1]!r}"
-    figures = {"pairs": compared, "other draws": draws, "other characters": characters}
-    if otherwise:
-        sentence = f"{otherwise:,} of {len(texts):,} texts are not what their audit log says"
-        return Check(name, False, sentence, figures)
-    if draws or characters:
-        differ = f"{draws:,} differ in the number of draws and {characters:,} in the unchanged"
-        sentence = f"of {compared:,} pairs of strings of one shape {differ} characters"
-        return Check(name, False, f"{sentence}, which reveal the word{example}", figures)
-    if not compared:
-        return Check(name, None, "every string that was tried is on the keep list", figures)
-    sentence = f"{compared:,} pairs of strings of one shape, in and out of the vocabulary, have"
-    same = "the same number of draws and the same unchanged characters"
-    return Check(name, True, f"{sentence} {same}", figures)
+        many += 1
+        more = _drawn(sanitizer, first[1]) != _drawn(sanitizer, second[1])
+        draws, characters = draws + more, characters + (first[0] != second[0])
+        if more or first[0] != second[0]:
+            example = example or f"{made[at][0]!r} and {made[at][1]!r}"
+    return Compared(many, draws, characters, otherwise, example)
+
+
+def shapes(sanitizer: Sanitizer) -> str:
+    """Compare strings of one shape, with the settings of a sanitizer."""
+    done = compared(sanitizer)
+    if done.otherwise:
+        return f"{done.otherwise:,} texts are not what their audit log says"
+    if done.draws or done.characters:
+        return f"strings of one shape are cut in two ways: {done.example}"
+    return "" if done.pairs else "every string that was tried is on the keep list"
 
 
 def _passed(done: Sanitized) -> Iterator[tuple[list[str], list[int]]]:
     """Yield the gaps that are written between the words of each text, and the words' actions."""
     table = done.records
-    assert table is not None  # noqa: S101 - audit=True
+    assert table is not None
     at = 0
     for line, size in zip(done.lines, table.sizes.tolist(), strict=True):
         gaps, offset = [], 0

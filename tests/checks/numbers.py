@@ -1,7 +1,7 @@
 """Test whether numbers by value keep their form and have the distribution of the proof.
 
 The guarantee is for two numbers of one form.  The form is a function of the shape of a token: the
-positions of digits and letters, and all other characters (docs/proofs.md, 4.4).  There are three
+positions of digits and letters, and all other characters (docs/proofs.md, 4.4).  There are four
 tests:
 
 1. Other digits and letters in the same positions have the same form, and so has each output
@@ -10,22 +10,19 @@ tests:
    the first and the last integer of an output give that output.  The test is exact: for all outputs
    of small grids, and for those at the ends of others.
 3. Numbers of each form are drawn, and their outputs counted in cells by distance and by last digit
-   (errors at most ERROR in a run).
+   (errors at most 1e-9 in a run).
+4. Equal numbers of a line have random numbers of their own.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Final
 
 import numpy as np
 import regex
 
-from dpsan.analysis.verify.base import Check, log10, probability
-from dpsan.analysis.verify.goodness_of_fit import ERROR
+from checks import KEY
 from dpsan.mechanisms.samplers.number_response import GridResponse, grid_response, uniform
 from dpsan.outcomes.intervals import log_tail_of_cells
 from dpsan.privacy.randomness import derive_key, streams_for
@@ -33,7 +30,7 @@ from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats, Ids
 from dpsan.text.number_forms import FormedNumber, formed_number
 
-_SHAPES: Final = (
+_SHAPES = (
     *("7", "42", "007", "2004", "4711", "123456", "3.14", "0.50", "1,284,105", "483105772316"),
     *("$19.50", "A$19.50", "US$5", "$3m", "$1.5bn", "5€", "1.000,50€"),
     *("9:05", "10:30", "10:30:15", "10:30pm", "9:30am", "2023-03-05", "03/05/2023"),
@@ -41,86 +38,59 @@ _SHAPES: Final = (
     *("192.168.1.1", "1/2", "555-0199", "(408) 555-0123", "+1 408 555 0123"),
 )
 """Numbers of the tested shapes, where the tokenizer takes them for one token."""
-_OTHERS: Final = 40
+_OTHERS = 40
 """Number of numbers of each shape whose forms are compared."""
-_DRAWN: Final = 3
+_DRAWN = 3
 """Number of these that are drawn often."""
-_SMALL: Final = 20_000
+_SMALL = 20_000
 """Size of the largest grid of which all positions are tested."""
-_ENDS: Final = 12
+_ENDS = 12
 """Positions that are tested at each end of the near interval of larger grids."""
-_LETTERS: Final = "apmbnkuscztxqw"
-_CHANGEABLE: Final = regex.compile(r"[0-9]|\p{L}")
-_CELLS: Final = 18
+_LETTERS = "apmbnkuscztxqw"
+_CHANGEABLE = regex.compile(r"[0-9]|\p{L}")
+_LONG = "40000000.0"
+"""Number of a grid so large that two draws agree with probability below 1e-6 at epsilon 8."""
+_LINE, _AGREE = 40, 4
+_ERROR = 1e-9
+_CELLS = 18
 """Cells by distance: four quarters of the near positions, those before, those after, and the number
 itself.  Cells by last digit: ten for near positions, and one for the others."""
 
 
-def number_strings(sanitizer: Sanitizer, many: int) -> list[str]:
-    """Return different numbers of one form with a large grid."""
-    # Twelve digits in a row are an account where strings have kinds.
-    for form in ("4{0:011}", "4{0:07}.0"):
-        out = [form.format(number) for number in range(many)]
-        if all(sanitizer.input_of(word) == sanitizer.space.n + 1 for word in out):
-            return out
-    return []
-
-
-def agreement(sanitizer: Sanitizer, word: str) -> float:
-    """Return the probability that two draws of a number agree."""
-    grid, number = _grid(sanitizer, word)
-    squares = grid.near * grid.inside**2 + (grid.size - grid.near) * grid.outside**2
-    return number.widest * squares / grid.total**2
-
-
-def numbers_by_value(sanitizer: Sanitizer, *, draws: int, key: bytes) -> Check:
-    """Draw numbers of many shapes and compare forms, losses and frequencies with the proof.
-
-    Args:
-        sanitizer: the program under test; each text is a unit of its own.
-        draws: approximate number of draws.
-        key: fresh.
-    """
-    name, n = "numbers by value", sanitizer.space.n
-    shapes = [shape for shape in _SHAPES if sanitizer.input_of(shape) == n + 1]
-    every = [_same_shape(sanitizer, shape, derive_key(key, "shape", shape)) for shape in shapes]
-    few = max(200, draws // (_DRAWN * len(shapes) + 1))
-    epsilon, tails, loss = sanitizer.number_epsilon or 0.0, [], 0.0
-    for shape, words in zip(shapes, every, strict=True):
-        if any(sanitizer.input_of(word) != n + 1 or not _alike(shape, word) for word in words):
-            return Check(name, False, "the form of a number depends on its digits")
+def numbers_by_value(sanitizer: Sanitizer, draws: int = 10_000, key: bytes = KEY) -> str:
+    """Draw numbers of many shapes and compare forms, losses and frequencies with the proof."""
+    if sanitizer.number_epsilon is None:
+        return ""
+    single, n, epsilon = sanitizer.by_text(), sanitizer.space.n, sanitizer.number_epsilon
+    shapes = [shape for shape in _SHAPES if single.input_of(shape) == n + 1]
+    few, tails = max(200, draws // (_DRAWN * len(shapes) + 1)), []
+    for shape in shapes:
+        words = _same_shape(single, shape, derive_key(key, "shape", shape))
+        if any(single.input_of(word) != n + 1 or not _alike(shape, word) for word in words):
+            return "the form of a number depends on its digits"
         for at, word in enumerate(words[:_DRAWN]):
-            grid, number = _grid(sanitizer, word)
-            loss = max(loss, float(math.log(Fraction(grid.inside, grid.outside))))
+            grid, number = _grid(single, word)
+            loss = math.log(Fraction(grid.inside, grid.outside))
+            if loss > epsilon * (1 + 1e-12):
+                return f"two numbers have a loss of {loss:.6f}, above the {epsilon:.6f} of a word"
             if not _maps(grid, number.value):
-                sentence = "some outputs of a number do not have the probability of the proof"
-                return Check(name, False, sentence, {"loss": loss})
-            texts, drawn = [word] * few, derive_key(key, "drawn", shape, at)
-            outputs = sanitizer.sanitize(texts, drawn).lines
+                return "some outputs of a number do not have the probability of the proof"
+            outputs = single.sanitize([word] * few, derive_key(key, "drawn", shape, at)).lines
             if not all(_alike(word, output) for output in set(outputs)):
-                return Check(name, False, "an output does not have the form of its number")
+                return "an output does not have the form of its number"
             tails.append(_tail(grid, number, outputs))
-    log = min(tails) + math.log(len(tails)) if tails else 0.0
-    made, many = few * len(tails), sum(map(len, every))
-    figures = {"draws": made, "shapes": len(shapes), "numbers": many, "loss": loss}
-    figures["log10_probability"] = log10(log)
-    if loss > epsilon * (1 + 1e-12):
-        sentence = f"two numbers have a loss of {loss:.6f}, above the {epsilon:.6f} of a word"
-        return Check(name, False, sentence, figures)
-    if log <= math.log(ERROR):
-        sentence = "draws of a number do not have the distribution of the proof"
-        return Check(name, False, f"{sentence}: {probability(log)} by chance", figures)
-    if not tails:
-        return Check(name, None, "no number is known that is one token", figures)
-    formed = f"{many:,} numbers of {len(shapes)} shapes have the form of their shape"
-    fitting = f"{made:,} draws have the distribution of the proof"
-    sentence = f"{formed}; {fitting}; the largest loss is {loss:.6f}"
-    return Check(name, True, sentence, figures)
+    if min(tails) + math.log(len(tails)) <= math.log(_ERROR):
+        return "draws of a number do not have the distribution of the proof"
+    if sanitizer.spec.consistent is None:
+        (line,) = single.sanitize([" ".join([_LONG] * _LINE)], derive_key(key, "line")).lines
+        if len(set(line.split())) < _LINE - _AGREE:
+            return "numbers of a line share random numbers"
+    return ""
 
 
 def _grid(sanitizer: Sanitizer, word: str) -> tuple[GridResponse, FormedNumber]:
     number = formed_number(word)
-    assert number is not None  # noqa: S101 - the caller saw that it is one
+    assert number is not None
     if not sanitizer.number_epsilon:
         return uniform(number.size), number
     return grid_response(sanitizer.number_epsilon, number.size, number.widest), number
@@ -195,7 +165,7 @@ def _positions(number: FormedNumber) -> Ids:
 
 def _value(word: str) -> int:
     number = formed_number(word)
-    assert number is not None  # noqa: S101 - a number of a form is written
+    assert number is not None
     return number.value
 
 

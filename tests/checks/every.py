@@ -1,0 +1,23 @@
+"""All checks of any program, by their names."""
+
+from checks.interference import interference
+from checks.numbers import numbers_by_value
+from checks.shapes import shapes
+from checks.statement import statement
+from checks.strings import strings
+from checks.unchanged import unchanged
+from dpsan.sanitize.sanitizer import Sanitizer
+
+CHECKS = {
+    "statement": statement,
+    "numbers by value": numbers_by_value,
+    "non-interference": interference,
+    "shape": shapes,
+    "strings": strings,
+    "unchanged words": unchanged,
+}
+
+
+def faults(sanitizer: Sanitizer) -> dict[str, str]:
+    """Return what is wrong, by the name of the check."""
+    return {name: fault for name, check in CHECKS.items() if (fault := check(sanitizer))}
