@@ -9,7 +9,7 @@ a string by its mixed radix.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -136,6 +136,7 @@ class Draws:
         self._tables: dict[str, dict[int, list[str]]] = {}
         self._given = tuple(word.lower() for word in words["given_x"])
         self._room: dict[Pool, list[int]] = {}
+        self._listed = {*words, *ADDRESSES}
 
     def outputs(
         self,
@@ -154,7 +155,7 @@ class Draws:
         """
         if not len(decision.at):
             return Outputs([], [], 0.0, 0)
-        slots, of_slot, new, bounds = self._slots(decision, units, values)
+        slots, of_slot, new, bounds, reused = self._slots(decision, units, values)
         if new:
             streams = source(new)
             self._draw(new, streams.integers("only", np.array(bounds, np.uint64)).tolist(), streams)
@@ -171,24 +172,9 @@ class Draws:
         # An address is at a reserved host, and its names are those of its unit.
         drawn = [slot.size > 0 and slot.pool[0] not in ADDRESSES for slot in slots]
         chance = np.array(drawn) / np.array([max(slot.size, 1) for slot in slots])
-        forms = [slot.size for slot in new if slot.pool[0] not in (*self._words, *ADDRESSES)]
+        forms = {slot.size for slot in new if slot.pool[0] not in self._listed}
         share = float(chance[of_slot].sum())
-        return Outputs(tokens, articles, share, min(forms, default=0), self._reused(new))
-
-    @staticmethod
-    def _reused(new: Sequence[Slot]) -> int:
-        """Return how many of the last slots of each unit and pool are beyond its size."""
-        last = {id(slot.permutation): slot for slot in new if slot.permutation}
-        counts = Counter(id(slot.permutation) for slot in new if slot.permutation)
-        beyond = 0
-        for name, slot in last.items():
-            assert slot.permutation is not None  # noqa: S101 - chosen above
-            beyond += max(0, min(counts[name], slot.permutation.planned - slot.size))
-        return beyond
-
-    def room(self, pool: Pool) -> int:
-        """Return how many different outputs a pool has, as far as an injection tells them apart."""
-        return self._radices(pool)[0]
+        return Outputs(tokens, articles, share, min(forms, default=0), reused)
 
     def _radices(self, pool: Pool) -> list[int]:
         if pool not in self._room:
@@ -208,14 +194,15 @@ class Draws:
 
     def _slots(
         self, decision: Decision, units: Sequence[Unit], values: Mapping[int, str]
-    ) -> tuple[list[Slot], NDArray[np.intp], list[Slot], list[int]]:
-        """Return the slots of a block, which of them each token has, the new ones, and the bounds
-        of their integers.
+    ) -> tuple[list[Slot], NDArray[np.intp], list[Slot], list[int], int]:
+        """Return the slots of a block, which of them each token has, the new ones, the bounds of
+        their integers, and how many are beyond the size of their pool.
         """
         first, inverse, pools, of_pool = self._places(decision)
         slots: list[Slot] = []
         new: list[Slot] = []
         bounds: list[int] = []
+        reused = 0
         columns = (decision.key[first], decision.unit[first], decision.text[first], of_pool[first])
         rows = zip(first.tolist(), *(column.tolist() for column in columns), strict=True)
         for row, key, number, text, which in rows:
@@ -239,16 +226,17 @@ class Draws:
                 place = pool, key
             slot = unit.slots.get(place)
             if slot is None:
-                permutation, size = None, self.room(place[0])
+                permutation, size = None, self._radices(place[0])[0]
                 if self._injective:
                     permutation = unit.permutations.get(place[0])
                     if permutation is None:
                         permutation = unit.permutations[place[0]] = Permutation(size)
+                    reused += permutation.planned >= size
                 slot = unit.slots[place] = Slot(*place, number, text, permutation, size)
                 bounds.append(permutation.plan() if permutation else size)
                 new.append(slot)
             slots.append(slot)
-        return slots, inverse, new, bounds
+        return slots, inverse, new, bounds, reused
 
     def _places(
         self, decision: Decision

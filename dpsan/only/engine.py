@@ -15,33 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only import relations
+from dpsan.only.order import Order
 from dpsan.only.rules import FIELDS, OWN, PASS, PATTERNS, UNDECIDED, Position, Rules
 from dpsan.only.view import KEPT, Flags, View
 
 _NOWHERE: Final = np.zeros(0, np.intp)
-
-
-class _Order:
-    """Tokens in the order of their codes in one array.
-
-    Args:
-        tables: of the tests.
-        codes: of the tokens.
-    """
-
-    def __init__(self, tables: Flags, codes: NDArray[np.integer]) -> None:
-        counts = np.bincount(codes)
-        present = np.flatnonzero(counts)
-        order = np.argsort(codes, kind="stable")
-        self._parts = np.split(order, np.cumsum(counts[present])[:-1])
-        self._tables = tables[:, present]
-        self.sizes = np.einsum("tc,c->t", self._tables.astype("f4"), counts[present].astype("f4"))
-        """For how many tokens each test may hold."""
-
-    def places(self, test: int) -> NDArray[np.intp]:
-        """Return the tokens for which a test may hold, ascending."""
-        parts = [self._parts[at] for at in np.flatnonzero(self._tables[test]).tolist()]
-        return np.sort(np.concatenate([_NOWHERE, *parts]))
 
 
 class Match:
@@ -57,7 +35,7 @@ class Match:
         kind = view.label.astype(np.int16) * np.int16(PATTERNS) + view.caps
         self._fields = {"kind": kind, "gap": view.gap, "trigger": view.trigger}
         self._fields |= {"possessive": view.possessive.view(np.uint8), "group": self.group}
-        self._orders = [_Order(rules.tables[field], self._fields[field]) for field in FIELDS]
+        self._orders = [Order(rules.tables[field], self._fields[field]) for field in FIELDS]
         sizes = np.array([order.sizes for order in self._orders])
         self._rarest, self._sizes = sizes.argmin(axis=0).tolist(), sizes.min(axis=0).tolist()
         self._places: dict[int, NDArray[np.intp]] = {}

@@ -95,7 +95,8 @@ def among(codes: NDArray[np.integer], wanted: Sequence[int]) -> Flags:
     """Return which codes, below 512, are among some."""
     table = np.zeros(512, np.bool_)
     table[[*wanted]] = True
-    return table[codes]
+    found: Flags = table[codes]
+    return found
 
 
 def line_shares(state: State, wanted: Flags) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

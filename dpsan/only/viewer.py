@@ -230,9 +230,10 @@ class Viewer:
     def requested(self, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.intp], Codes]:
         """Return which hashes are those of words of the request, and their labels."""
         listed, codes = self.special
-        spot = np.searchsorted(listed, hashes)
-        at = np.flatnonzero(np.append(listed, 0)[spot] == hashes)
-        at = at[spot[at] < len(listed)]
+        if not len(listed):
+            return np.zeros(0, np.intp), codes
+        spot = np.minimum(np.searchsorted(listed, hashes), len(listed) - 1)
+        at = np.flatnonzero(listed[spot] == hashes)
         return at, codes[spot[at]]
 
     def unknown_labels(

@@ -27,6 +27,7 @@ from dpsan.only.viewer import Viewer, labels_of
 from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_by_word, streams_for
 from dpsan.sanitize.consistent import Unit as Scope
 from dpsan.sanitize.decided import (
+    MOST,
     Decided,
     DecidedTexts,
     Shared,
@@ -307,6 +308,8 @@ class OnlyRewriter:
         decision = done.decision
         if self.keyed:
             keys = (done.keys & np.uint64((1 << 63) - 1)).astype(np.int64)
+        elif len(units) > 1 and len(done.keys) <= MOST:
+            keys = decision.key  # units of one block each
         else:
             keys = unit_keys(decision, done.keys, units)
         names = {}
