@@ -9,7 +9,7 @@ from dpsan.sanitize.explained import expected_plain
 from dpsan.sanitize.statement import Statement
 
 PASSED = 30
-TEXTS = ["Will the box be here?"] * PASSED + ["We met Mr. Olsen."] * 400 + ["Maria left."] * 400
+TEXTS = ["Will the park be green?"] * PASSED + ["We met Mr. Olsen."] * 400 + ["Maria left."] * 400
 
 
 def rewritten(texts=TEXTS, **more):
