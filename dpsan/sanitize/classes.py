@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,6 @@ from dpsan.embeddings.word_lists import row_of
 from dpsan.errors import UsageError
 from dpsan.mechanisms.optimal.groups import Group
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.only.alone import Kind, alone
 from dpsan.outcomes.distributions import expected_share_of
 from dpsan.privacy.guarantee import Guarantee, WordGroup
 from dpsan.sanitize.numbers_by_value import NumberPolicy, StringPolicy, kind_or_number
@@ -35,6 +35,9 @@ from dpsan.space.metric_space import MetricSpace
 from dpsan.text.batch import Ids
 from dpsan.text.lookup import ClassRules
 from dpsan.text.tokens import folded
+
+if TYPE_CHECKING:
+    from dpsan.only.alone import Alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +181,13 @@ class Codes:
         return np.flatnonzero((codes >= self.number) & (codes < self.number + FORMED))
 
 
+def _lists() -> Alone:
+    """Return the lists of dpsan; a run without classes does not pay for their patterns."""
+    from dpsan.only.alone import alone
+
+    return alone()
+
+
 def grouping(spec: RunSpec, embeddings: Embeddings) -> Grouping:
     """Return the groups of a request.
 
@@ -197,7 +207,7 @@ def class_rows(classes: tuple[WordClass, ...], embeddings: Embeddings) -> tuple[
     rows_of_group: defaultdict[str | None, set[int]] = defaultdict(set)
     if any(each.english for each in classes):
         check_english(embeddings.key_to_index, "the classes of dpsan")
-        for row, name in enumerate(alone().groups([*map(folded, embeddings.index_to_key)])):
+        for row, name in enumerate(_lists().groups([*map(folded, embeddings.index_to_key)])):
             rows_of_group[name].add(row)
     taken: set[int] = set()
     out: list[ClassRows] = []
@@ -228,7 +238,7 @@ def sensitive(embeddings: Embeddings) -> Callable[[str, int], str | None]:
     """
     classes = class_rows(word_classes(SENSITIVE), embeddings)
     class_of = {row: group.name for group in classes for row in group.rows}
-    n, lists = embeddings.n, alone()
+    n, lists = embeddings.n, _lists()
 
     def class_of_word(word: str, code: int) -> str | None:
         if 0 <= code < n:
@@ -244,7 +254,7 @@ def _groups(
     """Yield the groups of a class; of a user's list all rows that fold to a listed word."""
     key_to_index, name = embeddings.key_to_index, word_class.name
     if word_class.english:
-        lists = alone()
+        lists = _lists()
         for group in lists.groups_of[name]:
             members = rows_of_group.get(group, set())
             words = lists.lexicon.outputs.get(group, ())
@@ -276,7 +286,9 @@ def class_rules(spec: RunSpec, groups: Grouping | None, rows: Mapping[str, int])
         groups: None where strings are drawn by their kind and words have no classes.
         rows: row number of each word of the vocabulary.
     """
-    n, lists = len(rows), alone()
+    from dpsan.text.number_forms import FormedNumber
+
+    n, lists = len(rows), _lists()
     by_value = spec.numbers == NumberPolicy.VALUE
     chosen = {word_class.name for word_class in spec.classes if word_class.english}
     chosen |= {CONTACTS, IDS} if spec.strings == StringPolicy.KIND else set()
@@ -285,9 +297,9 @@ def class_rules(spec: RunSpec, groups: Grouping | None, rows: Mapping[str, int])
 
     def string(token: str) -> int | None:
         found = kind_or_number(token, by_value=by_value)
-        if found is None or isinstance(found, Kind):
-            return found and codes.get(found.word_class)
-        return n + 1
+        if found is None or isinstance(found, FormedNumber):
+            return None if found is None else n + 1
+        return codes.get(found.word_class)
 
     groups_of = () if groups is None else groups.rows
     own = {
