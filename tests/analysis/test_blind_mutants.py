@@ -23,13 +23,14 @@ def _by(where: str, change: str) -> tuple[str, str, str, str]:
     return where, "", "", change
 
 
-_CHECKS = f"pytest -q -p no:cacheprovider --tb=short {ROOT}/tests/checks/test_checks.py"
+_TESTS = f"pytest -q -p no:cacheprovider --tb=short {ROOT}/tests"
+_CHECKS = f"{_TESTS}/checks/test_checks.py"
 BROKEN: dict[str, dict[str, tuple[str, ...]]] = {
     "dpsan verify --draws 10000 -e 12 --class sensitive": {
         "listed words after a round bracket pass": (
             "_Codes.chunk",
             "codes = list(map(self.__getitem__, words))",
-            "codes = [PLAIN if gap[-1:] == '(' and self._classes is not None else self[word] "
+            "codes = [KEPT if gap[-1:] == '(' and self._classes is not None else self[word] "
             "for gap, word in zip(read, words)]",
         ),
         "a made-up e-mail address keeps the country of its domain": _string(
@@ -40,12 +41,6 @@ BROKEN: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "a made-up grouped IBAN keeps its country": _string(
             "word[:2] + out[2:] if out[:2] == 'GB' and ' ' in word else out"
-        ),
-        "An at the start of a line stays": _by(
-            "letter_case.agree",
-            "lambda true: lambda outputs, *more: (lambda before: (true(outputs, *more), "
-            "[outputs.__setitem__(at, word) for at, word in enumerate(before) if word == 'An']))"
-            "([*outputs])",
         ),
     },
     "dpsan verify --draws 10000 -e 8": {
@@ -79,6 +74,14 @@ BROKEN: dict[str, dict[str, tuple[str, ...]]] = {
             "Statement._special",
             "number(counts[Action.UNKNOWN])",
             "number((counts[Action.UNKNOWN] + 1) // 2)",
+        ),
+    },
+    f"{_TESTS}/sanitize/test_articles.py": {
+        "An at the start of a line stays": _by(
+            "letter_case.agree",
+            "lambda true: lambda outputs, *more: (lambda before: (true(outputs, *more), "
+            "[outputs.__setitem__(at, word) for at, word in enumerate(before) if word == 'An']))"
+            "([*outputs])",
         ),
     },
     f"{_CHECKS}::test_fluent_output_is_a_function_of_what_was_drawn[plain]": {

@@ -164,3 +164,12 @@ def test_articles_agree_across_stretches(monkeypatch):
         with monkeypatch.context() as patch:
             cut_long(patch, stretch, 40, stretch + 1)
             assert made.sanitize(texts, KEY, [7, 8, 9]).lines == whole.lines
+
+
+def test_an_article_outside_a_span_agrees_with_the_output_where_a_line_begins():
+    """In a broken program "An" at the start of a line stayed."""
+    one = Sanitizer(epsilon=2.0, vocab_size=3000)
+    lines = one.sanitize(["An idea"] * 60, KEY, spans=[[(3, 7)]] * 60).lines
+    articles = [line.split(" ", 1) for line in lines]
+    assert all(article.lower() == article_for(word) for article, word in articles)
+    assert {article for article, _ in articles} == {"A", "An"}

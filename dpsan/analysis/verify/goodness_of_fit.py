@@ -52,7 +52,7 @@ _SUSPECTS: Final = 8
 """Number of suspects that are drawn afresh, for each reason to suspect them."""
 _SCREENED: Final = 512
 """Number of words whose probabilities are computed because their few draws agree."""
-_ENTRIES: Final = 1 << 26
+_ENTRIES: Final = 1 << 24
 """Probabilities computed for these words; a sixteenth of them at once."""
 _CELLS_SCREENED: Final = 1 << 28
 """Words screened times n, where the first draw of a word needs a row: 5 seconds."""
@@ -127,8 +127,8 @@ def goodness_of_fit(
     suspects = list(dict.fromkeys([*sign, *odd]))
     again = []
     for row in suspects:
-        # Three times as many draws of those that are judged together, in the same direction.
-        many = max(_BATCH // 64, (3 if row in sign else 1) * draws // (2 * _SUSPECTS))
+        # Four times as many draws of those that are judged together, in the same direction.
+        many = max(_BATCH // 64, (4 if row in sign else 1) * draws // (4 * _SUSPECTS))
         again.append(drawn(row, keys[row], many, derive_key(key, "again", row), sign.get(row)))
     # Six families of tests, each with a sixth of the error, and Bonferroni in each.
     families = {

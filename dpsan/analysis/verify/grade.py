@@ -63,7 +63,7 @@ _SHARES: Final = (0.25, 0.5, 0.75, 1.0)
 """Shares of the LDP epsilon at which delta is printed."""
 _ROUNDING: Final = 1e-12
 """Largest delta that rounding of float64 sums may leave where the true delta is 0."""
-_CELLS: Final = 4e6
+_CELLS: Final = 5e5
 """Most probabilities that are compared: fewer inputs where the vocabulary is larger."""
 
 

@@ -34,7 +34,7 @@ from dpsan.space.metric_space import MetricSpace
 
 _TOLERANCE: Final = 1e-9
 """Nats by which a float64 certificate may exceed a claim that it equals."""
-_SURVEYED: Final = 20_000
+_SURVEYED: Final = 2000
 """Number of words that are searched for extreme ones."""
 
 
