@@ -9,6 +9,8 @@ DROPPED: Final = {
     "smooth": "dpsan rewrite --fluent draws and decodes at once",
     "--progress": "a terminal shows progress; -q hides it",
     "--backup": "-O DIR writes outputs elsewhere; or copy the files first",
+    "--case input": "nothing: the input's capitals told of its words; --keep FILE names what stays",
+    "--unknown keep": "--keep FILE names the words that stay; --unknown mask hides the others",
     "--max-record": "records of up to 64 MiB are read: split longer ones",
     "-z": _NUL,
     "--null-data": _NUL,

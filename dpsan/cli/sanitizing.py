@@ -25,9 +25,9 @@ class Sanitizing(Vocabulary, Privacy):
     variables: ClassVar = "unknown keep case consistent numbers strings only tokenizer"
 
     unknown: str = choice(
-        "--unknown sample|mask|keep",
-        "Out-of-vocabulary words: `sample` a random word (covered by the guarantee), `mask` "
-        "as <unk>, or `keep` unchanged (NOT PRIVATE).",
+        "--unknown sample|mask",
+        "Out-of-vocabulary words: `sample` a random word (covered by the guarantee), or `mask` as "
+        "<unk>.",
         "sample",
     )
     keep: Path | None = option(
@@ -36,9 +36,8 @@ class Sanitizing(Vocabulary, Privacy):
         "the word was none of them.",
     )
     case: str = choice(
-        "--case natural|vocabulary|input",
-        "Letter case of outputs: `natural` spelling, as the `vocabulary` has it, or that of "
-        "the `input` (which leaks capitals).",
+        "--case natural|vocabulary",
+        "Letter case of outputs: `natural` spelling, or as the `vocabulary` has it.",
         "natural",
     )
     consistent: str | None = choice(

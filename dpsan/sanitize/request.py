@@ -84,8 +84,6 @@ class RunSpec:
         """Raise UsageError for settings that fluent output excludes."""
         if self.only:
             raise UsageError("fluent output is not for classes that are drawn alone: they read")
-        if self.case == LetterCase.INPUT:
-            raise UsageError("fluent output has no input words whose capitals it could copy")
         if self.consistent not in (None, Unit.RECORD):
             raise UsageError(
                 "fluent output writes equal draws alike within a record only",

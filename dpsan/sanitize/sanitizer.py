@@ -51,12 +51,12 @@ class Sanitizer:
         epsilon_ldp: instead of epsilon: the certified LDP epsilon to find it for, in nats.
         embeddings: file, loaded embeddings, or None for the bundled vocabulary.
         parameters: further parameters of the mechanism.
-        unknown: ``sample`` (inside the guarantee), ``mask`` or ``keep`` (NOT PRIVATE).
+        unknown: ``sample`` (inside the guarantee) or ``mask``.
         keep: words passed through unchanged, in any case; not protected: infinite loss.
         public: words that need no protection: ``function``, ``common``, or an iterable of words.
             The guarantee is for all other strings; an output among them says what the input was.
-        case: ``natural`` (usual spellings, a capital where a sentence begins), ``vocabulary`` (as
-            the vocabulary has it), or ``input`` to copy the input's capitals (which leaks them).
+        case: ``natural`` (usual spellings, a capital where a sentence begins) or ``vocabulary``
+            (as the vocabulary has it).
         tokenizer: ``unicode``, ``ptb`` or ``whitespace``.
         consistent: ``record`` gives equal words of a string one output, ``run`` all of this object;
             which are equal is not protected. Default ``off``, with ``only`` ``record``.

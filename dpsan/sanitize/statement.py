@@ -19,11 +19,10 @@ from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
 from dpsan.sanitize.warnings import RANDOM, weakness
-from dpsan.text.letter_case import LetterCase
 from dpsan.text.numerals import counted, number, percent
 from dpsan.text.out_of_vocabulary import UnknownPolicy
 
-COUNTS: Final = "counts of unknown, masked, kept and passed words (they depend on the words)"
+COUNTS: Final = "counts of unknown, masked and kept words (they depend on the words)"
 EQUAL: Final = "which words are equal (and so how often each occurs)"
 """Fact that is not protected where equal words share a draw."""
 SAME: Final = "which messages are equal"
@@ -82,7 +81,6 @@ def facts_of(spec: RunSpec) -> list[str]:
         NUMBER: numbers and not spec.only,
         KINDS: strings and not spec.only,
         "the words of the keep-list": bool(spec.keep),
-        "capital letters": spec.case == LetterCase.INPUT,
         "word boundaries that another tool chose": spec.tokenizer == "whitespace",
     }
     return [fact for fact, holds in facts.items() if holds]
@@ -192,8 +190,6 @@ class Statement:
             out.append(f"not protected here: {', '.join(own)}")
         if totals.draws and self.fluent:
             out.append(FLUENT)
-        if totals.counts[Action.PASSED]:
-            out.append("NOT PRIVATE: unknown words were passed through (--unknown keep)")
         if self.spans and totals.guarantee.only_groups:
             out.append("words in spans are replaced too: the choice of spans is not protected")
         elif self.spans and totals.records:

@@ -178,7 +178,7 @@ def test_outputs_that_are_changed_afterwards_are_violated(rows, told, change):
 
 
 OPTIONS = {"nothing": {}, "public": {"public": ["word1", "word5"]}, "keep": {"keep": ["word1"]}}
-VALUES = """case vocabulary, case input, unknown mask, unknown keep, consistent record,
+VALUES = """case vocabulary, unknown mask, consistent record,
 consistent run, tokenizer ptb, tokenizer whitespace, numbers value"""
 OPTIONS |= {" ".join(each.split()): dict([each.split()]) for each in VALUES.split(",")}
 
@@ -297,8 +297,8 @@ def test_numbers_by_value_are_kept():
 
 
 SETTINGS = [*({"tokenizer": each} for each in TOKENIZERS), {"keep": ["Maria", "o'brien", "n't"]}]
-SETTINGS += [{"unknown": "mask"}, {"unknown": "keep"}, {"consistent": "record"}]
-SETTINGS += [{"public": "common"}, {"case": "input"}]
+SETTINGS += [{"unknown": "mask"}, {"consistent": "record"}]
+SETTINGS += [{"public": "common"}]
 
 
 @pytest.mark.parametrize("spans", [False, True])

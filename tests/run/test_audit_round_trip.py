@@ -21,7 +21,7 @@ EMBEDDINGS = make_embeddings(n=40, d=4)
 SHAPES = [(name, {}) for name in MECHANISMS] + [
     (name, {"tensor": "line"}) for name, kind in MECHANISMS.items() if "tensor" in kind.parameters()
 ]
-OPTIONS = [{}, {"unknown": "mask"}, {"unknown": "keep", "originals": True}]
+OPTIONS = [{}, {"unknown": "mask"}, {"unknown": "mask", "originals": True}]
 OPTIONS += [{"keep": ["word3", "nobody"], "copies": 3}]
 OPTIONS += [{"epsilon_ldp": 3.0, "copies": 2, "originals": True, "unknown": "mask"}]
 # Texts without words, with unknown words only, and two fields that are one record.

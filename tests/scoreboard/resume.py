@@ -66,7 +66,7 @@ _NOTICED: dict[str, list[tuple[Any, ...]]] = {
     **{
         name: [(_KRR, f"+ {option}")]
         for name, option in _named(
-            "vocab-size 20,unknown mask,case input,consistent file,tokenizer whitespace,"
+            "vocab-size 20,unknown mask,case vocabulary,consistent file,tokenizer whitespace,"
             "allow-unproved,recursive,encoding latin-1,invalid error,"
             "budget 1000,memo memo,ledger ledger,copies 2"
         ).items()

@@ -24,7 +24,6 @@ from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.letter_case import LetterCase
 
 _KINDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
@@ -83,8 +82,6 @@ def strings(sanitizer: Sanitizer, *, key: bytes) -> Check | None:
     totals = sanitizer.accountant(whole_run=True)
     found = _written(sanitizer, [text.line for text in texts], run, totals=totals)
     same = _written(sanitizer, [text.same for text in texts], run)
-    if sanitizer.spec.case == LetterCase.INPUT:  # then capitals are written unchanged
-        found, same = ([line.casefold() for line in lines] for lines in (found, same))
     for text, line, other in zip(texts, found, same, strict=True):
         if line != other or (text.copied and text.copied in line):
             sentence = f"two strings of the same input have different outputs: {text.kind}"

@@ -40,7 +40,7 @@ from typing import Any, Final
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.result import UNDRAWN, Action
 
-SCHEMA: Final = 11
+SCHEMA: Final = 12
 """Changes whenever rows do; a reader knows this one only."""
 
 Row = dict[str, Any]
