@@ -9,6 +9,7 @@ DROPPED: Final = {
     "smooth": "dpsan rewrite --fluent draws and decodes at once",
     "--progress": "a terminal shows progress; -q hides it",
     "--backup": "-O DIR writes outputs elsewhere; or copy the files first",
+    "--epsilon-ldp": "dpsan calibrate --epsilon-ldp X -m M prints the command to run",
     "--case input": "nothing: the input's capitals told of its words; --keep FILE names what stays",
     "--unknown keep": "--keep FILE names the words that stay; --unknown mask hides the others",
     "--max-record": "records of up to 64 MiB are read: split longer ones",

@@ -93,10 +93,9 @@ class Sanitizing(Vocabulary, Privacy):
         """Return what ``--only`` has no use for."""
         if given["only"] is None:
             return ()
-        drawing = "mechanism", "public", "epsilon_ldp"
-        words = "embeddings", "vocab_size", "unknown", "case", "tokenizer"
+        words = "mechanism", "public", "embeddings", "vocab_size", "unknown", "case", "tokenizer"
         counted = () if given["numbers"] == "value" else ("epsilon", "budget", "ledger")
-        return [name for name in (*drawing, *words, *counted) if name in given]
+        return [name for name in (*words, *counted) if name in given]
 
     def word_classes(self) -> tuple[WordClass, ...]:
         """Return the classes of words that are drawn; empty: all words.  Raises DpsanError."""

@@ -43,7 +43,6 @@ def _named(options: str) -> dict[str, str]:
 _NOTICED: dict[str, list[tuple[Any, ...]]] = {
     # By the name that the parser knows: (the options of one run, those of another, inputs)
     "epsilon": [(_KRR, "-e 4 -m krr -E words.txt")],
-    "epsilon_ldp": [(_KRR, "--epsilon-ldp 4 -m krr -E words.txt")],
     "mechanism": [(_KRR, "-e 5 -m exponential -E words.txt")],
     "param": [(_KNN, _KNN.replace("k=5", "k=6"))],
     "embeddings": [(_KRR, "-e 5 -m krr -E other.txt")],
