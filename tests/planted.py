@@ -44,9 +44,7 @@ BROKEN = {
     "one seed for all words": ("laplace", 0.3, {}, one_seed),
     "top-k support": ("exponential", 0.2, {}, top_k),
     "a quarter of the noise": ("exponential", 0.5, {}, other_epsilon(4.0)),
-    "unknown word copied": ("laplace", 0.3, {"unknown": "keep"}, None),
     "word of the keep-list": ("laplace", 0.3, {"keep": ["word3"]}, None),
-    "letter case kept": ("laplace", 0.3, {"case": "input"}, None),
     "unknown word masked": ("laplace", 0.3, {"unknown": "mask"}, None),
 }
 

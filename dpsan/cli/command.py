@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar, get_type_hints
 
 import typer
 
+from dpsan.cli.dropped import DROPPED
 from dpsan.errors import UsageError
 from dpsan.files.same_files import FileUses, Use
 
@@ -48,12 +49,13 @@ def option(names: str, text: str, default: Any = None, **more: Any) -> Any:
 
 
 def choice(names: str, text: str, default: Any = None, **more: Any) -> Any:
-    """Declare an option that has one of a few values, ``--case a|b|c``; see :func:`option`."""
+    """Declare an option that has one of a few values, ``--case a|b``; see :func:`option`."""
     *_, name, values = names.split()
 
     def check(given: str | None) -> str | None:
         known = given is None or given in values.split("|")
-        refuse(not known, f"{name} must be one of {values.replace('|', ', ')} (got {given})")
+        hint = DROPPED.get(f"{name} {given}", "")
+        refuse(not known, f"{name} must be one of {values.replace('|', ', ')} (got {given})", hint)
         return given
 
     return option(names, text, default, callback=check, **more)

@@ -40,8 +40,8 @@ class Rewrite(Request):
 
     everyday: ClassVar = (
         "--only --map --review --epsilon --mechanism --class --fluent --unknown --keep "
-        "--allow-unproved --epsilon-ldp --budget --memo --ledger --embeddings --format --field "
-        "--recursive --output --output-dir --in-place --audit --dry-run --jobs --quiet --verbose"
+        "--allow-unproved --budget --memo --ledger --embeddings --format --field --recursive "
+        "--output --output-dir --in-place --audit --dry-run --jobs --quiet --verbose"
     )
 
     def run(self) -> int:
@@ -65,15 +65,13 @@ def _built(request: Request) -> tuple[Run, Path]:
     # Reads while the rest is imported.
     opening = Opening(request.embeddings, request.vocab_size, store)
 
-    from dpsan.cli.progress import search_progress
     from dpsan.run.run import Run
     from dpsan.sanitize.accountant import Budget
     from dpsan.sanitize.sanitizer import Sanitizer, run_key
 
     spec = replace(request.spec(), mapped=request.map_ is not None)
     plan = request.plan()
-    with search_progress(spec.mechanism, request.quiet or spec.epsilon_ldp is None) as tried:
-        sanitizer = Sanitizer.from_spec(spec, store, opened=opening, progress=tried)
+    sanitizer = Sanitizer.from_spec(spec, store, opened=opening)
     if request.verbose and not request.only:
         words = sanitizer.embeddings
         say(f"{number(words.n)} words of {number(words.d)} dimensions ready")

@@ -20,14 +20,9 @@ class _Costs(Container, Sanitizing):
     """Inputs, and what their privacy may cost."""
 
     panel: ClassVar = PRIVACY
-    variables: ClassVar = "epsilon_ldp budget memo ledger"
+    variables: ClassVar = "budget memo ledger"
 
     files: list[Path] | None = argument("[FILE]...", "Default or -: stdin.", None)
-    epsilon_ldp: float | None = option(
-        "--epsilon-ldp X",
-        "Find the epsilon whose certified LDP epsilon is X, instead of --epsilon. X means "
-        "the same for every mechanism.",
-    )
     budget: float | None = option(
         "--budget X",
         "Stop before the epsilons of all draws exceed X. With --ledger, X limits the LDP "

@@ -50,11 +50,7 @@ class Request(Files):
             UsageError: a value outside its domain, or options that exclude or need each other.
             OutputError: an output exists.
         """
-        if self.epsilon_ldp is None:
-            self.check_epsilon()
-        else:
-            refuse(self.epsilon is not None, "--epsilon and --epsilon-ldp exclude each other")
-            positive("--epsilon-ldp", self.epsilon_ldp)
+        self.check_epsilon()
         remote = self.engine != "local"
         others = self.audit, self.bad_records, self.log_json, self.resume, remote
         excluded = "--audit, --bad-records, --log-json, --resume and --engine ray"

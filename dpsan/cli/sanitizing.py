@@ -25,9 +25,9 @@ class Sanitizing(Vocabulary, Privacy):
     variables: ClassVar = "unknown keep case consistent numbers strings only roles tokenizer"
 
     unknown: str = choice(
-        "--unknown sample|mask|keep",
-        "Out-of-vocabulary words: `sample` a random word (covered by the guarantee), `mask` "
-        "as <unk>, or `keep` unchanged (NOT PRIVATE).",
+        "--unknown sample|mask",
+        "Out-of-vocabulary words: `sample` a random word (covered by the guarantee), or `mask` as "
+        "<unk>.",
         "sample",
     )
     keep: Path | None = option(
@@ -36,9 +36,8 @@ class Sanitizing(Vocabulary, Privacy):
         "the word was none of them.",
     )
     case: str = choice(
-        "--case natural|vocabulary|input",
-        "Letter case of outputs: `natural` spelling, as the `vocabulary` has it, or that of "
-        "the `input` (which leaks capitals).",
+        "--case natural|vocabulary",
+        "Letter case of outputs: `natural` spelling, or as the `vocabulary` has it.",
         "natural",
     )
     consistent: str | None = choice(
@@ -101,10 +100,9 @@ class Sanitizing(Vocabulary, Privacy):
         """Return what ``--only`` has no use for."""
         if given["only"] is None:
             return ()
-        drawing = "mechanism", "public", "epsilon_ldp"
-        words = "embeddings", "vocab_size", "unknown", "case", "tokenizer"
+        words = "mechanism", "public", "embeddings", "vocab_size", "unknown", "case", "tokenizer"
         counted = () if given["numbers"] == "value" else ("epsilon", "budget", "ledger")
-        return [name for name in (*drawing, *words, *counted) if name in given]
+        return [name for name in (*words, *counted) if name in given]
 
     def word_classes(self) -> tuple[WordClass, ...]:
         """Return the classes of words that are drawn; empty: all words.  Raises DpsanError."""

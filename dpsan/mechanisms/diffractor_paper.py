@@ -5,7 +5,7 @@ Definition
     each of them is its own output.  Every other word gets the noise of ``diffractor`` in the
     greedy order: P(noise = k) = (1-alpha)/(1+alpha)·alpha^|k| with alpha = e^-epsilon, clamped at
     both ends.  Copied words have a position too, and can be the output of other words.
-    ⊥ stands in the middle; the published code copies unknown words (``--unknown keep``).
+    ⊥ stands in the middle; the published code copies unknown words.
 Guarantee
     NONE between any two words of the list, as of ``santext-plus``, which copies words too: a copied
     word is certainly the output, and no other copied word ever gives it (infinite loss with mass 1;

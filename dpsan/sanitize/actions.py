@@ -9,14 +9,9 @@ import numpy as np
 from dpsan.embeddings.class_lists import FORMED
 from dpsan.sanitize.result import ACTIONS, Action
 from dpsan.text.batch import Ids
-from dpsan.text.lookup import KEPT, MASKED, OUTSIDE, PASSED
+from dpsan.text.lookup import KEPT, MASKED, OUTSIDE
 
-_ACTIONS: Final = {
-    KEPT: Action.KEPT,
-    MASKED: Action.MASKED,
-    PASSED: Action.PASSED,
-    OUTSIDE: Action.OUTSIDE,
-}
+_ACTIONS: Final = {KEPT: Action.KEPT, MASKED: Action.MASKED, OUTSIDE: Action.OUTSIDE}
 _INDICES: Final = np.array([ACTIONS.index(_ACTIONS[code]) for code in sorted(_ACTIONS)])
 """Index in ACTIONS of each negative code, indexed by the code."""
 _DRAWN, _UNKNOWN, _NUMBER, _STRING = map(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpsan.sanitize.result import Forms
 from dpsan.text.batch import Batch, Ids, Mask, Words
 from dpsan.text.letter_case import REACH, agree
-from dpsan.text.lookup import MASKED, OUTSIDE, PASSED
+from dpsan.text.lookup import MASKED, OUTSIDE
 from dpsan.text.out_of_vocabulary import MASK
 
 
@@ -89,7 +89,7 @@ def decoded(one: DrawnTexts, found: Decoded) -> DrawnTexts:
 
 def passing_articles(codes: Ids) -> Mask:
     """Return True for words that pass and may be *a* or *an*, (words,)."""
-    found: Mask = (codes == OUTSIDE) | (codes == PASSED)
+    found: Mask = codes == OUTSIDE
     return found
 
 

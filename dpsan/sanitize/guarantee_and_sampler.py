@@ -5,7 +5,6 @@ This is where a run's guarantee is computed, and refused if it is not proved.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -37,7 +36,6 @@ class Built:
     """Mechanism, guarantee and sampler of one request on one vocabulary."""
 
     spec: RunSpec
-    """The request, with the epsilon that was found for its ``epsilon_ldp``."""
     embeddings: Embeddings
     space: MetricSpace
     mechanism: Mechanism
@@ -61,20 +59,18 @@ class Decoding:
     """SHA-256 of the model's file."""
 
 
-def build(spec: RunSpec, opened: Opened, progress: Callable[[str], None] = lambda _: None) -> Built:
+def build(spec: RunSpec, opened: Opened) -> Built:
     """Open the vocabulary and prepare the mechanism on it.
 
     Args:
         spec: the request.
         opened: opens the vocabulary; called after the request was checked.
-        progress: called with each epsilon that is tried for ``epsilon_ldp``.
 
     Raises:
         UsageError: a value outside its domain.
         UnprovedError: the guarantee is not proved, and the request does not allow that.
         EmbeddingError: the vocabulary cannot be used.
     """
-    wanted = spec.epsilon_ldp if spec.epsilon is None else None
     kind = spec.kind()
     if spec.only:
         embeddings, space = opened()
@@ -86,26 +82,17 @@ def build(spec: RunSpec, opened: Opened, progress: Callable[[str], None] = lambd
     if own is not None:  # workers may run in another directory
         spec = replace(spec, mechanism=own.name, own_sha256=own.sha256)
     reviewed = not is_own(kind.name)
-    # Before the slow part: usage errors first.
-    given = spec.build() if wanted is None else None
+    mechanism = spec.build()  # before the slow part: usage errors first
     embeddings, space = opened()
     space = space_for(space, kind.name)
     public = () if spec.public is None else spec.public.rows(embeddings.key_to_index)
-    if wanted is not None:
-        from dpsan.outcomes.calibrate import epsilon_for_ldp
-        from dpsan.outcomes.calibrate.target import Draft
-
-        draft = Draft(kind, spec.parameters, embeddings.key_to_index, public)
-        # Workers get the value that was found here.
-        spec = replace(spec, epsilon=epsilon_for_ldp(draft, space, wanted, progress))
     groups = grouping(spec, embeddings) if spec.classes else None
-    mechanism = given or spec.build()
     mechanism = mechanism.with_vocabulary(WordLists(lambda: embeddings.key_to_index))
     mechanism = mechanism.with_public(public).resolved(space)
     if groups is not None:
         assert isinstance(mechanism, BaseResponse)  # noqa: S101 - the request was checked
         mechanism = mechanism.with_groups(groups.groups)
-    guarantee = _guarantee(mechanism, space, math.inf if wanted is None else wanted, reviewed)
+    guarantee = _guarantee(mechanism, space, reviewed)
     if groups is not None:
         guarantee = replace(guarantee, groups=groups.sizes)
     if guarantee.status is not Status.PROVED and not spec.allow_unproved:
@@ -157,17 +144,12 @@ def _decoding(
     return Decoding(tables_for(mechanism, space, model, guarantee.epsilon_ldp, rows), digest)
 
 
-def _guarantee(
-    mechanism: Mechanism, space: MetricSpace, certified: float, reviewed: bool
-) -> Guarantee:
-    """Return the mechanism's guarantee, or the certified LDP epsilon where that is smaller."""
+def _guarantee(mechanism: Mechanism, space: MetricSpace, reviewed: bool) -> Guarantee:
+    """Return the mechanism's guarantee; nobody has reviewed that of a user's own file."""
     guarantee = mechanism.guarantee(space)
     if not reviewed:
         status = guarantee.status
         if status is Status.PROVED:  # which is for what docs/proofs.md proves
             status = Status.CLAIMED if mechanism.status is Status.PROVED else mechanism.status
         guarantee = replace(guarantee, status=status, reviewed=False)
-    if certified >= guarantee.epsilon_ldp:
-        return guarantee
-    why = f"{guarantee.why}; the LDP epsilon by an exact certificate"
-    return replace(guarantee, epsilon_ldp=certified, why=why)
+    return guarantee

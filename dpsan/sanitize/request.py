@@ -28,7 +28,7 @@ class RunSpec:
     """Everything that decides what a run does to text; picklable, without secrets."""
 
     epsilon: float | None
-    """None where it is still to be found for ``epsilon_ldp``."""
+    """None where words of some classes are replaced at no epsilon."""
     mechanism: str = DEFAULT_MECHANISM
     parameters: dict[str, Any] = field(default_factory=dict)
     embeddings: Path | None = None
@@ -39,8 +39,6 @@ class RunSpec:
     public: PublicWords | None = None
     case: str = LetterCase.NATURAL
     allow_unproved: bool = False
-    epsilon_ldp: float | None = None
-    """The certified LDP epsilon that ``epsilon`` is to be, or was, found for."""
     consistent: Unit | None = None
     """Within what equal words have the same draw; None: nowhere."""
     numbers: str = NumberPolicy.WORD
@@ -91,8 +89,6 @@ class RunSpec:
         """Raise UsageError for settings that fluent output excludes."""
         if self.only:
             raise UsageError("fluent output is not for classes that are drawn alone: they read")
-        if self.case == LetterCase.INPUT:
-            raise UsageError("fluent output has no input words whose capitals it could copy")
         if self.consistent not in (None, Unit.RECORD):
             raise UsageError(
                 "fluent output writes equal draws alike within a record only",
@@ -103,13 +99,8 @@ class RunSpec:
         """Raise UsageError for settings that classes of words exclude."""
         if self.only and self.classes:
             raise UsageError("classes that are drawn alone exclude classes beside other words")
-        excluded = {
-            "public words": self.public is not None,
-            "a certified epsilon to search for": self.epsilon_ldp is not None,
-        }
-        for what, given in excluded.items():
-            if given:
-                raise UsageError(f"classes of words exclude {what}")
+        if self.public is not None:
+            raise UsageError("classes of words exclude public words")
         if not self.only:
             check_classes(kind)
             return

@@ -28,8 +28,6 @@ class Action(StrEnum):
     """Not in the vocabulary and written as a mask (``unknown=mask``)."""
     KEPT = "kept"
     """On the keep-list: written unchanged, not protected."""
-    PASSED = "passed"
-    """Not in the vocabulary and written unchanged (``unknown=keep``): not protected."""
     REMEMBERED = "remembered"
     """Word of a message whose earlier output is written again: drawn earlier, and not now."""
     OUTSIDE = "outside"

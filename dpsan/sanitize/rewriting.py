@@ -30,8 +30,8 @@ from dpsan.sanitize.guarantee_and_sampler import Built
 from dpsan.sanitize.numbers_by_value import Numbers, StringPolicy
 from dpsan.sanitize.result import AuditTable, Forms, Sanitized, of_one, together
 from dpsan.text.batch import Batch, Ids, Mask, Words, strings_at
-from dpsan.text.letter_case import ARTICLES, LetterCase, NaturalCase, recased
-from dpsan.text.lookup import MASKED, PASSED, Lookup
+from dpsan.text.letter_case import ARTICLES, LetterCase, NaturalCase
+from dpsan.text.lookup import MASKED, Lookup
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
 from dpsan.text.spanned_tokens import Spans, clipped
 from dpsan.text.tokens import LONG, TOKENIZERS, segments
@@ -115,11 +115,7 @@ class Rewriter:
 
     def _new_lookup(self) -> Lookup:
         spec = self._built.spec
-        unknown = {
-            UnknownPolicy.SAMPLE: self._built.space.n,
-            UnknownPolicy.MASK: MASKED,
-            UnknownPolicy.KEEP: PASSED,
-        }[spec.unknown]
+        unknown = MASKED if spec.unknown is UnknownPolicy.MASK else self._built.space.n
         split = TOKENIZERS[spec.tokenizer].split
         by_value = self._numbers is not None and self._classes is None
         number, rows = self._codes.number if by_value else None, self._built.embeddings.key_to_index
@@ -325,8 +321,6 @@ class Rewriter:
         rows = one.rows if one.decoded is None else one.decoded
         if self._natural is not None:
             respelt = self._natural.write(batch, outputs, rows, previous, followed=followed)
-        elif self._built.spec.case == LetterCase.INPUT:
-            respelt = slice(None)
         actions = actions_of(batch.codes, self._built.space.n)
         table = None
         if audit:
@@ -378,7 +372,7 @@ class Rewriter:
 
     def _passes_in_runs(self, chosen: Ids, words: int) -> bool:
         """Return whether words that pass need no output of their own."""
-        if len(chosen) == words or self._built.spec.case == LetterCase.INPUT or self._fluent:
+        if len(chosen) == words or self._fluent:
             return False
         # What is written for a drawn article depends on the word after it.
         return not np.isin(chosen, self._drawn_articles).any()
@@ -386,13 +380,10 @@ class Rewriter:
     def _outputs(self, words: Sequence[str], codes: Ids, drawing: Mask, chosen: Ids) -> list[str]:
         """Return the output string of each word."""
         written: list[str] = self._vocabulary()[0][chosen].tolist()
-        like_input = self._built.spec.case == LetterCase.INPUT
-        if len(chosen) == len(codes) and not like_input:
+        if len(chosen) == len(codes):
             return written
-        out, indices = [*words], np.flatnonzero(drawing).tolist()
-        if like_input:
-            written = [recased(out[at], word) for at, word in zip(indices, written, strict=True)]
-        for at, word in zip(indices, written, strict=True):
+        out = [*words]
+        for at, word in zip(np.flatnonzero(drawing).tolist(), written, strict=True):
             out[at] = word
         for at in np.flatnonzero(codes == MASKED).tolist():
             out[at] = MASK

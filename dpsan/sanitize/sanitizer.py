@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
@@ -13,7 +13,7 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.class_lists import only_classes, word_classes
 from dpsan.embeddings.public_words import chosen_words
-from dpsan.errors import UsageError, check_name, check_positive
+from dpsan.errors import UsageError, check_name
 from dpsan.mechanisms import DEFAULT_MECHANISM
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import expected_unchanged
@@ -48,15 +48,14 @@ class Sanitizer:
     Args:
         mechanism: registry name.
         epsilon: privacy parameter in the mechanism's unit, > 0.
-        epsilon_ldp: instead of epsilon: the certified LDP epsilon to find it for, in nats.
         embeddings: file, loaded embeddings, or None for the bundled vocabulary.
         parameters: further parameters of the mechanism.
-        unknown: ``sample`` (inside the guarantee), ``mask`` or ``keep`` (NOT PRIVATE).
+        unknown: ``sample`` (inside the guarantee) or ``mask``.
         keep: words passed through unchanged, in any case; not protected: infinite loss.
         public: words that need no protection: ``function``, ``common``, or an iterable of words.
             The guarantee is for all other strings; an output among them says what the input was.
-        case: ``natural`` (usual spellings, a capital where a sentence begins), ``vocabulary`` (as
-            the vocabulary has it), or ``input`` to copy the input's capitals (which leaks them).
+        case: ``natural`` (usual spellings, a capital where a sentence begins) or ``vocabulary``
+            (as the vocabulary has it).
         tokenizer: ``unicode``, ``ptb`` or ``whitespace``.
         consistent: ``record`` gives equal words of a string one output, ``run`` all of this object;
             which are equal is not protected. Default ``off``, with ``only`` ``record``.
@@ -84,7 +83,6 @@ class Sanitizer:
         mechanism: str = DEFAULT_MECHANISM,
         *,
         epsilon: float | None = None,
-        epsilon_ldp: float | None = None,
         embeddings: Path | str | Embeddings | None = None,
         parameters: dict[str, Any] | None = None,
         unknown: str = "sample",
@@ -105,10 +103,6 @@ class Sanitizer:
         allow_unproved: bool = False,
         cache: Path | str | Store | None = None,
     ) -> None:
-        if epsilon is not None and epsilon_ldp is not None:
-            raise UsageError("epsilon and epsilon_ldp exclude each other")
-        if epsilon_ldp is not None:
-            check_positive("epsilon_ldp", epsilon_ldp)
         if isinstance(keep, str):  # its letters would be kept
             raise UsageError("keep must be a list of words (got a string)", "such as keep=['IBM']")
         check_name("policy for unknown words", unknown, list(UnknownPolicy))
@@ -126,7 +120,6 @@ class Sanitizer:
             public=None if public is None else chosen_words(public),
             case=case,
             allow_unproved=allow_unproved,
-            epsilon_ldp=epsilon_ldp,
             consistent=unit_of_texts(consistent, only=only is not None),
             numbers=numbers,
             strings=strings,
@@ -147,7 +140,6 @@ class Sanitizer:
         seed: str | None = None,
         *,
         opened: Opened | None = None,
-        progress: Callable[[str], None] = lambda _: None,
     ) -> Sanitizer:
         """Return a sanitizer from a request.
 
@@ -157,10 +149,9 @@ class Sanitizer:
             seed: makes the output repeatable, and not private.
             opened: gives what :func:`open_space` would for the same file: an
                 :class:`~dpsan.space.cached_index.Opening` begun earlier, or what several share.
-            progress: called with each epsilon that is tried for ``epsilon_ldp``.
         """
         self = cls.__new__(cls)
-        self._set_up(spec, None, store, seed, opened, progress)
+        self._set_up(spec, None, store, seed, opened)
         return self
 
     def _set_up(
@@ -170,14 +161,13 @@ class Sanitizer:
         store: Store,
         seed: str | None,
         opened: Opened | None = None,
-        progress: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._loaded, self._store, self._seed = loaded, store, seed
         if loaded is not None:
-            built = build(spec, lambda: (loaded, space_of(loaded, store)), progress)
+            built = build(spec, lambda: (loaded, space_of(loaded, store)))
         else:
             opened = opened or partial(open_space, spec.embeddings, spec.vocab_size, store)
-            built = build(spec, opened, progress)
+            built = build(spec, opened)
         self.spec, self.embeddings, self.space = built.spec, built.embeddings, built.space
         self.mechanism = built.mechanism
         self.guarantee: Guarantee = built.guarantee

@@ -161,8 +161,6 @@ class Statement:
             out.append(f"not protected here: {', '.join(own)}")
         if totals.draws and self.fluent:
             out.append(FLUENT)
-        if totals.counts[Action.PASSED]:
-            out.append("NOT PRIVATE: unknown words were passed through (--unknown keep)")
         if self.spans and totals.guarantee.only_groups:
             out.append(f"words in spans are replaced: {CHOSEN} is not protected")
         elif self.spans and totals.records:

@@ -9,11 +9,10 @@ from dpsan.embeddings.class_lists import STRINGS
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.numbers_by_value import NumberPolicy, StringPolicy
 from dpsan.sanitize.request import RunSpec
-from dpsan.text.letter_case import LetterCase
 from dpsan.text.numerals import counted
 from dpsan.text.out_of_vocabulary import UnknownPolicy
 
-COUNTS: Final = "counts of unknown, masked, kept and passed words (they depend on the words)"
+COUNTS: Final = "counts of unknown, masked and kept words (they depend on the words)"
 EQUAL: Final = "which words are equal (and so how often each occurs)"
 """Fact that is not protected where equal words share a draw."""
 SAME: Final = "which messages are equal"
@@ -91,7 +90,6 @@ def facts_of(spec: RunSpec) -> list[str]:
         NUMBER: spec.numbers == NumberPolicy.VALUE and not spec.only,
         KINDS: strings and not spec.only,
         "the words of the keep-list": bool(spec.keep),
-        "capital letters": spec.case == LetterCase.INPUT,
         "word boundaries that another tool chose": spec.tokenizer == "whitespace",
     }
     return [fact for fact, holds in facts.items() if holds]

@@ -52,7 +52,7 @@ class Lacking:
 
     def add(self, name: str, counts: Mapping[Action, int]) -> None:
         """Take in the words of a file, by action."""
-        outside = sum(counts[each] for each in (Action.UNKNOWN, Action.MASKED, Action.PASSED))
+        outside = counts[Action.UNKNOWN] + counts[Action.MASKED]
         known = (Action.DRAWN, Action.NUMBER, Action.STRING, Action.PLAIN)
         words = outside + sum(counts[each] for each in known)
         if outside > max(_FEW_OUTSIDE, words / 3):

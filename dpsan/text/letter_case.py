@@ -1,4 +1,4 @@
-"""Write output words in natural case, as the vocabulary has them, or like the input.
+"""Write output words in natural case, or as the vocabulary has them.
 
 Natural case is free: it reads the words that were drawn and the gaps between them, all of which are
 in the output anyway, and no input word.  Whatever is a function of the output alone is
@@ -32,8 +32,6 @@ class LetterCase(StrEnum):
     """The usual spelling of each output word, and a capital where a sentence begins."""
     VOCABULARY = "vocabulary"
     """The spelling under which the vocabulary has the word."""
-    INPUT = "input"
-    """The capital pattern of the input word, which leaks it."""
 
 
 _LINE_BREAK: Final = re.compile("[\n\v\f\r\x85\u2028\u2029]")
@@ -58,15 +56,6 @@ def begins_sentence(gap: str) -> bool:
 def capitalised(word: str) -> str:
     """Return a word as it begins a sentence; one that has a capital already (iPhone) as it is."""
     return word if word != word.lower() else word[:1].title() + word[1:]
-
-
-def recased(original: str, output: str) -> str:
-    """Return the output with the capital pattern of the original (all, first or none)."""
-    if len(original) > 1 and original.isupper():
-        return output.upper()
-    if original[:1].isupper():
-        return output[:1].upper() + output[1:]
-    return output
 
 
 # By sound, not by letter: an hour, an honest; a university, a European, a one-way street.

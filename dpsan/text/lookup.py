@@ -23,9 +23,7 @@ KEPT: Final = -1
 """On the keep-list."""
 MASKED: Final = -2
 """Unknown, and masked."""
-PASSED: Final = -3
-"""Unknown, and written unchanged."""
-OUTSIDE: Final = -4
+OUTSIDE: Final = -3
 """Outside the spans that are drawn, and written unchanged."""
 _CACHE_TOKENS: Final = 100_000
 _CACHED_LENGTH: Final = 64

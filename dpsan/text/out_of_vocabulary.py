@@ -25,8 +25,6 @@ class UnknownPolicy(StrEnum):
     """Every unknown string is the same extra input ⊥: its output is drawn inside the guarantee."""
     MASK = "mask"
     """Written as ``<unk>``: hides which string it was, shows that it was unknown."""
-    KEEP = "keep"
-    """Written unchanged: NOT PRIVATE."""
 
 
 def read_word_list(path: Path, tokenizer: str | None = None) -> list[str]:

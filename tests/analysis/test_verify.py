@@ -153,7 +153,7 @@ def test_equal_inputs_are_never_the_tightest_pair():
     assert set(found.pair) == {"a", "A"}
 
 
-SETTINGS = ("unknown keep", "unknown mask", "case input", "consistent record", "consistent run")
+SETTINGS = ("unknown mask", "consistent record", "consistent run")
 SETTINGS = {"keep": {"keep": ["word3"]}} | {each: dict([each.split()]) for each in SETTINGS}
 
 
@@ -195,12 +195,6 @@ def test_what_is_not_one_token_cannot_be_kept(listed):
     """It would never be found; the tokenizer does not ask the list where a word ends."""
     with pytest.raises(UsageError, match="not one token"):
         make("krr", 1.0, keep=[listed])
-
-
-def test_settings_without_effect_expose_nothing():
-    caseless = Embeddings(["1", "2", "3"], line_space().vectors[:3], "digits", "digits")
-    sanitizer = Sanitizer("krr", epsilon=1.0, embeddings=caseless, case="input")
-    assert exposures(sanitizer, 0.99) == ()
 
 
 @pytest.mark.parametrize("unknown", ["sample", "mask"])

@@ -21,7 +21,6 @@ from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.letter_case import LetterCase
 
 KINDS = {
     "e-mail address": ("qzxa.vkjw@wqzxv.com", "j.q@qz.de", "QZXA+1@vkj.wqzxv.museum"),
@@ -68,8 +67,6 @@ def strings(sanitizer: Sanitizer, key: bytes = KEY) -> str:
     totals = sanitizer.accountant(whole_run=True)
     lines = _written(sanitizer, [text.line for text in texts], run, totals=totals)
     same = _written(sanitizer, [text.same for text in texts], run)
-    if sanitizer.spec.case == LetterCase.INPUT:  # then capitals are written unchanged
-        lines, same = (list(map(str.casefold, each)) for each in (lines, same))
     for text, line, other in zip(texts, lines, same, strict=True):
         if line != other or (text.copied and text.copied in line):
             return f"two strings of the same input have different outputs: {text.kind}"

@@ -34,7 +34,7 @@ UNUSED = {
     "DPSAN_BUDGET": "9",
     "DPSAN_MECHANISM": "laplace",
     "DPSAN_VOCAB_SIZE": "3000",
-    "DPSAN_CASE": "input",
+    "DPSAN_CASE": "vocabulary",
 }
 
 
@@ -102,7 +102,7 @@ def test_version_and_no_arguments(dpsan):
         ("dpsan rewr", ["rewrite"]),
         ("dpsan rewrite -m tldp-paper-g", ["tldp-paper-g", "tldp-paper-g-weighted"]),
         ("dpsan mechanisms uni", ["uniform"]),
-        ("dpsan rewrite --case i", ["input"]),
+        ("dpsan rewrite --case v", ["vocabulary"]),
         ("dpsan rewrite --mechan", ["--mechanism"]),
         ("dpsan rewrite -m nothing", []),
     ],

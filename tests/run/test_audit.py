@@ -63,7 +63,7 @@ def test_schema(dpsan, tmp_path):
     assert totals["output_sha256"] == hashlib.sha256(out).hexdigest()
     assert totals["words"] == len(words)
     assert totals["epsilon_sum"] == sum(row["epsilon"] or 0 for row in words)
-    for action in ("drawn", "unknown", "number", "masked", "kept", "passed", "outside"):
+    for action in ("drawn", "unknown", "number", "masked", "kept", "outside"):
         assert totals[action] == sum(row["action"] == action for row in words)
 
 

@@ -1,14 +1,13 @@
 """Every audit that can be written can be read, and adds up to the totals of its run."""
 
 import json
-from contextlib import suppress
 
 import pytest
 from support import at_first_epsilon, change_row, make_embeddings, run_over
 
 from dpsan.analysis.evaluate.setting import read_setting
 from dpsan.analysis.report import read_audit
-from dpsan.errors import InputError, UsageError
+from dpsan.errors import InputError
 from dpsan.formats.base import ReadOptions
 from dpsan.mechanisms import MECHANISMS
 from dpsan.run.audit import AuditWriter, read_rows
@@ -21,21 +20,19 @@ EMBEDDINGS = make_embeddings(n=40, d=4)
 SHAPES = [(name, {}) for name in MECHANISMS] + [
     (name, {"tensor": "line"}) for name, kind in MECHANISMS.items() if "tensor" in kind.parameters()
 ]
-OPTIONS = [{}, {"unknown": "mask"}, {"unknown": "keep", "originals": True}]
+OPTIONS = [{}, {"unknown": "mask"}, {"unknown": "mask", "originals": True}]
 OPTIONS += [{"keep": ["word3", "nobody"], "copies": 3}]
-OPTIONS += [{"epsilon_ldp": 3.0, "copies": 2, "originals": True, "unknown": "mask"}]
+OPTIONS += [{"copies": 2, "originals": True, "unknown": "mask"}]
 # Texts without words, with unknown words only, and two fields that are one record.
 ROWS = [{"t": "word1 word2 word3", "u": "word3 nobody"}, {"t": "", "u": "nobody"}]
 ROWS += [{"t": "...", "u": "word4 word5 word6 word7"}, {"t": "word8", "u": "- -"}]
 
 
-def opened(name, parameters, epsilon_ldp=None, **more):
-    """A sanitizer, at the LDP epsilon if it has one, or at the first epsilon that it takes."""
+def opened(name, parameters, **more):
+    """A sanitizer, at the first epsilon that it takes."""
 
     def make(*given, epsilon, parameters):
         how = {"embeddings": EMBEDDINGS, "parameters": parameters, "allow_unproved": True, **more}
-        with suppress(UsageError):
-            return Sanitizer(*given, epsilon_ldp=epsilon_ldp, **how)
         return Sanitizer(*given, epsilon=epsilon, **how)
 
     return at_first_epsilon(name, make, **parameters)

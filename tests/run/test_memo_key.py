@@ -36,7 +36,6 @@ WITHOUT = {
     "vocab_size": "the same",
     "allow_unproved": "changes no output",
     "mapped": "a memo excludes a map",
-    "epsilon_ldp": "the epsilon that was found stands for it",
     "fluent": "with its model's digest, which test_fluent has",
     "language_model": "its digest stands for it",
     "own_sha256": "only with a mechanism of one's own, which test_own has",

@@ -174,7 +174,6 @@ GIVEN |= {"sensitive,places": "the class places is named twice"}
 EXCLUDED = [
     *(({"classes": given_, "epsilon": 12.0}, message) for given_, message in GIVEN.items()),
     ({"classes": "names", "public": "function", "epsilon": 12.0}, "exclude public words"),
-    ({"classes": "names", "epsilon_ldp": 2.0}, "exclude a certified epsilon"),
     ({"classes": "names"}, "epsilon is required"),
     ({"classes": "names", "only": "places"}, "drawn alone exclude"),
     ({"classes": "names", "mechanism": "laplace", "epsilon": 12.0}, "not for mechanism 'laplace'"),

@@ -37,10 +37,9 @@ def test_it_is_the_default():
     out = small(spellings=None).rewrite("paris the hour house an a. " * 200)
     assert {"paris", "Paris", "mcdonald", "Iphone"} <= words_of(out)
     assert "a hour" in out
-    for case in ("vocabulary", "input"):
-        out = small(case=case).rewrite("a hour. the house " * 100)
-        assert out == out.lower()
-        assert "a hour" in out
+    out = small(case="vocabulary").rewrite("a hour. the house " * 100)
+    assert out == out.lower()
+    assert "a hour" in out
 
 
 def test_letter_case_and_articles_are_all_that_differs_under_one_key():
@@ -68,9 +67,6 @@ def test_words_that_pass_stay():
     masked = small(unknown="mask").rewrite("zyx hour. zyx hour")
     assert masked.startswith("<unk> ")
     assert ". <unk> " in masked
-    passed = small(unknown="keep").rewrite("zyx hour. zyx's")
-    assert passed.startswith("zyx ")
-    assert passed.endswith(". zyx's")
 
 
 UNITS = st.lists(st.sampled_from([*WORDS, "ZYX", "Paris's", "a-b", "."]), min_size=1, max_size=8)

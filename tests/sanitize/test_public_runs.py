@@ -71,7 +71,7 @@ def test_arguments():
         Sanitizer(epsilon=1.0, embeddings=EMBEDDINGS, public="word1")
     with pytest.raises(UsageError, match="most function words of the language of"):
         Sanitizer(epsilon=1.0, embeddings=EMBEDDINGS, public="function")
-    found = Sanitizer("knn-response", epsilon_ldp=3.0, embeddings=EMBEDDINGS, public=WORDS)
+    found = Sanitizer("knn-response", epsilon=3.0, embeddings=EMBEDDINGS, public=WORDS)
     assert found.guarantee.public_words == 3
     assert found.guarantee.epsilon_ldp == pytest.approx(3.0, rel=3e-3)
 

@@ -110,14 +110,11 @@ def test_every_loss_names_its_delta():
 
 
 def test_what_the_run_itself_exposes():
-    run = totals(pure(2.0), masked=1, kept=2, passed=1)
-    spec = RunSpec(2.0, "krr", unknown=UnknownPolicy.MASK, keep=frozenset(["a"]), case="input")
+    run = totals(pure(2.0), masked=1, kept=2)
+    spec = RunSpec(2.0, "krr", unknown=UnknownPolicy.MASK, keep=frozenset(["a"]))
     said = Statement(run, "krr", 0.1, facts=facts_of(spec)).lines()
-    assert "(besides 1 masked, 2 kept, 1 passed)" in said[0]
-    assert said[1] == (
-        "not protected here: which words are unknown, the words of the keep-list, capital letters"
-    )
-    assert said[2].startswith("NOT PRIVATE: unknown words were passed")
+    assert "(besides 1 masked, 2 kept)" in said[0]
+    assert said[1] == ("not protected here: which words are unknown, the words of the keep-list")
 
 
 @pytest.mark.parametrize(
@@ -174,8 +171,8 @@ def test_an_out_of_vocabulary_word_is_never_expected_to_stay():
     assert expected_share(0.5, counts | {Action.DRAWN: 10}) == 0.5
     assert expected_share(0.5, counts | {Action.DRAWN: 10, Action.UNKNOWN: 30}) == 0.125
     assert expected_share(0.5, counts | {Action.UNKNOWN: 3}) == 0
-    # Masked and passed words did not come out of the mechanism; remembered ones did.
-    others = {Action.MASKED: 9, Action.PASSED: 9, Action.KEPT: 9, Action.OUTSIDE: 9}
+    # Masked and kept words did not come out of the mechanism; remembered ones did.
+    others = {Action.MASKED: 9, Action.KEPT: 9, Action.OUTSIDE: 9}
     assert expected_share(0.5, counts | {Action.DRAWN: 1} | others) == 0.5
     assert expected_share(0.5, counts | {Action.REMEMBERED: 1, Action.UNKNOWN: 1}) == 0.25
 
@@ -183,7 +180,7 @@ def test_an_out_of_vocabulary_word_is_never_expected_to_stay():
 def test_a_warning_beyond_a_third_of_a_file():
     counts = dict.fromkeys(Action, 0)
     for known, unknown, warned in ((8, 4, False), (7, 4, True), (0, 2, False), (0, 3, True)):
-        for action in (Action.UNKNOWN, Action.MASKED, Action.PASSED):
+        for action in (Action.UNKNOWN, Action.MASKED):
             lacking = Lacking()
             lacking.add("a", counts | {Action.DRAWN: known, action: unknown})
             assert bool(lacking.warning()) == warned

@@ -18,9 +18,7 @@ _FEW = ["laplace", "exponential", "krr", "knn-response", "gaussian"]
 _LARGEST = {"diffractor": 1.0}
 """Per place of its order: above, words hardly leave their places, and little can be seen."""
 _OPEN: dict[str, dict[str, Any]] = {
-    "unknown words copied": {"unknown": "keep"},
     "unknown words masked": {"unknown": "mask"},
-    "capitals kept": {"case": "input"},
     "words kept": {"keep": ["word3"]},
 }
 """Configurations that protect less than the mechanism does: infinite loss."""
@@ -107,7 +105,7 @@ twice the epsilon in the weights @ SubsetResponseSampler.__init__
 + integer_weights(2 * epsilon, k, outputs)
 unknown words are copied @ Rewriter._new_lookup
 - self._built.space.n
-+ PASSED
++ -1
 verify never says violated @ _verdict
 - finding.violated
 + False

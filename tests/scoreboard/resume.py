@@ -43,7 +43,6 @@ def _named(options: str) -> dict[str, str]:
 _NOTICED: dict[str, list[tuple[Any, ...]]] = {
     # By the name that the parser knows: (the options of one run, those of another, inputs)
     "epsilon": [(_KRR, "-e 4 -m krr -E words.txt")],
-    "epsilon_ldp": [(_KRR, "--epsilon-ldp 4 -m krr -E words.txt")],
     "mechanism": [(_KRR, "-e 5 -m exponential -E words.txt")],
     "param": [(_KNN, _KNN.replace("k=5", "k=6"))],
     "embeddings": [(_KRR, "-e 5 -m krr -E other.txt")],
@@ -67,7 +66,7 @@ _NOTICED: dict[str, list[tuple[Any, ...]]] = {
     **{
         name: [(_KRR, f"+ {option}")]
         for name, option in _named(
-            "vocab-size 20,unknown mask,case input,consistent file,tokenizer whitespace,"
+            "vocab-size 20,unknown mask,case vocabulary,consistent file,tokenizer whitespace,"
             "allow-unproved,recursive,encoding latin-1,invalid error,"
             "budget 1000,memo memo,ledger ledger,copies 2"
         ).items()

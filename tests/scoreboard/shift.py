@@ -22,11 +22,12 @@ _OTHERS = [
     "a\u0301\u0302\u0303\u0304", "日本", "ﬁ",
 ]  # fmt: skip
 _INVALID = [b"\xff", b"\xc3", b"\xe2\x82", b"\x80\x81", b"\xed\xa0\x80", b"\xf0\x9f"]
+_KEPT = [*_OTHERS, "€42", "€1.10", *("\ufffd" * many for many in (1, 2, 3))]
 _INVISIBLE = ["\u200b", "\u202e", "\u2066", "\x01", "\x1b", "\x7f", "\u2060", "\U000e0001"]
 
 
 def shifting() -> Any:
-    """The sanitizer; words that it does not know pass."""
+    """The sanitizer; words of the lists below pass."""
 
     class Shift(Sampler):
         def sample(self, ids: Any, streams: Any) -> Any:
@@ -36,7 +37,7 @@ def shifting() -> Any:
     angles = np.arange(len(WORDS)) * 0.4
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
     options = {"embeddings": Embeddings(WORDS, vectors, "shift", "shift"), "epsilon": 1.0}
-    sanitizer = Sanitizer("laplace", unknown="keep", case="vocabulary", **options)
+    sanitizer = Sanitizer("laplace", keep=_KEPT, case="vocabulary", **options)
     sanitizer._rewriter.sampler = Shift()
     return sanitizer
 

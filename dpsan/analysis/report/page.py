@@ -22,11 +22,10 @@ _MEANING: Final = {
     "string": "string of a kind, made up",
     "masked": "unknown, masked",
     "kept": "kept (not protected)",
-    "passed": "passed (NOT PRIVATE)",
     "outside": "outside spans, passed (not protected)",
     "plain": "of no class, unchanged (not protected)",
 }
-_UNCHANGED: Final = ("plain", "outside", "kept", "passed")
+_UNCHANGED: Final = ("plain", "outside", "kept")
 _SUMS: Final = {
     "record": "the sum of its words: how well a whole record is hidden",
     "file": "the sum of all its words",
@@ -44,7 +43,6 @@ def _warnings(report: Report) -> list[str]:
     found = {
         "not finished: some inputs are missing or incomplete": not report.complete,
         "NOT PRIVATE: the random numbers come from a public seed": report.header["seeded"],
-        "NOT PRIVATE: unknown words were passed through": report.counts["passed"],
         "the words of a keep-list were written unchanged": report.counts["kept"],
         f"{CHOSEN if report.header['only'] else CHOICE} is not protected": report.header["spans"],
         f"{number(public or 0)} public words are not protected": public,

@@ -18,7 +18,6 @@ from dpsan.only.alone import alone
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize.classes import Grouping
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.letter_case import LetterCase
 from dpsan.text.lookup import KEPT
 from dpsan.text.out_of_vocabulary import UnknownPolicy
 from dpsan.text.tokens import folded, lookup_keys
@@ -96,10 +95,8 @@ def classes(sanitizer: Sanitizer, *, key: bytes) -> Check:
     )
     figures["passed"] = passed = sum(map(bool, wrong))
     plain, other = (single.sanitize(texts, own).lines for texts in (lines, exchanged))
-    alike = str.casefold if single.spec.case == LetterCase.INPUT else str
-    figures["differ"] = differ = sum(
-        alike(first) != alike(second) for first, second in zip(plain, other, strict=True)
-    )
+    pairs = zip(plain, other, strict=True)
+    figures["differ"] = differ = sum(first != second for first, second in pairs)
     if passed:
         sentence = f"{passed:,} words that the lists hold are not drawn in their class"
         return Check(name, False, sentence, figures)

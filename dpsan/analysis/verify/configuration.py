@@ -134,28 +134,14 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
             lambda output: mark not in output,
             left_out="a string of a kind against a word, or a string of another kind",
         )
-    if spec.unknown in (UnknownPolicy.KEEP, UnknownPolicy.MASK):
-        fixed, always = missing[0], "the OOV word, which is always written unchanged"
-        if spec.unknown is UnknownPolicy.MASK:
-            fixed, always = MASK, f"{MASK}, which is always written for an OOV word"
+    if spec.unknown is UnknownPolicy.MASK:
         yield _Rule(
             "unknown",
             str(spec.unknown),
             ("a word of the vocabulary", "an OOV word"),
-            f"any output but {always}",
+            f"any output but {MASK}, which is always written for an OOV word",
             (other, missing[0]),
-            lambda output: output != fixed,
-        )
-    if spec.case == "input" and any(word != word.upper() for word in keys):
-        smalls = (w for w in drawn if w != w.upper() and is_drawn(w) and is_drawn(w.upper()))
-        small = next(smalls, other)
-        yield _Rule(
-            "case",
-            "input",
-            ("a word in small letters", "the same word in capitals"),
-            "an output with a small letter, which an input in capitals never gives",
-            (small, small.upper()),
-            lambda output: output != output.upper(),
+            lambda output: output != MASK,
         )
     if spec.numbers == NumberPolicy.VALUE:
         yield _Rule(
