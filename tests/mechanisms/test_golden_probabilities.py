@@ -77,7 +77,7 @@ def test_probabilities_of_small_vocabularies_are_the_golden_ones(name, golden):
     assert np.abs(small_rows(name) - golden[name]).max() <= 1e-12
 
 
-@pytest.mark.parametrize("name", filter(on_bundled, TABLES))
+@pytest.mark.parametrize("name", [*filter(on_bundled, TABLES)])
 def test_probabilities_of_the_bundled_vocabulary_are_the_golden_ones(name, golden, bundled):
     assert np.abs(bundled_figures(name, bundled) - golden[f"{name}-bundled"]).max() <= 1e-12
 
