@@ -167,7 +167,7 @@ def test_within_a_group_epsilon_holds(space, epsilon):
     """One group of all words: the claim is true there, ⊥ included."""
     mechanism = CusText(epsilon, k=space.n)
     assert 0.3 * epsilon < certify(mechanism, space).epsilon_ldp <= epsilon
-    assert mechanism.guarantee(space).epsilon_ldp == epsilon
+    assert epsilon <= mechanism.guarantee(space).epsilon_ldp <= epsilon + 1e-5  # of rounding
 
 
 def test_bucket_exponential_by_hand():
