@@ -46,7 +46,7 @@ def exp_from_below(x, one=1 << 400):
     return Fraction(sum(terms), one)
 
 
-def common_weights(claim, n, rows, public, unknown=1):
+def sparse_weights(claim, n, rows, public, unknown=1):
     """A common weight for each output, and more for few inputs: its extreme probabilities."""
     common, step = integers(claim["common"], 0), *integers([claim["increment"]], 0)
     inputs = Counter({(sum(common), False): unknown})  # (sum, public?) of a string that is no word
@@ -64,18 +64,11 @@ def common_weights(claim, n, rows, public, unknown=1):
         yield max(p for p, free in found if not free), min(p for p, _ in found)
 
 
-def ranked_weights(claim, n, rows, public):
-    """One list of weights, which every word gives to the outputs in an order of its own."""
-    weights, orders = integers(claim["by_rank"], 1), [*rows, range(len(claim["by_rank"]))]
-    require(all(sorted(integers(row, 0)) == list(range(n)) for row in orders), "a row is no order")
-    yield Fraction(max(weights), sum(weights)), Fraction(min(weights), sum(weights))
-
-
-def row_weights(claim, n, rows, public):
-    """A row of weights for every word; any other string gives all outputs the same."""
+def dense_weights(claim, n, rows, public):
+    """A row of weights for every word, and one for any other string."""
     require(all(len(integers(row, 1)) == n for row in rows), "a row does not have all outputs")
-    totals = [1, *map(sum, rows)]
-    for column in zip([Fraction(1, n)] * n, *rows):
+    totals = [*map(sum, rows)]
+    for column in zip(*rows):
         shares = [Fraction(w, total) for w, total in zip(column, totals)]
         yield max(shares), min(shares)
 
@@ -83,10 +76,12 @@ def row_weights(claim, n, rows, public):
 def check(path):
     with open(path, "rb") as file:
         claim, *rows = lines(file)
-    form = {"common": common_weights, "ranks": ranked_weights, "rows": row_weights}
+    form = {"sparse": sparse_weights, "dense": dense_weights}
     n, public, epsilon = claim["words"], set(claim["public"]), Fraction(claim["epsilon"])
-    require(claim["dpsan_certificate"] == 1 and claim["delta"] == "0", "no claim known here")
-    require(len(rows) == n > 0 and 0 <= epsilon <= 1000, "not a row for every word, or no epsilon")
+    require(claim["dpsan_certificate"] == 2 and claim["delta"] == "0", "no claim known here")
+    lines_wanted = n + (claim["weights"] == "dense")  # the last one is of any other string
+    require(len(rows) == lines_wanted > 0, "not a row for every word")
+    require(0 <= epsilon <= 1000, "no epsilon")
     k, limit = len(integers(claim["public"], 0, n)), exp_from_below(epsilon)
     require(len(public) == k < n, "a public word stands there twice, or all words are public")
     for name in (claim["mechanism"], claim["vocabulary"]):  # they are printed

@@ -12,7 +12,7 @@ from dpsan.analysis.explain import explain
 from dpsan.analysis.explain.words import read
 from dpsan.analysis.verify.verdict import verify
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.samplers.base import RowSampler
+from dpsan.mechanisms.tables.dense import DenseTable
 from dpsan.outcomes.calibrate import Draft
 from dpsan.privacy.guarantee import Claim, Status
 
@@ -28,8 +28,8 @@ class Squares(Mechanism):
     def guarantee(self, space):
         return self.promise(self.epsilon, claimed=Claim(self.epsilon), why="utilities in [-1, 0]")
 
-    def prepare(self, space):
-        return RowSampler(space, partial(self.scores, space))  # exact integer weights, ⊥ uniform
+    def table(self, space):
+        return DenseTable.of_scores(space, partial(self.scores, space))  # whole numbers, ⊥ uniform
 
     def scores(self, space, ids):
         return self.epsilon / 2 * (space.distances(ids) / space.diameter) ** 2

@@ -9,10 +9,10 @@ from unittest import mock
 
 import numpy as np
 
-from dpsan.mechanisms.samplers.base import PointSampler, RowSampler, Sampler
-from dpsan.mechanisms.samplers.blocked import DistanceScores
+from dpsan.mechanisms.samplers.base import PointSampler, Sampler
 from dpsan.mechanisms.samplers.number_response import GridResponse, grid_response, respond
-from dpsan.mechanisms.samplers.subset_response import SubsetResponseSampler
+from dpsan.mechanisms.tables.dense import DenseTable, weights_of
+from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.privacy import randomness
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -41,21 +41,24 @@ class Otherwise(Changed):
         return self.inner.probabilities(self.change(ids, None)[0]) if self.inputs else None
 
 
-class TopK(RowSampler):
+def top_k(s: Sanitizer, rows: Any) -> Any:
     """Only the 20 likeliest outputs of each word."""
-
-    def weights(self, ids: Any) -> Any:
-        full = super().weights(ids)
-        k = min(20, full.shape[1] // 2)
-        least = np.partition(full, -k, axis=1)[:, -k]
-        return np.where(full >= least[:, None], full, 0).astype(np.uint64)
+    k = min(20, rows.shape[1] // 2)
+    least = np.partition(rows, -k, axis=1)[:, -k]
+    return np.where(rows >= least[:, None], rows, 0).astype(np.uint64)
 
 
-class Squared(DistanceScores):
+def squared(s: Sanitizer, rows: Any) -> Any:
     """Scores of squared distances."""
+    scores = np.log(rows[0].max() / rows) / s.mechanism.epsilon * 2
+    return weights_of(scores**2 * s.mechanism.epsilon / 2)
 
-    def of(self, distances: Any) -> Any:
-        return np.minimum(distances**2 * self.factor, self.cap)
+
+def late(s: Sanitizer, rows: Any) -> Any:
+    """Every rank is one more: the word itself comes last."""
+    out, order = np.empty_like(rows), np.argsort(rows, axis=1, kind="stable")[:, ::-1]
+    np.put_along_axis(out, np.roll(order, -1, axis=1), np.take_along_axis(rows, order, 1), 1)
+    return out
 
 
 def put(make: Callable[[Sanitizer], Sampler]) -> Callable[[Sanitizer], None]:
@@ -187,19 +190,14 @@ class Coarse(PointSampler):
             return super().sample(ids, streams)
 
 
-def by_rows(kind: type[RowSampler], scores: type[DistanceScores]) -> Callable[[Sanitizer], None]:
-    """The exponential distribution by another sampler."""
-    return put(lambda s: kind(s.space, scores(s.space, 0.5 * s.mechanism.epsilon)))
+def other_rows(change: Callable[..., Any]) -> Callable[[Sanitizer], None]:
+    """A table of other rows."""
 
+    def make(s: Sanitizer) -> Sampler:
+        weights = s.mechanism.table(s.space).weights
+        return DenseTable(s.space, lambda ids: change(s, weights(ids)))
 
-top_k, squared = by_rows(TopK, DistanceScores), by_rows(RowSampler, Squared)
-
-
-def late(s: Sanitizer) -> Sampler:
-    """Every rank is one more: the word itself comes last."""
-    rolled = type(s.sampler)(s.space, np.roll(s.sampler.weights, 1))
-    rolled.batch_words = s.sampler.batch_words
-    return Changed(rolled, lambda out, *_: out)
+    return put(make)
 
 
 @lru_cache
@@ -266,21 +264,25 @@ def compounds_once(self: Accountant, copies: Any, texts: Any = None) -> None:
     _ADD(self, some, texts)
 
 
-class Gaps(SubsetResponseSampler):
-    """The rank outside a set is off by one: the output after each member never comes."""
+class Gaps(Changed):
+    """Each word never gets the output after the first of its near set, but the one before."""
 
-    def _outside(self, ids: Any, rank: Any) -> Any:
-        members = np.sort(self.sets(ids), axis=1).astype(np.int64)
-        return rank + (members - np.arange(self.k) < rank[:, None]).sum(axis=1)
+    def __init__(self, s: Sanitizer) -> None:
+        super().__init__(s.sampler, partial(self._moved, s.sampler))
+
+    @staticmethod
+    def _moved(table: SparseTable, out: Any, ids: Any, streams: Any) -> Any:
+        nearest = table.near.words[table.near.starts[np.minimum(ids, table.space.n - 1)]]
+        return np.where((ids < table.space.n) & (out == nearest + 1), nearest, out)
 
     def probabilities(self, ids: Any) -> Any:
-        out = super().probabilities(ids)
-        ranks = np.arange(self.outputs - self.k)
-        for row in np.flatnonzero(ids < self.space.n).tolist():
-            came = self._outside(np.full(len(ranks), ids[row]), ranks)
-            out[row] = np.bincount(came, minlength=self.space.n) * self.outside / self.total
-            out[row, self.sets(ids[row : row + 1])[0]] += self.inside / self.total
-        return out
+        law = self.inner.probabilities(ids)
+        for row in np.flatnonzero(ids < law.shape[1]).tolist():
+            nearest = int(self.inner.near.row(int(ids[row]))[0][0])
+            if nearest + 1 < law.shape[1]:
+                law[row, nearest] += law[row, nearest + 1]
+                law[row, nearest + 1] = 0
+        return law
 
 
 class Mutant(NamedTuple):
@@ -320,13 +322,13 @@ MUTANTS = {
     "independent noise × .9": Mutant("clipped-laplace", scaled(0.9), noise=(0.9, 1)),
     "random numbers of 8 bits": Mutant("laplace", put(lambda s: Coarse(s.space, s.sampler.noise))),
     "true word skipped": Mutant("laplace", skipped, skips=True),
-    "squared distances": Mutant("exponential", squared),
+    "squared distances": Mutant("exponential", other_rows(squared)),
     "no ½": Mutant("exponential", other_epsilon(2.0)),
     "epsilon × 1.1": Mutant("exponential", other_epsilon(1.1)),
-    "top-k support": Mutant("exponential", top_k),
+    "top-k support": Mutant("exponential", other_rows(top_k)),
     "tem of twice the epsilon": Mutant("tem", other_epsilon(2.0)),
     "geodesic of twice the epsilon": Mutant("geodesic", other_epsilon(2.0)),
-    "rank off by one": Mutant("zipf-response", put(late)),
+    "rank off by one": Mutant("zipf-response", other_rows(late)),
     "zipf of twice the epsilon": Mutant("zipf-response", other_epsilon(2.0)),
     "epsilon × 2": Mutant("krr", other_epsilon(2.0)),
     "copies of 50 %": Mutant("knn-response", kept(0.5)),
@@ -345,7 +347,7 @@ MUTANTS = {
     "stale table": Mutant("knn-response", before(stale, inputs=True)),
     "outputs that never come": Mutant(
         "knn-response",
-        put(lambda s: Gaps(s.space, s.mechanism.epsilon, s.sampler.k, s.sampler.outputs)),
+        put(Gaps),
     ),
     "wrong vocabulary": Mutant(
         "exponential",

@@ -46,9 +46,7 @@ def space():
 
 def near(sampler, row):
     """Rows of the words that are likelier for this word than for others."""
-    return (
-        sampler.near.row(row)[0] if hasattr(sampler, "near") else sampler.sets(np.array([row]))[0]
-    )
+    return sampler.near.row(row)[0]
 
 
 def check_groups(sampler):

@@ -1,6 +1,6 @@
 (** What a draw gives, counted over all numbers that it may begin with.
 
-    docs/proofs.md 2.9.5.  [draw] is [BaseResponseSampler.outputs], for one input: [b] are the base
+    docs/proofs.md 2.9.5.  [draw] is [SparseTable.outputs], for one input: [b] are the base
     weights of all outputs, [x] the masses of its near set (0 outside it). *)
 
 Require Import List Arith Lia Bool.

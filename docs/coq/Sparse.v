@@ -1,6 +1,6 @@
 (** The checker on binary numbers and sparse rows, as a program: Extract.v makes OCaml of it.
 
-    A certificate of the form "common" has for each output u the weight c_u = D * b_u, and for each
+    A certificate of the form "sparse" has for each output u the weight c_u = D * b_u, and for each
     word a row of outputs and masses.  docs/coq/reader.ml hands over what it read. *)
 
 Require Import List NArith ZArith Arith Reals Lra Lia Bool.

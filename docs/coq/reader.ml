@@ -1,6 +1,6 @@
 (* A third reader of certificates: make reader && ./reader FILE
 
-   It reads the form "common" without public words, whose rows have one sum, and asks [certified],
+   It reads the form "sparse" without public words, whose rows have one sum, and asks [certified],
    which Sparse.v proves right.  What it does not prove: that it reads the file as it is written.
    The digest of the file is left to docs/check_certificate.py. *)
 
@@ -135,8 +135,8 @@ let check path =
   let claim, rows = lines path in
   let text key = match List.assoc_opt key claim with Some (Word found) -> found | _ -> "" in
   let list key = match List.assoc_opt key claim with Some (Numbers found) -> found | _ -> [ -1 ] in
-  require (list "dpsan_certificate" = [ 1 ] && text "delta" = "0") "no claim known here";
-  require (text "weights" = "common" && list "public" = []) "not the form that this program reads";
+  require (list "dpsan_certificate" = [ 2 ] && text "delta" = "0") "no claim known here";
+  require (text "weights" = "sparse" && list "public" = []) "not the form that this program reads";
   require (rows <> [] && list "words" = [ List.length rows ]) "not a row for every word";
   let weights = Array.of_list (list "common") in
   require (Array.length weights = List.length rows) "not a weight for every word";

@@ -15,6 +15,7 @@ from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError, check_positive, unknown_name
 from dpsan.mechanisms.parameters import Parameter
 from dpsan.mechanisms.samplers.base import PointSampler, Sampler
+from dpsan.mechanisms.tables.table import Table
 from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Arithmetic, Guarantee, Status
 from dpsan.privacy.noise_distributions import NoiseDistribution
@@ -229,9 +230,13 @@ class Mechanism(ABC):
         """
         raise UsageError(f"{self.name} has nothing to optimize")
 
-    @abstractmethod
+    def table(self, space: MetricSpace) -> Table:
+        """Return the whole numbers that are drawn from, for a mechanism that has a table."""
+        raise NotImplementedError(f"{self.name} has no table")
+
     def prepare(self, space: MetricSpace) -> Sampler:
         """Make the sampler; once per run."""
+        return self.table(space)
 
 
 class IntegerResponse(Mechanism):
@@ -243,8 +248,9 @@ class IntegerResponse(Mechanism):
     epsilon_unit: ClassVar[str] = "nats"
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
-        """Return what the sampler knows of its integers."""
-        return self.prepare(space).certificate()
+        """Return the exact loss of the rows that are drawn from."""
+        sampler = self.prepare(space)
+        return sampler.certificate(repr(self)) if isinstance(sampler, Table) else None
 
 
 class BaseResponse(IntegerResponse):

@@ -28,20 +28,21 @@ Not to be confused with
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import partial
+from typing import ClassVar, Final
+
+import numpy as np
 
 from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.samplers.bucket_response import (
-    MOST_BUCKETS,
-    BucketResponseSampler,
-    bucket_weights,
-)
-from dpsan.privacy.certificate import Certificate, log_ratio
-from dpsan.privacy.column_losses import column_certificate
+from dpsan.mechanisms.tables.dense import WEIGHT_ERROR, DenseTable
 from dpsan.privacy.guarantee import Claim, Guarantee
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
+
+MOST_BUCKETS: Final = 64
 
 
 @dataclass(frozen=True)
@@ -57,21 +58,30 @@ class BucketExponential(IntegerResponse):
     )
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
-        """Return the bound of the proof, from the integers."""
-        weights = [int(each) for each in bucket_weights(self.epsilon, self.buckets)]
-        first, last, total, others = weights[0], weights[-1], sum(weights), space.n - 1
-        bound = log_ratio(first * others * total, (first + last) * last) if others else 0.0
+        """Return the bound of the proof, and what the rounding of weights adds."""
+        # ln(W_0·(n - 1)·Z/((W_0 + W_last)·W_last)) with W_0 = 1
+        last, total = -self.epsilon / 2, float(np.exp(-self._scores()).sum())
+        bound = math.log(max(space.n - 1, 1)) + math.log(total) - math.log1p(math.exp(last)) - last
         return self.promise(
-            epsilon_ldp=bound,
+            epsilon_ldp=bound + 4 * WEIGHT_ERROR if space.n > 1 else 0.0,
             claimed=Claim(self.epsilon),
             why="which words share a bucket, and how many, depends on the true word: that costs up "
             "to about ln n besides epsilon",
         )
 
-    def certificate(self, space: MetricSpace) -> Certificate | None:
-        """Return the exact loss between any two inputs, in O(n²)."""
-        return column_certificate(space, self.prepare(space).log_pmf, repr(self))
+    def _scores(self) -> Floats:
+        """Scores of the buckets, shape (buckets,)."""
+        return self.epsilon / 2 * np.arange(self.buckets) / (self.buckets - 1)
 
-    def prepare(self, space: MetricSpace) -> BucketResponseSampler:
-        """Return a sampler in two steps."""
-        return BucketResponseSampler(space, bucket_weights(self.epsilon, self.buckets))
+    def table(self, space: MetricSpace) -> DenseTable:
+        """Return the table: the score of a word's bucket, and ln of the words in it."""
+        return DenseTable.of_scores(space, partial(self._rows, space))
+
+    def _rows(self, space: MetricSpace, words: Ids) -> Floats:
+        apart = space.distances(words)
+        largest = apart.max(axis=1, keepdims=True)
+        apart *= np.divide(self.buckets, largest, out=np.zeros_like(largest), where=largest > 0)
+        buckets = np.minimum(apart.astype(np.int64), self.buckets - 1)
+        sizes = np.array([np.bincount(row, minlength=self.buckets) for row in buckets])
+        scores = self._scores() + np.log(np.maximum(sizes, 1))
+        return np.take_along_axis(scores, buckets, axis=1)

@@ -23,24 +23,28 @@ Source
 Parameters
     k: size of a cluster.  dp: standard or metric.  scale: K of the paper, for metric.
 Cost
-    The clusters once per vocabulary (cached), then k distances per word; certificate in O(n²·d).
+    The clusters once per vocabulary (cached), then one row of n distances per distinct word of a
+    batch; certificate in O(n²·d).
 Not to be confused with
     ``custext``, which stays in the cluster of the word: infinite loss.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
+
+import numpy as np
 
 from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.samplers.base import SCORE_CAP, WEIGHT_ERROR
-from dpsan.mechanisms.samplers.cluster_response import ClusterResponseSampler, Clusters
+from dpsan.mechanisms.tables.clusters import Clusters
+from dpsan.mechanisms.tables.dense import SCORE_CAP, TOP, WEIGHT_ERROR, DenseTable, weights_of
 from dpsan.mechanisms.tables.groups import groups
-from dpsan.privacy.certificate import Certificate
-from dpsan.privacy.column_losses import column_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee
+from dpsan.space.arrays import Ids, Integers
 from dpsan.space.metric_space import MetricSpace
 
 
@@ -65,21 +69,23 @@ class CluSanT(IntegerResponse):
     )
 
     def clusters(self, space: MetricSpace) -> Clusters:
-        """Return the clusters with this mechanism's scores."""
-        found = Clusters(space, groups(space, min(self.k, space.n)))
-        unit = self.scale
-        if self.dp == "standard":
-            largest = found.diameter()
-            unit = 1 / largest if largest > 0 else 0.0
-        return replace(found, factor=0.5 * self.epsilon * unit)
+        """Return the clusters."""
+        return Clusters(space, groups(space, min(self.k, space.n)))
+
+    def _unit(self, clusters: Clusters) -> float:
+        """Return what the distance of two centroids is multiplied by."""
+        if self.dp == "metric":
+            return self.scale
+        largest = clusters.diameter()
+        return 1 / largest if largest > 0 else 0.0
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Both steps together."""
-        slack = 4 * WEIGHT_ERROR  # of the first step: two weights, two sums
+        slack = 4 * WEIGHT_ERROR  # two weights, two sums
         metric = self.dp == "metric"
         between = self.epsilon * (self.scale * self.clusters(space).diameter() if metric else 1)
         return self.promise(
-            epsilon_ldp=min(between, 2 * SCORE_CAP) + slack + self.epsilon,
+            epsilon_ldp=min(between + self.epsilon, SCORE_CAP + math.log(space.n)) + slack,
             metric=f"{self.scale:g}·centroid distance + 1" if metric else None,
             epsilon_metric=self.epsilon if metric else None,
             slack=slack if metric else 0.0,
@@ -88,10 +94,26 @@ class CluSanT(IntegerResponse):
             "the losses of the two steps add up",
         )
 
-    def certificate(self, space: MetricSpace) -> Certificate | None:
-        """Return the exact loss between any two inputs, in O(n²)."""
-        return column_certificate(space, self.prepare(space).log_pmf, repr(self))
+    def table(self, space: MetricSpace) -> DenseTable:
+        """Return the table of both steps; of ⊥ all clusters and their words are equally likely."""
+        clusters = self.clusters(space)
+        unknown = np.empty(space.n, dtype=np.uint64)
+        unknown[clusters.order] = np.repeat(TOP // clusters.sizes, clusters.sizes)
+        half = 0.5 * self.epsilon
+        return DenseTable(space, partial(_rows, clusters, half, self._unit(clusters)), unknown)
 
-    def prepare(self, space: MetricSpace) -> ClusterResponseSampler:
-        """Return a sampler in two steps."""
-        return ClusterResponseSampler(space, self.clusters(space), 0.5 * self.epsilon)
+
+def _rows(clusters: Clusters, half: float, unit: float, words: Ids) -> Integers:
+    """Weights of both steps: exp of the scores of cluster and word, over the sum of the cluster."""
+    order, starts = clusters.order, clusters.starts
+    cluster = np.repeat(np.arange(clusters.n), clusters.sizes)
+    apart = clusters.space.distances(words)[:, order]
+    near = np.minimum.reduceat(apart, starts, axis=1)
+    span = np.maximum.reduceat(apart, starts, axis=1) - near
+    span[span == 0] = 1.0
+    within = half * np.clip((apart - near[:, cluster]) / span[:, cluster], 0.0, 1.0)
+    between = half * unit * clusters.apart(clusters.of[words])
+    between += np.log(np.add.reduceat(np.exp(-within), starts, axis=1))
+    scores = np.empty_like(apart)
+    scores[:, order] = within + between[:, cluster]
+    return weights_of(scores - scores.min(axis=1, keepdims=True))

@@ -20,7 +20,8 @@ Source
 Parameters
     k: size of a group; the last may be smaller.
 Cost
-    n/K searches among n words once per vocabulary (cached), then O(1) per word.
+    n/K searches among n words once per vocabulary (cached), then a row of n weights per distinct
+    word of a batch.
 Not to be confused with
     ``knn-response``, where words outside the near ones keep a small probability.
 """
@@ -29,64 +30,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tables.clusters import Clusters
+from dpsan.mechanisms.tables.dense import WEIGHT_ERROR, DenseTable, weights_of
 from dpsan.mechanisms.tables.groups import groups
 from dpsan.privacy.certificate import Certificate, support_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
-from dpsan.privacy.randomness import Streams
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Ids, Integers
 from dpsan.space.metric_space import MetricSpace
-
-
-class GroupSampler(Sampler):
-    """The published distribution within each group, from float64 probabilities."""
-
-    def __init__(self, space: MetricSpace, epsilon: float, members: NDArray[np.int32]) -> None:
-        self.space, self.epsilon, self.members = space, epsilon, members
-        indices = np.flatnonzero(members.ravel() >= 0)
-        self.group = np.empty(space.n, dtype=np.int64)
-        self.group[members.ravel()[indices]] = indices // members.shape[1]
-
-    def pmf(self, words: Ids) -> Floats:
-        """Probabilities of the members of each word's group, (m, k); 0 where a group is short."""
-        members = self.members[self.group[words]]
-        points = self.space.points(words)
-        apart = self.space.vectors[members] - points[:, None, :]
-        distances = np.sqrt(np.einsum("mkd,mkd->mk", apart, apart))
-        real = members >= 0
-        least = np.where(real, distances, np.inf).min(axis=1, keepdims=True)
-        spread = np.where(real, distances, -np.inf).max(axis=1, keepdims=True) - least
-        scores = (distances - least) / np.where(spread > 0, spread, 1)
-        pmf = np.where(real, np.exp(-0.5 * self.epsilon * np.where(real, scores, 0)), 0.0)
-        return np.asarray(pmf / pmf.sum(axis=1, keepdims=True))
-
-    def sample(self, ids: Ids, streams: Streams) -> Ids:
-        out = streams.integers("unknown", self.space.n).astype(np.int64)
-        known = np.flatnonzero(ids < self.space.n)
-        drawn = streams.uniform("member")[known, 0]
-        for at in range(0, len(known), 1024):
-            rows = known[at : at + 1024]
-            cumulative = np.cumsum(self.pmf(ids[rows]), axis=1)
-            members = self.members[self.group[ids[rows]]]
-            last = (members >= 0).sum(axis=1) - 1
-            index = (cumulative <= drawn[at : at + 1024, None]).sum(axis=1)
-            out[rows] = members[np.arange(len(rows)), np.minimum(index, last)]
-        return out
-
-    def probabilities(self, ids: Ids) -> Floats:
-        out = np.full((len(ids), self.space.n), 1 / self.space.n)
-        for row in np.flatnonzero(ids < self.space.n).tolist():
-            members = self.members[self.group[ids[row]]]
-            out[row] = 0.0
-            out[row, members[members >= 0]] = self.pmf(ids[row : row + 1])[0, members >= 0]
-        return out
 
 
 @dataclass(frozen=True)
@@ -107,7 +64,7 @@ class CusText(Mechanism):
         apart = self.k < space.n
         return self.promise(
             # One group: epsilon between words, and the uniform distribution of ⊥ lies within.
-            epsilon_ldp=math.inf if apart else self.epsilon,
+            epsilon_ldp=math.inf if apart else self.epsilon + 4 * WEIGHT_ERROR,
             delta=1.0 if apart else 0.0,
             infinite_loss_mass=1.0 if apart else 0.0,
             claimed=Claim(self.epsilon),
@@ -122,6 +79,22 @@ class CusText(Mechanism):
         first = groups(space, self.k)[:2, 0].tolist()
         return support_certificate(1.0, (first[0], first[1]), 1.0)
 
-    def prepare(self, space: MetricSpace) -> GroupSampler:
-        """Return the published sampler."""
-        return GroupSampler(space, self.epsilon, groups(space, min(self.k, space.n)))
+    def table(self, space: MetricSpace) -> DenseTable:
+        """Return the table; words of other groups weigh nothing."""
+        clusters = Clusters(space, groups(space, min(self.k, space.n)))
+        return DenseTable(space, partial(_rows, clusters, self.epsilon))
+
+
+def _rows(clusters: Clusters, epsilon: float, words: Ids) -> Integers:
+    """Weights floor(2^62·exp(epsilon·s/2)) of the members of each word's group."""
+    space, members = clusters.space, clusters.members[clusters.of[words]]
+    apart = space.vectors[members] - space.points(words)[:, None, :]
+    distances = np.sqrt(np.einsum("mkd,mkd->mk", apart, apart))
+    real = members >= 0
+    least = np.where(real, distances, np.inf).min(axis=1, keepdims=True)
+    spread = np.where(real, distances, -np.inf).max(axis=1, keepdims=True) - least
+    scores = np.where(real, distances - least, 0.0) / np.where(spread > 0, spread, 1)
+    out = np.zeros((len(words), space.n), dtype=np.uint64)
+    rows = np.nonzero(real)[0]
+    out[rows, members[real]] = weights_of(0.5 * epsilon * scores)[real]
+    return out

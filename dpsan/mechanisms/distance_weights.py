@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Final
 
+import numpy as np
+
 from dpsan.mechanisms.base import IntegerResponse
-from dpsan.mechanisms.samplers.base import SCORE_CAP, WEIGHT_ERROR
-from dpsan.mechanisms.samplers.blocked import DistanceSampler, DistanceScores
+from dpsan.mechanisms.tables.dense import (
+    SCORE_CAP,
+    WEIGHT_ERROR,
+    DenseTable,
+    distance_rows,
+    rows_at_once,
+)
 from dpsan.privacy.certificate import Certificate, exp_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee
+from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
 
 COARSE: Final = 0.01
@@ -44,9 +53,15 @@ class DistanceWeights(IntegerResponse):
         """Largest score epsilon·gamma/2 for n words, nats."""
         return SCORE_CAP
 
-    def scores(self, space: MetricSpace) -> DistanceScores:
-        """Return the scores that are sampled."""
-        return DistanceScores(space, 0.5 * self.epsilon, min(self.cut(space.n), SCORE_CAP))
+    def score(self, distances: Floats) -> Floats:
+        """Return the scores of distances: min(epsilon·d/2, cap), a metric as d is."""
+        scores = distances * (0.5 * self.epsilon)
+        return np.minimum(scores, min(self.cut(distances.shape[-1]), SCORE_CAP), out=scores)
+
+    def table(self, space: MetricSpace) -> DenseTable:
+        """Return the table of these scores."""
+        cap = min(self.cut(space.n), SCORE_CAP)
+        return DenseTable(space, partial(distance_rows, space, 0.5 * self.epsilon, cap))
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """epsilon·d_X and LDP by the largest score, with the integer rounding bounded."""
@@ -62,29 +77,24 @@ class DistanceWeights(IntegerResponse):
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
         """Return the exact loss of the integer weights; LDP alone where the guarantee is."""
-        scores = self.scores(space)
-        sampler = DistanceSampler(space, scores)
+        table = self.table(space)
         found = exp_certificate(
             space,
-            sampler.weights,
+            table.weights,
             space.distances,
-            scores.of,
+            self.score,
             key=repr(self),
             metric="euclidean",
             unknown=space.diameter / 2,
-            error=WEIGHT_ERROR + scores.factor * space.distance_error,
-            block=sampler.block,
+            error=WEIGHT_ERROR + 0.5 * self.epsilon * space.distance_error,
+            block=rows_at_once(space.n) // 4,
             distance_error=space.distance_error,
         )
-        proved, per_unit, _ = distance_guarantee(space, self.epsilon, scores.cap)
+        proved, per_unit, _ = distance_guarantee(space, self.epsilon, self.cut(space.n))
         if found is None or per_unit is not None:
             return found
         ldp = min(found.epsilon_ldp, proved)
         return replace(found, epsilon_ldp=ldp, epsilon_metric=None, metric=None)
-
-    def prepare(self, space: MetricSpace) -> DistanceSampler:
-        """Return a sampler by blocks of words."""
-        return DistanceSampler(space, self.scores(space))
 
 
 def _coarse(space: MetricSpace) -> str:

@@ -14,7 +14,7 @@ Proof
 Source
     [SanText] §3.1, over the whole vocabulary; without the ½ the loss is up to 2·epsilon.
 Cost
-    n weights per distinct word once, and about sqrt(n) per word; exact certificate in O(n²·d).
+    A row of n weights per distinct word of a batch; exact certificate in O(n²·d).
 Not to be confused with
     exponential selection among the nearest few words only, whose supports differ (infinite loss).
 """

@@ -19,8 +19,8 @@ Source
 Parameters
     k: neighbours joined to each word.  edges: hop or rank.  cap: R, 0 for none.
 Cost
-    The graph once per vocabulary (cached).  With hops and a small cap the words nearer than the cap
-    per distinct word, some hundreds; else one row of n path lengths.
+    The graph once per vocabulary (cached), then one row of n path lengths per distinct word of a
+    batch.
 Not to be confused with
     the rank from the true word as a score, which is no metric (see ``zipf-response``).
 """
@@ -37,21 +37,19 @@ from numpy.typing import NDArray
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.samplers.base import SCORE_CAP, WEIGHT_ERROR, RowSampler
-from dpsan.mechanisms.samplers.sparse import NearRows, SparseRowSampler
+from dpsan.mechanisms.tables.dense import (
+    SCORE_CAP,
+    WEIGHT_ERROR,
+    DenseTable,
+    rows_at_once,
+    weights_of,
+)
 from dpsan.privacy.certificate import Certificate, exp_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee
-from dpsan.space.arrays import Floats, Ids, by_word
+from dpsan.space.arrays import Floats, Ids, Integers, by_word
 from dpsan.space.metric_space import MetricSpace
 
 _BLOCK: Final = 256
-_SPARSE: Final = 8
-"""Words nearer than the cap are listed if they are at most one in so many."""
-_HOPS: Final = 100
-"""Caps from here on are not worth a list, and lengths stay within a byte."""
-_SAMPLE: Final = 64
-_HELD: Final = 1 << 24
-"""Largest number of neighbours held for a whole vocabulary: 5 bytes each."""
 
 
 def neighbour_graph(space: MetricSpace, k: int, edges: str) -> dict[str, NDArray[np.int32]]:
@@ -154,7 +152,6 @@ class PathLengths:
     ) -> None:
         self.graph, self.cap, self.factor = graph, cap, factor
         self.n = len(graph["starts"]) - 1
-        self.hops = bool((graph["lengths"] == 1).all())
         self._matrix: Any = None
 
     def _sparse(self) -> Any:
@@ -173,32 +170,14 @@ class PathLengths:
         found = dijkstra(self._sparse(), indices=ids, limit=self.cap)
         return np.asarray(np.minimum(found, self.cap))
 
-    def near(self, ids: Ids) -> NearRows:
-        """Return the words nearer than the cap; their levels are lengths.  Only for hops with a
-        cap.
-        """
-        from scipy.sparse import identity  # heavy import
-
-        cap = int(self.cap)
-        one = identity(self.n, dtype=np.int16, format="csr")
-        step = (self._sparse() != 0).astype(np.int16) + one
-        reached = total = one[ids]
-        for _ in range(cap - 1):
-            reached = reached @ step
-            reached.data[:] = 1
-            total = total + reached  # how often a word was reached: the nearer, the more
-        total.sort_indices()
-        levels = (cap - total.data).astype(np.uint8)
-        return NearRows(total.indptr.astype(np.int64), total.indices.astype(np.int32), levels)
-
     def of(self, lengths: Floats) -> Floats:
         """Scores of lengths."""
         scores = lengths * self.factor
         return np.minimum(scores, SCORE_CAP, out=scores)
 
-    def __call__(self, ids: Ids) -> Floats:
-        """Scores of words (m,) against every word, (m, n)."""
-        return self.of(self.lengths(ids))
+    def weights(self, words: Ids) -> Integers:
+        """Return the integer weights of all outputs for words, shape (m, n)."""
+        return weights_of(self.lengths(words) * self.factor)
 
     def diameter_bound(self) -> float:
         """Upper bound on the largest length: the cap, or twice the farthest from one word."""
@@ -250,58 +229,18 @@ class Geodesic(IntegerResponse):
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
         paths = self.paths(space)
-        sampler = RowSampler(space, paths)
         return exp_certificate(
             space,
-            sampler.weights,
+            paths.weights,
             paths.lengths,
             paths.of,
             key=repr(self),
             metric=f"geodesic ({self.edges})",
             unknown=paths.diameter_bound() / 2,
             error=WEIGHT_ERROR,
-            block=sampler.block,
+            block=rows_at_once(space.n) // 4,
         )
 
-    def prepare(self, space: MetricSpace) -> RowSampler:
-        """Return a row sampler, or a sparse one where a word has few neighbours."""
-        paths = self.paths(space)
-        if paths.hops and self.cap and self.cap < _HOPS:
-            sample = np.unique(np.linspace(0, space.n - 1, _SAMPLE).astype(np.int64))
-            reach = len(paths.near(sample).words) / len(sample)
-            if reach * _SPARSE <= space.n:
-                levels = paths.of(np.arange(self.cap + 1.0))
-                return SparseRowSampler(
-                    space, paths, _CachedNeighbours(paths, reach), levels, reach
-                )
-        return RowSampler(space, paths)
-
-
-class _CachedNeighbours:
-    """Neighbours on request; all of them are held once half of the vocabulary was requested.
-
-    Args:
-        reach: about how many a word has.
-    """
-
-    def __init__(self, paths: PathLengths, reach: float) -> None:
-        self.paths = paths
-        self.small = reach * paths.n <= _HELD
-        self._requests = 0
-        self._all: NearRows | None = None
-
-    def __call__(self, ids: Ids) -> NearRows:
-        self._requests += len(ids)
-        if self._all is None:
-            if not self.small or 2 * self._requests < self.paths.n:
-                return self.paths.near(ids)
-            self._all = self.paths.near(np.arange(self.paths.n))
-        starts, words, levels = self._all
-        sizes = starts[ids + 1] - starts[ids]
-        ends = np.cumsum(sizes)
-        entries = np.arange(ends[-1] if len(ends) else 0)
-        entries += np.repeat(starts[ids] - ends + sizes, sizes)
-        return NearRows(np.append(0, ends), words[entries], levels[entries])
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_asked": 0, "_all": None}
+    def table(self, space: MetricSpace) -> DenseTable:
+        """Return the table of path lengths."""
+        return DenseTable(space, self.paths(space).weights)

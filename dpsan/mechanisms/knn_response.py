@@ -52,10 +52,9 @@ from numpy.typing import NDArray
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import BaseResponse
 from dpsan.mechanisms.optimal.groups import Group, with_floor
-from dpsan.mechanisms.optimal.sampler import BaseResponseSampler, integer_loss
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.samplers.subset_response import SubsetResponseSampler, integer_epsilon
 from dpsan.mechanisms.tables.near_sets import Base
+from dpsan.mechanisms.tables.sparse import SparseTable, integer_loss
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.arrays import Floats, Ids, blocks, side_by_side
 from dpsan.space.metric_space import MetricSpace
@@ -142,35 +141,22 @@ class KnnResponse(BaseResponse):
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Pure LDP; no metric needed."""
-        k, m = self.sizes(space)
-        loss = integer_epsilon(self.epsilon, k, m)
-        if self.public or self.groups:
-            base = with_floor(self._base(space), self.groups, space.n)
-            loss = min(self.epsilon, integer_loss(self.epsilon, base.total, base.mass))
+        base = with_floor(self._base(space), self.groups, space.n)
         return self.promise(
-            epsilon_ldp=loss,
+            epsilon_ldp=min(self.epsilon, integer_loss(self.epsilon, base.total, base.mass)),
             claimed=Claim(self.epsilon),
             public_words=len(self.public),
             why="two weights with ratio e^epsilon and the same total for every word",
         )
 
-    def prepare(self, space: MetricSpace) -> SubsetResponseSampler | BaseResponseSampler:
-        """Return a two-weight sampler over the neighbour table."""
-        if self.public or self.groups:
-            return BaseResponseSampler(
-                space,
-                self._base(space),
-                self.epsilon,
-                self.public,
-                euclidean=True,
-                groups=self.groups,
-            )
-        return SubsetResponseSampler(space, self.epsilon, *self.sizes(space))
+    def table(self, space: MetricSpace) -> SparseTable:
+        """Return the table of the k outputs that are nearest to each word."""
+        given = self._base(space), self.epsilon, self.public
+        return SparseTable(space, *given, euclidean=True, groups=self.groups)
 
     def _base(self, space: MetricSpace) -> Base:
         k, m = self.sizes(space)
-        words = _protected(space, self.public)[:m].astype(np.int32)
-        return Base(words, np.ones(m, dtype=np.int64), k)
+        return Base.even(_protected(space, self.public)[:m], k)
 
 
 def _protected(space: MetricSpace, public: tuple[int, ...]) -> Ids:

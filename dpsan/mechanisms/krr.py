@@ -22,9 +22,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import IntegerResponse
-from dpsan.mechanisms.samplers.subset_response import SubsetResponseSampler, integer_epsilon
+from dpsan.mechanisms.tables.near_sets import Base
+from dpsan.mechanisms.tables.sparse import SparseTable, integer_loss
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace
 
@@ -42,13 +45,13 @@ class KRR(IntegerResponse):
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Pure LDP; no metric needed."""
         return self.promise(
-            epsilon_ldp=integer_epsilon(self.epsilon, 1, space.n),
+            epsilon_ldp=min(self.epsilon, integer_loss(self.epsilon, space.n, 1)),
             claimed=Claim(self.epsilon),
             why="two weights with ratio e^epsilon and the same total for every word",
         )
 
-    def prepare(self, space: MetricSpace) -> SubsetResponseSampler:
-        """Return a two-weight sampler."""
+    def table(self, space: MetricSpace) -> SparseTable:
+        """Return the table whose near set is the word itself."""
         if space.n < 2:
             raise UsageError("krr needs at least 2 words")
-        return SubsetResponseSampler(space, self.epsilon, 1, space.n)
+        return SparseTable(space, Base.even(np.arange(space.n), 1), self.epsilon, euclidean=True)

@@ -85,10 +85,10 @@ from dpsan.mechanisms.optimal.public_base import (
     softened,
     solved_base,
 )
-from dpsan.mechanisms.optimal.sampler import BaseResponseSampler, integer_loss
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.tables.directions import cosine_unit
 from dpsan.mechanisms.tables.near_sets import Base
+from dpsan.mechanisms.tables.sparse import SparseTable, integer_loss
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace
 
@@ -241,10 +241,10 @@ class OptimalResponse(BaseResponse):
     def optimum(self, space: MetricSpace, *, quick: bool = False) -> Optimum | None:
         """With public words or groups no bound is known but 1."""
         if self.public or self.groups:
-            return Optimum(mean_cosine(self.prepare(space)), 1.0)
+            return Optimum(mean_cosine(self.table(space)), 1.0)
         if quick and not has_bound(space, self.epsilon):
             return None
-        return optimum(self.prepare(space), self.epsilon)
+        return optimum(self.table(space), self.epsilon)
 
     def optimize(self, space: MetricSpace) -> None:
         task = self.task(space)
@@ -252,7 +252,6 @@ class OptimalResponse(BaseResponse):
             found = optimized_table(space, *task[:5], progress=progress)
         space.replace_table(task.name, found)
 
-    def prepare(self, space: MetricSpace) -> BaseResponseSampler:
-        return BaseResponseSampler(
-            space, self.base(space), self.epsilon, self.public, groups=self.groups
-        )
+    def table(self, space: MetricSpace) -> SparseTable:
+        given = self.base(space), self.epsilon, self.public
+        return SparseTable(space, *given, groups=self.groups)

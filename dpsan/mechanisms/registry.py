@@ -101,7 +101,10 @@ def register(kind: type[Mechanism]) -> type[Mechanism]:
     """
     if not (inspect.isclass(kind) and issubclass(kind, Mechanism)):
         raise UsageError("register takes a subclass of Mechanism")
-    if missing := sorted(kind.__abstractmethods__):
+    missing = sorted(kind.__abstractmethods__)
+    if (kind.table, kind.prepare) == (Mechanism.table, Mechanism.prepare):
+        missing.append("table")
+    if missing:
         raise UsageError(f"{kind.__name__} has no {' and no '.join(missing)}")
     if "__dataclass_params__" not in vars(kind) or not dataclasses.is_dataclass(kind):
         raise UsageError(f"{kind.__name__} must be a frozen dataclass", "@dataclass(frozen=True)")

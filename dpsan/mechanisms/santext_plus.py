@@ -18,7 +18,7 @@ Source
 Parameters
     sensitive: share of the vocabulary, 0.9 in the paper.  p: 0.3 in the paper.
 Cost
-    n weights per distinct word once, and about sqrt(n) per word.
+    A row of n weights per distinct word of a batch.
 Not to be confused with
     ``exponential``, which is SanText and draws every word from the whole vocabulary.
 """
@@ -27,80 +27,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.distance_weights import distance_guarantee
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.samplers.blocked import DistanceSampler, DistanceScores
+from dpsan.mechanisms.tables.dense import TOP, DenseTable, weights_of
 from dpsan.privacy.certificate import MATRIX_WORDS, Certificate, support_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
-from dpsan.privacy.randomness import Streams
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Ids, Integers
 from dpsan.space.metric_space import MetricSpace
-
-
-@dataclass(frozen=True)
-class NearestScores(DistanceScores):
-    """Scores counted from the nearest word of V_S, whose first row is ``first``."""
-
-    first: int = 0
-
-    def __call__(self, ids: Ids) -> Floats:
-        """Scores of words (m,) against every word, (m, n)."""
-        scores = self.space.distances(ids) * self.factor
-        scores -= scores[:, self.first :].min(axis=1, keepdims=True)
-        return np.maximum(scores, 0, out=scores)
-
-
-class SanTextPlusSampler(DistanceSampler):
-    """Weights over V_S only, and the coin of the words of V_N.
-
-    Args:
-        space: words in order of frequency.
-        p: probability with which a word of V_N is drawn anew.
-    """
-
-    def __init__(self, space: MetricSpace, scores: NearestScores, p: float) -> None:
-        super().__init__(space, scores, first=scores.first)
-        self.factor, self.first, self.p = scores.factor, scores.first, p
-        self._least = np.full(scores.first, np.nan)
-
-    def _nearest(self, ids: Ids) -> Floats:
-        missing = np.unique(ids[ids < self.first])
-        missing = missing[np.isnan(self._least[missing])]
-        for at in range(0, len(missing), self.block):
-            part = missing[at : at + self.block]
-            self._least[part] = self.space.distances(part)[:, self.first :].min(axis=1)
-        out = np.zeros(len(ids))  # a word of V_S is the nearest to itself
-        frequent = ids < self.first
-        out[frequent] = self._least[ids[frequent]] * self.factor
-        return out
-
-    def weights(self, ids: Ids) -> NDArray[np.uint64]:
-        """Integer weights, 0 for the words of V_N."""
-        out = super().weights(ids)
-        out[np.flatnonzero(ids < self.space.n), : self.first] = 0
-        return out
-
-    def sample(self, ids: Ids, streams: Streams) -> Ids:
-        keep = (ids < self.first) & (streams.uniform("keep")[:, 0] >= self.p)
-        out = ids.copy()
-        self._draw(ids, streams, np.flatnonzero(~keep), out)
-        return out
-
-    def integer_weights(self) -> None:
-        """None: the coin of a word of V_N is no integer weight."""
-
-    def probabilities(self, ids: Ids) -> Floats:
-        out = super().probabilities(ids)
-        frequent = np.flatnonzero(ids < self.first)
-        out[frequent] *= self.p
-        out[frequent, ids[frequent]] += 1 - self.p
-        return out
 
 
 @dataclass(frozen=True)
@@ -151,7 +90,18 @@ class SanTextPlus(Mechanism):
         worst = (0, space.n - 1) if kept >= unknown else (space.n, space.n - 1)
         return support_certificate(max(kept, unknown), worst, max(kept, unknown))
 
-    def prepare(self, space: MetricSpace) -> SanTextPlusSampler:
-        """Return the published sampler."""
-        scores = NearestScores(space, 0.5 * self.epsilon, first=self.first(space.n))
-        return SanTextPlusSampler(space, scores, self.p)
+    def table(self, space: MetricSpace) -> DenseTable:
+        """Return the published table."""
+        return DenseTable(space, partial(self._rows, space))
+
+    def _rows(self, space: MetricSpace, words: Ids) -> Integers:
+        first = self.first(space.n)
+        scores = space.distances(words)[:, first:] * (0.5 * self.epsilon)
+        scores -= scores.min(axis=1, keepdims=True)
+        weights, frequent = weights_of(scores), np.flatnonzero(words < first)
+        anew = weights[frequent].astype(np.float64)
+        weights[frequent] = anew / anew.sum(axis=1, keepdims=True) * (self.p * TOP)
+        out = np.zeros((len(words), space.n), dtype=np.uint64)
+        out[:, first:] = weights
+        out[frequent, words[frequent]] = int((1 - self.p) * TOP)
+        return out

@@ -18,7 +18,7 @@ Source
 Parameters
     beta: mass given up beyond gamma where every other word is that far, in (0, 0.5].
 Cost
-    n weights per distinct word once, and about sqrt(n) per word.
+    A row of n weights per distinct word of a batch.
 Not to be confused with
     leaving the words beyond gamma out, whose supports differ: infinite loss.
 """

@@ -23,9 +23,12 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import IntegerResponse
-from dpsan.mechanisms.samplers.subset_response import SubsetResponseSampler
+from dpsan.mechanisms.tables.near_sets import Base
+from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace
 
@@ -59,6 +62,6 @@ class Uniform(IntegerResponse):
             why="the distribution does not depend on the input",
         )
 
-    def prepare(self, space: MetricSpace) -> SubsetResponseSampler:
-        """Return a sampler with empty sets."""
-        return SubsetResponseSampler(space, 0.0, 0, space.n)
+    def table(self, space: MetricSpace) -> SparseTable:
+        """Return the table whose near sets weigh nothing."""
+        return SparseTable(space, Base.even(np.arange(space.n), 1), 0.0, euclidean=True)

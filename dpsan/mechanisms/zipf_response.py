@@ -15,9 +15,7 @@ Source
     This project.  Any non-increasing score of the rank works the same way:
     epsilon = score(0) - score(n-1).
 Cost
-    A rank in O(log n); the word of that rank from a kept order of all words, or of the nearest, or
-    by one row of n exact distances, about 0.4 ms for the bundled vocabulary and all draws of a word
-    in a batch (:mod:`dpsan.mechanisms.tables.neighbour_ranks`); 0.2 GB are kept.
+    One row of n exact distances, sorted, per distinct word of a batch.
 Not to be confused with
     ``rank-softmax``, whose ranks are counted from a noisy pivot and not from the true word.
 """
@@ -26,19 +24,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import IntegerResponse
-from dpsan.mechanisms.samplers.rank_response import RankResponseSampler
+from dpsan.mechanisms.tables.dense import DenseTable
+from dpsan.mechanisms.tables.sorted_distances import orders
 from dpsan.privacy.certificate import Certificate, rank_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee
+from dpsan.space.arrays import Ids, Integers
 from dpsan.space.metric_space import MetricSpace
 
 
-def rank_weights(epsilon: float, n: int) -> NDArray[np.uint64]:
+def rank_weights(epsilon: float, n: int) -> Integers:
     """Integer weights by rank, shape (n,), non-increasing; ln(first/last) <= epsilon, sum < 2^63.
 
     Beyond about 60 nats the last weights are 1 and the loss stays below epsilon.
@@ -72,10 +72,17 @@ class ZipfResponse(IntegerResponse):
         )
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
-        sampler = self.prepare(space)
-        farthest = int(sampler.order(np.zeros(1, dtype=np.int64))[0, -1])
-        return rank_certificate(sampler.weights, (farthest, 0))
+        """Return the loss of the first weight against the last: all words have the same weights."""
+        (order,) = orders(space, np.zeros(1, dtype=np.int64))
+        return rank_certificate(rank_weights(self.epsilon, space.n), (int(order[-1]), 0))
 
-    def prepare(self, space: MetricSpace) -> RankResponseSampler:
-        """Return a sampler by rank."""
-        return RankResponseSampler(space, rank_weights(self.epsilon, space.n))
+    def table(self, space: MetricSpace) -> DenseTable:
+        """Return the table of weights by rank."""
+        return DenseTable(space, partial(_rows, space, rank_weights(self.epsilon, space.n)))
+
+
+def _rows(space: MetricSpace, weights: Integers, words: Ids) -> Integers:
+    out = np.empty((len(words), space.n), dtype=np.uint64)
+    for row, order in zip(out, orders(space, words), strict=True):
+        row[order] = weights
+    return out

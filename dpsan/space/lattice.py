@@ -14,7 +14,6 @@ import math
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.space.arrays import Floats, Floats32, Ids, norms, side_by_side
 
@@ -57,8 +56,6 @@ class Lattice:
         other; the second term covers the rounding of the centring and of the square root.
         """
         self._held: Floats | None = None
-        self._turned: Floats | None = None
-        self._compact: NDArray[np.int32] | None = None
         if 8 * self.n * (self.d + 2) <= _HELD_BYTES:
             self._held = self._made(0, self.n)
 
@@ -78,14 +75,6 @@ class Lattice:
         out[:, self.d + 1] = 1.0
         return out
 
-    def rows_of(self, words: Ids) -> Floats:
-        """Right factors (y, 1, y²) of words (not ⊥) as rows, shape (m, d + 2)."""
-        if self._held is not None:
-            if self._turned is None:
-                self._turned = np.ascontiguousarray(self._held.T)
-            return self._turned[words]
-        return self._rows(self._vectors[words])
-
     def _rows(self, vectors: Floats32) -> Floats:
         out = np.empty((len(vectors), self.d + 2))
         y = self._integers(vectors, out[:, : self.d])
@@ -97,24 +86,7 @@ class Lattice:
         """Right factors (y, 1, y²) of the words start ... stop - 1 as columns, (d + 2, words)."""
         if self._held is not None:
             return self._held[:, start:stop]
-        if self._compact is None:
-            return self._made(start, stop)
-        out = np.empty((self.d + 2, stop - start))
-        out[: self.d] = self._compact[:, start:stop]
-        out[self.d] = 1.0
-        out[self.d + 1] = self._norms[start:stop]
-        return out
-
-    def hold(self) -> None:
-        """Hold the integers in 32 bits where they are too many for 64: right factors cost less."""
-        if self._held is None and self._compact is None:
-            compact = np.empty((self.d, self.n), dtype=np.int32)
-            self._norms = np.empty(self.n)
-            for at in range(0, self.n, _STEP):
-                stop = min(at + _STEP, self.n)
-                made = self._made(at, stop)
-                compact[:, at:stop], self._norms[at:stop] = made[: self.d], made[-1]
-            self._compact = compact
+        return self._made(start, stop)
 
     def _made(self, start: int, stop: int) -> Floats:
         out = np.empty((self.d + 2, stop - start))
@@ -123,29 +95,8 @@ class Lattice:
             out[:, at - start : at - start + len(rows)] = rows.T
         return out
 
-    def rows(self, words: int) -> int:
-        """Return the number of inputs in one product with ``words`` words, in this thread."""
-        return max(1, int(_PIECE // (words * (self.d + 2))))
-
-    def squared(self, left: Floats, right: Floats, out: Floats) -> None:
-        """Squared distances in square units: integers, exact; uses the calling thread only.
-
-        Args:
-            left: see :meth:`left`, shape (m, d + 2).
-            right: see :meth:`right`, shape (d + 2, words).
-            out: shape (m, words), contiguous.
-        """
-        words = right.shape[1]
-        rows = self.rows(words)
-        whole = len(left) // rows * rows
-        if whole:
-            pieces = left[:whole].reshape(-1, rows, self.d + 2)
-            np.matmul(pieces, right, out=out[:whole].reshape(-1, rows, words))
-        if whole < len(left):
-            np.matmul(left[whole:], right, out=out[whole:])
-
     def squares(self, ids: Ids, out: Floats) -> None:
-        """Squared distances from inputs to every word, as :meth:`squared` gives them.
+        """Squared distances in square units: integers, exact; uses the calling thread only.
 
         Args:
             ids: inputs, shape (m,).
@@ -178,8 +129,7 @@ class Lattice:
         def fill(at: int) -> None:
             stop = min(at + _PART, self.n)
             # Rows, turned, cost less than columns that are used once.
-            turned = self._compact is None
-            right = self._rows(self._vectors[at:stop]).T if turned else self.right(at, stop)
+            right = self._rows(self._vectors[at:stop]).T
             self._product(left, right, out[:, at:stop])
 
         if self._held is not None:

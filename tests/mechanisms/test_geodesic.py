@@ -1,23 +1,16 @@
-"""geodesic: the graph, its metric, its law; rows of near words draw the words of whole rows."""
+"""geodesic: the graph, its metric, its law."""
 
 import itertools
-import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis.strategies import integers, sampled_from
 from line_laws import space_of
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components, shortest_path
-from support import make_embeddings, streams
+from support import make_embeddings
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms import geodesic
 from dpsan.mechanisms.geodesic import Geodesic, neighbour_graph
-from dpsan.mechanisms.samplers import sparse as sparse_rows
-from dpsan.mechanisms.samplers.base import RowSampler
-from dpsan.mechanisms.samplers.sparse import NearRows, SparseRowSampler
 from dpsan.space.metric_space import MetricSpace
 
 
@@ -97,90 +90,3 @@ N = 1200
 @pytest.fixture(scope="module")
 def large():
     return MetricSpace(make_embeddings(n=N, d=3))
-
-
-def sparse_and_whole(space, seed, levels, epsilon):
-    """A sparse sampler of random near words, and the row sampler of the same scores."""
-    generator = np.random.default_rng(seed)
-    n = space.n
-    level_scores = np.sort(generator.random(levels + 1)) * epsilon
-    level_scores[0] = 0.0  # a word's own: else the total is small and most draws are rejected
-    table = np.full((n, n), levels)
-    some = generator.random((n, n)) < generator.random((n, 1)) ** 3
-    table[some] = generator.integers(0, levels, some.sum()) if levels else 0
-    np.fill_diagonal(table, 0)
-
-    def near(ids):
-        rows, words = np.nonzero(table[ids] < levels)
-        starts = np.searchsorted(rows, np.arange(len(ids) + 1))
-        chosen = table[ids[rows], words].astype(np.uint8)
-        return NearRows(starts, words.astype(np.int32), chosen)
-
-    def scores(ids):
-        return level_scores[table[ids]]
-
-    sparse = SparseRowSampler(space, scores, near, level_scores, 1)
-    return sparse, RowSampler(space, scores)
-
-
-@settings(max_examples=40)
-@given(integers(1, 60), integers(0, 4), sampled_from([0, 1, 25, 100]), integers(0, 2**32 - 1))
-def test_same_words_as_whole_rows(n, levels, epsilon, seed):
-    space = MetricSpace(make_embeddings(n=n, d=2))
-    sparse, rows = sparse_and_whole(space, seed, levels, epsilon)
-    ids = np.random.default_rng(seed).integers(0, n + 1, 600)
-    bits = streams(len(ids), key=seed.to_bytes(32, "little"))
-    assert (sparse.sample(ids, bits) == rows.sample(ids, bits)).all()
-
-
-def test_acceptance_and_boundaries(space):
-    """Bits at the edges of every word's interval, and beyond the total."""
-    sparse, rows = sparse_and_whole(space, 5, 3, 8.0)
-    sums = np.cumsum(rows.weights(np.array([7]))[0].astype(object))
-    edges, low = (each.astype(np.uint64) for each in (sums >> 32, sums & 0xFFFFFFFF))
-    one, half, none = np.uint64(1), np.uint64(32), np.zeros(len(edges) + 1, dtype=np.uint64)
-    high = np.concatenate([edges, edges, edges + one, [np.uint64(2**64 - 1)]])
-    bits = np.stack([high, np.concatenate([low << half, (low - one) << half, none])], axis=1)
-    ids, first, second = np.full(len(bits), 7), Planned(bits), Planned(bits)
-    found = sparse.sample(ids, first)
-    assert (found == rows.sample(ids, second)).all()
-    assert first.asked == second.asked == ["row/0", "row/1"]  # some bits were rejected
-    # Each word's last number and the next word's first.
-    assert len(np.unique(found)) == space.n
-
-
-class Planned:
-    """Streams of given bits, and of zeros for whoever asks again."""
-
-    def __init__(self, bits):
-        self.first, self.asked = bits, []
-
-    def bits(self, label, width):
-        self.asked.append(label)
-        return self.first if len(self.asked) == 1 else np.zeros_like(self.first)
-
-
-@pytest.mark.parametrize("values", [{}, {"cap": 1}, {"cap": 2, "k": 9}])
-def test_geodesic_gives_the_words_of_whole_rows(large, monkeypatch, values):
-    mechanism = Geodesic(6.0, **values)
-    ids = np.minimum(np.random.default_rng(2).zipf(1.1, 6000) - 1, N)
-    whole = RowSampler(large, mechanism.paths(large)).sample(ids, streams(6000))
-    sampler = mechanism.prepare(large)
-    assert (sampler.sample(ids, streams(6000)) == whole).all()
-    size = len(pickle.dumps(sampler))
-    sampler.sample(np.arange(N), streams(N))  # now all near words are listed
-    packed = pickle.dumps(sampler)
-    assert len(packed) == size  # and not in what travels
-    for each in (sampler, pickle.loads(packed)):
-        assert (each.sample(ids, streams(6000)) == whole).all()
-    monkeypatch.setattr(sparse_rows, "_WORDS", 16)
-    assert (mechanism.prepare(large).sample(ids, streams(6000)) == whole).all()
-
-
-def test_large_vocabularies_are_listed_word_by_word(large, monkeypatch):
-    one_by_one, listed = Geodesic(3.0).prepare(large), Geodesic(3.0).prepare(large)
-    for _ in range(2):
-        expected = listed.sample(np.arange(N), streams(N))
-        with monkeypatch.context() as patched:
-            patched.setattr(geodesic, "_HELD", 10)
-            assert (one_by_one.sample(np.arange(N), streams(N)) == expected).all()

@@ -9,8 +9,10 @@ import pytest
 from dpsan.embeddings.base import Embeddings
 from dpsan.mechanisms.geodesic import Geodesic
 from dpsan.mechanisms.knn_response import KnnResponse
-from dpsan.mechanisms.zipf_response import ZipfResponse
+from dpsan.mechanisms.tables.sorted_distances import orders
+from dpsan.mechanisms.zipf_response import ZipfResponse, rank_weights
 from dpsan.privacy.certificate import certify
+from dpsan.space.arrays import blocks
 from dpsan.space.metric_space import MetricSpace
 
 EPSILONS = (4, 6, 8, 10, 12)
@@ -32,7 +34,7 @@ def unit(glove):
 def nearby(glove, unit):
     """Every tenth word, all words by rank from it, and their cosines with it."""
     ids = np.arange(0, glove[1].n, 10)
-    return ids, ZipfResponse(1.0).prepare(glove[1]).order(ids), unit[ids] @ unit.T
+    return ids, np.array([*orders(glove[1], ids)]), unit[ids] @ unit.T
 
 
 def test_golden_zipf(glove, nearby):
@@ -41,15 +43,14 @@ def test_golden_zipf(glove, nearby):
     by_rank = np.take_along_axis(cosines, order, axis=1).mean(axis=0, dtype=np.float64)
     for epsilon, row in zip(EPSILONS, ZIPF, strict=True):
         mechanism = ZipfResponse(float(epsilon))
-        law = mechanism.prepare(glove[1]).weights.astype(np.float64)
+        law = rank_weights(float(epsilon), glove[1].n).astype(np.float64)
         law /= law.sum()
         assert (law[1:101].sum(), law @ by_rank) == pytest.approx(row, abs=TOLERANCE)
         assert certify(mechanism, glove[1]).epsilon_ldp == pytest.approx(epsilon, abs=1e-5)
 
 
-def test_golden_knn(glove, unit, monkeypatch):
-    """Two probabilities: of the k nearest words and of the others; sets are made on demand."""
-    monkeypatch.setattr(MetricSpace, "eager", lambda self, outputs: False)
+def test_golden_knn(glove, unit):
+    """Two probabilities: of the k nearest words and of the others."""
     # Mean cosine of every third word to its 50 nearest, by rank, and to all words.
     space, ids = glove[1], np.arange(0, glove[1].n, 3)
     near = [(unit[row] * unit[ids]).sum() / len(ids) for row in space.neighbors(ids, 50).T]
@@ -68,11 +69,9 @@ def test_golden_knn(glove, unit, monkeypatch):
 def near_counts(space):
     """A row for each word: how many words are nearer than four hops, by their hops; the rest."""
     paths, out = Geodesic(1.0).paths(space), np.zeros((space.n, 5), dtype=np.int64)
-    for at in range(0, space.n, 1024):
-        ids = np.arange(at, min(at + 1024, space.n))
-        starts, _, levels = paths.near(ids)
-        np.add.at(out, (np.repeat(ids, np.diff(starts)), levels), 1)
-    out[:, 4] = space.n - out.sum(axis=1)
+    for ids in blocks(space.n, 256):
+        lengths = paths.lengths(ids)
+        out[ids] = np.stack([(lengths == hops).sum(axis=1) for hops in range(5)], axis=1)
     return out
 
 

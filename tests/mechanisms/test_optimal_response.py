@@ -20,12 +20,12 @@ from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import EmbeddingError, InputError, UsageError
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.optimal import optimum, public_base
-from dpsan.mechanisms.optimal.sampler import BaseResponseSampler, integer_increments
 from dpsan.mechanisms.optimal.similarity_bound import similarity_bound
 from dpsan.mechanisms.optimal.solver import Problem, solve
 from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.mechanisms.tables.directions import cosine_unit, directions, ranking
 from dpsan.mechanisms.tables.near_sets import Base
+from dpsan.mechanisms.tables.sparse import SparseTable, integer_increments
 from dpsan.privacy.certificate import certify
 from dpsan.privacy.randomness import Streams
 from dpsan.space.cached_index import open_space
@@ -37,7 +37,7 @@ TINY = Base(np.array([1, 4, 9], dtype=np.int32), np.array([6, 5, 7]), 9)
 
 def test_law_by_hand():
     """Weights D·b + a·x: the nearest outputs whole, the last one in part."""
-    sampler = BaseResponseSampler(SPACE, TINY, 2.0)
+    sampler = SparseTable(SPACE, TINY, 2.0)
     rows = directions(SPACE.vectors).astype(np.int64)
     laws = sampler.probabilities(np.arange(SPACE.n + 1))[:, TINY.words]
     for word, law in enumerate(laws[:-1]):
@@ -70,7 +70,7 @@ def outputs_of(sampler, row, numbers):
 
 def test_every_unit_of_the_base_can_be_drawn():
     """All integers of an unknown word; of known ones a number of each unit, also of the last."""
-    sampler = BaseResponseSampler(SPACE, TINY, 2.0)
+    sampler = SparseTable(SPACE, TINY, 2.0)
     near = 9 * sampler.increment
     known = [near + sampler.scale * unit - 1 for unit in range(1, 19)]
     asked = [(word, known, near + 18 * sampler.scale) for word in range(SPACE.n)]
@@ -119,7 +119,7 @@ def test_sets_made_on_demand_are_those_of_the_table(space, monkeypatch):
     assert (eager == np.concatenate(halves)).all()
 
 
-class Unequal(BaseResponseSampler):
+class Unequal(SparseTable):
     """The last output of a set counts whole: masses differ."""
 
     def __init__(self, space, base, epsilon):

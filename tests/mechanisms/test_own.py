@@ -88,7 +88,7 @@ def test_it_is_not_proved_by_its_own_word_and_a_worker_refuses_another_file(fold
 
 def test_calibration_takes_its_word_only_where_that_is_asked_for():
     nothing = type("NoCertificate", (KRR,), {"certificate": lambda self, space: None})
-    mine = type("Mine", (nothing,), {"name": "mine", "prepare": KRR.prepare})
+    mine = type("Mine", (nothing,), {"name": "mine", "table": KRR.table})
     registry._OWN["mine"] = mine
     space = MetricSpace(make_embeddings(n=2100, d=2))  # more than are compared cell by cell
     with pytest.raises(UsageError, match="mine has no certified LDP epsilon"):

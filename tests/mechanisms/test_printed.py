@@ -17,8 +17,8 @@ from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.krr import KRR
 from dpsan.mechanisms.pte import ProjectedLaplace
-from dpsan.mechanisms.samplers.subset_response import integer_weights
 from dpsan.mechanisms.santext_plus import SanTextPlus
+from dpsan.mechanisms.tables.sparse import integer_increments
 from dpsan.mechanisms.tem import TEM
 from dpsan.mechanisms.tldp import TLDP
 from dpsan.mechanisms.zipf_response import ZipfResponse, rank_weights
@@ -143,9 +143,10 @@ def below(ratio, epsilon):
 )
 @settings(max_examples=200, deadline=None)
 def test_two_weights(epsilon, k, more):
-    inside, outside = integer_weights(epsilon, k, k + more)
+    increment, outside = integer_increments(epsilon, k + more, k)
+    inside = outside + increment
     assert inside >= outside >= 1
-    assert k * inside + more * outside <= 1 << 56
+    assert k * inside + more * outside < 1 << 62
     assert below(Fraction(inside, outside), epsilon)
     if 0.01 <= epsilon <= 20 and k + more <= 400_000:
         assert math.log(inside / outside) == pytest.approx(epsilon, abs=1e-6)

@@ -11,9 +11,9 @@ from dpsan.embeddings import bundled, load
 from dpsan.embeddings.base import Embeddings
 from dpsan.mechanisms.optimal import public_base
 from dpsan.mechanisms.optimal.public_base import favours, softened, solved_base
-from dpsan.mechanisms.optimal.sampler import BaseResponseSampler
 from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.mechanisms.tables.directions import UNIT
+from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.space.metric_space import MetricSpace
 
 N = 400
@@ -102,7 +102,7 @@ def test_sets_of_another_frequency_are_others(space):
     assert (len(keys), len(names)) == (4, 5)
     base = mechanism(0.03).prepare(space).base
     bases = base, base._replace(favours=None)
-    assert len({BaseResponseSampler(space, each, 5.0).key for each in bases}) == 2
+    assert len({SparseTable(space, each, 5.0).key for each in bases}) == 2
 
 
 SPARED, USUAL = 100, 3000

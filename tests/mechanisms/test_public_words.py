@@ -12,11 +12,11 @@ from support import fits, largest_ratio, make_embeddings, streams
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.errors import UsageError
 from dpsan.mechanisms.knn_response import KnnResponse
-from dpsan.mechanisms.optimal import sampler as base_response
-from dpsan.mechanisms.optimal.sampler import BaseResponseSampler
 from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.mechanisms.tables import near_sets
+from dpsan.mechanisms.tables import sparse as base_response
 from dpsan.mechanisms.tables.near_sets import Base
+from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.observer import Observer
 from dpsan.privacy.certificate import certify
@@ -108,7 +108,7 @@ def test_tables_do_not_mix():
     base = Base(np.arange(10, 30, dtype=np.int32), np.ones(20, dtype=np.int64), 3)
     for public, euclidean in itertools.product(((), (2, 3), (2, 4)), (False, True)):
         given = {"public": public, "euclidean": euclidean}
-        made = [BaseResponseSampler(each, base, 3.0, **given) for each in (space, SPACE)]
+        made = [SparseTable(each, base, 3.0, **given) for each in (space, SPACE)]
         kept, fresh = (each.weights(np.arange(N + 1)).tobytes() for each in made)
         assert kept == fresh
         found.add(kept)
@@ -173,7 +173,7 @@ def test_public_words_that_keep_themselves_too_often_are_violated(monkeypatch, t
     found = verified()
     assert (found.verdict, found.certified > least) == (Verdict.VIOLATED, True)
     if times == 40:
-        monkeypatch.setattr(BaseResponseSampler, "_loss", lambda self: (1.0, (2, 3), 0.0))
+        monkeypatch.setattr(SparseTable, "_loss", lambda self: (1.0, (2, 3), 0.0))
         found = verified(1.0)
         assert (found.verdict, found.certified) == (Verdict.VIOLATED, 1.0)
         assert found.empirical.violated

@@ -18,7 +18,6 @@ from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.bucket_exponential import BucketExponential
 from dpsan.mechanisms.clusant import CluSanT
 from dpsan.mechanisms.krr import KRR
-from dpsan.mechanisms.samplers.cluster_response import ClusterResponseSampler
 from dpsan.outcomes.calibrate import Draft, Target, calibrate
 from dpsan.privacy.certificate import certify
 from dpsan.privacy.guarantee import Guarantee, Status
@@ -57,7 +56,7 @@ def registered(factor):
         status = Status.CLAIMED
 
         def prepare(self, space):
-            return ClusterResponseSampler(space, self.clusters(space), 0.5 * self.epsilon * factor)
+            return CluSanT(self.epsilon * factor, k=self.k).prepare(space)
 
     return Draft(Mine, {"k": 4})
 
@@ -108,7 +107,7 @@ def wrong(**attributes):
         (wrong(status="claimed"), "cannot be claimed"),
         (dict, "takes a subclass of Mechanism"),
         (Toy(1.0), "takes a subclass of Mechanism"),
-        (type("Empty", (Mechanism,), {"name": "empty"}), "has no guarantee and no prepare"),
+        (type("Empty", (Mechanism,), {"name": "empty"}), "has no guarantee and no table"),
         (type("Plain", (Toy,), {"name": "plain"}), "must be a frozen dataclass"),
     ],
 )

@@ -15,7 +15,7 @@ from dpsan.mechanisms.geodesic import Geodesic
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.krr import KRR
 from dpsan.mechanisms.laplace import Laplace
-from dpsan.mechanisms.samplers.base import RowSampler
+from dpsan.mechanisms.tables.dense import DenseTable
 from dpsan.mechanisms.tem import TEM
 from dpsan.mechanisms.uniform import Uniform
 from dpsan.mechanisms.zipf_response import ZipfResponse
@@ -132,7 +132,7 @@ def test_squared_distances_and_a_missing_half_break_the_claim(space):
     def found(sampler):
         return matrix_certificate(sampler.probabilities(ids), claim, distances)
 
-    wrong = found(RowSampler(space, lambda ids: 0.5 * space.distances(ids) ** 2))
+    wrong = found(DenseTable.of_scores(space, lambda ids: 0.5 * space.distances(ids) ** 2))
     assert wrong.epsilon_metric > 1.5
     assert wrong.delta > 0.01
     assert found(Exponential(1.0).prepare(space)).delta == 0

@@ -17,7 +17,7 @@ from dpsan.analysis.evaluate.pairs import Inputs, read_pairs
 from dpsan.analysis.evaluate.setting import read_setting
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.errors import DpsanError, InputError
-from dpsan.mechanisms.optimal.sampler import BaseResponseSampler
+from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.outcomes.language import decoding
 from dpsan.outcomes.language.kneser_ney import Counts, estimated
 from dpsan.outcomes.language.ngrams import ModelError
@@ -56,7 +56,7 @@ def test_words_that_a_reader_takes_for_several_are_read_so(fluent, monkeypatch):
     rows = fluent.embeddings.key_to_index
     words = "it's a well-known an dog that's all"
     drawn = np.array([rows[word] for word in words.split()])
-    monkeypatch.setattr(BaseResponseSampler, "sample", lambda self, ids, _: drawn[: len(ids)])
+    monkeypatch.setattr(SparseTable, "sample", lambda self, ids, _: drawn[: len(ids)])
     text = "one two three, four five six seven."
     written = Sanitizer(epsilon=8.0).rewrite(text)
     assert "it's" in written.lower()

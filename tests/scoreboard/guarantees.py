@@ -100,9 +100,9 @@ the true word never comes out @ PointSampler.sample
 all records have the same numbers @ Streams.bits
 - pack(record, block)
 + pack(0, block)
-twice the epsilon in the weights @ SubsetResponseSampler.__init__
-- integer_weights(epsilon, k, outputs)
-+ integer_weights(2 * epsilon, k, outputs)
+twice the epsilon in the weights @ SparseTable.__init__
+- integer_increments(epsilon, ...)
++ integer_increments(2 * epsilon, ...)
 unknown words are copied @ Rewriter._new_lookup
 - self._built.space.n
 + -1

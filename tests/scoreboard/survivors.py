@@ -76,7 +76,7 @@ def regressions(row: Row, size: Size, folder: Path) -> None:
 
 
 _USUALLY = r"""
-unknown words never draw the last unit of the base @ BaseResponseSampler.sample
+unknown words never draw the last unit of the base @ SparseTable.sample
 - totals = ...
 + totals = np.where(ids < self.space.n, ..., self.base.total - 1)
 integers without rejection @ Streams.integers
@@ -110,7 +110,7 @@ blocks from the fifth on share numbers @ streams_for
 =         found.key, tuple((at, min(block, 4), n) for at, block, n in found.blocks), found.skip
 =     )
 = )(original(*given, **more))
-one word of 32,900 copies itself @ BaseResponseSampler.sample
+one word of 32,900 copies itself @ SparseTable.sample
 = lambda original: lambda self, ids, streams: np.where(
 =     ids == 17_000, ids, original(self, ids, streams)
 = )
@@ -120,9 +120,9 @@ the sampler has an epsilon that is 2 % larger @ guarantee_and_sampler.build
 """
 """Found by ``verify`` without options."""
 _ELSEWHERE = """
-knn: some outputs of each word never come @ SubsetResponseSampler._outside
-- members - np.arange(self.k) <= rank[:, None]
-+ members - np.arange(self.k) < rank[:, None]
+the first output of the base comes from near sets alone @ SparseTable.outputs
+- (drawn - more) // scale
++ np.maximum((drawn - more) // scale, 1)
 a certificate of another epsilon is read from the cache @ DistanceWeights.certificate
 - repr(self)
 + self.name

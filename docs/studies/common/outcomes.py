@@ -36,7 +36,6 @@ class _Block:
     part: slice
     near: NDArray[np.int32] | None
     cosines: NDArray[np.float32] | None
-    order: NDArray[np.int32] | None
 
 
 class Outcomes:
@@ -55,11 +54,7 @@ class Outcomes:
     def add(self, block: _Block, sampler: Sampler) -> None:
         """Fill the figures of a block."""
         part = block.part
-        if block.order is not None and sampler.by_rank is not None:
-            pmf = np.empty(block.order.shape)
-            np.put_along_axis(pmf, block.order, sampler.by_rank.pmf[None], axis=1)
-        else:
-            pmf = distributions(sampler, block.ids)
+        pmf = distributions(sampler, block.ids)
         self.unchanged[part] = pmf[np.arange(len(pmf)), block.ids]
         if block.near is not None:
             self.close[part] = np.take_along_axis(pmf, block.near, axis=1).sum(axis=1)
@@ -86,22 +81,17 @@ def from_pmfs(
     """
     n = space.n
     tallies = [Outcomes(len(ids), n, near, similar) for _ in samplers]
-    ranked = next((each.by_rank for each in samplers if each.by_rank is not None), None)
     units = unit_vectors(space) if similar else None
     close = close_words(space, ids) if near else None
     size = max(32, int(_CELLS / n) // 32 * 32)
     with ThreadPoolExecutor(THREADS) as pool:
         for at in range(0, len(ids) if tallies else 0, size):
-            part, order = ids[at : at + size], None
-            if ranked is not None:  # sorting is the slow part, and the same for all of these
-                pieces = np.array_split(part, THREADS)
-                order = np.concatenate(list(pool.map(ranked.order, pieces)))
+            part = ids[at : at + size]
             block = _Block(
                 part,
                 slice(at, at + len(part)),
                 None if close is None else close[at : at + size],
                 None if units is None else units[part] @ units.T,
-                order,
             )
             for _ in pool.map(Outcomes.add, tallies, repeat(block), samplers):
                 pass

@@ -7,15 +7,13 @@ The file consists of JSON lines:
   (version of the program), ``mechanism``, ``vocabulary`` (digest), ``words`` (n), ``public`` (row
   numbers), ``epsilon`` and ``delta`` (exact decimals), ``language_model`` (digest, if one decodes
   the drawn words, which changes no guarantee) and ``weights`` (name of the form).  The form
-  ``common`` adds ``common`` and ``increment``, the form ``ranks`` adds ``by_rank``, the form
-  ``groups`` adds ``ordinary`` (number and digest of the out-of-vocabulary words that pass),
-  ``unknown`` (index of the group of ⊥) and ``groups``, each with ``words`` and ``outputs`` (row
-  numbers);
-* a line for each word, in order of row numbers, but for ``groups``.  ``common``: output, mass,
-  output, mass ...; ``ranks``: the outputs by rank; ``rows``: the weight of every output;
+  ``sparse`` adds ``common`` and ``increment``;
+* a line for each word, in order of row numbers.  ``sparse``: output, mass, output, mass ..., and
+  any other string has the common weights alone.  ``dense``: the weight of every output, and one
+  more line for any other string;
 * ``sha256`` of all lines before it.
 
-The forms are those of :mod:`dpsan.privacy.integer_weights`.
+The forms are those of the tables of :mod:`dpsan.mechanisms.tables`.
 """
 
 from __future__ import annotations
@@ -36,21 +34,18 @@ from dpsan.analysis.verify.verdict import Verdict, Verification
 from dpsan.errors import Hint, InputError, UsageError, file_reason
 from dpsan.files.atomic_files import AtomicFile
 from dpsan.files.source import open_regular
+from dpsan.mechanisms.tables.sparse import SparseTable
+from dpsan.mechanisms.tables.table import ROWS, Table
 from dpsan.privacy.certificate import MATRIX_WORDS
-from dpsan.privacy.integer_weights import (
-    CommonWeights,
-    IntegerWeights,
-    RankWeights,
-)
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.space.arrays import Ids
+from dpsan.space.arrays import Ids, blocks
 from dpsan.version import __version__
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 _FEWER: Final = Hint(f"such as vocab_size={MATRIX_WORDS}", f"such as --vocab-size {MATRIX_WORDS}")
 
 
-def certificate_weights(sanitizer: Sanitizer) -> IntegerWeights:
+def certificate_weights(sanitizer: Sanitizer) -> Table:
     """Return the integers that a certificate of this sanitizer lists.
 
     Raises:
@@ -58,10 +53,10 @@ def certificate_weights(sanitizer: Sanitizer) -> IntegerWeights:
             and too many.
     """
     name, n = sanitizer.mechanism.name, sanitizer.space.n
-    found = sanitizer.sampler.integer_weights()
-    if found is None:
+    found = sanitizer.sampler
+    if not isinstance(found, Table):
         raise UsageError(f"{name} has no certificate of integers: it does not draw from them alone")
-    few = isinstance(found, CommonWeights)
+    few = isinstance(found, SparseTable)
     if not few and n > MATRIX_WORDS:
         many = f"a certificate of {name} has {n:,} x {n:,} numbers"
         raise UsageError(f"{many}: at most {MATRIX_WORDS:,} words", _FEWER)
@@ -168,7 +163,7 @@ def _same(line: bytes, own: dict[str, Any] | list[int]) -> bool:
 
 
 def _claim(
-    sanitizer: Sanitizer, epsilon: float, weights: IntegerWeights, language_model: str | None
+    sanitizer: Sanitizer, epsilon: float, weights: Table, language_model: str | None
 ) -> dict[str, Any]:
     claim: dict[str, Any] = {
         "dpsan_certificate": _VERSION,
@@ -181,21 +176,18 @@ def _claim(
         "delta": "0",
         **({} if language_model is None else {"language_model": language_model}),
     }
-    match weights:
-        case CommonWeights():
-            common = {"common": weights.common.tolist(), "increment": weights.increment}
-            return claim | {"weights": "common", **common}
-        case RankWeights():
-            return claim | {"weights": "ranks", "by_rank": weights.weights.tolist()}
-    return claim | {"weights": "rows"}
+    if not isinstance(weights, SparseTable):
+        return claim | {"weights": "dense"}
+    common = {"common": weights.common.tolist(), "increment": weights.increment}
+    return claim | {"weights": "sparse", **common}
 
 
-def _rows(weights: IntegerWeights) -> Iterator[list[int]]:
-    match weights:
-        case CommonWeights():
-            yield from (_pairs(*row) for row in weights.rows())
-        case _:
-            yield from (row.tolist() for row in weights.rows())
+def _rows(table: Table) -> Iterator[list[int]]:
+    if isinstance(table, SparseTable):
+        yield from (_pairs(*row) for row in table.rows())
+    else:
+        for ids in blocks(table.space.n + 1, ROWS):
+            yield from table.weights(ids).tolist()
 
 
 def _pairs(outputs: Ids, masses: Ids) -> list[int]:

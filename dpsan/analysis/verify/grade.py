@@ -10,6 +10,7 @@ import numpy as np
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tables.table import Table
 from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.distribution_matrix import hockey_stick
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee
@@ -47,7 +48,7 @@ def grade(
         claim: the claim that is kept.
     """
     gap = mechanism.float64_gap(space)
-    whole = sampler.integer_weights() is not None  # else the certificate is of probabilities
+    whole = isinstance(sampler, Table)  # else the certificate is of probabilities
     if mechanism.arithmetic is Arithmetic.INTEGERS and certificate is not None and whole:
         return Grade("certified on the sampled integers", gap)
     if gap is None:

@@ -28,9 +28,9 @@ import numpy as np
 
 from dpsan.analysis.verify.base import Check, in_random_order, name_of
 from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.outcomes.distributions import distributions
 from dpsan.outcomes.intervals import log_tail_of_share
-from dpsan.privacy.integer_weights import CommonWeights, RankWeights
 from dpsan.privacy.randomness import KEY_BYTES, Streams, derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats, Ids, Integers
@@ -96,18 +96,17 @@ def integer_draws(sanitizer: Sanitizer, stated: Sampler, rows: Ids, *, key: byte
     Returns:
         None where a draw is not one integer below a total.
     """
-    n, weights = sanitizer.space.n, stated.integer_weights()
-    if not isinstance(weights, CommonWeights | RankWeights):
+    n = sanitizer.space.n
+    if not isinstance(stated, SparseTable):
         return None
     total = _total(sanitizer.sampler, n)
     if total is None:
         return None
-    most = 0 if stated.makes_rows else _SCREENED
-    order = in_random_order(n, derive_key(key, "screened"))[:most]
+    order = in_random_order(n, derive_key(key, "screened"))[:_SCREENED]
     screened = order[~np.isin(order, sanitizer.public)]  # public words are mostly unchanged
     suspects = _suspects(sanitizer.sampler, screened)
     words = np.concatenate([suspects, np.unique(rows[rows < n])[:_WORDS]])
-    totals = dict(_totals(weights, words))
+    totals = dict(_totals(stated, words))
     inputs, tried, uniform = 0, 0, set[int]()
     for row in dict.fromkeys([n, *words.tolist()]):
         total = _total(sanitizer.sampler, row)
@@ -131,16 +130,9 @@ def integer_draws(sanitizer: Sanitizer, stated: Sampler, rows: Ids, *, key: byte
     return Check("integers", True, sentence, {"integers": tried, "inputs": inputs})
 
 
-def _totals(weights: CommonWeights | RankWeights, words: Ids) -> Iterator[tuple[int, int]]:
+def _totals(weights: SparseTable, words: Ids) -> Iterator[tuple[int, int]]:
     """Yield words and the certified sums of their weights."""
-    if isinstance(weights, RankWeights):
-        total = int(weights.weights.astype(object).sum())
-        yield from ((word, total) for word in words.tolist())
-        return
-    common, wanted = int(weights.common.sum()), set(words.tolist())
-    for word, (_, masses) in enumerate(weights.rows()):
-        if word in wanted:
-            yield word, common + weights.increment * int(masses.sum())
+    yield from zip(words.tolist(), weights.totals(words).tolist(), strict=True)
 
 
 def _total(sampler: Sampler, row: int) -> int | None:

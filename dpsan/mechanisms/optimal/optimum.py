@@ -9,10 +9,10 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from dpsan.mechanisms.optimal.public_base import public_inputs
-from dpsan.mechanisms.optimal.sampler import BaseResponseSampler
 from dpsan.mechanisms.optimal.similarity_bound import similarity_bound
 from dpsan.mechanisms.optimal.solver import Problem, solve
 from dpsan.mechanisms.tables.directions import cosine_unit, directions
+from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
 
@@ -38,7 +38,7 @@ class Optimum(NamedTuple):
     """No epsilon-LDP distribution has a larger mean."""
 
 
-def mean_cosine(sampler: BaseResponseSampler) -> float:
+def mean_cosine(sampler: SparseTable) -> float:
     """Return the mean cosine of input and output of what is sampled, weighted by public counts."""
     space, base = sampler.space, sampler.base
     _, shares = public_inputs(space.counts, space.n, space.n, 0, 1.0)
@@ -58,7 +58,7 @@ def mean_cosine(sampler: BaseResponseSampler) -> float:
     return (outside + sampler.increment * inside) / total / cosine_unit(space.d)
 
 
-def optimum(sampler: BaseResponseSampler, epsilon: float) -> Optimum:
+def optimum(sampler: SparseTable, epsilon: float) -> Optimum:
     """Return the mean cosine of a base and its certified bound.
 
     Args:
@@ -90,9 +90,7 @@ def bound_name(epsilon: float) -> str:
     return f"cosine-bound-1-{epsilon!r}"
 
 
-def _bound(
-    sampler: BaseResponseSampler, epsilon: float, progress: Callable[[float], None] | None
-) -> float:
+def _bound(sampler: SparseTable, epsilon: float, progress: Callable[[float], None] | None) -> float:
     space, base = sampler.space, sampler.base
     _, every = public_inputs(space.counts, space.n, space.n, 0, 1.0)
     rows, unit = directions(space.vectors), cosine_unit(space.d)

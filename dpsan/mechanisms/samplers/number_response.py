@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from dpsan.mechanisms.samplers.subset_response import integer_weights
+from dpsan.mechanisms.tables.sparse import integer_increments
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Ids
 
@@ -35,7 +35,7 @@ class GridResponse(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Sum of all weights, below 2^56."""
+        """Sum of all weights, below 2^62."""
         return self.near * self.inside + (self.size - self.near) * self.outside
 
     def first(self, value: int) -> int:
@@ -73,7 +73,8 @@ def grid_response(epsilon: float, size: int, widest: int = 1) -> GridResponse:
         if far < best:
             best, near = far, k
     near = min(max(near, FEWEST * widest), size)
-    return GridResponse(size, near, *integer_weights(epsilon, near, size))
+    increment, outside = integer_increments(epsilon, size, near)
+    return GridResponse(size, near, outside + increment, outside)
 
 
 def uniform(size: int) -> GridResponse:

@@ -44,6 +44,11 @@ class Base(NamedTuple):
         """B, the sum of the weights."""
         return int(self.weights.sum())
 
+    @classmethod
+    def even(cls, words: Ids, mass: int) -> Base:
+        """Return the base that gives some words, ascending, the weight 1 each."""
+        return cls(words.astype(np.int32), np.ones(len(words), dtype=np.int64), mass)
+
 
 def fill(
     inputs: NDArray[np.float32],
@@ -170,7 +175,9 @@ class NearSets:
         self._equal = bool((base.weights == 1).all()) and (public is None or not len(public))
         if public is not None and len(public):
             self._add(public, _themselves(public, base.mass))
-        if space.eager(len(base.words)):
+        if euclidean and base.mass == 1 and len(base.words) == space.n:
+            self._add(np.arange(space.n), _themselves(np.arange(space.n), 1))
+        elif space.eager(len(base.words)):
             others = np.flatnonzero(self.starts < 0)
             self._add(others, space.table(f"near-sets-1-{key}", lambda: self._all(others)))
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.outcomes.emissions import Emissions
-from dpsan.privacy.integer_weights import CommonWeights
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import Arrays, MetricSpace
 
@@ -39,9 +39,9 @@ def _build(mechanism: Mechanism, space: MetricSpace) -> Arrays:
     emissions = Emissions(mechanism, space)
     outputs = np.flatnonzero(emissions.unknown > _PROBABLE)
     prior = np.log(space.frequencies)
-    weights = emissions.sampler.integer_weights()
-    if isinstance(weights, CommonWeights):
-        inputs, scores = _by_weights(weights, outputs, prior)
+    sampler = emissions.sampler
+    if isinstance(sampler, SparseTable):
+        inputs, scores = _by_weights(sampler, outputs, prior)
     else:
         with space.watch("finding the likeliest inputs of each output") as progress:
             found = emissions.candidates(outputs, [prior], FIRST, progress)[0]
@@ -60,18 +60,18 @@ def _build(mechanism: Mechanism, space: MetricSpace) -> Arrays:
 
 
 def _by_weights(
-    weights: CommonWeights, outputs: Ids, prior: Floats
+    table: SparseTable, outputs: Ids, prior: Floats
 ) -> tuple[NDArray[np.int32], Floats]:
     """Return the best inputs of each output and ln P(output|input), both (q, FIRST).
 
     An input gives most outputs their common weight.  So the best ones have the output in their near
     set, or are among the most frequent words.
     """
-    rows = [*weights.rows()]
+    rows = [*table.rows()]
     owners = np.repeat(np.arange(len(rows)), [len(words) for words, _ in rows])
     near = np.concatenate([words for words, _ in rows]).astype(np.int64)
-    more = weights.increment * np.concatenate([masses for _, masses in rows]).astype(np.float64)
-    common = weights.common.astype(np.float64)
+    more = table.increment * np.concatenate([masses for _, masses in rows]).astype(np.float64)
+    common = table.common.astype(np.float64)
     totals = np.log(common.sum() + np.bincount(owners, more, minlength=len(rows)))
     usual = np.argsort(totals - prior, kind="stable")[:FIRST]
     real = np.isin(near, outputs)  # a public word may be an output of itself alone

@@ -1,4 +1,4 @@
-"""Sampler and certificate of a public base distribution with a near set of equal mass.
+"""Sparse tables: a public base for every input, and more for a near set of equal mass.
 
 The weight of output u for input w is ``D·b_u + a·x_wu`` with a public base b, ``0 <= x_wu <= b_u``
 and a row sum ``X = sum_u x_wu`` that is the same for every w; that of ⊥ is b_u.  With
@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.optimal.groups import Group, near_set, with_floor
-from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.mechanisms.tables.near_sets import Base, NearSets
+from dpsan.mechanisms.tables.table import Table
 from dpsan.privacy.certificate import Certificate, log_ratio
-from dpsan.privacy.integer_weights import CommonWeights
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
@@ -41,6 +40,8 @@ def integer_increments(epsilon: float, total: int, mass: int) -> tuple[int, int]
         epsilon: nats.
         total: sum B of the base weights.
     """
+    if not epsilon:
+        return 0, 1
     with localcontext() as context:
         context.prec = 100
         growth = Decimal(min(epsilon, 60.0)).exp() - 1  # beyond e^60 there is no room
@@ -58,7 +59,7 @@ def integer_loss(epsilon: float, total: int, mass: int) -> float:
     return log_ratio(scale + increment, scale)
 
 
-class BaseResponseSampler(Sampler):
+class SparseTable(Table):
     """Draws from the base, or from the word's near set.
 
     Args:
@@ -144,10 +145,6 @@ class BaseResponseSampler(Sampler):
             out[row, words] += self.increment * masses
         return out
 
-    def probabilities(self, ids: Ids) -> Floats:
-        weights = self.weights(ids)
-        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
-
     def unchanged(self, ids: Ids) -> Floats:
         self.near.make(ids)
         weights = np.zeros(self.space.n, dtype=np.int64)
@@ -158,20 +155,21 @@ class BaseResponseSampler(Sampler):
             same[at] += self.increment * int(masses[words == word].sum())
         return np.asarray(same / self.totals(ids))
 
-    def integer_weights(self) -> CommonWeights:
-        """Return integer weights; the row of ⊥, base weights alone, is scaled by ``scale``."""
-        common = np.zeros(self.space.n, dtype=np.int64)
-        common[self.base.words] = self.scale * self.base.weights
+    @property
+    def common(self) -> Ids:
+        """Return the weight that each output has for every input, shape (n,)."""
+        out = np.zeros(self.space.n, dtype=np.int64)
+        out[self.base.words] = self.scale * self.base.weights
+        return out
 
-        def rows() -> Iterator[tuple[Ids, Ids]]:
-            self.near.make(np.arange(self.space.n))
-            for word in range(self.space.n):
-                words, masses = self.near.row(word)
-                yield words.astype(np.int64), masses
+    def rows(self) -> Iterator[tuple[Ids, Ids]]:
+        """Yield, for every word in order, its few outputs and their masses."""
+        self.near.make(np.arange(self.space.n))
+        for word in range(self.space.n):
+            words, masses = self.near.row(word)
+            yield words.astype(np.int64), masses
 
-        return CommonWeights(common, self.increment, rows, tuple(self.public.tolist()))
-
-    def certificate(self) -> Certificate:
+    def certificate(self, key: str = "") -> Certificate:
         """Return the exact loss over all pairs, from the integers of every word's set.
 
         A public word is the second input of a pair only.

@@ -1,0 +1,85 @@
+"""Clusters of words and the distances of their centroids: public tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.space.arrays import Floats, Ids, blocks
+from dpsan.space.metric_space import Arrays, MetricSpace
+
+_BLOCK: Final = 512
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Clusters of the words of a space.
+
+    Args:
+        members: rows of each cluster, (clusters, size); -1 where it is short.
+    """
+
+    space: MetricSpace
+    members: NDArray[np.int32]
+
+    @property
+    def n(self) -> int:
+        """Return the number of clusters."""
+        return len(self.members)
+
+    @cached_property
+    def order(self) -> Ids:
+        """Return all words, cluster by cluster, (n,)."""
+        return self.members[self.members >= 0].astype(np.int64)
+
+    @cached_property
+    def sizes(self) -> Ids:
+        """Return words of each cluster, (clusters,)."""
+        return np.asarray((self.members >= 0).sum(axis=1))
+
+    @cached_property
+    def starts(self) -> Ids:
+        """Return the offset of each cluster in ``order``, shape (clusters,)."""
+        return np.cumsum(self.sizes) - self.sizes
+
+    @cached_property
+    def of(self) -> Ids:
+        """Return the cluster of each input, (n + 1,); ⊥ has the number of clusters."""
+        out = np.full(self.space.n + 1, self.n, dtype=np.int64)
+        out[self.order] = np.repeat(np.arange(self.n), self.sizes)
+        return out
+
+    @cached_property
+    def centroids(self) -> Floats:
+        """Means of the members, (clusters, d)."""
+        sums = np.empty((self.n, self.space.d))
+        for some in blocks(self.n, _BLOCK):
+            words = self.members[some][self.members[some] >= 0]
+            starts = self.starts[some] - self.starts[some[0]]
+            sums[some] = np.add.reduceat(self.space.vectors[words].astype(np.float64), starts)
+        return sums / self.sizes[:, None]
+
+    def apart(self, clusters: Ids) -> Floats:
+        """Distances of centroids (m,) from all, (m, clusters)."""
+        from scipy.spatial.distance import cdist  # heavy import
+
+        return np.asarray(cdist(self.centroids[clusters], self.centroids))
+
+    def diameter(self) -> float:
+        """Return the largest distance of two centroids."""
+
+        def build() -> Arrays:
+            found: list[float] = []
+
+            def compare(some: Ids) -> None:
+                found.append(float(self.apart(some).max()))
+
+            self.space.by_blocks("comparing groups", self.n, _BLOCK, compare)
+            return {"diameter": np.array([max(found)])}
+
+        name = f"groups-{self.members.shape[1]}-diameter"
+        return float(self.space.table(name, build)["diameter"][0])

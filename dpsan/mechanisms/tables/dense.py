@@ -1,0 +1,226 @@
+"""Dense tables: a row of whole numbers for one word at a time.
+
+A row is computed once for all tokens of its word in a batch.  Sums of parts of it tell the part
+that a draw falls in, and only that part is summed up further.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.mechanisms.samplers.wide_integers import (
+    LOW,
+    SHIFT,
+    cumulative,
+    first_above,
+    minus,
+    number_below,
+)
+from dpsan.mechanisms.tables.table import ROWS, Table
+from dpsan.privacy.certificate import WORK, Certificate
+from dpsan.privacy.randomness import Streams
+from dpsan.space.arrays import Floats, Ids, Integers, blocks, by_word, side_by_side
+from dpsan.space.metric_space import Arrays, MetricSpace
+
+SCORE_CAP: Final = 30.0
+"""Scores are capped here: e^-30 of the top weight.  min(S, cap) of a metric S is a metric, and at
+2^62·e^-30 integer weights still resolve ratios to WEIGHT_ERROR, which guarantees account for."""
+WEIGHT_ERROR: Final = 2.4e-6
+"""Bound on |ln W + min(score, cap) - ln 2^62|: floor of a value >= 2^62·e^-30 = 4.3e5."""
+TOP: Final = 1 << 62
+"""The largest weight."""
+_ROWS: Final = 128
+"""Rows that are computed together, and bytes of them; fewer are taken where n is large."""
+_BLOCK_BYTES: Final = 64 << 20
+_COLUMNS: Final = 512
+_TOKENS: Final = 4096
+"""Tokens that are drawn together."""
+_ERROR: Final = 1e-9
+"""Bound on the rounding of a difference of two logarithms of sums of at most 2^24 terms."""
+
+
+def rows_at_once(n: int) -> int:
+    """Return the number of rows of n words that are computed together."""
+    return max(4, min(_ROWS, _BLOCK_BYTES // (8 * n) // 4 * 4))
+
+
+def weights_of(scores: Floats) -> Integers:
+    """Return floor(2^62·exp(-score)) for scores >= 0, which are overwritten."""
+    np.minimum(scores, SCORE_CAP, out=scores)
+    np.exp(np.negative(scores, out=scores), out=scores)
+    scores *= float(TOP)
+    return scores.astype(np.uint64)  # the cast rounds down
+
+
+def distance_rows(space: MetricSpace, factor: float, cap: float, words: Ids) -> Integers:
+    """Return floor(2^62·exp(-min(factor·d, cap))) for words (m,) and all outputs, shape (m, n).
+
+    Distances are exact, so a row is the same in every batch.
+    """
+    floats = np.empty((len(words), space.n))
+    out = np.empty(floats.shape, dtype=np.uint64)
+    space.lattice.squares(words, floats)
+    rate = -(factor * space.lattice.unit)  # exact: the unit is a power of two
+    for at in range(0, space.n, _COLUMNS):  # so few that they stay in the processor's cache
+        part = floats[:, at : at + _COLUMNS]
+        np.sqrt(part, out=part)
+        part *= rate
+        np.maximum(part, -cap, out=part)
+        np.exp(part, out=part)
+        part *= float(TOP)
+        np.copyto(out[:, at : at + _COLUMNS], part, casting="unsafe")  # the cast rounds down
+    return out
+
+
+def _scored(scores: Callable[[Ids], Floats], block: int, words: Ids) -> Integers:
+    # Matrix products may differ in their last bit with the number of rows, so it is always the
+    # same: a row is a function of its word alone, whatever the batch.
+    parts = [words[at : at + block] for at in range(0, len(words), block)]
+    rows = [weights_of(scores(np.resize(part, block)))[: len(part)] for part in parts]
+    return np.concatenate(rows)
+
+
+class DenseTable(Table):
+    """Weights of all outputs for each word, at most 2^62.
+
+    Args:
+        rows: words (m,) -> weights (m, n); each row is a function of its word alone.
+        unknown: weights of ⊥, shape (n,); None: all are the same.
+    """
+
+    batch_words = 1 << 16
+    """Many, because a row is computed once for all tokens of its word in a batch."""
+    makes_rows = True
+
+    def __init__(
+        self,
+        space: MetricSpace,
+        rows: Callable[[Ids], Integers],
+        unknown: Integers | None = None,
+    ) -> None:
+        self.space, self.rows, self.unknown = space, rows, unknown
+        self.block = rows_at_once(space.n)
+        self._starts = np.arange(0, space.n, math.isqrt(space.n))
+        self._last: tuple[Ids, tuple[Integers, ...]] | None = None
+
+    @classmethod
+    def of_scores(cls, space: MetricSpace, scores: Callable[[Ids], Floats]) -> DenseTable:
+        """Return the table of weights floor(2^62·exp(-score)), of scores >= 0 up to a cap.
+
+        Args:
+            scores: words (m,) -> scores (m, n), a deterministic function of each word.
+        """
+        return cls(space, partial(_scored, scores, min(ROWS, rows_at_once(space.n))))
+
+    def weights(self, ids: Ids) -> Integers:
+        if len(ids) <= self.block and (ids < self.space.n).all():
+            return self.rows(ids)
+        out = np.empty((len(ids), self.space.n), dtype=np.uint64)
+        out[ids == self.space.n] = TOP if self.unknown is None else self.unknown
+        known = np.flatnonzero(ids < self.space.n)
+        for at in range(0, len(known), self.block):
+            some = known[at : at + self.block]
+            out[some] = self.rows(ids[some])
+        return out
+
+    def sample(self, ids: Ids, streams: Streams) -> Ids:
+        out, pending, attempt = np.empty(len(ids), dtype=np.int64), np.arange(len(ids)), 0
+        while len(pending):  # a second round has a chance of about 2^-13 per word
+            bits = streams.bits(f"row/{attempt}", 2)[pending]
+            good = np.zeros(len(pending), dtype=np.bool_)
+
+            def draw(group: tuple[Ids, Ids, Ids], bits: Integers, good: Any, out: Ids) -> None:
+                words, tokens, rows = group
+                table = self._rows(words)
+                for at in range(0, len(tokens), _TOKENS):
+                    some = tokens[at : at + _TOKENS]
+                    good[some], out[some] = self._draw(table, rows[at : at + _TOKENS], bits[some])
+
+            drawn = np.empty(len(pending), dtype=np.int64)
+            work = partial(draw, bits=bits, good=good, out=drawn)
+            side_by_side(work, list(by_word(ids[pending], self.block)))
+            out[pending] = drawn
+            pending, attempt = pending[~good], attempt + 1
+        return out
+
+    def _rows(self, words: Ids) -> tuple[Integers, ...]:
+        """Return weights of distinct inputs, and their cumulative sums by parts of a row."""
+        last = self._last
+        if last is not None and np.array_equal(last[0], words):
+            return last[1]
+        weights = self.weights(words)
+        high = np.add.reduceat(weights >> SHIFT, self._starts, axis=1)
+        # Both sums are modulo 2^64; what is left are the low parts, whose sum is smaller.
+        low = np.add.reduceat(weights, self._starts, axis=1) - (high << SHIFT)
+        np.cumsum(high, axis=1, out=high)
+        np.cumsum(low, axis=1, out=low)
+        high += low >> SHIFT
+        self._last = words, (weights, high, low & LOW)
+        return self._last[1]
+
+    def _draw(
+        self, table: tuple[Integers, ...], rows: Ids, bits: Integers
+    ) -> tuple[NDArray[np.bool_], Ids]:
+        """Return whether each draw from a row is accepted, and its output."""
+        weights, high, low = table
+        n, width = self.space.n, int(self._starts[1]) if len(self._starts) > 1 else self.space.n
+        good, *number = number_below(high[rows, -1], low[rows, -1], bits)
+        part = first_above(high, low, rows, *number)
+        before = np.maximum(part - 1, 0)
+        inside = minus((number[0], number[1]), (high[rows, before], low[rows, before]))
+        first = part == 0
+        number = [np.where(first, whole, rest) for whole, rest in zip(number, inside, strict=True)]
+        columns = self._starts[part][:, None] + np.arange(width)
+        few = weights[rows[:, None], np.minimum(columns, n - 1)]
+        few[columns >= n] = 0
+        at = first_above(*cumulative(few), np.arange(len(rows)), *number)
+        return good, np.minimum(self._starts[part] + at, n - 1)
+
+    def certificate(self, key: str) -> Certificate | None:
+        """Return the largest loss of any two inputs, from the columns of the table.
+
+        The loss of x against y at an output is ln P(u|x) - ln P(u|y).  For each output the largest
+        such difference is that of the largest and the smallest value of a column, so every input
+        is looked at once.
+        """
+        if 2.0 * self.space.n**2 * (self.space.d + 32) > WORK:
+            return None
+        found = self.space.table(f"certificate-columns-2-{key}", self._losses)
+        first, second = found["pair"].tolist()
+        return Certificate(
+            method="exact certificate, largest and smallest probability of every output",
+            epsilon_ldp=float(found["loss"][0]),
+            pair=(first, second),
+            slack=_ERROR,
+        )
+
+    def _losses(self) -> Arrays:
+        n = self.space.n
+        high, low = np.full(n, -math.inf), np.full(n, math.inf)
+        most, least = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        for ids in blocks(n + 1, ROWS):
+            with np.errstate(divide="ignore"):
+                rows = np.log(self.probabilities(ids))
+            for best, who, indices in (
+                (high, most, rows.argmax(axis=0)),
+                (low, least, rows.argmin(axis=0)),
+            ):
+                values = rows[indices, np.arange(n)]
+                better = values > best if best is high else values < best
+                best[better], who[better] = values[better], ids[indices[better]]
+        possible = high > -math.inf
+        spread = np.where(possible, high - np.where(possible, low, 0.0), 0.0)
+        worst = int(np.argmax(spread))
+        return {
+            "loss": np.array([spread[worst] + _ERROR]),
+            "pair": np.array([most[worst], least[worst]]),
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_last": None}
