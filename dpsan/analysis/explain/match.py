@@ -88,8 +88,5 @@ def prepare(
         free = () if spec.public is None else spec.public.rows(rows)
         draft = replace(draft, key_to_index=rows, public=free)
         found = calibrate(draft, opened[1], at.target, at.value, progress)
-        if at.target is Target.EPSILON_LDP:  # stored with the vocabulary, and found there
-            spec = replace(spec, epsilon_ldp=at.value)
-        else:
-            spec = replace(spec, epsilon=found.mechanism.epsilon)
+        spec = replace(spec, epsilon=found.mechanism.epsilon)
     return Sanitizer.from_spec(spec, store, opened=lambda: opened)
