@@ -10,7 +10,7 @@ from scoreboard.base import ROOT
 from scoreboard.mutants import copied, environment_of
 from scoreboard.patterns import Mutant
 
-_MADE_UP = "[write(value) for (write, *_), value in zip(kinds, values, strict=True)]"
+_MADE_UP = "[kind.write(own) for kind, own in zip(kinds, drawn, strict=True)]"
 
 
 def _string(change: str) -> tuple[str, str, str]:

@@ -64,7 +64,7 @@ def vocabulary(request):
     return Vocabulary(AWKWARD, request.param)
 
 
-@pytest.fixture(scope="module", params=["sample", "mask", "keep"])
+@pytest.fixture(scope="module", params=["sample", "mask"])
 def sanitizer(request, vocabulary, store):
     given = {"tokenizer": vocabulary.tokenizer.name, "unknown": request.param, "cache": store}
     return Sanitizer("krr", epsilon=1, embeddings=AWKWARD, **given)

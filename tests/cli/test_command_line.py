@@ -128,7 +128,7 @@ def test_help_shows_the_everyday_options_and_help_all_all(dpsan, name):
         assert every <= set(re.findall(r"--[a-z][a-z-]+", whole))
         assert "DPSAN_EPSILON" in whole
         assert "DPSAN_EPSILON" not in short
-    assert len(command.examples) == 3
+    assert len(command.examples) >= 3
     for line in command.examples:
         assert f"  {line}\n" in short
         words = shlex.split(line.split(" < ")[0].split(" > ")[0])

@@ -21,7 +21,7 @@ from support import ROOT, fits, make_embeddings
 from dpsan.analysis.verify import verdict as verifying
 from dpsan.embeddings.class_lists import word_classes
 from dpsan.errors import InputError, UsageError
-from dpsan.mechanisms.optimal import sampler as response
+from dpsan.mechanisms.tables import sparse as response
 from dpsan.only.alone import alone
 from dpsan.privacy.certificate import matrix_certificate
 from dpsan.privacy.randomness import derive_key, streams_for

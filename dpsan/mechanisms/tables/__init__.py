@@ -1,5 +1,6 @@
-"""Public tables of a vocabulary: ranks, near sets, groups, orders and weights of words.
+"""Tables of whole numbers that mechanisms draw from, and the public tables that make them.
 
-Open ``near_sets`` first.  A table is a function of the public vocabulary alone; it must not know
-epsilon, inputs or random numbers.
+Open ``table`` first, then ``sparse`` and ``dense``.  All others (near sets, groups, clusters,
+orders, weights) are functions of the public vocabulary alone: they know no epsilon, no input and
+no random number.
 """
