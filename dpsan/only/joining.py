@@ -62,7 +62,6 @@ def join_phrases(
     joined = (
         (start[opens + 1] - words["after"][opens] == 1)
         & (bits[words["after"][opens]] & BLANK != 0)
-        & ~words["possessive"][opens]
     )
     opens = opens[joined]
     for size in (4, 3, 2):
