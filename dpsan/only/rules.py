@@ -32,6 +32,8 @@ PASS, UNDECIDED = 1, 0
 """Codes of groups: a token that passes for good, and one that no rule has drawn."""
 OWN: Final = "own"
 """The group of a token's label; before a name, that of a list of one's own."""
+UNCHOSEN: Final = "unchosen"
+"""Atom: drawn from a group of a class that is not chosen, so the token would pass."""
 _CAPS: Final = {
     "small": [LOWER],
     "title": [TITLE],
@@ -171,6 +173,10 @@ class Rules:
         """Draw the groups of some classes alone; the others stay a context of the rules."""
         wanted = {group for name in names for group in self.classes.get(name, [name])}
         self.kept = np.array([group in wanted for group in self.groups])
+        passing = [code for code, keep in enumerate(self.kept.tolist()) if code > PASS and not keep]
+        for text, term in self.terms.items():
+            if UNCHOSEN in text.split("|"):
+                term.tables["group"][passing] = True
 
     def join_roles(self) -> None:
         """Draw all names from one group, and all places from another."""
@@ -283,6 +289,8 @@ class Rules:
             return "trigger", range(1, _CODES)
         if name == "drawn":
             return "group", range(2, _CODES)
+        if name == UNCHOSEN:
+            return "group", []  # see draw_classes
         if name.startswith("drawn/"):
             groups = self._group_sets.get(name[6:], [name[6:]])
             return "group", [self.group(group) for group in groups]

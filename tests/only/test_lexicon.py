@@ -69,7 +69,9 @@ def test_labels_depend_on_capitals(lexicon):
 def test_phrases_begin_with_words_that_open_phrases(lexicon):
     phrases = lexicon.lines("phrases.txt")
     assert (lexicon.phrases.rows(Hashes.of_words(phrases)) >= 0).all()
-    first = lexicon.table.rows(Hashes.of_words([phrase.split()[0] for phrase in phrases]))
+    first = lexicon.table.rows(
+        Hashes.of_words([phrase.split()[0].removesuffix("'s") for phrase in phrases])
+    )
     assert lexicon.opens_phrase[first].all()
     assert not lexicon.opens_phrase[lexicon.table.row("ibuprofen")]
 
