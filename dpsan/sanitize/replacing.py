@@ -379,10 +379,8 @@ class OnlyRewriter:
             audit, spans: as in :meth:`rewrite`.
         """
         clean, spans, invisible = without_invisible(texts, spans)
-        pieces = [
-            [*pieces_of(text, None if spans is None else spans[at])]
-            for at, text in enumerate(clean)
-        ]
+        of_texts = spans or [None] * len(clean)
+        pieces = [[*pieces_of(*pair)] for pair in zip(clean, of_texts, strict=True)]
         every = [piece for of_text in pieces for piece, _ in of_text]
         contexts = context_numbers(records, [*map(len, pieces)])
         of_pieces = None if spans is None else [own for of_text in pieces for _, own in of_text]

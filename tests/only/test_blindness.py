@@ -119,12 +119,12 @@ TEXTS = [
 def test_a_decision_that_reads_something_of_the_word_is_found(one, fault, monkeypatch):
     true, reads = OnlyRewriter._decided, READS[fault]
 
-    def broken(self, view, places, decision, **more):
+    def broken(self, view, places, decision, *more):
         group = decision.group.copy()
         for row, token in enumerate(decision.at.tolist()):
             if reads(view, places, decision, token):
                 group[row] = self.rules.group("city")
-        return true(self, view, places, replace(decision, group=group), **more)
+        return true(self, view, places, replace(decision, group=group), *more)
 
     assert not Blindness(one, b"k" * 32, 5).run(TEXTS).decided
     monkeypatch.setattr(OnlyRewriter, "_decided", broken)

@@ -231,8 +231,6 @@ def test_issue_13_repr_is_short_and_tells_no_secret():
     [
         ({"epsilon": "8"}, r"epsilon must be a number > 0 \(got '8', a str\)"),
         ({"epsilon": True}, "epsilon must be a number > 0"),
-        ({"epsilon_ldp": "8"}, r"epsilon_ldp must be a number > 0 \(got '8', a str\)"),
-        ({"epsilon_ldp": -1}, r"epsilon_ldp must be > 0 \(got -1\)"),
         ({"epsilon": 1, "vocab_size": 0}, "vocab_size must be >= 1"),
         ({"epsilon": 1, "keep": "IBM"}, "keep must be a list of words"),
         ({"epsilon": 1, "mechanism": "gaussian"}, r"such as parameters={'delta': 1e-6}"),

@@ -120,7 +120,7 @@ def test_what_the_run_itself_exposes():
     [
         "--only sensitive",
         "--only numbers --numbers value -e 2 --consistent off",
-        "-e 8 --class sensitive --case input --unknown mask --tokenizer whitespace --keep {keep}",
+        "-e 8 --class sensitive --unknown mask --tokenizer whitespace --keep {keep}",
         "-e 8 --numbers value --strings kind --consistent file",
     ],
 )
