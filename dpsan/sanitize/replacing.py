@@ -379,7 +379,7 @@ class OnlyRewriter:
             audit, spans: as in :meth:`rewrite`.
         """
         clean, spans, invisible = without_invisible(texts, spans)
-        of_texts = spans or [None] * len(clean)
+        of_texts: Sequence[Spans | None] = spans or [None] * len(clean)
         pieces = [[*pieces_of(*pair)] for pair in zip(clean, of_texts, strict=True)]
         every = [piece for of_text in pieces for piece, _ in of_text]
         contexts = context_numbers(records, [*map(len, pieces)])
