@@ -161,9 +161,12 @@ class Verify(JsonAndFile, Sanitizing):
 def _print_checks(checks: Sequence[Check]) -> None:
     for check in checks:
         label = {True: "checked", False: "REFUTED", None: "not judged"}[check.held]
-        lines = wrap(f"{check.name}: {check.sentence}", 67, break_on_hyphens=False)
-        for number, line in enumerate(lines):
-            typer.echo(f"  {'' if number else label:<10} {line}")
+        _print_beside(label, f"{check.name}: {check.sentence}")
+
+
+def _print_beside(label: str, sentence: str) -> None:
+    for number, line in enumerate(wrap(sentence, 67, break_on_hyphens=False)):
+        typer.echo(f"  {'' if number else label:<10} {line}")
 
 
 def _print(found: Verification, name: str, reviewed: bool) -> None:
@@ -194,7 +197,7 @@ def _print(found: Verification, name: str, reviewed: bool) -> None:
         typer.echo(f"  not protected: {public} public words")
     typer.echo(f"  claimed    epsilon {claimed.epsilon:.6f}{per}{delta}")
     loss = "high-low LDP epsilon" if public else "LDP epsilon"
-    typer.echo(f"  certified  {loss} {show(found.certified)} ({found.method})")
+    _print_beside("certified", f"{loss} {show(found.certified)} ({found.method})")
     if not all(each.stated for each in found.exposures):
         typer.echo("             for drawn words only")
     if found.certified_metric is not None:
@@ -216,8 +219,7 @@ def _print(found: Verification, name: str, reviewed: bool) -> None:
         for number, line in enumerate(wrap(f"{_option(each)}: no epsilon holds{whose}", 77)):
             typer.echo(f"  {'           ' * bool(number)}{line}")
         typer.echo(f"             pair {each.pair[0]} / {each.pair[1]}")
-        for line in wrap(f"event: {each.event}", 67, break_on_hyphens=False):
-            typer.echo(f"             {line}")
+        _print_beside("", f"event: {each.event}")
         typer.echo(f"             probability >= {each.probability:.4f} / 0")
     _print_checks(found.checks)
     first, second = (printable(word) for word in empirical.pair)

@@ -208,7 +208,7 @@ def linked(dpsan, tmp_path_factory):
     ]
     own += [("alone", "word3 word4"), ("ab", "word1 word2")]
     (folder / "who.csv").write_text("who,body\n" + "".join(f"{a},{b}\n" for a, b in own))
-    given = ("-E", "v.txt", "-m", "krr", "-e", "2.5", "-q", "--seed", "z", "-k", "body")
+    given = ("-E", "v.txt", "-m", "krr", "-e", "4", "-q", "--seed", "z", "-k", "body")
     assert dpsan("rewrite", *given, "who.csv", "-o", "hid.csv", cwd=folder).returncode == 0
     run = ("rewrite", "-q", "-E", "v.txt", "-m", "krr", "-e", "2.5", "o.txt", "-o")
     assert dpsan(*run, "s.txt", "--seed", "x", cwd=folder).returncode == 0
@@ -216,8 +216,8 @@ def linked(dpsan, tmp_path_factory):
     return folder
 
 
-def judged(dpsan, folder, *arguments):
-    given = ("-m", "krr", "-e", "2.5", "--no-scores", "-q", *arguments)
+def judged(dpsan, folder, *arguments, epsilon="2.5"):
+    given = ("-m", "krr", "-e", epsilon, "--no-scores", "-q", *arguments)
     return run(dpsan, folder, *given).stdout.decode()
 
 
@@ -248,20 +248,20 @@ def test_readers_with_candidates(dpsan, linked):
 
 
 def test_authors(dpsan, linked):
-    """Each author has words of his own, which noise hides from a reader of clean texts only."""
+    """Each author has words of his own, of which half are unchanged."""
     need_extra("evaluate")
     given = ("--authors", "who", "-k", "body", "--json", "who.csv", "hid.csv")
-    text = judged(dpsan, linked, *given)
+    text = judged(dpsan, linked, *given, epsilon="4")
     found = json.loads(text)["authors"]
     assert (found["authors"], found["known"], found["left_out"]) == (3, 72, 2)
     assert found["chance"] == pytest.approx(1 / 3)
     shares = {name: each["share"] for name, each in found["readers"].items()}
     assert {each["of"] for each in found["readers"].values()} == {18}
     assert shares["original texts"] == 1.0
-    assert shares["sanitized, learnt from own copies"] >= 0.55
+    assert shares["sanitized, learnt from own copies"] >= 0.65  # of ten seeds: 0.78 to 0.94
     assert shares["always the author of most texts"] == pytest.approx(1 / 3)
-    assert judged(dpsan, linked, *given) == text
-    shown = judged(dpsan, linked, *(each for each in given if each != "--json"))
+    assert judged(dpsan, linked, *given, epsilon="4") == text
+    shown = judged(dpsan, linked, *(each for each in given if each != "--json"), epsilon="4")
     assert "3 authors, learnt from 72 other texts; a guess at random is right in 33.33 %" in shown
 
 

@@ -29,7 +29,7 @@ from dpsan.sanitize.statement import Statement
 from dpsan.text.tokens import TOKENIZERS, Tokenizer
 
 OPTIONS = {"nothing": {}, "public": {"public": ["word1", "word5"]}, "keep": {"keep": ["word1"]}}
-VALUES = """case vocabulary, case input, unknown mask, unknown keep, consistent record,
+VALUES = """case vocabulary, unknown mask, consistent record,
 consistent run, tokenizer ptb, tokenizer whitespace, numbers value"""
 OPTIONS |= {" ".join(each.split()): dict([each.split()]) for each in VALUES.split(",")}
 
@@ -134,8 +134,7 @@ def test_quotes_and_escapes_of_the_old_text_are_found(monkeypatch):
 
 
 SETTINGS = [*({"tokenizer": each} for each in TOKENIZERS), {"keep": ["Maria", "o'brien", "n't"]}]
-SETTINGS += [{"unknown": "mask"}, {"unknown": "keep"}, {"consistent": "record"}]
-SETTINGS += [{"public": "common"}, {"case": "input"}]
+SETTINGS += [{"unknown": "mask"}, {"consistent": "record"}, {"public": "common"}]
 
 
 @pytest.mark.parametrize("spans", [False, True])
