@@ -123,4 +123,5 @@ def _spread(
         None if table.first is None else table.first[rows],
         None if table.drawn is None else list(compress(table.drawn, rows)),
         None if table.reasons is None else list(compress(table.reasons, rows)),
+        None if table.passes is None else list(compress(table.passes, rows)),
     )
