@@ -319,7 +319,9 @@ def write(folder: Path, words: Words, known: Mapping[str, str], year: int = YEAR
     ordinary = {word for word, triple in words.labels.items() if triple[0] == "plain"}
     ordinary -= {word for word in ordinary if words.source[word] in (*FETCHED.split(), UNLISTED)}
     flags[:-1] = [ORDINARY * (word in known or word in ordinary) for word in rows]
-    first = table.rows(Hashes.of_words([phrase.split(" ")[0].removesuffix("'s") for phrase in phrase_of]))
+    first = table.rows(
+        Hashes.of_words([phrase.split(" ")[0].removesuffix("'s") for phrase in phrase_of])
+    )
     flags[first] |= OPENS  # the row -1 is that of unlisted words
     phrase_order, phrase_table = Table.order(Hashes.of_words(list(phrase_of)), bits=12)
     phrase_labels = list(phrase_of.values())

@@ -59,9 +59,8 @@ def join_phrases(
     keep = ~words.pop("dead", np.zeros(n, bool))
     opens = np.flatnonzero(lexicon.opens_phrase[row])
     opens = opens[opens < n - 1]
-    joined = (
-        (start[opens + 1] - words["after"][opens] == 1)
-        & (bits[words["after"][opens]] & BLANK != 0)
+    joined = (start[opens + 1] - words["after"][opens] == 1) & (
+        bits[words["after"][opens]] & BLANK != 0
     )
     opens = opens[joined]
     for size in (4, 3, 2):
