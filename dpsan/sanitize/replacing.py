@@ -255,7 +255,7 @@ class OnlyRewriter:
         found = self.draws.outputs(decision, [shared.unit for shared in units], source, values)
         tokens = found.tokens
         for row, count in done.breaks.items():
-            tokens[row] += "\n" * count
+            tokens[row] += "\n" * (count - tokens[row].count("\n"))  # numbers keep theirs
         written = [*tokens, *found.articles]
         table = (
             None

@@ -9,7 +9,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpsan.embeddings.class_lists import CLASSES, only_classes
@@ -100,6 +100,32 @@ def test_what_is_invisible_cuts_no_name_and_colours_stay(sensitive):
     spans = [[(1, 7)]]
     done = sensitive.sanitize(["\u200bqzplain is here"], KEY, spans=spans)
     assert done.lines == sensitive.sanitize(["qzplain is here"], KEY, spans=[[(0, 6)]]).lines
+
+
+PARTS = [
+    *"\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\u200b\u00ad\x1b\ufeff\ud800 .,-'@$%a0",
+    *(
+        "\x1b[31m",
+        "Maria",
+        "Kim",
+        "Schmidt's",
+        "in London",
+        "12 May 1990",
+        "0170 123",
+        "Dr.",
+        "a@b.org",
+    ),
+]
+"""What ends lines, what is invisible, and what is drawn or joined to it."""
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=30).map("".join))
+@example("it cost $\n0")
+@example("0\n%")
+@example("Maria\r\nSchmidt")
+def test_each_line_of_the_input_has_one_of_the_output(text):
+    """A number keeps the line break between it and its currency or percent sign."""
+    assert _shared().sanitize([text], KEY).lines[0].count("\n") == text.count("\n")
 
 
 def test_long_numbers_and_codes_have_their_length(sensitive):

@@ -19,9 +19,8 @@ WORDS = tuple(EMBEDDINGS.index_to_key[:70])
 FIRST = RunSpec(epsilon=4.0)
 
 
-def own(words=WORDS, outputs=None):
-    more = () if outputs is None else (frozenset(outputs),)
-    return (WordClass("own", (words,), *more, english=False),)
+def own(words=WORDS):
+    return (WordClass("own", (words,), english=False),)
 
 
 OTHERS = {"epsilon": [5.0], "mechanism": ["knn-response"], "parameters": [{"mass": 0.2}]}
@@ -29,7 +28,7 @@ OTHERS |= {"tokenizer": ["ptb"], "unknown": [UnknownPolicy.MASK], "keep": [froze
 OTHERS |= {"public": [PublicWords("list", frozenset({"wab"}))], "case": ["vocabulary"]}
 OTHERS |= {"numbers": ["value"], "strings": ["kind"]}
 OTHERS |= {"only": [own(), own(WORDS[:65])], "roles": ["off"]}
-OTHERS |= {"consistent": [Unit.RECORD], "classes": [own(), own(outputs=WORDS[:9])]}
+OTHERS |= {"consistent": [Unit.RECORD], "classes": [own(), own(WORDS[:65])]}
 """Another value or more of each field that decides the distribution of an output."""
 WITHOUT = {
     "embeddings": "the digest of the words and vectors stands for it",
