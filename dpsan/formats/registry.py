@@ -33,6 +33,8 @@ FORMATS: Final[dict[str, Home]] = {
     "docx": Home("dpsan.formats.documents.docx", "DocxFormat", (".docx",)),
     "parquet": Home("dpsan.formats.parquet", "ParquetFormat", (".parquet", ".pq")),
 }
+RECORDS: Final = "jsonl"
+"""A format whose records are units of their own."""
 
 
 def format_name(name: str, path: str) -> str:

@@ -18,6 +18,7 @@ import numpy as np
 from dpsan.analysis.verify.base import Check, rewritten
 from dpsan.analysis.verify.blindness import Blindness
 from dpsan.errors import UsageError
+from dpsan.formats.registry import RECORDS
 from dpsan.privacy import randomness
 from dpsan.privacy.randomness import derive_key
 from dpsan.run.workers import Workers
@@ -124,7 +125,7 @@ def same_everywhere(
     """Compare what is written in batches and by other processes."""
     # Records: the lines of a text file are one unit.
     document = "".join(f"{json.dumps({'text': text})}\n" for text in texts).encode()
-    write = partial(rewritten, sanitizer, [document], key, format="jsonl", fields=("text",))
+    write = partial(rewritten, sanitizer, [document], key, format=RECORDS, fields=("text",))
     ways = {"in one batch": write(), "in small batches": write(batch=7)}
     if workers is not None:
         ways["by workers"] = write(workers=workers, batch=40)
