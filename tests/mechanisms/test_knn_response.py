@@ -18,7 +18,7 @@ def test_knn_response_golden_shares_on_glove(glove, monkeypatch):
     """Issue 3: .8577 inside S_w and .0429 unchanged at epsilon 8, K = 20, four standard errors."""
     monkeypatch.setattr(MetricSpace, "eager", lambda self, outputs: False)  # only the sets of ids
     _, space = glove
-    sampler, m = KnnResponse(8.0, k=20, outputs="all").prepare(space), 40_000
+    sampler, m = KnnResponse(8.0, k=20, outputs="all").table(space), 40_000
     ids = np.arange(m) % 1000
     out = sampler.sample(ids, streams(m))
     near = {word: set(sampler.near.row(word)[0].tolist()) for word in range(1000)}

@@ -113,7 +113,7 @@ def test_sets_made_on_demand_are_those_of_the_table(space, monkeypatch):
     ids = np.tile(np.arange(space.n + 1), 4)
     eager = mechanism.prepare(space).sample(ids, streams(len(ids)))
     monkeypatch.setattr(type(space), "eager", lambda *_: False)
-    lazy = mechanism.prepare(space)
+    lazy = mechanism.table(space)
     assert not len(lazy.near.words)
     halves = [lazy.sample(ids[:120], streams(120)), lazy.sample(ids[120:], streams(124, first=12))]
     assert (eager == np.concatenate(halves)).all()

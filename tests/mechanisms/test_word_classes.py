@@ -89,7 +89,7 @@ def test_the_guarantee_holds_for_near_sets_by_class(mechanism):
 
 
 def test_every_near_set_has_the_same_mass_even_where_harmful_words_must_fill_it():
-    sampler = OptimalResponse(3.0, mass=0.95).prepare(SPACE)
+    sampler = OptimalResponse(3.0, mass=0.95).table(SPACE)
     masses = {Fraction(int(sampler.near.row(word)[1].sum())) for word in range(N)}
     assert masses == {Fraction(sampler.base.mass)}
     assert all(HARM in CLASSES[near_set(sampler, word)] for word in GROUPS.tolist())
