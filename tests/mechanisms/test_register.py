@@ -70,7 +70,7 @@ def test_nothing_takes_tables_of_yesterdays_code(tmp_path, how):
         if how == "sanitize":
             options = {"parameters": {"k": 4}, "embeddings": embeddings, "allow_unproved": True}
             made = Sanitizer("mine", epsilon=2.0, cache=cache, **options)
-            found.append(certify(made.mechanism, made.space).epsilon_ldp)
+            found.append(1 / certify(made.mechanism, made.space).epsilon_ldp)
         elif how == "calibrate":
             found.append(calibrate(draft, space, Target.EPSILON_LDP, 2.0).mechanism.epsilon)
         else:
