@@ -74,10 +74,13 @@ def moving_files(row: Row, size: Size, folder: Path) -> None:
     fork.preload()
     for what, job, act, name in _EVENTS:
         it = Known(Job(*job.split()), folder / what, row)
-        first = next(at for at, call in enumerate(it.trace, 1) if call.path.endswith("audit"))
+        # What is there before an input in place is opened is that input, which is replaced.
+        begins = name if job == "txt i" else "audit"
+        first = next(at for at, call in enumerate(it.trace, 1) if call.path.endswith(begins))
+        first += job == "txt i"
         for number in range(first, len(it.trace) + 1, size.of(5, 7, 1)):
             here = it.trace[number - 1]
-            if act is _replace and here.name == "rename" and here.new == str(it.work / name):
+            if here.name == "rename" and here.new == str(it.work / name):
                 continue  # between the last look at a file and its replacement nobody can look
             done = it.trapped(number, _acts(act, name, hidden=act is _appear))
             if (it.work / "done").exists():  # else it was too late, or too early
