@@ -134,7 +134,7 @@ class _Compared:
         faiss.omp_set_num_threads(threads)
         for given in self._given(sanitizer, batch):
             for again in (False, True)[: 1 + resume]:
-                result = Run(*given, True, again, workers=pool).execute()
+                result = Run(*given, tree=True, resume=again, workers=pool).execute()
                 self.row.count("failed", bool(result.failed))
                 self.row.count("not resumed", result.skipped != int(again))
                 if resume and not again:

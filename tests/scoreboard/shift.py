@@ -22,7 +22,7 @@ _OTHERS = [
     "a\u0301\u0302\u0303\u0304", "日本", "ﬁ",
 ]  # fmt: skip
 _INVALID = [b"\xff", b"\xc3", b"\xe2\x82", b"\x80\x81", b"\xed\xa0\x80", b"\xf0\x9f"]
-_KEPT = [*_OTHERS, "€42", "€1.10", *("\ufffd" * many for many in (1, 2, 3))]
+_KEPT = [*_OTHERS, "€42", "€1.10", "42€", "1.10€", *("\ufffd" * many for many in (1, 2, 3))]
 _INVISIBLE = ["\u200b", "\u202e", "\u2066", "\x01", "\x1b", "\x7f", "\u2060", "\U000e0001"]
 
 
