@@ -27,7 +27,7 @@ _INVISIBLE = ["\u200b", "\u202e", "\u2066", "\x01", "\x1b", "\x7f", "\u2060", "\
 
 
 def shifting() -> Any:
-    """The sanitizer; words of the lists below pass."""
+    """The sanitizer; words that it does not know pass."""
 
     class Shift(Sampler):
         def sample(self, ids: Any, streams: Any) -> Any:
@@ -38,7 +38,17 @@ def shifting() -> Any:
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
     options = {"embeddings": Embeddings(WORDS, vectors, "shift", "shift"), "epsilon": 1.0}
     sanitizer = Sanitizer("laplace", keep=_KEPT, case="vocabulary", **options)
-    sanitizer._rewriter.sampler = Shift()
+    rewriter = sanitizer._rewriter
+    rewriter.sampler, outputs = Shift(), rewriter._outputs
+
+    def passing(words: Any, codes: Any, *more: Any) -> Any:
+        drawn = outputs(words, codes, *more)
+        return [
+            word if code == len(WORDS) else output
+            for word, code, output in zip(words, codes, drawn, strict=True)
+        ]
+
+    rewriter._outputs = passing
     return sanitizer
 
 
