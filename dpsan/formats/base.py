@@ -40,7 +40,7 @@ class ReadOptions:
     fields: tuple[str, ...] = ()
     """Fields of a structured record that are text."""
     kinds: Mapping[str, str] = field(default_factory=dict)
-    """Of some of these, by name, the class of which each word is drawn."""
+    """Class of which each word of a field is drawn, by the name of the field."""
     header: bool = True
     """True if CSV and TSV start with a row of names."""
     strip: bool = False

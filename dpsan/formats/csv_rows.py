@@ -41,7 +41,7 @@ class Rows:
     def __init__(self, source: Source, delimiter: bytes, options: ReadOptions) -> None:
         self._source, self._options = source, options
         self.delimiter = delimiter
-        """What stands between cells; the first line may name it."""
+        """Delimiter of cells; the first line may name it."""
         self._first = self._held = self._quotes = 0
         self._cells: list[bytes] = []
         self._open: list[bytes] = []

@@ -1,4 +1,4 @@
-"""What is drawn: all that the law of the output may depend on, besides what passes.
+"""The decision: all that the law of the output may depend on, besides what passes.
 
 For each drawn token: its group, the form of a string, the pattern of capitals, whether it owns
 something, and a key that says which drawn tokens of a unit are equal.  Two texts with one decision,

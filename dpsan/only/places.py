@@ -21,7 +21,7 @@ class Places:
     after: Ints
     """Behind the possessive."""
     hashes: NDArray[np.uint64]
-    """Of the folded word of each token: what makes equal words of a unit equal."""
+    """Hash of the folded word of each token: it makes equal words of a unit equal."""
     stems: NDArray[np.uint64]
     """The same without a plural s."""
     pieces: dict[int, tuple[int, ...]]

@@ -141,7 +141,7 @@ def line_start(state: State) -> Flags:
 
 
 def any_in_run(run: NDArray[np.int64], flags: Flags) -> Flags:
-    """Whether a token of the run is flagged."""
+    """Return whether a token of the run is flagged."""
     hit = np.zeros(int(run.max(initial=0)) + 1, bool)
     hit[run[flags]] = True
     hit[0] = False

@@ -64,7 +64,7 @@ class Position:
     """Keys of the terms that read what is drawn so far."""
     group: str | None
     over: bool
-    """Whether it may draw again what is drawn."""
+    """True if it may draw again what is drawn."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class SpanType:
 
     names: list[str]
     groups: list[str]
-    """Of the last word that has none of the others; of words before it; groups and classes."""
+    """Group of the last word, group of the words before it, further groups and classes."""
     passes: int
     """Number of a test; words for which it holds pass. -1: none."""
 
@@ -111,15 +111,12 @@ class Rules:
         text: content of rules.tsv.
         labels: of the view.
         own: labels of lists of one's own, which are drawn first.
-        lower: whether the rules for texts without capitals run too.
 
     Raises:
         ValueError: a row that is no rule; the rules are part of the program.
     """
 
-    def __init__(
-        self, text: str, labels: Sequence[str], own: Sequence[str] = (), *, lower: bool = False
-    ) -> None:
+    def __init__(self, text: str, labels: Sequence[str], own: Sequence[str] = ()) -> None:
         self.labels = tuple(labels)
         rows = [line.split("\t") for line in text.splitlines()]
         rows = [row for row in rows if len(row) > 2 and not row[0].startswith("#")]
@@ -141,7 +138,7 @@ class Rules:
         self.rules = [
             Rule(row[1], row[2], row[3] if len(row) > 3 else "", self._patterns(row[2]))
             for row in rows
-            if row[0] == "rule" or (lower and row[0] == "lower")
+            if row[0] == "rule"
         ]
         self.contexts = {
             row[1]: self._test([self._term(row[2])]) for row in rows if row[0] == "context"

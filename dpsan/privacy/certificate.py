@@ -220,29 +220,6 @@ def _exp_losses(
 # Distributions whose total is the same for every word.
 
 
-def set_certificate(
-    inside: int, outside: int, total: int, outputs: int, pair: tuple[int, int] | None, unknown: int
-) -> Certificate:
-    """Certificate of two integer weights, inside and outside a set; ⊥ is uniform over the outputs.
-
-    Args:
-        inside: weight in the set.
-        outside: weight elsewhere.
-        total: sum of the weights, the same for every word.
-        pair: two words with different sets, None if all sets are equal.
-    """
-    worst, worst_pair = log_ratio(inside * outputs, total), (0, unknown)
-    if (other := log_ratio(total, outside * outputs)) > worst:
-        worst, worst_pair = other, (unknown, 0)
-    if pair is not None:
-        worst, worst_pair = log_ratio(inside, outside), pair
-    return Certificate(
-        method="exact certificate, two integer weights",
-        epsilon_ldp=worst,
-        pair=worst_pair,
-    )
-
-
 def rank_certificate(weights: NDArray[np.uint64], pair: tuple[int, int]) -> Certificate:
     """Certificate of integer weights by rank, the same for every word; ⊥ is uniform.
 

@@ -61,7 +61,7 @@ class Exchange:
 
 @dataclass
 class Found:
-    """What exchanges changed."""
+    """Counts of exchanges and of what they changed."""
 
     exchanged: int = 0
     """Words and strings of texts."""
