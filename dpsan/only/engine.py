@@ -44,7 +44,7 @@ class Match:
         held = {name: np.zeros(len(kind), np.bool_) for name in rules.contexts}
         for name, test in rules.contexts.items():
             held[name][self.places(test)] = True
-        self._state = relations.State(view, self.group, rules.groups, held)
+        self._state = relations.State(view, self.group, rules.groups, held, rules.apart)
 
     def relation(self, name: str) -> Flags:
         """Return the array of a relation; computed again only when something was drawn."""
