@@ -11,7 +11,7 @@ import orjson
 
 from dpsan.files.atomic_files import create_private, write_all
 from dpsan.files.final_name import stream_number
-from dpsan.run.audit.fragments import encodable
+from dpsan.run.audit.rows import encodable
 
 if TYPE_CHECKING:
     from dpsan.sanitize.accountant import Accountant

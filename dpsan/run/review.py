@@ -18,7 +18,7 @@ from typing import Final, Self
 import orjson
 
 from dpsan.files.atomic_files import AtomicFile
-from dpsan.run.audit.fragments import encodable
+from dpsan.run.audit.rows import encodable
 from dpsan.sanitize.result import AuditTable
 from dpsan.version import __version__
 
