@@ -231,7 +231,7 @@ def _history(request: Request, run: Run, stack: ExitStack) -> History:
 
     memo, ledger, dry = None, None, request.dry_run
     if request.memo:
-        memo = stack.enter_context(Memo(request.memo, run.sanitizer, note=say, scratch=dry))
+        memo = stack.enter_context(Memo(request.memo, run.sanitizer, scratch=dry))
     if request.ledger:
         ledger = stack.enter_context(Ledger(request.ledger, request.budget, scratch=dry))
     return History(memo, ledger, run.plan.options.reject)
