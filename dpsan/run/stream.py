@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, field
-from itertools import accumulate, chain, repeat
+from itertools import accumulate, chain, islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -35,10 +35,11 @@ if TYPE_CHECKING:
     from dpsan.restore.map_file import MapWriter
     from dpsan.run.audit import AuditWriter
     from dpsan.run.records import History
-    from dpsan.run.review import Review
+    from dpsan.run.side_outputs import Review
 
 _RENDERED: Final = 1 << 20
 """Output bytes that are collected before they are written."""
+_SAMPLES: Final = 3
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,8 @@ class Work:
     """Counts the words of each batch."""
     passing: Passing = field(default_factory=Passing)
     """Text that passed unchanged in the inputs read so far, also in those that failed."""
+    samples: list[str] | None = None
+    """Gets the first texts with a drawn word, as they come out; of a long one its beginning."""
 
 
 @dataclass(frozen=True)
@@ -256,6 +259,10 @@ class _Flow:
                     audit.words(self.file, lines, table, copy, done.remembered)
             if self.work.review and results[0].records is not None:
                 self.work.review.add(results[0].records)
+            if self.work.samples is not None:
+                pairs = zip(results[0].lines, results[0].drawn, strict=True)
+                drawn = (line for line, count in pairs if count)
+                self.work.samples += islice(drawn, _SAMPLES - len(self.work.samples))
             if self.work.map:
                 self._map(self.work.map, batch, results[0])
             self._write(batch, results)

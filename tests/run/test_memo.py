@@ -17,7 +17,6 @@ from dpsan.analysis.report import read_audit
 from dpsan.errors import InputError, OutputError, UsageError
 from dpsan.formats.base import ReadOptions
 from dpsan.run.audit import AuditWriter, read_rows
-from dpsan.run.dry_run import DryRun
 from dpsan.run.memo import NAME
 from dpsan.run.records import History
 from dpsan.run.stream import Plan, _Flow
@@ -186,7 +185,7 @@ def test_a_dry_run_changes_nothing(tmp_path):
     def dry():
         with Memo(tmp_path / "m", SANITIZER, scratch=True) as memo:
             chats = [history(WORDS, f"{WORDS} word20")]
-            result, _ = run_of(tmp_path / "a", memo, chats, kind=DryRun)
+            result, _ = run_of(tmp_path / "a", memo, chats, samples=[])
             return result.totals.draws, memo.totals().remembered
 
     assert dry() == (25, 1)
