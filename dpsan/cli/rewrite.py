@@ -121,6 +121,7 @@ def _begin_tree(request: Request, run: Run, cache: Path) -> None:
 
 def _executed(request: Request, run: Run, cache: Path) -> Result:
     from dpsan.cli.progress import byte_progress
+
     completed = Completed(request)
     try:
         with ExitStack() as stack:

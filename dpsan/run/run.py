@@ -254,13 +254,11 @@ class Run(Work):
             small = is_small(path)
             if not small:
                 group.flush()
-            group.begin()
             self._begin(file, path)
             try:
                 finished = rewrite_file(path, target, self, file)
             except Exception as error:  # noqa: BLE001 - one input's: the others go on
                 self._fail(result, file, path, self._race(path, target, error))
-                group.add(file, path, None)
                 if isinstance(error, BudgetError):
                     return
             else:

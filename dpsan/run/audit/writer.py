@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Self
+from typing import Any, Self
 
 import orjson
 
@@ -26,8 +26,6 @@ from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.unprotected import SAME, facts_of, not_protected
 from dpsan.sanitize.warnings import weakness
 from dpsan.version import __version__
-
-_MOST_HELD: Final = 4 << 20
 
 
 class AuditWriter:
@@ -75,9 +73,6 @@ class AuditWriter:
         self._copies = copies
         self._expected_share = sanitizer.expected_share
         self._rows = Rows(sanitizer, originals=originals, copies=copies)
-        self._held: list[bytes] | None = None
-        self._held_bytes = 0
-        self._overflow: Callable[[], None] = lambda: None
         if not part:
             header = _header(
                 sanitizer, originals=originals, seeded=seeded, copies=copies, spans=spans
@@ -117,20 +112,8 @@ class AuditWriter:
             copy: 1-based number of the copy.
             remembered: the words by action of each text that has one row for all words.
         """
-        self._write_all(self._rows.of(file, lines, table, copy, remembered))
-
-    def hold(self, overflow: Callable[[], None]) -> None:
-        """Keep rows in memory until they are taken: what was finished earlier comes before them.
-
-        Args:
-            overflow: called when they are many; takes them, and sends them after what comes first.
-        """
-        self._held, self._held_bytes, self._overflow = [], 0, overflow
-
-    def take(self) -> bytes:
-        """Return the rows that are held, no longer held from now on."""
-        held, self._held = self._held or [], None
-        return b"".join(held)
+        for rows in self._rows.of(file, lines, table, copy, remembered):
+            self.send(rows)
 
     def file(
         self,
@@ -180,18 +163,8 @@ class AuditWriter:
         self.send(orjson.dumps(row) + b"\n")
 
     def send(self, rows: bytes) -> None:
-        """Write rows as they are, or hold them.  Raises OutputError."""
-        self._write_all([rows])
-
-    def _write_all(self, parts: Iterable[bytes]) -> None:
-        for rows in parts:
-            if self._held is None:
-                write_all(self._descriptor, rows, self._path)
-                continue
-            self._held.append(rows)
-            self._held_bytes += len(rows)
-            if self._held_bytes > _MOST_HELD:
-                self._overflow()
+        """Write rows as they are.  Raises OutputError."""
+        write_all(self._descriptor, rows, self._path)
 
 
 def _totals(totals: Accountant, copies: int) -> dict[str, Any]:
