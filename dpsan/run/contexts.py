@@ -9,7 +9,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from functools import partial
+from itertools import chain, islice
 from typing import Final
 
 import numpy as np
@@ -21,49 +22,24 @@ from dpsan.text.contexts import CONTEXT
 _ARTICLE: Final = re.compile(r"(?i)\ban?\Z")
 
 
-class Lines:
-    """Lines that are one context; renders them.
-
-    Args:
-        records: the lines, in order.
-    """
-
-    def __init__(self, records: Sequence[Record]) -> None:
-        self._records = records
-        self._breaks = [text.count("\n") for record in records for text in record.texts]
-
-    def __call__(self, texts: list[str]) -> bytes:
-        """Return the bytes of the lines, from the text of their context."""
-        parts = texts[0].split("\n")
-        out, at = [], 0
-        for record, breaks in zip(self._records, self._breaks, strict=True):
-            end = at + breaks + 1
-            out.append(record.render(["\n".join(parts[at:end])]))
-            if record is not self._records[-1]:
-                out.append(record.owes)
-            at = end
-        assert at == len(parts)  # noqa: S101 - each line of the input has one of the output
-        return b"".join(out)
+def _lines(records: Sequence[Record], texts: list[str]) -> bytes:
+    """Return the bytes of lines that are one context, from the text of the context."""
+    parts = texts[0].split("\n")
+    out, at = [], 0
+    for record in records:
+        end = at + 1 + sum(text.count("\n") for text in record.texts)
+        out.append(record.render(["\n".join(parts[at:end])]))
+        if record is not records[-1]:
+            out.append(record.owes)
+        at = end
+    assert at == len(parts)  # noqa: S101 - each line of the input has one of the output
+    return b"".join(out)
 
 
-class Texts:
-    """Texts of a document that are one context; renders them.
-
-    Args:
-        records: the texts, in order, with the frames between them.
-    """
-
-    def __init__(self, records: Sequence[Record]) -> None:
-        self._records = records
-
-    def __call__(self, texts: list[str]) -> bytes:
-        """Return the bytes of the document's part."""
-        out, at = [], 0
-        for record in self._records:
-            end = at + len(record.texts)
-            out.append(record.render(texts[at:end]))
-            at = end
-        return b"".join(out)
+def _texts(records: Sequence[Record], texts: list[str]) -> bytes:
+    """Return the bytes of texts of a document that are one context."""
+    left = iter(texts)
+    return b"".join(record.render([*islice(left, len(record.texts))]) for record in records)
 
 
 def neighbours(records: Iterator[Record | None]) -> Iterator[Record | None]:
@@ -90,7 +66,7 @@ def neighbours(records: Iterator[Record | None]) -> Iterator[Record | None]:
 def part(records: list[Record]) -> Record:
     """Return some texts of a document as one record."""
     texts = [*chain.from_iterable(record.texts for record in records)]
-    return joined(records, texts, Texts(records))
+    return joined(records, texts, partial(_texts, records))
 
 
 def contexts(records: Iterator[Record | None], *, line_buffered: bool) -> Iterator[Record | None]:
@@ -130,7 +106,9 @@ def context(records: list[Record]) -> Record:
     for record in records:
         spans += [(start + at, end + at, *kind) for start, end, *kind in record.spans or ()]
         at += len(record.texts[0]) + 1
-    context = joined(records, ["\n".join(record.texts[0] for record in records)], Lines(records))
+    context = joined(
+        records, ["\n".join(record.texts[0] for record in records)], partial(_lines, records)
+    )
     context.spans = None if records[0].spans is None else spans
     return context
 
