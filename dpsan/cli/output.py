@@ -6,14 +6,18 @@ import contextlib
 import math
 import sys
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
+from textwrap import fill, wrap
+from typing import TYPE_CHECKING, Final, Literal
 
 import typer
 
 from dpsan.errors import printable
 
 if TYPE_CHECKING:
-    from dpsan.analysis.pages.sections import Section
+    from dpsan.analysis.pages.sections import Shown
+
+_WIDTH: Final = 80
+"""Columns of lines that are wrapped wherever they are printed."""
 
 
 def say(message: str) -> None:
@@ -111,15 +115,33 @@ def print_prose(text: str, indent: str = "") -> None:
         typer.echo(indent + line if line else "")
 
 
-def print_sections(sections: Iterable[Section]) -> None:
-    """Tables on standard output, each below an empty line, with their notes."""
-    for section in sections:
+def print_result(shown: Shown, *, again: bool = False) -> None:
+    """All parts of a result on standard output; ``again``: below those of another one."""
+    from dpsan.analysis.pages.sections import Facts, Prose, Section  # heavy import
+
+    print_prose("\n" * again + (shown.title or shown.about))
+    for part in shown.filled():
         typer.echo("")
-        cells = [(at, cell) for row in section.rows for at, cell in enumerate(row)]
-        numbers = {at for at, cell in cells if at and not isinstance(cell, str)}
-        print_table(section.columns, section.texts(), right=numbers)
-        for note in section.notes:
-            typer.echo(f"  {printable(note)}")
+        if isinstance(part, Section):
+            print_table(part.columns, part.texts(), part.right(), part.spare)
+        elif part.heading:
+            typer.secho(part.heading, bold=True)
+        if isinstance(part, Prose) and part.text:
+            print_prose(part.text, "  ")
+        if isinstance(part, Facts):
+            room = _WIDTH - 4 - max(len(name) for name, *_ in part.rows)
+            print_fields(
+                [
+                    (name * (not at), line)
+                    for name, value, _ in part.rows
+                    for at, line in enumerate(wrap(value, room) or [""])
+                ]
+            )
+            continue
+        for line in part.notes if isinstance(part, Section) else part.lines:
+            typer.echo(fill(printable(line), _WIDTH, initial_indent="  ", subsequent_indent="    "))
+    if shown.conclusion:
+        typer.echo(f"\n{fill(shown.conclusion, _WIDTH)}")
 
 
 def print_fields(rows: Sequence[tuple[str, str]]) -> None:
