@@ -21,12 +21,12 @@ from common.laplace_laws import (
     noisy_tail,
 )
 from common.outcomes import Outcomes, from_pmfs
+from common.panels import Panel, Series
 from common.study import ALL, Asked, Result, Studies
 from common.sweeps import about, label, repeated, sweeps
 from common.values import at_least, dimensions, whole
 from common.words import grouped, line, mean_of_words, random_words, spread, whole_words
 
-from dpsan.analysis.figures.panels import Panel, Series
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.knn_response import KnnResponse

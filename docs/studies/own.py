@@ -18,6 +18,7 @@ from common.equal_losses import Equal, at_equal_losses
 from common.frontier import bounds, by_draws, by_laws, ceiling, comparable
 from common.noise import PARAMETERS as NOISE
 from common.noise import noise
+from common.panels import Panel, Series
 from common.study import ALL, Asked, Result, Studies
 from common.sweeps import about, label, parameters, repeated
 from common.values import at_least, whole
@@ -29,7 +30,6 @@ from common.words import (
     whole_words,
 )
 
-from dpsan.analysis.figures.panels import Panel, Series
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.base import Mechanism

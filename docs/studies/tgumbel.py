@@ -16,6 +16,7 @@ import numpy as np
 from common.attackers import ATTACKS, Attacks
 from common.claims import Part, claim_line, claim_row, together
 from common.command import main
+from common.panels import Panel, Series
 from common.study import ALL, Asked, Result, Studies
 from common.sweeps import about, label, parameters, repeated, sweeps
 from common.texts import PARAMETERS as TEXTS
@@ -26,7 +27,6 @@ from scipy.stats import rankdata
 
 from dpsan.analysis.compare.texts import Corpus, sanitized
 from dpsan.analysis.evaluate.accuracy import Classifier
-from dpsan.analysis.figures.panels import Panel, Series
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism

@@ -17,6 +17,7 @@ from common import claims
 from common.command import main
 from common.noise import PARAMETERS as NOISE
 from common.noise import noise
+from common.panels import Panel, Series
 from common.study import Asked, Result, Studies
 from common.sweeps import about, label, repeated
 from common.texts import PARAMETERS as TEXTS
@@ -26,7 +27,6 @@ from common.words import lines
 from dpsan.analysis.compare.texts import Corpus, sanitized
 from dpsan.analysis.evaluate.accuracy import Labelled, judge
 from dpsan.analysis.evaluate.similarity import rouge
-from dpsan.analysis.figures.panels import Panel, Series
 from dpsan.cli.options import Vocabulary
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism

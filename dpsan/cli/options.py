@@ -101,12 +101,13 @@ class Page(JsonAndFile):
 
             written = page(f"dpsan {type(self).__name__.lower()}", results).encode()
             write_whole(self.html, written, force=self.force, private=private)
-        for shown in () if quiet else results:
+        printed = self.html is None and not self.as_json
+        for shown in results if not quiet and (printed or private) else ():
             for warning in shown.warnings:
                 say(warning)
         if self.as_json:
             print_json(values)
-        for at, shown in enumerate(results if self.html is None and not self.as_json else ()):
+        for at, shown in enumerate(results if printed else ()):
             print_result(shown, again=at > 0)
 
 

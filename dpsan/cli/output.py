@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from textwrap import fill, wrap
@@ -25,6 +24,12 @@ def say(message: str) -> None:
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.write(f"dpsan: {printable(message)}\n")
         sys.stderr.flush()
+
+
+def echo(text: str) -> None:
+    """Print a line on standard output; a terminal that cannot show a character gets its number."""
+    encoding = sys.stdout.encoding or "utf-8"
+    typer.echo(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def print_json(value: object, option: int = 0) -> None:
@@ -78,7 +83,7 @@ def print_table(
     cells = [columns, *rows] if columns else rows
     if not sys.stdout.isatty():
         for line in aligned(cells, right):
-            typer.echo(line)
+            echo(line)
         return []
     from rich.console import Console
     from rich.table import Table
@@ -112,7 +117,7 @@ def print_prose(text: str, indent: str = "") -> None:
             lines += [*textwrap.wrap(one, max(width, 20), break_on_hyphens=False), ""]
         lines.pop()
     for line in lines:
-        typer.echo(indent + line if line else "")
+        echo(indent + line if line else "")
 
 
 def print_result(shown: Shown, *, again: bool = False) -> None:
@@ -120,8 +125,9 @@ def print_result(shown: Shown, *, again: bool = False) -> None:
     from dpsan.analysis.pages.sections import Facts, Prose, Section  # heavy import
 
     print_prose("\n" * again + (shown.title or shown.about))
-    for part in shown.filled():
-        typer.echo("")
+    for at, part in enumerate(shown.filled()):
+        if at or shown.title or shown.about:
+            echo("")
         if isinstance(part, Section):
             print_table(part.columns, part.texts(), part.right(), part.spare)
         elif part.heading:
@@ -139,17 +145,11 @@ def print_result(shown: Shown, *, again: bool = False) -> None:
             )
             continue
         for line in part.notes if isinstance(part, Section) else part.lines:
-            typer.echo(fill(printable(line), _WIDTH, initial_indent="  ", subsequent_indent="    "))
+            echo(fill(printable(line), _WIDTH, initial_indent="  ", subsequent_indent="    "))
     if shown.conclusion:
-        typer.echo(f"\n{fill(shown.conclusion, _WIDTH)}")
+        echo(f"\n{fill(shown.conclusion, _WIDTH)}")
 
 
 def print_fields(rows: Sequence[tuple[str, str]]) -> None:
     """Names and values on standard output, indented, under each other."""
     print_table((), [(f"  {name}", value) for name, value in rows])
-
-
-def cosine_and_bound(achieved: float, bound: float) -> str:
-    """Describe a mean cosine, and the bound for every mechanism of this epsilon."""
-    most = math.ceil(bound * 10_000) / 10_000  # a bound is never rounded down
-    return f"{achieved:.4f}; with this LDP epsilon no more than {most:.4f} is possible"

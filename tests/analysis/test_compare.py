@@ -148,8 +148,10 @@ def test_no_column_mixes_units():
         assert row["attack"] == ("optimal" if own.mechanism == "krr" else "lower bound")
     assert group.rows[1][-1].startswith("≥")
     assert len(json.dumps(table.as_record(found))) > 100
-    titles = ["cosine", "read back", "cosine by read back"]
-    assert [panel.title for panel in table.panels(found)] == titles
+    said = table.shown(found)
+    assert said.parts[0].columns[:3] == ("LDP epsilon 2", *headings[1:3])
+    assert said.parts[0].right() == {*range(1, len(headings))}
+    assert said.conclusion == table.caption(found)
 
 
 def test_cells():

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from common.panels import Panel, Series
 from common.study import Asked, Result
 from common.sweeps import label
 from common.values import dimensions
-from dpsan.analysis.figures.panels import Panel, Series
 from dpsan.embeddings.base import Embeddings
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper

@@ -16,9 +16,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from common.panels import Panel, Series
 from common.study import Asked, Result
 from common.values import dimensions, positive
-from dpsan.analysis.figures.panels import Panel, Series
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism

@@ -42,3 +42,9 @@ def plain_meaning(epsilon: float, words: str = "any one word", delta: float = 0.
     but = f", but for a delta of {number(delta)}" if delta else ""
     told = f"Whoever sees the text can raise the odds of {words} by at most {odds(epsilon)}{but}."
     return f"{told} What is drawn is nearly random." if round(epsilon, 3) < RANDOM else told
+
+
+def cosine_and_bound(achieved: float, bound: float) -> str:
+    """Describe a mean cosine, and the bound for every mechanism of this epsilon."""
+    most = math.ceil(bound * 10_000) / 10_000  # a bound is never rounded down
+    return f"{achieved:.4f}; with this LDP epsilon no more than {most:.4f} is possible"

@@ -89,7 +89,7 @@ class Shown:
         return [
             part
             for part in self.parts
-            if (part.text or part.lines if isinstance(part, Prose) else part.rows)
+            if any(getattr(part, name, ()) for name in ("rows", "notes", "text", "lines"))
         ]
 
 
