@@ -80,7 +80,7 @@ class Explain(Page, Vocabulary, Privacy, Typed):
         from dpsan.analysis.explain import explain
         from dpsan.analysis.explain.match import candidates, parse_at, prepare
         from dpsan.analysis.explain.words import read
-        from dpsan.cli.progress import count_progress, search_progress
+        from dpsan.cli.progress import search_progress, share_progress
         from dpsan.sanitize.request import RunSpec
 
         free = self.public_words()
@@ -106,7 +106,7 @@ class Explain(Page, Vocabulary, Privacy, Typed):
                 say(f"finding the epsilon of {each.kind.name} at {at.target} {at.value:g}")
             with search_progress(each.kind.name, self.quiet or at is None) as tried:
                 sanitizer = prepare(each, spec, at, store, opened, tried)
-            with count_progress(f"explaining {each.kind.name}", 1.0, self.quiet) as progress:
+            with share_progress(f"explaining {each.kind.name}", self.quiet) as progress:
                 inputs, posterior = read(sanitizer, texts), not self.no_posterior
                 found.append(explained(sanitizer, inputs, posterior=posterior, progress=progress))
         from dpsan.analysis.explain.page import shown

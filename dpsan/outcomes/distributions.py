@@ -20,8 +20,7 @@ from dpsan.space.metric_space import MetricSpace
 Progress = Callable[[float], None]
 """Called with a share of the work, 0 ... 1; may raise to interrupt."""
 
-_BATCH: Final = 4096
-_COUNTED: Final = 500
+_BATCH: Final = 1024
 """Draws between two reports of progress, a fraction of a second for a large vocabulary."""
 _FLOPS: Final = 4e9
 """Floating-point operations of the draws, 2·n·d each."""
@@ -66,29 +65,6 @@ def draw(sampler: Sampler, ids: Ids, key: bytes, progress: Progress | None = Non
         if progress:
             progress(at / len(ids))
     return out
-
-
-def draw_counts(
-    sampler: Sampler, n: int, word: int, draws: int, key: bytes, progress: Progress | None = None
-) -> Ids:
-    """Return the counts of all outputs, shape (n,), in independent draws for one word.
-
-    Each draw is a record of its own, so that mechanisms for whole lines see one word.
-
-    Args:
-        word: row number, n for ⊥.
-        key: public.
-        progress: called with the share of the draws made since the last call.
-    """
-    counts = np.zeros(n, dtype=np.int64)
-    for at in range(0, draws, _COUNTED):
-        size = min(_COUNTED, draws - at)
-        streams = randomness.streams_for(key, range(at, at + size), [1] * size)
-        drawn = sampler.sample(np.full(size, word, dtype=np.int64), streams)
-        counts += np.bincount(drawn, minlength=n)
-        if progress:
-            progress(size / draws)
-    return counts
 
 
 def expected_share_of(sampler: Sampler, space: MetricSpace, among: NDArray[np.bool_]) -> float:
