@@ -34,8 +34,8 @@ from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.rank_softmax import RankSoftmax
 from dpsan.mechanisms.tldp import principal_components
 from dpsan.outcomes.calibrate.target import Draft
+from dpsan.outcomes.distributions import in_steps, part_of
 from dpsan.outcomes.intervals import Estimate
-from dpsan.outcomes.shares import in_steps, part_of
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace

@@ -44,14 +44,13 @@ from dpsan.mechanisms.tldp_paper import (
 )
 from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper
 from dpsan.outcomes.calibrate.target import Draft
-from dpsan.outcomes.distributions import has_distribution
+from dpsan.outcomes.distributions import has_distribution, in_steps, part_of
 from dpsan.outcomes.linked_words import (
     CANDIDATES,
     LONGEST,
     TEXTS,
     linked_by_words,
 )
-from dpsan.outcomes.shares import in_steps, part_of
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 

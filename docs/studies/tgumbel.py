@@ -25,7 +25,7 @@ from common.values import at_least, positive, whole
 from common.words import lines, mean_of_words, random_words, share_of_draws, spread
 from scipy.stats import rankdata
 
-from dpsan.analysis.compare.texts import Corpus, sanitized
+from dpsan.analysis.compare.texts import Corpus
 from dpsan.analysis.evaluate.accuracy import Classifier
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
@@ -36,8 +36,8 @@ from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.mechanisms.tem import TEM
 from dpsan.mechanisms.tgumbel_paper import TGumbelPaper, least_epsilon, scale, unchanged
 from dpsan.outcomes.calibrate.target import Draft
-from dpsan.outcomes.distributions import Progress, distributions, draw
-from dpsan.outcomes.shares import THREADS, in_steps, part_of
+from dpsan.outcomes.distributions import THREADS, Progress, distributions, draw, in_steps, part_of
+from dpsan.outcomes.text_likelihood import sanitized
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace

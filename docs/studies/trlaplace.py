@@ -24,7 +24,7 @@ from common.texts import PARAMETERS as TEXTS
 from common.texts import labelled
 from common.words import lines
 
-from dpsan.analysis.compare.texts import Corpus, sanitized
+from dpsan.analysis.compare.texts import Corpus
 from dpsan.analysis.evaluate.accuracy import Labelled, judge
 from dpsan.analysis.evaluate.similarity import rouge
 from dpsan.cli.options import Vocabulary
@@ -37,7 +37,8 @@ from dpsan.mechanisms.mahalanobis import Mahalanobis
 from dpsan.mechanisms.pte import ProjectedLaplace
 from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper
 from dpsan.outcomes.calibrate.target import Draft
-from dpsan.outcomes.shares import in_steps, part_of
+from dpsan.outcomes.distributions import in_steps, part_of
+from dpsan.outcomes.text_likelihood import sanitized
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee, Loss
 from dpsan.space.metric_space import MetricSpace

@@ -79,7 +79,7 @@ class Explain(Page, Vocabulary, Privacy, Typed):
 
         from dpsan.analysis.explain import explain
         from dpsan.analysis.explain.match import candidates, parse_at, prepare
-        from dpsan.analysis.explain.words import read
+        from dpsan.analysis.explain.result import read
         from dpsan.cli.progress import search_progress, share_progress
         from dpsan.sanitize.request import RunSpec
 

@@ -219,7 +219,7 @@ def _default_rows(found: dict[str, Any] | None) -> list[tuple[str, str]]:
         return []
     rows = [("ready for", f"{found['mechanism']} at epsilon {number(found['epsilon'])}")]
     if found["mean_cosine"]:
-        from dpsan.analysis.pages.meaning import cosine_and_bound  # heavy import
+        from dpsan.analysis.pages.sections import cosine_and_bound  # heavy import
 
         rows.append(("mean cosine", cosine_and_bound(**found["mean_cosine"])))
     return rows

@@ -150,7 +150,7 @@ def _print_numbers(found: dict[str, Any]) -> None:
     if found["noise_scale"] is not None:
         typer.echo(f"  noise: standard deviation {show(found['noise_scale'])} per coordinate")
     if found["mean_cosine"]:
-        from dpsan.analysis.pages.meaning import cosine_and_bound
+        from dpsan.analysis.pages.sections import cosine_and_bound
 
         shown = cosine_and_bound(**found["mean_cosine"])
         typer.echo(f"  mean cosine of word and output: {shown}")

@@ -17,7 +17,7 @@ from support import need_extra
 from dpsan.analysis.compare import table
 from dpsan.analysis.compare.comparison import Comparison, Request, Row, compare
 from dpsan.analysis.compare.measure import Figure, Folds, measure, over_seeds, share_over_seeds
-from dpsan.analysis.compare.texts import read_corpus, sanitized
+from dpsan.analysis.compare.texts import read_corpus
 from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.cli import progress
@@ -27,6 +27,7 @@ from dpsan.formats.base import ReadOptions
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.intervals import Share
+from dpsan.outcomes.text_likelihood import sanitized
 from dpsan.privacy.randomness import seeded_key
 from dpsan.space.metric_space import MetricSpace
 

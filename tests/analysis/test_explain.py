@@ -13,8 +13,8 @@ from support import ALPHA, make_embeddings
 
 from dpsan.analysis.explain import explain
 from dpsan.analysis.explain.page import shown
+from dpsan.analysis.explain.result import Word, read
 from dpsan.analysis.explain.rows import rows
-from dpsan.analysis.explain.words import Word, read
 from dpsan.analysis.pages.html import page as html_page
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError

@@ -16,8 +16,7 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper
 from dpsan.outcomes.calibrate.target import Draft
-from dpsan.outcomes.distributions import Progress
-from dpsan.outcomes.shares import in_steps
+from dpsan.outcomes.distributions import Progress, in_steps
 from dpsan.space.metric_space import MetricSpace
 
 PARAMETERS: Final = {"d": "dimensions without a vocabulary; default 50,100,300"}

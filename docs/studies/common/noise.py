@@ -24,7 +24,7 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.calibrate import epsilon_for_ldp
 from dpsan.outcomes.calibrate.target import Draft
-from dpsan.outcomes.shares import in_steps
+from dpsan.outcomes.distributions import in_steps
 from dpsan.privacy.guarantee import Status
 from dpsan.space.diameters import clipped
 from dpsan.space.metric_space import MetricSpace

@@ -10,13 +10,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpsan.analysis.explain.result import Explanation, Output, Posterior
-from dpsan.analysis.explain.words import UNKNOWN, Word
+from dpsan.analysis.explain.result import UNKNOWN, Explanation, Output, Posterior, Word
 from dpsan.mechanisms.description import finite
-from dpsan.outcomes.distributions import Progress, distributions, draw, has_distribution
+from dpsan.outcomes.distributions import (
+    Progress,
+    distributions,
+    draw,
+    has_distribution,
+    in_steps,
+    part_of,
+)
 from dpsan.outcomes.observer import MOST_CELLS, Observer, Posteriors, points_to
 from dpsan.outcomes.one_word import Figures, from_draws, from_pmf
-from dpsan.outcomes.shares import in_steps, part_of
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
@@ -41,7 +46,7 @@ def explain(
     """Return the output distribution of each word under one mechanism.
 
     Args:
-        words: from :func:`dpsan.analysis.explain.words.read`.
+        words: from :func:`dpsan.analysis.explain.result.read`.
         top: outputs to list, most likely first.
         draws: for each word where the distribution is not known.
         seed: public; names the random numbers.

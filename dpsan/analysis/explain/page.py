@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from dpsan.analysis.explain.result import Explanation
-from dpsan.analysis.pages.meaning import cosine_and_bound
-from dpsan.analysis.pages.sections import Cell, Prose, Section, Shown
+from dpsan.analysis.pages.sections import Cell, Part, Prose, Section, Shown, cosine_and_bound
 from dpsan.errors import printable
 from dpsan.privacy.guarantee import UNREVIEWED
 from dpsan.text.numerals import number
@@ -25,7 +24,7 @@ def shown(column: Sequence[Explanation]) -> Shown:
     """
     near = ", ".join(f"{printable(w)} {far:.2f}" for w, far in column[0].neighbors[:_NEAR])
     nearest = Prose("", near and f"nearest words: {near}")
-    parts = [nearest, _figures(column), _outputs(column), _posteriors(column)]
+    parts: list[Part] = [nearest, _figures(column), _outputs(column), _posteriors(column)]
     return Shown(_ABOUT, parts, title=_title(column[0]))
 
 
@@ -84,8 +83,8 @@ def _outputs(column: Sequence[Explanation]) -> Section:
     away = {output.word: output.distance for each in column for output in each.outputs}
     shares = [{output.word: output.probability for output in each.outputs} for each in column]
     rows = [
-        (word, *(f"{far:.2f}" for far in [away[word]] if far is not None), *cells)
-        for word, *cells in ((word, *(each.get(word) for each in shares)) for word in away)
+        (word, *(() if far is None else (f"{far:.2f}",)), *(each.get(word) for each in shares))
+        for word, far in away.items()
     ]
     names = (*["away"] * (column[0].input is not None), *(each.mechanism.name for each in column))
     notes = ["-: not among the likeliest"] if any(None in row for row in rows) else []

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from dpsan.analysis.pages.sections import Cell, Facts, Prose, Section, Shown
+from dpsan.analysis.pages.sections import Cell, Facts, Part, Section, Shown
 from dpsan.outcomes.intervals import Estimate, Share
 
 _STYLE: Final = Path(__file__).parent / "page.css"
@@ -55,7 +55,7 @@ def _result(shown: Shown) -> str:
     )
 
 
-def _part(part: Section | Facts | Prose) -> str:
+def _part(part: Part) -> str:
     if isinstance(part, Section):
         return _table(part)
     head = _lines("h3", [part.heading])

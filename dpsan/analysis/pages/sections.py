@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -10,11 +11,14 @@ from typing import Final
 
 from dpsan.errors import printable
 from dpsan.outcomes.intervals import Estimate, Share
+from dpsan.sanitize.warnings import RANDOM
 from dpsan.text.numerals import number
 
 Cell = str | int | float | Share | Estimate | None
 _NUMBER: Final = re.compile(r"[≥-]?\.?\d|-?$")
 """Beginning of a cell that is a number, or nothing."""
+_MOST: Final = 34.0
+"""Exponent above which a factor has no name."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +73,16 @@ class Prose:
     """True for lines that must not be overlooked."""
 
 
+Part = Section | Facts | Prose
+
+
 @dataclass(frozen=True)
 class Shown:
     """All that is said of one result."""
 
     about: str
     """What was done, and to what."""
-    parts: Sequence[Section | Facts | Prose]
+    parts: Sequence[Part]
     conclusion: str = ""
     good: bool = False
     """False for a conclusion that is a warning."""
@@ -84,7 +91,7 @@ class Shown:
     title: str = ""
     """Which of several results it is."""
 
-    def filled(self) -> list[Section | Facts | Prose]:
+    def filled(self) -> list[Part]:
         """Return the parts that say anything."""
         return [
             part
@@ -112,3 +119,41 @@ def written(cell: Cell, *, intervals: bool = True) -> str:
     if cell is None:
         return "-"
     return printable(cell) if isinstance(cell, str) else number(cell)
+
+
+def odds(epsilon: float) -> str:
+    """Return e^epsilon as people read it: ``e^8 = 2,981``.
+
+    Args:
+        epsilon: finite, in nats.
+    """
+    power = f"e^{number(epsilon)}"
+    if epsilon > _MOST:
+        return power
+    factor = math.exp(epsilon)
+    digits = 0 if factor >= 100 else 1 if factor >= 10 else 2
+    bound = math.ceil(factor * 10**digits - 1e-9) / 10**digits  # a bound is never rounded down
+    return f"{power} = {number(int(bound)) if not digits else f'{bound:g}'}"
+
+
+def plain_meaning(epsilon: float, words: str = "any one word", delta: float = 0.0) -> str:
+    """Say in a sentence what an LDP epsilon bounds.
+
+    Args:
+        epsilon: in nats; may be infinite.
+        words: whose odds.
+        delta: probability that the bound leaves out.
+    """
+    if math.isinf(epsilon):
+        return f"Nothing bounds how far the text can raise the odds of {words}."
+    if epsilon <= 0:
+        return f"The text says nothing about {words}."
+    but = f", but for a delta of {number(delta)}" if delta else ""
+    told = f"Whoever sees the text can raise the odds of {words} by at most {odds(epsilon)}{but}."
+    return f"{told} What is drawn is nearly random." if round(epsilon, 3) < RANDOM else told
+
+
+def cosine_and_bound(achieved: float, bound: float) -> str:
+    """Describe a mean cosine, and the bound for every mechanism of this epsilon."""
+    most = math.ceil(bound * 10_000) / 10_000  # a bound is never rounded down
+    return f"{achieved:.4f}; with this LDP epsilon no more than {most:.4f} is possible"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpsan.analysis.pages.sections import Prose, Section, Shown
+from dpsan.analysis.pages.sections import Part, Prose, Section, Shown
 from dpsan.analysis.preview import Level, Preview
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.linked_words import CANDIDATES, LONGEST
@@ -74,5 +74,5 @@ def tests(found: Preview) -> Section:
 def shown(found: Preview) -> Shown:
     """Return the figures of all levels, samples, and three tests."""
     samples = [Prose(each.options, each.meaning, each.sentences) for each in found.levels]
-    parts = [figures(found), *samples, tests(found)]
+    parts: list[Part] = [figures(found), *samples, tests(found)]
     return Shown(about(found), parts, found.conclusion(), warnings=[WARNING])

@@ -6,8 +6,7 @@ import math
 from collections import Counter
 from typing import Final
 
-from dpsan.analysis.pages.meaning import plain_meaning
-from dpsan.analysis.pages.sections import Facts, Prose, Section, Shown
+from dpsan.analysis.pages.sections import Facts, Part, Prose, Section, Shown, plain_meaning
 from dpsan.analysis.report import ACTIONS, Report
 from dpsan.errors import printable
 from dpsan.formats.passing import fields_line, noted_lines
@@ -189,7 +188,7 @@ def shown(report: Report) -> Shown:
     made = f"{header['created'] or ''}, dpsan {header['dpsan'] or ''}"
     words = f"{vocabulary['source']}, {number(vocabulary['words'])} words"
     hidden = [*_passed(report), *report.as_json()["not_protected"]]
-    parts = [
+    parts: list[Part] = [
         Prose("", lines=_warnings(report), loud=True),
         Prose("What passed unchanged or is not protected", lines=hidden),
         Section(("words", "number", "share"), rows, intervals=False),
