@@ -1,5 +1,6 @@
 """All checks of any program, by their names."""
 
+from checks.integers import integers
 from checks.interference import interference
 from checks.numbers import numbers_by_value
 from checks.shapes import shapes
@@ -11,6 +12,7 @@ from dpsan.sanitize.sanitizer import Sanitizer
 CHECKS = {
     "statement": statement,
     "numbers by value": numbers_by_value,
+    "integers": integers,
     "non-interference": interference,
     "shape": shapes,
     "strings": strings,

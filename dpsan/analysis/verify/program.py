@@ -13,7 +13,6 @@ from dpsan.analysis.verify.base import Check
 from dpsan.analysis.verify.classes import classes
 from dpsan.analysis.verify.goodness_of_fit import goodness_of_fit, stated_losses
 from dpsan.analysis.verify.independence import independence
-from dpsan.analysis.verify.integers import integer_draws
 from dpsan.analysis.verify.lower_bounds import Question
 from dpsan.analysis.verify.noise_fit import noise_fit, projection_check
 from dpsan.mechanisms.samplers.base import PointSampler
@@ -24,7 +23,7 @@ from dpsan.sanitize.numbers_by_value import StringPolicy
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Ids
 
-_STAGES: Final = 3
+_STAGES: Final = 2
 """Reports of progress, each worth an eighth of the draws of the lower bound."""
 
 
@@ -90,8 +89,6 @@ def check_program(
     if sanitizer.grouping is not None or sanitizer.spec.strings == StringPolicy.KIND:
         out.append(classes(sanitizer, key=part("classes")))
     fits = all(each.held is not False for each in out)
-    out += filter(None, [integer_draws(sanitizer, stated, ids, key=part("integers"))])
-    done()
     noise = distribution is not None
     found = independence(
         sanitizer, stated, key=part("independence"), workers=workers, fits=fits, noise_tested=noise
