@@ -11,6 +11,8 @@ import itertools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Final
 
 import numpy as np
@@ -52,6 +54,12 @@ FIELDS: Final = ("kind", "gap", "trigger", "possessive")
 """Arrays of the view that tests read."""
 PATTERNS: Final = NONE + 1
 """Patterns of capitals: kinds of each label."""
+
+
+@cache
+def rules_text() -> str:
+    """Return the rules of ``--only``, see :mod:`dpsan.only.engine`."""
+    return files("dpsan.only").joinpath("rules.tsv").read_text("utf-8")
 
 
 @dataclass(frozen=True)
