@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.hashes import salted
+from dpsan.only.hashes import Hashes, salted
+from dpsan.only.order import distinct
 from dpsan.only.view import GAP, LOWER, MIXED, ONE, TITLE, UPPER, Codes, Flags, Ints
 
 LETTER, CAPITAL, DIGIT, BLANK, NEWLINE, APOSTROPHE, OPENER = 1, 2, 4, 8, 16, 32, 64
@@ -25,10 +27,28 @@ def folded(word: str) -> str:
     return word.lower().replace("’", "'").replace("‘", "'").replace("`", "'")
 
 
-def zones(
-    text: str, points: NDArray[np.uint32], bits: Codes, letters: Flags
-) -> Iterator[tuple[int, int]]:
+@dataclass(frozen=True, eq=False)
+class Block:
+    """The characters of texts (n), with :data:`BETWEEN` around each text."""
+
+    text: str
+    points: NDArray[np.uint32]
+    small: NDArray[np.uint32]
+    """Folded code points."""
+    bits: Codes
+    """Classes of the characters."""
+    hashes: Hashes
+    capitals: Ints
+    """Number of capitals before each place, (n + 1)."""
+    marks: NDArray[np.intp]
+    """Where apostrophes stand, ascending."""
+    edges: Ints
+    """Where the texts begin and end, ascending."""
+
+
+def zones(block: Block, letters: Flags) -> Iterator[tuple[int, int]]:
     """Yield runs of chunks between white space that may hold strings, and the short one behind."""
+    text, points, bits = block.text, block.points, block.bits
     blank = bits & (BLANK | NEWLINE) != 0
     odd = bits & DIGIT != 0
     for char in "@\\&\x1b":
@@ -63,24 +83,26 @@ def running(flags: Flags) -> Ints:
     return out
 
 
-def pattern(bits: Codes, capitals: Ints, start: Ints, end: Ints) -> Codes:
+def pattern(block: Block, start: Ints, end: Ints) -> Codes:
     """Return the pattern of capitals of each word."""
-    upper = capitals[end] - capitals[start]
+    bits, upper = block.bits, block.capitals[end] - block.capitals[start]
     length = end - start
     first = bits[start] & CAPITAL != 0
     second = bits[np.minimum(start + 1, end - 1)]
-    marks = second & APOSTROPHE != 0
-    strokes = running(bits & APOSTROPHE != 0)
-    inner = strokes[end] > strokes[start]
-    caps = np.where(first, np.where((second & CAPITAL == 0) | marks, TITLE, MIXED), MIXED)
+    title = first & (second & CAPITAL == 0) | first & (second & APOSTROPHE != 0)
+    caps = np.where(title, TITLE, MIXED).astype(np.uint8)
     caps[upper == 0] = LOWER
-    caps[(upper == length) | ((upper == length - 1) & (upper > 1) & inner)] = UPPER
+    caps[upper == length] = UPPER
+    near = np.flatnonzero((upper == length - 1) & (upper > 1))
+    marks = np.searchsorted(block.marks, [start[near], end[near]])
+    caps[near[marks[1] > marks[0]]] = UPPER
     caps[(length == 1) & first] = ONE
-    return caps.astype(np.uint8)
+    return caps
 
 
-def gaps(bits: Codes, points: NDArray[np.uint32], start: Ints, end: Ints) -> Codes:
+def gaps(block: Block, start: Ints, end: Ints) -> Codes:
     """Return the class of each gap."""
+    bits, points = block.bits, block.points
     length = end - start
     out = np.full(len(start), GAP["other"], np.uint8)
     out[length <= 0] = GAP["none"]
@@ -143,7 +165,7 @@ def firsts(
     stems = equal.copy()
     at = np.flatnonzero(wanted)
     keys = salted(hashed[at], unit[at])
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    first, inverse = distinct(keys)
     equal[at] = at[first[inverse]]
     stems[at] = equal[at]
     plural = np.flatnonzero(stem[at] != hashed[at])

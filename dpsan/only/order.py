@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,3 +31,17 @@ class Order:
         """Return the tokens for which a test may hold, ascending."""
         parts = [self._parts[at] for at in np.flatnonzero(self._tables[test]).tolist()]
         return np.sort(np.concatenate([np.zeros(0, np.intp), *parts]))
+
+
+def distinct(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return where each distinct value stands first, by value, and of each value its index there.
+
+    As ``numpy.unique`` does in twice the time.
+    """
+    order = np.argsort(values)
+    ordered = values[order]
+    new = np.append(True, ordered[1:] != ordered[:-1])[: len(values)]
+    first = np.minimum.reduceat(order, np.flatnonzero(new)) if len(order) else order
+    inverse = np.empty_like(order)
+    inverse[order] = np.cumsum(new) - 1
+    return first, inverse

@@ -9,7 +9,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import accumulate, chain, groupby
+from operator import attrgetter
 from typing import Final
 
 import numpy as np
@@ -22,28 +23,30 @@ _ARTICLE: Final = re.compile(r"(?i)\ban?\Z")
 
 
 class Lines:
-    """Lines that are one context; renders them.
+    """Lines that are one context; renders them, those that are rendered alike at once.
 
     Args:
         records: the lines, in order.
     """
 
     def __init__(self, records: Sequence[Record]) -> None:
-        self._records = records
-        self._breaks = [text.count("\n") for record in records for text in record.texts]
+        self._runs = [
+            (render, sum(1 + record.texts[0].count("\n") for record in run), run[-1].owes)
+            for render, run in (
+                (render, [*run]) for render, run in groupby(records, attrgetter("render"))
+            )
+        ]
+        """How to render lines that are rendered alike, how many they are, and what they owe."""
 
     def __call__(self, texts: list[str]) -> bytes:
         """Return the bytes of the lines, from the text of their context."""
         parts = texts[0].split("\n")
         out, at = [], 0
-        for record, breaks in zip(self._records, self._breaks, strict=True):
-            end = at + breaks + 1
-            out.append(record.render(["\n".join(parts[at:end])]))
-            if record is not self._records[-1]:
-                out.append(record.owes)
-            at = end
+        for render, size, owes in self._runs:
+            out += [render(["\n".join(parts[at : at + size])]), owes]
+            at += size
         assert at == len(parts)  # noqa: S101 - each line of the input has one of the output
-        return b"".join(out)
+        return b"".join(out[:-1])  # what the last line owes is owed by the context
 
 
 class Texts:
@@ -125,13 +128,15 @@ def contexts(records: Iterator[Record | None], *, line_buffered: bool) -> Iterat
 
 def context(records: list[Record]) -> Record:
     """Return some lines as one record."""
-    spans: list[tuple[int, int, *tuple[str, ...]]] = []
-    at = 0
-    for record in records:
-        spans += [(start + at, end + at, *kind) for start, end, *kind in record.spans or ()]
-        at += len(record.texts[0]) + 1
-    context = joined(records, ["\n".join(record.texts[0] for record in records)], Lines(records))
-    context.spans = None if records[0].spans is None else spans
+    texts = [record.texts[0] for record in records]
+    context = joined(records, ["\n".join(texts)], Lines(records))
+    if records[0].spans is not None:
+        starts = accumulate((len(text) + 1 for text in texts), initial=0)
+        context.spans = [
+            (start + at, end + at, *kind)
+            for record, at in zip(records, starts, strict=False)
+            for start, end, *kind in record.spans or ()
+        ]
     return context
 
 
@@ -139,7 +144,8 @@ def joined(records: list[Record], texts: list[str], render: Callable[[list[str]]
     """Return some records as one."""
     first, noted = records[0], Counter[str]()
     for record in records:
-        noted.update(record.noted or {})
+        if record.noted:
+            noted.update(record.noted)
     return Record(
         first.line,
         texts,

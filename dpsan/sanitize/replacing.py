@@ -312,14 +312,18 @@ class OnlyRewriter:
             keys = decision.key  # units of one block each
         else:
             keys = unit_keys(decision, done.keys, units)
-        names = {}
+        names, begins = {}, {}
+        if decision.locals:  # by the key of a name the first text that has it
+            at = np.flatnonzero(np.isin(decision.group, self.rules.codes(NAMES)))[::-1]
+            begins = dict(zip(keys[at].tolist(), decision.text[at].tolist(), strict=True))
         for row, parts in decision.locals.items():
-            shared = units[int(decision.unit[row])]
+            shared, text = units[int(decision.unit[row])], int(decision.text[row])
             found: list[Cut] = []
             for cut, value in zip(parts, done.pieces.get(row, (0,) * len(parts)), strict=True):
                 known = shared.ids.get(value) if cut == (LARGE,) and value else None
                 key = -1 if known is None else known + (shared.units << AGE)
-                if key in shared.unit.pools:
+                # A name of an earlier context, whether it is decided at once with this one or not.
+                if key in shared.unit.pools or begins.get(key, text) < text:
                     found.append((key,))
                 else:
                     found.append(tuple(p if isinstance(p, str) else int(keys[p]) for p in cut))
