@@ -14,8 +14,10 @@ from dpsan.only.hashes import Hashes, salted
 from dpsan.only.order import distinct
 from dpsan.only.view import GAP, LOWER, MIXED, ONE, TITLE, UPPER, Codes, Flags, Ints
 
-LETTER, CAPITAL, DIGIT, BLANK, NEWLINE, APOSTROPHE, OPENER = 1, 2, 4, 8, 16, 32, 64
+LETTER, CAPITAL, DIGIT, BLANK, NEWLINE, APOSTROPHE, OPENER, ODD = (1 << bit for bit in range(8))
 """Classes of characters."""
+ODDS: Final = "@\\&\x1b-.:>"
+"""Characters of the class ODD: strings may have them."""
 BEHIND: Final = 10
 """Characters of a chunk behind a number that may belong to it: 5 p.m."""
 BETWEEN: Final = "\x1e"
@@ -48,32 +50,22 @@ class Block:
 
 def zones(block: Block, letters: Flags) -> Iterator[tuple[int, int]]:
     """Yield runs of chunks between white space that may hold strings, and the short one behind."""
-    text, points, bits = block.text, block.points, block.bits
-    blank = bits & (BLANK | NEWLINE) != 0
-    odd = bits & DIGIT != 0
-    for char in "@\\&\x1b":
-        if char in text:
-            odd |= points == ord(char)
-    hyphens = points == ord("-")
-    odd[2:] |= hyphens[2:] & hyphens[:-2] & letters[1:-1]  # K-E-A
-    if "-->" in text:
-        odd |= points == ord(">")
-    dots = np.flatnonzero((points == 46) | (points == 58))
-    dots = dots[dots > 0]
-    odd[dots[letters[dots - 1] & (letters[dots + 1] | (points[dots + 1] == 47))]] = True
-    turns = np.flatnonzero(blank[1:] != blank[:-1]) + 1
-    first, last = turns[::2], turns[1::2]
-    if not len(first):
-        return
-    counts = running(odd)
-    flagged = counts[last] > counts[first]
-    joined = np.append(False, first[1:] - last[:-1] == 1)  # to the chunk before
-    heads = np.flatnonzero(flagged & ~(joined & np.append(False, flagged[:-1])))
-    tails = np.flatnonzero(flagged & ~np.append(joined[1:] & flagged[1:], False))
-    behind = np.minimum(tails + 1, len(first) - 1)
-    short = joined[behind] & (behind > tails) & (last[behind] - last[tails] < BEHIND)
-    finish = np.where(short, last[behind], last[tails])
-    yield from zip(first[heads].tolist(), finish.tolist(), strict=True)
+    points, spots = block.points, np.flatnonzero(block.bits & (DIGIT | ODD) != 0)
+    char, before, behind = points[spots], letters[spots - 1], letters[spots + 1]
+    dot, hyphen = (char == ord(".")) | (char == ord(":")), char == ord("-")
+    odd = np.where(dot, before & (behind | (points[spots + 1] == ord("/"))), ~hyphen)
+    odd |= hyphen & before & (points[spots - 2] == ord("-"))  # K-E-A
+    if "-->" not in block.text:
+        odd &= char != ord(">")
+    blanks = np.flatnonzero(block.bits & (BLANK | NEWLINE) != 0)
+    at = np.searchsorted(blanks, spots[odd])
+    at = at[np.append(True, at[1:] != at[:-1])[: len(at)]]
+    first, last = blanks[at - 1] + 1, blanks[at]
+    apart = np.append(first[1:] - last[:-1] > 1, True)
+    heads, tails = first[np.append(True, apart[:-1])[: len(at)]], last[apart[: len(at)]]
+    behind = blanks[np.minimum(at[apart[: len(at)]] + 1, len(blanks) - 1)]
+    short = (behind > tails + 1) & (behind < tails + BEHIND)
+    yield from zip(heads.tolist(), np.where(short, behind, tails).tolist(), strict=True)
 
 
 def running(flags: Flags) -> Ints:

@@ -25,7 +25,7 @@ ACCENT: Final = (
 )
 """A letter with an accent, as an entity or an escape."""
 PATTERNS: Final = (
-    ("entword", rf"(?<!\w)[^\W\d_]{{1,30}}(?:{ACCENT}[^\W\d_]{{0,30}}){{1,4}}|(?<!\w)[a-zA-Z]{{2,8}}(?:&#0?39;|&apos;|&rsquo;|&#8217;|&#x27;|\\u2019)(?:[tdm]|ll|re|ve)\b"),
+    ("entword", rf"(?<!\w)(?=[^\W\d_]{{1,30}}+[&\\])(?:[^\W\d_]{{1,30}}(?:{ACCENT}[^\W\d_]{{0,30}}){{1,4}}|[a-zA-Z]{{2,8}}(?:&#0?39;|&apos;|&rsquo;|&#8217;|&#x27;|\\u2019)(?:[tdm]|ll|re|ve)\b)"),
     ("skip", r"(?<![^\W\d_])[^\W\d_]{1,60}+(?=[\s,;!?\"”)]|\.?\s|\.?$|:\s)|[\s,;!?\"]+"),
     ("escape", r"\x1b\[[0-9;]{0,12}[A-Za-z]|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\[nrtbf0N](?![a-z])|%[0-9A-Fa-f]{2}(?=[A-Za-z])|&(?:[a-zA-Z]{2,8}|#\d{1,6}|#x[0-9a-fA-F]{1,6});|(?<=\s)#\d{2,4};|(?<=\s)(?:quot|amp|lt|gt);"),
     ("url", r"(?:https?|ftp)://[^\s<>\"')…]{1,400}…?|www\.[^\s<>\"')]{1,400}"),

@@ -22,6 +22,8 @@ from dpsan.only.characters import (
     CAPITAL,
     DIGIT,
     LETTER,
+    ODD,
+    ODDS,
     Block,
     camel,
     firsts,
@@ -102,6 +104,7 @@ class Viewer:
         # What cannot be read is a letter: it does not pass for a mark.
         self.bits[0xD800:0xE000] |= LETTER
         self.bits[0xFFFD] |= LETTER
+        self.bits[[*map(ord, ODDS)]] |= ODD
         special = [(word, self.code[name]) for name, words in (own or {}).items() for word in words]
         kept = {folded(word) for word in keep}
         kept |= ARTICLES if kept & ARTICLES else set()  # one of them keeps both
@@ -270,16 +273,23 @@ class Viewer:
         words = {name: values[keep] for name, values in words.items()}
         inside = [at for at, label in enumerate(strings.labels) if label]  # no escapes
         found = strings.where[inside]
-        k, m, e = len(words["start"]), len(found), len(edges)
-        start = np.concatenate([words["start"], found[:, 0], edges]).astype(np.int32)
-        order = np.argsort(start, kind="stable")
-        start = start[order]
+        begin, m, e = words["start"], len(found), len(edges)
+        n = len(begin) + m + e
+        of_strings = np.arange(m) + np.searchsorted(begin, found[:, 0])
+        of_strings += np.searchsorted(edges, found[:, 0])
+        of_edges = (
+            np.arange(e) + np.searchsorted(begin, edges) + np.searchsorted(found[:, 0], edges)
+        )
+        of_words = np.ones(n, np.bool_)
+        of_words[of_strings] = of_words[of_edges] = False
 
-        def filled(name: str, string: Any, edge: int, kind: Any) -> NDArray[Any]:
-            """Return the values of words, strings and edges, in order of place."""
-            parts = [words[name], string, np.full(e, edge)]
-            return np.concatenate([part.astype(kind) for part in parts])[order]
+        def filled(string: Any, edge: Any, word: Any, kind: Any) -> NDArray[Any]:
+            """Return the values of strings, edges and words, in order of place."""
+            values = np.empty(n, kind)
+            values[of_strings], values[of_edges], values[of_words] = string, edge, word
+            return values
 
+        start = filled(found[:, 0], edges, begin, np.int32)
         forms: dict[str, int] = {}
         ids = [forms.setdefault(strings.forms[at], len(forms)) for at in inside]
         form_of = np.array(ids, np.int32)
@@ -292,16 +302,15 @@ class Viewer:
             form_of[at] = -1  # words of the request, whatever their form
         at = np.flatnonzero(kinds == code["handle"])
         keys[at] = hashes.of(found[at, 0] + 1, found[at, 1])
-        end = filled("end", found[:, 1], 0, np.int32)
-        after = filled("after", found[:, 1], 0, np.int32)
-        edge = np.concatenate([np.zeros(k + m, bool), np.ones(e, bool)])[order]
-        end[edge] = after[edge] = start[edge] + 1
-        label = filled("label", kinds, code[EDGE], np.uint8)
-        caps = filled("caps", caps_of, NONE, np.uint8)
-        form = np.concatenate([np.full(k, -1), form_of, np.full(e, -1)]).astype(np.int32)[order]
-        hashed = filled("hash", keys, 0, np.uint64)
-        row = filled("row", np.full(m, -1), -1, np.int32)
-        index = np.minimum(np.cumsum(edge) - 1, len(of_text) - 1).astype(np.int32)
+        end = filled(found[:, 1], edges + 1, words["end"], np.int32)
+        after = filled(found[:, 1], edges + 1, words["after"], np.int32)
+        label = filled(kinds, code[EDGE], words["label"], np.uint8)
+        caps = filled(caps_of, NONE, words["caps"], np.uint8)
+        form = filled(form_of, -1, -1, np.int32)
+        hashed = filled(keys, 0, words["hash"], np.uint64)
+        row = filled(-1, -1, words["row"], np.int32)
+        text_of = np.repeat(np.arange(e, dtype=np.int32), np.diff(of_edges, append=n))
+        index = np.minimum(text_of, len(of_text) - 1, dtype=np.int32)
         unit = np.cumsum(np.diff(of_text, prepend=of_text[:1]) != 0).astype(np.int32)[index]
         gap = gaps(block, np.append(0, after[:-1]), start)
         trigger = self.trigger[row]
@@ -316,7 +325,7 @@ class Viewer:
         view = View(
             label,
             caps,
-            filled("possessive", np.zeros(m), 0, np.bool_),
+            filled(False, False, words["possessive"], np.bool_),
             gap,
             form,
             trigger,
