@@ -301,7 +301,7 @@ class Rules:
             return "group", [self.group(group) for group in groups]
         if name in self._words:
             return "trigger", [self.triggers.index(word) + 1 for word in self._words[name]]
-        if name in relations.RELATIONS:
+        if name in relations.FIXED or name in relations.MOVING:
             return "relation", []
         first = (label * PATTERNS for label in self.label_codes(name))
         return "kind", [code + caps for code in first for caps in range(PATTERNS)]
@@ -309,5 +309,5 @@ class Rules:
     def _moves(self, term: str) -> bool:
         """Return whether a term reads what is drawn."""
         found = self.terms[term]
-        moving = any(relations.RELATIONS[name].moves for name, _ in found.related)
+        moving = any(name in relations.MOVING for name, _ in found.related)
         return "group" in found.tables or moving
