@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -48,8 +47,10 @@ class Block:
     """Where the texts begin and end, ascending."""
 
 
-def zones(block: Block, letters: Flags) -> Iterator[tuple[int, int]]:
-    """Yield runs of chunks between white space that may hold strings, and the short one behind."""
+def zones(block: Block, letters: Flags) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return where runs of chunks between white space that may hold strings begin and end, with
+    the short chunk behind.
+    """
     points, spots = block.points, np.flatnonzero(block.bits & (DIGIT | ODD) != 0)
     char, before, behind = points[spots], letters[spots - 1], letters[spots + 1]
     dot, hyphen = (char == ord(".")) | (char == ord(":")), char == ord("-")
@@ -65,7 +66,7 @@ def zones(block: Block, letters: Flags) -> Iterator[tuple[int, int]]:
     heads, tails = first[np.append(True, apart[:-1])[: len(at)]], last[apart[: len(at)]]
     behind = blanks[np.minimum(at[apart[: len(at)]] + 1, len(blanks) - 1)]
     short = (behind > tails + 1) & (behind < tails + BEHIND)
-    yield from zip(heads.tolist(), np.where(short, behind, tails).tolist(), strict=True)
+    return heads, np.where(short, behind, tails)
 
 
 def running(flags: Flags) -> Ints:

@@ -56,7 +56,7 @@ class Match:
     def holds(self, term: str, at: NDArray[np.intp]) -> Flags:
         """Return whether a term holds at some tokens."""
         found = self.rules.terms[term]
-        values = [table[self._fields[field][at]] for field, table in found.tables.items()]
+        values = [table.take(self._fields[field].take(at)) for field, table in found.tables.items()]
         values += [self.relation(name, at) == wanted for name, wanted in found.related]
         out: Flags = np.logical_or.reduce(values) if len(values) > 1 else values[0]
         return out
@@ -65,7 +65,7 @@ class Match:
         """Return those of some tokens for which a test holds."""
         found = self._tests[test]
         for field, table in found.tables.items():
-            at = at[table[self._fields[field][at]]]
+            at = at[table.take(self._fields[field].take(at))]
         for term in found.others:
             if len(at):
                 at = at[self.holds(term, at)]

@@ -165,17 +165,19 @@ class Viewer:
 
     def strings(self, block: Block, letters: Flags) -> Found:
         """Return the strings of a block, and escapes."""
-        begins: list[int] = []
-        pieces: list[str] = []
-        for first, last in zones(block, letters):
-            # in pieces, so that no pattern looks far
-            for begin in range(first, last, strings.LONGEST):
-                begins.append(begin)
-                pieces.append(block.text[begin - 1 : min(last, begin + strings.LONGEST)])
-        spans = [strings.spans(piece, self.lexicon.fixed) for piece in pieces]
+        first, last = zones(block, letters)
+        counts = -((first - last) // strings.LONGEST)  # in pieces, so that no pattern looks far
+        ahead = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        begins = np.repeat(first, counts) + ahead * strings.LONGEST
+        ends = np.minimum(begins + strings.LONGEST, np.repeat(last, counts))
+        text, known = block.text, self.lexicon.fixed
+        spans = [
+            strings.spans(text[begin - 1 : end], known)
+            for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)
+        ]
         rows = [*chain.from_iterable(spans)]
         where = np.array([row[:2] for row in rows], np.int32).reshape(-1, 2)
-        where += np.repeat(np.array(begins, np.int32), [*map(len, spans)])[:, None]
+        where += np.repeat(begins.astype(np.int32), [*map(len, spans)])[:, None]
         return Found(where, [row[2] for row in rows], [row[3] for row in rows])
 
     def words(self, block: Block, start: Ints, end: Ints) -> Words:

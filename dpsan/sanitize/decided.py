@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, pairwise
 from typing import Final
 
 import numpy as np
@@ -14,6 +14,7 @@ from dpsan.errors import UsageError
 from dpsan.only.decision import Decision
 from dpsan.only.draws import AGE, Unit
 from dpsan.only.hashes import salted
+from dpsan.only.order import distinct
 from dpsan.only.places import Places
 from dpsan.only.view import Codes, Ints, View
 from dpsan.sanitize.result import Action, AuditTable, Sanitized, tables_together, together
@@ -99,9 +100,7 @@ class DecidedTexts:
 
 def same_words(hashes: NDArray[np.uint64], unit: Ints) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the first of each word of a unit, and for each word the index of these."""
-    words = salted(hashes, unit)
-    _, first, inverse = np.unique(words, return_index=True, return_inverse=True)
-    return first, inverse
+    return distinct(salted(hashes, unit))
 
 
 def unit_keys(
@@ -118,11 +117,10 @@ def unit_keys(
     if max((len(shared.ids) for shared in units), default=0) + len(first) > MOST:
         first = inverse = np.arange(len(hashes))  # a unit may end here: one word after the other
     order = np.argsort(first)
-    keys = np.empty(len(first), np.int64)
+    keys: list[int] = []
     last: dict[int, int] = {}
     columns = (hashes[first[order]], decision.unit[first[order]], decision.text[first[order]])
-    rows = zip(order.tolist(), *(column.tolist() for column in columns), strict=True)
-    for at, value, number, text in rows:
+    for value, number, text in zip(*(column.tolist() for column in columns), strict=True):
         shared = units[number]
         key = shared.ids.get(value)
         if key is None:
@@ -131,8 +129,10 @@ def unit_keys(
                 shared.units += 1
             last[number] = text
             key = shared.ids[value] = len(shared.ids)
-        keys[at] = key + (shared.units << AGE)
-    return keys[inverse]
+        keys.append(key + (shared.units << AGE))
+    in_order = np.empty(len(first), np.int64)
+    in_order[order] = keys
+    return in_order[inverse]
 
 
 def marked_by(
@@ -174,10 +174,10 @@ def replaced_in(
 
 def lines_of(done: Decided, written: Sequence[str]) -> list[str]:
     """Return the texts with what is written in place of drawn tokens and articles."""
-    edges = [at for at, item in enumerate(done.order) if item >= len(written)]
+    edges = np.flatnonzero(np.array(done.order) >= len(written)).tolist()
     tokens = [*written, *[""] * len(edges)]
-    pairs = zip(map(tokens.__getitem__, done.order), done.between, strict=True)
-    parts = [*chain.from_iterable(pairs)]
+    parts = [""] * (2 * len(done.between))
+    parts[::2], parts[1::2] = map(tokens.__getitem__, done.order), done.between
     return ["".join(parts[2 * first : 2 * last]) for first, last in pairwise(edges)]
 
 
