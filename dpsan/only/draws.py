@@ -33,7 +33,7 @@ from dpsan.only.view import LOWER, TITLE, UPPER
 from dpsan.privacy.randomness import Streams
 from dpsan.text.letter_case import article_for
 
-ASCENDING: Final = frozenset({"iso", "ymd", "year"})
+ASCENDING: Final = frozenset({"iso", "ymd", "year", "clock"})
 """Groups whose strings of one form ascend in a text."""
 AGE: Final = 40
 """Bits of a key below the number of the unit of a long file."""

@@ -76,6 +76,10 @@ _PARTS: Final = {
 }
 """Doses that are no whole numbers below a thousand."""
 _DATE: Final[list[Range]] = [(1, 12, 0), (1, 28, 0)]
+_DAY: Final = (7, 20, 0)
+"""Hours of the day: most texts are about what people do when they are awake."""
+_HALF_DAYS: Final = ((7, 11, 0), (1, 9, 0))
+"""Hours before and after noon."""
 _CLOCK: Final[list[Range]] = [(0, 23, 0), (0, 59, 0), (0, 59, 0)]
 _RANGES: Final[dict[str, list[Range]]] = {
     "logtime": _CLOCK,
@@ -88,6 +92,8 @@ _RANGES: Final[dict[str, list[Range]]] = {
     "mday": [(1, 28, 0)],
     "shortyear": [(10, 99, 0)],
     "hour": [(1, 12, 0)],
+    "morning": [_HALF_DAYS[0]],
+    "afternoon": [_HALF_DAYS[1]],
     "pulse": [(55, 110, 0)],
     "breaths": [(12, 22, 0)],
     "saturation": [(90, 99, 0)],
@@ -105,14 +111,29 @@ _RANGES: Final[dict[str, list[Range]]] = {
     "glycated": [(5, 11, 0)],
     "grams": [(2100, 4400, 0)],
     "minutes": [(10, 55, 0)],
+    "gestation": [(28, 41, 0)],
+    "ounces": [(1, 15, 0)],
+    "pounds": [(5, 9, 0)],
+    "pounds2": [(10, 22, 0)],
     "days2": [(10, 30, 0)],
     "months2": [(10, 36, 0)],
 }
 _NATURAL: Final = frozenset(
     (
-        *("mday", "hour", "pulse", "breaths", "saturation", "bodymass", "temperature", "pressure"),
+        *(
+            "mday",
+            "hour",
+            "morning",
+            "afternoon",
+            "pulse",
+            "breaths",
+            "saturation",
+            "bodymass",
+            "temperature",
+            "pressure",
+        ),
         *("coma", "ejection", "acidity", "pigment", "pigments", "weeks", "score", "glycated"),
-        *("grams", "minutes", "days2", "months2"),
+        *("grams", "minutes", "days2", "months2", "gestation", "ounces", "pounds", "pounds2"),
     )
 )
 """Groups of numbers that no zero fills up."""
@@ -150,7 +171,7 @@ def template(group: str, form: str, names: tuple[str, ...] = ()) -> list[Piece]:
         form = form[1:]
     twelve = group == "clock" and form[0] == "h"
     if group == "clock":
-        ranges = [(1, 12, 0) if twelve else (0, 23, 0), *_CLOCK[1:]]
+        ranges = [_HALF_DAYS["p" in form.lower()] if twelve else _DAY, *_CLOCK[1:]]
         form = form[1:]
     if group == "phone" and (country := _COUNTRY.match(form)):
         rest = template("phone", form[len(country[0]) :])
@@ -207,16 +228,24 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         return [form[:2], (0, 1, 2), *template("code", form[4:])]
     if group == "yearspan":  # the last piece counts from the first
         return [(*YEARS[form[0]], 0), form[1], (1, 6, len(form) - 2)]
+    if group == "dotclock" and form[-3:] != f".{DIGIT * 2}":
+        return template("number", form)
+    if group == "babyweight":
+        low = (2, 4, 0) if form[1:2] == "." else template("number", form[: form.find(".")])[0]
+        return [low, *template("number", form[form.find(".") :])]
+    if group == "temperature" and form.startswith(DIGIT * 3):  # Fahrenheit
+        return [(98, 102, 0), *template("number", form[3:])]
     if group == "weight" and form[1:2] == ",":  # grams
         return [(2, 4, 0), *template("number", form[1:])]
     if group == "weight" and form[2:3] == DIGIT:
         return [(110, 220, 0), *template("number", form[3:])]
     found: dict[str, list[Piece]] = {
         "year": [(*YEARS.get(form, (0, 0)), 0)],
-        "hhmm": [(0, 23, 2), (0, 59, 2)],
+        "hhmm": [(*_DAY[:2], 2), (0, 59, 2)],
         "letters": [list(_ALPHABETS[SMALL])] * 3,
         "times": [form, (2, 9, 0)],
         "gram": [["1", "2"]],
+        "dotclock": [(7, 12, 0), ".", (0, 59, 2)],
         "dose": [_PARTS.get(form) or _DOSES.get(len(form), [form])],
         "age": [(18, 89, 0) if len(form) == 2 else (2, 9, 0)],
         "ip": [_HOSTS, (1, 254, 0)],

@@ -14,7 +14,18 @@ from dpsan.only.lexicon import ORDINARY, Lexicon
 
 SOURCES = ROOT / "vocab" / "only"
 FEW = {
-    *("day", "days", "day3?", "month", "month?", "month3?", "decadew", "title", "thing?"),
+    *(
+        "day",
+        "days",
+        "day3?",
+        "month",
+        "month?",
+        "month3?",
+        "decadew",
+        "title",
+        "thing?",
+        "degree?",
+    ),
     *("n19", "n1019", "tens", "big1", "big2", "bigp1", "bigp2", "ord"),
     *(f"{sort}_{language}" for sort in ("day", "month", "n") for language in ("de", "fr", "es")),
 }

@@ -181,7 +181,7 @@ def test_commands(dpsan, tmp_path):
     assert "PUBLIC: this word is not protected" in run("explain", "word1", *common, *free)
     told = run("explain", "word9", *common, *free)
     assert "PUBLIC" not in told
-    assert "high-low LDP 3 for protected words" in told
+    assert "high-low 3 for protected words" in told
     found = run("verify", *common, *free, "--draws", "10000")
     assert found.startswith("optimal-response: KEPT for protected words (")
     assert "\n  not protected: 2 public" in found
