@@ -1,6 +1,5 @@
 """Broken mechanisms are found, sound ones raise no alarm; inputs are few and far apart."""
 
-import dataclasses
 import json
 import math
 import re
@@ -59,7 +58,6 @@ def test_power_is_99_percent(name):
     assert violations(name, 100) >= 99
 
 
-@dataclasses.dataclass(frozen=True)
 class UncheckedClassical(ClassicalGaussian):
     """The textbook formula without its domain, and with the claim nevertheless."""
 
