@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 from checks import only
+from checks.blindness import Blindness
 
 from dpsan.analysis.verify import replaced
-from dpsan.analysis.verify.blindness import Blindness
 from dpsan.cli.app import run
 from dpsan.errors import UsageError
 from dpsan.only import draws
@@ -113,8 +113,40 @@ def test_lists_of_ones_own_are_looked_up(tmp_path, monkeypatch):
     assert replaced.lists(own).held is False
 
 
+def exchanged(sanitizer):
+    texts = replaced.exchanged_texts(sanitizer.by_text(), KEY)
+    return replaced.exchanges(sanitizer.by_text(), *texts, KEY)
+
+
+@pytest.mark.parametrize("broken", [False, True])
+@pytest.mark.parametrize("only", ["names", "own", "contacts"])
+def test_an_output_that_depends_on_the_word_is_found(only, broken, tmp_path, monkeypatch):
+    """A word of one's own list, of the public ones, or a string: a bit of it is written."""
+    (tmp_path / "projects.txt").write_text("bluebird\nfalcon\nheron\nosprey\nkestrel\nParis\n")
+    listed = str(tmp_path / "projects.txt") if only == "own" else only
+    sanitizer = Sanitizer(only=listed, keep=["heron"])
+    if broken:
+        true = Sanitizer.sanitize
+
+        def sanitize(self, texts, key, **more):
+            done = true(self, texts, key, **more)
+            pairs = zip(done.lines, texts, strict=True)
+            return replace(done, lines=[f"{line}{sum(map(ord, text)) % 2}" for line, text in pairs])
+
+        monkeypatch.setattr(Sanitizer, "sanitize", sanitize)
+    check = exchanged(sanitizer)
+    assert check.held is not broken, check.sentence
+    assert check.figures["exchanges"] >= 8
+
+
+def test_nothing_to_exchange_is_no_verdict(tmp_path):
+    (tmp_path / "projects.txt").write_text("bluebird\nheron\n")
+    sanitizer = Sanitizer(only=str(tmp_path / "projects.txt"), keep=["heron"])
+    assert exchanged(sanitizer).held is None
+
+
 def test_the_verdict_is_that_of_all_tests(one, monkeypatch):
-    monkeypatch.setattr(Blindness, "public_texts", lambda self: iter(TEXTS * 2))
+    monkeypatch.setattr(replaced, "PLACES", replaced.PLACES[:2])
     found = replaced.verify_replaced(one)
     assert (found.verdict, len(found.checks)) == ("kept", replaced.STEPS)
     assert replaced.verify_replaced(one, Renumbered(one)).verdict == "violated"
@@ -122,7 +154,7 @@ def test_the_verdict_is_that_of_all_tests(one, monkeypatch):
 
 @pytest.mark.parametrize("by_value", [False, True])
 def test_the_command_claims_nothing_for_numbers_by_value(by_value, monkeypatch, capsys):
-    monkeypatch.setattr(Blindness, "public_texts", lambda self: iter(TEXTS[:2]))
+    monkeypatch.setattr(replaced, "PLACES", replaced.PLACES[:2])
     more = ["--numbers", "value", "-e", "2"] if by_value else []
     given = ["dpsan", "verify", "--only", "sensitive", "-q", "-j", "1", *more]
     monkeypatch.setattr("sys.argv", given)

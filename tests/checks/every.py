@@ -1,5 +1,6 @@
 """All checks of any program, by their names."""
 
+from checks.classes import classes
 from checks.integers import integers
 from checks.interference import interference
 from checks.numbers import numbers_by_value
@@ -14,6 +15,7 @@ from dpsan.sanitize.sanitizer import Sanitizer
 CHECKS = {
     "statement": statement,
     "numbers by value": numbers_by_value,
+    "classes": classes,
     "integers": integers,
     "projection": projection,
     "stated distribution": stated,

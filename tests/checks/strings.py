@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from checks import KEY
 from dpsan.analysis.verify import base
-from dpsan.analysis.verify.classes import passing
+from dpsan.analysis.verify.program import passing
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Unit

@@ -9,6 +9,7 @@ import pytest
 from planted import hidden, many_words, response
 from support import embed, some_mutants
 
+from checks.classes import classes
 from checks.every import faults
 from checks.fluent import fluent
 from checks.interference import interference
@@ -304,3 +305,22 @@ def test_class_words_that_were_not_drawn_are_found(monkeypatch):
 
     monkeypatch.setattr(decoding, "tables_for", careless)
     assert_found(decoded_as("classes"), "not drawn")
+
+
+CLASSED = [{"epsilon": 12.0, "classes": "names,contacts"}, {"epsilon": 8.0, "strings": "kind"}]
+
+
+@pytest.mark.parametrize("options", CLASSED, ids=str)
+def test_what_tells_the_words_of_a_group_apart_is_found(options, monkeypatch):
+    one = Sanitizer(vocab_size=3000, **options)
+    assert classes(one) == ""
+    own = Rewriter._drawn
+
+    def drawn(self, batch, *given, **more):
+        done = own(self, batch, *given, **more)
+        pairs = zip(done.batch.words, done.outputs, strict=True)
+        done.outputs[:] = [f"{out}s" if len(word) % 2 else out for word, out in pairs]
+        return done
+
+    monkeypatch.setattr(Rewriter, "_drawn", drawn)
+    assert_found(classes(one), "depend on which word")

@@ -10,10 +10,10 @@ import re
 from dataclasses import replace
 
 import pytest
+from checks.blindness import Blindness
+from checks.exchanged import Drawn
 from support import SHARED
 
-from dpsan.analysis.verify.blindness import Blindness
-from dpsan.analysis.verify.exchanged import Drawn
 from dpsan.only.decision import decide
 from dpsan.only.marks import LARGE
 from dpsan.sanitize.replacing import OnlyRewriter

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import ROOT, fits, make_embeddings
 
+from dpsan.analysis.verify import program
 from dpsan.analysis.verify import verdict as verifying
 from dpsan.embeddings.class_lists import word_classes
 from dpsan.errors import InputError, UsageError
@@ -25,6 +26,7 @@ from dpsan.mechanisms.tables import sparse as response
 from dpsan.only.alone import alone
 from dpsan.privacy.certificate import matrix_certificate
 from dpsan.privacy.randomness import derive_key, streams_for
+from dpsan.sanitize import classes
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import Statement
 
@@ -396,6 +398,18 @@ def test_verify_of_classes_beside_other_words(broken, monkeypatch):
     one = Sanitizer(epsilon=12.0, classes="names,contacts", vocab_size=3000)
     found = verifying.verify(one, draws=20_000)
     assert found.verdict == (VIOLATED if broken else KEPT)
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_verify_looks_up_the_words_of_a_list_of_ones_own(broken, tmp_path, monkeypatch):
+    (tmp_path / "codes.txt").write_text("Mary\nJohn\nqzxjkv\n")
+    if broken:  # listed words that the vocabulary lacks are drawn like others
+        made_rules = classes.ClassRules
+        monkeypatch.setattr(classes, "ClassRules", lambda *given: made_rules(given[0], {}.get))
+    one = Sanitizer(epsilon=12.0, classes=str(tmp_path / "codes.txt"), keep=["john"])
+    check = program.classes(one.by_text(), key=KEY)
+    assert check.figures == {"words": 3, "passed": 3 * broken}
+    assert check.held is not broken
 
 
 def test_strings_of_a_kind_without_classes():

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import compress
+from itertools import chain, compress
 from typing import Final
 
 from dpsan.analysis.verify.base import Check
-from dpsan.analysis.verify.classes import classes
 from dpsan.analysis.verify.goodness_of_fit import goodness_of_fit
 from dpsan.analysis.verify.independence import independence
 from dpsan.analysis.verify.noise_fit import noise_fit
 from dpsan.mechanisms.samplers.base import PointSampler
 from dpsan.privacy import randomness
 from dpsan.run.workers import Workers
-from dpsan.sanitize.numbers_by_value import StringPolicy
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Ids
+from dpsan.text.out_of_vocabulary import UnknownPolicy
+from dpsan.text.tokens import folded, lookup_keys
 
 _STAGES: Final = 2
 """Reports of progress, each worth an eighth of the draws of the lower bound."""
@@ -69,8 +69,8 @@ def check_program(
     else:
         out.append(goodness_of_fit(single, stated, texts, ids, draws=draws, key=part("fit")))
     done()
-    if sanitizer.grouping is not None or sanitizer.spec.strings == StringPolicy.KIND:
-        out.append(classes(sanitizer, key=part("classes")))
+    if sanitizer.grouping is not None:
+        out.append(classes(single, key=part("classes")))
     fits = all(each.held is not False for each in out)
     noise = distribution is not None
     found = independence(
@@ -78,3 +78,46 @@ def check_program(
     )
     done()
     return *out, found
+
+
+def listed_words(sanitizer: Sanitizer) -> frozenset[str]:
+    """Return the words of all classes, folded."""
+    own = (words for word_class in sanitizer.spec.classes for words in word_class.groups)
+    keys, groups = sanitizer.embeddings.index_to_key, [*getattr(sanitizer.grouping, "rows", ())]
+    rows = (keys[row] for group in groups for row in group.rows)
+    return frozenset(map(folded, chain(chain.from_iterable(own), rows)))
+
+
+def passing(sanitizer: Sanitizer) -> Callable[[str], bool]:
+    """Return whether the options and the lists let a word be written unchanged or masked."""
+    kept = {key for word in sanitizer.spec.keep for key in lookup_keys(word)}
+    sampled = sanitizer.spec.unknown == UnknownPolicy.SAMPLE
+    return lambda word: not sampled or not kept.isdisjoint(lookup_keys(word))
+
+
+def classes(sanitizer: Sanitizer, *, key: bytes) -> Check:
+    """Look for listed words that are not drawn in their class, in small letters or capitals.
+
+    Args:
+        sanitizer: with classes of words; each text is a unit of its own.
+        key: fresh.
+    """
+    grouping = sanitizer.grouping
+    assert grouping is not None  # noqa: S101 - the caller knows the options
+    listed = listed_words(sanitizer)
+    texts = [spelt(word) for word in listed for spelt in (str, str.capitalize, str.upper)]
+    records = sanitizer.sanitize(texts, key, audit=True).records
+    assert records is not None  # noqa: S101 - requested
+    passes, kinds = passing(sanitizer), grouping.kinds(sanitizer.space.n)
+    tokens = {*zip(records.originals, records.input_ids.tolist(), strict=True)}
+    passed = sum(
+        not passes(word) if code < 0 else bool(kinds[code] == grouping.other)
+        for word, code in tokens
+        if folded(word) in listed
+    )
+    figures: dict[str, float] = {"words": len(listed), "passed": passed}
+    if passed:
+        sentence = f"{passed:,} words that the lists hold are not drawn in their class"
+        return Check("classes", False, sentence, figures)
+    sentence = f"all {len(listed):,} words of the lists are drawn in every letter case"
+    return Check("classes", True, sentence, figures)

@@ -109,12 +109,13 @@ def probe_words(space: MetricSpace, words: int) -> Ids:
         words: number of rows, at most.
     """
     n = min(space.n, _SURVEYED)
-    ids = np.arange(n)
-    k = min(4, space.n)
-    found, distances = space.search(space.points(ids), k)
-    nearest = distances[:, 1] if k > 1 else np.zeros(n)
-    by_gap = np.argsort(nearest, kind="stable")
-    hubs = np.argsort(-np.bincount(found[:, 1:].ravel(), minlength=space.n), kind="stable")
+    points = space.points(np.arange(n))
+    squares = np.square(points).sum(axis=1)
+    apart = squares[:, None] + squares - 2 * points @ points.T
+    np.fill_diagonal(apart, np.inf)
+    nearest = apart.argmin(axis=1)
+    by_gap = np.argsort(apart[np.arange(n), nearest], kind="stable")
+    hubs = np.argsort(-np.bincount(nearest, minlength=n), kind="stable")
     far = []
     here = int(by_gap[-1])
     for _ in range(4):  # each step goes to the farthest word: the diameter, or nearly
@@ -124,7 +125,7 @@ def probe_words(space: MetricSpace, words: int) -> Ids:
     # Long vectors in unlike directions are far apart too.
     norms = np.linalg.norm(space.vectors[:n] - space.centroid, axis=1)
     far += np.argsort(-norms, kind="stable")[: words // 4].tolist()
-    close = [int(w) for row in by_gap[:words] for w in (row, found[row, min(1, k - 1)])]
+    close = [int(w) for row in by_gap[:words] for w in (row, nearest[row])]
     isolated = by_gap[::-1][:words].tolist()
     out: dict[int, None] = {}
     for group in zip(close, isolated, hubs.tolist(), range(n), strict=False):

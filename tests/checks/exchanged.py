@@ -1,16 +1,14 @@
 """A drawn word of a unit, its relations to the other tokens, and the unit with another word."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
-from dpsan.analysis.verify.places import capital_inside, with_capital
+from checks.places import capital_inside, with_capital
 from dpsan.only.articles import BEHIND_ARTICLE
 from dpsan.only.decision import PLURAL, Decision
 from dpsan.only.places import Places
@@ -18,14 +16,14 @@ from dpsan.only.view import LOWER, MIXED, ONE, TITLE, UPPER, View
 from dpsan.sanitize.decided import Decided
 from dpsan.text.letter_case import article_for
 
-SPELT: Final[dict[int, Callable[[str], str]]] = {
+SPELT = {
     LOWER: str,
     TITLE: with_capital,
     UPPER: str.upper,
     ONE: str.upper,
     MIXED: capital_inside,
 }
-_ESCAPED: Final = "nrtbfux"
+_ESCAPED = "nrtbfux"
 """Letters that make an escape with a backslash before them."""
 
 

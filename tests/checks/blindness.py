@@ -8,21 +8,19 @@ forms, capitals, which drawn tokens are equal, what passes and the gaps; and und
 outputs of the whole program must be equal, byte by byte.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from checks.exchanged import SPELT, Drawn, by_text, fits, same, usual
+from checks.places import string_texts, texts
 from dpsan.analysis.verify.base import in_random_order
-from dpsan.analysis.verify.exchanged import SPELT, Drawn, by_text, fits, same, usual
-from dpsan.analysis.verify.places import string_texts, texts
 from dpsan.embeddings.class_lists import NUMBERS
 from dpsan.only import strings
 from dpsan.only.decision import PLURAL, decide
@@ -33,20 +31,18 @@ from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import folded
 
-_MADE: Final = 400
+_MADE = 400
 """Words that no list holds, made of letters at random."""
-_TRIED: Final = 4
+_TRIED = 4
 """Words that are looked at for each one that is wanted."""
-_WRITTEN: Final = 4
+_WRITTEN = 4
 """One of so many exchanges is followed to the output."""
-_BITS: Final = 1 << 16
+_BITS = 1 << 16
 """Random numbers that are used in turn."""
-_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
-_LETTERED: Final = frozenset(
-    ["code", "dotted", "vanity", "password", "uuid", "mac", "ipv6", "iban"]
-)
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_LETTERED = frozenset(["code", "dotted", "vanity", "password", "uuid", "mac", "ipv6", "iban"])
 """Kinds of strings whose letters are exchanged."""
-_HOSTS: Final = ("org", "de", "co.uk", "net", "fr")
+_HOSTS = ("org", "de", "co.uk", "net", "fr")
 
 
 @dataclass(frozen=True)
@@ -95,7 +91,7 @@ class Blindness:
 
     def __init__(self, sanitizer: Sanitizer, key: bytes, others: int = 20) -> None:
         self._sanitizer, self._key, self._others = sanitizer.by_text(), key, others
-        assert self._sanitizer.replacing is not None  # noqa: S101 - the caller knows the request
+        assert self._sanitizer.replacing is not None
         self.rewriter = self._sanitizer.replacing
         self._bits = cycle(streams_for(key, [0], [1]).bits("choice", _BITS)[0].tolist())
         self._words, self._codes = self._listed()

@@ -1,12 +1,9 @@
 """Public texts with listed words in many kinds of places, for tests of ``--only``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
-from typing import Final
 
-PLACES: Final = (
+PLACES = (
     "{T} called.",
     "We met {T} at noon, and {T} left.",
     "The {l} was late, they said.",
@@ -57,7 +54,7 @@ PLACES: Final = (
 )
 """T, l, U, m: the word with a capital, in small letters, in capitals, with a capital inside; behind
 an apostrophe the label of another word."""
-STRINGS: Final = (
+STRINGS = (
     *("grace@mail.com", "a.b.zelda9@uni.ac.uk", "root@10.20.30.40", "@zelda_w", "555-0199"),
     *("(212) 555-0134", "+44 20 7946 0123", "020 7946 0958", "1-800-FLOWERS", "10.1.2.33"),
     *("https://zelda.net/a?b=1", "www.zelda.de", "4111 1111 1111 1111", "4111111111111111"),
@@ -70,7 +67,7 @@ STRINGS: Final = (
     *("8005550199", "3.14", "12-14", "0042", "xK9#mP2!qq"),
 )
 """One string of each kind, and numbers of several sizes."""
-AROUND: Final = (
+AROUND = (
     "Ref {S}, then nothing.",
     "She wrote {S} ({S'}) twice: {S}.",
     "An {S} or a {S'} it is.",
@@ -79,7 +76,7 @@ AROUND: Final = (
     "{S} times; take {S'} daily",
 )
 """Texts for two strings."""
-_SLOT: Final = re.compile(r"\{([TlUm])(?:'(\w+))?\}")
+_SLOT = re.compile(r"\{([TlUm])(?:'(\w+))?\}")
 
 
 def texts(word: str, other: Callable[[str], str]) -> Iterator[str]:
