@@ -44,7 +44,7 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,7 +84,6 @@ class KnnResponse(BaseResponse):
     source: ClassVar[str] = "dpsan §knn-response"
     reads_vectors: ClassVar[bool] = False
     takes_public: ClassVar[bool] = True
-    tunable: ClassVar[dict[str, tuple[Any, ...]]] = {"k": _SIZES, "outputs": (*_OUTPUTS, "all")}
 
     k: int | str = parameter(
         "auto",

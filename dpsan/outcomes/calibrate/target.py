@@ -31,9 +31,9 @@ class Draft:
     key_to_index: Mapping[str, int] = field(default_factory=dict, repr=False)
     public: tuple[int, ...] = field(default=(), repr=False)
 
-    def at(self, epsilon: float, chosen: Mapping[str, Any] | None = None) -> Mechanism:
-        """Return the mechanism at an epsilon, with more parameters.  Raises UsageError."""
-        mechanism = self.kind.build(epsilon, {**self.values, **(chosen or {})})
+    def at(self, epsilon: float) -> Mechanism:
+        """Return the mechanism at an epsilon.  Raises UsageError."""
+        mechanism = self.kind.build(epsilon, dict(self.values))
         mechanism = mechanism.with_vocabulary(WordLists(lambda: self.key_to_index))
         return mechanism.with_public(self.public)
 
@@ -72,28 +72,21 @@ class Target(StrEnum):
             raise UsageError(f"{self} must be > 0{' and < 1' if share else ''} (got {wanted:g})")
 
 
-SIMILARITY: Final = "similarity"
-"""Mean cosine of output and word, words weighted by their public frequencies."""
-
-
 @dataclass(frozen=True)
 class Calibration:
     """Result of a calibration."""
 
     mechanism: Mechanism
-    """With the epsilon and the parameters found."""
-    target: str
-    """A :class:`Target`, or :data:`SIMILARITY`."""
-    wanted: float | None
-    """Value of the target; None where the similarity was maximized."""
+    """With the epsilon found."""
+    target: Target
+    wanted: float
+    """Value of the target."""
     achieved: float
     interval: tuple[float, float]
     """99 % confidence; both ends are ``achieved`` where nothing was drawn."""
     exact: bool
     """True if ``achieved`` is computed from the distributions, over the whole vocabulary."""
     seconds: float
-    chosen: dict[str, Any] = field(default_factory=dict)
-    """Parameters that were chosen here."""
 
 
 def per_nat(draft: Draft, space: MetricSpace) -> float:
