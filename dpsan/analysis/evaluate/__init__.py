@@ -87,7 +87,6 @@ class Evaluation:
     cosine: tuple[float | None, int]
     rouge: dict[str, float] | None
     bleu: dict[str, Any] | None
-    lengths: dict[str, dict[str, Any]]
     readability: Readability | None
     """None without a language model."""
     attacks: tuple[Attack, ...]
@@ -137,7 +136,6 @@ class Evaluation:
             "cosine": {"mean": self.cosine[0], "words": self.cosine[1]},
             "rouge1": self.rouge,
             "bleu": self.bleu,
-            "length": self.lengths,
             "readability": None if self.readability is None else self.readability.as_json(),
             "attacks": [each.as_json() for each in self.attacks],
             "classes": [each.as_json() for each in self.classes],
@@ -255,7 +253,6 @@ def evaluate(
         cosine=similarity.mean_cosine(pairs, space),
         rouge=rouge,
         bleu=bleu,
-        lengths=similarity.lengths(pairs, vocabulary.split),
         readability=readable,
         attacks=result.attacks,
         classes=classes,
