@@ -20,8 +20,15 @@ from dpsan.outcomes.distributions import (
     in_steps,
     part_of,
 )
-from dpsan.outcomes.observer import MOST_CELLS, Observer, Posteriors, points_to
-from dpsan.outcomes.one_word import Figures, from_draws, from_pmf
+from dpsan.outcomes.one_word import (
+    MOST_CELLS,
+    Figures,
+    Observer,
+    Posteriors,
+    from_draws,
+    from_pmf,
+    points_to,
+)
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace

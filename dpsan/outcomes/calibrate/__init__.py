@@ -15,8 +15,7 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms import is_own, space_for
 from dpsan.outcomes.calibrate.losses import epsilon_for_loss
 from dpsan.outcomes.calibrate.outputs import ATTEMPTS, Outputs
-from dpsan.outcomes.calibrate.root import TOLERANCE, solve
-from dpsan.outcomes.calibrate.target import Calibration, Draft, Target, per_nat
+from dpsan.outcomes.calibrate.target import TOLERANCE, Calibration, Draft, Target, per_nat, solve
 from dpsan.outcomes.distributions import silent
 from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace

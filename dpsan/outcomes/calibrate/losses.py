@@ -11,8 +11,7 @@ import numpy as np
 from dpsan.errors import UsageError
 from dpsan.mechanisms import is_own
 from dpsan.mechanisms.base import Mechanism
-from dpsan.outcomes.calibrate.root import solve
-from dpsan.outcomes.calibrate.target import Draft, Target, per_nat
+from dpsan.outcomes.calibrate.target import Draft, Target, per_nat, solve
 from dpsan.outcomes.distributions import distributions
 from dpsan.privacy.certificate import MATRIX_WORDS, certify
 from dpsan.privacy.guarantee import Status
