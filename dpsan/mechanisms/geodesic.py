@@ -28,8 +28,7 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -189,15 +188,14 @@ class PathLengths:
         return {**self.__dict__, "_matrix": None}
 
 
-@dataclass(frozen=True)
 class Geodesic(IntegerResponse):
     """Exponential mechanism along the neighbour graph."""
 
-    name: ClassVar[str] = "geodesic"
-    summary: ClassVar[str] = "exponential mechanism along the graph of nearest neighbours"
-    epsilon_unit: ClassVar[str] = "1/distance"
-    source: ClassVar[str] = "dpsan §geodesic"
-    reads_vectors: ClassVar[bool] = False
+    name = "geodesic"
+    summary = "exponential mechanism along the graph of nearest neighbours"
+    epsilon_unit = "1/distance"
+    source = "dpsan §geodesic"
+    reads_vectors = False
 
     k: int = parameter(5, "neighbours joined to each word", unit="words", low=1)
     edges: str = parameter(

@@ -25,7 +25,6 @@ Not to be confused with
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
@@ -65,14 +64,13 @@ class SoftmaxRanks:
         return self._kept[0]
 
 
-@dataclass(frozen=True)
 class RankSoftmax(LaplaceNoise):
     """Multivariate Laplace noise, nearest word, then a softmax over its neighbour ranks."""
 
-    name: ClassVar[str] = "rank-softmax"
-    summary: ClassVar[str] = "Laplace noise, then a neighbour of the nearest word, by rank"
-    source: ClassVar[str] = "Curse §7"
-    why: ClassVar[str] = "laplace, followed by a random choice that reads only the noisy point"
+    name = "rank-softmax"
+    summary = "Laplace noise, then a neighbour of the nearest word, by rank"
+    source = "Curse §7"
+    why = "laplace, followed by a random choice that reads only the noisy point"
 
     c: float = parameter(
         0.04, "decay of the weight per rank", unit="1/epsilon", low=0, open_low=True
