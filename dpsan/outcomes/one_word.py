@@ -52,17 +52,22 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """See :class:`dpsan.analysis.explain.result.Explanation`."""
+    """What becomes of a word."""
 
-    word: int
     exact: bool
+    """From the distribution itself, not from draws."""
     draws: int
+    """0 if exact."""
     unchanged: Estimate
+    """N_w: the output is the word itself; never for ⊥."""
     close: Estimate | None
+    """The output is one of the 100 nearest other words; None for ⊥."""
     distant: Estimate | None
     distinct: float
+    """S_w: expected number of distinct outputs in ``distinct_draws`` draws."""
     distinct_draws: int
-    outputs: tuple[Row, ...]
+    rows: tuple[Row, ...]
+    """The likeliest outputs."""
 
 
 def from_pmf(space: MetricSpace, word: int, pmf: Floats, top: int) -> Figures:
@@ -129,7 +134,7 @@ def _figures(
         Row(row, share(weights[row]), None if distances is None else float(distances[row]))
         for row in rows.tolist()
     )
-    return Figures(word, not draws, draws, unchanged, close, distant, distinct, size, outputs)
+    return Figures(not draws, draws, unchanged, close, distant, distinct, size, outputs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analysis.evaluate.accuracy import Classifier, read_labels
+from dpsan.analysis.evaluate.accuracy import VERSIONS, Accuracy, Labelled, judge, read_labels
 from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.errors import InputError, UsageError
@@ -32,7 +32,11 @@ CANDIDATES: Final = 1000
 """Most texts that the attacker holds for possible originals."""
 _EACH: Final = 100
 """Texts of the vocabulary that one seed sanitizes."""
-ACCURACIES: Final = ("clean_to_sanitized", "sanitized_to_clean", "sanitized_to_sanitized")
+ACCURACIES: Final = {
+    f"{trained}_to_{tested}": (trained, tested)
+    for trained, tested in [*product(VERSIONS, VERSIONS)][1:]
+}
+"""Versions of the texts that a classifier is trained and tested on."""
 FOLDS: Final = 5
 """Every fifth record is a test record, beginning with another one for each seed."""
 _DRAWN, _GUESSED, _LINKED = 0.2, 0.8, 0.95
@@ -243,40 +247,28 @@ class Folds:
     def __init__(self, corpus: Corpus, words: Sequence[str], seeds: int) -> None:
         if len(corpus.labels) < FOLDS:
             raise UsageError(f"--labels needs at least {FOLDS} records")
-        self._corpus, self._words, self._seeds = corpus, words, seeds
-        self._labels = np.array(corpus.labels, dtype=object)
-        self._clean = corpus.originals
-        self._models = [self._fit(self._clean, seed) for seed in range(min(seeds, FOLDS))]
+        self._corpus, self._words = corpus, words
+        self._clean = [self._judged(corpus.originals, seed) for seed in range(seeds)]
 
-    def _test(self, seed: int) -> Ids:
-        """Return the numbers of the test records of a seed."""
-        return np.arange((FOLDS - 1 + seed) % FOLDS, len(self._labels), FOLDS)
-
-    def _fit(self, texts: Sequence[str], seed: int) -> Classifier:
-        train = np.setdiff1d(np.arange(len(texts)), self._test(seed)).tolist()
-        return Classifier([texts[at] for at in train], [self._labels[at] for at in train])
-
-    def _right(self, model: Classifier, texts: Sequence[str], seed: int) -> Share:
-        test = self._test(seed)
-        return _share(model.labels_of([texts[at] for at in test.tolist()]) == self._labels[test])
+    def _judged(self, texts: Sequence[str], seed: int) -> Accuracy:
+        """Return the accuracies with sanitized texts, for the test records of a seed."""
+        every = Labelled(self._corpus.originals, texts, self._corpus.labels)
+        test = range((FOLDS - 1 + seed) % FOLDS, len(texts), FOLDS)
+        return judge(every.of([at for at in range(len(texts)) if at not in test]), every.of(test))
 
     def baseline(self) -> dict[str, Figure | None]:
         """Return the accuracy on original texts, and that of the most frequent label."""
-        clean, common = [], []
-        for seed in range(self._seeds):
-            test = self._test(seed)
-            clean.append(self._right(self._models[seed % FOLDS], self._clean, seed))
-            names, counts = np.unique(np.delete(self._labels, test), return_counts=True)
-            common.append(_share(self._labels[test] == names[counts.argmax()]))
-        return {"clean_to_clean": share_over_seeds(clean), "majority": share_over_seeds(common)}
+        clean = share_over_seeds([found.pairs["clean", "clean"] for found in self._clean])
+        common = share_over_seeds([found.majority for found in self._clean])
+        return {"clean_to_clean": clean, "majority": common}
 
     def judged(self, outputs: Sequence[Ids]) -> dict[str, Figure | None]:
         """Return the accuracies of training and testing on clean and sanitized texts."""
-        shares = []
-        for seed, ids in enumerate(outputs):
-            texts = self._corpus.strings([self._words[row] for row in ids.tolist()])
-            clean, model = self._models[seed % FOLDS], self._fit(texts, seed)
-            pairs = ((clean, texts), (model, self._clean), (model, texts))
-            shares.append([self._right(*pair, seed) for pair in pairs])
-        figures = map(share_over_seeds, zip(*shares, strict=True))
-        return dict(zip(ACCURACIES, figures, strict=True))
+        strings = (
+            self._corpus.strings([self._words[row] for row in ids.tolist()]) for ids in outputs
+        )
+        judged = [self._judged(texts, seed) for seed, texts in enumerate(strings)]
+        return {
+            name: share_over_seeds([found.pairs[versions] for found in judged])
+            for name, versions in ACCURACIES.items()
+        }
