@@ -151,7 +151,7 @@ def _read(name: str, epsilon: int) -> Any:
     pairs, built = sanitized(name, MECHANISMS[0], epsilon, READ)
     space, words = vocabulary()
     model = Ngrams.from_bytes(bundled_language_model() or b"", bundled_digest())[0]
-    found = attacks(pairs, words, space, built, model).attacks
+    found, _ = attacks(pairs, words, space, built, model)
     return {each.key: {str(kind): share for kind, share in each.shares.items()} for each in found}
 
 

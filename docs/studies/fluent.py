@@ -23,9 +23,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpsan.analysis.evaluate.language import language_model
 from dpsan.analysis.evaluate.pairs import Inputs, records
-from dpsan.analysis.evaluate.readability import perplexity
+from dpsan.analysis.evaluate.readability import language_model, perplexity
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.errors import DpsanError
 from dpsan.formats.base import ReadOptions

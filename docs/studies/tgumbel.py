@@ -25,7 +25,7 @@ from common.values import at_least, positive, whole
 from common.words import lines, mean_of_words, random_words, share_of_draws, spread
 from scipy.stats import rankdata
 
-from dpsan.analysis.compare.texts import Corpus
+from dpsan.analysis.compare.measure import Corpus
 from dpsan.analysis.evaluate.accuracy import Classifier
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError

@@ -24,7 +24,7 @@ from common.texts import PARAMETERS as TEXTS
 from common.texts import labelled
 from common.words import lines
 
-from dpsan.analysis.compare.texts import Corpus
+from dpsan.analysis.compare.measure import Corpus
 from dpsan.analysis.evaluate.accuracy import Labelled, judge
 from dpsan.analysis.evaluate.similarity import rouge
 from dpsan.cli.options import Vocabulary

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import typer
 
-from dpsan.cli.command import Command, choice, option, refuse
+from dpsan.cli.command import Command, option, refuse
 from dpsan.cli.options import Json, Privacy, Vocabulary, parameters
 from dpsan.cli.output import print_json
 from dpsan.errors import printable
@@ -35,14 +35,8 @@ class _Targets(Command):
     epsilon_metric: float | None = option(
         "--epsilon-metric X", "Target epsilon per unit of distance, certified."
     )
-    epsilon: float | None = option(
-        "-e, --epsilon X", "With --maximize: the epsilon at which parameters are chosen."
-    )
-    maximize: str | None = choice(
-        "--maximize similarity",
-        "Choose the parameters that -p does not set for the highest mean cosine of word and "
-        "output.",
-    )
+    # The variable of rewrite's epsilon means nothing here.
+    epsilon: float | None = option("-e, --epsilon X", "What is found.", hidden=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,41 +48,32 @@ class Calibrate(_Targets, Json, Vocabulary, Privacy):
     Examples:
         dpsan calibrate --unchanged 0.3
         dpsan calibrate -m laplace --epsilon-ldp 8
-        dpsan calibrate -m knn-response -e 8 --maximize similarity
     """
 
     def run(self) -> int:
         """Search, and print what was found with the command that uses it."""
         names = ("unchanged", "close", "epsilon_ldp", "epsilon_metric")
         given = [name for name in names if getattr(self, name) is not None]
-        options = "--unchanged, --close, --epsilon-ldp, --epsilon-metric, --maximize"
-        refuse(len(given) + (self.maximize is not None) != 1, f"give one of {options}")
-        if self.maximize is not None:
-            self.required_epsilon()
-        else:
-            why = "without it, calibrate searches for epsilon"
-            refuse(self.epsilon is not None, "--epsilon needs --maximize", why)
+        options = "--unchanged, --close, --epsilon-ldp, --epsilon-metric"
+        refuse(len(given) != 1, f"give one of {options}")
+        refuse(self.epsilon is not None, "--epsilon is what calibrate searches for")
         self.check_files()
         from dpsan.analysis.explain.match import candidates
         from dpsan.cli.progress import search_progress
-        from dpsan.outcomes.calibrate import calibrate, maximize
+        from dpsan.outcomes.calibrate import calibrate
         from dpsan.outcomes.calibrate.target import Target
         from dpsan.outcomes.linked_words import half_linked
 
-        targets = [Target(name.replace("_", "-")) for name in given]
-        for target, name in zip(targets, given, strict=True):
-            target.check(getattr(self, name))
+        target, wanted = Target(given[0].replace("_", "-")), getattr(self, given[0])
+        target.check(wanted)
         free, values = self.public_words(), parameters(self.param)
         (draft,) = candidates([self.mechanism], values, public=free is not None)
-        draft.at(self.epsilon or 1.0)
+        draft.at(1.0)
         words, space = self.open_space()
         rows = () if free is None else free.rows(words.key_to_index)
         draft = replace(draft, key_to_index=words.key_to_index, public=rows)
         with search_progress(self.mechanism, self.quiet) as progress:
-            if self.maximize is not None:
-                found = maximize(draft, space, self.required_epsilon(), progress)
-            else:
-                found = calibrate(draft, space, targets[0], getattr(self, given[0]), progress)
+            found = calibrate(draft, space, target, wanted, progress)
         half = half_linked(found.mechanism.resolved(space), space)
         show = _print_json if self.as_json else _print
         show(found, self._command(found, values), None if half is None else half.sentence)
@@ -104,7 +89,7 @@ class Calibrate(_Targets, Json, Vocabulary, Privacy):
         """Return the ``rewrite`` command with what was found, as a shell takes it."""
         mechanism = found.mechanism
         words = ["dpsan", "rewrite", "-m", self.mechanism, "-e", _number(mechanism.epsilon)]
-        for name, value in {**values, **found.chosen}.items():
+        for name, value in values.items():
             words += ["-p", f"{name}={value}"]
         words += self._vocabulary()
         if self.public is not None:
@@ -122,14 +107,12 @@ def _number(value: float) -> str:
 
 def _print(found: Calibration, command: str, linked: str | None) -> None:
     mechanism = found.mechanism
-    chosen = "".join(f", {name} {value}" for name, value in found.chosen.items())
-    typer.echo(f"{mechanism.name}: epsilon {_number(mechanism.epsilon)}{chosen}")
-    wanted = "" if found.wanted is None else f", {found.wanted:g} wanted"
+    typer.echo(f"{mechanism.name}: epsilon {_number(mechanism.epsilon)}")
     low, high = found.interval
     how = "exact" if found.exact else "from the guarantee"
     if low != high:
         how = f"99 % confidence: {low:.4f} to {high:.4f}"
-    typer.echo(f"  {found.target} {found.achieved:.6g}{wanted} ({how})")
+    typer.echo(f"  {found.target} {found.achieved:.6g}, {found.wanted:g} wanted ({how})")
     if linked is not None:
         typer.echo(f"  whole texts: {linked}")
     typer.echo(f"  {printable(command)}")

@@ -16,6 +16,7 @@ DROPPED: Final = {
     "-z": _NUL,
     "--null-data": _NUL,
     "--plot": "--html FILE shows shares as bars; compare --csv has the figures for a picture",
+    "--maximize": "optimal-response has the largest mean cosine; compare -p shows that of others",
     "--text": "-f text reads any file as text",
 }
 """By the word, or the option and its value, as it was typed."""

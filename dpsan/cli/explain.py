@@ -103,14 +103,13 @@ class Explain(Page, Vocabulary, Privacy, Typed):
         found: list[list[Explanation]] = []
         for each in chosen if texts else ():
             if at is not None and not self.quiet:
-                say(f"finding the epsilon of {each.kind.name} at {at.target} {at.value:g}")
+                say(f"finding the epsilon of {each.kind.name} at {at[0]} {at[1]:g}")
             with search_progress(each.kind.name, self.quiet or at is None) as tried:
                 sanitizer = prepare(each, spec, at, store, opened, tried)
             with share_progress(f"explaining {each.kind.name}", self.quiet) as progress:
                 inputs, posterior = read(sanitizer, texts), not self.no_posterior
                 found.append(explained(sanitizer, inputs, posterior=posterior, progress=progress))
-        from dpsan.analysis.explain.page import shown
-        from dpsan.analysis.explain.rows import rows
+        from dpsan.analysis.explain.page import rows, shown
 
         columns = zip(*found, strict=True)
         self.show(rows(found, opened[0], self.seed), [*map(shown, columns)], quiet=self.quiet)

@@ -52,8 +52,6 @@ class Mechanism(ABC):
     """``1/distance`` (metric privacy) or ``nats`` (local differential privacy)."""
     source: ClassVar[str]
     """Bibliography key and section."""
-    tunable: ClassVar[dict[str, tuple[Any, ...]]] = {}
-    """Values worth trying of the parameters that a calibration may choose."""
 
     arithmetic: ClassVar[Arithmetic] = Arithmetic.REALS
     """In which numbers the guarantee is proved."""

@@ -28,7 +28,7 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -196,7 +196,6 @@ class Geodesic(IntegerResponse):
     epsilon_unit = "1/distance"
     source = "dpsan §geodesic"
     reads_vectors = False
-    tunable: ClassVar[dict[str, tuple[Any, ...]]] = {"cap": (1, 2, 3, 4, 5, 6, 8, 10)}
 
     k: int = parameter(5, "neighbours joined to each word", unit="words", low=1)
     edges: str = parameter(

@@ -44,7 +44,7 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import field, replace
-from typing import Any, ClassVar, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +83,6 @@ class KnnResponse(BaseResponse):
     source = "dpsan §knn-response"
     reads_vectors = False
     takes_public = True
-    tunable: ClassVar[dict[str, tuple[Any, ...]]] = {"k": _SIZES, "outputs": (*_OUTPUTS, "all")}
 
     k: int | str = parameter(
         "auto",

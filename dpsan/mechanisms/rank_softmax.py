@@ -25,7 +25,6 @@ Not to be confused with
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
 
 import numpy as np
 
@@ -72,9 +71,6 @@ class RankSoftmax(LaplaceNoise):
     summary = "Laplace noise, then a neighbour of the nearest word, by rank"
     source = "Curse §7"
     why = "laplace, followed by a random choice that reads only the noisy point"
-    tunable: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "c": (0.001, 0.002, 0.004, 0.007, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.1, 0.2, 0.5, 1.0)
-    }
 
     c: float = parameter(
         0.04, "decay of the weight per rank", unit="1/epsilon", low=0, open_low=True

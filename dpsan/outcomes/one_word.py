@@ -2,6 +2,13 @@
 
 N_w and S_w are those of [Feyisetan20] and [TGumbel].  Close and distant are the shares of [Curse]
 section 7: the output is one of the 100 nearest other words, or farther away.
+
+The **observer** knows the mechanism, the vocabulary and its word frequencies, sees one output u and
+nothing else.  The posterior is P(w|u) = prior(w)·P(u|w)/P(u), where P(u) sums over all inputs, ⊥
+included.  No such observer guesses better than the likeliest input (Bayes); an attacker who sees a
+whole line knows more.  Where distributions are known and n² allows, one pass over all inputs gives
+P(u) and the likeliest inputs of every output, and is cached.  Otherwise the posteriors of a few
+outputs are computed.
 """
 
 from __future__ import annotations
@@ -12,14 +19,25 @@ from typing import Final
 
 import numpy as np
 
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.outcomes.distributions import Progress, distributions
+from dpsan.outcomes.emissions import Emissions, Likeliest
 from dpsan.outcomes.intervals import Estimate
-from dpsan.outcomes.word_statistics import close_words
-from dpsan.space.arrays import Floats, Ids
-from dpsan.space.metric_space import MetricSpace
+from dpsan.outcomes.word_statistics import close_words, prior
+from dpsan.space.arrays import Floats, Ids, blocks
+from dpsan.space.metric_space import Arrays, MetricSpace
 
 _ALPHA: Final = 0.01 / 2
 """Error probability of one end of an interval; the two ends together are good for 99 %."""
 _DISTINCT: Final = 1000
+MOST_CELLS: Final = 2.5e9
+"""Largest n² for the pass over all inputs: n = 50,000, some minutes."""
+_INPUTS: Final = 5
+_WORDS: Final = 256
+"""Inputs whose likelihoods are computed at once."""
+_BLOCK_BYTES: Final = 8 << 20
+"""Block size in bytes.  Small: memory in reuse need not be cleared by the system each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +52,22 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """See :class:`dpsan.analysis.explain.result.Explanation`."""
+    """What becomes of a word."""
 
-    word: int
     exact: bool
+    """From the distribution itself, not from draws."""
     draws: int
+    """0 if exact."""
     unchanged: Estimate
+    """N_w: the output is the word itself; never for ⊥."""
     close: Estimate | None
+    """The output is one of the 100 nearest other words; None for ⊥."""
     distant: Estimate | None
     distinct: float
+    """S_w: expected number of distinct outputs in ``distinct_draws`` draws."""
     distinct_draws: int
-    outputs: tuple[Row, ...]
+    rows: tuple[Row, ...]
+    """The likeliest outputs."""
 
 
 def from_pmf(space: MetricSpace, word: int, pmf: Floats, top: int) -> Figures:
@@ -111,4 +134,92 @@ def _figures(
         Row(row, share(weights[row]), None if distances is None else float(distances[row]))
         for row in rows.tolist()
     )
-    return Figures(word, not draws, draws, unchanged, close, distant, distinct, size, outputs)
+    return Figures(not draws, draws, unchanged, close, distant, distinct, size, outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Posteriors:
+    """Posteriors of outputs, by row numbers."""
+
+    rows: tuple[tuple[int, tuple[Row, ...]], ...]
+    """Outputs, each with its likeliest inputs."""
+    note: str
+    """Inputs that took part."""
+
+
+@dataclass(frozen=True)
+class Observer:
+    """The optimal observer of one mechanism on one vocabulary."""
+
+    inputs: Ids
+    """Likeliest inputs of every output, shape (5, n), n for ⊥; -1 where there is none."""
+    joint: Floats
+    """prior(w)·P(u|w) of these inputs, shape (5, n), falling."""
+    marginal: Floats
+    """P(u), shape (n,)."""
+
+    @property
+    def success(self) -> float:
+        """Probability that the likeliest input is the true one; ⊥ guessed for ⊥ counts as right."""
+        return float(self.joint[0].sum())
+
+    @classmethod
+    def build(
+        cls, mechanism: Mechanism, sampler: Sampler, space: MetricSpace, progress: Progress
+    ) -> Observer:
+        """Build from the distribution of every input, through the cache.
+
+        Args:
+            progress: called with the share of the work that is done.
+        """
+        name = f"observer-1-{mechanism.name}-{mechanism.digest()}"
+        held = space.table(name, lambda: _all_inputs(space, sampler, progress))
+        return cls(held["inputs"].astype(np.int64), held["joint"], held["marginal"])
+
+    def posteriors(self, outputs: list[int]) -> Posteriors:
+        """Return the posteriors of outputs."""
+
+        def points(u: int) -> tuple[Row, ...]:
+            pairs = zip(self.inputs[:, u].tolist(), self.joint[:, u].tolist(), strict=True)
+            likely = ((w, value / float(self.marginal[u])) for w, value in pairs if value > 0)
+            return tuple(Row(w, Estimate.exactly(value)) for w, value in likely if w >= 0)
+
+        rows = tuple((u, points(u)) for u in outputs)
+        return Posteriors(rows, "all inputs, by their public frequencies")
+
+
+def _all_inputs(space: MetricSpace, sampler: Sampler, progress: Progress) -> Arrays:
+    """Compute P(u) and the likeliest inputs of every output."""
+    n, weights, marginal = space.n, prior(space), np.zeros(space.n)
+    best = Likeliest(np.arange(n), min(_INPUTS, n + 1), np.float64)
+    step = max(4, min(256, _BLOCK_BYTES // (8 * n)))
+    done = 0
+    # ⊥ first, then the words, the most frequent ones first: the rest rarely changes anything.
+    for ids in np.split(np.append(n, np.arange(n)), range(step, n + 1, step)):
+        joint = distributions(sampler, ids) * weights[ids][:, None]
+        marginal += joint.sum(axis=0)
+        best.add(ids, joint)
+        done += len(ids)
+        progress(done / (n + 1))
+    inputs, joint = (np.ascontiguousarray(each.T) for each in (best.inputs, best.scores))
+    return {"inputs": inputs, "joint": joint, "marginal": marginal}
+
+
+def points_to(mechanism: Mechanism, space: MetricSpace, outputs: list[int]) -> Posteriors:
+    """Return the posteriors of a few outputs among the words, from one pass over all of them.
+
+    Where no distribution is known, the density of the noise at the output's own point stands for
+    it: see :mod:`dpsan.outcomes.emissions`.
+    """
+    emissions = Emissions(mechanism, space)
+    parts = [emissions.log(ids, np.array(outputs)) for ids in blocks(space.n, _WORDS)]
+    logs = np.concatenate(parts) + np.log(space.frequencies)[:, None]
+    joint = np.exp(logs - logs.max(axis=0))
+    shares = joint / joint.sum(axis=0)
+    likely = np.argsort(-shares, axis=0, kind="stable")[:_INPUTS].T.tolist()
+    rows = tuple(
+        (u, tuple(Row(w, Estimate.exactly(float(shares[w, at]))) for w in words if shares[w, at]))
+        for at, (u, words) in enumerate(zip(outputs, likely, strict=True))
+    )
+    how = "" if emissions.exact else ", by the density of the noise: others may know more"
+    return Posteriors(rows, f"all words but ⊥, by their public frequencies{how}")

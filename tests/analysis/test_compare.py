@@ -16,8 +16,14 @@ from support import need_extra
 
 from dpsan.analysis.compare import table
 from dpsan.analysis.compare.comparison import Comparison, Request, Row, compare
-from dpsan.analysis.compare.measure import Figure, Folds, measure, over_seeds, share_over_seeds
-from dpsan.analysis.compare.texts import read_corpus
+from dpsan.analysis.compare.measure import (
+    Figure,
+    Folds,
+    measure,
+    over_seeds,
+    read_corpus,
+    share_over_seeds,
+)
 from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.cli import progress

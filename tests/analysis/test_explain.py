@@ -12,19 +12,17 @@ from read_back import Page
 from support import ALPHA, make_embeddings
 
 from dpsan.analysis.explain import explain
-from dpsan.analysis.explain.page import shown
+from dpsan.analysis.explain.page import rows, shown
 from dpsan.analysis.explain.result import Word, read
-from dpsan.analysis.explain.rows import rows
 from dpsan.analysis.pages.html import page as html_page
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
-from dpsan.outcomes import observer as observer_module
+from dpsan.outcomes import one_word
 from dpsan.outcomes.calibrate import Draft
 from dpsan.outcomes.distributions import draw
 from dpsan.outcomes.intervals import clopper_pearson
-from dpsan.outcomes.observer import Observer, points_to
-from dpsan.outcomes.one_word import from_draws, from_pmf
+from dpsan.outcomes.one_word import Observer, from_draws, from_pmf, points_to
 from dpsan.outcomes.word_statistics import UNKNOWN_PRIOR, prior
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -162,7 +160,7 @@ def test_posterior_is_bayes_by_hand(near):
 
 @pytest.mark.parametrize("mechanism", ["exponential", "custext"])
 def test_pass_in_blocks_is_the_whole_matrix(mechanism, store, monkeypatch):
-    monkeypatch.setattr(observer_module, "_BLOCK_BYTES", 8 * 60 * 7)  # 7 inputs at a time
+    monkeypatch.setattr(one_word, "_BLOCK_BYTES", 8 * 60 * 7)  # 7 inputs at a time
     found = sanitizer(mechanism, store, make_embeddings(seed=23), epsilon=2.0)
     sampler, space = found.mechanism.prepare(found.space), found.space
     observer = Observer.build(found.mechanism, sampler, found.space, lambda _: None)

@@ -14,7 +14,7 @@ from dpsan.mechanisms.custext import CusText
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.tables import groups as module
 from dpsan.mechanisms.tables.groups import groups
-from dpsan.outcomes.calibrate import Draft, epsilon_for_ldp
+from dpsan.outcomes.calibrate import Draft, Target, calibrate
 from dpsan.privacy.certificate import certify, matrix_certificate, pairwise_losses
 from dpsan.space.metric_space import MetricSpace
 
@@ -210,10 +210,10 @@ def test_between_exponential_and_the_optimum():
     cosines = units @ units.T
     means = {}
     for kind in (BucketExponential, Exponential):
-        mechanism = kind(epsilon_for_ldp(Draft(kind), space, 8.0))
+        mechanism = calibrate(Draft(kind), space, Target.EPSILON_LDP, 8.0).mechanism
         assert certify(mechanism, space).epsilon_ldp <= 8.0
         law = mechanism.prepare(space).probabilities(np.arange(300))
         means[kind] = float((law * cosines).sum(axis=1).mean())
     assert means[BucketExponential] > 1.5 * means[Exponential]
     with pytest.raises(UsageError, match="out of reach"):  # sizes alone tell more
-        epsilon_for_ldp(Draft(BucketExponential), space, 3.0)
+        calibrate(Draft(BucketExponential), space, Target.EPSILON_LDP, 3.0)

@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from common.words import share_of_draws, spread
-from dpsan.analysis.compare.texts import Corpus
+from dpsan.analysis.compare.measure import Corpus
 from dpsan.analysis.evaluate.accuracy import Classifier
 from dpsan.embeddings.base import Embeddings
 from dpsan.outcomes.distributions import Progress

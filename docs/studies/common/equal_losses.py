@@ -20,8 +20,7 @@ from common.sweeps import label
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.calibrate.losses import epsilon_for_loss
-from dpsan.outcomes.calibrate.root import solve
-from dpsan.outcomes.calibrate.target import Draft, Target, per_nat
+from dpsan.outcomes.calibrate.target import Draft, Target, per_nat, solve
 from dpsan.outcomes.distributions import Progress
 from dpsan.space.metric_space import MetricSpace
 

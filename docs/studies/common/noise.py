@@ -22,8 +22,8 @@ from common.values import dimensions, positive
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
-from dpsan.outcomes.calibrate import epsilon_for_ldp
-from dpsan.outcomes.calibrate.target import Draft
+from dpsan.outcomes.calibrate import calibrate
+from dpsan.outcomes.calibrate.target import Draft, Target
 from dpsan.outcomes.distributions import in_steps
 from dpsan.privacy.guarantee import Status
 from dpsan.space.diameters import clipped
@@ -204,7 +204,10 @@ def _scales(
 
 def _scale(draft: Draft, space: MetricSpace, wanted: float) -> tuple[Mechanism, float | None]:
     """The mechanism at an LDP epsilon and its noise; at its own epsilon where that is in nats."""
-    mechanism = draft.at(wanted if draft.kind.is_ldp() else epsilon_for_ldp(draft, space, wanted))
+    if draft.kind.is_ldp():
+        mechanism = draft.at(wanted)
+    else:
+        mechanism = calibrate(draft, space, Target.EPSILON_LDP, wanted).mechanism
     return mechanism, mechanism.noise_scale(space)
 
 

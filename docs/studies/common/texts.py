@@ -10,7 +10,7 @@ import numpy as np
 
 from common.study import Asked
 from common.values import whole
-from dpsan.analysis.compare.texts import Corpus, read_corpus
+from dpsan.analysis.compare.measure import Corpus, read_corpus
 from dpsan.analysis.evaluate.accuracy import Labelled, split
 from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary

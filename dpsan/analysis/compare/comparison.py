@@ -10,8 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from dpsan.analysis.compare.measure import Figure, Folds, measure
-from dpsan.analysis.compare.texts import Corpus, public_words, read_corpus
+from dpsan.analysis.compare.measure import Corpus, Figure, Folds, measure, public_words, read_corpus
 from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.embeddings.base import Embeddings

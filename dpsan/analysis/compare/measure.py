@@ -4,29 +4,123 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice, product
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analysis.compare.texts import CANDIDATES, LINKED, Corpus
-from dpsan.analysis.evaluate.accuracy import Classifier
-from dpsan.errors import UsageError
+from dpsan.analysis.evaluate.accuracy import VERSIONS, Accuracy, Labelled, judge, read_labels
+from dpsan.analysis.evaluate.pairs import Inputs, records
+from dpsan.analysis.evaluate.vocabulary import Vocabulary
+from dpsan.errors import InputError, UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.distributions import Progress, in_steps, part_of
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.text_likelihood import Texts, ordered, ranks, sanitized
-from dpsan.outcomes.word_statistics import cosines, unit_vectors
+from dpsan.outcomes.word_statistics import UNKNOWN_PRIOR, cosines, unit_vectors, words_at
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
 
-ACCURACIES: Final = ("clean_to_sanitized", "sanitized_to_clean", "sanitized_to_sanitized")
+LINKED: Final = 12
+"""Words of the beginnings of texts that an attacker links to their originals."""
+CANDIDATES: Final = 1000
+"""Most texts that the attacker holds for possible originals."""
+_EACH: Final = 100
+"""Texts of the vocabulary that one seed sanitizes."""
+ACCURACIES: Final = {
+    f"{trained}_to_{tested}": (trained, tested)
+    for trained, tested in [*product(VERSIONS, VERSIONS)][1:]
+}
+"""Versions of the texts that a classifier is trained and tested on."""
 FOLDS: Final = 5
 """Every fifth record is a test record, beginning with another one for each seed."""
 _DRAWN, _GUESSED, _LINKED = 0.2, 0.8, 0.95
 """Shares of the work after drawing, after guessing words, and after linking texts."""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Texts as row numbers, and the strings between their words if a classifier is to read them."""
+
+    words: Texts
+    fold: Ids = field(repr=False)
+    """Row of the first word with the same spelling but for case, (n,); -1 for ⊥, the last one."""
+    about: str
+    """One phrase for captions."""
+    each: int
+    """Texts that one seed sanitizes."""
+    pieces: Sequence[list[str]] = field(default=(), repr=False)
+    """Gaps and words in turn, of each text; empty for words of the vocabulary."""
+    labels: Sequence[str] = field(default=(), repr=False)
+
+    def of_seed(self, seed: int) -> Ids:
+        """Return the numbers of the texts that a seed sanitizes."""
+        return np.asarray((seed * self.each + np.arange(self.each)) % len(self.words))
+
+    def strings(self, words: Sequence[str]) -> list[str]:
+        """Return all texts with other words, one for each word of all texts."""
+        out, rest = [], iter(words)
+        for pieces in self.pieces:
+            line = list(pieces)
+            line[1::2] = islice(rest, len(pieces) // 2)
+            out.append("".join(line))
+        return out
+
+    @property
+    def originals(self) -> list[str]:
+        """Return the texts as they are."""
+        return ["".join(pieces) for pieces in self.pieces]
+
+
+def public_words(vocabulary: Vocabulary, space: MetricSpace) -> Corpus:
+    """Return texts of words drawn independently by public frequency, 6 % of them ⊥.
+
+    Each seed sanitizes other texts, so that intervals cover the choice of words.
+    """
+    key = randomness.seeded_key("dpsan compare words")
+    streams = randomness.streams_for(key, range(CANDIDATES), [LINKED] * CANDIDATES)
+    uniforms = streams.uniform("word")[:, 0]
+    known = words_at(space, np.maximum(uniforms - UNKNOWN_PRIOR, 0) / (1 - UNKNOWN_PRIOR))
+    ids = np.where(uniforms < UNKNOWN_PRIOR, space.n, known)
+    texts = Texts(ids, np.arange(CANDIDATES + 1) * LINKED)
+    about = f"words of the vocabulary by public frequency, {_EACH} texts of {LINKED} a seed"
+    return Corpus(texts, vocabulary.fold, about, _EACH)
+
+
+def read_corpus(path: Path, inputs: Inputs, labels: str | None, vocabulary: Vocabulary) -> Corpus:
+    """Return the records of a file, their chosen fields joined by spaces.
+
+    Args:
+        path: of a container that rewrite reads.
+        inputs: how it is read.
+        labels: field with the label of each record; None: no labels.
+        vocabulary: splits the texts as a sanitizer does.
+
+    Raises:
+        InputError: the file cannot be read, or has no words.
+        UsageError: fewer than two labels.
+    """
+    texts = [" ".join(each.texts) for each in records(path, inputs)]
+    found = [vocabulary.inputs(text) for text in texts]
+    ids = np.array([row for _, rows in found for row in rows], dtype=np.int64)
+    if not (ids < vocabulary.n).any():
+        raise InputError(path, "no words of the vocabulary, so there is nothing to compare")
+    held = [] if labels is None else read_labels(path, labels, inputs)
+    if labels is not None:
+        if len(held) != len(texts):
+            raise InputError(path, f"{len(held)} labels for {len(texts)} records")
+        if len(set(held)) < 2:
+            raise UsageError("--labels needs two different labels: all records have the same")
+    starts = np.append(0, np.cumsum([len(rows) for _, rows in found]))
+    unknown = f"{(ids == vocabulary.n).mean():.1%}".replace("%", " %")
+    about = f"{path.name}: {len(texts):,} records, {len(ids):,} words, {unknown} unknown"
+    pieces = [pieces for pieces, _ in found]
+    return Corpus(Texts(ids, starts), vocabulary.fold, about, len(texts), pieces, held)
 
 
 class Figure(NamedTuple):
@@ -153,40 +247,28 @@ class Folds:
     def __init__(self, corpus: Corpus, words: Sequence[str], seeds: int) -> None:
         if len(corpus.labels) < FOLDS:
             raise UsageError(f"--labels needs at least {FOLDS} records")
-        self._corpus, self._words, self._seeds = corpus, words, seeds
-        self._labels = np.array(corpus.labels, dtype=object)
-        self._clean = corpus.originals
-        self._models = [self._fit(self._clean, seed) for seed in range(min(seeds, FOLDS))]
+        self._corpus, self._words = corpus, words
+        self._clean = [self._judged(corpus.originals, seed) for seed in range(seeds)]
 
-    def _test(self, seed: int) -> Ids:
-        """Return the numbers of the test records of a seed."""
-        return np.arange((FOLDS - 1 + seed) % FOLDS, len(self._labels), FOLDS)
-
-    def _fit(self, texts: Sequence[str], seed: int) -> Classifier:
-        train = np.setdiff1d(np.arange(len(texts)), self._test(seed)).tolist()
-        return Classifier([texts[at] for at in train], [self._labels[at] for at in train])
-
-    def _right(self, model: Classifier, texts: Sequence[str], seed: int) -> Share:
-        test = self._test(seed)
-        return _share(model.labels_of([texts[at] for at in test.tolist()]) == self._labels[test])
+    def _judged(self, texts: Sequence[str], seed: int) -> Accuracy:
+        """Return the accuracies with sanitized texts, for the test records of a seed."""
+        every = Labelled(self._corpus.originals, texts, self._corpus.labels)
+        test = range((FOLDS - 1 + seed) % FOLDS, len(texts), FOLDS)
+        return judge(every.of([at for at in range(len(texts)) if at not in test]), every.of(test))
 
     def baseline(self) -> dict[str, Figure | None]:
         """Return the accuracy on original texts, and that of the most frequent label."""
-        clean, common = [], []
-        for seed in range(self._seeds):
-            test = self._test(seed)
-            clean.append(self._right(self._models[seed % FOLDS], self._clean, seed))
-            names, counts = np.unique(np.delete(self._labels, test), return_counts=True)
-            common.append(_share(self._labels[test] == names[counts.argmax()]))
-        return {"clean_to_clean": share_over_seeds(clean), "majority": share_over_seeds(common)}
+        clean = share_over_seeds([found.pairs["clean", "clean"] for found in self._clean])
+        common = share_over_seeds([found.majority for found in self._clean])
+        return {"clean_to_clean": clean, "majority": common}
 
     def judged(self, outputs: Sequence[Ids]) -> dict[str, Figure | None]:
         """Return the accuracies of training and testing on clean and sanitized texts."""
-        shares = []
-        for seed, ids in enumerate(outputs):
-            texts = self._corpus.strings([self._words[row] for row in ids.tolist()])
-            clean, model = self._models[seed % FOLDS], self._fit(texts, seed)
-            pairs = ((clean, texts), (model, self._clean), (model, texts))
-            shares.append([self._right(*pair, seed) for pair in pairs])
-        figures = map(share_over_seeds, zip(*shares, strict=True))
-        return dict(zip(ACCURACIES, figures, strict=True))
+        strings = (
+            self._corpus.strings([self._words[row] for row in ids.tolist()]) for ids in outputs
+        )
+        judged = [self._judged(texts, seed) for seed, texts in enumerate(strings)]
+        return {
+            name: share_over_seeds([found.pairs[versions] for found in judged])
+            for name, versions in ACCURACIES.items()
+        }

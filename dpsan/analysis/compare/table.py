@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from dpsan.analysis.compare.comparison import Comparison, Row
-from dpsan.analysis.compare.measure import ACCURACIES, Figure
-from dpsan.analysis.compare.texts import LINKED
+from dpsan.analysis.compare.measure import ACCURACIES, LINKED, Figure
 from dpsan.analysis.pages.sections import Section, Shown
 from dpsan.errors import printable
 from dpsan.outcomes.intervals import CONFIDENCE

@@ -16,10 +16,9 @@ from dpsan.analysis.evaluate import accuracy, similarity, spans
 from dpsan.analysis.evaluate.accuracy import Accuracy, Labelled, read_labels
 from dpsan.analysis.evaluate.attack import Attack, ClassShares, attacks, by_class
 from dpsan.analysis.evaluate.authors import Authors, attribution
-from dpsan.analysis.evaluate.language import MODEL, language_model
 from dpsan.analysis.evaluate.linkage import Linkage, linkage, read_candidates
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, read_pairs, records
-from dpsan.analysis.evaluate.readability import Readability, readability
+from dpsan.analysis.evaluate.readability import MODEL, Readability, language_model, readability
 from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordClass
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import ExtraMissingError, InputError, UsageError
@@ -87,7 +86,6 @@ class Evaluation:
     cosine: tuple[float | None, int]
     rouge: dict[str, float] | None
     bleu: dict[str, Any] | None
-    lengths: dict[str, dict[str, Any]]
     readability: Readability | None
     """None without a language model."""
     attacks: tuple[Attack, ...]
@@ -137,7 +135,6 @@ class Evaluation:
             "cosine": {"mean": self.cosine[0], "words": self.cosine[1]},
             "rouge1": self.rouge,
             "bleu": self.bleu,
-            "length": self.lengths,
             "readability": None if self.readability is None else self.readability.as_json(),
             "attacks": [each.as_json() for each in self.attacks],
             "classes": [each.as_json() for each in self.classes],
@@ -225,10 +222,10 @@ def evaluate(
     read = _READABLE if question.public else _READ
     share = 0.95 if question.candidates is None else (0.95 + read) / 2
     mechanism, attacking = question.mechanism, part_of(progress, read, share)
-    result = attacks(pairs, vocabulary, space, mechanism, model, attacking)
+    made, impossible = attacks(pairs, vocabulary, space, mechanism, model, attacking)
     classes: tuple[ClassShares, ...] = ()
     if question.grouping is not None:
-        classes = by_class(pairs, space.n, question.grouping, model, result.attacks)
+        classes = by_class(pairs, space.n, question.grouping, model, made)
     linked = None
     if held is not None:
         emissions = None if mechanism is None else Emissions(mechanism, space)
@@ -236,7 +233,7 @@ def evaluate(
         linked = linkage(held, vocabulary, emissions, first, question.seed, linking)
     recovery = None
     if table is not None:
-        recovery = {each.key: spans.recovered(table, each.right) for each in result.attacks}
+        recovery = {each.key: spans.recovered(table, each.right) for each in made}
     wrote = None if question.authors is None else _authors(question, pairs, space, embeddings)
     rouge = bleu = None
     if scores:
@@ -251,21 +248,20 @@ def evaluate(
         texts=len(pairs.original),
         unaligned=pairs.unaligned,
         words=len(pairs.same),
-        unchanged=result.attacks[0].shares,  # reading the output as it stands
+        unchanged=made[0].shares,  # reading the output as it stands
         cosine=similarity.mean_cosine(pairs, space),
         rouge=rouge,
         bleu=bleu,
-        lengths=similarity.lengths(pairs, vocabulary.split),
         readability=readable,
-        attacks=result.attacks,
+        attacks=made,
         classes=classes,
-        impossible=result.impossible,
+        impossible=impossible,
         span_recovery=recovery,
         spans_left_out=0 if table is None else table.left_out,
         accuracy=judged,
         linkage=linked,
         authors=wrote,
-        notes=_notes(question, pairs, result.impossible, model),
+        notes=_notes(question, pairs, impossible, model),
     )
 
 

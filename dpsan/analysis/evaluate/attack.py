@@ -50,14 +50,6 @@ class Attack:
         return {"attack": self.key, "name": self.name, "success": success}
 
 
-@dataclass(frozen=True)
-class Attacks:
-    """All attacks that could be made."""
-
-    attacks: tuple[Attack, ...]
-    impossible: int = 0
-
-
 def attacks(
     pairs: Pairs,
     vocabulary: Vocabulary,
@@ -65,7 +57,7 @@ def attacks(
     mechanism: Mechanism | None,
     model: Ngrams | None,
     progress: Progress = lambda _: None,
-) -> Attacks:
+) -> tuple[tuple[Attack, ...], int]:
     """Attack the output words.
 
     A guess is right if it is the original word but for case.  An unknown word is never guessed,
@@ -77,10 +69,13 @@ def attacks(
         vocabulary: public words and frequencies.
         mechanism: resolved; None makes ``verbatim`` the only attack.
         model: of public text; None leaves out ``context`` and ``informed``.
+
+    Returns:
+        All attacks that could be made, and the number of outputs that the mechanism cannot give.
     """
     verbatim = _attack(pairs, "verbatim", "the output itself", pairs.same)
     if mechanism is None:
-        return Attacks((verbatim,))
+        return (verbatim,), 0
     # A reader may hold either prior: which one fits the text better is not known beforehand.
     priors = {}
     if model is not None:
@@ -90,7 +85,7 @@ def attacks(
     emissions = Emissions(mechanism, space)
     seen = Observations.combined(pairs.noisings)
     if not seen.outputs.shape[1]:
-        return Attacks((verbatim,))
+        return (verbatim,), 0
     best, first = 1 if model is None else BEST, part_of(progress, 0.0, 0.4)
     found = emissions.candidates(seen.outputs, list(priors.values()), best, first)
     readers = []
@@ -106,7 +101,7 @@ def attacks(
         read = reader.informed(pairs.inputs)
         made.append(_stronger(pairs, vocabulary, "informed", "other words known", read))
     impossible = _impossible(seen, found[0], next(iter(priors.values())))
-    return Attacks(tuple(made), impossible)
+    return tuple(made), impossible
 
 
 def _stronger(pairs: Pairs, vocabulary: Vocabulary, key: str, beside: str, read: Guesses) -> Attack:

@@ -83,8 +83,6 @@ def _scores(found: Evaluation) -> list[tuple[str, float | None, str]]:
         rows.append(("ROUGE-1 recall", found.rouge["recall"], f"words that are left, {texts}"))
     if found.bleu is not None:
         rows.append(("BLEU", found.bleu["score"], "runs of up to four words; 100: the same text"))
-    for name, each in found.lengths.items():
-        rows.append((f"{name} kept", each["kept"], "number, sanitized over original"))
     return rows
 
 

@@ -4,6 +4,8 @@ Perplexity is e^(-mean of ln p(word|what is before it)) over all words of all te
 model of public text.  All words that the vocabulary lacks are one symbol, which favours the
 original.  The anchor is the original with the words of each text in random order: what has the
 right words and says nothing.
+
+The model is a file of one, public text, or that of the vocabulary.
 """
 
 from __future__ import annotations
@@ -11,18 +13,49 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
+from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
+from dpsan.errors import UsageError
+from dpsan.outcomes.distributions import Progress
+from dpsan.outcomes.language.kneser_ney import model_of
 from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.outcomes.language.symbols import Gap, gap_kinds, symbols_of
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Ids
 
+MODEL: Final = ".npz"
+"""Suffix of a file that is a model, and no text."""
 _SHUFFLED: Final = 20_000
 """Words of the shuffled text at least: a short text is shuffled again and again."""
+
+
+def language_model(
+    paths: Sequence[Path], embeddings: Embeddings, vocabulary: Vocabulary, progress: Progress
+) -> Ngrams | None:
+    """Return the model; None if there is no file and the vocabulary has none.
+
+    Args:
+        paths: one model, or public text.
+
+    Raises:
+        UsageError: a model among other files.
+        ModelError: the model cannot be used.
+        InputError: a text cannot be read, or is not UTF-8.
+    """
+    if not paths:
+        data = bundled_language_model() if embeddings.digest == bundled_digest() else None
+        return None if data is None else Ngrams.from_bytes(data, embeddings.digest)[0]
+    if any(path.suffix == MODEL for path in paths):
+        if len(paths) > 1:
+            raise UsageError("--language-model takes one model, or files of public text")
+        return Ngrams.read(paths[0], embeddings.digest)[0]
+    return model_of(paths, embeddings, vocabulary.tokenizer.name, progress)
 
 
 @dataclass(frozen=True)

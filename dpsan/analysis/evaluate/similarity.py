@@ -1,8 +1,8 @@
-"""Similarity of a text and its sanitized version: ROUGE-1, BLEU, cosine, length."""
+"""Similarity of a text and its sanitized version: ROUGE-1, BLEU, cosine."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -57,20 +57,3 @@ def mean_cosine(pairs: Pairs, space: MetricSpace) -> tuple[float | None, int]:
     both = (pairs.inputs < space.n) & (pairs.outputs >= 0)
     found = cosines(unit_vectors(space), pairs.inputs[both], pairs.outputs[both])
     return (float(found.mean()) if len(found) else None), len(found)
-
-
-def lengths(
-    pairs: Pairs, split: Callable[[str], list[str]]
-) -> dict[str, dict[str, float | int | None]]:
-    """Characters and words of both versions over all texts, and the ratio of the two.
-
-    Args:
-        split: the tokenizer: text -> alternating list of gaps and words.
-    """
-    sizes: dict[str, Callable[[str], int]] = {"characters": len}
-    sizes["words"] = lambda text: len(split(text)) // 2
-    out: dict[str, dict[str, float | int | None]] = {}
-    for name, size in sizes.items():
-        one, other = (sum(map(size, texts)) for texts in (pairs.original, pairs.sanitized))
-        out[name] = {"original": one, "sanitized": other, "kept": other / one if one else None}
-    return out

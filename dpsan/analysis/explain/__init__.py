@@ -7,11 +7,11 @@ needs to be, and results are repeatable.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 import numpy as np
 
 from dpsan.analysis.explain.result import UNKNOWN, Explanation, Output, Posterior, Word
-from dpsan.mechanisms.description import finite
 from dpsan.outcomes.distributions import (
     Progress,
     distributions,
@@ -20,8 +20,15 @@ from dpsan.outcomes.distributions import (
     in_steps,
     part_of,
 )
-from dpsan.outcomes.observer import MOST_CELLS, Observer, Posteriors, points_to
-from dpsan.outcomes.one_word import Figures, from_draws, from_pmf
+from dpsan.outcomes.one_word import (
+    MOST_CELLS,
+    Figures,
+    Observer,
+    Posteriors,
+    from_draws,
+    from_pmf,
+    points_to,
+)
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
@@ -76,7 +83,7 @@ def explain(
     observer = Observer.build(mechanism, sampler, space, rest) if whole else None
     pointed: dict[int, Posteriors] = {}
     for each in ids if posterior else ():
-        outputs = [output.id for output in figures[each].outputs]
+        outputs = [output.id for output in figures[each].rows]
         if observer is not None:
             pointed[each] = observer.posteriors(outputs[:_POINTED])
         else:
@@ -92,21 +99,14 @@ def explain(
 
     def explanation(word: Word, found: Figures) -> Explanation:
         return Explanation(
+            **{each.name: getattr(found, each.name) for each in fields(found)},
             word=word.text,
             input=None if word.id == space.n else keys[word.id],
             mechanism=mechanism,
             guarantee=guarantee,
             public=word.id in sanitizer.public,
-            epsilon_ldp=finite(guarantee.epsilon_ldp),
             optimum=optimum,
-            exact=found.exact,
-            draws=found.draws,
-            unchanged=found.unchanged,
-            close=found.close,
-            distant=found.distant,
-            distinct=found.distinct,
-            distinct_draws=found.distinct_draws,
-            outputs=tuple(Output(keys[o.id], o.probability, o.distance) for o in found.outputs),
+            outputs=tuple(Output(keys[o.id], o.probability, o.distance) for o in found.rows),
             neighbors=_neighbors(space, word.id, keys),
             posterior=posteriors(word.id) if posterior else (),
             posterior_note=pointed[word.id].note if posterior else "",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from dpsan.embeddings.base import Embeddings
@@ -20,23 +20,15 @@ _AT: Final = {"ldp": Target.EPSILON_LDP, "unchanged": Target.UNCHANGED}
 """Quantities in which mechanisms can be made equal."""
 
 
-@dataclass(frozen=True, slots=True)
-class EqualTarget:
-    """Target that every mechanism has to meet."""
-
-    target: Target
-    value: float
-
-
-def parse_at(text: str) -> EqualTarget:
-    """``ldp=8`` or ``unchanged=.3``.  Raises UsageError."""
+def parse_at(text: str) -> tuple[Target, float]:
+    """Return a target that every mechanism has to meet: ``ldp=8``.  Raises UsageError."""
     name, _, number = text.partition("=")
     try:
-        at = EqualTarget(_AT[name], float(number))
+        target, value = _AT[name], float(number)
     except (KeyError, ValueError):
         raise UsageError(f"--at must be ldp=X or unchanged=X (got {text})") from None
-    at.target.check(at.value)
-    return at
+    target.check(value)
+    return target, value
 
 
 def candidates(
@@ -66,7 +58,7 @@ def candidates(
 def prepare(
     draft: Draft,
     spec: RunSpec,
-    at: EqualTarget | None,
+    at: tuple[Target, float] | None,
     store: Store,
     opened: tuple[Embeddings, MetricSpace],
     progress: Callable[[str], None] = lambda _: None,
@@ -87,6 +79,6 @@ def prepare(
         rows = opened[0].key_to_index
         free = () if spec.public is None else spec.public.rows(rows)
         draft = replace(draft, key_to_index=rows, public=free)
-        found = calibrate(draft, opened[1], at.target, at.value, progress)
+        found = calibrate(draft, opened[1], *at, progress)
         spec = replace(spec, epsilon=found.mechanism.epsilon)
     return Sanitizer.from_spec(spec, store, opened=lambda: opened)

@@ -11,8 +11,10 @@ from typing import Final
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.description import finite
 from dpsan.mechanisms.optimal.optimum import Optimum
 from dpsan.outcomes.intervals import Estimate
+from dpsan.outcomes.one_word import Figures
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.sanitizer import Sanitizer
 
@@ -39,8 +41,8 @@ class Posterior:
     """Word, whether it is ⊥, and its probability given the output."""
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, kw_only=True)
+class Explanation(Figures):
     """Output distribution of one word under one mechanism."""
 
     word: str
@@ -51,22 +53,8 @@ class Explanation:
     guarantee: Guarantee
     public: bool
     """It is a public word: nothing is promised for it."""
-    epsilon_ldp: float | None
-    """Certified LDP epsilon; None where no finite value holds."""
     optimum: Optimum | None
     """Mean cosine over all words, and the most that this epsilon allows, where it is known."""
-    exact: bool
-    """From the distribution itself, not from draws."""
-    draws: int
-    """0 if exact."""
-    unchanged: Estimate
-    """N_w: the output is the word itself; never for ⊥."""
-    close: Estimate | None
-    """The output is one of the 100 nearest other words; None for ⊥."""
-    distant: Estimate | None
-    distinct: float
-    """S_w: expected number of distinct outputs in ``distinct_draws`` draws."""
-    distinct_draws: int
     outputs: tuple[Output, ...]
     neighbors: tuple[tuple[str, float], ...]
     """The nearest other words and their distances."""
@@ -74,6 +62,11 @@ class Explanation:
     posterior_note: str
     observer_success: float | None
     """Share of words, by frequency, that an optimal observer of single outputs names."""
+
+    @property
+    def epsilon_ldp(self) -> float | None:
+        """Certified LDP epsilon; None where no finite value holds."""
+        return finite(self.guarantee.epsilon_ldp)
 
 
 @dataclass(frozen=True, slots=True)

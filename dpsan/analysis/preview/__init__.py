@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpsan.analysis.evaluate.language import language_model
 from dpsan.analysis.evaluate.pairs import Inputs, records
+from dpsan.analysis.evaluate.readability import language_model
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.analysis.pages.sections import plain_meaning
 from dpsan.embeddings.base import Embeddings

@@ -1,4 +1,4 @@
-"""Find the epsilon, or free parameters, that reach a target on a vocabulary.
+"""Find the epsilon that reaches a target on a vocabulary.
 
 Only the public vocabulary is used, with public keys: nothing here is private or needs to be, and
 results are repeatable.  Every epsilon errs on the private side: the value achieved, or its upper
@@ -10,22 +10,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from itertools import product
-from typing import Any
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms import is_own, space_for
-from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.calibrate.losses import epsilon_for_loss
 from dpsan.outcomes.calibrate.outputs import ATTEMPTS, Outputs
-from dpsan.outcomes.calibrate.root import TOLERANCE, solve
-from dpsan.outcomes.calibrate.target import SIMILARITY, Calibration, Draft, Target, per_nat
+from dpsan.outcomes.calibrate.target import TOLERANCE, Calibration, Draft, Target, per_nat, solve
 from dpsan.outcomes.distributions import silent
 from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
 
 Progress = Callable[[str], None]
-"""Called with the epsilon or the parameters that are tried next."""
+"""Called with the epsilon that is tried next."""
 
 
 def calibrate(
@@ -65,19 +61,6 @@ def calibrate(
     return Calibration(draft.at(epsilon), target, wanted, achieved, interval, exact, seconds)
 
 
-def epsilon_for_ldp(
-    draft: Draft, space: MetricSpace, wanted: float, progress: Progress = silent
-) -> float:
-    """Return the epsilon whose certified LDP epsilon is ``wanted``, or up to 0.2 % below.
-
-    Stored with the space, as is its certificate.
-
-    Raises:
-        UsageError: the mechanism has no certified LDP epsilon, or not this one.
-    """
-    return calibrate(draft, space, Target.EPSILON_LDP, wanted, progress).mechanism.epsilon
-
-
 def _for_share(
     draft: Draft, space: MetricSpace, target: Target, wanted: float, trying: Callable[[float], None]
 ) -> tuple[float, float, tuple[float, float], bool]:
@@ -110,42 +93,3 @@ def _for_share(
             return epsilon, share, (low, high), False
         margin, step = margin + 2 * (high - wanted) + error, None
     raise UsageError(f"{what} is too small for {outputs.draws} draws to confirm")
-
-
-def maximize(
-    draft: Draft, space: MetricSpace, epsilon: float, progress: Progress = silent
-) -> Calibration:
-    """Choose the free parameters of a mechanism for the highest mean cosine of word and output.
-
-    Parameters that are given stay.  Every combination of the kind's ``tunable`` is tried on the
-    same words, chosen by their public frequencies, and the same random numbers.
-
-    Raises:
-        UsageError: nothing is free, or no combination works.
-    """
-    started = time.perf_counter()
-    mechanism = draft.at(epsilon)
-    free = {name: grid for name, grid in draft.kind.tunable.items() if name not in draft.values}
-    if not free:
-        raise UsageError(f"{draft.kind.name} has no free parameter to choose")
-    outputs = Outputs(space, mechanism)
-    count = max(500, outputs.draws // 10)
-    best: tuple[float, Mechanism, dict[str, Any]] | None = None
-    error: UsageError | None = None
-    for combination in product(*free.values()):
-        chosen = dict(zip(free, combination, strict=True))
-        progress(" ".join(f"{name}={value}" for name, value in chosen.items()))
-        try:
-            mechanism = draft.at(epsilon, chosen)
-            score = outputs.similarity(mechanism, count)
-        except UsageError as caught:  # sizes that this vocabulary is too small for
-            error = error or caught
-            continue
-        if best is None or score > best[0] + 1e-12:
-            best = score, mechanism, chosen
-    if best is None:
-        raise error or AssertionError
-    _, mechanism, chosen = best
-    achieved, low, high = outputs.confirm_similarity(mechanism)
-    exact, seconds = outputs.exact, time.perf_counter() - started
-    return Calibration(mechanism, SIMILARITY, None, achieved, (low, high), exact, seconds, chosen)

@@ -8,17 +8,15 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import is_own
 from dpsan.mechanisms.base import Mechanism
-from dpsan.outcomes.calibrate.root import solve
-from dpsan.outcomes.calibrate.target import Draft, Target, per_nat
+from dpsan.outcomes.calibrate.target import Draft, Target, per_nat, solve
 from dpsan.outcomes.distributions import distributions
 from dpsan.privacy.certificate import MATRIX_WORDS, certify
 from dpsan.privacy.guarantee import Status
 from dpsan.space.arrays import Floats, Ids
-from dpsan.space.metric_space import Arrays, MetricSpace, Tables
+from dpsan.space.metric_space import Arrays, MetricSpace
 
 _TOLERANCE: Final = 2e-3
 """Relative tolerance of the search.  A certificate may take minutes, so few are computed."""
@@ -85,40 +83,19 @@ def _extreme_words(mechanism: Mechanism, space: MetricSpace) -> Arrays:
     return {"ids": top}
 
 
-class _ScratchTables(Tables):
-    """Tables of a space, without certificates of epsilons that are only tried."""
-
-    def __init__(self, space: MetricSpace) -> None:
-        self.space = space
-        self.certificates: dict[str, Arrays] = {}
-
-    def __call__(self, name: str, build: Callable[[], Arrays], /) -> Arrays:
-        if not name.startswith("certificate-"):
-            return self.space.table(name, build)
-        self.certificates[name] = build()
-        return self.certificates[name]
-
-
 class _Losses:
     """Certified loss of a mechanism as a function of epsilon."""
 
     def __init__(self, draft: Draft, space: MetricSpace, target: Target, claims: bool) -> None:
         self.draft, self.space, self.target, self.claims = draft, space, target, claims
         self.certified = False
-        self._made: dict[float, dict[str, Arrays]] = {}
-        self._held = _ScratchTables(space)
-        shadow = Embeddings(
-            [""] * space.n, space.vectors, "", space.digest, space.counts, classes=space.classes
-        )
-        self._scratch = MetricSpace(shadow, self._held, index=space.index)
 
     def __call__(self, epsilon: float) -> float:
         """Return an upper bound of the loss.  Raises UsageError where there is none."""
         mechanism = self.draft.at(epsilon)
-        self._made[epsilon] = self._held.certificates = {}
-        guarantee = mechanism.guarantee(self._scratch)
+        guarantee = mechanism.guarantee(self.space)
         proved = guarantee.status is Status.PROVED and not is_own(self.draft.kind.name)
-        certificate = certify(mechanism, self._scratch)
+        certificate = certify(mechanism, self.space)
         if certificate is not None and guarantee.delta:
             # Its epsilon belongs to the claimed delta, the guarantee's to its own: not one pair.
             certificate = None
@@ -155,11 +132,6 @@ class _Losses:
         except UsageError:  # no distribution, or out of reach: the certificates decide
             return start
 
-    def keep(self, epsilon: float) -> None:
-        """Store the certificate of the epsilon found, for ``verify`` and later runs."""
-        for name, found in self._made.get(epsilon, {}).items():
-            self.space.table(name, lambda found=found: found)  # type: ignore[misc]
-
 
 def epsilon_for_loss(
     draft: Draft,
@@ -190,7 +162,6 @@ def epsilon_for_loss(
         epsilon, loss = solve(
             losses, wanted, start, what=what, tolerance=_TOLERANCE, progress=progress
         )
-        losses.keep(epsilon)
         return {"found": np.array([epsilon, loss, float(losses.certified)])}
 
     digest = draft.anywhere(space)[0].digest()

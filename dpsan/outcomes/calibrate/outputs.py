@@ -1,4 +1,4 @@
-"""Shares and similarity of outputs: exact where distributions are known, else from draws."""
+"""Shares of outputs: exact where distributions are known, else from draws."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.calibrate.target import Target
 from dpsan.outcomes.distributions import draw, for_each_word, has_distribution
 from dpsan.outcomes.intervals import clopper_pearson
-from dpsan.outcomes.word_statistics import close_words, cosines, unit_vectors, words_at
+from dpsan.outcomes.word_statistics import close_words, words_at
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
@@ -26,7 +26,7 @@ _FEW: Final = 1000
 
 
 class Outputs:
-    """Shares and similarity of the outputs of a mechanism.
+    """Shares of the outputs of a mechanism.
 
     Args:
         mechanism: any one of the kind: shows whether distributions are known.
@@ -64,8 +64,6 @@ class Outputs:
         key = randomness.seeded_key(f"dpsan calibrate {name}")
         uniform = randomness.streams_for(key, [0], [self.draws]).uniform("words")[:, 0]
         return words_at(self.space, uniform)
-
-    # -- shares ----------------------------------------------------------------------------------
 
     def share(self, target: Target, mechanism: Mechanism, ids: Ids) -> float:
         """Return the mean share over running words, from their distributions if known.
@@ -107,31 +105,3 @@ class Outputs:
         ids = self._random_words(f"words {attempt}")
         hits = int(self._hits(target, ids, self.draw(mechanism, ids, f"final {attempt}")).sum())
         return hits / len(ids), *clopper_pearson(hits, len(ids), _ALPHA)
-
-    # -- similarity ------------------------------------------------------------------------------
-
-    def similarity(self, mechanism: Mechanism, count: int) -> float:
-        """Return the mean cosine of output and word over ``count`` words, by frequency."""
-        return float(self._cosines(mechanism, self.words(count), self.known, "search").mean())
-
-    def confirm_similarity(self, mechanism: Mechanism) -> tuple[float, float, float]:
-        """Return the mean cosine by frequency, with limits (normal, 99 %) unless it is exact."""
-        if self.exact:
-            each = self._cosines(mechanism, np.arange(self.space.n), True, "")
-            mean = float(each @ self.space.frequencies)
-            return mean, mean, mean
-        each = self._cosines(mechanism, self._random_words("similarity"), False, "similarity")
-        mean, half = float(each.mean()), 2.576 * float(each.std()) / len(each) ** 0.5
-        return mean, mean - half, mean + half
-
-    def _cosines(self, mechanism: Mechanism, ids: Ids, known: bool, name: str) -> Floats:
-        if not known:
-            return cosines(unit_vectors(self.space), ids, self.draw(mechanism, ids, name))
-        distinct, inverse = np.unique(ids, return_inverse=True)
-        sampler, units = mechanism.prepare(self.space), unit_vectors(self.space)
-
-        def mean_cosine(pmf: Floats, part: slice) -> Floats:
-            return np.asarray(np.einsum("mn,mn->m", pmf, units[distinct[part]] @ units.T))
-
-        found = for_each_word(sampler, self.space.n, distinct, mean_cosine)
-        return np.asarray(found[inverse])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import ROUND_FLOOR, Context
 from enum import StrEnum
 from typing import Any, Final
 
@@ -15,6 +16,20 @@ from dpsan.space.metric_space import MetricSpace
 
 STARTS: Final = (1.0, 0.3, 3.0, 0.1, 10.0, 0.03, 30.0, 0.01, 100.0, 300.0, 1e3)
 """Epsilons to start with: some mechanisms are defined for few values."""
+TOLERANCE: Final = 1e-3
+"""Relative distance from the wanted value that ends a search."""
+_DIGITS: Final = Context(prec=6, rounding=ROUND_FLOOR)
+_UP: Final = 1 + 1e-12
+"""exp(log(8)) is below 8."""
+_RESOLUTION: Final = 2e-5
+"""Difference of ln epsilon below which six digits have no room."""
+_LIMIT: Final = math.log(1e7)
+_TURNS: Final = 100
+_FLAT: Final = 0.01
+_VISIBLE: Final = 0.02
+"""Shares below this may be constant for lack of draws."""
+
+Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -31,9 +46,9 @@ class Draft:
     key_to_index: Mapping[str, int] = field(default_factory=dict, repr=False)
     public: tuple[int, ...] = field(default=(), repr=False)
 
-    def at(self, epsilon: float, chosen: Mapping[str, Any] | None = None) -> Mechanism:
-        """Return the mechanism at an epsilon, with more parameters.  Raises UsageError."""
-        mechanism = self.kind.build(epsilon, {**self.values, **(chosen or {})})
+    def at(self, epsilon: float) -> Mechanism:
+        """Return the mechanism at an epsilon.  Raises UsageError."""
+        mechanism = self.kind.build(epsilon, dict(self.values))
         mechanism = mechanism.with_vocabulary(WordLists(lambda: self.key_to_index))
         return mechanism.with_public(self.public)
 
@@ -72,31 +87,126 @@ class Target(StrEnum):
             raise UsageError(f"{self} must be > 0{' and < 1' if share else ''} (got {wanted:g})")
 
 
-SIMILARITY: Final = "similarity"
-"""Mean cosine of output and word, words weighted by their public frequencies."""
-
-
 @dataclass(frozen=True)
 class Calibration:
     """Result of a calibration."""
 
     mechanism: Mechanism
-    """With the epsilon and the parameters found."""
-    target: str
-    """A :class:`Target`, or :data:`SIMILARITY`."""
-    wanted: float | None
-    """Value of the target; None where the similarity was maximized."""
+    """With the epsilon found."""
+    target: Target
+    wanted: float
+    """Value of the target."""
     achieved: float
     interval: tuple[float, float]
     """99 % confidence; both ends are ``achieved`` where nothing was drawn."""
     exact: bool
     """True if ``achieved`` is computed from the distributions, over the whole vocabulary."""
     seconds: float
-    chosen: dict[str, Any] = field(default_factory=dict)
-    """Parameters that were chosen here."""
 
 
 def per_nat(draft: Draft, space: MetricSpace) -> float:
     """Return epsilon per nat of LDP loss, roughly; at that epsilon outputs are nearly uniform."""
     mechanism, loss = draft.anywhere(space)
     return mechanism.epsilon / loss if 0 < loss < math.inf else 1.0
+
+
+def solve(
+    value: Callable[[float], float],
+    wanted: float,
+    start: float,
+    *,
+    what: str = "the value",
+    tolerance: float = TOLERANCE,
+    step: float | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> tuple[float, float]:
+    """Return an epsilon of six digits whose value is close to ``wanted`` and not above it.
+
+    Args:
+        value: rises with epsilon, at least from below up to ``wanted``.  Raises UsageError outside
+            its domain.
+        wanted: > 0.
+        tolerance: relative.
+        step: in ln epsilon, before there is a bracket.  None: the value is about proportional to
+            epsilon; steps double where it is not.
+
+    Returns:
+        Epsilon and its value.
+
+    Raises:
+        UsageError: out of reach.
+    """
+    low: Point | None = None  # (ln epsilon, value), value <= wanted: the private side
+    high: Point | None = None
+    outside: list[float] = []
+    starts = [math.log(each) for each in STARTS]
+    found: dict[float, float] = {}
+    error: UsageError | None = None
+    x, best, factor = math.log(start), (-math.inf, 0.0), 1.0
+    still, inside = 0, 0
+    for _ in range(_TURNS):
+        epsilon = float(_DIGITS.create_decimal_from_float(math.exp(x) * _UP))
+        x, stalled = math.log(epsilon), False
+        if progress:
+            progress(epsilon)
+        try:
+            y = value(epsilon)
+        except UsageError as caught:
+            error = error or caught
+            outside.append(x)
+            if low is None and high is None:
+                if not starts:
+                    raise error from None
+                x = starts.pop(0)
+                continue
+        else:
+            found[x] = epsilon
+            side = low if y <= wanted else high
+            # The slope on logarithms: about 0 where the value is saturated, above or below.
+            flat = side is not None and abs(y - side[1]) <= _FLAT * y * abs(x - side[0])
+            still = still + 1 if flat and y > _VISIBLE else 0
+            stalled = still >= (1 if step is None else 2)
+            if y <= wanted:
+                low, best = (x, y), max(best, (y, epsilon))
+                stalled |= best[0] > _VISIBLE and y < best[0] / 2  # beyond a hump
+            else:
+                high = (x, y)
+        if low is not None and low[1] >= wanted * (1 - tolerance):
+            break
+        if low is not None and high is not None:
+            if high[0] - low[0] < max(_RESOLUTION, tolerance / 20):
+                break
+            inside += 1
+            x = _between(low, high, wanted * (1 - tolerance / 2), inside)
+            continue
+        here, reached = low or high or (x, 0.0)
+        sign = 1 if high is None else -1
+        edges = [abs(each - here) for each in outside if (each - here) * sign > 0]
+        room = min([*edges, _LIMIT - sign * here])
+        if stalled or room < TOLERANCE:
+            raise _out_of_reach(what, sign, best if low else (reached, found[here]))
+        # A loss may be infinite.
+        finite = 0 < reached < math.inf
+        move = step or max(abs(math.log(wanted / reached)) if finite else 1.4, tolerance)
+        if step is None:
+            move -= sign * tolerance / 2  # to the private side at once
+        x = here + sign * (move * factor if move * factor < room else room / 2)
+        factor *= 2 if step is None else 1
+    if low is None:
+        raise UsageError(f"no epsilon found for {what}")
+    return found[low[0]], low[1]
+
+
+def _between(low: Point, high: Point, aim: float, turn: int) -> float:
+    """Return the secant step on logarithms, or the middle every third time."""
+    share = 0.5
+    if turn % 3 and low[1] > 0:
+        share = math.log(aim / low[1]) / math.log(high[1] / low[1])
+    return low[0] + (high[0] - low[0]) * min(max(share, 0.01), 0.99)
+
+
+def _out_of_reach(what: str, sign: int, best: tuple[float, float]) -> UsageError:
+    side = "at most" if sign > 0 else "at least"
+    return UsageError(
+        f"{what} is out of reach: {side} {best[0]:.4g} on this vocabulary, at epsilon {best[1]:.4g}"
+    )
