@@ -36,11 +36,11 @@ from typing import Any, Final
 import numpy as np
 
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.noise.vectors import independent_laplace
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.privacy.certificate import Certificate, kept_certificate, matrix_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.laplace_norm import LaplaceNorm
+from dpsan.privacy.noise_distributions import LaplaceCoordinates
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids, by_word
 from dpsan.space.metric_space import MetricSpace
@@ -82,7 +82,7 @@ class RanTextSampler(Sampler):
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
         out = streams.integers("unknown", self.space.n).astype(np.int64)
-        noise = independent_laplace(streams, self.space.d, 1.0) * self.scales
+        noise = LaplaceCoordinates(1.0)(streams, self.space.d) * self.scales
         radii = np.linalg.norm(noise, axis=1)
         drawn = streams.uniform("word")[:, 0]
         known = np.flatnonzero(ids < self.space.n)
