@@ -36,8 +36,9 @@ WEIGHT_ERROR: Final = 2.4e-6
 TOP: Final = 1 << 62
 """The largest weight."""
 _ROWS: Final = 128
-"""Rows that are computed together, and bytes of them; fewer are taken where n is large."""
-_BLOCK_BYTES: Final = 64 << 20
+"""Rows that are computed together, and bytes of them; fewer are taken where n is large.  Arrays of
+more than 32 MB are given back to the system each time."""
+_BLOCK_BYTES: Final = 16 << 20
 _COLUMNS: Final = 512
 _TOKENS: Final = 4096
 """Tokens that are drawn together."""
@@ -64,7 +65,7 @@ def distance_rows(space: MetricSpace, factor: float, cap: float, words: Ids) -> 
     Distances are exact, so a row is the same in every batch.
     """
     floats = np.empty((len(words), space.n))
-    out = np.empty(floats.shape, dtype=np.uint64)
+    out = np.empty(floats.shape, dtype=np.int64)  # to which processors cast faster than to uint64
     space.lattice.squares(words, floats)
     rate = -(factor * space.lattice.unit)  # exact: the unit is a power of two
     for at in range(0, space.n, _COLUMNS):  # so few that they stay in the processor's cache
@@ -75,7 +76,7 @@ def distance_rows(space: MetricSpace, factor: float, cap: float, words: Ids) -> 
         np.exp(part, out=part)
         part *= float(TOP)
         np.copyto(out[:, at : at + _COLUMNS], part, casting="unsafe")  # the cast rounds down
-    return out
+    return out.view(np.uint64)
 
 
 def _scored(scores: Callable[[Ids], Floats], block: int, words: Ids) -> Integers:
@@ -155,9 +156,9 @@ class DenseTable(Table):
         if last is not None and np.array_equal(last[0], words):
             return last[1]
         weights = self.weights(words)
-        high = np.add.reduceat(weights >> SHIFT, self._starts, axis=1)
+        high = np.array([np.add.reduceat(row >> SHIFT, self._starts) for row in weights])
         # Both sums are modulo 2^64; what is left are the low parts, whose sum is smaller.
-        low = np.add.reduceat(weights, self._starts, axis=1) - (high << SHIFT)
+        low = np.array([np.add.reduceat(row, self._starts) for row in weights]) - (high << SHIFT)
         np.cumsum(high, axis=1, out=high)
         np.cumsum(low, axis=1, out=low)
         high += low >> SHIFT
