@@ -35,8 +35,7 @@ from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import distributions, has_distribution
 from dpsan.outcomes.e_process import EProcess
 from dpsan.outcomes.intervals import log_tail_of_cells, log_tail_of_share, surprise
-from dpsan.privacy.certificate import Certificate
-from dpsan.privacy.distribution_matrix import pairwise_losses
+from dpsan.privacy.certificate import Certificate, pairwise_losses
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats, Ids
