@@ -34,7 +34,7 @@ from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.mechanisms.tem import TEM
-from dpsan.mechanisms.tgumbel_paper import TGumbelPaper, least_epsilon, scale, unchanged
+from dpsan.mechanisms.tgumbel_paper import TGumbelPaper, few_candidates, least_epsilon, scale
 from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.distributions import THREADS, Progress, distributions, draw, in_steps, part_of
 from dpsan.outcomes.text_likelihood import sanitized
@@ -137,6 +137,38 @@ def appendix_c(space: MetricSpace | None, asked: Asked) -> Result:
         caption=f"Probability N_w that a word comes out as itself, {where}.",
         notes=("N_w is above the truth by at most 2/n",),
     )
+
+
+def unchanged(b: float, delta: float, n: int, distances: Floats) -> Floats:
+    """Upper bound on P(the output is the word itself), above the truth by at most 2/n.
+
+    ``sum over k of P(K=k) · integral of f(x) · product over 1 < i <= k of (1 - F(x - d_i)) dx``
+    (Gauss-Legendre).  Of a draw that takes all n words as candidates only the nearest few are
+    looked at: more candidates can only win more.
+
+    Args:
+        delta: the noise is truncated to [-delta, delta].
+        distances: of each word to its nearest others, ascending,
+            (m, at least :func:`few_candidates` - 1).
+    """
+    from scipy.special import pdtr  # heavy import
+
+    few = few_candidates(n)
+    sizes = np.diff(pdtr(np.arange(few + 1), math.log(n)))  # P(K = 1 ... few)
+    sizes[-1] += 1 - sizes.sum()
+    x, weights = np.polynomial.legendre.leggauss(32)
+    edges = np.linspace(-delta, delta, 65)
+    x = (edges[:-1, None] + (x + 1) / 2 * (edges[1] - edges[0])).ravel()
+    weights = np.tile(weights, 64) * (edges[1] - edges[0]) / 2
+    low, high = (math.exp(-math.exp(-end / b)) for end in (-delta, delta))
+    density = np.exp(-x / b - np.exp(-x / b)) / b / (high - low) * weights
+    out = np.empty(len(distances))
+    for row, apart in enumerate(distances):
+        shifted = np.maximum(x[:, None] - apart[: few - 1], -delta)
+        survival = (high - np.exp(-np.exp(-shifted / b))) / (high - low)
+        ahead = np.cumprod(np.column_stack([np.ones(len(x)), survival]), axis=1)
+        out[row] = density @ (ahead @ sizes)
+    return np.minimum(out, 1.0)
 
 
 def staying(draft: Draft, space: MetricSpace | None, asked: Asked) -> list[dict[str, Any]]:

@@ -156,14 +156,16 @@ class Mechanism(ABC):
 
     def noise_scale(self, space: MetricSpace) -> float | None:
         """Standard deviation of the noise per coordinate, for mechanisms that add noise."""
-        return None
+        noise, sampler = self.noise_distribution(space), self.noise(space)
+        return None if noise is None or sampler is None else noise.std(sampler.space.d)
 
     def noise_distribution(self, space: MetricSpace) -> NoiseDistribution | None:
         """Return the distribution of the noise on a point that the proof needs; None without noise.
 
-        Made from the parameters alone: draws of the sampler are tested against it.
+        Draws of the sampler are tested against it.
         """
-        return None
+        noise = getattr(self.noise(space), "noise", None)
+        return noise if isinstance(noise, NoiseDistribution) else None
 
     def log_density(self, space: MetricSpace) -> Callable[[Floats], Floats]:
         """Logarithm of the density of the noise at distances, up to a constant: for an observer.
@@ -204,8 +206,8 @@ class Mechanism(ABC):
             return 0.0
         if self.arithmetic is Arithmetic.REALS:
             return None
-        noise, sampler = self.noise_distribution(space), self.prepare(space)
-        if noise is None or not isinstance(sampler, PointSampler):
+        noise, sampler = self.noise_distribution(space), self.noise(space)
+        if noise is None or sampler is None:
             raise AssertionError(f"{self.name} adds no noise to points")
         points = sampler.space
         smallest = smallest_distance(points)
@@ -238,9 +240,13 @@ class Mechanism(ABC):
         """Return the whole numbers that are drawn from, for a mechanism that has a table."""
         raise NotImplementedError(f"{self.name} has no table")
 
+    def noise(self, space: MetricSpace) -> PointSampler | None:
+        """Return the noise on points and what becomes of them, for a mechanism that adds noise."""
+        return None
+
     def prepare(self, space: MetricSpace) -> Sampler:
         """Make the sampler; once per run."""
-        return self.table(space)
+        return self.noise(space) or self.table(space)
 
 
 class IntegerResponse(Mechanism):

@@ -27,6 +27,7 @@ from __future__ import annotations
 from dpsan.mechanisms.clipped_noise import ScaledLaplace
 from dpsan.mechanisms.parameters import clip_parameter
 from dpsan.privacy.guarantee import Arithmetic
+from dpsan.privacy.noise_distributions import LaplaceCoordinates
 from dpsan.space.diameters import l1_diameter
 from dpsan.space.metric_space import MetricSpace
 
@@ -42,6 +43,6 @@ class ClippedLaplace(ScaledLaplace):
 
     clip: float | str = clip_parameter()
 
-    def scale(self, moved: MetricSpace, radius: float) -> float:
+    def distribution(self, moved: MetricSpace, radius: float) -> LaplaceCoordinates:
         """B = Delta_1/epsilon."""
-        return l1_diameter(moved, radius) / self.epsilon
+        return LaplaceCoordinates(l1_diameter(moved, radius) / self.epsilon)

@@ -27,6 +27,7 @@ import math
 
 from dpsan.mechanisms.clipped_noise import ScaledLaplace
 from dpsan.mechanisms.parameters import clip_parameter
+from dpsan.privacy.noise_distributions import LaplaceCoordinates
 from dpsan.space.metric_space import MetricSpace
 
 _UP = 1 + 1e-12
@@ -44,6 +45,6 @@ class ClippedLaplacePaper(ScaledLaplace):
 
     clip: float | str = clip_parameter()
 
-    def scale(self, moved: MetricSpace, radius: float) -> float:
+    def distribution(self, moved: MetricSpace, radius: float) -> LaplaceCoordinates:
         """B = 2·sqrt(d)·C/epsilon, rounded up."""
-        return 2 * math.sqrt(moved.d) * radius * _UP / self.epsilon
+        return LaplaceCoordinates(2 * math.sqrt(moved.d) * radius * _UP / self.epsilon)

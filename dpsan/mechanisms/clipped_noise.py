@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.noise.vectors import independent_laplace, truncated_laplace
 from dpsan.mechanisms.samplers.base import PointSampler, nearest, nearest_in
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
-from dpsan.privacy.noise_distributions import LaplaceCoordinates, TruncatedLaplaceCoordinates
-from dpsan.privacy.noise_formulas import truncated_laplace_std
+from dpsan.privacy.noise_distributions import NoiseDistribution, TruncatedLaplaceCoordinates
 from dpsan.space.diameters import clipped
 from dpsan.space.metric_space import MetricSpace
 
@@ -30,14 +27,14 @@ class ClippedNoise(Mechanism):
         clip: float | str
 
     @abstractmethod
-    def noise(self, moved: MetricSpace, radius: float) -> partial[Any]:
-        """Return the noise among words clipped at a radius: (streams, d) -> (m, d)."""
+    def distribution(self, moved: MetricSpace, radius: float) -> NoiseDistribution:
+        """Return the noise among words clipped at a radius."""
 
-    def prepare(self, space: MetricSpace) -> PointSampler:
-        """Return a point sampler: clipped points in; clipped or unclipped words out."""
+    def noise(self, space: MetricSpace) -> PointSampler:
+        """Clipped points in; clipped or unclipped words out."""
         moved, radius = clipped(space, self.clip)
         project = partial(nearest_in, space) if self.unclipped else nearest
-        return PointSampler(moved, self.noise(moved, radius), project)
+        return PointSampler(moved, self.distribution(moved, radius), project)
 
 
 class ScaledLaplace(ClippedNoise):
@@ -46,22 +43,9 @@ class ScaledLaplace(ClippedNoise):
     why: ClassVar[str]
     """Reason of the guarantee."""
 
-    @abstractmethod
-    def scale(self, moved: MetricSpace, radius: float) -> float:
-        """B = (bound on the L1 distance of two words clipped at a radius)/epsilon."""
-
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Pure LDP."""
         return self.promise(epsilon_ldp=self.epsilon, claimed=Claim(self.epsilon), why=self.why)
-
-    def noise_scale(self, space: MetricSpace) -> float:
-        return math.sqrt(2) * self.scale(*clipped(space, self.clip))
-
-    def noise_distribution(self, space: MetricSpace) -> LaplaceCoordinates:
-        return LaplaceCoordinates(self.scale(*clipped(space, self.clip)))
-
-    def noise(self, moved: MetricSpace, radius: float) -> partial[Any]:
-        return partial(independent_laplace, scale=self.scale(moved, radius))
 
 
 class TruncatedLaplace(ClippedNoise):
@@ -71,13 +55,5 @@ class TruncatedLaplace(ClippedNoise):
     def truncation(self, d: int, radius: float) -> tuple[float, float]:
         """Alpha and A for vectors of d dimensions clipped to a radius."""
 
-    def noise_scale(self, space: MetricSpace) -> float:
-        return truncated_laplace_std(*self.truncation(space.d, clipped(space, self.clip)[1]))
-
-    def noise_distribution(self, space: MetricSpace) -> TruncatedLaplaceCoordinates:
-        _, radius = clipped(space, self.clip)
-        return TruncatedLaplaceCoordinates(*self.truncation(space.d, radius))
-
-    def noise(self, moved: MetricSpace, radius: float) -> partial[Any]:
-        alpha, bound = self.truncation(moved.d, radius)
-        return partial(truncated_laplace, alpha=alpha, bound=bound)
+    def distribution(self, moved: MetricSpace, radius: float) -> NoiseDistribution:
+        return TruncatedLaplaceCoordinates(*self.truncation(moved.d, radius))

@@ -35,9 +35,8 @@ import numpy as np
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.tables.clusters import Clusters
+from dpsan.mechanisms.tables.clusters import Clusters, groups
 from dpsan.mechanisms.tables.dense import WEIGHT_ERROR, DenseTable, weights_of
-from dpsan.mechanisms.tables.groups import groups
 from dpsan.privacy.certificate import Certificate, support_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.space.arrays import Ids, Integers

@@ -27,10 +27,9 @@ Not to be confused with
 from __future__ import annotations
 
 from dpsan.mechanisms.base import IntegerResponse
-from dpsan.mechanisms.noise.ranks import RankNoise, RankNoiseSampler
 from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.tables.ranks import RankNoise, RankTable
 from dpsan.mechanisms.tables.word_orders import ORDERS, word_order
-from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace
 
@@ -62,9 +61,6 @@ class Diffractor(IntegerResponse):
             "end, by at most e^epsilon",
         )
 
-    def certificate(self, space: MetricSpace) -> Certificate | None:
-        return RankNoise(self.epsilon, space.n).certificate(word_order(space, self.order))
-
-    def prepare(self, space: MetricSpace) -> RankNoiseSampler:
-        """Return a sampler over the order."""
-        return RankNoiseSampler(word_order(space, self.order), RankNoise(self.epsilon, space.n))
+    def table(self, space: MetricSpace) -> RankTable:
+        order = word_order(space, self.order)
+        return RankTable(space, order, RankNoise(self.epsilon, space.n))

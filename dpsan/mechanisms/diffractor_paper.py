@@ -36,39 +36,36 @@ import math
 import numpy as np
 
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.noise.ranks import RankNoise, RankNoiseSampler
 from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.tables.ranks import RankNoise, RankTable
 from dpsan.mechanisms.tables.word_orders import word_order
 from dpsan.privacy.certificate import Certificate, support_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Floats, Ids, Integers
 from dpsan.space.metric_space import MetricSpace
 
 
-class CopyingSampler(RankNoiseSampler):
+class CopyingTable(RankTable):
     """Noise on positions for the words from ``first`` on; those before are copied.
 
     Args:
         order: rows in order of their position, shape (n,).
     """
 
-    def __init__(self, order: Ids, noise: RankNoise, first: int) -> None:
-        super().__init__(order, noise)
+    def __init__(self, space: MetricSpace, order: Ids, noise: RankNoise, first: int) -> None:
+        super().__init__(space, order, noise)
         self.first = first
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
         return np.where(ids < self.first, ids, super().sample(ids, streams))
 
-    def probabilities(self, ids: Ids) -> Floats:
-        out = super().probabilities(ids)
+    def weights(self, ids: Ids) -> Integers:
+        out = super().weights(ids)
         copied = np.flatnonzero(ids < self.first)
-        out[copied] = 0.0
-        out[copied, ids[copied]] = 1.0
+        out[copied] = 0
+        out[copied, ids[copied]] = 1
         return out
-
-    def unchanged(self, ids: Ids) -> Floats:
-        return np.where(ids < self.first, 1.0, super().unchanged(ids))
 
 
 class DiffractorPaper(Mechanism):
@@ -118,7 +115,7 @@ class DiffractorPaper(Mechanism):
 
     def claim_distances(self, space: MetricSpace, ids: Ids) -> Floats | None:
         """Count distances in positions of the order."""
-        indices = self.prepare(space).indices[ids]
+        indices = self.table(space).indices[ids]
         return np.asarray(np.abs(indices[:, None] - indices), dtype=np.float64)
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
@@ -126,7 +123,7 @@ class DiffractorPaper(Mechanism):
         mass, pair = self.excluded(space)
         return support_certificate(mass, pair, mass) if mass else None
 
-    def prepare(self, space: MetricSpace) -> CopyingSampler:
-        """Return the published sampler."""
+    def table(self, space: MetricSpace) -> CopyingTable:
+        """Return the published table."""
         noise = RankNoise(self.epsilon, space.n)
-        return CopyingSampler(word_order(space, "greedy"), noise, self.first(space.n))
+        return CopyingTable(space, word_order(space, "greedy"), noise, self.first(space.n))

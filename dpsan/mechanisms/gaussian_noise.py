@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import partial
-from typing import Any
 
 from dpsan.mechanisms.clipped_noise import ClippedNoise
-from dpsan.mechanisms.noise.vectors import gaussian
 from dpsan.mechanisms.parameters import clip_parameter, delta_parameter
 from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Arithmetic
@@ -37,17 +34,12 @@ class GaussianNoise(ClippedNoise):
         """Return the largest distance of two clipped inputs, or an upper bound."""
         return l2_diameter(moved, radius)
 
-    def noise_scale(self, space: MetricSpace) -> float:
-        """Sigma."""
-        return self.sensitivity(*clipped(space, self.clip)) / self.mu(space.d)
-
     def certificate(self, space: MetricSpace) -> Certificate:
         """Return the exact delta of the noise that the sampler draws, whatever ``mu`` says of
         it.
         """
-        noise = self.prepare(space).noise
-        assert isinstance(noise, partial)  # noqa: S101 - so it is made below
-        mu = l2_diameter(*clipped(space, self.clip)) / noise.keywords["sigma"]
+        moved, radius = clipped(space, self.clip)
+        mu = l2_diameter(moved, radius) / self.distribution(moved, radius).sigma
         return Certificate(
             method="analytic certificate, exact delta of the noise drawn",
             epsilon_ldp=gaussian_epsilon(mu, self.wanted_delta(space.d) * (1 + 1e-9)),
@@ -55,9 +47,5 @@ class GaussianNoise(ClippedNoise):
             pair=(0, 0),
         )
 
-    def noise_distribution(self, space: MetricSpace) -> GaussianCoordinates:
-        return GaussianCoordinates(self.noise_scale(space))
-
-    def noise(self, moved: MetricSpace, radius: float) -> partial[Any]:
-        sigma = self.sensitivity(moved, radius) / self.mu(moved.d)
-        return partial(gaussian, sigma=sigma)
+    def distribution(self, moved: MetricSpace, radius: float) -> GaussianCoordinates:
+        return GaussianCoordinates(self.sensitivity(moved, radius) / self.mu(moved.d))

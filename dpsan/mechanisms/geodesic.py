@@ -150,23 +150,15 @@ class PathLengths:
         self, graph: dict[str, NDArray[np.int32]], cap: float, factor: float = 0.0
     ) -> None:
         self.graph, self.cap, self.factor = graph, cap, factor
-        self.n = len(graph["starts"]) - 1
-        self._matrix: Any = None
-
-    def _sparse(self) -> Any:
-        from scipy.sparse import csr_matrix  # heavy import
-
-        if self._matrix is None:
-            data = self.graph["lengths"].astype(np.float64)
-            parts = (data, self.graph["ends"], self.graph["starts"])
-            self._matrix = csr_matrix(parts, shape=(self.n, self.n))
-        return self._matrix
 
     def lengths(self, ids: Ids) -> Floats:
         """Path lengths from words (m,) to every word, (m, n): whole numbers."""
-        from scipy.sparse.csgraph import dijkstra  # heavy import
+        from scipy.sparse import csr_matrix  # heavy import
+        from scipy.sparse.csgraph import dijkstra
 
-        found = dijkstra(self._sparse(), indices=ids, limit=self.cap)
+        lengths = self.graph["lengths"].astype(np.float64)
+        matrix = csr_matrix((lengths, self.graph["ends"], self.graph["starts"]))
+        found = dijkstra(matrix, indices=ids, limit=self.cap)
         return np.asarray(np.minimum(found, self.cap))
 
     def of(self, lengths: Floats) -> Floats:
@@ -176,16 +168,14 @@ class PathLengths:
 
     def weights(self, words: Ids) -> Integers:
         """Return the integer weights of all outputs for words, shape (m, n)."""
-        return weights_of(self.lengths(words) * self.factor)
+        lengths = self.lengths(words).astype(np.int64)  # so few values that each is weighed once
+        return weights_of(np.arange(lengths.max() + 1) * self.factor)[lengths]
 
     def diameter_bound(self) -> float:
         """Upper bound on the largest length: the cap, or twice the farthest from one word."""
         if math.isfinite(self.cap):
             return self.cap
         return 2 * float(self.lengths(np.zeros(1, dtype=np.int64)).max())
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_matrix": None}
 
 
 class Geodesic(IntegerResponse):

@@ -21,12 +21,16 @@ import numpy as np
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.noise.vectors import gaussian, independent_laplace
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.samplers.base import Sampler, nearest
 from dpsan.mechanisms.tables.word_weights import FREQUENCY, NO_WEIGHTS, resolve, with_listed
 from dpsan.privacy.grid import laplace_delta
 from dpsan.privacy.guarantee import Claim, Guarantee, Loss, Status
+from dpsan.privacy.noise_distributions import (
+    GaussianCoordinates,
+    LaplaceCoordinates,
+    NoiseDistribution,
+)
 from dpsan.privacy.noise_formulas import gaussian_delta
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids
@@ -43,9 +47,8 @@ class Noise(NamedTuple):
     """(Delta, epsilon) -> b or sigma."""
     mass: float
     """1 / (scale · density at 0)."""
-    std: float
-    """Standard deviation / scale."""
-    draw: Callable[[Streams, int, float], Floats]
+    distribution: Callable[[float], NoiseDistribution]
+    """b or sigma -> the noise."""
     delta: Callable[[float, int], float]
     """(claimed epsilon, I) -> delta of the noise alone at that epsilon, all shifts Delta."""
     bounded: bool
@@ -55,16 +58,14 @@ class Noise(NamedTuple):
 LAPLACE: Final = Noise(
     scale=lambda range_, epsilon: range_ / epsilon,
     mass=2.0,
-    std=math.sqrt(2),
-    draw=independent_laplace,
+    distribution=LaplaceCoordinates,
     delta=lambda epsilon, coordinates: laplace_delta(epsilon, epsilon, coordinates),
     bounded=True,
 )
 GAUSSIAN: Final = Noise(
     scale=lambda range_, epsilon: range_ / math.sqrt(2 * epsilon),
     mass=math.sqrt(2 * math.pi),
-    std=1.0,
-    draw=gaussian,
+    distribution=GaussianCoordinates,
     # I shifts of Delta are one shift of sqrt(I)·Delta; Delta/sigma = sqrt(2 epsilon).
     delta=lambda epsilon, count: gaussian_delta(epsilon, math.sqrt(2 * epsilon * count)),
     bounded=False,
@@ -133,7 +134,7 @@ class TensorSampler(Sampler):
         """Return the paper's p for a tensor of so many words."""
         mechanism = self.mechanism
         return keep_probability(
-            mechanism.noise, mechanism.epsilon, self.range, words * self.space.d
+            mechanism.added, mechanism.epsilon, self.range, words * self.space.d
         )
 
     def release(self, ids: Ids, words: Ids, streams: Streams) -> Floats:
@@ -142,13 +143,13 @@ class TensorSampler(Sampler):
         Args:
             words: for each word how many its tensor has.
         """
-        noise, d = self.mechanism.noise, self.space.d
+        noise, d = self.mechanism.added, self.space.d
         points = self.space.points(ids)
         sizes, which = np.unique(words, return_inverse=True)
         p = np.array([self.kept(size) for size in sizes.tolist()])[which]
         keep = streams.uniform("keep", d) < (p * self.plain[ids])[:, None]
         scale = noise.scale(self.range, self.mechanism.epsilon)
-        return np.where(keep, points, points + noise.draw(streams, d, scale))
+        return np.where(keep, points, points + noise.distribution(scale)(streams, d))
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
         return nearest_words(self.space, ids, streams, self.release, line=self.whole_records)
@@ -160,7 +161,7 @@ class PaperTensor(Mechanism):
     family = "tensor"
     status = Status.REFUTED
     epsilon_unit = "nats"
-    noise: ClassVar[Noise]
+    added: ClassVar[Noise]
 
     tensor: str = parameter(
         "word", "what is one tensor: a word, or a whole line", words=("word", "line")
@@ -201,9 +202,9 @@ class PaperTensor(Mechanism):
 
     def truth(self, kept: float, coordinates: int) -> tuple[float, float]:
         """Return a true (epsilon, delta) of a tensor with this largest probability to keep."""
-        if self.noise.bounded:
+        if self.added.bounded:
             return coordinates * self.epsilon, atoms(kept, coordinates)
-        return self.epsilon, true_delta(self.noise, self.epsilon, kept, coordinates)
+        return self.epsilon, true_delta(self.added, self.epsilon, kept, coordinates)
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Return the truth for one word.
@@ -215,10 +216,10 @@ class PaperTensor(Mechanism):
         lightest = 1 - float(self.word_weights(space).min())
 
         def kept(coordinates: int) -> float:
-            return keep_probability(self.noise, self.epsilon, range_, coordinates) * lightest
+            return keep_probability(self.added, self.epsilon, range_, coordinates) * lightest
 
         def found(coordinates: int) -> float:
-            return true_delta(self.noise, self.epsilon, kept(coordinates), coordinates)
+            return true_delta(self.added, self.epsilon, kept(coordinates), coordinates)
 
         q = kept(d)
         epsilon, delta = self.truth(q, d)
@@ -248,9 +249,10 @@ class PaperTensor(Mechanism):
         [TLDP] Table V has the square of it, (1-q) times the variance of the noise.
         """
         range_ = self.coordinate_range(space)
-        kept = keep_probability(self.noise, self.epsilon, range_, space.d)
-        added = 1 - kept * (1 - float(self.word_weights(space)[:-1].mean()))
-        return self.noise.std * self.noise.scale(range_, self.epsilon) * math.sqrt(added)
+        kept = keep_probability(self.added, self.epsilon, range_, space.d)
+        share = 1 - kept * (1 - float(self.word_weights(space)[:-1].mean()))
+        noise = self.added.distribution(self.added.scale(range_, self.epsilon))
+        return noise.std(space.d) * math.sqrt(share)
 
     def prepare(self, space: MetricSpace) -> TensorSampler:
         """Return a tensor sampler."""

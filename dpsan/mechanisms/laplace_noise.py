@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import ClassVar
 
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.noise.vectors import multivariate_laplace
 from dpsan.mechanisms.samplers.base import PointSampler, Projection, nearest
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.privacy.noise_distributions import SphericalLaplace
-from dpsan.privacy.noise_formulas import radial_std
 from dpsan.space.metric_space import MetricSpace
 
 
@@ -46,14 +43,6 @@ class LaplaceNoise(Mechanism):
             why=self.why,
         )
 
-    def noise_scale(self, space: MetricSpace) -> float:
-        """Standard deviation per coordinate."""
-        return radial_std(self.projected(space).d, self.rate(space))
-
-    def noise_distribution(self, space: MetricSpace) -> SphericalLaplace:
-        return SphericalLaplace(self.rate(space))
-
-    def prepare(self, space: MetricSpace) -> PointSampler:
-        """Return a point sampler."""
-        noise = partial(multivariate_laplace, epsilon=self.rate(space))
+    def noise(self, space: MetricSpace) -> PointSampler:
+        noise = SphericalLaplace(self.rate(space))
         return PointSampler(self.projected(space), noise, self.projection())

@@ -30,7 +30,6 @@ import numpy as np
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.laplace_noise import LaplaceNoise
-from dpsan.mechanisms.noise.vectors import elliptical_laplace
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.samplers.base import PointSampler
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee
@@ -119,12 +118,7 @@ class Mahalanobis(LaplaceNoise):
             "regularised Mahalanobis distance, which is at most Euclidean / sqrt(least eigenvalue)",
         )
 
-    def noise_distribution(self, space: MetricSpace) -> SphericalLaplace:
-        values, vectors = self.spectrum(space)
-        return SphericalLaplace(self.epsilon, vectors @ np.diag(np.sqrt(values)) @ vectors.T)
-
-    def prepare(self, space: MetricSpace) -> PointSampler:
-        """Return a point sampler."""
+    def noise(self, space: MetricSpace) -> PointSampler:
         values, vectors = self.spectrum(space)
         root = (vectors * np.sqrt(values)) @ vectors.T
-        return PointSampler(space, partial(elliptical_laplace, epsilon=self.epsilon, root=root))
+        return PointSampler(space, SphericalLaplace(self.epsilon, root))

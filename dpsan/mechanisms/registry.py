@@ -101,7 +101,8 @@ def register(kind: type[Mechanism]) -> type[Mechanism]:
     if not (inspect.isclass(kind) and issubclass(kind, Mechanism)):
         raise UsageError("register takes a subclass of Mechanism")
     missing = sorted(kind.__abstractmethods__)
-    if (kind.table, kind.prepare) == (Mechanism.table, Mechanism.prepare):
+    ways = ("table", "noise", "prepare")
+    if all(getattr(kind, way) is getattr(Mechanism, way) for way in ways):
         missing.append("table")
     if missing:
         raise UsageError(f"{kind.__name__} has no {' and no '.join(missing)}")

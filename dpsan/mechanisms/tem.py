@@ -54,7 +54,3 @@ class TEM(DistanceWeights):
         """Largest score epsilon·gamma/2, nats."""
         # log1p and not log(1 - beta): beta may be tiny.
         return max(math.log1p(-self.beta) + math.log(max(n - 1, 1)) - math.log(self.beta), 0.0)
-
-    def gamma(self, n: int) -> float:
-        """Return the distance beyond which words are alike."""
-        return 2 * self.cut(n) / self.epsilon

@@ -14,7 +14,7 @@ Guarantee
     times the claim for n-1 words on a simplex and one at twice their distance, 1 % above the
     domain's edge.
     Appendix C's bound on the share N_w of words that stay, >= 36.7 %, is false as well:
-    :func:`unchanged` is below it for many words at equal distances with one word at twice that
+    the exact share is below it for many words at equal distances with one word at twice that
     distance, and for real ones.
     The stated domain epsilon > 2(1 + ln n)/Delta_0 leaves b negative: b > 0 needs
     alpha·Delta_0 > 1, that is epsilon > (2(1 + ln n) + 3)/Delta_0.
@@ -73,41 +73,10 @@ def scale(epsilon: float, n: int, smallest: float, diameter: float) -> float:
     return 2 * diameter / min(lambert, math.log(alpha * smallest))
 
 
-def _few(n: int) -> int:
+def few_candidates(n: int) -> int:
     """Candidates beyond which only a share of about 1/n of the words has more."""
     rate = math.log(n)
     return min(n, math.ceil(rate + 8 * math.sqrt(rate)) + 4)
-
-
-def unchanged(b: float, delta: float, n: int, distances: Floats) -> Floats:
-    """Upper bound on P(the output is the word itself), above the truth by at most 2/n.
-
-    ``sum over k of P(K=k) · integral of f(x) · product over 1 < i <= k of (1 - F(x - d_i)) dx``
-    (Gauss-Legendre).  Of a draw that takes all n words as candidates only the nearest few are
-    looked at: more candidates can only win more.
-
-    Args:
-        delta: the noise is truncated to [-delta, delta].
-        distances: of each word to its nearest others, ascending, (m, at least :func:`_few` - 1).
-    """
-    from scipy.special import pdtr  # heavy import
-
-    few = _few(n)
-    sizes = np.diff(pdtr(np.arange(few + 1), math.log(n)))  # P(K = 1 ... few)
-    sizes[-1] += 1 - sizes.sum()
-    x, weights = np.polynomial.legendre.leggauss(32)
-    edges = np.linspace(-delta, delta, 65)
-    x = (edges[:-1, None] + (x + 1) / 2 * (edges[1] - edges[0])).ravel()
-    weights = np.tile(weights, 64) * (edges[1] - edges[0]) / 2
-    low, high = (math.exp(-math.exp(-end / b)) for end in (-delta, delta))
-    density = np.exp(-x / b - np.exp(-x / b)) / b / (high - low) * weights
-    out = np.empty(len(distances))
-    for row, apart in enumerate(distances):
-        shifted = np.maximum(x[:, None] - apart[: few - 1], -delta)
-        survival = (high - np.exp(-np.exp(-shifted / b))) / (high - low)
-        ahead = np.cumprod(np.column_stack([np.ones(len(x)), survival]), axis=1)
-        out[row] = density @ (ahead @ sizes)
-    return np.minimum(out, 1.0)
 
 
 class TruncatedGumbelSampler(Sampler):
@@ -127,7 +96,7 @@ class TruncatedGumbelSampler(Sampler):
 
         self.space, self.b, self.delta = space, b, delta
         n, rate = space.n, math.log(space.n)
-        self.few = _few(n)
+        self.few = few_candidates(n)
         self._below = np.asarray(pdtr(np.arange(self.few + 1), rate), dtype=np.float64)
         # P(K = k) for k = 1 ... n; what is drawn as 0 or beyond n means n.
         self.sizes = np.diff(pdtr(np.arange(n + 1), rate))

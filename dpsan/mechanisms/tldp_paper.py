@@ -56,7 +56,7 @@ class TLDPPaperL(PaperTensor):
     name = "tldp-paper-l"
     summary = "keep or add Laplace noise: as published, claim refuted"
     source = "TLDP Algorithm 1"
-    noise = LAPLACE
+    added = LAPLACE
 
 
 class TLDPPaperG(PaperTensor):
@@ -65,7 +65,7 @@ class TLDPPaperG(PaperTensor):
     name = "tldp-paper-g"
     summary = "keep or add Gaussian noise: as published, claim refuted"
     source = "TLDP Algorithm 1"
-    noise = GAUSSIAN
+    added = GAUSSIAN
 
 
 class TLDPPaperLWeighted(WeightedTensor):
@@ -74,7 +74,7 @@ class TLDPPaperLWeighted(WeightedTensor):
     name = "tldp-paper-l-weighted"
     summary = "keep or add Laplace noise, by weights: as published, claim refuted"
     source = "TLDP Algorithm 2, Theorem 3"
-    noise = LAPLACE
+    added = LAPLACE
 
 
 class TLDPPaperGWeighted(WeightedTensor):
@@ -83,4 +83,4 @@ class TLDPPaperGWeighted(WeightedTensor):
     name = "tldp-paper-g-weighted"
     summary = "keep or add Gaussian noise, by weights: as published, claim refuted"
     source = "TLDP Algorithm 2, Theorem 3"
-    noise = GAUSSIAN
+    added = GAUSSIAN

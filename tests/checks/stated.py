@@ -5,8 +5,7 @@ import numpy as np
 from checks import KEY
 from dpsan.analysis.verify.base import words_at_random
 from dpsan.outcomes.distributions import distributions, has_distribution
-from dpsan.privacy.certificate import certify
-from dpsan.privacy.distribution_matrix import pairwise_losses
+from dpsan.privacy.certificate import certify, pairwise_losses
 from dpsan.sanitize.sanitizer import Sanitizer
 
 _WORDS = 23

@@ -12,8 +12,8 @@ from dpsan.analysis.verify.verdict import Verdict, _allowed, claim_of, verify
 from dpsan.errors import UsageError
 from dpsan.mechanisms.diffractor import Diffractor
 from dpsan.mechanisms.diffractor_paper import DiffractorPaper
-from dpsan.mechanisms.noise.ranks import RankNoise
 from dpsan.mechanisms.tables import word_orders
+from dpsan.mechanisms.tables.ranks import RankNoise
 from dpsan.mechanisms.tables.word_orders import word_order
 from dpsan.privacy.certificate import certify, matrix_certificate
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -43,7 +43,8 @@ def test_the_integers_keep_the_ratios(epsilon, n):
 
 def test_golden_numbers():
     """Places 0 ... 4, epsilon = ln 2: thirds and their halves, the ends with the tails."""
-    law = RankNoise(math.log(2), 5).pmf(np.arange(5)) * 48
+    noise = RankNoise(math.log(2), 5)
+    law = noise.rows(np.arange(5)) * (48 / noise.total)
     wanted = np.array([[32, 8, 4, 2, 2], [16, 16, 8, 4, 4], [8, 8, 16, 8, 8]])
     assert law == pytest.approx(np.concatenate([wanted, wanted[1::-1, ::-1]]), rel=1e-12)
 

@@ -10,11 +10,11 @@ from support import ALPHA, fits, make_embeddings, streams
 from dpsan.errors import UsageError
 from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.mahalanobis import Mahalanobis
-from dpsan.mechanisms.noise.vectors import multivariate_laplace, unit_directions
 from dpsan.mechanisms.pte import ProjectedLaplace, projection
 from dpsan.mechanisms.rank_softmax import RankSoftmax, draw_ranks
 from dpsan.mechanisms.tables.pivot_ranks import PivotRanks
 from dpsan.mechanisms.vickrey import Vickrey
+from dpsan.privacy.noise_distributions import SphericalLaplace, unit_directions
 from dpsan.space.metric_space import MetricSpace
 
 LINE = [0.0, 0.4, -0.7, 1.9, 1.5]
@@ -22,7 +22,7 @@ EPSILON = 1.3
 
 
 def test_radius_is_gamma_and_direction_on_the_sphere(space):
-    radius = np.linalg.norm(multivariate_laplace(streams(20_000), 3, 2.0), axis=1)
+    radius = np.linalg.norm(SphericalLaplace(2.0)(streams(20_000), 3), axis=1)
     assert stats.kstest(radius, "gamma", args=(3, 0, 0.5)).pvalue > 1e-9
     assert stats.kstest(radius * 1.3, "gamma", args=(3, 0, 0.5)).pvalue < 1e-9
     directions = unit_directions(streams(20_000), 3)

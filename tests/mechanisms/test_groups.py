@@ -12,8 +12,8 @@ from dpsan.mechanisms.bucket_exponential import BucketExponential
 from dpsan.mechanisms.clusant import CluSanT
 from dpsan.mechanisms.custext import CusText
 from dpsan.mechanisms.exponential import Exponential
-from dpsan.mechanisms.tables import groups as module
-from dpsan.mechanisms.tables.groups import groups
+from dpsan.mechanisms.tables import clusters as module
+from dpsan.mechanisms.tables.clusters import groups
 from dpsan.outcomes.calibrate import Draft, Target, calibrate
 from dpsan.privacy.certificate import certify, matrix_certificate, pairwise_losses
 from dpsan.space.metric_space import MetricSpace

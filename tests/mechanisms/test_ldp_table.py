@@ -9,8 +9,7 @@ import pytest
 from dpsan.embeddings.base import Embeddings
 from dpsan.mechanisms.geodesic import Geodesic
 from dpsan.mechanisms.knn_response import KnnResponse
-from dpsan.mechanisms.tables.sorted_distances import orders
-from dpsan.mechanisms.zipf_response import ZipfResponse, rank_weights
+from dpsan.mechanisms.zipf_response import ZipfResponse, orders, rank_weights
 from dpsan.privacy.certificate import certify
 from dpsan.space.arrays import blocks
 from dpsan.space.metric_space import MetricSpace

@@ -20,7 +20,7 @@ from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import EmbeddingError, InputError, UsageError
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.optimal import optimum, public_base
-from dpsan.mechanisms.optimal.similarity_bound import similarity_bound
+from dpsan.mechanisms.optimal.optimum import similarity_bound
 from dpsan.mechanisms.optimal.solver import Problem, solve
 from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.mechanisms.tables.directions import cosine_unit, directions, ranking

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from line_laws import space_of
 from support import make_embeddings
 
-from dpsan.mechanisms.tables import sorted_distances
-from dpsan.mechanisms.tables.sorted_distances import orders
+from dpsan.mechanisms import zipf_response
+from dpsan.mechanisms.zipf_response import orders
 from dpsan.space.metric_space import MetricSpace
 
 N = 1500
@@ -38,7 +38,7 @@ def all_orders(space):
 @pytest.mark.parametrize("levels", [1, 300, 65_534])
 def test_orders_of_a_full_sort(large, reference, monkeypatch, levels):
     """With few keys all words share theirs with many."""
-    monkeypatch.setattr(sorted_distances, "_LEVELS", levels)
+    monkeypatch.setattr(zipf_response, "_LEVELS", levels)
     some = np.array([0, 7, 7, N - 1])
     assert (np.array([*orders(large, some)]) == reference[some]).all()
     assert (all_orders(large) == reference).all()

@@ -61,7 +61,7 @@ def test_truth(name, space):
     guarantee = mechanism.guarantee(space)
     claimed = guarantee.claimed.epsilon, guarantee.claimed.delta
     assert (guarantee.status, *claimed) == (Status.REFUTED, 0.5, 0)
-    p = keep_probability(mechanism.noise, 0.5, mechanism.coordinate_range(space), space.d)
+    p = keep_probability(mechanism.added, 0.5, mechanism.coordinate_range(space), space.d)
     some = pytest.approx(1 - (1 - p) ** space.d)
     assert guarantee.infinite_loss_mass == some
     if "-l" in name:
@@ -69,7 +69,7 @@ def test_truth(name, space):
     else:
         assert guarantee.epsilon_ldp == 0.5
         assert guarantee.delta > guarantee.infinite_loss_mass
-    assert f"{true_delta(mechanism.noise, 0.5, p, space.d):.4f}" in guarantee.why
+    assert f"{true_delta(mechanism.added, 0.5, p, space.d):.4f}" in guarantee.why
 
 
 def test_range_domain(space):
@@ -97,7 +97,7 @@ def share_is(mechanism, word, p, *, words=1, m=60_000):
 @pytest.mark.parametrize("kind", [TLDPPaperL, TLDPPaperG])
 def test_kept_coordinates_are_atoms(kind):
     """Seen in samples with the exact share, and impossible from any other input."""
-    p = keep_probability(kind.noise, 1.0, 1.0, 1)
+    p = keep_probability(kind.added, 1.0, 1.0, 1)
     assert share_is(kind(1.0), 3, p)
     assert not share_is(kind(1.0), 3, 0.7 * p)
     points, (own, other) = released(kind(1.0), 3, 1, 20_000), LINE.points(np.array([3, 8]))[:, 0]

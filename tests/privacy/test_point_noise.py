@@ -6,7 +6,12 @@ from mechanisms.line_laws import truncated_cdf
 from scipy import stats
 from support import ALPHA, streams
 
-from dpsan.mechanisms.noise import vectors as noise
+from dpsan.privacy.noise_distributions import (
+    GaussianCoordinates,
+    LaplaceCoordinates,
+    SphericalLaplace,
+    TruncatedLaplaceCoordinates,
+)
 from dpsan.privacy.noise_formulas import radial_std, truncated_laplace_std
 
 M = 30_000
@@ -18,10 +23,10 @@ def good(sample, law, *args):
 
 
 @pytest.mark.parametrize(
-    ("name", "law"), [("independent_laplace", "laplace"), ("gaussian", "norm")]
+    ("kind", "law"), [(LaplaceCoordinates, "laplace"), (GaussianCoordinates, "norm")]
 )
-def test_independent_coordinates(name, law):
-    drawn = getattr(noise, name)(streams(M), 2, 1.5)
+def test_independent_coordinates(kind, law):
+    drawn = kind(1.5)(streams(M), 2)
     assert drawn.shape == (M, 2)
     for column in drawn.T:
         assert good(column, law, 0, 1.5)
@@ -32,7 +37,7 @@ def test_independent_coordinates(name, law):
 
 @pytest.mark.parametrize(("alpha", "bound"), [(1.0, 0.05), (1.0, 1.0), (2.0, 3.0), (1.0, 800.0)])
 def test_truncated_laplace(alpha, bound):
-    drawn = noise.truncated_laplace(streams(M), 1, alpha, bound)[:, 0]
+    drawn = TruncatedLaplaceCoordinates(alpha, bound)(streams(M), 1)[:, 0]
     assert np.abs(drawn).max() <= bound
     assert good(drawn, lambda x: truncated_cdf(x, alpha, bound))
     assert not good(drawn * 1.3, lambda x: truncated_cdf(x, alpha, bound))
@@ -52,11 +57,11 @@ def test_truncated_std_is_continuous(reach):
 
 def test_elliptical_laplace_is_the_stretched_noise_row_by_row():
     root = np.array([[2.0, 0.5], [0.5, 1.0]])
-    drawn = noise.elliptical_laplace(streams(1000), 2, 3.0, root)
-    plain = noise.multivariate_laplace(streams(1000), 2, 3.0)
-    drawn_6 = noise.multivariate_laplace(streams(M), 6, 2.0)
+    stretched = SphericalLaplace(3.0, root)
+    drawn, plain = stretched(streams(1000), 2), SphericalLaplace(3.0)(streams(1000), 2)
+    drawn_6 = SphericalLaplace(2.0)(streams(M), 6)
     assert drawn_6.std() == pytest.approx(radial_std(6, 2.0), rel=0.02)
     assert np.allclose(drawn, plain @ root)
-    alone = noise.elliptical_laplace(streams(10), 2, 3.0, root)
+    alone = stretched(streams(10), 2)
     assert (alone == drawn[:10]).all()
-    assert noise.elliptical_laplace(streams(0), 2, 3.0, root).shape == (0, 2)
+    assert stretched(streams(0), 2).shape == (0, 2)

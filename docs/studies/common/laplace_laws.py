@@ -26,10 +26,10 @@ from typing import Any, Final
 import numpy as np
 
 from common.panels import Series
-from dpsan.mechanisms.noise.vectors import multivariate_laplace
 from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.privacy import randomness
+from dpsan.privacy.noise_distributions import SphericalLaplace
 from dpsan.space.arrays import Floats
 
 _BATCH: Final = 4096
@@ -102,7 +102,7 @@ def draws(d: int, count: int, seed: str, progress: Progress) -> tuple[Floats, Fl
     key = randomness.seeded_key(f"dpsan study dot-product {seed} {d}")
     angles, products, lengths = [], [], []
     for part in randomness.streams_for(key, [0], [count]).chunks(_BATCH):
-        z = multivariate_laplace(part, d, 1.0)
+        z = SphericalLaplace(1.0)(part, d)
         x = z.sum(axis=1) / math.sqrt(d)
         lengths.append(np.linalg.norm(z, axis=1))
         angles.append(x / lengths[-1])

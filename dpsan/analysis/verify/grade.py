@@ -11,8 +11,7 @@ import numpy as np
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.mechanisms.tables.table import Table
-from dpsan.privacy.certificate import Certificate
-from dpsan.privacy.distribution_matrix import hockey_stick
+from dpsan.privacy.certificate import Certificate, hockey_stick
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee
 from dpsan.privacy.noise_formulas import gaussian_delta
 from dpsan.privacy.rounding import float64_delta

@@ -14,19 +14,75 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.samplers.wide_integers import (
-    LOW,
-    SHIFT,
-    cumulative,
-    first_above,
-    minus,
-    number_below,
-)
 from dpsan.mechanisms.tables.table import ROWS, Table
 from dpsan.privacy.certificate import WORK, Certificate
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids, Integers, blocks, by_word, side_by_side
 from dpsan.space.metric_space import Arrays, MetricSpace
+
+# Integers of up to 96 bits as high · 2^32 + low, so that cumulative sums cannot overflow.
+#
+# Both parts are uint64, low is below 2^32.  Weights are at most 2^62; the sum of n of them needs
+# log2(n) bits more.
+
+WideIntegers = tuple[Integers, NDArray[Any]]
+"""High and low parts, of the same shape; low may have a shorter type."""
+
+LOW: Final = np.uint64(0xFFFFFFFF)
+SHIFT: Final = np.uint64(32)
+
+
+def less(a: WideIntegers, b: WideIntegers) -> NDArray[np.bool_]:
+    """Return a mask of a < b."""
+    return np.asarray((a[0] < b[0]) | ((a[0] == b[0]) & (a[1] < b[1])))
+
+
+def minus(a: WideIntegers, b: WideIntegers) -> WideIntegers:
+    """Return a - b, where b is at most a."""
+    return a[0] - b[0] - (a[1] < b[1]), (a[1] - b[1]) & LOW
+
+
+def cumulative(weights: Integers) -> WideIntegers:
+    """Return the cumulative sums of rows (m, n), which are overwritten."""
+    low = weights & LOW
+    np.cumsum(low, axis=1, out=low)
+    weights >>= SHIFT
+    high = np.cumsum(weights, axis=1, out=weights)
+    high += low >> SHIFT
+    low &= LOW
+    return high, low
+
+
+def number_below(
+    high: Integers, low: NDArray[Any], bits: Integers
+) -> tuple[NDArray[np.bool_], Integers, Integers]:
+    """Uniform numbers below totals (m,), or rejected: accepted?, high and low parts.
+
+    Args:
+        bits: uniform, shape (m, 2).
+    """
+    bound = high + np.uint64(1)
+    excess = (np.uint64(0) - bound) % bound  # 2^64 modulo bound
+    drawn, rest = bits[:, 0] % bound, bits[:, 1] >> SHIFT
+    good = bits[:, 0] <= np.uint64(2**64 - 1) - excess
+    return good & less((drawn, rest), (high, low)), drawn, rest
+
+
+def first_above(
+    high: Integers, low: NDArray[Any], rows: Ids, wanted_high: Integers, wanted_low: Integers
+) -> Ids:
+    """Return the first column of each row whose cumulative value exceeds a number; the last if
+    none.
+    """
+    begin = np.zeros(len(rows), dtype=np.int64)
+    end = np.full(len(rows), high.shape[1] - 1, dtype=np.int64)
+    for _ in range((high.shape[1] - 1).bit_length()):
+        middle = (begin + end) >> 1
+        above = less((wanted_high, wanted_low), (high[rows, middle], low[rows, middle]))
+        end = np.where(above, middle, end)
+        begin = np.where(above, begin, middle + 1)
+    return end
+
 
 SCORE_CAP: Final = 30.0
 """Scores are capped here: e^-30 of the top weight.  min(S, cap) of a metric S is a metric, and at
@@ -36,8 +92,9 @@ WEIGHT_ERROR: Final = 2.4e-6
 TOP: Final = 1 << 62
 """The largest weight."""
 _ROWS: Final = 128
-"""Rows that are computed together, and bytes of them; fewer are taken where n is large."""
-_BLOCK_BYTES: Final = 64 << 20
+"""Rows that are computed together, and bytes of them; fewer are taken where n is large.  Arrays of
+more than 32 MB are given back to the system each time."""
+_BLOCK_BYTES: Final = 16 << 20
 _COLUMNS: Final = 512
 _TOKENS: Final = 4096
 """Tokens that are drawn together."""
@@ -64,7 +121,7 @@ def distance_rows(space: MetricSpace, factor: float, cap: float, words: Ids) -> 
     Distances are exact, so a row is the same in every batch.
     """
     floats = np.empty((len(words), space.n))
-    out = np.empty(floats.shape, dtype=np.uint64)
+    out = np.empty(floats.shape, dtype=np.int64)  # to which processors cast faster than to uint64
     space.lattice.squares(words, floats)
     rate = -(factor * space.lattice.unit)  # exact: the unit is a power of two
     for at in range(0, space.n, _COLUMNS):  # so few that they stay in the processor's cache
@@ -75,7 +132,7 @@ def distance_rows(space: MetricSpace, factor: float, cap: float, words: Ids) -> 
         np.exp(part, out=part)
         part *= float(TOP)
         np.copyto(out[:, at : at + _COLUMNS], part, casting="unsafe")  # the cast rounds down
-    return out
+    return out.view(np.uint64)
 
 
 def _scored(scores: Callable[[Ids], Floats], block: int, words: Ids) -> Integers:
@@ -155,9 +212,9 @@ class DenseTable(Table):
         if last is not None and np.array_equal(last[0], words):
             return last[1]
         weights = self.weights(words)
-        high = np.add.reduceat(weights >> SHIFT, self._starts, axis=1)
+        high = np.array([np.add.reduceat(row >> SHIFT, self._starts) for row in weights])
         # Both sums are modulo 2^64; what is left are the low parts, whose sum is smaller.
-        low = np.add.reduceat(weights, self._starts, axis=1) - (high << SHIFT)
+        low = np.array([np.add.reduceat(row, self._starts) for row in weights]) - (high << SHIFT)
         np.cumsum(high, axis=1, out=high)
         np.cumsum(low, axis=1, out=low)
         high += low >> SHIFT

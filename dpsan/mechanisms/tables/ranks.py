@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tables.table import Table
 from dpsan.privacy.certificate import Certificate, log_ratio
 from dpsan.privacy.randomness import Streams
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Ids, Integers
+from dpsan.space.metric_space import MetricSpace
 
 _LEAST: Final = 1e-12
 _TOTAL: Final = 1 << 61
@@ -66,14 +67,14 @@ class RankNoise:
         """H_k, shape (n,)."""
         self.total = 2 * int(self.tails[0]) - int(each[0])
 
-    def pmf(self, indices: Ids) -> Floats:
-        """Probabilities of the positions 0 ... n-1 for inputs at positions (m,), shape (m, n)."""
+    def rows(self, indices: Ids) -> Integers:
+        """Weights of the positions 0 ... n-1 for inputs at positions (m,), shape (m, n)."""
         if self.n == 1:
-            return np.ones((len(indices), 1))
+            return np.ones((len(indices), 1), dtype=np.uint64)
         noise = np.abs(np.arange(self.n) - indices[:, None])
-        out = self.weights[np.minimum(noise, self.n - 2)].astype(np.float64)
+        out = self.weights[np.minimum(noise, self.n - 2)]
         out[:, 0], out[:, -1] = self.tails[indices], self.tails[self.n - 1 - indices]
-        return np.asarray(out / self.total, dtype=np.float64)
+        return np.asarray(out)
 
     def moved(self, indices: Ids, drawn: NDArray[np.uint64]) -> Ids:
         """Noisy positions, (m,), for uniform integers below ``total``."""
@@ -97,20 +98,9 @@ class RankNoise:
                 step = max(step, log_ratio(int(each[at]), int(each[at + 1])))
         return whole, step
 
-    def certificate(self, order: Ids) -> Certificate:
-        """Return the exact loss of words at these positions, shape (n,), and of ⊥ in the middle."""
-        whole, step = self.losses
-        return Certificate(
-            method="exact certificate, integer weights by place",
-            epsilon_ldp=whole,
-            epsilon_metric=step,
-            metric="rank",
-            pair=(int(order[0]), int(order[-1])),
-        )
 
-
-class RankNoiseSampler(Sampler):
-    """Position, noise, word.
+class RankTable(Table):
+    """Position, noise, word: a draw reads the noise and makes no row.
 
     Args:
         order: rows in order of their position, shape (n,).
@@ -118,8 +108,8 @@ class RankNoiseSampler(Sampler):
 
     batch_words = 1 << 20
 
-    def __init__(self, order: Ids, noise: RankNoise) -> None:
-        self.order, self.noise = order, noise
+    def __init__(self, space: MetricSpace, order: Ids, noise: RankNoise) -> None:
+        self.space, self.order, self.noise = space, order, noise
         n = len(order)
         self.indices = np.empty(n + 1, dtype=np.int64)
         self.indices[order] = np.arange(n)
@@ -129,13 +119,18 @@ class RankNoiseSampler(Sampler):
         drawn = streams.integers("place", self.noise.total)
         return self.order[self.noise.moved(self.indices[ids], drawn)]
 
-    def probabilities(self, ids: Ids) -> Floats:
-        out = np.empty((len(ids), len(self.order)))
-        out[:, self.order] = self.noise.pmf(self.indices[ids])
+    def weights(self, ids: Ids) -> Integers:
+        out = np.empty((len(ids), len(self.order)), dtype=np.uint64)
+        out[:, self.order] = self.noise.rows(self.indices[ids])
         return out
 
-    def unchanged(self, ids: Ids) -> Floats:
-        indices, last = self.indices[ids], len(self.order) - 1
-        ends = (indices == 0) | (indices == last)
-        inner = self.noise.cumulative[0]
-        return np.asarray(np.where(ends, self.noise.tails[0], inner) / self.noise.total)
+    def certificate(self, key: str) -> Certificate | None:
+        """Return the exact loss of all words, and of ⊥ in the middle."""
+        whole, step = self.noise.losses
+        return Certificate(
+            method="exact certificate, integer weights by place",
+            epsilon_ldp=whole,
+            epsilon_metric=step,
+            metric="rank",
+            pair=(int(self.order[0]), int(self.order[-1])),
+        )
