@@ -27,7 +27,7 @@ from dpsan.sanitize.drawn_texts import (
     sums_of_runs,
 )
 from dpsan.sanitize.guarantee_and_sampler import Built
-from dpsan.sanitize.numbers_by_value import Numbers, StringPolicy
+from dpsan.sanitize.numbers_by_value import Numbers
 from dpsan.sanitize.result import AuditTable, Forms, Sanitized, of_one, together
 from dpsan.text.batch import Batch, Ids, Mask, Words, strings_at
 from dpsan.text.letter_case import ARTICLES, LetterCase, NaturalCase
@@ -56,7 +56,7 @@ class Rewriter:
         self._codes = Codes(n, built.grouping)
         self._one_draw = None if unit is None else OneDraw(unit, self._codes.inputs, n)
         self._classes = None
-        if spec.strings == StringPolicy.KIND or built.grouping is not None:
+        if built.grouping is not None:
             self._classes = class_rules(spec, built.grouping, built.embeddings.key_to_index)
         self.number_epsilon = number_epsilon(spec, built.guarantee)
         by_kind, self._numbers = self._classes is not None, None

@@ -23,7 +23,7 @@ from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.classes import Grouping
 from dpsan.sanitize.consistent import Distinct, Unit, unit_of_texts
 from dpsan.sanitize.guarantee_and_sampler import Opened, build
-from dpsan.sanitize.numbers_by_value import NumberPolicy, StringPolicy
+from dpsan.sanitize.numbers_by_value import NumberPolicy
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.rewriters import rewriter_of
@@ -61,11 +61,11 @@ class Sanitizer:
             which are equal is not protected. Default ``off``, with ``only`` ``record``.
         numbers: ``word``, or ``value``: a number becomes one of the same form, mostly near it;
             which words are numbers, and their form, is then not protected.
-        strings: ``word``, or ``kind``: an address becomes a made-up one; kinds are not protected.
         only: replace words of these classes only (``sensitive``, ``people``, ``names,places``, or
             ``spans`` alone) by random words of their groups; others pass, not protected.
         roles: ``off`` draws all names from one group and all places from another (``only``).
-        classes: ``sensitive``: each group of these classes is one input of the mechanism.
+        classes: ``sensitive``: each group of these classes is one input of the mechanism, and a
+            string of a kind (``contacts,ids``) becomes a made-up one.
         fluent: decode the drawn words by a public language model; the guarantee stays.
         language_model: its file, for embeddings of one's own.
         vocab_size: use only the first so many words of the file.
@@ -93,7 +93,6 @@ class Sanitizer:
         vocab_size: int | None = None,
         consistent: str | None = None,
         numbers: str = NumberPolicy.WORD,
-        strings: str = StringPolicy.WORD,
         only: str | None = None,
         roles: str = "on",
         classes: str | None = None,
@@ -122,7 +121,6 @@ class Sanitizer:
             allow_unproved=allow_unproved,
             consistent=unit_of_texts(consistent, only=only is not None),
             numbers=numbers,
-            strings=strings,
             only=() if only is None else only_classes(only, tokenizer),
             roles=roles,
             classes=() if classes is None else word_classes(classes, tokenizer),

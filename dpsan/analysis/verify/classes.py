@@ -76,7 +76,7 @@ def classes(sanitizer: Sanitizer, *, key: bytes) -> Check:
     """Look for listed words that pass, and exchange words of a group and strings of a kind.
 
     Args:
-        sanitizer: with classes of words, or strings that are drawn by their kind.
+        sanitizer: with classes of words.
         key: fresh.
     """
     name, single = "classes", sanitizer.by_text()

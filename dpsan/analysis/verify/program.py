@@ -15,7 +15,6 @@ from dpsan.analysis.verify.noise_fit import noise_fit
 from dpsan.mechanisms.samplers.base import PointSampler
 from dpsan.privacy import randomness
 from dpsan.run.workers import Workers
-from dpsan.sanitize.numbers_by_value import StringPolicy
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Ids
 
@@ -69,7 +68,7 @@ def check_program(
     else:
         out.append(goodness_of_fit(single, stated, texts, ids, draws=draws, key=part("fit")))
     done()
-    if sanitizer.grouping is not None or sanitizer.spec.strings == StringPolicy.KIND:
+    if sanitizer.grouping is not None:
         out.append(classes(sanitizer, key=part("classes")))
     fits = all(each.held is not False for each in out)
     noise = distribution is not None

@@ -235,7 +235,6 @@ def _header(
         "case": spec.case,
         "keep_words": len(spec.keep),
         "numbers": str(spec.numbers),
-        "strings": str(spec.strings),
         "only": _classes(spec.only, sanitizer.guarantee.groups),
         "classes": _classes(spec.classes, sanitizer.guarantee.groups),
         "fluent": sanitizer.language_model,
