@@ -26,7 +26,7 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms.optimal.groups import Group
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import expected_share_of
-from dpsan.privacy.guarantee import Guarantee, WordGroup
+from dpsan.privacy.guarantee import WordGroup
 from dpsan.sanitize.numbers_by_value import NumberPolicy, kind_or_number
 from dpsan.sanitize.request import RunSpec
 from dpsan.space.metric_space import MetricSpace
@@ -270,11 +270,6 @@ def _groups(
 
 def _ordered(rows: Iterable[int]) -> tuple[int, ...]:
     return tuple(sorted(rows))
-
-
-def number_epsilon(spec: RunSpec, guarantee: Guarantee) -> float | None:
-    """Return the LDP epsilon between two numbers of one form; None: no number is drawn by value."""
-    return guarantee.epsilon_ldp if spec.numbers == NumberPolicy.VALUE else None
 
 
 def class_rules(spec: RunSpec, groups: Grouping, rows: Mapping[str, int]) -> ClassRules:

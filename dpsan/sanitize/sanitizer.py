@@ -26,7 +26,6 @@ from dpsan.sanitize.guarantee_and_sampler import Opened, build
 from dpsan.sanitize.numbers_by_value import NumberPolicy
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import Sanitized
-from dpsan.sanitize.rewriters import rewriter_of
 from dpsan.sanitize.rewriting import Rewriter
 from dpsan.sanitize.statement import expected_share
 from dpsan.space.cached_index import open_space, space_of
@@ -176,7 +175,13 @@ class Sanitizer:
         self.grouping: Grouping | None = built.grouping
         """Groups of words that are one input; None without classes."""
         self._built = built
-        self._rewriter = rewriter_of(built)
+        self._rewriter: Rewriter | OnlyRewriter
+        if spec.only:  # rules and lists are loaded where they are needed
+            from dpsan.sanitize.only_rewriter import only_rewriter
+
+            self._rewriter = only_rewriter(built)
+        else:
+            self._rewriter = Rewriter(built)
         self._records = 0
         # Never pickled: a copy in another process draws a key of its own.
         self._key = randomness.derive_key(run_key(seed), "run", "copy", 0)
@@ -197,7 +202,7 @@ class Sanitizer:
 
     @property
     def number_epsilon(self) -> float | None:
-        """See :func:`dpsan.sanitize.classes.number_epsilon`."""
+        """LDP epsilon between two numbers of one form; None: no number is drawn by value."""
         return self._rewriter.number_epsilon
 
     @property

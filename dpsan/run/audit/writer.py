@@ -242,7 +242,7 @@ def _header(
         "copies": copies,
         "originals": originals,
         "seeded": seeded,
-        "private": not seeded and str(spec.unknown) != "keep" and not spans and not spec.only,
+        "private": not seeded and not spans and not spec.only,
         "consistent": spec.consistent,
         "spans": spans,
         "not_protected": not_protected(
