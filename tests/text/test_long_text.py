@@ -66,7 +66,7 @@ def test_noise_of_a_line_needs_the_line(monkeypatch, embeddings, store):
 
     def done():
         records = word.sanitize(TEXTS, KEY, audit=True).records
-        return line.sanitize(TEXTS, KEY).lines, list(records)
+        return line.sanitize(TEXTS, KEY).lines, audit_rows(records)
 
     expected = done()
     small(monkeypatch)
