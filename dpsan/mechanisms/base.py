@@ -267,4 +267,4 @@ class BaseResponse(IntegerResponse):
 
     def with_groups(self, groups: tuple[Group, ...]) -> BaseResponse:
         """Return the same where all words of a group are one input; no epsilon changes."""
-        return replace(self, groups=groups)  # type: ignore[call-arg]
+        return replace(self, groups=groups)

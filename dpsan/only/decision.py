@@ -87,9 +87,9 @@ def decide(
     articles = np.stack([article, view.caps[article], row[word]], 1).astype(np.int64)
     caps = view.caps.copy()
     spelled = [name for name in rules.classes["health"] if not name.endswith("abbr")]
-    health = np.isin(group, rules.codes(spelled)) & (caps == UPPER)
-    health &= ~match.relation("upline")  # COPD may become asthma: in small letters
-    caps[health] = np.where(match.relation("start")[health], TITLE, LOWER)
+    loud = np.flatnonzero(np.isin(group, rules.codes(spelled)) & (caps == UPPER))
+    loud = loud[~match.relation("upline", loud)]  # COPD may become asthma: in small letters
+    caps[loud] = np.where(match.relation("start", loud), TITLE, LOWER)
     first = np.full(len(group), -1)
     first[key[at[::-1]]] = row[at[::-1]]
     key_of: dict[int, int] = {}

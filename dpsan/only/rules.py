@@ -11,6 +11,8 @@ import itertools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Final
 
 import numpy as np
@@ -52,6 +54,12 @@ FIELDS: Final = ("kind", "gap", "trigger", "possessive")
 """Arrays of the view that tests read."""
 PATTERNS: Final = NONE + 1
 """Patterns of capitals: kinds of each label."""
+
+
+@cache
+def rules_text() -> str:
+    """Return the rules of ``--only``, see :mod:`dpsan.only.engine`."""
+    return files("dpsan.only").joinpath("rules.tsv").read_text("utf-8")
 
 
 @dataclass(frozen=True)
@@ -295,7 +303,7 @@ class Rules:
             return "group", [self.group(group) for group in groups]
         if name in self._words:
             return "trigger", [self.triggers.index(word) + 1 for word in self._words[name]]
-        if name in relations.RELATIONS:
+        if name in relations.FIXED or name in relations.MOVING:
             return "relation", []
         first = (label * PATTERNS for label in self.label_codes(name))
         return "kind", [code + caps for code in first for caps in range(PATTERNS)]
@@ -303,5 +311,5 @@ class Rules:
     def _moves(self, term: str) -> bool:
         """Return whether a term reads what is drawn."""
         found = self.terms[term]
-        moving = any(relations.RELATIONS[name].moves for name, _ in found.related)
+        moving = any(name in relations.MOVING for name, _ in found.related)
         return "group" in found.tables or moving

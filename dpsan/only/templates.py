@@ -109,9 +109,11 @@ _RANGES: Final[dict[str, list[Range]]] = {
     "months2": [(10, 36, 0)],
 }
 _NATURAL: Final = frozenset(
-    ["mday", "hour", "pulse", "breaths", "saturation", "bodymass", "temperature", "pressure"]
-    + ["coma", "ejection", "acidity", "pigment", "pigments", "weeks", "score", "glycated", "grams"]
-    + ["minutes", "days2", "months2"]
+    (
+        *("mday", "hour", "pulse", "breaths", "saturation", "bodymass", "temperature", "pressure"),
+        *("coma", "ejection", "acidity", "pigment", "pigments", "weeks", "score", "glycated"),
+        *("grams", "minutes", "days2", "months2"),
+    )
 )
 """Groups of numbers that no zero fills up."""
 _LOCAL: Final = re.compile("(|.*?[^\x01])((?:\x01{3}[^\x01]{1,2})?)\x01{3}([ .-])\x01{4}", re.S)

@@ -18,7 +18,7 @@ FEW = {
     *("n19", "n1019", "tens", "big1", "big2", "bigp1", "bigp2", "ord"),
     *(f"{sort}_{language}" for sort in ("day", "month", "n") for language in ("de", "fr", "es")),
 }
-"""Weekdays, months, decades and number words; titles, and things such as prizes, which no rule draws."""
+"""Weekdays, months, decades, number words; titles and things such as prizes, which pass."""
 POOLS = ("given_f", "given_m", "surname")
 
 
