@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from support import audit_rows
 
 from dpsan.privacy import randomness
 from dpsan.sanitize import rewriting
