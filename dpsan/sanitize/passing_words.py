@@ -1,29 +1,22 @@
-"""What becomes of tokens, without a draw: by which list or rule they pass, and why."""
+"""By which list or rule a word passes, and how many words a label has."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.decision import NAMES
 from dpsan.only.engine import Match
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.places import Places
 from dpsan.only.rules import PASS
 from dpsan.only.view import KEPT
 
-if TYPE_CHECKING:
-    from dpsan.sanitize.replacing import OnlyRewriter
-
 KEEP_LIST: Final = "keep-list"
 UNLISTED: Final = ("form of words", "form of strings")
 """By what a word passes that no list has, and a string."""
-COLUMNS: Final = ("token", "label", "class", "group", "rule", "passes", "why")
-"""What is told of a token; class, group and rule are None where it passes, and ``passes`` is None
-where it is drawn."""
 
 
 def passed_by(
@@ -72,40 +65,3 @@ def label_sizes(
     for name, words in own.items():
         sizes[:, labels.index(name)] = len(words)
     return sizes
-
-
-def explained(rewriter: OnlyRewriter, text: str) -> list[dict[str, str | None]]:
-    """Return by its name what :data:`COLUMNS` lists of each token of a text; nothing is drawn."""
-    why = {rule.name: rule.why for rule in rewriter.rules.rules}
-    out = []
-    for block in rewriter.decided_unit([text], [0], audit=True).blocks:
-        tokens, drawn = block.tokens, block.decision
-        assert tokens is not None  # noqa: S101 - requested
-        labels = [rewriter.viewer.labels[code] for code in tokens.labels.tolist()]
-        columns = (tokens.originals, labels, tokens.rows.tolist(), tokens.passes)
-        for token, label, at, passes in zip(*columns, strict=True):
-            word_class = group = rule = None
-            if passes is None:
-                code = int(drawn.group[at])
-                word_class, group = rewriter.classes[code], rewriter.groups[code]
-                rule = rewriter.rules.rules[drawn.rule[at]].name
-            reason = why.get(rule or str(passes).removeprefix("rule "))
-            row = (token, label, word_class, group, rule, passes, reason)
-            out.append(dict(zip(COLUMNS, row, strict=True)))
-    return out
-
-
-def expected_plain(rewriter: OnlyRewriter, drawn: Mapping[int, int]) -> float:
-    """Return how many drawn names are expected to be ordinary words too, by the pools of names.
-
-    Args:
-        rewriter: that drew them.
-        drawn: number of draws of each group.
-    """
-    expected = 0.0
-    for group, draws in drawn.items():
-        pool = rewriter.outputs.get(rewriter.groups[group], ())
-        if draws and pool and rewriter.groups[group] in NAMES:
-            plain = sum(rewriter.lexicon.plain(word.lower()) for word in pool)
-            expected += draws * plain / len(pool)
-    return expected
