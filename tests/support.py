@@ -12,7 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ from dpsan.run.records import History
 from dpsan.run.run import Result, Run
 from dpsan.run.stream import Plan
 from dpsan.sanitize import rewriting
-from dpsan.sanitize.result import AuditTable
+from dpsan.sanitize.result import ACTIONS, Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer, run_key
 from dpsan.text import tokens
 
@@ -157,6 +157,30 @@ def write_damaged(path: Path, data: bytes, at: int, flip: int) -> Path:
     path.touch(0o600)
     path.write_bytes(broken)
     return path
+
+
+class AuditRow(NamedTuple):
+    """Audit of one word."""
+
+    record: int
+    start: int
+    end: int
+    action: Action
+    original: str
+    output: str
+    input_id: int
+    output_id: int
+
+
+def audit_rows(table: AuditTable) -> list[AuditRow]:
+    """The words of an audit, with the number of the text and the place in it."""
+    texts = np.repeat(np.arange(len(table.sizes)), table.sizes).tolist()
+    starts = table.starts.tolist()
+    ends = [start + len(word) for start, word in zip(starts, table.originals, strict=True)]
+    actions = [ACTIONS[action] for action in table.actions.tolist()]
+    ids = table.input_ids.tolist(), table.output_ids.tolist()
+    columns = (texts, starts, ends, actions, table.originals, table.outputs, *ids)
+    return [AuditRow(*row) for row in zip(*columns, strict=True)]
 
 
 def written_at(table: AuditTable) -> np.ndarray:

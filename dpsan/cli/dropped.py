@@ -12,6 +12,7 @@ DROPPED: Final = {
     "--epsilon-ldp": "dpsan calibrate --epsilon-ldp X -m M prints the command to run",
     "--case input": "nothing: the input's capitals told of its words; --keep FILE names what stays",
     "--unknown keep": "--keep FILE names the words that stay; --unknown mask hides the others",
+    "--strings": "--class contacts,ids,dates,numbers makes up strings of the same kinds",
     "--max-record": "records of up to 64 MiB are read: split longer ones",
     "-z": _NUL,
     "--null-data": _NUL,

@@ -123,8 +123,7 @@ class Explain(Page, Vocabulary, Privacy, Typed):
         refuse(others, f"--only excludes {' and '.join(named[name] for name in others)}", _NO_DRAW)
         refuse(not texts, "give a TEXT, or - for a text on stdin")
         from dpsan.embeddings.class_lists import only_classes
-        from dpsan.sanitize.explained import explained
-        from dpsan.sanitize.only_rewriter import rewriter_of_classes
+        from dpsan.sanitize.only_rewriter import explained, rewriter_of_classes
 
         rewriter = rewriter_of_classes(only_classes(only))
         whole = (_stdin(self.quiet, "a text") if text == "-" else text for text in texts)

@@ -22,7 +22,7 @@ class Sanitizing(Vocabulary, Privacy):
     """Everything that decides how words are drawn."""
 
     panel: ClassVar = PRIVACY
-    variables: ClassVar = "unknown keep case consistent numbers strings only roles tokenizer"
+    variables: ClassVar = "unknown keep case consistent numbers only roles tokenizer"
 
     unknown: str = choice(
         "--unknown sample|mask",
@@ -49,12 +49,6 @@ class Sanitizing(Vocabulary, Privacy):
         "--numbers word|value",
         "Draw a word for a number, or a number of the same form. With `value`, which words "
         "are numbers is not protected.",
-        "word",
-    )
-    strings: str = choice(
-        "--strings word|kind",
-        "Draw a word for an e-mail address, telephone number or the like, or a made-up string of "
-        "the same kind. With `kind`, the kind is not protected.",
         "word",
     )
     only: str | None = option(

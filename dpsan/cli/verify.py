@@ -181,7 +181,7 @@ def _print(found: Verification, name: str, reviewed: bool) -> None:
     delta = f", delta {claimed.delta:.4g}" if claimed.delta else ""
     public = found.public_words
     whom = " for protected words" if public else ""
-    if any(each.option in ("class", "strings") for each in found.exposures):
+    if any(each.option == "class" for each in found.exposures):
         whom = " for two words, or two strings of one kind"
     numbers = any(each.option == "numbers" for each in found.exposures)
     whom += " and" * bool(whom and numbers) + " for two words, or two numbers of one form" * numbers

@@ -23,7 +23,6 @@ from dpsan.outcomes.language.symbols import DECODER
 from dpsan.privacy import randomness
 from dpsan.run.workers import Batch, Done, Inline, Workers, sanitized
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.numbers_by_value import StringPolicy
 from dpsan.sanitize.remembered import MemoTotals, merged
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -233,7 +232,6 @@ def _settings(sanitizer: Sanitizer) -> bytes:
                 sorted(spec.keep),
                 sorted(sanitizer.public),
                 *([("consistent", str(spec.consistent))] if spec.consistent else []),
-                *([spec.strings] if spec.strings != StringPolicy.WORD else []),
                 *((each.name, each.sha256) for each in (*spec.only, *spec.classes)),
                 *([("roles", spec.roles)] if spec.roles != "on" else []),
                 *([("fluent", DECODER, sanitizer.language_model)] if spec.fluent else []),

@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.class_lists import (
-    CONTACTS,
     DATES,
     FORMED,
-    IDS,
     NUMBERS,
     SENSITIVE,
     STRINGS,
@@ -28,8 +26,8 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms.optimal.groups import Group
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import expected_share_of
-from dpsan.privacy.guarantee import Guarantee, WordGroup
-from dpsan.sanitize.numbers_by_value import NumberPolicy, StringPolicy, kind_or_number
+from dpsan.privacy.guarantee import WordGroup
+from dpsan.sanitize.numbers_by_value import NumberPolicy, kind_or_number
 from dpsan.sanitize.request import RunSpec
 from dpsan.space.metric_space import MetricSpace
 from dpsan.text.batch import Ids
@@ -274,16 +272,11 @@ def _ordered(rows: Iterable[int]) -> tuple[int, ...]:
     return tuple(sorted(rows))
 
 
-def number_epsilon(spec: RunSpec, guarantee: Guarantee) -> float | None:
-    """Return the LDP epsilon between two numbers of one form; None: no number is drawn by value."""
-    return guarantee.epsilon_ldp if spec.numbers == NumberPolicy.VALUE else None
-
-
-def class_rules(spec: RunSpec, groups: Grouping | None, rows: Mapping[str, int]) -> ClassRules:
+def class_rules(spec: RunSpec, groups: Grouping, rows: Mapping[str, int]) -> ClassRules:
     """Return which words and strings are drawn.
 
     Args:
-        groups: None where strings are drawn by their kind and words have no classes.
+        groups: of the classes of the request.
         rows: row number of each word of the vocabulary.
     """
     from dpsan.text.number_forms import FormedNumber
@@ -291,7 +284,6 @@ def class_rules(spec: RunSpec, groups: Grouping | None, rows: Mapping[str, int])
     n, lists = len(rows), _lists()
     by_value = spec.numbers == NumberPolicy.VALUE
     chosen = {word_class.name for word_class in spec.classes if word_class.english}
-    chosen |= {CONTACTS, IDS} if spec.strings == StringPolicy.KIND else set()
     chosen |= {DATES, NUMBERS} if by_value else set()
     codes = {name: n + 2 + at for at, name in enumerate(STRINGS) if name in chosen}
 
@@ -301,15 +293,14 @@ def class_rules(spec: RunSpec, groups: Grouping | None, rows: Mapping[str, int])
             return None if found is None else n + 1
         return codes.get(found.word_class)
 
-    groups_of = () if groups is None else groups.rows
     own = {
         word: n + 1 + FORMED + index
-        for index, group in reversed([*enumerate(groups_of)])
+        for index, group in reversed([*enumerate(groups.rows)])
         for word in group.lacking  # a word has the first class
     }
     listed = {
         name: n + 1 + FORMED + index
-        for index, group in enumerate(groups_of)
+        for index, group in enumerate(groups.rows)
         for name in group.listed
     }
 

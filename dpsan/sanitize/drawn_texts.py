@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.sanitize.result import Forms
+from dpsan.embeddings.class_lists import FORMED
+from dpsan.sanitize.result import ACTIONS, Action, Forms
 from dpsan.text.batch import Batch, Ids, Mask, Words
 from dpsan.text.letter_case import REACH, agree
-from dpsan.text.lookup import MASKED, OUTSIDE
+from dpsan.text.lookup import KEPT, MASKED, OUTSIDE
 from dpsan.text.out_of_vocabulary import MASK
+
+_ACTIONS: Final = {KEPT: Action.KEPT, MASKED: Action.MASKED, OUTSIDE: Action.OUTSIDE}
+_INDICES: Final = np.array([ACTIONS.index(_ACTIONS[code]) for code in sorted(_ACTIONS)])
+"""Index in ACTIONS of each negative code, indexed by the code."""
+_DRAWN, _UNKNOWN, _NUMBER, _STRING = map(
+    ACTIONS.index, (Action.DRAWN, Action.UNKNOWN, Action.NUMBER, Action.STRING)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +80,8 @@ def in_runs(words: Words, codes: Ids, drawn: NDArray[np.object_]) -> tuple[list[
         drawn: the outputs of those that are drawn.
     """
     masked = codes == MASKED
-    alone = passing_articles(codes)
-    alone[:-1] |= alone[1:]  # the words around an article decide its capitals
+    alone = codes == OUTSIDE
+    alone[:-1] |= alone[1:]  # the words around one that may be an article decide its capitals
     alone[1:] |= alone[:-1]
     alone[1:] |= alone[:-1]
     runs = words.runs((codes < 0) & ~masked, alone)
@@ -87,12 +95,6 @@ def decoded(one: DrawnTexts, found: Decoded) -> DrawnTexts:
     return replace(one, outputs=found.strings, decoded=found.rows, several=found.several)
 
 
-def passing_articles(codes: Ids) -> Mask:
-    """Return True for words that pass and may be *a* or *an*, (words,)."""
-    found: Mask = codes == OUTSIDE
-    return found
-
-
 def articles(one: DrawnTexts, drawn: Sequence[int], *, passing: bool) -> Ids:
     """Return the positions of words that may be articles.
 
@@ -103,7 +105,7 @@ def articles(one: DrawnTexts, drawn: Sequence[int], *, passing: bool) -> Ids:
     rows = one.rows if one.decoded is None else one.decoded
     found = [np.flatnonzero(rows == row) for row in drawn]
     if passing:
-        found.append(np.flatnonzero(passing_articles(one.batch.codes)))
+        found.append(np.flatnonzero(one.batch.codes == OUTSIDE))
     return np.concatenate([*found, np.zeros(0, dtype=np.int64)])
 
 
@@ -134,3 +136,20 @@ def sums_of_runs(values: NDArray[Any], sizes: Ids) -> Ids:
     total = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
     ends = np.cumsum(sizes)
     return np.asarray(total[ends] - total[ends - sizes], dtype=np.int64)
+
+
+def actions_of(codes: Ids, n: int) -> Ids:
+    """Return the action on each word, as indices of ACTIONS.
+
+    Args:
+        n: words of the vocabulary; codes from n on are those of
+            :class:`dpsan.sanitize.classes.Grouping`.
+    """
+    which = [codes < n, (codes == n) | (codes > n + FORMED), codes == n + 1]
+    kinds = np.select(which, [_DRAWN, _UNKNOWN, _NUMBER], _STRING)
+    return np.asarray(np.where(codes >= 0, kinds, _INDICES[np.minimum(codes, -1)]), dtype=np.int64)
+
+
+def counts_of(actions: Ids) -> dict[Action, int]:
+    """Return the number of words of each action."""
+    return dict(zip(Action, np.bincount(actions, minlength=len(Action)).tolist(), strict=True))

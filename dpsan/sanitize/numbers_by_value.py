@@ -45,15 +45,6 @@ class NumberPolicy(StrEnum):
     """A number of the same form, mostly near in value."""
 
 
-class StringPolicy(StrEnum):
-    """Policy for strings of a recognized kind, such as e-mail addresses."""
-
-    WORD = "word"
-    """A word of the vocabulary, as all OOV words do."""
-    KIND = "kind"
-    """A made-up string of the same kind."""
-
-
 def check_numbers(policy: str, guarantee: Guarantee) -> None:
     """Refuse what no number could be drawn with.
 

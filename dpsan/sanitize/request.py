@@ -17,7 +17,7 @@ from dpsan.mechanisms import (
 )
 from dpsan.mechanisms.base import Mechanism
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.numbers_by_value import NumberPolicy, StringPolicy
+from dpsan.sanitize.numbers_by_value import NumberPolicy
 from dpsan.text.letter_case import LetterCase
 from dpsan.text.out_of_vocabulary import SEVERAL, SEVERAL_HINT, UnknownPolicy
 from dpsan.text.tokens import TOKENIZERS, is_token
@@ -42,7 +42,6 @@ class RunSpec:
     consistent: Unit | None = None
     """Within what equal words have the same draw; None: nowhere."""
     numbers: str = NumberPolicy.WORD
-    strings: str = StringPolicy.WORD
     only: tuple[WordClass, ...] = ()
     """Classes of words that are drawn, each in its group; all other words pass. Empty: all words
     are drawn."""
@@ -67,7 +66,6 @@ class RunSpec:
         check_name("tokenizer", self.tokenizer, TOKENIZERS)
         check_name("case", self.case, list(LetterCase))
         check_name("policy for numbers", self.numbers, list(NumberPolicy))
-        check_name("policy for strings", self.strings, list(StringPolicy))
         check_name("setting of roles", self.roles, ["on", "off"])
         if self.roles == "off" and not self.only:
             raise UsageError(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Final, overload
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,28 +42,9 @@ DRAWN: Final = frozenset({Action.DRAWN, Action.UNKNOWN, Action.NUMBER, Action.ST
 UNDRAWN: Final = tuple(each for each in Action if each not in DRAWN)
 
 
-@dataclass(frozen=True, slots=True)
-class AuditRecord:
-    """Audit of one word."""
-
-    record: int
-    """Index of the text within the call."""
-    start: int
-    """First character in the input text, in code points."""
-    end: int
-    action: Action
-    original: str = field(repr=False)
-    output: str = field(repr=False)
-    input_id: int = -1
-    """Row number of the input, n for ⊥, more as :class:`dpsan.sanitize.classes.Grouping` says,
-    negative if nothing was drawn."""
-    output_id: int = -1
-    """Row number of the output, negative if it is no drawn word."""
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class AuditTable(Sequence[AuditRecord]):
-    """Audit of the words of a call, in columns; rows are made on demand.
+class AuditTable:
+    """Audit of the words of a call, in columns.
 
     An object for each word would cost more than drawing the word.
     """
@@ -80,7 +61,10 @@ class AuditTable(Sequence[AuditRecord]):
     originals: Sequence[str]
     outputs: list[str]
     input_ids: NDArray[np.int64]
+    """Row number of each input, n for ⊥, more as :class:`dpsan.sanitize.classes.Grouping` says,
+    negative if nothing was drawn."""
     output_ids: NDArray[np.int64]
+    """Row number of each output, negative if it is no drawn word."""
     usual: NDArray[np.int64]
     """The row number of each output that is written in its usual spelling, else negative."""
     first: NDArray[np.bool_] | None = None
@@ -112,28 +96,6 @@ class AuditTable(Sequence[AuditRecord]):
         sizes = self.sizes[self.sizes > 0]
         first = np.cumsum(sizes) - sizes
         return np.asarray(starts - np.repeat(starts[first] - gaps[first], sizes))
-
-    @overload
-    def __getitem__(self, index: int) -> AuditRecord: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[AuditRecord]: ...
-
-    def __getitem__(self, index: int | slice) -> AuditRecord | list[AuditRecord]:
-        if isinstance(index, slice):
-            return [self[each] for each in range(*index.indices(len(self)))]
-        start, original = int(self.starts[index]), self.originals[index]
-        at = range(len(self))[index]
-        return AuditRecord(
-            record=int(np.searchsorted(np.cumsum(self.sizes), at, side="right")),
-            start=start,
-            end=start + len(original),
-            action=ACTIONS[self.actions[index]],
-            original=original,
-            output=self.outputs[index],
-            input_id=int(self.input_ids[index]),
-            output_id=int(self.output_ids[index]),
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,21 +13,22 @@ from numpy.typing import NDArray
 
 from dpsan.outcomes.language.symbols import gap_kinds
 from dpsan.privacy import randomness
-from dpsan.sanitize.actions import actions_of, counts_of
-from dpsan.sanitize.classes import Codes, class_rules, number_epsilon
+from dpsan.sanitize.classes import Codes, class_rules
 from dpsan.sanitize.consistent import OneDraw, PreviousDraws
 from dpsan.sanitize.drawn_texts import (
     DrawnTexts,
     Outputs,
+    actions_of,
     agree_across,
     agree_within,
     articles,
+    counts_of,
     decoded,
     in_runs,
     sums_of_runs,
 )
 from dpsan.sanitize.guarantee_and_sampler import Built
-from dpsan.sanitize.numbers_by_value import Numbers, StringPolicy
+from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers
 from dpsan.sanitize.result import AuditTable, Forms, Sanitized, of_one, together
 from dpsan.text.batch import Batch, Ids, Mask, Words, strings_at
 from dpsan.text.letter_case import ARTICLES, LetterCase, NaturalCase
@@ -56,11 +57,12 @@ class Rewriter:
         self._codes = Codes(n, built.grouping)
         self._one_draw = None if unit is None else OneDraw(unit, self._codes.inputs, n)
         self._classes = None
-        if spec.strings == StringPolicy.KIND or built.grouping is not None:
+        if built.grouping is not None:
             self._classes = class_rules(spec, built.grouping, built.embeddings.key_to_index)
-        self.number_epsilon = number_epsilon(spec, built.guarantee)
         by_kind, self._numbers = self._classes is not None, None
-        if by_kind or self.number_epsilon is not None:
+        by_value = spec.numbers == NumberPolicy.VALUE
+        self.number_epsilon = built.guarantee.epsilon_ldp if by_value else None
+        if by_kind or by_value:
             self._numbers = Numbers(self.number_epsilon, unit, strings=by_kind)
         self._public = np.zeros(len(self._codes.inputs), dtype=np.bool_)
         self._public[list(built.public)] = True

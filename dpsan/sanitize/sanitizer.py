@@ -23,10 +23,9 @@ from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.classes import Grouping
 from dpsan.sanitize.consistent import Distinct, Unit, unit_of_texts
 from dpsan.sanitize.guarantee_and_sampler import Opened, build
-from dpsan.sanitize.numbers_by_value import NumberPolicy, StringPolicy
+from dpsan.sanitize.numbers_by_value import NumberPolicy
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import Sanitized
-from dpsan.sanitize.rewriters import rewriter_of
 from dpsan.sanitize.rewriting import Rewriter
 from dpsan.sanitize.statement import expected_share
 from dpsan.space.cached_index import open_space, space_of
@@ -61,11 +60,11 @@ class Sanitizer:
             which are equal is not protected. Default ``off``, with ``only`` ``record``.
         numbers: ``word``, or ``value``: a number becomes one of the same form, mostly near it;
             which words are numbers, and their form, is then not protected.
-        strings: ``word``, or ``kind``: an address becomes a made-up one; kinds are not protected.
         only: replace words of these classes only (``sensitive``, ``people``, ``names,places``, or
             ``spans`` alone) by random words of their groups; others pass, not protected.
         roles: ``off`` draws all names from one group and all places from another (``only``).
-        classes: ``sensitive``: each group of these classes is one input of the mechanism.
+        classes: ``sensitive``: each group of these classes is one input of the mechanism, and a
+            string of a kind (``contacts,ids``) becomes a made-up one.
         fluent: decode the drawn words by a public language model; the guarantee stays.
         language_model: its file, for embeddings of one's own.
         vocab_size: use only the first so many words of the file.
@@ -93,7 +92,6 @@ class Sanitizer:
         vocab_size: int | None = None,
         consistent: str | None = None,
         numbers: str = NumberPolicy.WORD,
-        strings: str = StringPolicy.WORD,
         only: str | None = None,
         roles: str = "on",
         classes: str | None = None,
@@ -122,7 +120,6 @@ class Sanitizer:
             allow_unproved=allow_unproved,
             consistent=unit_of_texts(consistent, only=only is not None),
             numbers=numbers,
-            strings=strings,
             only=() if only is None else only_classes(only, tokenizer),
             roles=roles,
             classes=() if classes is None else word_classes(classes, tokenizer),
@@ -178,7 +175,13 @@ class Sanitizer:
         self.grouping: Grouping | None = built.grouping
         """Groups of words that are one input; None without classes."""
         self._built = built
-        self._rewriter = rewriter_of(built)
+        self._rewriter: Rewriter | OnlyRewriter
+        if spec.only:  # rules and lists are loaded where they are needed
+            from dpsan.sanitize.only_rewriter import only_rewriter
+
+            self._rewriter = only_rewriter(built)
+        else:
+            self._rewriter = Rewriter(built)
         self._records = 0
         # Never pickled: a copy in another process draws a key of its own.
         self._key = randomness.derive_key(run_key(seed), "run", "copy", 0)
@@ -199,7 +202,7 @@ class Sanitizer:
 
     @property
     def number_epsilon(self) -> float | None:
-        """See :func:`dpsan.sanitize.classes.number_epsilon`."""
+        """LDP epsilon between two numbers of one form; None: no number is drawn by value."""
         return self._rewriter.number_epsilon
 
     @property

@@ -7,7 +7,7 @@ from typing import Final
 
 from dpsan.embeddings.class_lists import STRINGS
 from dpsan.privacy.guarantee import Guarantee
-from dpsan.sanitize.numbers_by_value import NumberPolicy, StringPolicy
+from dpsan.sanitize.numbers_by_value import NumberPolicy
 from dpsan.sanitize.request import RunSpec
 from dpsan.text.numerals import counted
 from dpsan.text.out_of_vocabulary import UnknownPolicy
@@ -83,12 +83,11 @@ def not_protected(
 def facts_of(spec: RunSpec) -> list[str]:
     """Return the facts that the settings of a run leave unprotected, in words."""
     chosen = {word_class.name for word_class in spec.classes}
-    strings = spec.strings == StringPolicy.KIND or not chosen.isdisjoint(STRINGS)
     facts = {
         "which words are unknown": spec.unknown == UnknownPolicy.MASK,
         "how many words have a class (the expected share tells)": bool(spec.classes),
         NUMBER: spec.numbers == NumberPolicy.VALUE and not spec.only,
-        KINDS: strings and not spec.only,
+        KINDS: not chosen.isdisjoint(STRINGS),
         "the words of the keep-list": bool(spec.keep),
         "word boundaries that another tool chose": spec.tokenizer == "whitespace",
     }

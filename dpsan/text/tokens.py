@@ -20,11 +20,8 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
 from typing import Final
-
-import regex
 
 from dpsan.text.patterns import compiled
 from dpsan.text.shape import (
@@ -41,7 +38,7 @@ from dpsan.text.shape import (
     shape,
     visible,
 )
-from dpsan.text.whole_tokens import MAY, NUMBER_MARKS, WHOLE, WORD, is_number
+from dpsan.text.whole_tokens import MAY, NUMBER_MARKS, WHOLE, WORD
 
 LONG: Final = 1 << 20
 """Characters above which a text is split in segments: split whole it takes 20 times its size."""
@@ -54,27 +51,6 @@ _VISIBLE: Final = {*"PSZ"}
 RULES: Final = 4
 """Version of the rules below and of those of numbers: outputs that a memo holds depend on them."""
 
-
-class Kind(StrEnum):
-    """Kind of a token. Words and numbers are protected, invisible characters are dropped, and white
-    space and punctuation pass.
-    """
-
-    WORD = "word"
-    NUMBER = "number"
-    SPACE = "space"
-    PUNCTUATION = "punctuation"
-    INVISIBLE = "invisible"
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A slice of a line."""
-
-    text: str
-    kind: Kind
-
-
 # An apostrophe joins two characters of words, a mark or a hyphen joins two digits.  Everything else
 # ends a word: every hyphen beside a letter, and every possessive 's.
 _JOINER: Final = rf"(?:'|(?<={DIGIT})[{NUMBER_MARKS}\-](?={DIGIT}))"
@@ -85,7 +61,6 @@ _PLAIN_TOKEN: Final = re.compile(_WORDS)
 _SEEN: Final = f"[^ {NARROW}{WHITE}]"
 # Looked for at the start of a chunk only: else one without a word would be read from each sign.
 _CHUNK: Final = re.compile(f"(?<!{_SEEN}){_SEEN}*[{WORD}{PICTURE}]{_SEEN}*")
-_GAP: Final = regex.compile(rf"(\s+)|({INVISIBLE.pattern}+)|.", regex.V1 | regex.DOTALL)
 _TRAILING: Final = ',.;:!?)"'
 _APOSTROPHES: Final = str.maketrans({"’": "'", "‐": "-", "‑": "-"})
 
@@ -123,18 +98,6 @@ class Tokenizer:
     name: str
     split: Callable[[str], list[str]]
     """line -> alternating list: gaps at even positions, words at odd ones; lossless."""
-
-    def tokens(self, line: str) -> list[Token]:
-        """Return all tokens of a line in order; their texts concatenate to the line."""
-        out: list[Token] = []
-        for at, piece in enumerate(self.split(line)):
-            if at % 2:
-                out.append(Token(piece, Kind.NUMBER if is_number(piece) else Kind.WORD))
-            else:
-                for match in _GAP.finditer(piece):
-                    kind = (Kind.PUNCTUATION, Kind.SPACE, Kind.INVISIBLE)[match.lastindex or 0]
-                    out.append(Token(match.group(), kind))
-        return out
 
 
 TOKENIZERS: Final[dict[str, Tokenizer]] = {

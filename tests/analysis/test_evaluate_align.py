@@ -88,7 +88,7 @@ def test_every_line_of_a_sanitizer_aligns(vocabulary, sanitizer, parts, seed):
     assert "".join(rebuilt) == done.lines[0]
     # Where no word can hold a gap, there is one way only.
     if set(pieces[2:-1:2]) <= {" "} and "x y" not in done.lines[0]:
-        assert found == [each.output for each in done.records]
+        assert found == [*done.records.outputs]
 
 
 def test_words_codes_and_classes(tmp_path):

@@ -14,7 +14,6 @@ from dpsan.analysis.verify.base import in_random_order, unknown_strings
 from dpsan.analysis.verify.program import listed_words
 from dpsan.only.alone import alone
 from dpsan.privacy.randomness import derive_key, streams_for
-from dpsan.sanitize.numbers_by_value import StringPolicy
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.lookup import KEPT
 from dpsan.text.tokens import folded
@@ -64,7 +63,7 @@ _Pairs = list[tuple[str, str]]
 
 def classes(sanitizer: Sanitizer, key: bytes = KEY) -> str:
     """Exchange words of a group and strings of a kind, if they are drawn by these."""
-    if sanitizer.grouping is None and sanitizer.spec.strings != StringPolicy.KIND:
+    if sanitizer.grouping is None:
         return ""
     single = sanitizer.by_text()
     words, strings = _words(single, key), _strings(single, derive_key(key, "strings"))

@@ -17,7 +17,7 @@ def typed(**kinds):
 
 
 HEADER = typed(
-    str="type dpsan created mechanism epsilon_unit tokenizer unknown case numbers strings",
+    str="type dpsan created mechanism epsilon_unit tokenizer unknown case numbers",
     int="schema keep_words copies",
     float="epsilon expected_unchanged",
     dict="parameters guarantee embeddings",

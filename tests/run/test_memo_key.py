@@ -26,8 +26,7 @@ def own(words=WORDS):
 OTHERS = {"epsilon": [5.0], "mechanism": ["knn-response"], "parameters": [{"mass": 0.2}]}
 OTHERS |= {"tokenizer": ["ptb"], "unknown": [UnknownPolicy.MASK], "keep": [frozenset({"waa"})]}
 OTHERS |= {"public": [PublicWords("list", frozenset({"wab"}))], "case": ["vocabulary"]}
-OTHERS |= {"numbers": ["value"], "strings": ["kind"]}
-OTHERS |= {"only": [own(), own(WORDS[:65])], "roles": ["off"]}
+OTHERS |= {"numbers": ["value"], "only": [own(), own(WORDS[:65])], "roles": ["off"]}
 OTHERS |= {"consistent": [Unit.RECORD], "classes": [own(), own(WORDS[:65])]}
 """Another value or more of each field that decides the distribution of an output."""
 WITHOUT = {

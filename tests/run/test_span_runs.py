@@ -123,7 +123,7 @@ def test_settings_hold_inside_alone():
     counts = dict.fromkeys(Action, 0) | dict.fromkeys((Action.KEPT, Action.NUMBER), 1)
     counts |= {Action.DRAWN: 2, Action.UNKNOWN: 1, Action.OUTSIDE: 5}
     assert (done.counts, done.drawn, done.public) == (counts, [4], 1)
-    assert [each.original for each in done.records] == text.replace("|", "").split()
+    assert [*done.records.originals] == text.replace("|", "").split()
     twice = made.sanitize([text], KEY, spans=[[(0, half), (half + 1, len(text))]])
     first, second = twice.lines[0].lower().split(" | ")
     assert first == second  # one draw for each distinct word

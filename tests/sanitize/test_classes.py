@@ -179,7 +179,6 @@ EXCLUDED = [
     ({"classes": "names"}, "epsilon is required"),
     ({"classes": "names", "only": "places"}, "drawn alone exclude"),
     ({"classes": "names", "mechanism": "laplace", "epsilon": 12.0}, "not for mechanism 'laplace'"),
-    ({"strings": "kinds", "epsilon": 12.0}, "policy for strings"),
 ]
 
 
@@ -217,7 +216,7 @@ KINDS = {
 @pytest.mark.parametrize(("kind", "tokens"), KINDS.items())
 def test_kinds_of_strings(kind, tokens):
     """A made-up string is one token of the same kind, at both ends of its range."""
-    split = Sanitizer(epsilon=8.0, strings="kind", numbers="value").inputs_of
+    split = Sanitizer(epsilon=8.0, classes="contacts,ids", numbers="value").inputs_of
     for found in map(alone().kind, tokens):
         assert (found and f"{found.word_class} {found.group}") == kind
         ends = [[0] * len(found.sizes), [size - 1 for size in found.sizes]] if found else []
@@ -412,9 +411,9 @@ def test_verify_looks_up_the_words_of_a_list_of_ones_own(broken, tmp_path, monke
     assert check.held is not broken
 
 
-def test_strings_of_a_kind_without_classes():
+def test_strings_of_a_kind_without_words_of_a_class():
     """Contacts become made-up strings; numbers and other words are drawn as ever."""
-    one = Sanitizer(epsilon=8.0, strings="kind", vocab_size=3000)
+    one = Sanitizer(epsilon=8.0, classes="contacts,ids", vocab_size=3000)
     n, text = one.space.n, "call 555-0199 or 42 or bob@example.net, MP3"
     codes = [code for _, code in one.inputs_of(text)]
     assert [code > n for code in codes] == [False, True, False, False, False, True, True]
@@ -423,7 +422,7 @@ def test_strings_of_a_kind_without_classes():
     assert "@example.net" in output
     found = verifying.verify(one, draws=10_000)
     assert found.verdict is KEPT
-    assert [each.option for each in found.exposures] == ["strings"]
-    both = Sanitizer(epsilon=8.0, strings="kind", numbers="value", vocab_size=3000)
+    assert [each.option for each in found.exposures] == ["class"]
+    both = Sanitizer(epsilon=8.0, classes="contacts,ids", numbers="value", vocab_size=3000)
     drawn_apart = [code > n for _, code in both.inputs_of(text)]
     assert drawn_apart == [False, True, False, True, False, True, True]

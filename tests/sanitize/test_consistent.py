@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import at_first_epsilon, cut_long, fits, make_embeddings
+from support import at_first_epsilon, audit_rows, cut_long, fits, make_embeddings
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
@@ -38,7 +38,7 @@ def opened(unit, name="krr", epsilon=1.0, embeddings=EMBEDDINGS, **more):
 def maps(done):
     """For each record of an audited call: input (a row, or a folded string) -> all its outputs."""
     out = {}
-    for row in done.records:
+    for row in audit_rows(done.records):
         word = row.input_id if row.input_id < len(EMBEDDINGS.index_to_key) else folded(row.original)
         out.setdefault(row.record, {}).setdefault(word, set()).add(row.output_id)
     return out

@@ -10,7 +10,7 @@ from typing import get_type_hints
 
 import numpy as np
 import pytest
-from support import cut_long, make_embeddings
+from support import audit_rows, cut_long, make_embeddings
 
 from dpsan import load_embeddings
 from dpsan.analysis.evaluate.pairs import Inputs, read_pairs
@@ -89,7 +89,7 @@ def test_texts_of_a_batch_are_decoded_apart(fluent, monkeypatch):
 def test_equal_draws_are_written_alike_with_consistent():
     sanitizer = Sanitizer(epsilon=8.0, fluent=True, consistent="record")
     text = " ".join([TEXTS[0], TEXTS[1]] * 6)
-    done = sanitizer.sanitize([text, text.upper()], KEY, audit=True).records
+    done = audit_rows(sanitizer.sanitize([text, text.upper()], KEY, audit=True).records)
     written = {}
     for record in done:
         key = record.record, record.original.lower()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import cut_long, embed, written_at
+from support import audit_rows, cut_long, embed, written_at
 
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -44,24 +44,24 @@ def test_it_is_the_default():
 
 def test_letter_case_and_articles_are_all_that_differs_under_one_key():
     texts = ["paris the hour. house an a zyx, McDonald's", "paris"] * 50
-    plain = small(case="vocabulary").sanitize(texts, KEY, audit=True).records
+    plain = audit_rows(small(case="vocabulary").sanitize(texts, KEY, audit=True).records)
     done = small().sanitize(texts, KEY, audit=True)
-    written = done.records
+    table, written = done.records, audit_rows(done.records)
     assert [r.output_id for r in written] == [r.output_id for r in plain]
     for one, other in zip(written, plain, strict=True):
         folded = {one.output.lower(), other.output}
         assert len(folded) == 1 or folded == {"a", "an"}
     # The audit records what is written.
-    starts = written_at(written).tolist()
-    lines = np.repeat(np.arange(len(texts)), written.sizes).tolist()
-    for line, start, output in zip(lines, starts, written.outputs, strict=True):
+    starts = written_at(table).tolist()
+    lines = np.repeat(np.arange(len(texts)), table.sizes).tolist()
+    for line, start, output in zip(lines, starts, table.outputs, strict=True):
         assert done.lines[line][start : start + len(output)] == output
     assert done.lines[1::2] == [each for each in done.lines[1::2] if each in SPELLINGS]
 
 
 def test_words_that_pass_stay():
     kept = small(keep=["zyx", "A"]).sanitize(["zyx a hour. A HOUR, zyx's. zyx"], KEY, audit=True)
-    outputs = [each.output for each in kept.records if each.action is Action.KEPT]
+    outputs = [each.output for each in audit_rows(kept.records) if each.action is Action.KEPT]
     assert outputs == ["zyx", "a", "A", "zyx", "zyx"]
     assert kept.lines[0].startswith("zyx a ")
     masked = small(unknown="mask").rewrite("zyx hour. zyx hour")
@@ -82,7 +82,7 @@ def test_no_input_word_decides_how_another_is_written(units, gaps, at):
     def outputs(word):
         words = [*units[:place], word, *units[place + 1 :]]
         joined = "".join(a + b for a, b in zip(words, gaps, strict=False))
-        records = sanitizer.sanitize([joined], KEY, audit=True).records
+        records = audit_rows(sanitizer.sanitize([joined], KEY, audit=True).records)
         return [r.output for r in records], [r.start for r in records].index(before)
 
     one, where = outputs("paris")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dpsan import Sanitizer
-from dpsan.sanitize.explained import expected_plain
+from dpsan.sanitize.only_rewriter import expected_plain
 from dpsan.sanitize.statement import Statement
 
 PASSED = 30

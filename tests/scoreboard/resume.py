@@ -49,7 +49,6 @@ _NOTICED: dict[str, list[tuple[Any, ...]]] = {
     "keep": [(_KRR, "+ --keep keep"), (f"{_KRR} --keep keep", f"{_KRR} --keep other-keep")],
     "public": [(_KNN, "+ --public public")],
     "numbers": [(_KNN, "+ --numbers value")],
-    "strings": [(_KNN, "+ --strings kind")],
     "only": [("--only keep", "--only other-keep")],
     "roles": [("--only keep", "+ --roles off")],
     "classes": [(f"{_OPTIMAL} --class keep", f"{_OPTIMAL} --class other-keep")],

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from support import audit_rows
 
 from dpsan.privacy import randomness
 from dpsan.sanitize import rewriting
@@ -66,7 +67,7 @@ def test_noise_of_a_line_needs_the_line(monkeypatch, embeddings, store):
 
     def done():
         records = word.sanitize(TEXTS, KEY, audit=True).records
-        return line.sanitize(TEXTS, KEY).lines, list(records)
+        return line.sanitize(TEXTS, KEY).lines, audit_rows(records)
 
     expected = done()
     small(monkeypatch)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dpsan.text import tokens
 from dpsan.text.lookup import Lookup
-from dpsan.text.tokens import TOKENIZERS, Kind, segments
+from dpsan.text.tokens import TOKENIZERS, segments
 from dpsan.text.whole_tokens import FAR, amount, is_number
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "strings.md"
@@ -80,9 +80,9 @@ def test_an_amount_is_read_as_its_number():
     """Where the vocabulary has it; else it is unknown.  What is kept is the list's own spelling."""
     found = [amount(each) for each in ("$5", "US$1,000", "5€", "5", "$5m")]
     assert found == ["5", "1,000", "5", None, None]
-    assert list(map(is_number, ("$5", "10:30", "10:30pm"))) == [True, True, False]
-    assert TOKENIZERS["unicode"].tokens("$1,000.50")[0].kind is Kind.NUMBER
+    assert list(map(is_number, ("$5", "$1,000.50", "10:30pm"))) == [True, True, False]
     split = TOKENIZERS["unicode"].split
+    assert split("$1,000.50") == ["", "$1,000.50", ""]
     _, _, codes = Lookup(split, {"5": 0, "x": 1}, ["7"], 2).texts(["$5 5 5€ $6 7 $7 €x"])
     assert codes.tolist() == [0, 0, 0, 2, -1, 2, 1]
 

@@ -15,7 +15,8 @@ from dpsan.errors import UsageError
 from dpsan.sanitize.classes import sensitive
 from dpsan.text.lookup import Lookup
 from dpsan.text.out_of_vocabulary import MASK
-from dpsan.text.tokens import TOKENIZERS, Kind, folded
+from dpsan.text.tokens import TOKENIZERS, folded
+from dpsan.text.whole_tokens import is_number
 
 MASKED: Final = -1
 OTHER: Final = -2
@@ -100,8 +101,7 @@ class Vocabulary:
         return MASKED if word == MASK else OTHER
 
     def _is_number(self, word: str) -> bool:
-        tokens = self.tokenizer.tokens(word)
-        return len(tokens) == 1 and tokens[0].kind is Kind.NUMBER
+        return self.split(word) == ["", word, ""] and is_number(word)
 
     def classes(self, gaps: Sequence[str], words: Sequence[str], codes: Sequence[int]) -> list[int]:
         """Return the classes of each word of a line, as a sum of ``1 << position in WordClass``."""

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from dpsan.embeddings.public_words import BUNDLED
 from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.privacy import randomness
-from dpsan.sanitize.numbers_by_value import NumberPolicy, StringPolicy
+from dpsan.sanitize.numbers_by_value import NumberPolicy
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.lookup import KEPT
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
@@ -122,12 +122,12 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
             lambda output: output.lower() == str(seen).lower(),
             left_out="public words",
         )
-    by_kind = spec.strings == StringPolicy.KIND
     kinds = [each for each in _STRINGS if (sanitizer.input_of(each[0]) or 0) > sanitizer.space.n]
-    if kinds and (spec.classes or by_kind):
+    if kinds and spec.classes:
         string, mark = kinds[0]
         yield _Rule(
-            *(("strings", "kind") if by_kind else ("class", "CLASS")),
+            "class",
+            "CLASS",
             ("a word", "a string of a recognized kind"),
             "any output but a string of its kind, which is always written for it",
             (other, string),

@@ -17,7 +17,6 @@ from dpsan.files.compression import open_decompressed
 from dpsan.files.source import Source
 from dpsan.formats.lines import raw_records
 from dpsan.run.audit.schema import SCHEMA, DamagedError, Row, checked, word_fields
-from dpsan.sanitize.numbers_by_value import StringPolicy
 from dpsan.sanitize.result import DRAWN, Action
 
 _ROW: Final = 16 << 20
@@ -94,7 +93,6 @@ class _Grammar:
         self._per_line = header["guarantee"]["per_line"]
         self._public = header["public"] is not None
         self._spans = header["spans"]
-        self._strings = header["strings"] == StringPolicy.KIND
         self._only = header["only"] is not None
         self._classes = self._only or header["classes"] is not None
         self._word = word_fields(
@@ -129,9 +127,8 @@ class _Grammar:
             raise DamagedError("unknown action")
         if action == Action.OUTSIDE and not self._spans:
             raise DamagedError("a word outside spans where there are none")
-        by_kind = self._classes or self._strings
         plain = action == Action.PLAIN and not self._only
-        if plain or (action == Action.STRING and not by_kind):
+        if plain or (action == Action.STRING and not self._classes):
             raise DamagedError("a class where there are none")
         free = self._public and action == Action.DRAWN  # of public words
         if (action in DRAWN) != (epsilon is not None) and not free:

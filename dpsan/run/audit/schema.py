@@ -40,7 +40,7 @@ from typing import Any, Final
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.result import UNDRAWN, Action
 
-SCHEMA: Final = 12
+SCHEMA: Final = 13
 """Changes whenever rows do; a reader knows this one only."""
 
 Row = dict[str, Any]
@@ -69,7 +69,7 @@ _HEADER: Final = _fields(
     "type:str schema:int dpsan:str created:str mechanism:str own:dict? epsilon:float "
     "epsilon_unit:str parameters:dict guarantee:dict expected_unchanged:float weak:str? "
     "linked:str? embeddings:dict tokenizer:str unknown:str case:str keep_words:int numbers:str "
-    "strings:str only:list? classes:list? fluent:str? public:dict? copies:int consistent:str? "
+    "only:list? classes:list? fluent:str? public:dict? copies:int consistent:str? "
     "spans:bool fields:list drop_other:bool originals:bool seeded:bool private:bool "
     "not_protected:list"
 )

@@ -235,7 +235,6 @@ def _header(
         "case": spec.case,
         "keep_words": len(spec.keep),
         "numbers": str(spec.numbers),
-        "strings": str(spec.strings),
         "only": _classes(spec.only, sanitizer.guarantee.groups),
         "classes": _classes(spec.classes, sanitizer.guarantee.groups),
         "fluent": sanitizer.language_model,
@@ -243,7 +242,7 @@ def _header(
         "copies": copies,
         "originals": originals,
         "seeded": seeded,
-        "private": not seeded and str(spec.unknown) != "keep" and not spans and not spec.only,
+        "private": not seeded and not spans and not spec.only,
         "consistent": spec.consistent,
         "spans": spans,
         "not_protected": not_protected(
