@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Protocol
@@ -223,6 +223,34 @@ class AtomicFile(Sink):
         with suppress(OSError):
             self._temporary.unlink(missing_ok=True)
             _UNFINISHED.discard(self._temporary)
+
+
+def made_once(path: Path, fill: Callable[[AtomicFile], object]) -> bool:
+    """Make a private file, complete or not at all; return False if there is one.
+
+    Args:
+        path: the file, which another process may be making, too.
+        fill: writes what it holds.
+
+    Raises:
+        OSError, OutputError: it cannot be made, or its name cannot be made durable.
+    """
+    if os.path.lexists(path):
+        return False
+    sink, made = AtomicFile(path, private=True), True
+    try:
+        fill(sink)
+        sink.seal()
+        sink.sync()
+        sink.publish()
+    except OutputError:
+        if not os.path.lexists(path):
+            raise
+        made = False  # another process was faster
+    finally:
+        sink.discard()
+    sync_directory(path.parent)
+    return made
 
 
 def append_synced(path: Path, line: bytes) -> None:
