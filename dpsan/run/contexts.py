@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice
+from itertools import accumulate, chain, groupby, islice
+from operator import attrgetter
 from typing import Final
 
 import numpy as np
@@ -23,17 +24,19 @@ _ARTICLE: Final = re.compile(r"(?i)\ban?\Z")
 
 
 def _lines(records: Sequence[Record], texts: list[str]) -> bytes:
-    """Return the bytes of lines that are one context, from the text of the context."""
+    """Return the bytes of lines that are one context, from the text of the context.
+
+    Lines that are rendered alike are rendered at once.
+    """
     parts = texts[0].split("\n")
     out, at = [], 0
-    for record in records:
-        end = at + 1 + sum(text.count("\n") for text in record.texts)
-        out.append(record.render(["\n".join(parts[at:end])]))
-        if record is not records[-1]:
-            out.append(record.owes)
+    for render, alike in groupby(records, attrgetter("render")):
+        run = [*alike]
+        end = at + sum(1 + record.texts[0].count("\n") for record in run)
+        out += [render(["\n".join(parts[at:end])]), run[-1].owes]
         at = end
     assert at == len(parts)  # noqa: S101 - each line of the input has one of the output
-    return b"".join(out)
+    return b"".join(out[:-1])  # what the last line owes is owed by the context
 
 
 def _texts(records: Sequence[Record], texts: list[str]) -> bytes:
@@ -101,15 +104,15 @@ def contexts(records: Iterator[Record | None], *, line_buffered: bool) -> Iterat
 
 def context(records: list[Record]) -> Record:
     """Return some lines as one record."""
-    spans: list[tuple[int, int, *tuple[str, ...]]] = []
-    at = 0
-    for record in records:
-        spans += [(start + at, end + at, *kind) for start, end, *kind in record.spans or ()]
-        at += len(record.texts[0]) + 1
-    context = joined(
-        records, ["\n".join(record.texts[0] for record in records)], partial(_lines, records)
-    )
-    context.spans = None if records[0].spans is None else spans
+    texts = [record.texts[0] for record in records]
+    context = joined(records, ["\n".join(texts)], partial(_lines, records))
+    if records[0].spans is not None:
+        starts = accumulate((len(text) + 1 for text in texts), initial=0)
+        context.spans = [
+            (start + at, end + at, *kind)
+            for record, at in zip(records, starts, strict=False)
+            for start, end, *kind in record.spans or ()
+        ]
     return context
 
 
@@ -117,7 +120,8 @@ def joined(records: list[Record], texts: list[str], render: Callable[[list[str]]
     """Return some records as one."""
     first, noted = records[0], Counter[str]()
     for record in records:
-        noted.update(record.noted or {})
+        if record.noted:
+            noted.update(record.noted)
     return Record(
         first.line,
         texts,

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import accumulate, chain, islice, repeat
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -150,7 +151,9 @@ def rewrite_stream(
             # Several processes need many batches, and an audit lists copies batch by batch: its
             # order must not depend on the time taken.
             at_rest = source.descriptor() is not None and workers.window == 0 and plan.copies == 1
-            sizes = FileBatchSize() if at_rest else BatchSize(plan.copies == 1)
+            # Each rule of --only is looked up once in a batch, however large that is.
+            file_sizes = FileBatchSize(inf) if sanitizer.spec.only else FileBatchSize()
+            sizes = file_sizes if at_rest else BatchSize(plan.copies == 1)
             for batch, urgent in batches(
                 records, plan.batch, sizes, line_buffered=plan.line_buffered
             ):

@@ -9,7 +9,7 @@ import pytest
 from support import cut_long, make_embeddings
 
 from dpsan.analysis.report import read_audit
-from dpsan.analysis.report.page import complaints
+from dpsan.analysis.report.page import shown
 from dpsan.analysis.verify.configuration import exposures
 from dpsan.cli.rewrite import Rewrite
 from dpsan.errors import InputError, UsageError
@@ -165,7 +165,7 @@ def test_the_audit_tells_what_passed(tmp_path, copies, options):
     assert (told["spans"], told["private"], told["linked"]) == (True, False, None)
     assert CHOICE in told["not_protected"]
     assert CHOICE in report.header["not_protected"]
-    assert f"{CHOICE} is not protected" in complaints(report)
+    assert f"{CHOICE} is not protected" in shown(report).parts[0].lines
     outside = [row for _, row in read_rows(tmp_path / "a") if row.get("action") == "outside"]
     assert {row["out"] for row in outside} == {"zq", "kept", "word4"}
     assert all(row["epsilon"] is None and row["in"] == row["out"] for row in outside)
