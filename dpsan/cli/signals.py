@@ -30,6 +30,8 @@ class _State:
     heard = 0
     """The first signal; 0 before any."""
     clean_up: Callable[[], None] = staticmethod(lambda: None)
+    last_words: Callable[[], None] = staticmethod(lambda: None)
+    ending = False
     finished = False
     """True if nothing is left to clean up."""
 
@@ -52,7 +54,7 @@ def listen(report: Callable[[BaseException], None], clean_up: Callable[[], None]
 
     def lost(error: BaseException | None) -> None:
         if isinstance(error, Interrupted):
-            _end(error.number)
+            end(error.number)
         report(error or RuntimeError())
 
     _State.clean_up = clean_up
@@ -73,6 +75,8 @@ def finish() -> None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
+    if _State.ending:
+        return
     if _State.finished:
         die_of(number)
     _State.heard = _State.heard or _first(number)
@@ -82,11 +86,19 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
             return  # somebody cleans up
         error = error.__context__
     if _imports(frame):  # a module in C that is interrupted may crash, or lack what it needs
-        _end(_State.heard)
+        end(_State.heard)
     raise Interrupted(_State.heard)
 
 
-def _end(number: int) -> NoReturn:
+def last_words(say: Callable[[], None]) -> None:
+    """Call a function before the process ends of a signal, in place of the one before."""
+    _State.last_words = say
+
+
+def end(number: int) -> NoReturn:
+    """End the process of a signal."""
+    _State.ending = True  # no other signal is heard
+    _State.last_words()
     _State.clean_up()
     die_of(number)
 

@@ -162,8 +162,8 @@ def _alive(group: int) -> bool:
 
 
 mutants(r"""signals
-a signal is not cleaned up after @ main
-- _clean_up()
+a signal is not cleaned up after @ signals.end
+- _State.clean_up()
 the status is a number, not the signal @ die_of
 - os.kill(os.getpid(), number)
 + pass
