@@ -36,8 +36,7 @@ def main() -> NoReturn:
         status = _close_streams(_guarded())
         signals.finish()
     except Interrupted as interrupted:
-        _clean_up()
-        signals.die_of(interrupted.number)
+        signals.end(interrupted.number)
     atexit._run_exitfuncs()
     os._exit(status)  # nothing is gained by taking modules and memory apart
 

@@ -29,6 +29,9 @@ class _State:
     """Descriptor of a pipe: one byte for each signal, in the order of arrival."""
     heard = 0
     """The first signal; 0 before any."""
+    clean_up: Callable[[], None] = staticmethod(lambda: None)
+    last_words: Callable[[], None] = staticmethod(lambda: None)
+    ending = False
     finished = False
     """True if nothing is left to clean up."""
 
@@ -49,35 +52,19 @@ def listen(report: Callable[[BaseException], None], clean_up: Callable[[], None]
         os.set_blocking(each, False)
     signal.set_wakeup_fd(ours, warn_on_full_buffer=False)
 
-    def end(number: int) -> NoReturn:
-        clean_up()
-        die_of(number)
-
     def lost(error: BaseException | None) -> None:
         if isinstance(error, Interrupted):
             end(error.number)
         report(error or RuntimeError())
 
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        if _State.finished:
-            die_of(number)
-        _State.heard = _State.heard or _first(number)
-        error = sys.exception()
-        while error is not None:
-            if isinstance(error, Interrupted):
-                return  # somebody cleans up
-            error = error.__context__
-        if _imports(frame):  # a module in C that is interrupted may crash, or lack what it needs
-            end(_State.heard)
-        raise Interrupted(_State.heard)
-
+    _State.clean_up = clean_up
     sys.unraisablehook = lambda hook: lost(hook.exc_value)
     sys.excepthook = lambda kind, error, trace: lost(error)
     threading.excepthook = lambda hook: lost(hook.exc_value)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     for number in _SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup keeps ignoring
-            signal.signal(number, interrupt)
+            signal.signal(number, _interrupt)
 
 
 def finish() -> None:
@@ -85,6 +72,35 @@ def finish() -> None:
     _State.finished = True
     if _State.heard:
         die_of(_State.heard)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    if _State.ending:
+        return
+    if _State.finished:
+        die_of(number)
+    _State.heard = _State.heard or _first(number)
+    error = sys.exception()
+    while error is not None:
+        if isinstance(error, Interrupted):
+            return  # somebody cleans up
+        error = error.__context__
+    if _imports(frame):  # a module in C that is interrupted may crash, or lack what it needs
+        end(_State.heard)
+    raise Interrupted(_State.heard)
+
+
+def last_words(say: Callable[[], None]) -> None:
+    """Call a function before the process ends of a signal, in place of the one before."""
+    _State.last_words = say
+
+
+def end(number: int) -> NoReturn:
+    """End the process of a signal."""
+    _State.ending = True  # no other signal is heard
+    _State.last_words()
+    _State.clean_up()
+    die_of(number)
 
 
 def _imports(frame: FrameType | None) -> bool:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Protocol, Self
 
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
@@ -225,6 +225,104 @@ class AtomicFile(Sink):
             _UNFINISHED.discard(self._temporary)
 
 
+def made_once(path: Path, fill: Callable[[AtomicFile], object]) -> bool:
+    """Make a private file, complete or not at all; return False if there is one.
+
+    Args:
+        path: the file, which another process may be making, too.
+        fill: writes what it holds.
+
+    Raises:
+        OSError, OutputError: it cannot be made, or its name cannot be made durable.
+    """
+    if os.path.lexists(path):
+        return False
+    made = True
+    try:
+        sink = AtomicFile(path, private=True)
+        try:
+            fill(sink)
+            sink.seal()
+            sink.sync()
+            sink.publish()
+        finally:
+            sink.discard()
+    except OutputError:
+        if not os.path.lexists(path):
+            raise
+        made = False  # another process was faster
+    sync_directory(path.parent)
+    return made
+
+
+class PrivateFile:
+    """A file for the owner alone, 0600 under every umask, that grows; a context manager.
+
+    Args:
+        path: created.
+        force: replace an existing file, which stays until :meth:`place`.
+
+    Raises:
+        OutputError: it exists or cannot be created.
+    """
+
+    def __init__(self, path: Path, *, force: bool) -> None:
+        self._path = path
+        self._new: AtomicFile | None = None
+        """The file while an old one has its name."""
+        if force and path.is_file():
+            self._new = AtomicFile(path, force=True, private=True)
+            self._new.seal()
+            self._descriptor = os.dup(self._new.descriptor)
+        else:
+            self._descriptor = create_private(path, force=force)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close it; one that was not placed is removed."""
+        os.close(self._descriptor)
+        if self._new:
+            self._new.discard()
+
+    def send(self, data: bytes) -> None:
+        """Write all of some bytes, or nothing.  Raises OutputError."""
+        with _all_or_nothing(self._descriptor):
+            write_all(self._descriptor, data, self._path)
+
+    def place(self) -> None:
+        """Replace the old file.  Raises OutputError."""
+        if self._new:
+            self._new.publish()
+            self._new = None
+
+    def to_disk(self, *, place: bool = True) -> None:
+        """Wait until it is on the disk, under its name if it is placed.  Raises OutputError."""
+        try:
+            os.fsync(self._descriptor)
+            if place:
+                self.place()
+            sync_directory(self._path.parent)
+        except OSError as error:
+            raise OutputError(f"{self._path}: cannot write: {os_reason(error)}") from None
+
+
+@contextmanager
+def _all_or_nothing(descriptor: int) -> Iterator[None]:
+    """Take back what was appended to a file before an error."""
+    size = os.fstat(descriptor).st_size
+    try:
+        yield
+    except BaseException:
+        os.ftruncate(descriptor, size)
+        os.lseek(descriptor, size, os.SEEK_SET)
+        raise
+
+
 def append_synced(path: Path, line: bytes) -> None:
     """Append a line to a regular file and sync it: all of the line, or none of it.
 
@@ -234,15 +332,11 @@ def append_synced(path: Path, line: bytes) -> None:
     """
     flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with closing_descriptor(os.open(path, flags)) as descriptor:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OutputError(f"{path}: not a regular file", "move it away")
-        try:
+        with _all_or_nothing(descriptor):
             write_all(descriptor, line, path)
             os.fsync(descriptor)
-        except BaseException:
-            os.ftruncate(descriptor, status.st_size)
-            raise
 
 
 def check_writable(path: Path, *, force: bool) -> None:

@@ -24,9 +24,8 @@ from typing import Any, ClassVar, Final, NamedTuple, Self
 
 from dpsan.errors import OutputError
 from dpsan.files import private_files as files
-from dpsan.files.atomic_files import AtomicFile
+from dpsan.files.atomic_files import AtomicFile, made_once
 from dpsan.files.database_files import check_sides, named_once, only_ours
-from dpsan.files.final_name import sync_directory
 from dpsan.files.same_files import side_files
 
 Value = bytes | int | float
@@ -128,22 +127,14 @@ class PrivateDatabase:
 
     def _make(self, path: Path) -> None:
         """Make a new database, complete or not at all, unless another run is faster."""
+
+        def fill(new: AtomicFile) -> None:
+            with closing(_connected(new.temporary)) as connection:
+                connection.execute("PRAGMA journal_mode=OFF")
+                self._create(connection)
+
         check_sides(path)
-        try:
-            new = AtomicFile(path, private=True)
-            try:
-                new.seal()
-                with closing(_connected(new.temporary)) as connection:
-                    connection.execute("PRAGMA journal_mode=OFF")
-                    self._create(connection)
-                new.sync()
-                new.publish()
-            finally:
-                new.discard()
-        except OutputError:
-            if not os.path.lexists(path):
-                raise
-        sync_directory(path.parent)
+        made_once(path, fill)
 
     def _create(self, connection: sqlite3.Connection) -> None:
         kind, key = self._kind, self._new_key()

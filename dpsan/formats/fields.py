@@ -13,8 +13,7 @@ A name that no record has gets a hint: the name that is nearly the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
-from itertools import islice
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from dpsan.errors import UsageError
@@ -27,9 +26,6 @@ _STEP: Final = re.compile(r"((?:[^.\\?\[\]]|\\.)*)((?:\[\])*)", re.DOTALL)
 
 _CUTOFF: Final = 0.75
 """Least similarity of a near name."""
-_RECORDS: Final = 16
-_LARGEST: Final = 1 << 16
-"""Records that are searched for near names, and bytes of each at most."""
 
 
 class Field(NamedTuple):
@@ -84,29 +80,11 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     return f"did you mean '{near[0]}'?" if near else ""
 
 
-def near_path(steps: Collection[str | None], records: Iterable[bytes]) -> str:
-    """Return the hint for a path into JSON: the nearest name where the path ends too early.
-
-    Args:
-        steps: from the outside in; None stands for every item of a list.
-        records: JSON, of which the first few are looked at; what is none is left out.
-    """
-    import orjson
-
-    for raw in islice((each for each in records if len(each) < _LARGEST), _RECORDS):
-        try:
-            values: list[object] = [orjson.loads(raw)]
-        except orjson.JSONDecodeError:
-            continue
-        for step in steps:
-            if step is None:
-                lists = [each for each in values if isinstance(each, list)]
-                values = [item for each in lists for item in each] if lists else values
-                continue
-            found = [each for each in values if isinstance(each, dict)]
-            values = [each[step] for each in found if step in each]
-            if not values:
-                if hint := did_you_mean(step, dict.fromkeys(key for each in found for key in each)):
-                    return hint
-                break
+def near_path(name: str, paths: Iterable[str]) -> str:
+    """Return the hint that names a path whose steps are all near those of a name, or nothing."""
+    steps = name.split(".")
+    for path in paths:
+        others = path.split(".")
+        if len(others) == len(steps) and all(map(did_you_mean, steps, zip(others, strict=True))):
+            return f"did you mean '{path}'?"
     return ""

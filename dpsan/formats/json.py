@@ -182,19 +182,19 @@ class JsonReader:
             elif len(held) >= _HELD or size > _HELD_BYTES:
                 break
         if unseen and size:
-            raise self._missing(sorted(unseen), held, line)
+            raise self._missing(sorted(unseen), line)
         yield from held
 
-    def _missing(self, unseen: list[int], held: list[Record], line: int) -> InputError:
+    def _missing(self, unseen: list[int], line: int) -> InputError:
         """Return the error for fields that no record has.
 
         Names are shown if they are schema: a record has another chosen field.
         """
         names = ", ".join(f"'{self._fields[number].name}'" for number in unseen)
-        raw = (each.render.raw for each in held if isinstance(each.render, (Unchanged, _Render)))
-        hint = near_path(self._fields[unseen[0]].steps, raw)
+        fields = self.positions.fields
+        hint = near_path(self._fields[unseen[0]].name, fields.others)
         if not hint:
-            fields, hint = self.positions.fields, "add ? to the name if it may be absent"
+            hint = "add ? to the name if it may be absent"
             if fields.chosen:
                 hint = f"fields: {shown_names(fields.chosen | fields.others)}; {hint}"
         what = f"no record up to line {line} has the field {names}"

@@ -14,14 +14,12 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
-from dpsan.errors import InputError, OutputError, UsageError, reason
-from dpsan.files.atomic_files import AtomicFile, create_private, write_all
-from dpsan.files.final_name import sync_directory
+from dpsan.errors import InputError
+from dpsan.files.atomic_files import PrivateFile
 from dpsan.files.source import FileSource, open_input, opened_input
 from dpsan.formats.lines import raw_records
 from dpsan.version import __version__
@@ -50,7 +48,7 @@ class Part(NamedTuple):
     end: int
 
 
-class MapWriter:
+class MapWriter(PrivateFile):
     """Writes a map; a context manager.
 
     Rows reach the disk at :meth:`sync`, which must come before an output with their replacements
@@ -61,34 +59,17 @@ class MapWriter:
         path: created with mode 0600 under every umask.
         run: identifies the key of the run.
         force: replace an existing file, at the first :meth:`sync`.
-        resume: continue an existing file of the same run.
 
     Raises:
-        InputError: a row of the map to continue is damaged, or its last one is torn.
-        UsageError: that map is of another run.
         OutputError: the file exists or cannot be written.
     """
 
-    def __init__(self, path: Path, run: str, *, force: bool = False, resume: bool = False) -> None:
-        self._path = path
-        self._new: AtomicFile | None = None
-        """The file while an old one has its name."""
+    def __init__(self, path: Path, run: str, *, force: bool = False) -> None:
+        super().__init__(path, force=force)
         self._held = bytearray()
         self._synced = True
         self._unit, self._written = "", set[tuple[str, str, str]]()
-        if resume and os.path.lexists(path):
-            self._descriptor = _continued(path, run)
-            return
-        if force and path.is_file():
-            self._new = AtomicFile(path, force=True, private=True)
-            self._new.seal()
-            self._descriptor = os.dup(self._new.descriptor)
-        else:
-            self._descriptor = create_private(path, force=force)
         self._hold({"type": "map", "schema": SCHEMA, "dpsan": __version__, "run": run})
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
@@ -110,61 +91,18 @@ class MapWriter:
 
     def sync(self) -> None:
         """Wait until all rows are on the disk, under the name of the map.  Raises OutputError."""
-        if self._synced:
-            return
-        self._flush()
-        try:
-            os.fsync(self._descriptor)
-            if self._new:
-                self._new.publish()
-                self._new = None
-            sync_directory(self._path.parent)
+        if not self._synced:
+            self._flush()
+            self.to_disk()
             self._synced = True
-        except OSError as error:
-            raise OutputError(f"{self._path}: cannot write: {reason(error)}") from None
-
-    def close(self) -> None:
-        """Close the file; rows that were not synced may be missing."""
-        os.close(self._descriptor)
-        if self._new:
-            self._new.discard()
 
     def _hold(self, row: dict[str, Any]) -> None:
         self._synced = False
         self._held += json.dumps(row).encode() + b"\n"
 
     def _flush(self) -> None:
-        """Write whole rows; what a failed write has begun is taken back.  Raises OutputError."""
-        size = os.fstat(self._descriptor).st_size
-        try:
-            write_all(self._descriptor, bytes(self._held), self._path)
-        except BaseException:
-            os.ftruncate(self._descriptor, size)
-            os.lseek(self._descriptor, size, os.SEEK_SET)
-            raise
+        self.send(bytes(self._held))
         self._held.clear()
-
-
-def _continued(path: Path, run: str) -> int:
-    """Return the descriptor of a map to continue, after a check of all of its rows."""
-    flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    try:
-        descriptor = os.open(path, flags)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be continued: {reason(error)}") from None
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_mode & 0o077:
-            raise OutputError(f"{path}: not a file for its owner alone", "chmod 600, or another")
-        source = FileSource(str(path), descriptor)
-        if _header(source, lines := _lines(source)) != run:
-            raise UsageError(f"{path}: the map of another run", "name another, or use --force")
-        for part, raw in lines:
-            _row(source, part.line, raw)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
 
 
 def read_run(path: Path) -> str:

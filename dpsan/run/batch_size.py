@@ -1,7 +1,4 @@
-"""Choose the batch size so that one batch takes a few seconds. No output depends on it.
-
-No output depends on it.
-"""
+"""Choose the batch size so that one batch takes a few seconds.  No output depends on it."""
 
 from __future__ import annotations
 
@@ -9,15 +6,13 @@ import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import ClassVar, Final
+from typing import Final
 
 from dpsan.errors import InputError
 from dpsan.formats.base import Record
 
 _FIRST_CHARACTERS: Final = 1 << 12
 """Size of the first batch: its output is there soon after the start, however slow the mechanism."""
-_BATCH_CHARACTERS: Final = 1 << 18
-"""Largest size of a batch of which somebody waits for the output."""
 _FAST: Final = 1_500_000
 """Characters a second from which larger batches are no gain: they leave the processor's caches."""
 
@@ -43,14 +38,14 @@ class BatchSize:
         adaptive: by the time that they take; else always the same.
     """
 
-    records: ClassVar[int] = 1
+    records = 1
     """Times the most records of a plan."""
-    most: ClassVar[int] = _BATCH_CHARACTERS
-    growth: ClassVar[int] = 2
+    most = 1 << 18
+    growth = 2
     """Largest ratio of the next batch to the last."""
-    aim: ClassVar[float] = 2.0
+    aim = 2.0
     """Seconds that a batch should take at most; batches shrink where they take twice as many."""
-    clocks: ClassVar[tuple[Callable[[], float], ...]] = (time.monotonic,)
+    clocks: tuple[Callable[[], float], ...] = (time.monotonic,)
     fast: float = _FAST
 
     def __init__(self, adaptive: bool = True) -> None:
@@ -72,7 +67,7 @@ class BatchSize:
         room = int(min(self.aim / max(seconds, 1e-3), self.growth))
         if full and room >= 2:
             if size > self.fast * seconds:
-                self.limit = min(room * self.limit, _BATCH_CHARACTERS)
+                self.limit = min(room * self.limit, BatchSize.most)
             else:
                 self.limit = max(self.limit, min(room * self.limit, self.most))
         elif seconds > 2 * self.aim and self._adaptive:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,41 +15,12 @@ from dpsan.files.source import FileSource, open_input
 from dpsan.run.stream import Outcome, Work, rewrite_stream
 
 
-class Original:
-    """An input that is to be replaced by its output, in the state in which it was opened.
-
-    Args:
-        path: name of the input.
-        descriptor: open for reading; the caller may close it after the call.
-
-    Raises:
-        OutputError: the input has other names, which would keep the original.
-    """
-
-    def __init__(self, path: Path, descriptor: int) -> None:
-        self._path, self._status = path, os.fstat(descriptor)
-        if self._status.st_nlink > 1:
-            raise OutputError(f"{path}: has other names (hard links)", "-o writes another file")
-
-    def replace(self, publish: Callable[[], None]) -> None:
-        """Publish the output.
-
-        Raises:
-            InputError: another file has the name by now, or the file was written to: it stays.
-            OutputError: ``publish`` failed.
-        """
-        if _seen(os.lstat(self._path)) != _seen(self._status):
-            what = "changed while it was read, and is not replaced"
-            raise InputError(self._path, what, "run it again")
-        publish()
-
-
 def _seen(status: os.stat_result) -> tuple[int, ...]:
     """Return what tells a file from another, and from itself after a change."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def refuse_unusual(path: Path) -> None:
+def _refuse_unusual(path: Path) -> None:
     """Raise OutputError if an input cannot be replaced: it is a link, a device or a pipe."""
     with suppress(OSError):  # the call that opens it will fail
         mode = os.lstat(path).st_mode
@@ -66,7 +36,8 @@ class Finished:
 
     sink: AtomicFile
     outcome: Outcome
-    original: Original | None = None
+    replaced: os.stat_result | None = None
+    """The input as it was opened, if the output replaces it."""
 
     def publish(self) -> None:
         """Give the output its name.
@@ -74,11 +45,12 @@ class Finished:
         Raises:
             InputError, OutputError: then the target is as it was, and no temporary file is left.
         """
+        target = self.sink.target
         try:
-            if self.original is None:
-                self.sink.publish()
-            else:
-                self.original.replace(self.sink.publish)
+            if self.replaced and _seen(os.lstat(target)) != _seen(self.replaced):
+                what = "changed while it was read, and is not replaced"
+                raise InputError(target, what, "run it again")
+            self.sink.publish()
         except OSError as error:
             raise OutputError(f"{self.outcome.name}: {reason(error)}") from None
         finally:
@@ -96,12 +68,14 @@ def rewrite_file(path: Path, target: Path | None, work: Work, file: int = 1) -> 
             is left.
     """
     if target is None:
-        refuse_unusual(path)
+        _refuse_unusual(path)
     descriptor = open_input(path)
     try:
-        original = None
+        replaced = None
         if target is None:
-            original = Original(path, descriptor)
+            replaced = os.fstat(descriptor)
+            if replaced.st_nlink > 1:  # its other names would keep the original
+                raise OutputError(f"{path}: has other names (hard links)", "-o writes another file")
             sink = AtomicFile(path, force=True, like=descriptor, packer=packer_for(path.name))
         else:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -113,7 +87,7 @@ def rewrite_file(path: Path, target: Path | None, work: Work, file: int = 1) -> 
         except BaseException:
             sink.discard()
             raise
-        return Finished(sink, outcome, original)
+        return Finished(sink, outcome, replaced)
     except OSError as error:
         # The system's own words for the number: nothing that a library may have put in.
         raise OutputError(f"{path}: {os.strerror(error.errno or 0)}") from None

@@ -178,7 +178,8 @@ class Run(Work):
             for file, path in enumerate(self.inputs, start=1):
                 try:
                     sink = Sink(os.devnull, nowhere.fileno())
-                    self._record(result, file, work._stream(path, sink, file, []))
+                    outcome = work._stream(path, sink, file, self.sanitizer.accountant())
+                    self._record(result, file, outcome)
                 except Exception as error:  # noqa: BLE001 - one input's: the others go on
                     self._fail(result, file, path, error)
 
@@ -271,16 +272,16 @@ class Run(Work):
         with ExitStack() as stack:
             self._check_joinable()
             sink = self._common(stack)
-            begun: list[Accountant] = []
             for file, path in enumerate(self.inputs, start=1):
+                totals = self.sanitizer.accountant()
                 try:
-                    outcome = self._stream(path, sink, file, begun)
+                    outcome = self._stream(path, sink, file, totals)
                 except (OutputError, BrokenPipeError):
                     raise
                 except Exception as error:  # noqa: BLE001 - one input's: the others go on
                     self._fail(result, file, path, error)
                     if not isinstance(sink, AtomicFile) or isinstance(error, BudgetError):
-                        result.totals.merge(begun[-1])  # what was written counts
+                        result.totals.merge(totals)  # what was written counts
                     if isinstance(error, BudgetError):
                         self._close(sink)  # complete up to the record before
                         return
@@ -327,12 +328,11 @@ class Run(Work):
         stack.callback(sink.discard)  # nothing to discard after a commit
         return sink
 
-    def _stream(self, path: Path, sink: Sink, file: int, begun: list[Accountant]) -> Outcome:
+    def _stream(self, path: Path, sink: Sink, file: int, totals: Accountant) -> Outcome:
         self._begin(file, path)
-        begun.append(self.sanitizer.accountant())
         standard = nullcontext(FileSource("standard input", 0))
         with standard if path == STDIN else opened_input(path) as source:
-            return rewrite_stream(source, sink, self, file=file, started=begun.append)
+            return rewrite_stream(source, sink, self, file=file, totals=totals)
 
 
 def _replaceable(path: Path) -> bool:

@@ -20,8 +20,7 @@ from typing import Final
 import orjson
 
 from dpsan.errors import CacheError, InputError, OutputError, UsageError, file_reason, reason
-from dpsan.files.atomic_files import AtomicFile, append_synced
-from dpsan.files.final_name import sync_directory
+from dpsan.files.atomic_files import append_synced, made_once
 from dpsan.files.private_files import make_private
 from dpsan.files.source import FileSource, closing_descriptor, open_regular
 from dpsan.privacy.randomness import KEY_BYTES, new_key
@@ -135,7 +134,7 @@ class RequestFile:
     def _write(self, lines: bytes) -> None:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            if not _create(self._path, lines):
+            if not made_once(self._path, lambda sink: sink.write(lines)):
                 append_synced(self._path, lines)
         except OSError as error:
             raise OutputError(f"{self._path}: cannot write: {reason(error)}") from None
@@ -165,31 +164,6 @@ class RequestFile:
             raise UsageError(f"--resume: {self._path}:{line}: damaged", _ELSEWHERE) from None
 
 
-def _create(path: Path, data: bytes) -> bool:
-    """Make a private file, complete or not at all; return False if there is one.
-
-    Raises:
-        OSError, OutputError: it cannot be made, or its name cannot be made durable.
-    """
-    if os.path.lexists(path):
-        return False
-    sink = AtomicFile(path, private=True)
-    try:
-        sink.write(data)
-        sink.seal()
-        sink.sync()
-        try:
-            sink.publish()
-        except OutputError:
-            if os.path.lexists(path):  # another process was faster
-                return False
-            raise
-        sync_directory(path.parent)
-    finally:
-        sink.discard()
-    return True
-
-
 def _key(cache: Path) -> bytes:
     """Return the key of a cache, made by whoever needs it first.  Raises CacheError."""
     path = cache / _KEY
@@ -197,7 +171,7 @@ def _key(cache: Path) -> bytes:
         with suppress(FileNotFoundError):
             return _checked(path)
         make_private(cache)
-        _create(path, new_key())  # or another process was faster
+        made_once(path, lambda sink: sink.write(new_key()))  # or another process was faster
         return _checked(path)
     except OutputError as error:
         raise CacheError(str(error)) from None

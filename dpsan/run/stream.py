@@ -107,7 +107,7 @@ def rewrite_stream(
     work: Work,
     *,
     file: int = 1,
-    started: Callable[[Accountant], None] = lambda _: None,
+    totals: Accountant | None = None,
 ) -> Outcome:
     """Sanitize one input; records keep their order and nothing is lost.
 
@@ -116,7 +116,7 @@ def rewrite_stream(
 
     Args:
         file: 1-based number of the input within the run.
-        started: called with the totals, which grow while the input is read.
+        totals: new ones, which grow while the input is read.
 
     Raises:
         BudgetError: the next record would cost more than is left; all before it are written.
@@ -135,8 +135,7 @@ def rewrite_stream(
         records = contexts(records, line_buffered=plan.line_buffered)
     elif one_unit:
         records = neighbours(records)
-    totals = sanitizer.accountant()
-    started(totals)
+    totals = sanitizer.accountant() if totals is None else totals
     unit = sanitizer.spec.consistent
     where = ("run",) if unit is Unit.RUN else ("file", file - 1)
     keys = [randomness.derive_key(work.key, *where, "copy", copy) for copy in range(plan.copies)]

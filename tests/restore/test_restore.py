@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dpsan.errors import InputError, OutputError, UsageError
+from dpsan.errors import OutputError
 from dpsan.restore.map_file import Map, MapWriter, Row, read_run
 from dpsan.restore.restoring import Originals
 
@@ -331,8 +331,6 @@ def test_a_damaged_map_is_named_by_line(tmp_path, content, by_unit, dpsan):
     assert told.startswith(f"dpsan: {path}{DAMAGED[content]}")
     assert told.count("\n") == 1
     assert "SECR" not in told
-    with pytest.raises(InputError):
-        MapWriter(path, "key", resume=True)
 
 
 def rows_of(path):
@@ -363,19 +361,6 @@ def test_an_old_map_stays_where_a_new_one_fails(tmp_path):
         writer.add("1", [*TICKET, ("a row that is too short",)])
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["t.map"]
-
-
-def test_a_map_is_continued_by_its_run_alone(tmp_path):
-    path = write_map(tmp_path / "t.map", {"1": TICKET}, resume=True)
-    with MapWriter(path, "key", resume=True) as writer:
-        writer.add("2", [("Bob", "Lee", "names")])
-    assert rows_of(path)[-1] == Row("2", "Bob", "Lee")
-    assert len(rows_of(path)) == len(TICKET) + 1
-    with pytest.raises(UsageError, match="another run"):
-        MapWriter(path, "new", resume=True)
-    path.chmod(0o644)
-    with pytest.raises(OutputError, match="owner"):
-        MapWriter(path, "key", resume=True)
 
 
 def test_a_row_that_could_not_be_written_leaves_whole_lines(tmp_path, monkeypatch):

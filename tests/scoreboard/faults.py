@@ -163,7 +163,7 @@ one input that fails ends the batch @ Run._files
 the audit always says complete @ Run.execute
 - not result.failed
 + True
-the audit is not synced @ AuditWriter.totals
+the audit is not synced @ PrivateFile.to_disk
 - os.fsync(self._descriptor)
 + pass
 the audit is open to others @ create_private

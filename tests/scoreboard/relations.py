@@ -139,8 +139,8 @@ mutants(r"""relations
 input and output are not compared @ FileUses._take
 - identity is None
 + True
-hard links are rewritten in place @ Original.__init__
-- self._status.st_nlink > 1
+hard links are rewritten in place @ rewrite_file
+- replaced.st_nlink > 1
 + False
 what exists is replaced @ rewrite_file
 - AtomicFile(target, force=work.plan.force, packer=...)

@@ -249,7 +249,7 @@ a message quotes a cell @ Rows._line
 a message quotes a word in capitals @ decode
 - f"invalid {options.encoding} at byte {error.start + 1}"
 + f"invalid {options.encoding} at {error.object.upper()!r}"
-a message quotes a line of JSON @ jsonl._records
+a message quotes a line of JSON @ json._lines
 - f"invalid JSON at byte {error.at + 1}"
 + f"invalid JSON {raw[:30]!r} at byte {error.at + 1}"
 an internal error shows its message @ UnexpectedError.__init__
@@ -263,6 +263,6 @@ the audit is open to others @ create_private
 - os.fchmod(descriptor, 0o600)
 + os.fchmod(descriptor, 0o644)
 the audit holds the input words @ Rows.of
-- [..., indices, outputs, add(tails)[which]]
-+ [..., indices, add(as_json([*table.originals])), add(tails)[which]]
+- as_json(table.outputs[part])
++ as_json([*table.originals][part])
 """)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import datetime
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any
 
 import orjson
 
 from dpsan.embeddings.class_lists import WordClass
-from dpsan.errors import OutputError, reason
-from dpsan.files.atomic_files import AtomicFile, create_private, write_all
+from dpsan.files.atomic_files import PrivateFile
 from dpsan.formats.passing import Passing
 from dpsan.mechanisms import own_file
 from dpsan.mechanisms.base import Mechanism
@@ -28,7 +26,7 @@ from dpsan.sanitize.warnings import weakness
 from dpsan.version import __version__
 
 
-class AuditWriter:
+class AuditWriter(PrivateFile):
     """Writes one audit file; a context manager.
 
     Args:
@@ -61,15 +59,7 @@ class AuditWriter:
         drop_other: bool = False,
         part: bool = False,
     ) -> None:
-        self._new: AtomicFile | None = None
-        """The file while an old one has its name."""
-        if force and path.is_file():
-            self._new = AtomicFile(path, force=True, private=True)
-            self._new.seal()
-            self._descriptor = os.dup(self._new.descriptor)
-        else:
-            self._descriptor = create_private(path, force=force)
-        self._path = path
+        super().__init__(path, force=force)
         self._copies = copies
         self._expected_share = sanitizer.expected_share
         self._rows = Rows(sanitizer, originals=originals, copies=copies)
@@ -80,20 +70,6 @@ class AuditWriter:
             header["not_protected"] += [SAME] if memo else []
             header |= {"fields": list(fields), "drop_other": drop_other}
             self._write(header)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._descriptor)
-        if self._new:
-            self._new.discard()
-
-    def place(self) -> None:
-        """Replace the old file: an output is about to be public.  Raises OutputError."""
-        if self._new:
-            self._new.publish()
-            self._new = None
 
     def words(
         self,
@@ -150,21 +126,10 @@ class AuditWriter:
         row |= {"delta_largest_file": largest.delta, "passing": (passing or Passing()).row()}
         row["input_sha256"], row["output_sha256"] = hashes or (None, None)
         self._write(row)
-        if complete:
-            self.place()
-        try:
-            os.fsync(self._descriptor)
-        except OSError as error:
-            # Pipes and devices cannot be synced.
-            if error.errno not in (22, 95):
-                raise OutputError(f"{self._path}: cannot write: {reason(error)}") from None
+        self.to_disk(place=complete)
 
     def _write(self, row: dict[str, Any]) -> None:
         self.send(orjson.dumps(row) + b"\n")
-
-    def send(self, rows: bytes) -> None:
-        """Write rows as they are.  Raises OutputError."""
-        write_all(self._descriptor, rows, self._path)
 
 
 def _totals(totals: Accountant, copies: int) -> dict[str, Any]:
