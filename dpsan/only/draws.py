@@ -22,14 +22,7 @@ from numpy.typing import NDArray
 from dpsan.only.decision import NAMES, PLURAL, Decision
 from dpsan.only.marks import LARGE
 from dpsan.only.order import distinct
-from dpsan.only.templates import (
-    Piece,
-    finished,
-    local_part,
-    radices,
-    string,
-    template,
-)
+from dpsan.only.templates import Piece, finished, local_part, radices, string, template
 from dpsan.only.view import LOWER, UPPER
 from dpsan.privacy.randomness import Streams
 from dpsan.text.letter_case import article_for

@@ -242,12 +242,10 @@ class OnlyRewriter:
                     key, [], [(slot.key, stream_position(slot.pool)) for slot in new]
                 )
             counts = Counter(slot.unit for slot in new)
-            order = sorted(counts)
-            if len(units) == 1:
-                before, units[0].drawn = units[0].drawn, units[0].drawn + len(new)
-                return streams_for(key, [units[0].number], [len(new)], before=before)
-            numbers = [units[at].number for at in order]
-            return streams_for(key, numbers, [counts[at] for at in order])
+            numbers = [units[at].number for at in sorted(counts)]
+            # Several units are new, with one block each.
+            before, units[0].drawn = units[0].drawn, units[0].drawn + len(new)
+            return streams_for(key, numbers, [counts[at] for at in sorted(counts)], before=before)
 
         texts = texts_of(done)
         charged = [0] * texts
@@ -328,7 +326,7 @@ class OnlyRewriter:
                 else:
                     found.append(tuple(p if isinstance(p, str) else int(keys[p]) for p in cut))
             names[row] = tuple(found)
-        return decision.in_unit(keys, names)
+        return replace(decision, key=keys, locals=names)
 
     def rewrite(
         self,
