@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -119,9 +120,7 @@ class OnlyRewriter:
         found = self.decided_unit([text], [0])
         counts = {action: sum(block.counts[action] for block in found.blocks) for action in Action}
         drawn = [sum(len(block.decision.at) for block in found.blocks)]
-        kinds = Counter[int]()
-        for block in found.blocks:
-            kinds.update(block.decision.group.tolist())
+        kinds = Counter(chain(*(block.decision.group.tolist() for block in found.blocks)))
         return Sanitized([], drawn, [0], counts, invisible=found.invisible, by_kind=kinds)
 
     @property
@@ -238,9 +237,8 @@ class OnlyRewriter:
 
         def source(new: Sequence[Slot]) -> Streams:
             if self.keyed:
-                return streams_by_word(
-                    key, [], [(slot.key, stream_position(slot.pool)) for slot in new]
-                )
+                words = [(slot.key, stream_position(slot.pool)) for slot in new]
+                return streams_by_word(key, [], words)
             counts = Counter(slot.unit for slot in new)
             numbers = [units[at].number for at in sorted(counts)]
             # Several units are new, with one block each.
