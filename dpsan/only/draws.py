@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.decision import NAMES, PLURAL, Decision
+from dpsan.only.decision import MEDICINE, NAMES, PLURAL, Decision
 from dpsan.only.marks import LARGE
 from dpsan.only.order import distinct
 from dpsan.only.templates import Piece, finished, local_part, radices, string, template
@@ -214,7 +214,7 @@ class Draws:
                 unit.pools, unit.slots, unit.permutations = {}, {}, {}
             if not self.together:
                 place = pool, len(unit.slots)
-            elif pool[0] in NAMES:
+            elif pool[0] in NAMES or pool[0].startswith(MEDICINE):
                 place = unit.pools.setdefault(key, pool), key
             else:
                 place = pool, key
@@ -321,11 +321,12 @@ class Draws:
         table = self._tables.get((group, caps))
         if table is None:
             table = [*self._words[group]]
-            if caps == LOWER:
+            nouns = any(word.islower() for word in table)  # among them MRI, Crohn's disease
+            if caps == LOWER and not nouns:
                 table = [word.lower() for word in table]
             elif caps == UPPER:
                 table = [word.upper() for word in table]
-            else:
+            elif caps != LOWER:
                 table = [word[0].upper() + word[1:] for word in table]
             self._tables[group, caps] = table
         return table

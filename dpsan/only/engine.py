@@ -43,7 +43,7 @@ class Match:
         held = {name: np.zeros(len(kind), np.bool_) for name in rules.contexts}
         for name, test in rules.contexts.items():
             held[name][self.places(test)] = True
-        self._state = relations.State(view, self.group, rules.groups, held)
+        self._state = relations.State(view, self.group, rules.groups, held, rules.apart)
 
     def relation(self, name: str, at: NDArray[np.intp]) -> Flags:
         """Return whether a relation holds at some tokens."""

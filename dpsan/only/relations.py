@@ -18,15 +18,6 @@ from dpsan.only.view import LOWER, MIXED, NONE, TITLE, UPPER, Flags, Ints, View
 
 MOSTLY: Final = 0.6
 NAMES: Final = ["given_m", "given_f", "given_u", "given_x", "surname", "surnamepl"]
-NO_RUN: Final = (
-    *("medicine", "ill", "illp", "illabbr", "symp", "symps", "proc", "ptest", "hstate", "medclass"),
-    *("injury", "malady", "analyte", "hadj", "lababbr", "procabbr", "imgabbr", "part"),
-    *("hmod", "side", "hkind", "hpre", "hsure", "hnoun"),
-    *("hverb", "month", "month3", "day", "days", "day3", "holiday", "holidayp", "n19", "n1019"),
-    *("tens", "big1", "big2", "ord", "nat", "natlang", "natpl", "rel", "rels", "country"),
-    "countryabbr",
-)
-"""Groups of words that stand beside no name: their capitals are those of titles."""
 
 
 @dataclass
@@ -40,6 +31,8 @@ class State:
     """Names of the groups."""
     words: dict[str, Flags]
     """Words of some kinds: ``legal`` (forms of companies), ``clinical``, ``foreign``."""
+    apart: Sequence[str]
+    """Groups of words that stand beside no name: their capitals are those of titles."""
 
     @cached_property
     def word(self) -> Flags:
@@ -150,7 +143,7 @@ def beside_drawn(state: State, at: NDArray[np.intp]) -> Flags:
 
 def beside_name(state: State, at: NDArray[np.intp]) -> Flags:
     """Words of a run of Title words of which one is drawn, and no date, health word or nation."""
-    return any_in_run(state.titles, (state.group > 1) & ~state.drawn(NO_RUN), at)
+    return any_in_run(state.titles, (state.group > 1) & ~state.drawn(state.apart), at)
 
 
 def name_elsewhere(state: State, at: NDArray[np.intp]) -> Flags:

@@ -121,6 +121,8 @@ class Rules:
         rows = [["rule", "own list", f"{label}={OWN}", "a word of it"] for label in own] + rows
         self._sets = {row[1]: row[2].split() for row in rows if row[0] == "labels"}
         self._group_sets = {row[1]: row[2].split() for row in rows if row[0] == "groups"}
+        self.apart = self._group_sets["sick"] + self._group_sets["apart"]
+        """Groups of words that stand beside no name."""
         pairs = [pair.split("=") for row in rows if row[0] == OWN for pair in row[2].split()]
         self._own = dict(pairs)
         self._elements = {row[1]: row[2] for row in rows if row[0] == "element"}

@@ -144,9 +144,9 @@ def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, st
     if kind in ("iso", "ymd", "logtime"):
         return kind, year_class(int(text[:4])) + re.sub(r"\d", DIGIT, text)
     if kind == "dmy":
-        tail = text[-4:]
-        first = year_class(int(tail)) if tail.isdigit() else "-"
-        return kind, first + re.sub(r"\d", DIGIT, text)
+        tail = re.split(r"\D", text)[-1]
+        century = 0 if len(tail) == 4 else 2000 if 2000 + int(tail) <= NOW else 1900
+        return kind, year_class(century + int(tail)) + re.sub(r"\d", DIGIT, text)
     if kind == "clock":  # am and pm stay
         half = re.search("[apAP]", text)
         return kind, ("h" if half else "d") + re.sub(r"\d", DIGIT, text)
@@ -186,7 +186,7 @@ def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, st
             return "times", text[0]
         if PLAIN_CODES.fullmatch(text) or text.lower() in known:
             return "fixed", text
-        if re.fullmatch(r"[0-9a-fA-F]{12,}", text):
+        if re.fullmatch(r"[0-9a-f]{7,}|[0-9a-fA-F]{12,}", text):
             return kind, (LARGE_HEX if text.upper() == text else HEX) * len(text)
         return kind, letter_form(text)
     if kind == "entword":

@@ -9,7 +9,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate, chain, groupby
+from functools import partial
+from itertools import accumulate, chain, groupby, islice
 from operator import attrgetter
 from typing import Final
 
@@ -22,51 +23,26 @@ from dpsan.text.contexts import CONTEXT
 _ARTICLE: Final = re.compile(r"(?i)\ban?\Z")
 
 
-class Lines:
-    """Lines that are one context; renders them, those that are rendered alike at once.
+def _lines(records: Sequence[Record], texts: list[str]) -> bytes:
+    """Return the bytes of lines that are one context, from the text of the context.
 
-    Args:
-        records: the lines, in order.
+    Lines that are rendered alike are rendered at once.
     """
-
-    def __init__(self, records: Sequence[Record]) -> None:
-        self._runs = [
-            (render, sum(1 + record.texts[0].count("\n") for record in run), run[-1].owes)
-            for render, run in (
-                (render, [*run]) for render, run in groupby(records, attrgetter("render"))
-            )
-        ]
-        """How to render lines that are rendered alike, how many they are, and what they owe."""
-
-    def __call__(self, texts: list[str]) -> bytes:
-        """Return the bytes of the lines, from the text of their context."""
-        parts = texts[0].split("\n")
-        out, at = [], 0
-        for render, size, owes in self._runs:
-            out += [render(["\n".join(parts[at : at + size])]), owes]
-            at += size
-        assert at == len(parts)  # noqa: S101 - each line of the input has one of the output
-        return b"".join(out[:-1])  # what the last line owes is owed by the context
+    parts = texts[0].split("\n")
+    out, at = [], 0
+    for render, alike in groupby(records, attrgetter("render")):
+        run = [*alike]
+        end = at + sum(1 + record.texts[0].count("\n") for record in run)
+        out += [render(["\n".join(parts[at:end])]), run[-1].owes]
+        at = end
+    assert at == len(parts)  # noqa: S101 - each line of the input has one of the output
+    return b"".join(out[:-1])  # what the last line owes is owed by the context
 
 
-class Texts:
-    """Texts of a document that are one context; renders them.
-
-    Args:
-        records: the texts, in order, with the frames between them.
-    """
-
-    def __init__(self, records: Sequence[Record]) -> None:
-        self._records = records
-
-    def __call__(self, texts: list[str]) -> bytes:
-        """Return the bytes of the document's part."""
-        out, at = [], 0
-        for record in self._records:
-            end = at + len(record.texts)
-            out.append(record.render(texts[at:end]))
-            at = end
-        return b"".join(out)
+def _texts(records: Sequence[Record], texts: list[str]) -> bytes:
+    """Return the bytes of texts of a document that are one context."""
+    left = iter(texts)
+    return b"".join(record.render([*islice(left, len(record.texts))]) for record in records)
 
 
 def neighbours(records: Iterator[Record | None]) -> Iterator[Record | None]:
@@ -93,7 +69,7 @@ def neighbours(records: Iterator[Record | None]) -> Iterator[Record | None]:
 def part(records: list[Record]) -> Record:
     """Return some texts of a document as one record."""
     texts = [*chain.from_iterable(record.texts for record in records)]
-    return joined(records, texts, Texts(records))
+    return joined(records, texts, partial(_texts, records))
 
 
 def contexts(records: Iterator[Record | None], *, line_buffered: bool) -> Iterator[Record | None]:
@@ -129,7 +105,7 @@ def contexts(records: Iterator[Record | None], *, line_buffered: bool) -> Iterat
 def context(records: list[Record]) -> Record:
     """Return some lines as one record."""
     texts = [record.texts[0] for record in records]
-    context = joined(records, ["\n".join(texts)], Lines(records))
+    context = joined(records, ["\n".join(texts)], partial(_lines, records))
     if records[0].spans is not None:
         starts = accumulate((len(text) + 1 for text in texts), initial=0)
         context.spans = [

@@ -14,9 +14,10 @@ from dpsan.errors import UsageError
 from dpsan.only.decision import Decision
 from dpsan.only.draws import AGE, Unit
 from dpsan.only.hashes import salted
+from dpsan.only.marks import LARGE
 from dpsan.only.order import distinct
 from dpsan.only.places import Places
-from dpsan.only.view import Codes, Ints, View
+from dpsan.only.view import Codes, Cut, Ints, View
 from dpsan.sanitize.result import Action, AuditTable, Sanitized, tables_together, together
 from dpsan.text.spanned_tokens import KNOWN_TYPES, UNKNOWN_TYPE, Spans
 
@@ -264,3 +265,33 @@ def joined(done: Sanitized, counts: Sequence[int]) -> Sanitized:
         ],
         records=table,
     )
+
+
+def address_names(
+    done: Decided, units: Sequence[Shared], keys: NDArray[np.int64], groups: set[int]
+) -> dict[int, tuple[Cut, ...]]:
+    """Return by the row of an address the pieces of its local part, with the keys of the unit.
+
+    Args:
+        keys: of each row.
+        groups: codes of the groups of names.
+    """
+    decision = done.decision
+    names: dict[int, tuple[Cut, ...]] = {}
+    begins: dict[int, int] = {}
+    if decision.locals:  # by the key of a name the first text that has it
+        at = np.flatnonzero(np.isin(decision.group, [*groups]))[::-1]
+        begins = dict(zip(keys[at].tolist(), decision.text[at].tolist(), strict=True))
+    for row, parts in decision.locals.items():
+        shared, text = units[int(decision.unit[row])], int(decision.text[row])
+        cuts: list[Cut] = []
+        for cut, value in zip(parts, done.pieces.get(row, (0,) * len(parts)), strict=True):
+            known = shared.ids.get(value) if cut == (LARGE,) and value else None
+            key = -1 if known is None else known + (shared.units << AGE)
+            # A name of an earlier context, whether it is decided at once with this one or not.
+            if key in shared.unit.pools or begins.get(key, text) < text:
+                cuts.append((key,))
+            else:
+                cuts.append(tuple(p if isinstance(p, str) else int(keys[p]) for p in cut))
+        names[row] = tuple(cuts)
+    return names
