@@ -7,7 +7,7 @@ that pass the same words and gaps, have the same distribution of outputs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -49,10 +49,6 @@ class Decision:
     """Index of the rule that drew each token; no output depends on it."""
     groups: tuple[str, ...]
     forms: tuple[str, ...]
-
-    def in_unit(self, key: NDArray[np.int64], names: dict[int, tuple[Cut, ...]]) -> Decision:
-        """Return the decision with keys of a unit that has several blocks."""
-        return replace(self, key=key, locals=names)
 
 
 def decide(

@@ -21,15 +21,9 @@ from numpy.typing import NDArray
 
 from dpsan.only.decision import MEDICINE, NAMES, PLURAL, Decision
 from dpsan.only.marks import LARGE
-from dpsan.only.templates import (
-    Piece,
-    finished,
-    local_part,
-    radices,
-    string,
-    template,
-)
-from dpsan.only.view import LOWER, TITLE, UPPER
+from dpsan.only.order import distinct
+from dpsan.only.templates import Piece, finished, local_part, radices, string, template
+from dpsan.only.view import LOWER, UPPER
 from dpsan.privacy.randomness import Streams
 from dpsan.text.letter_case import article_for
 
@@ -133,7 +127,7 @@ class Draws:
         self, words: Mapping[str, Sequence[str]], *, together: bool, injective: bool
     ) -> None:
         self._words, self.together, self._injective = words, together, injective
-        self._tables: dict[str, dict[int, list[str]]] = {}
+        self._tables: dict[tuple[str, int], list[str]] = {}
         self._given = tuple(word.lower() for word in words["given_x"])
         self._room: dict[Pool, list[int]] = {}
         self._listed = {*words, *ADDRESSES}
@@ -208,7 +202,7 @@ class Draws:
         for row, key, number, text, which in rows:
             pool, unit = pools[which], units[number]
             if row in values:
-                slots.append(Slot(pool, key, number, text, None, 0))
+                slots.append(Slot(pool, key, number, text, None, 0, written=values[row]))
                 continue
             if pool[0] in ADDRESSES:
                 parts = chain.from_iterable(decision.locals.get(row, ()))
@@ -243,19 +237,18 @@ class Draws:
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], list[Pool], NDArray[np.intp]]:
         """Return the first row of each slot in order, the slot of each row, and pools."""
         many = len(decision.forms) + 1
-        kinds, of_pool = np.unique(
-            decision.group.astype(np.int64) * many + decision.form + 1, return_inverse=True
-        )
-        pools = [self._pool(decision, *divmod(kind, many)) for kind in kinds.tolist()]
+        kinds = decision.group.astype(np.int64) * many + decision.form + 1
+        first, of_pool = distinct(kinds)
+        pools = [self._pool(decision, *divmod(kind, many)) for kind in kinds[first].tolist()]
         if not self.together:
             every = np.arange(len(decision.at))
             return every, every, pools, of_pool
-        keys, of_key = np.unique(decision.key, return_inverse=True)
-        places = (decision.unit.astype(np.int64) * len(keys) + of_key) * len(kinds) + of_pool
+        keys, of_key = distinct(decision.key)
+        places = (decision.unit.astype(np.int64) * len(keys) + of_key) * len(pools) + of_pool
         if decision.locals:  # each address has marks of its own
             at = np.array([*decision.locals])
             places[at] = -1 - at
-        _, first, inverse = np.unique(places, return_index=True, return_inverse=True)
+        first, inverse = distinct(places)
         order = np.argsort(first)
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
@@ -294,8 +287,9 @@ class Draws:
         """Return the text of each drawn token."""
         plural = decision.group == decision.groups.index(PLURAL)
         forms = of_slot * 64 + decision.caps * np.int64(4) + decision.possessive * 2 + plural
-        kinds, inverse = np.unique(forms, return_inverse=True)
-        texts = np.array([self._text(slots[kind >> 6], kind & 63) for kind in kinds.tolist()], "O")
+        first, inverse = distinct(forms)
+        kinds = forms[first].tolist()
+        texts = np.array([self._text(slots[kind >> 6], kind & 63) for kind in kinds], "O")
         out: list[str] = texts[inverse].tolist()
         for row, parts in decision.locals.items():
             if _NAME not in out[row]:
@@ -308,8 +302,8 @@ class Draws:
 
     def _text(self, slot: Slot, form: int) -> str:
         """Return the text of a slot in a form: pattern of capitals, possessive, plural."""
-        name, caps = slot.pool[0], form >> 2
-        text = self._table(name, caps)[slot.number] if name in self._words else slot.written
+        caps = form >> 2
+        text = slot.written or self._table(slot.pool[0], caps)[slot.number]
         if form & 1:
             text += "es" if text[-1] in "szxSZX" else "s"
         if form & 2:
@@ -324,18 +318,18 @@ class Draws:
 
     def _table(self, group: str, caps: int) -> list[str]:
         """Return the words of a group in a pattern of capitals."""
-        caps = caps if caps in (LOWER, UPPER) else TITLE
-        tables = self._tables.setdefault(group, {})
-        if caps not in tables:
-            words = self._words[group]
-            nouns = any(word.islower() for word in words)  # among them MRI, Crohn's disease
-            if caps == LOWER and nouns:
-                tables[caps] = [*words]
-            elif caps == TITLE:
-                tables[caps] = [word[0].upper() + word[1:] for word in words]
-            else:
-                tables[caps] = [word.lower() if caps == LOWER else word.upper() for word in words]
-        return tables[caps]
+        table = self._tables.get((group, caps))
+        if table is None:
+            table = [*self._words[group]]
+            nouns = any(word.islower() for word in table)  # among them MRI, Crohn's disease
+            if caps == LOWER and not nouns:
+                table = [word.lower() for word in table]
+            elif caps == UPPER:
+                table = [word.upper() for word in table]
+            elif caps != LOWER:
+                table = [word[0].upper() + word[1:] for word in table]
+            self._tables[group, caps] = table
+        return table
 
 
 def stream_position(pool: Pool) -> int:

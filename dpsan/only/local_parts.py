@@ -25,13 +25,18 @@ def split_emails(view: View, places: Places) -> None:
     member = np.isin(view.unit, np.unique(view.unit[at])) & (view.form < 0)
     for i in np.flatnonzero(member).tolist():
         known.setdefault((int(view.unit[i]), int(places.hashes[i])), int(view.equal[i]))
+    read: dict[tuple[int, str], tuple[tuple[tuple[Cut, ...], ...], tuple[int, ...]]] = {}
     for i in at.tolist():
         local = places.block[places.start[i] : places.end[i]].split("@")[0].lower()
-        pieces = re.findall(r"[^\W\d_]+|\d+|.", local)
-        view.pieces[i] = tuple(cuts_of(piece, int(view.unit[i]), known) for piece in pieces)
-        hashes = Hashes.of_words(pieces).tolist()
-        lettered = map(str.isalpha, pieces)
-        places.pieces[i] = tuple(map(int.__mul__, hashes, lettered))
+        unit = int(view.unit[i])
+        if (unit, local) not in read:
+            pieces = re.findall(r"[^\W\d_]+|\d+|.", local)
+            hashes = map(int.__mul__, Hashes.of_words(pieces).tolist(), map(str.isalpha, pieces))
+            read[unit, local] = (
+                tuple(cuts_of(piece, unit, known) for piece in pieces),
+                tuple(hashes),
+            )
+        view.pieces[i], places.pieces[i] = read[unit, local]
 
 
 def cuts_of(piece: str, unit: int, known: dict[tuple[int, int], int]) -> tuple[Cut, ...]:

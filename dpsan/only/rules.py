@@ -18,17 +18,7 @@ from typing import Final
 import numpy as np
 
 from dpsan.only import relations
-from dpsan.only.view import (
-    EDGE,
-    GAP,
-    LOWER,
-    MIXED,
-    NONE,
-    ONE,
-    TITLE,
-    UPPER,
-    Flags,
-)
+from dpsan.only.view import EDGE, GAP, LOWER, MIXED, NONE, ONE, TITLE, UPPER, Flags
 
 PASS, UNDECIDED = 1, 0
 """Codes of groups: a token that passes for good, and one that no rule has drawn."""

@@ -91,25 +91,8 @@ PLAIN_CODES: Final = re.compile(
     r"[xXqQ]1|[qQ]\d{1,2}[hH]?|0x[0-9a-fA-F]{1,8}|[A-Z]-?[12]c?|[hH]b[aA]1[cC]|[sS]p[oO]2|[oO]2|"
     r"[bB]12|\d[dD]"
 )
-LEGAL: Final = frozenset(
-    [
-        "s.a",
-        "c.v",
-        "s.l",
-        "s.r.l",
-        "l.l.c",
-        "p.c",
-        "l.p",
-        "b.v",
-        "n.v",
-        "k.k",
-        "s.p.a",
-        "l.l.p",
-        "p.l.c",
-        "s.a.s",
-        "s.c",
-    ]
-)
+_FORMS: Final = "sa cv sl srl llc pc lp bv nv kk spa llp plc sas sc"
+LEGAL: Final = frozenset(".".join(letters) for letters in _FORMS.split())
 """Legal forms of companies, with dots."""
 LABELS: Final = (
     *("int1", "int2", "int3", "int4", "int40", "int5", "int6", "intlong", "bit", "number", "year"),
@@ -158,7 +141,7 @@ def letter_form(text: str) -> str:
 
 def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, str]:
     """Label and form of a string: public functions of the string."""
-    if kind in ("iso", "ymd"):
+    if kind in ("iso", "ymd", "logtime"):
         return kind, year_class(int(text[:4])) + re.sub(r"\d", DIGIT, text)
     if kind == "dmy":
         tail = re.split(r"\D", text)[-1]
@@ -167,8 +150,6 @@ def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, st
     if kind == "clock":  # am and pm stay
         half = re.search("[apAP]", text)
         return kind, ("h" if half else "d") + re.sub(r"\d", DIGIT, text)
-    if kind == "logtime":
-        return kind, year_class(int(text[:4])) + re.sub(r"\d", DIGIT, text)
     if kind == "yearspan":
         begin, end = int(text[:4]), text[5:]
         if 0 < int(end) - begin % 10 ** len(end) <= 60:
@@ -223,10 +204,6 @@ def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, st
         return kind, letter_form(text)
     if kind == "phone":
         return kind, re.sub(r"\d", DIGIT, text)
-    if kind in ("handle", "url", "ip", "ipv6"):
-        return kind, ""
-    if kind == "email":
-        return kind, ""
-    if kind in ("userip", "userhost"):
+    if kind in ("handle", "url", "ip", "ipv6", "email", "userip", "userhost"):
         return kind, ""
     return kind, digit_form(text)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from math import prod
 from typing import Final
 
 from dpsan.only.marks import DIGIT, HEX, LARGE, LARGE_HEX, SMALL, YEARS, ZERO
@@ -28,45 +27,19 @@ _ALPHABETS: Final = {
 }
 _AT_ONCE: Final = 15
 """Digits of a piece."""
-_AREAS: Final = [
-    "202",
-    "203",
-    "205",
-    "206",
-    "207",
-    "208",
-    "209",
-    "212",
-    "213",
-    "214",
-    "215",
-    "216",
-    "217",
-    "218",
-    "219",
-    "224",
-    "225",
-    "228",
-    "229",
-    "231",
-]
-_COUNTRIES: Final[dict[int, list[str]]] = {
-    2: [
-        *("27", "30", "31", "32", "33", "34", "36", "39", "40", "41", "43", "44", "45", "46"),
-        *("47", "48", "49", "52", "55", "61", "64", "65", "81", "91"),
-    ],
-    3: [
-        *("211", "212", "216", "233", "234", "254", "255", "351", "352", "353", "354", "358"),
-        *("370", "385", "386", "420", "421"),
-    ],
+_CODES: Final = {
+    name: codes.split()
+    for name, codes in (
+        ("area", "202 203 205 206 207 208 209 212 213 214 215 216 217 218 219 224 225 228 229 231"),
+        ("country2", "27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 52 55 61 64 65 81 91"),
+        ("country3", "211 212 216 233 234 254 255 351 352 353 354 358 370 385 386 420 421"),
+        ("dose1", "2 4 5"),
+        ("dose2", "10 20 25 40 50"),
+        ("dose3", "100 150 200 250 300 400 500"),
+    )
 }
-"""Codes of countries by their number of digits."""
+"""Codes of areas, codes of countries and doses by their number of digits."""
 _HOSTS: Final = ["192.0.2.", "198.51.100.", "203.0.113."]
-_DOSES: Final = {
-    1: ["2", "4", "5"],
-    2: ["10", "20", "25", "40", "50"],
-    3: ["100", "150", "200", "250", "300", "400", "500"],
-}
 _PARTS: Final = {
     f"{DIGIT}.{DIGIT}": ["1.5", "2.5", "7.5"],
     f"{ZERO}.{DIGIT}": ["0.2", "0.4", "0.5"],
@@ -175,11 +148,11 @@ def template(group: str, form: str, names: tuple[str, ...] = ()) -> list[Piece]:
         form = form[1:]
     if group == "phone" and (country := _COUNTRY.match(form)):
         rest = template("phone", form[len(country[0]) :])
-        return ["+", _COUNTRIES[len(country[1])], *rest]
+        return ["+", _CODES[f"country{len(country[1])}"], *rest]
     local = _LOCAL.fullmatch(form)
     if group == "phone" and local:
         code = template("code", local[1])
-        area: list[Piece] = [_AREAS, local[2].replace(DIGIT * 3, "", 1)] if local[2] else []
+        area: list[Piece] = [_CODES["area"], local[2].replace(DIGIT * 3, "", 1)] if local[2] else []
         return [*code, *area, "555", local[3], "01", (0, 99, 2)]
     pieces: list[Piece] = []
     for number, match in enumerate(_MARKS.finditer(form)):
@@ -221,7 +194,7 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         head = form.rstrip(DIGIT + "s")
         return [head, (185, 202, 0) if len(form) == 5 else (2, 9, 0), "0s"]
     if dose := _DOSE.fullmatch(form):
-        return [_DOSES[len(dose[1])], dose[2]]
+        return [_CODES[f"dose{len(dose[1])}"], dose[2]]
     if group == "card":  # none begins with 0
         return ["0", *template("number", form[1:])]
     if group == "iban":  # check digits of none are 00 or 01 (ISO 13616)
@@ -246,7 +219,7 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         "times": [form, (2, 9, 0)],
         "gram": [["1", "2"]],
         "dotclock": [(7, 12, 0), ".", (0, 59, 2)],
-        "dose": [_PARTS.get(form) or _DOSES.get(len(form), [form])],
+        "dose": [_PARTS.get(form) or _CODES.get(f"dose{len(form)}", [form])],
         "age": [(18, 89, 0) if len(form) == 2 else (2, 9, 0)],
         "ip": [_HOSTS, (1, 254, 0)],
         "ipv6": ["2001:db8::", *hexadecimal, ":", *hexadecimal],
@@ -339,8 +312,3 @@ def ordinal(number: int) -> str:
     """Return a number with its ending."""
     ending = "th" if number // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"
-
-
-def capacity(pieces: Sequence[Piece]) -> int:
-    """Return the number of strings of a template."""
-    return prod(map(choices, pieces))

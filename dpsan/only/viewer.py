@@ -38,19 +38,7 @@ from dpsan.only.joining import Words, cut_words, join_phrases
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.local_parts import split_emails
 from dpsan.only.places import Places
-from dpsan.only.view import (
-    COLUMN,
-    EDGE,
-    KEPT,
-    LOWER,
-    MIXED,
-    NONE,
-    TITLE,
-    Codes,
-    Flags,
-    Ints,
-    View,
-)
+from dpsan.only.view import COLUMN, EDGE, KEPT, LOWER, MIXED, NONE, TITLE, Codes, Flags, Ints, View
 from dpsan.text.letter_case import ARTICLES
 
 CLOSED: Final = ("func", "funcname?", "title")
@@ -221,16 +209,8 @@ class Viewer:
         )
         at, codes = self.requested(whole)
         label[at], row[at] = codes, -1
-        return {
-            "start": start,
-            "end": end,
-            "after": after,
-            "label": label,
-            "caps": caps,
-            "possessive": possessive,
-            "hash": whole,
-            "row": row,
-        }
+        placed = {"start": start, "end": end, "after": after, "possessive": possessive}
+        return placed | {"label": label, "caps": caps, "hash": whole, "row": row}
 
     def requested(self, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.intp], Codes]:
         """Return which hashes are those of words of the request, and their labels."""
@@ -324,22 +304,9 @@ class Viewer:
         stem[at] = hashes.of(start[at], end[at] - 1)
         common = (label == code["func"]) | ((label == code["plain"]) & (caps == LOWER))
         equal, first = firsts(hashed, stem, unit, (trigger == 0) & ~common)
-        view = View(
-            label,
-            caps,
-            filled(False, False, words["possessive"], np.bool_),
-            gap,
-            form,
-            trigger,
-            equal,
-            first,
-            unit,
-            index,
-            self.labels,
-            tuple(forms),
-            {},
-            {},
-        )
+        owns = filled(False, False, words["possessive"], np.bool_)
+        relations = form, trigger, equal, first, unit, index
+        view = View(label, caps, owns, gap, *relations, self.labels, tuple(forms), {}, {})
         places = Places(block.text, start, end, after, hashed, stem, {})
         split_emails(view, places)
         view.far_words.update(far_words(view, places, self.articles[0]))

@@ -238,16 +238,13 @@ class OnlyRewriter:
 
         def source(new: Sequence[Slot]) -> Streams:
             if self.keyed:
-                return streams_by_word(
-                    key, [], [(slot.key, stream_position(slot.pool)) for slot in new]
-                )
+                words = [(slot.key, stream_position(slot.pool)) for slot in new]
+                return streams_by_word(key, [], words)
             counts = Counter(slot.unit for slot in new)
-            order = sorted(counts)
-            if len(units) == 1:
-                before, units[0].drawn = units[0].drawn, units[0].drawn + len(new)
-                return streams_for(key, [units[0].number], [len(new)], before=before)
-            numbers = [units[at].number for at in order]
-            return streams_for(key, numbers, [counts[at] for at in order])
+            numbers = [units[at].number for at in sorted(counts)]
+            # Several units are new, with one block each.
+            before, units[0].drawn = units[0].drawn, units[0].drawn + len(new)
+            return streams_for(key, numbers, [counts[at] for at in sorted(counts)], before=before)
 
         texts = texts_of(done)
         charged = [0] * texts
@@ -313,7 +310,7 @@ class OnlyRewriter:
         else:
             keys = unit_keys(decision, done.keys, units)
         names = set(self.rules.codes(NAMES))
-        return decision.in_unit(keys, address_names(done, units, keys, names))
+        return replace(decision, key=keys, locals=address_names(done, units, keys, names))
 
     def rewrite(
         self,
