@@ -15,6 +15,7 @@ DROPPED: Final = {
     "--max-record": "records of up to 64 MiB are read: split longer ones",
     "-z": _NUL,
     "--null-data": _NUL,
+    "--export": "faiss.read_index opens the files v3/index-* of the cache",
     "--text": "-f text reads any file as text",
 }
 """By the word, or the option and its value, as it was typed."""

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from dpsan.embeddings import file_digest, load
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.bundled import bundled_table
-from dpsan.embeddings.cache.entry import Entry
-from dpsan.embeddings.cache.faiss_file import INDEX
+from dpsan.embeddings.cache.entry import INDEX, Entry
 from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.cache.watch import Watch
 from dpsan.embeddings.files import Later

@@ -55,7 +55,6 @@ WRITES = {
     ("verify", "certificate"): ["--certificate"],
     **{(command, "html"): ["--html"] for command in ("preview", "report", "evaluate")},
     **{(command, "plot"): ["--plot"] for command in ("explain", "compare")},
-    ("index", "export"): ["--export"],
     ("train", "language_model"): ["-o", "new.npz", "--language-model"],
 }
 READ_BY = {

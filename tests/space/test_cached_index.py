@@ -11,7 +11,7 @@ from support import make_embeddings
 
 from dpsan.embeddings import file_digest, load
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.cache.faiss_file import INDEX
+from dpsan.embeddings.cache.entry import INDEX
 from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.files import Later
 from dpsan.errors import EmbeddingError
@@ -92,10 +92,9 @@ def test_a_part_found_damaged_late_is_built_again(opened, part):
     told = []
     store = Store(opened[1].root, told.append)
     embeddings, space = cached_index.open_space(opened[0], None, store)
-    (entry,) = (opened[1].root / "v2").glob("index-*/")
-    file = entry / {"words": "1.raw", INDEX: INDEX}[part]
+    (file,) = (each for each in (opened[1].root / "v3").iterdir() if each.suffix != ".lock")
     data = bytearray(file.read_bytes())
-    data[-1] ^= 1
+    data[{"words": data.index(b"w299"), INDEX: 60}[part]] ^= 1
     file.write_bytes(data)
     if part == "words":
         assert embeddings.index_to_key[299] == "w299"
