@@ -46,7 +46,6 @@ class Diffractor(IntegerResponse):
     summary: ClassVar[str] = "geometric noise on the position in a public one-dimensional order"
     epsilon_unit: ClassVar[str] = "1/distance"
     source: ClassVar[str] = "Diffractor, geometric form"
-    reads_vectors: ClassVar[bool] = False
 
     order: str = parameter(
         "greedy",

@@ -83,7 +83,6 @@ class DiffractorPaper(Mechanism):
     summary: ClassVar[str] = "1-Diffractor: noise on the position in an order, stop words copied"
     epsilon_unit: ClassVar[str] = "1/distance"
     source: ClassVar[str] = "Diffractor, geometric form"
-    reads_vectors: ClassVar[bool] = False
 
     kept: float = parameter(
         0.005,

@@ -197,7 +197,6 @@ class Geodesic(IntegerResponse):
     summary: ClassVar[str] = "exponential mechanism along the graph of nearest neighbours"
     epsilon_unit: ClassVar[str] = "1/distance"
     source: ClassVar[str] = "dpsan §geodesic"
-    reads_vectors: ClassVar[bool] = False
     tunable: ClassVar[dict[str, tuple[Any, ...]]] = {"cap": (1, 2, 3, 4, 5, 6, 8, 10)}
 
     k: int = parameter(5, "neighbours joined to each word", unit="words", low=1)

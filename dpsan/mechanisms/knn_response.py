@@ -82,7 +82,6 @@ class KnnResponse(BaseResponse):
     compared: ClassVar[bool] = True
     summary: ClassVar[str] = "randomized response among the K nearest words: pure LDP"
     source: ClassVar[str] = "dpsan §knn-response"
-    reads_vectors: ClassVar[bool] = False
     takes_public: ClassVar[bool] = True
     tunable: ClassVar[dict[str, tuple[Any, ...]]] = {"k": _SIZES, "outputs": (*_OUTPUTS, "all")}
 

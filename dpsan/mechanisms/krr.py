@@ -40,7 +40,6 @@ class KRR(IntegerResponse):
     compared: ClassVar[bool] = True
     summary: ClassVar[str] = "k-ary randomized response: the word itself or a uniform one"
     source: ClassVar[str] = "KRR §2"
-    reads_vectors: ClassVar[bool] = False
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Pure LDP; no metric needed."""

@@ -103,7 +103,6 @@ class OptimalResponse(BaseResponse):
     compared: ClassVar[bool] = True
     summary: ClassVar[str] = "words nearly as similar as any LDP mechanism can give: pure LDP"
     source: ClassVar[str] = "dpsan §optimal-response"
-    reads_vectors: ClassVar[bool] = False
     takes_public: ClassVar[bool] = True
 
     mass: float | str = parameter(

@@ -222,7 +222,6 @@ class TLDP(Mechanism):
     summary: ClassVar[str] = "keep or perturb coordinates on a grid: tldp-paper made sound"
     epsilon_unit: ClassVar[str] = "nats"
     source: ClassVar[str] = "TLDP, corrected"
-    reads_vectors: ClassVar[bool] = False
 
     tensor: str = parameter(
         "word", "what epsilon is for: a word, or a whole line", words=("word", "line")

@@ -40,7 +40,6 @@ class Uniform(IntegerResponse):
     name: ClassVar[str] = "uniform"
     summary: ClassVar[str] = "a uniform word whatever the input: epsilon 0, the floor of utility"
     source: ClassVar[str] = "dpsan §uniform"
-    reads_vectors: ClassVar[bool] = False
 
     epsilon: float = 0.0
 

@@ -140,7 +140,8 @@ def write_entry(sink: AtomicFile, kind: str, key: str, entry: Entry) -> None:
     for name, array in entry.arrays.items():
         digest = hashlib.sha256()
         head = _header(*array.shape) if name == INDEX else b""
-        for part in (head, array.reshape(-1).view(np.uint8).data):
+        pieces: list[Any] = [head, array.reshape(-1).view(np.uint8).data]
+        for part in pieces:
             digest.update(part)
             sink.write(part)
         listed[name] = array.dtype.str, array.shape, digest.hexdigest()

@@ -217,8 +217,10 @@ class Store:
             yield self._path
         except (OSError, OutputError, DamagedError, MemoryError) as error:
             # An output's error names the file; the directory is named here.
-            named = isinstance(error, OutputError)
-            why = str(error).rpartition(": ")[2] if named else files.reason(error)
+            if isinstance(error, OutputError):
+                why = str(error).rpartition(": ")[2]
+            else:
+                why = files.reason(error)
             raise CacheError(f"cache {self._path} cannot be {what_for}: {why}") from error
 
     @contextmanager

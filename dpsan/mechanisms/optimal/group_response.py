@@ -30,7 +30,6 @@ class GroupResponse(IntegerResponse):
     name: ClassVar[str] = "group-response"
     summary: ClassVar[str] = "a random word of the public group of a word"
     source: ClassVar[str] = "dpsan §group-response"
-    reads_vectors: ClassVar[bool] = False
 
     epsilon: float = 0.0
     """LDP epsilon between two numbers of one form that are drawn by value, in nats; else 0."""
