@@ -145,7 +145,10 @@ class _Losses:
         draft, space = self.draft, self.space
         name = f"extremes-1-{draft.kind.name}-{draft.anywhere(space)[0].digest()}"
         try:
-            ids = space.table(name, lambda: _extreme_words(draft.at(start), space))["ids"]
+            held = space.table(
+                name, lambda: _extreme_words(draft.at(start), space), of_mechanism=True
+            )
+            ids = held["ids"]
             aim = wanted * (1 - _TOLERANCE / 2)
 
             def lower_bound(epsilon: float) -> float:
@@ -158,7 +161,7 @@ class _Losses:
     def keep(self, epsilon: float) -> None:
         """Store the certificate of the epsilon found, for ``verify`` and later runs."""
         for name, found in self._made.get(epsilon, {}).items():
-            self.space.table(name, lambda found=found: found)  # type: ignore[misc]
+            self.space.table(name, lambda found=found: found, of_mechanism=True)  # type: ignore[misc]
 
 
 def epsilon_for_loss(
@@ -195,5 +198,5 @@ def epsilon_for_loss(
 
     digest = draft.anywhere(space)[0].digest()
     name = f"calibrated-1-{target}-{draft.kind.name}-{float(wanted)!r}-{digest}"
-    epsilon, loss, certified = space.table(name, build)["found"].tolist()
+    epsilon, loss, certified = space.table(name, build, of_mechanism=True)["found"].tolist()
     return epsilon, loss, bool(certified)
