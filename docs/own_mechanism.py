@@ -1,6 +1,5 @@
 """A mechanism of your own: here from Python, elsewhere as ``-m docs/own_mechanism.py:Squares``."""
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,7 +8,7 @@ from dpsan import Sanitizer, register
 from dpsan.analysis.compare.comparison import Request, compare
 from dpsan.analysis.evaluate import Question, evaluate
 from dpsan.analysis.explain import explain
-from dpsan.analysis.explain.words import read
+from dpsan.analysis.explain.result import read
 from dpsan.analysis.verify.verdict import verify
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.tables.dense import DenseTable
@@ -18,7 +17,6 @@ from dpsan.privacy.guarantee import Claim, Status
 
 
 @register
-@dataclass(frozen=True)
 class Squares(Mechanism):
     """P(u|w) ~ exp(-epsilon·(d(w, u)/D)²/2), D the diameter: utilities between -1 and 0."""
 

@@ -17,8 +17,8 @@ import page_parts
 from page_parts import table
 
 from dpsan.analysis.evaluate.attack import attacks
-from dpsan.analysis.evaluate.candidates import read_candidates
 from dpsan.analysis.evaluate.linkage import linkage as link
+from dpsan.analysis.evaluate.linkage import read_candidates
 from dpsan.analysis.evaluate.pairs import Inputs, read_pairs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
@@ -111,7 +111,7 @@ def linked(name: str, mechanism: str, epsilon: int) -> Any:
     pairs, built = sanitized(name, mechanism, epsilon, MOST)
     space, words = vocabulary()
     held = read_candidates(original(name, MOST), INPUTS, words, pairs)
-    found = link(held, words, space, Emissions(built, space), (6, 12))
+    found = link(held, words, Emissions(built, space), (6, 12))
     return {(each.reader, each.words): each for each in found.rows}
 
 

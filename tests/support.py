@@ -112,7 +112,6 @@ def run_over(
     sanitizer: Sanitizer,
     plan: Plan,
     *,
-    kind: type[Run] = Run,
     history: History | None = None,
     **more: Any,
 ) -> tuple[Result, list[Any]]:
@@ -121,7 +120,7 @@ def run_over(
     inputs = [folder / f"{number}.jsonl" for number in range(len(files))]
     for path, rows in zip(inputs, files, strict=True):
         path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    run = kind(sanitizer, plan, run_key(None), inputs, folder / "out", tree=True, **more)
+    run = Run(sanitizer, plan, run_key(None), inputs, folder / "out", tree=True, **more)
     if history:
         run.history = history
     result = run.execute()

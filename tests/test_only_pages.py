@@ -11,7 +11,7 @@ import pytest
 from page_parts import ROOT, part, table, write
 
 from dpsan import Sanitizer
-from dpsan.only.alone import rules_text
+from dpsan.only.rules import rules_text
 from dpsan.privacy.randomness import seeded_key
 from dpsan.sanitize.replacing import OnlyRewriter
 

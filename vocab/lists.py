@@ -191,7 +191,8 @@ def labelled(known: Mapping[str, str]) -> Words:
                     words.add(word, [".", label, "."] if city else [label, label, short], source)
     for word in plain_words(SOURCES / "unlisted.txt"):
         if word not in words.labels and WORD.fullmatch(word):
-            words.add(word, [rare_label(word), "unknown", "plain"], "rare words")
+            title = "plain" if word.endswith(forms()["plain"]) else "unknown"
+            words.add(word, [rare_label(word), title, "plain"], "rare words")
     return words
 
 
@@ -269,10 +270,16 @@ def alone_labels(words: Words) -> dict[str, str]:
         _, spelling = vocabulary().get(word, (0, word.capitalize()))
         small = spelling == spelling.lower()
         column = LOWER if small else UPPER if len(word) > 1 and spelling.isupper() else TITLE
-        out[word] = labels[column]
+        out[word] = coarse(labels[column])
     for (label,), _, listed in sections(SOURCES / "alone.txt"):
         out.update(dict.fromkeys(listed, label))
     return out
+
+
+def coarse(label: str) -> str:
+    """Return the label of a sort of health words, whatever part of the body it is about."""
+    sort, mark, _ = label.partition("_")
+    return sort if mark and sort in ("ill", "proc", "symp", "medicine") else label
 
 
 def _passes(label: str) -> bool:

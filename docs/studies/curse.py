@@ -21,12 +21,12 @@ from common.laplace_laws import (
     noisy_tail,
 )
 from common.outcomes import Outcomes, from_pmfs
+from common.panels import Panel, Series
 from common.study import ALL, Asked, Result, Studies
 from common.sweeps import about, label, repeated, sweeps
 from common.values import at_least, dimensions, whole
 from common.words import grouped, line, mean_of_words, random_words, spread, whole_words
 
-from dpsan.analysis.figures.panels import Panel, Series
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.knn_response import KnnResponse
@@ -34,8 +34,8 @@ from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.rank_softmax import RankSoftmax
 from dpsan.mechanisms.tldp import principal_components
 from dpsan.outcomes.calibrate.target import Draft
+from dpsan.outcomes.distributions import in_steps, part_of
 from dpsan.outcomes.intervals import Estimate
-from dpsan.outcomes.shares import in_steps, part_of
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace

@@ -18,6 +18,7 @@ from common.equal_losses import Equal, at_equal_losses
 from common.frontier import bounds, by_draws, by_laws, ceiling, comparable
 from common.noise import PARAMETERS as NOISE
 from common.noise import noise
+from common.panels import Panel, Series
 from common.study import ALL, Asked, Result, Studies
 from common.sweeps import about, label, parameters, repeated
 from common.values import at_least, whole
@@ -29,7 +30,6 @@ from common.words import (
     whole_words,
 )
 
-from dpsan.analysis.figures.panels import Panel, Series
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.base import Mechanism
@@ -44,14 +44,13 @@ from dpsan.mechanisms.tldp_paper import (
 )
 from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper
 from dpsan.outcomes.calibrate.target import Draft
-from dpsan.outcomes.distributions import has_distribution
+from dpsan.outcomes.distributions import has_distribution, in_steps, part_of
 from dpsan.outcomes.linked_words import (
     CANDIDATES,
     LONGEST,
     TEXTS,
     linked_by_words,
 )
-from dpsan.outcomes.shares import in_steps, part_of
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 

@@ -16,6 +16,7 @@ import numpy as np
 from common.attackers import ATTACKS, Attacks
 from common.claims import Part, claim_line, claim_row, together
 from common.command import main
+from common.panels import Panel, Series
 from common.study import ALL, Asked, Result, Studies
 from common.sweeps import about, label, parameters, repeated, sweeps
 from common.texts import PARAMETERS as TEXTS
@@ -24,9 +25,8 @@ from common.values import at_least, positive, whole
 from common.words import lines, mean_of_words, random_words, share_of_draws, spread
 from scipy.stats import rankdata
 
-from dpsan.analysis.compare.texts import Corpus, sanitized
+from dpsan.analysis.compare.texts import Corpus
 from dpsan.analysis.evaluate.accuracy import Classifier
-from dpsan.analysis.figures.panels import Panel, Series
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
@@ -36,8 +36,8 @@ from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.mechanisms.tem import TEM
 from dpsan.mechanisms.tgumbel_paper import TGumbelPaper, least_epsilon, scale, unchanged
 from dpsan.outcomes.calibrate.target import Draft
-from dpsan.outcomes.distributions import Progress, distributions, draw
-from dpsan.outcomes.shares import THREADS, in_steps, part_of
+from dpsan.outcomes.distributions import THREADS, Progress, distributions, draw, in_steps, part_of
+from dpsan.outcomes.text_likelihood import sanitized
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace

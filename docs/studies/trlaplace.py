@@ -17,16 +17,16 @@ from common import claims
 from common.command import main
 from common.noise import PARAMETERS as NOISE
 from common.noise import noise
+from common.panels import Panel, Series
 from common.study import Asked, Result, Studies
 from common.sweeps import about, label, repeated
 from common.texts import PARAMETERS as TEXTS
 from common.texts import labelled
 from common.words import lines
 
-from dpsan.analysis.compare.texts import Corpus, sanitized
+from dpsan.analysis.compare.texts import Corpus
 from dpsan.analysis.evaluate.accuracy import Labelled, judge
 from dpsan.analysis.evaluate.similarity import rouge
-from dpsan.analysis.figures.panels import Panel, Series
 from dpsan.cli.options import Vocabulary
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
@@ -37,7 +37,8 @@ from dpsan.mechanisms.mahalanobis import Mahalanobis
 from dpsan.mechanisms.pte import ProjectedLaplace
 from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper
 from dpsan.outcomes.calibrate.target import Draft
-from dpsan.outcomes.shares import in_steps, part_of
+from dpsan.outcomes.distributions import in_steps, part_of
+from dpsan.outcomes.text_likelihood import sanitized
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee, Loss
 from dpsan.space.metric_space import MetricSpace

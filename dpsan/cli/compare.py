@@ -12,10 +12,8 @@ import typer
 
 from dpsan.cli import options
 from dpsan.cli.command import flag, option, refuse
-from dpsan.cli.options import Picture, Texts, Vocabulary
-from dpsan.cli.output import print_json, print_prose, print_table
+from dpsan.cli.options import Page, Texts, Vocabulary
 from dpsan.cli.tree import INPUT, OUTPUT, PRIVACY
-from dpsan.errors import printable
 from dpsan.version import __version__
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(Picture, Texts, Vocabulary):
+class Compare(Page, Texts, Vocabulary):
     """Compare mechanisms at the same certified LDP epsilon.
 
     Measure utility and attacks on words of the vocabulary, or with --data on your own texts. The
@@ -78,6 +76,7 @@ class Compare(Picture, Texts, Vocabulary):
         """Sanitize, attack and write the table; 1 if no mechanism has figures."""
         forms = self.as_json, self.as_csv, self.as_latex
         refuse(sum(forms) > 1, "--json, --csv and --latex exclude each other")
+        refuse(self.html and sum(forms[1:]), "--html excludes --csv and --latex")
         if self.data is None:
             for name in ("labels", "field", "delimiter", "max-records"):
                 given = getattr(self, name.replace("-", "_")) is not None
@@ -97,18 +96,28 @@ class Compare(Picture, Texts, Vocabulary):
             inputs=Inputs() if self.data is None else self.inputs(self.data),
             labels=self.labels,
         )
-        if self.plot is not None:
-            from dpsan.analysis.figures.picture import kind_of
-            from dpsan.files.atomic_files import check_writable
-
-            kind_of(self.plot)
-            check_writable(self.plot, force=self.force)
+        self.check_page()
         vocabulary, space = self.open_space()
         drafts = [replace(each, key_to_index=vocabulary.key_to_index) for each in request.drafts]
         with named_progress(self.quiet) as report:
             found = run(replace(request, drafts=drafts), vocabulary, space, report)
-        _write(found, self, vocabulary)
+        self._write(found, vocabulary)
         return 0 if any(row.figures for row in found.rows) else 1
+
+    def _write(self, found: Comparison, vocabulary: Embeddings) -> None:
+        """Write the table in the chosen form."""
+        from dpsan.analysis.compare.table import as_csv, as_latex, as_record, shown
+
+        command = shlex.join(["dpsan", *sys.argv[1:]])
+        if self.as_csv:
+            typer.echo(as_csv(found), nl=False)
+        elif self.as_latex:
+            typer.echo(as_latex(found, command), nl=False)
+        else:
+            source = {"source": Path(vocabulary.source).name, "digest": vocabulary.digest}
+            words = {**source, "words": vocabulary.n, "dimensions": vocabulary.d}
+            about = {"dpsan": __version__, "command": command, "embeddings": words}
+            self.show({**about, **as_record(found)}, [shown(found)], quiet=self.quiet)
 
     def _drafts(self) -> list[Draft]:
         """Return the mechanisms.  Raises UsageError for a wrong name or value, or one twice."""
@@ -125,53 +134,3 @@ class Compare(Picture, Texts, Vocabulary):
                 about = draft.kind.parameters()[name]
                 about.check(name, about.parse(name, value))
         return found
-
-
-def _write(found: Comparison, request: Compare, vocabulary: Embeddings) -> None:
-    """Write the table in the chosen form, and the picture."""
-    from dpsan.analysis.compare.table import as_csv, as_latex, as_record
-
-    command = shlex.join(["dpsan", *sys.argv[1:]])
-    if request.plot is not None and any(row.figures for row in found.rows):
-        _draw(found, request.plot, force=request.force)
-    if request.as_json:
-        source = {"source": Path(vocabulary.source).name, "digest": vocabulary.digest}
-        words = {**source, "words": vocabulary.n, "dimensions": vocabulary.d}
-        about = {"dpsan": __version__, "command": command, "embeddings": words}
-        print_json({**about, **as_record(found)})
-    elif request.as_csv:
-        typer.echo(as_csv(found), nl=False)
-    elif request.as_latex:
-        typer.echo(as_latex(found, command), nl=False)
-    else:
-        _print(found)
-
-
-def _draw(found: Comparison, path: Path, *, force: bool) -> None:
-    from dpsan.analysis.compare.table import caption, panels
-    from dpsan.analysis.figures.panels import draw
-    from dpsan.analysis.figures.picture import kind_of
-    from dpsan.files.atomic_files import write_whole
-
-    title = "Mechanisms at the same certified LDP epsilon"
-    picture = draw(panels(found), title=title, caption=caption(found), kind=kind_of(path))
-    write_whole(path, picture, force=force)
-
-
-def _print(found: Comparison) -> None:
-    """Print a table for each epsilon; mechanisms without figures stand below it with the reason."""
-    from dpsan.analysis.compare.table import caption, table
-
-    headings, groups = table(found)
-    width = max(len(row.mechanism) for row in found.rows)
-    headings[0] = headings[0].ljust(width)
-    spare = [at for at, name in enumerate(headings) if name.startswith("epsilon")]
-    for group in groups:
-        typer.secho(f"LDP epsilon {group.epsilon:g}", bold=True)
-        if group.rows:
-            rows = [[name.ljust(width), *cells] for name, *cells in group.rows]
-            print_table(headings, rows, range(1, len(headings)), spare)
-        for name, reason in group.reasons:
-            typer.echo(f"{name.ljust(width)}  {printable(reason)}")
-        typer.echo("")
-    print_prose(caption(found))

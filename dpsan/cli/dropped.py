@@ -16,6 +16,7 @@ DROPPED: Final = {
     "-z": _NUL,
     "--null-data": _NUL,
     "--export": "faiss.read_index opens the files v3/index-* of the cache",
+    "--plot": "--html FILE shows shares as bars; compare --csv has the figures for a picture",
     "--text": "-f text reads any file as text",
 }
 """By the word, or the option and its value, as it was typed."""

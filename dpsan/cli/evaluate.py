@@ -6,12 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-import typer
-
 from dpsan.cli import options
 from dpsan.cli.command import Command, argument, flag, option, refuse
 from dpsan.cli.options import Page, Privacy, Texts, Vocabulary
-from dpsan.cli.output import print_json, print_sections, say
+from dpsan.cli.output import say
 from dpsan.cli.tree import INPUT, PRIVACY
 from dpsan.errors import InputError, UsageError, check_name
 
@@ -136,10 +134,7 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
         if not (scores or self.no_scores or self.quiet):
             say("ROUGE and BLEU are left out (pip install 'dpsan[evaluate]')")
         check(question)
-        if self.html is not None:
-            from dpsan.files.atomic_files import check_writable
-
-            check_writable(self.html, force=self.force)
+        self.check_page()
         vocabulary, space = self.open_space()
         if setting is not None:
             setting.check(vocabulary.digest)
@@ -154,19 +149,9 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
         with share_progress("judging", self.quiet) as bar:
             progress = bar or (lambda _: None)
             found = evaluate(question, vocabulary, space, scores=scores, progress=progress)
-        from dpsan.analysis.evaluate.page import about, page, sections
+        from dpsan.analysis.evaluate.page import shown
 
-        if self.html is not None:
-            from dpsan.files.atomic_files import write_whole
-
-            write_whole(self.html, page(found).encode(), force=self.force)
-        if self.as_json:
-            print_json(found.as_json())
-        elif self.html is None:
-            for note in found.notes if not self.quiet else ():
-                say(note)
-            typer.echo(about(found))
-            print_sections(sections(found))
+        self.show(found.as_json(), [shown(found)], quiet=self.quiet)
         return 0
 
     def _check(self) -> None:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from dpsan.cli import options
 from dpsan.cli.command import Typed, argument, flag, option, refuse
-from dpsan.cli.options import DEFAULT_MECHANISM, Picture, Privacy, Vocabulary
-from dpsan.cli.output import print_json, print_table, say
+from dpsan.cli.options import DEFAULT_MECHANISM, Page, Privacy, Vocabulary
+from dpsan.cli.output import say
 from dpsan.cli.tree import PRIVACY
-from dpsan.errors import printable
 
 if TYPE_CHECKING:
     from dpsan.analysis.explain.result import Explanation
@@ -23,13 +22,13 @@ _NO_DRAW: Final = "the rules show no output, and no mechanism draws"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explain(Picture, Vocabulary, Privacy, Typed):
+class Explain(Page, Vocabulary, Privacy, Typed):
     """Show the output distribution of a word, or what the rules of --only do with a text.
 
     Examples:
         dpsan explain doctor -e 8
         dpsan explain doctor -m optimal-response -m laplace --at ldp=8
-        dpsan explain --unknown -e 8 --plot unknown.svg
+        dpsan explain --unknown -e 8 --html unknown.html
         dpsan explain --only sensitive "Mr. Case met Grace Young in Leeds."
     """
 
@@ -80,8 +79,8 @@ class Explain(Picture, Vocabulary, Privacy, Typed):
 
         from dpsan.analysis.explain import explain
         from dpsan.analysis.explain.match import candidates, parse_at, prepare
-        from dpsan.analysis.explain.words import read
-        from dpsan.cli.progress import count_progress, search_progress
+        from dpsan.analysis.explain.result import read
+        from dpsan.cli.progress import search_progress, share_progress
         from dpsan.sanitize.request import RunSpec
 
         free = self.public_words()
@@ -94,10 +93,7 @@ class Explain(Picture, Vocabulary, Privacy, Typed):
         texts = list(_texts(words, self.quiet))
         if self.unknown:
             texts.append(("--unknown", "⊥"))
-        if self.plot is not None:
-            from dpsan.analysis.figures.words import check
-
-            check(self.plot, len(texts), force=self.force)
+        self.check_page()
         store = self.store()
         opened = self.open_space(store)
         spec = RunSpec(
@@ -110,26 +106,19 @@ class Explain(Picture, Vocabulary, Privacy, Typed):
                 say(f"finding the epsilon of {each.kind.name} at {at.target} {at.value:g}")
             with search_progress(each.kind.name, self.quiet or at is None) as tried:
                 sanitizer = prepare(each, spec, at, store, opened, tried)
-            with count_progress(f"explaining {each.kind.name}", 1.0, self.quiet) as progress:
+            with share_progress(f"explaining {each.kind.name}", self.quiet) as progress:
                 inputs, posterior = read(sanitizer, texts), not self.no_posterior
                 found.append(explained(sanitizer, inputs, posterior=posterior, progress=progress))
-        if self.plot is not None and texts:
-            from dpsan.analysis.figures.words import plot
+        from dpsan.analysis.explain.page import shown
+        from dpsan.analysis.explain.rows import rows
 
-            plot(found, self.plot, force=self.force)
-        if self.as_json:
-            from dpsan.analysis.explain.rows import rows
-
-            print_json(rows(found, opened[0], self.seed))
-        else:
-            from dpsan.cli.explain_text import show
-
-            show(found)
+        columns = zip(*found, strict=True)
+        self.show(rows(found, opened[0], self.seed), [*map(shown, columns)], quiet=self.quiet)
         return 0
 
     def _rules(self, only: str, texts: list[str]) -> int:
         """Explain what becomes of each token of the texts."""
-        alone = {"words", "only", "as_json", "quiet"}
+        alone = {"words", "only", "as_json", "html", "force", "quiet"}
         others = sorted(self.typed - alone)
         named = {each.name: str(each.metadata.get("name")) for each in fields(self)}
         refuse(others, f"--only excludes {' and '.join(named[name] for name in others)}", _NO_DRAW)
@@ -141,21 +130,20 @@ class Explain(Picture, Vocabulary, Privacy, Typed):
         rewriter = rewriter_of_classes(only_classes(only))
         whole = (_stdin(self.quiet, "a text") if text == "-" else text for text in texts)
         found = [explained(rewriter, text) for text in whole]
-        if self.as_json:
-            print_json(found)
-        for tokens in [] if self.as_json else found:
-            print_table(_COLUMNS, [*_rows(tokens)], spare=[1])
+        from dpsan.analysis.pages.sections import Section, Shown
+
+        tables = [Section(_COLUMNS, [*map(_row, tokens)], spare=[1]) for tokens in found]
+        self.show(found, [Shown("", [table]) for table in tables])
         return 0
 
 
-def _rows(tokens: list[dict[str, str | None]]) -> Iterator[list[str]]:
-    """Yield the cells of each token: by which rule it is drawn, or by which list it passes."""
-    for token in tokens:
-        passes = token["passes"]
-        if passes is not None:
-            rule = passes.removeprefix("rule ") if token["why"] else None
-            token |= {"group": "passes", "rule": rule, "why": token["why"] or passes}
-        yield [printable(token[name] or "-") for name in _COLUMNS]
+def _row(token: dict[str, str | None]) -> list[str | None]:
+    """Return the cells of a token: by which rule it is drawn, or by which list it passes."""
+    passes = token["passes"]
+    if passes is not None:
+        rule = passes.removeprefix("rule ") if token["why"] else None
+        token = {**token, "group": "passes", "rule": rule, "why": token["why"] or passes}
+    return [token[name] for name in _COLUMNS]
 
 
 def _stdin(quiet: bool, what: str) -> str:

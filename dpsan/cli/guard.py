@@ -32,7 +32,7 @@ def main() -> NoReturn:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no memory image with text in it
     status = 1
     try:
-        signals.listen(_lost)
+        signals.listen(_lost, _clean_up)
         status = _close_streams(_guarded())
         signals.finish()
     except Interrupted as interrupted:
@@ -62,8 +62,7 @@ def _guarded() -> int:
 
 def _lost(error: BaseException) -> None:
     """Report an error that Python cannot raise where it would be caught."""
-    if not isinstance(error, Interrupted):  # which is raised again
-        say(str(error if isinstance(error, DpsanError) else UnexpectedError(error)))
+    say(str(error if isinstance(error, DpsanError) else UnexpectedError(error)))
 
 
 def _clean_up() -> None:

@@ -10,7 +10,7 @@ import typer
 
 from dpsan.cli.command import Typed, argument, flag, option, refuse
 from dpsan.cli.options import Json, Vocabulary, positive
-from dpsan.cli.output import cosine_and_bound, print_fields, print_json, print_table, say
+from dpsan.cli.output import print_fields, print_json, print_table, say
 from dpsan.errors import UsageError, check_name, failure, printable
 from dpsan.files.same_files import FileUses, Use
 from dpsan.text.numerals import number
@@ -174,6 +174,8 @@ def _default_rows(found: dict[str, Any] | None) -> list[tuple[str, str]]:
         return []
     rows = [("ready for", f"{found['mechanism']} at epsilon {number(found['epsilon'])}")]
     if found["mean_cosine"]:
+        from dpsan.analysis.pages.sections import cosine_and_bound  # heavy import
+
         rows.append(("mean cosine", cosine_and_bound(**found["mean_cosine"])))
     return rows
 

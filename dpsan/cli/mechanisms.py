@@ -9,7 +9,7 @@ import typer
 
 from dpsan.cli.command import argument, refuse
 from dpsan.cli.options import Epsilon, Json, Vocabulary, mechanism_names, parameters
-from dpsan.cli.output import cosine_and_bound, print_json, print_prose, print_table
+from dpsan.cli.output import print_json, print_prose, print_table
 from dpsan.errors import check_name
 from dpsan.text.numerals import number
 
@@ -150,6 +150,8 @@ def _print_numbers(found: dict[str, Any]) -> None:
     if found["noise_scale"] is not None:
         typer.echo(f"  noise: standard deviation {show(found['noise_scale'])} per coordinate")
     if found["mean_cosine"]:
+        from dpsan.analysis.pages.sections import cosine_and_bound
+
         shown = cosine_and_bound(**found["mean_cosine"])
         typer.echo(f"  mean cosine of word and output: {shown}")
     if found["why"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -14,6 +15,7 @@ from dpsan.formats.registry import FORMATS
 
 if TYPE_CHECKING:
     from dpsan.analysis.evaluate.pairs import Inputs
+    from dpsan.analysis.pages.sections import Shown
     from dpsan.embeddings.base import Embeddings
     from dpsan.embeddings.cache.store import Store
     from dpsan.embeddings.public_words import PublicWords
@@ -63,20 +65,50 @@ class JsonAndFile(Json):
 
 @dataclass(frozen=True, kw_only=True)
 class Page(JsonAndFile):
-    """An answer as an HTML page."""
+    """An answer on the terminal, as JSON, or as an HTML page."""
 
     panel: ClassVar = OUTPUT
 
     html: Path | None = option("--html FILE", "Write one HTML page.", writes=True)
 
+    def check_page(self) -> None:
+        """Complain about the page before the long work.  Raises OutputError."""
+        from dpsan.files.atomic_files import check_writable
 
-@dataclass(frozen=True, kw_only=True)
-class Picture(JsonAndFile):
-    """A picture of an answer."""
+        if self.html is not None:
+            check_writable(self.html, force=self.force)
 
-    panel: ClassVar = OUTPUT
+    def show(
+        self,
+        values: object,
+        results: Sequence[Shown],
+        *,
+        quiet: bool = False,
+        private: bool = False,
+    ) -> None:
+        """Write the page or print JSON, or both, else what is said of the results.
 
-    plot: Path | None = option("--plot FILE", "Also draw it: .pdf, .png or .svg.", writes=True)
+        Args:
+            values: of JSON.
+            quiet: say no warnings.
+            private: a page for its owner alone.
+        """
+        from dpsan.cli.output import print_json, print_result, say
+
+        if self.html is not None and results:
+            from dpsan.analysis.pages.html import page
+            from dpsan.files.atomic_files import write_whole
+
+            written = page(f"dpsan {type(self).__name__.lower()}", results).encode()
+            write_whole(self.html, written, force=self.force, private=private)
+        printed = self.html is None and not self.as_json
+        for shown in results if not quiet and (printed or private) else ():
+            for warning in shown.warnings:
+                say(warning)
+        if self.as_json:
+            print_json(values)
+        for at, shown in enumerate(results if printed else ()):
+            print_result(shown, again=at > 0)
 
 
 TRY: Final = "try --epsilon 8; 'dpsan preview FILE' shows your own text at several"

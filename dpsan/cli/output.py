@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import sys
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
+from textwrap import fill, wrap
+from typing import TYPE_CHECKING, Final, Literal
 
 import typer
 
 from dpsan.errors import printable
 
 if TYPE_CHECKING:
-    from dpsan.analysis.pages.sections import Section
+    from dpsan.analysis.pages.sections import Shown
+
+_WIDTH: Final = 80
+"""Columns of lines that are wrapped wherever they are printed."""
 
 
 def say(message: str) -> None:
@@ -21,6 +24,12 @@ def say(message: str) -> None:
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.write(f"dpsan: {printable(message)}\n")
         sys.stderr.flush()
+
+
+def echo(text: str) -> None:
+    """Print a line on standard output; a terminal that cannot show a character gets its number."""
+    encoding = sys.stdout.encoding or "utf-8"
+    typer.echo(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def print_json(value: object, option: int = 0) -> None:
@@ -74,7 +83,7 @@ def print_table(
     cells = [columns, *rows] if columns else rows
     if not sys.stdout.isatty():
         for line in aligned(cells, right):
-            typer.echo(line)
+            echo(line)
         return []
     from rich.console import Console
     from rich.table import Table
@@ -108,26 +117,39 @@ def print_prose(text: str, indent: str = "") -> None:
             lines += [*textwrap.wrap(one, max(width, 20), break_on_hyphens=False), ""]
         lines.pop()
     for line in lines:
-        typer.echo(indent + line if line else "")
+        echo(indent + line if line else "")
 
 
-def print_sections(sections: Iterable[Section]) -> None:
-    """Tables on standard output, each below an empty line, with their notes."""
-    for section in sections:
-        typer.echo("")
-        cells = [(at, cell) for row in section.rows for at, cell in enumerate(row)]
-        numbers = {at for at, cell in cells if at and not isinstance(cell, str)}
-        print_table(section.columns, section.texts(), right=numbers)
-        for note in section.notes:
-            typer.echo(f"  {printable(note)}")
+def print_result(shown: Shown, *, again: bool = False) -> None:
+    """All parts of a result on standard output; ``again``: below those of another one."""
+    from dpsan.analysis.pages.sections import Facts, Prose, Section  # heavy import
+
+    print_prose("\n" * again + (shown.title or shown.about))
+    for at, part in enumerate(shown.filled()):
+        if at or shown.title or shown.about:
+            echo("")
+        if isinstance(part, Section):
+            print_table(part.columns, part.texts(), part.right(), part.spare)
+        elif part.heading:
+            typer.secho(part.heading, bold=True)
+        if isinstance(part, Prose) and part.text:
+            print_prose(part.text, "  ")
+        if isinstance(part, Facts):
+            room = _WIDTH - 4 - max(len(name) for name, *_ in part.rows)
+            print_fields(
+                [
+                    (name * (not at), line)
+                    for name, value, _ in part.rows
+                    for at, line in enumerate(wrap(value, room) or [""])
+                ]
+            )
+            continue
+        for line in part.notes if isinstance(part, Section) else part.lines:
+            echo(fill(printable(line), _WIDTH, initial_indent="  ", subsequent_indent="    "))
+    if shown.conclusion:
+        echo(f"\n{fill(shown.conclusion, _WIDTH)}")
 
 
 def print_fields(rows: Sequence[tuple[str, str]]) -> None:
     """Names and values on standard output, indented, under each other."""
     print_table((), [(f"  {name}", value) for name, value in rows])
-
-
-def cosine_and_bound(achieved: float, bound: float) -> str:
-    """Describe a mean cosine, and the bound for every mechanism of this epsilon."""
-    most = math.ceil(bound * 10_000) / 10_000  # a bound is never rounded down
-    return f"{achieved:.4f}; with this LDP epsilon no more than {most:.4f} is possible"

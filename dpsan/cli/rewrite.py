@@ -19,9 +19,9 @@ from dpsan.text.numerals import counted, number
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dpsan.run.bad_records import BadRecords
     from dpsan.run.records import History
     from dpsan.run.run import Result, Run
+    from dpsan.run.side_outputs import BadRecords
     from dpsan.sanitize.sanitizer import Sanitizer
 
 
@@ -72,12 +72,7 @@ def _built(request: Request) -> tuple[Run, Path]:
         say(f"{number(words.n)} words of {number(words.d)} dimensions ready")
     if request.inputs == [STDIN] and sys.stdin.isatty() and not request.quiet:
         say("reading from the terminal; end with Ctrl-D")
-    kind = Run
-    if request.dry_run:
-        from dpsan.run.dry_run import DryRun
-
-        kind = DryRun
-    run = kind(
+    run = Run(
         sanitizer,
         plan,
         run_key(request.seed),
@@ -89,6 +84,7 @@ def _built(request: Request) -> tuple[Run, Path]:
         resume=request.resume,
         budget=Budget(request.budget) if request.budget and not request.ledger else None,
         complain=say,
+        samples=[] if request.dry_run else None,
     )
     return run, store.root
 
@@ -120,7 +116,6 @@ def _begin_tree(request: Request, run: Run, cache: Path) -> None:
 
 def _executed(request: Request, run: Run, cache: Path) -> Result:
     from dpsan.cli.progress import byte_progress
-    from dpsan.run.bad_records import BadRecords
 
     completed = Completed(request)
     try:
@@ -149,7 +144,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                 name = derive_key(run.key, "map").hex()[:16]
                 run.map = stack.enter_context(MapWriter(request.map_, name, force=request.force))
             if request.review:
-                from dpsan.run.review import Review
+                from dpsan.run.side_outputs import Review
 
                 only = run.sanitizer.replacing
                 assert only is not None  # noqa: S101 - the request was checked
@@ -157,6 +152,8 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                 review = Review(request.review, classes, force=request.force)
                 run.review = stack.enter_context(review)
             if request.bad_records:
+                from dpsan.run.side_outputs import BadRecords
+
                 complain: Callable[[str], None] = (lambda _: None) if request.quiet else say
                 bad = BadRecords(request.bad_records, force=request.force, complain=complain)
                 stack.callback(_tell_bad, stack.enter_context(bad), request)
@@ -165,7 +162,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
             if request.memo or request.ledger:
                 run.history = _history(request, run, stack)
             if request.log_json:
-                from dpsan.run.file_log import FileLog
+                from dpsan.run.side_outputs import FileLog
 
                 run.log = stack.enter_context(FileLog(request.log_json, force=request.force))
             bar = byte_progress(request.quiet, run.inputs, streams=run.output is None)
@@ -226,7 +223,7 @@ def _history(request: Request, run: Run, stack: ExitStack) -> History:
 
     memo, ledger, dry = None, None, request.dry_run
     if request.memo:
-        memo = stack.enter_context(Memo(request.memo, run.sanitizer, note=say, scratch=dry))
+        memo = stack.enter_context(Memo(request.memo, run.sanitizer, scratch=dry))
     if request.ledger:
         ledger = stack.enter_context(Ledger(request.ledger, request.budget, scratch=dry))
     return History(memo, ledger, run.plan.options.reject)

@@ -39,8 +39,6 @@ def _say_dry_run(result: Result, run: Run) -> bool:
 
     Standard output stays empty: nothing of this is meant to be published.
     """
-    from dpsan.run.dry_run import DryRun
-
     totals = result.totals
     words = totals.words // run.plan.copies
     unknown = _unknown(totals) // run.plan.copies
@@ -53,10 +51,9 @@ def _say_dry_run(result: Result, run: Run) -> bool:
         says = "is enough" if enough else "would end it"
         limit, total = number(run.budget.limit), number(totals.epsilon_sum)
         say(f"the budget of {limit} {says}: the epsilons of all draws add up to {total}")
-    if isinstance(run, DryRun):
-        for line in run.samples:
-            shown = printable(line)
-            say(f"for example: {shown[:_WIDEST]}{'…' if len(shown) > _WIDEST else ''}")
+    for line in run.samples or ():
+        shown = printable(line)
+        say(f"for example: {shown[:_WIDEST]}{'…' if len(shown) > _WIDEST else ''}")
     return enough
 
 

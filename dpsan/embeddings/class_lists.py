@@ -64,7 +64,7 @@ class WordClass:
     def sha256(self) -> str:
         """SHA-256 (hex) of its words, or of the rules and lists of dpsan with its name."""
         if self.english:
-            return f"{_digest()} {self.name}"
+            return f"{lists_digest()} {self.name}"
         return hashlib.sha256(repr(self.groups).encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -117,7 +117,7 @@ def only_classes(given: str, tokenizer: str | None = None) -> tuple[WordClass, .
 
 
 @cache
-def _digest() -> str:
+def lists_digest() -> str:
     """Return the SHA-256 (hex) of the rules and lists of dpsan."""
     rules = files("dpsan.only").joinpath("rules.tsv").read_bytes()
     lists = directory().parent / "only" / "lists" / "manifest.json"

@@ -17,7 +17,6 @@ import os
 import sqlite3
 import struct
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -64,14 +63,16 @@ class Kind(NamedTuple):
     version: int
     """Rises whenever the tables change; databases of other versions are refused."""
     table: str
-    """SQL that creates the table."""
+    """Name of the table."""
+    columns: str
+    """Its columns, in SQL; those of the primary key come first."""
     totals: Totals
-    """Totals of an empty database."""
+    """Totals of an empty database; the first one counts the rows."""
     damaged: str
     """Advice for a damaged database."""
 
 
-class PrivateDatabase(ABC):
+class PrivateDatabase:
     """An open database; a context manager.
 
     Args:
@@ -123,10 +124,6 @@ class PrivateDatabase(ABC):
         """Close the file."""
         self._connection.close()
 
-    @abstractmethod
-    def _check_rows(self) -> None:
-        """Read all rows.  Raises OutputError: they are damaged."""
-
     # --- opening -----------------------------------------------------------------------------
 
     def _make(self, path: Path) -> None:
@@ -152,7 +149,8 @@ class PrivateDatabase(ABC):
         kind, key = self._kind, self._new_key()
         connection.isolation_level = None
         totals = json.dumps(kind.totals).encode()
-        for line in ("BEGIN IMMEDIATE", _OWN, kind.table):
+        table = f"CREATE TABLE {kind.table} ({kind.columns}) WITHOUT ROWID"
+        for line in ("BEGIN IMMEDIATE", _OWN, table):
             connection.execute(line)
         connection.execute("INSERT INTO own VALUES (?, ?, ?)", (key, totals, _tag(key, (totals,))))
         connection.execute(f"PRAGMA application_id={kind.number}")
@@ -204,11 +202,32 @@ class PrivateDatabase(ABC):
             state.update(piece)
         return state.digest()
 
-    def _put(self, table: str, *values: Value) -> None:
+    def _check_rows(self) -> None:
+        """Read all rows in their order.  Raises OutputError: they are damaged."""
+        with self._snapshot():
+            count, last = 0, ()
+            for row in self._each(f"SELECT * FROM {self._kind.table}"):  # noqa: S608 - our own
+                if not self._intact(row) or row <= last:
+                    raise self._damage()
+                count, last = count + 1, row
+            totals = self._read_totals()
+            # Earlier versions of dpsan went on without damaged rows, and counted them.
+            if count != totals[next(iter(totals))] - totals.get("lost", 0):
+                raise self._damage()
+
+    def _row(self, key: str, *values: Value) -> tuple[Any, ...] | None:
+        """Return the row that some SQL chooses, if there is one.  Raises OutputError: damaged."""
+        line = f"SELECT * FROM {self._kind.table} WHERE {key}"  # noqa: S608 - our own
+        row = next(iter(self._ask(line, values)), None)
+        if row is not None and not self._intact(row):
+            raise self._damage()
+        return row
+
+    def _put(self, *values: Value) -> None:
         """Write a row and, last, its tag.  Raises OutputError."""
         row = *values, _tag(self._key, values)
         marks = ", ".join("?" * len(row))
-        self._ask(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)  # noqa: S608 - our own
+        self._ask(f"INSERT OR REPLACE INTO {self._kind.table} VALUES ({marks})", row)  # noqa: S608 - our own
 
     def _intact(self, row: tuple[Any, ...]) -> bool:
         """Return whether a row is as it was written."""

@@ -1,22 +1,289 @@
-"""``json``: a JSON document, however it is laid out: an array of records, one object, or several.
+"""``json`` and ``jsonl``: the chosen strings of values, and the values with other strings.
 
-The items of an array are its records, so ``--field text`` means the field of an item;
-``--field '[].text'`` says the same, and ``'[]'`` an array of strings.  Other values, one after the
-other with white space between them, are a record each: JSON lines, or what ``jq .`` writes.  A
-document is read as a whole, 64 MiB long at most.
+``jsonl`` is one JSON value a line (JSON Lines, NDJSON).  ``json`` is a document, however it is laid
+out: an array of records, one object, or several.  The items of an array are its records, so
+``--field text`` means the field of an item; ``--field '[].text'`` says the same, and ``'[]'`` an
+array of strings.  Other values, one after the other with white space between them, are a record
+each, as ``jq .`` writes.  A document is read as a whole, 64 MiB long at most.
+
+Only the bytes of the chosen strings change: white space, order, duplicate keys, the digits of
+numbers and the escapes of everything else stay as they are, because no value is parsed and written
+again; NaN and Infinity, as Python writes them, pass too.  A chosen string has escapes only where
+JSON needs one, however it was written: they would tell which words were in it.
+
+A string in a chosen field is sanitized (with duplicate keys: each of them); null stays null; a
+record without the field passes unchanged and is counted; any other value, on the way or at its end,
+is an error.  A name that no record has is most often misspelt, and everything would pass unchanged:
+records are held back until every field has been seen, :data:`_HELD` at most, and without it the
+input fails with nothing written.  ``--field 'NAME?'`` lifts that.  The paths of all other values
+are named (:class:`~dpsan.formats.json_scan.Positions`).
 """
 
 from __future__ import annotations
 
+import json
+from codecs import BOM_UTF8
 from collections.abc import Iterator
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, Final, TypeAlias
 
-from dpsan.errors import MalformedError
+from dpsan.errors import InputError, MalformedError, UsageError
 from dpsan.files.source import Source, read_whole
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
-from dpsan.formats.json_records import JsonReader, Taken
-from dpsan.formats.json_scan import EMPTY_LIST, Scan, after_space, following, is_blank, opening_of
-from dpsan.formats.lines import byte_order_mark
+from dpsan.formats.fields import near_path, parse_field
+from dpsan.formats.json_scan import (
+    EMPTY_LIST,
+    KindError,
+    Node,
+    Position,
+    Positions,
+    Scan,
+    after_space,
+    following,
+    is_blank,
+    opening_of,
+    parsed,
+    pruned,
+    written,
+)
+from dpsan.formats.lines import byte_order_mark, decode, raw_records, text_encoding, text_records
+from dpsan.formats.passing import Fields, shown_names
+
+_HELD: Final = 1024
+_HELD_BYTES: Final = 16 << 20
+"""Records kept back, while a field has not been seen, before the input is refused."""
+_KINDS: Final = {
+    b'"': "a string",
+    b"{": "an object",
+    b"[": "a list",
+    b"t": "true",
+    b"f": "false",
+    b"n": "null",
+}
+
+Taken: TypeAlias = tuple[Record, set[int]]
+"""A record, and which of the chosen fields it has."""
+
+
+class JsonReader:
+    """Makes records of the values of an input.
+
+    Args:
+        name: of the format.
+
+    Raises:
+        UsageError: an encoding that is not JSON's, or a wrong path.
+        InputError: no field.
+    """
+
+    def __init__(self, name: str, source: Source, options: ReadOptions) -> None:
+        if text_encoding(options.encoding) != "utf-8":
+            raise UsageError(f"{name} is always UTF-8", "leave out --encoding")
+        self._source, self._options = source, options
+        # A field that is given twice is one field, and required if it is required once.
+        given = sorted(map(parse_field, options.fields), key=lambda each: not each.optional)
+        self._fields = [*{each.steps: each for each in given}.values()]
+        if not self._fields:
+            raise InputError(source.name, f"{name} needs --field", "such as --field text")
+        unit = options.unit_field
+        self._unit_steps = parse_field(unit).steps if unit else ()
+        root = Node("")
+        for number, each in enumerate(self._fields):
+            node = root
+            for step in each.steps:
+                node = node.child(step)
+            node.field = number
+        requested = tuple(each.name for each in self._fields)
+        fields = Fields("field", requested=requested, left_out=options.drop_other)
+        self.positions = Positions(root, fields)
+
+    def record(
+        self, line: int, raw: bytes, ending: bytes, position: Position, hint: str = ""
+    ) -> Taken:
+        """Return the record that some bytes are.
+
+        Args:
+            position: where the record begins: at the top, or as an item of a list.
+            hint: for a value that is no object.
+
+        Raises:
+            MalformedError: they are no JSON.
+            InputError: a chosen field holds something else than text.
+        """
+        source, options, positions = self._source, self._options, self.positions
+        if options.invalid == "error":
+            decode(source, line, raw, options)
+        try:
+            scan = Scan(raw, position, positions)
+            if not is_blank(raw, scan.end):
+                raise MalformedError(scan.end)
+            unit = self._unit(line, raw) if self._unit_steps else ""
+            if options.drop_other:
+                raw = pruned(raw, position.node) + raw[scan.end :]
+                scan = Scan(raw, position, positions)
+        except KindError as error:
+            what = f"field '{error.path}'" if error.path else "record"
+            what += f" is {_KINDS.get(error.found, 'a number')}, not {error.wanted}"
+            hint = "" if error.path else hint
+            raise InputError(source.name, what, hint, line=line) from None
+        texts: list[str] = []
+        invalid = 0
+        for start, end in scan.spans:
+            text, bad = decode(source, line, raw[start:end], options)
+            texts.append(parsed(text))
+            invalid += bad
+        for number in scan.seen:
+            positions.fields.chosen[positions.fields.requested[number]] = None
+        render = _Render(raw, ending, scan.spans, texts, options.keep_equal)
+        record = Record(line, texts, render, invalid, size=len(raw), bare=not scan.seen)
+        record.unit = unit
+        if options.kinds:
+            names = positions.fields.requested
+            record.kinds = [options.kinds.get(names[number], "") for number in scan.fields]
+        return record, scan.seen
+
+    def _unit(self, line: int, raw: bytes) -> str:
+        """Return the string or the digits of a number that names the unit of a record."""
+        node = Node("")
+        inner = node
+        for step in self._unit_steps:
+            inner = inner.child(step)
+        try:
+            found = json.loads(pruned(raw, node), parse_int=str, parse_float=str)
+            for step in self._unit_steps:
+                found = found[step]
+        except (LookupError, TypeError, ValueError, RecursionError):
+            found = None
+        if not isinstance(found, str):
+            what = f"no string or number in the field '{self._options.unit_field}'"
+            raise InputError(self._source.name, what, "it names the unit", line=line)
+        return found
+
+    def held_back(self, records: Iterator[Taken | None]) -> Iterator[Record | None]:
+        """Yield the records, once every field has been seen.  Raises InputError: one never is."""
+        yield Record(1, [], Unchanged(b""), part="frame", fields=[self.positions.fields])
+        unseen = {number for number, each in enumerate(self._fields) if not each.optional}
+        held: list[Record] = []
+        size = line = 0
+        for item in records:
+            if item is None:
+                yield None
+                continue
+            record, seen = item
+            if not unseen:
+                yield record
+                continue
+            unseen -= seen
+            line, size = record.line, size + record.size
+            held.append(record)
+            if not unseen:
+                yield from held
+                held.clear()
+            elif len(held) >= _HELD or size > _HELD_BYTES:
+                break
+        if unseen and size:
+            raise self._missing(sorted(unseen), held, line)
+        yield from held
+
+    def _missing(self, unseen: list[int], held: list[Record], line: int) -> InputError:
+        """Return the error for fields that no record has.
+
+        Names are shown if they are schema: a record has another chosen field.
+        """
+        names = ", ".join(f"'{self._fields[number].name}'" for number in unseen)
+        raw = (each.render.raw for each in held if isinstance(each.render, (Unchanged, _Render)))
+        hint = near_path(self._fields[unseen[0]].steps, raw)
+        if not hint:
+            fields, hint = self.positions.fields, "add ? to the name if it may be absent"
+            if fields.chosen:
+                hint = f"fields: {shown_names(fields.chosen | fields.others)}; {hint}"
+        what = f"no record up to line {line} has the field {names}"
+        return InputError(self._source.name, what, hint)
+
+
+@dataclass(slots=True, repr=False)
+class _Render:
+    """A line of JSON with other strings in the chosen positions."""
+
+    raw: bytes
+    ending: bytes
+    spans: list[tuple[int, int]]
+    texts: list[str]
+    keep_equal: bool
+
+    def __call__(self, texts: list[str]) -> bytes:
+        out: list[bytes] = []
+        at = 0
+        for (start, end), old, new in zip(self.spans, self.texts, texts, strict=True):
+            # U+FFFD for invalid bytes is no white space.
+            same = new == old and (self.keep_equal or not new.strip())
+            out += (self.raw[at:start], self.raw[start:end] if same else written(new))
+            at = end
+        out += (self.raw[at:], self.ending)
+        return b"".join(out)
+
+
+class JsonlFormat(Format):
+    """Lines of JSON."""
+
+    name: ClassVar[str] = "jsonl"
+    joinable = takes_budget = copyable = takes_spans = takes_fields = needs_fields = True
+    field_paths = takes_units = skips_bad_records = True
+    own_encoding: ClassVar[str] = "jsonl is always UTF-8"
+
+    def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
+        reader = JsonReader(self.name, source, options)
+        return reader.held_back(_lines(source, options, reader))
+
+    def labels(self, source: Source, field: str, options: ReadOptions) -> Iterator[str]:
+        """Yield a top-level member of each object, also where it is a number."""
+        import orjson
+
+        for item in raw_records(source, options.max_record):
+            if item is None or is_blank(item[1]):
+                continue
+            try:
+                label = orjson.loads(item[1].removeprefix(BOM_UTF8))[field]
+            except (orjson.JSONDecodeError, KeyError, TypeError):
+                raise InputError(source.name, f"no label '{field}'", line=item[0]) from None
+            if isinstance(label, list | dict) or label is None:
+                what = "a label must be a string or a number"
+                raise InputError(source.name, what, line=item[0])
+            yield str(label)
+
+
+def _lines(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator[Taken | None]:
+    """Yield each record, and which fields it has."""
+    for item in text_records(source, options, options.reject):
+        if item is None:
+            yield None
+            continue
+        line, raw, ending = item
+        if line == 1 and (mark := byte_order_mark(source, raw)):
+            raw = raw[len(mark) :]
+            yield Record(1, [], Unchanged(mark), part="mark"), set()
+        owes = b"" if ending else b"\n"
+        if is_blank(raw):
+            yield Record(line, [], Unchanged(raw + ending), owes=owes), set()
+            continue
+        array = line == 1 and raw.lstrip().startswith(b"[")
+        hint = "one JSON array? -f json reads it" if array else ""
+        position = reader.positions.top
+        try:
+            taken = reader.record(line, raw, ending, position, hint)
+        except MalformedError as error:
+            what = f"invalid JSON at byte {error.at + 1}"
+            problem = InputError(source.name, what, hint, line=line)
+        except InputError as error:
+            problem = error
+        else:
+            taken[0].owes = owes
+            yield taken
+            del taken  # a long line is not kept while the next one comes
+            continue
+        if options.reject is None:
+            raise problem from None
+        options.reject(raw + (ending or b"\n"), problem)
 
 
 class JsonFormat(Format):
@@ -28,10 +295,10 @@ class JsonFormat(Format):
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
         reader = JsonReader(self.name, source, options)
-        return reader.held_back(_records(source, options, reader))
+        return reader.held_back(_items(source, options, reader))
 
 
-def _records(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator[Taken | None]:
+def _items(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator[Taken | None]:
     """Yield frames and records in order."""
     data = read_whole(source, "JSON document", options.max_record)
     at = 0

@@ -24,7 +24,7 @@ class Home(NamedTuple):
 
 FORMATS: Final[dict[str, Home]] = {
     "text": Home("dpsan.formats.text", "TextFormat", (".txt", ".log", ".text", ".md")),
-    "jsonl": Home("dpsan.formats.jsonl", "JsonlFormat", (".jsonl", ".ndjson")),
+    "jsonl": Home("dpsan.formats.json", "JsonlFormat", (".jsonl", ".ndjson")),
     "json": Home("dpsan.formats.json", "JsonFormat", (".json",)),
     "csv": Home("dpsan.formats.csv", "CsvFormat", (".csv",)),
     "tsv": Home("dpsan.formats.csv", "TsvFormat", (".tsv", ".tab")),

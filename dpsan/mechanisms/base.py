@@ -6,7 +6,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +29,12 @@ if TYPE_CHECKING:
     from dpsan.mechanisms.optimal.optimum import Optimum
 
 
+@dataclass_transform(frozen_default=True)
 @dataclass(frozen=True)
 class Mechanism(ABC):
     """Parameters of one mechanism.  A mechanism's meaning never changes; a correction is a new one.
+
+    Every class below it becomes a frozen dataclass: its annotations are the parameters.
 
     Args:
         epsilon: the privacy parameter, in ``epsilon_unit``.
@@ -58,6 +61,9 @@ class Mechanism(ABC):
     """True if ``dpsan compare`` takes it by default."""
     takes_public: ClassVar[bool] = False
     """True if some words can be public: see :meth:`with_public`."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
 
     def __post_init__(self) -> None:
         check_positive("epsilon", self.epsilon)
@@ -254,8 +260,9 @@ class IntegerResponse(Mechanism):
 class BaseResponse(IntegerResponse):
     """A public base with a near set of each word: what groups of words need."""
 
-    groups: tuple[Group, ...]
+    if TYPE_CHECKING:  # the order of fields is that of the parameters
+        groups: tuple[Group, ...]
 
     def with_groups(self, groups: tuple[Group, ...]) -> BaseResponse:
         """Return the same where all words of a group are one input; no epsilon changes."""
-        return replace(self, groups=groups)  # type: ignore[call-arg]
+        return replace(self, groups=groups)

@@ -29,9 +29,8 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
@@ -45,13 +44,12 @@ from dpsan.space.metric_space import MetricSpace
 MOST_BUCKETS: Final = 64
 
 
-@dataclass(frozen=True)
 class BucketExponential(IntegerResponse):
     """Bucket, then word."""
 
-    name: ClassVar[str] = "bucket-exponential"
-    summary: ClassVar[str] = "a bucket of like distances, then a word of it; costs ln n more"
-    source: ClassVar[str] = "Cape Algorithms 1, 2"
+    name = "bucket-exponential"
+    summary = "a bucket of like distances, then a word of it; costs ln n more"
+    source = "Cape Algorithms 1, 2"
 
     buckets: int = parameter(
         50, "how many buckets of equal width", unit="buckets", low=2, high=MOST_BUCKETS

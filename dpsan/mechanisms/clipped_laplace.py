@@ -24,9 +24,6 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from dpsan.mechanisms.clipped_noise import ScaledLaplace
 from dpsan.mechanisms.parameters import clip_parameter
 from dpsan.privacy.guarantee import Arithmetic
@@ -34,15 +31,14 @@ from dpsan.space.diameters import l1_diameter
 from dpsan.space.metric_space import MetricSpace
 
 
-@dataclass(frozen=True)
 class ClippedLaplace(ScaledLaplace):
     """Independent Laplace noise on clipped vectors, nearest word."""
 
-    name: ClassVar[str] = "clipped-laplace"
-    arithmetic: ClassVar[Arithmetic] = Arithmetic.ROUNDED
-    summary: ClassVar[str] = "independent Laplace noise on clipped vectors: pure LDP"
-    source: ClassVar[str] = "TrLap Theorem 1"
-    why: ClassVar[str] = "density ratio at most exp(|x - x'|_1 / b), b = (L1 diameter) / epsilon"
+    name = "clipped-laplace"
+    arithmetic = Arithmetic.ROUNDED
+    summary = "independent Laplace noise on clipped vectors: pure LDP"
+    source = "TrLap Theorem 1"
+    why = "density ratio at most exp(|x - x'|_1 / b), b = (L1 diameter) / epsilon"
 
     clip: float | str = clip_parameter()
 

@@ -24,8 +24,6 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
 
 from dpsan.mechanisms.clipped_noise import ScaledLaplace
 from dpsan.mechanisms.parameters import clip_parameter
@@ -35,15 +33,14 @@ _UP = 1 + 1e-12
 """Rounding of the square root and the product, safe side."""
 
 
-@dataclass(frozen=True)
 class ClippedLaplacePaper(ScaledLaplace):
     """Independent Laplace noise for the ball of radius C, nearest unclipped word."""
 
-    name: ClassVar[str] = "clipped-laplace-paper"
-    summary: ClassVar[str] = "clipped-laplace with the published sensitivity: pure LDP"
-    source: ClassVar[str] = "TrLap Theorem 1"
-    unclipped: ClassVar[bool] = True
-    why: ClassVar[str] = "density ratio at most exp(|x - x'|_1 / b), b = 2 sqrt(d) C / epsilon"
+    name = "clipped-laplace-paper"
+    summary = "clipped-laplace with the published sensitivity: pure LDP"
+    source = "TrLap Theorem 1"
+    unclipped = True
+    why = "density ratio at most exp(|x - x'|_1 / b), b = 2 sqrt(d) C / epsilon"
 
     clip: float | str = clip_parameter()
 

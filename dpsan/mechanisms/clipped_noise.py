@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.noise.vectors import independent_laplace, truncated_laplace
@@ -20,13 +20,14 @@ from dpsan.space.metric_space import MetricSpace
 class ClippedNoise(Mechanism):
     """Noise on a clipped point, then the nearest clipped word."""
 
-    family: ClassVar[str] = "point"
-    status: ClassVar[Status] = Status.PROVED
-    epsilon_unit: ClassVar[str] = "nats"
-    unclipped: ClassVar[bool] = False
+    family = "point"
+    status = Status.PROVED
+    epsilon_unit = "nats"
+    unclipped = False
     """True if the nearest word is searched among unclipped vectors."""
 
-    clip: float | str
+    if TYPE_CHECKING:  # the order of fields is that of the parameters
+        clip: float | str
 
     @abstractmethod
     def noise(self, moved: MetricSpace, radius: float) -> partial[Any]:

@@ -32,9 +32,7 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 
@@ -48,15 +46,12 @@ from dpsan.space.arrays import Ids, Integers
 from dpsan.space.metric_space import MetricSpace
 
 
-@dataclass(frozen=True)
 class CluSanT(IntegerResponse):
     """Cluster, then word."""
 
-    name: ClassVar[str] = "clusant"
-    summary: ClassVar[str] = (
-        "CluSanT: a cluster by its centroid, then a word of it; costs 2 epsilon"
-    )
-    source: ClassVar[str] = "CluSanT, authors' code"
+    name = "clusant"
+    summary = "CluSanT: a cluster by its centroid, then a word of it; costs 2 epsilon"
+    source = "CluSanT, authors' code"
 
     k: int = parameter(50, "size of a cluster", unit="words", low=2)
     dp: str = parameter(

@@ -29,9 +29,7 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 
@@ -46,16 +44,15 @@ from dpsan.space.arrays import Ids, Integers
 from dpsan.space.metric_space import MetricSpace
 
 
-@dataclass(frozen=True)
 class CusText(Mechanism):
     """CusText as published."""
 
-    name: ClassVar[str] = "custext"
-    family: ClassVar[str] = "table"
-    status: ClassVar[Status] = Status.NONE
-    summary: ClassVar[str] = "CusText: exponential mechanism within groups of K words, as published"
-    epsilon_unit: ClassVar[str] = "nats"
-    source: ClassVar[str] = "CusText Algorithms 1, 2"
+    name = "custext"
+    family = "table"
+    status = Status.NONE
+    summary = "CusText: exponential mechanism within groups of K words, as published"
+    epsilon_unit = "nats"
+    source = "CusText Algorithms 1, 2"
 
     k: int = parameter(20, "size of a group of words", unit="words", low=2)
 

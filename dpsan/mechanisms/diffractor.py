@@ -26,9 +26,6 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.noise.ranks import RankNoise, RankNoiseSampler
 from dpsan.mechanisms.parameters import parameter
@@ -38,14 +35,13 @@ from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace
 
 
-@dataclass(frozen=True)
 class Diffractor(IntegerResponse):
     """Clamped geometric noise on positions."""
 
-    name: ClassVar[str] = "diffractor"
-    summary: ClassVar[str] = "geometric noise on the position in a public one-dimensional order"
-    epsilon_unit: ClassVar[str] = "1/distance"
-    source: ClassVar[str] = "Diffractor, geometric form"
+    name = "diffractor"
+    summary = "geometric noise on the position in a public one-dimensional order"
+    epsilon_unit = "1/distance"
+    source = "Diffractor, geometric form"
 
     order: str = parameter(
         "greedy",

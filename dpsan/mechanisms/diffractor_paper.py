@@ -32,8 +32,6 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -73,16 +71,15 @@ class CopyingSampler(RankNoiseSampler):
         return np.where(ids < self.first, 1.0, super().unchanged(ids))
 
 
-@dataclass(frozen=True)
 class DiffractorPaper(Mechanism):
     """1-Diffractor as published, with one list."""
 
-    name: ClassVar[str] = "diffractor-paper"
-    family: ClassVar[str] = "table"
-    status: ClassVar[Status] = Status.NONE
-    summary: ClassVar[str] = "1-Diffractor: noise on the position in an order, stop words copied"
-    epsilon_unit: ClassVar[str] = "1/distance"
-    source: ClassVar[str] = "Diffractor, geometric form"
+    name = "diffractor-paper"
+    family = "table"
+    status = Status.NONE
+    summary = "1-Diffractor: noise on the position in an order, stop words copied"
+    epsilon_unit = "1/distance"
+    source = "Diffractor, geometric form"
 
     kept: float = parameter(
         0.005,

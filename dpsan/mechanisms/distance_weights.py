@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar, Final
 
@@ -41,11 +41,10 @@ def distance_guarantee(
     return (ldp, epsilon, slack) if slack <= COARSE else (ldp, None, 0.0)
 
 
-@dataclass(frozen=True)
 class DistanceWeights(IntegerResponse):
     """Weights exp(-epsilon·min(d, gamma)/2) of all words, ⊥ uniform."""
 
-    epsilon_unit: ClassVar[str] = "1/distance"
+    epsilon_unit = "1/distance"
     why: ClassVar[str]
     """Reason of the guarantee."""
 

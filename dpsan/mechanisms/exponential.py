@@ -21,17 +21,13 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from dpsan.mechanisms.distance_weights import DistanceWeights
 
 
-@dataclass(frozen=True)
 class Exponential(DistanceWeights):
     """Exponential mechanism with the Euclidean distance."""
 
-    name: ClassVar[str] = "exponential"
-    summary: ClassVar[str] = "exponential mechanism over the whole vocabulary (SanText)"
-    source: ClassVar[str] = "SanText §3.1"
-    why: ClassVar[str] = "each weight and their sum change by at most exp(epsilon d / 2)"
+    name = "exponential"
+    summary = "exponential mechanism over the whole vocabulary (SanText)"
+    source = "SanText §3.1"
+    why = "each weight and their sum change by at most exp(epsilon d / 2)"

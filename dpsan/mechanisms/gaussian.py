@@ -23,22 +23,18 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from dpsan.mechanisms.gaussian_noise import GaussianNoise
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.privacy.noise_formulas import gaussian_mu
 from dpsan.space.metric_space import MetricSpace
 
 
-@dataclass(frozen=True)
 class AnalyticGaussian(GaussianNoise):
     """Gaussian noise with the exact calibration, nearest word."""
 
-    name: ClassVar[str] = "gaussian"
-    summary: ClassVar[str] = "Gaussian noise, exactly calibrated for any epsilon: LDP with delta"
-    source: ClassVar[str] = "BW18 Theorem 8"
+    name = "gaussian"
+    summary = "Gaussian noise, exactly calibrated for any epsilon: LDP with delta"
+    source = "BW18 Theorem 8"
 
     def mu(self, d: int) -> float:
         """Diameter/sigma."""

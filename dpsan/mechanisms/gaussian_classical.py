@@ -23,8 +23,6 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.gaussian_noise import GaussianNoise
@@ -33,13 +31,12 @@ from dpsan.privacy.noise_formulas import gaussian_delta
 from dpsan.space.metric_space import MetricSpace
 
 
-@dataclass(frozen=True)
 class ClassicalGaussian(GaussianNoise):
     """Gaussian noise with the textbook calibration, nearest word."""
 
-    name: ClassVar[str] = "gaussian-classical"
-    summary: ClassVar[str] = "Gaussian noise by the textbook formula, epsilon <= 1 only"
-    source: ClassVar[str] = "DR14 Theorem A.1"
+    name = "gaussian-classical"
+    summary = "Gaussian noise by the textbook formula, epsilon <= 1 only"
+    source = "DR14 Theorem A.1"
 
     def mu(self, d: int) -> float:
         """Diameter/sigma.  Raises UsageError outside the theorem's domain."""

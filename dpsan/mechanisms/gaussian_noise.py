@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from dpsan.mechanisms.clipped_noise import ClippedNoise
 from dpsan.mechanisms.noise.vectors import gaussian
@@ -18,11 +17,10 @@ from dpsan.space.diameters import clipped, l2_diameter
 from dpsan.space.metric_space import MetricSpace
 
 
-@dataclass(frozen=True)
 class GaussianNoise(ClippedNoise):
     """Noise N(0, sigma²·I) with sigma = sensitivity/mu, then the nearest word."""
 
-    arithmetic: ClassVar[Arithmetic] = Arithmetic.ROUNDED
+    arithmetic = Arithmetic.ROUNDED
 
     delta: float = delta_parameter()
     clip: float | str = clip_parameter()

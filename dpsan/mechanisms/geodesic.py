@@ -28,7 +28,6 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -189,14 +188,13 @@ class PathLengths:
         return {**self.__dict__, "_matrix": None}
 
 
-@dataclass(frozen=True)
 class Geodesic(IntegerResponse):
     """Exponential mechanism along the neighbour graph."""
 
-    name: ClassVar[str] = "geodesic"
-    summary: ClassVar[str] = "exponential mechanism along the graph of nearest neighbours"
-    epsilon_unit: ClassVar[str] = "1/distance"
-    source: ClassVar[str] = "dpsan §geodesic"
+    name = "geodesic"
+    summary = "exponential mechanism along the graph of nearest neighbours"
+    epsilon_unit = "1/distance"
+    source = "dpsan §geodesic"
     tunable: ClassVar[dict[str, tuple[Any, ...]]] = {"cap": (1, 2, 3, 4, 5, 6, 8, 10)}
 
     k: int = parameter(5, "neighbours joined to each word", unit="words", low=1)

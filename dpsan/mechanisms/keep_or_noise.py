@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
@@ -154,13 +154,12 @@ class TensorSampler(Sampler):
         return nearest_words(self.space, ids, streams, self.release, line=self.whole_records)
 
 
-@dataclass(frozen=True)
 class PaperTensor(Mechanism):
     """Algorithms 1 (without weights) and 2 (with weights) of the paper on a word or a line."""
 
-    family: ClassVar[str] = "tensor"
-    status: ClassVar[Status] = Status.REFUTED
-    epsilon_unit: ClassVar[str] = "nats"
+    family = "tensor"
+    status = Status.REFUTED
+    epsilon_unit = "nats"
     noise: ClassVar[Noise]
 
     tensor: str = parameter(
@@ -258,7 +257,6 @@ class PaperTensor(Mechanism):
         return TensorSampler(space, self)
 
 
-@dataclass(frozen=True)
 class WeightedTensor(PaperTensor):
     """The same with p(1-w): words of weight near 1 are almost never kept."""
 

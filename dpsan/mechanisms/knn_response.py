@@ -43,7 +43,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -74,15 +74,14 @@ _AUTO_FLOPS: Final = 6e11
 """Bound on the work 2·inputs·n·d of ``auto``; fewer inputs are taken beyond it."""
 
 
-@dataclass(frozen=True)
 class KnnResponse(BaseResponse):
     """Nearest-K randomized response."""
 
-    name: ClassVar[str] = "knn-response"
-    compared: ClassVar[bool] = True
-    summary: ClassVar[str] = "randomized response among the K nearest words: pure LDP"
-    source: ClassVar[str] = "dpsan §knn-response"
-    takes_public: ClassVar[bool] = True
+    name = "knn-response"
+    compared = True
+    summary = "randomized response among the K nearest words: pure LDP"
+    source = "dpsan §knn-response"
+    takes_public = True
     tunable: ClassVar[dict[str, tuple[Any, ...]]] = {"k": _SIZES, "outputs": (*_OUTPUTS, "all")}
 
     k: int | str = parameter(

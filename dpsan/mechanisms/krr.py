@@ -19,9 +19,6 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import numpy as np
 
 from dpsan.errors import UsageError
@@ -32,14 +29,13 @@ from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace
 
 
-@dataclass(frozen=True)
 class KRR(IntegerResponse):
     """Randomized response over all words."""
 
-    name: ClassVar[str] = "krr"
-    compared: ClassVar[bool] = True
-    summary: ClassVar[str] = "k-ary randomized response: the word itself or a uniform one"
-    source: ClassVar[str] = "KRR §2"
+    name = "krr"
+    compared = True
+    summary = "k-ary randomized response: the word itself or a uniform one"
+    source = "KRR §2"
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Pure LDP; no metric needed."""

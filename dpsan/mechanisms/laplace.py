@@ -21,21 +21,17 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from dpsan.mechanisms.laplace_noise import LaplaceNoise
 
 
-@dataclass(frozen=True)
 class Laplace(LaplaceNoise):
     """Multivariate Laplace noise, nearest word."""
 
-    name: ClassVar[str] = "laplace"
-    compared: ClassVar[bool] = True
-    summary: ClassVar[str] = "multivariate Laplace noise, nearest word: the papers' baseline"
-    source: ClassVar[str] = "CMP §3"
-    why: ClassVar[str] = (
+    name = "laplace"
+    compared = True
+    summary = "multivariate Laplace noise, nearest word: the papers' baseline"
+    source = "CMP §3"
+    why = (
         "density ratio of shifted noise by the triangle inequality; "
         "the nearest word reads only the noisy point"
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -15,14 +14,13 @@ from dpsan.privacy.noise_formulas import radial_std
 from dpsan.space.metric_space import MetricSpace
 
 
-@dataclass(frozen=True)
 class LaplaceNoise(Mechanism):
     """Noise with a density that falls as exp(-rate·|z|); the rest is post-processing."""
 
-    family: ClassVar[str] = "point"
-    status: ClassVar[Status] = Status.PROVED
-    arithmetic: ClassVar[Arithmetic] = Arithmetic.ROUNDED
-    epsilon_unit: ClassVar[str] = "1/distance"
+    family = "point"
+    status = Status.PROVED
+    arithmetic = Arithmetic.ROUNDED
+    epsilon_unit = "1/distance"
     why: ClassVar[str]
     """Reason of the guarantee."""
 

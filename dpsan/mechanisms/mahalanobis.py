@@ -24,9 +24,7 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 
@@ -60,17 +58,16 @@ def _covariance(space: MetricSpace) -> Arrays:
     return {"values": np.maximum(values, 0.0), "vectors": vectors}
 
 
-@dataclass(frozen=True)
 class Mahalanobis(LaplaceNoise):
     """Elliptical Laplace noise, nearest word.
 
     Its standard deviation per coordinate is a root mean square: S has trace d.
     """
 
-    name: ClassVar[str] = "mahalanobis"
-    arithmetic: ClassVar[Arithmetic] = Arithmetic.REALS
-    summary: ClassVar[str] = "Laplace noise shaped by the covariance of the words, nearest word"
-    source: ClassVar[str] = "Mahalanobis Algorithm 1"
+    name = "mahalanobis"
+    arithmetic = Arithmetic.REALS
+    summary = "Laplace noise shaped by the covariance of the words, nearest word"
+    source = "Mahalanobis Algorithm 1"
 
     lam: float = parameter(0.2, "lambda, the share of the covariance in the metric", low=0, high=1)
 

@@ -65,8 +65,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass, field, replace
-from typing import ClassVar, Final
+from dataclasses import field, replace
+from typing import Final
 
 import numpy as np
 
@@ -95,15 +95,14 @@ from dpsan.space.metric_space import MetricSpace
 _POWERS: Final = {"cosine": 1, "squared": 2}
 
 
-@dataclass(frozen=True)
 class OptimalResponse(BaseResponse):
     """A public base distribution with near sets of equal mass."""
 
-    name: ClassVar[str] = "optimal-response"
-    compared: ClassVar[bool] = True
-    summary: ClassVar[str] = "words nearly as similar as any LDP mechanism can give: pure LDP"
-    source: ClassVar[str] = "dpsan §optimal-response"
-    takes_public: ClassVar[bool] = True
+    name = "optimal-response"
+    compared = True
+    summary = "words nearly as similar as any LDP mechanism can give: pure LDP"
+    source = "dpsan §optimal-response"
+    takes_public = True
 
     mass: float | str = parameter(
         "auto",

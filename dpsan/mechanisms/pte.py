@@ -25,8 +25,7 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
@@ -48,13 +47,12 @@ def projection(d: int, m: int) -> Floats:
     return np.asarray(streams.normal("projection", m) / np.sqrt(m), dtype=np.float64)
 
 
-@dataclass(frozen=True)
 class ProjectedLaplace(LaplaceNoise):
     """Multivariate Laplace noise after a public random projection, nearest projected word."""
 
-    name: ClassVar[str] = "pte"
-    summary: ClassVar[str] = "public random projection to few dimensions, Laplace noise, nearest"
-    source: ClassVar[str] = "PTE §3"
+    name = "pte"
+    summary = "public random projection to few dimensions, Laplace noise, nearest"
+    source = "PTE §3"
 
     dimensions: int = parameter(
         16, "dimensions after the projection (at most those of the vectors)", low=1

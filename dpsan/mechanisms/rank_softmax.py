@@ -65,14 +65,13 @@ class SoftmaxRanks:
         return self._kept[0]
 
 
-@dataclass(frozen=True)
 class RankSoftmax(LaplaceNoise):
     """Multivariate Laplace noise, nearest word, then a softmax over its neighbour ranks."""
 
-    name: ClassVar[str] = "rank-softmax"
-    summary: ClassVar[str] = "Laplace noise, then a neighbour of the nearest word, by rank"
-    source: ClassVar[str] = "Curse §7"
-    why: ClassVar[str] = "laplace, followed by a random choice that reads only the noisy point"
+    name = "rank-softmax"
+    summary = "Laplace noise, then a neighbour of the nearest word, by rank"
+    source = "Curse §7"
+    why = "laplace, followed by a random choice that reads only the noisy point"
     tunable: ClassVar[dict[str, tuple[Any, ...]]] = {
         "c": (0.001, 0.002, 0.004, 0.007, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.1, 0.2, 0.5, 1.0)
     }

@@ -30,8 +30,8 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final
+from dataclasses import replace
+from typing import Any, Final
 
 import numpy as np
 
@@ -139,16 +139,15 @@ class RanTextSampler(Sampler):
         return {**self.__dict__, "_norm": None}
 
 
-@dataclass(frozen=True)
 class RanTextPaper(Mechanism):
     """RANTEXT as published."""
 
-    name: ClassVar[str] = "rantext-paper"
-    family: ClassVar[str] = "table"
-    status: ClassVar[Status] = Status.NONE
-    summary: ClassVar[str] = "RANTEXT: exponential mechanism within a random distance of the word"
-    epsilon_unit: ClassVar[str] = "nats"
-    source: ClassVar[str] = "InferDPT RANTEXT, authors' code"
+    name = "rantext-paper"
+    family = "table"
+    status = Status.NONE
+    summary = "RANTEXT: exponential mechanism within a random distance of the word"
+    epsilon_unit = "nats"
+    source = "InferDPT RANTEXT, authors' code"
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Return the exact loss for small vocabularies, else a bound; both are finite."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import inspect
 import re
@@ -90,7 +89,7 @@ def register(kind: type[Mechanism]) -> type[Mechanism]:
     at the top level, not below ``if __name__ == "__main__"``.  A name registered again is replaced.
 
     Args:
-        kind: a frozen dataclass with the class attributes of :class:`Mechanism`.  Its status is
+        kind: a class with the class attributes of :class:`Mechanism`.  Its status is
             CLAIMED, REFUTED or NONE: PROVED is for what docs/proofs.md proves.
 
     Returns:
@@ -106,8 +105,6 @@ def register(kind: type[Mechanism]) -> type[Mechanism]:
         missing.append("table")
     if missing:
         raise UsageError(f"{kind.__name__} has no {' and no '.join(missing)}")
-    if "__dataclass_params__" not in vars(kind) or not dataclasses.is_dataclass(kind):
-        raise UsageError(f"{kind.__name__} must be a frozen dataclass", "@dataclass(frozen=True)")
     for attribute in ("name", "summary", "source", "family", "epsilon_unit", "status"):
         if not getattr(kind, attribute, None):
             raise UsageError(f"{kind.__name__} needs the class attribute {attribute}")

@@ -26,9 +26,7 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 
@@ -42,16 +40,15 @@ from dpsan.space.arrays import Ids, Integers
 from dpsan.space.metric_space import MetricSpace
 
 
-@dataclass(frozen=True)
 class SanTextPlus(Mechanism):
     """SanText+ as published."""
 
-    name: ClassVar[str] = "santext-plus"
-    family: ClassVar[str] = "table"
-    status: ClassVar[Status] = Status.NONE
-    summary: ClassVar[str] = "SanText+: frequent words kept with probability 1-p, as published"
-    epsilon_unit: ClassVar[str] = "1/distance"
-    source: ClassVar[str] = "SanText §3.2, Algorithm 2"
+    name = "santext-plus"
+    family = "table"
+    status = Status.NONE
+    summary = "SanText+: frequent words kept with probability 1-p, as published"
+    epsilon_unit = "1/distance"
+    source = "SanText §3.2, Algorithm 2"
 
     sensitive: float = parameter(
         0.9,

@@ -26,21 +26,18 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
 
 from dpsan.mechanisms.distance_weights import DistanceWeights
 from dpsan.mechanisms.parameters import parameter
 
 
-@dataclass(frozen=True)
 class TEM(DistanceWeights):
     """Truncated exponential mechanism."""
 
-    name: ClassVar[str] = "tem"
-    summary: ClassVar[str] = "exponential mechanism on the distance cut at gamma: metric and LDP"
-    source: ClassVar[str] = "TEM Algorithm 1"
-    why: ClassVar[str] = (
+    name = "tem"
+    summary = "exponential mechanism on the distance cut at gamma: metric and LDP"
+    source = "TEM Algorithm 1"
+    why = (
         "min(d, gamma) is a metric: each weight and their sum change by at most "
         "exp(epsilon min(d, gamma) / 2)"
     )

@@ -32,8 +32,7 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -238,16 +237,15 @@ class TruncatedGumbelSampler(Sampler):
         return np.concatenate(nodes), np.concatenate(weights)
 
 
-@dataclass(frozen=True)
 class TGumbelPaper(Mechanism):
     """Truncated Gumbel mechanism as published."""
 
-    name: ClassVar[str] = "tgumbel-paper"
-    family: ClassVar[str] = "table"
-    status: ClassVar[Status] = Status.REFUTED
-    summary: ClassVar[str] = "truncated Gumbel noise on neighbour distances, as published"
-    epsilon_unit: ClassVar[str] = "1/distance"
-    source: ClassVar[str] = "TGumbel Algorithm 2"
+    name = "tgumbel-paper"
+    family = "table"
+    status = Status.REFUTED
+    summary = "truncated Gumbel noise on neighbour distances, as published"
+    epsilon_unit = "1/distance"
+    source = "TGumbel Algorithm 2"
 
     @classmethod
     def least_epsilon(cls, space: MetricSpace) -> float:

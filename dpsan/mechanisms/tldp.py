@@ -44,9 +44,9 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -211,17 +211,16 @@ class GridSampler(Sampler):
         return out
 
 
-@dataclass(frozen=True)
 class TLDP(Mechanism):
     """Certified tables on a public grid."""
 
-    name: ClassVar[str] = "tldp"
-    family: ClassVar[str] = "tensor"
-    status: ClassVar[Status] = Status.PROVED
-    arithmetic: ClassVar[Arithmetic] = Arithmetic.INTEGERS
-    summary: ClassVar[str] = "keep or perturb coordinates on a grid: tldp-paper made sound"
-    epsilon_unit: ClassVar[str] = "nats"
-    source: ClassVar[str] = "TLDP, corrected"
+    name = "tldp"
+    family = "tensor"
+    status = Status.PROVED
+    arithmetic = Arithmetic.INTEGERS
+    summary = "keep or perturb coordinates on a grid: tldp-paper made sound"
+    epsilon_unit = "nats"
+    source = "TLDP, corrected"
 
     tensor: str = parameter(
         "word", "what epsilon is for: a word, or a whole line", words=("word", "line")

@@ -42,53 +42,45 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from dpsan.mechanisms.keep_or_noise import (
     GAUSSIAN,
     LAPLACE,
-    Noise,
     PaperTensor,
     WeightedTensor,
 )
 
 
-@dataclass(frozen=True)
 class TLDPPaperL(PaperTensor):
     """Laplace form."""
 
-    name: ClassVar[str] = "tldp-paper-l"
-    summary: ClassVar[str] = "keep or add Laplace noise: as published, claim refuted"
-    source: ClassVar[str] = "TLDP Algorithm 1"
-    noise: ClassVar[Noise] = LAPLACE
+    name = "tldp-paper-l"
+    summary = "keep or add Laplace noise: as published, claim refuted"
+    source = "TLDP Algorithm 1"
+    noise = LAPLACE
 
 
-@dataclass(frozen=True)
 class TLDPPaperG(PaperTensor):
     """Gaussian form."""
 
-    name: ClassVar[str] = "tldp-paper-g"
-    summary: ClassVar[str] = "keep or add Gaussian noise: as published, claim refuted"
-    source: ClassVar[str] = "TLDP Algorithm 1"
-    noise: ClassVar[Noise] = GAUSSIAN
+    name = "tldp-paper-g"
+    summary = "keep or add Gaussian noise: as published, claim refuted"
+    source = "TLDP Algorithm 1"
+    noise = GAUSSIAN
 
 
-@dataclass(frozen=True)
 class TLDPPaperLWeighted(WeightedTensor):
     """Laplace form, weighted."""
 
-    name: ClassVar[str] = "tldp-paper-l-weighted"
-    summary: ClassVar[str] = "keep or add Laplace noise, by weights: as published, claim refuted"
-    source: ClassVar[str] = "TLDP Algorithm 2, Theorem 3"
-    noise: ClassVar[Noise] = LAPLACE
+    name = "tldp-paper-l-weighted"
+    summary = "keep or add Laplace noise, by weights: as published, claim refuted"
+    source = "TLDP Algorithm 2, Theorem 3"
+    noise = LAPLACE
 
 
-@dataclass(frozen=True)
 class TLDPPaperGWeighted(WeightedTensor):
     """Gaussian form, weighted."""
 
-    name: ClassVar[str] = "tldp-paper-g-weighted"
-    summary: ClassVar[str] = "keep or add Gaussian noise, by weights: as published, claim refuted"
-    source: ClassVar[str] = "TLDP Algorithm 2, Theorem 3"
-    noise: ClassVar[Noise] = GAUSSIAN
+    name = "tldp-paper-g-weighted"
+    summary = "keep or add Gaussian noise, by weights: as published, claim refuted"
+    source = "TLDP Algorithm 2, Theorem 3"
+    noise = GAUSSIAN

@@ -24,9 +24,6 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from dpsan.mechanisms.clipped_noise import TruncatedLaplace
 from dpsan.mechanisms.parameters import clip_parameter, delta_parameter
 from dpsan.privacy.guarantee import Claim, Guarantee
@@ -34,13 +31,12 @@ from dpsan.privacy.noise_formulas import largest_escape, sound_truncation
 from dpsan.space.metric_space import MetricSpace
 
 
-@dataclass(frozen=True)
 class TrLaplace(TruncatedLaplace):
     """Truncated Laplace noise, soundly calibrated, nearest word."""
 
-    name: ClassVar[str] = "trlaplace"
-    summary: ClassVar[str] = "truncated Laplace noise with a calibration that holds"
-    source: ClassVar[str] = "dpsan §trlaplace"
+    name = "trlaplace"
+    summary = "truncated Laplace noise with a calibration that holds"
+    source = "dpsan §trlaplace"
 
     delta: float = delta_parameter()
     clip: float | str = clip_parameter()

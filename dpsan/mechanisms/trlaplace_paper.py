@@ -29,8 +29,6 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
-from typing import ClassVar
 
 from dpsan.mechanisms.clipped_noise import TruncatedLaplace
 from dpsan.mechanisms.parameters import clip_parameter, published_delta_parameter
@@ -43,15 +41,14 @@ from dpsan.privacy.noise_formulas import (
 from dpsan.space.metric_space import MetricSpace
 
 
-@dataclass(frozen=True)
 class TrLaplacePaper(TruncatedLaplace):
     """Truncated Laplace noise as published."""
 
-    name: ClassVar[str] = "trlaplace-paper"
-    status: ClassVar[Status] = Status.REFUTED
-    summary: ClassVar[str] = "truncated Laplace noise as published: its delta is false"
-    source: ClassVar[str] = "TrLap Theorem 3"
-    unclipped: ClassVar[bool] = True
+    name = "trlaplace-paper"
+    status = Status.REFUTED
+    summary = "truncated Laplace noise as published: its delta is false"
+    source = "TrLap Theorem 3"
+    unclipped = True
 
     delta: float | str = published_delta_parameter()
     clip: float | str = clip_parameter()

@@ -20,8 +20,6 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -33,13 +31,12 @@ from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace
 
 
-@dataclass(frozen=True)
 class Uniform(IntegerResponse):
     """A uniform word."""
 
-    name: ClassVar[str] = "uniform"
-    summary: ClassVar[str] = "a uniform word whatever the input: epsilon 0, the floor of utility"
-    source: ClassVar[str] = "dpsan §uniform"
+    name = "uniform"
+    summary = "a uniform word whatever the input: epsilon 0, the floor of utility"
+    source = "dpsan §uniform"
 
     epsilon: float = 0.0
 

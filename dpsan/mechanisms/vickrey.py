@@ -22,9 +22,7 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 
@@ -47,15 +45,14 @@ def first_or_second(space: MetricSpace, points: Floats, streams: Streams, *, t: 
     return np.where(second, found[:, -1], found[:, 0])
 
 
-@dataclass(frozen=True)
 class Vickrey(LaplaceNoise):
     """Multivariate Laplace noise, first or second nearest word."""
 
-    name: ClassVar[str] = "vickrey"
-    summary: ClassVar[str] = "Laplace noise, then the first or second nearest word"
-    source: ClassVar[str] = "Vickrey Algorithm 1"
-    arithmetic: ClassVar[Arithmetic] = Arithmetic.REALS  # its coin reads distances
-    why: ClassVar[str] = "laplace, followed by a coin that reads only the noisy point"
+    name = "vickrey"
+    summary = "Laplace noise, then the first or second nearest word"
+    source = "Vickrey Algorithm 1"
+    arithmetic = Arithmetic.REALS  # its coin reads distances
+    why = "laplace, followed by a coin that reads only the noisy point"
 
     t: float = parameter(0.75, "weight of the second nearest word", low=0, high=1)
 

@@ -23,9 +23,7 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 
@@ -54,13 +52,12 @@ def rank_weights(epsilon: float, n: int) -> Integers:
     return np.minimum.accumulate(weights)
 
 
-@dataclass(frozen=True)
 class ZipfResponse(IntegerResponse):
     """Power law over neighbour ranks."""
 
-    name: ClassVar[str] = "zipf-response"
-    summary: ClassVar[str] = "power law over the neighbour rank: pure LDP, long tail"
-    source: ClassVar[str] = "dpsan §zipf-response"
+    name = "zipf-response"
+    summary = "power law over the neighbour rank: pure LDP, long tail"
+    source = "dpsan §zipf-response"
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Pure LDP; no metric needed."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Final, NamedTuple
 
 from dpsan.embeddings.class_lists import CONTACTS, NONE
@@ -19,6 +18,7 @@ from dpsan.only import strings
 from dpsan.only.hashes import Hashes
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.marks import ANY_YEAR
+from dpsan.only.rules import rules_text
 from dpsan.only.templates import Piece, finished, local_part, radices, string, template
 from dpsan.text.bounded_cache import BoundedCache
 from dpsan.text.shape import DIGIT, LETTER, MARK, PICTURE, POSSESSIVES, WEB, shape
@@ -77,12 +77,6 @@ class Kind(NamedTuple):
     def write(self, numbers: Sequence[int]) -> str:
         """Return the string of some numbers, each below its bound."""
         return finished(self.group, string(self.pieces, numbers))
-
-
-@cache
-def rules_text() -> str:
-    """Return the rules of ``--only``, see :mod:`dpsan.only.engine`."""
-    return files("dpsan.only").joinpath("rules.tsv").read_text("utf-8")
 
 
 class Alone:

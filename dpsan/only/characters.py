@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.hashes import salted
+from dpsan.only.hashes import Hashes, salted
+from dpsan.only.order import distinct
 from dpsan.only.view import GAP, LOWER, MIXED, ONE, TITLE, UPPER, Codes, Flags, Ints
 
-LETTER, CAPITAL, DIGIT, BLANK, NEWLINE, APOSTROPHE, OPENER = 1, 2, 4, 8, 16, 32, 64
+LETTER, CAPITAL, DIGIT, BLANK, NEWLINE, APOSTROPHE, OPENER, ODD = (1 << bit for bit in range(8))
 """Classes of characters."""
+ODDS: Final = "@\\&\x1b-.:>"
+"""Characters of the class ODD: strings may have them."""
 BEHIND: Final = 10
 """Characters of a chunk behind a number that may belong to it: 5 p.m."""
 BETWEEN: Final = "\x1e"
@@ -25,35 +28,45 @@ def folded(word: str) -> str:
     return word.lower().replace("’", "'").replace("‘", "'").replace("`", "'")
 
 
-def zones(
-    text: str, points: NDArray[np.uint32], bits: Codes, letters: Flags
-) -> Iterator[tuple[int, int]]:
-    """Yield runs of chunks between white space that may hold strings, and the short one behind."""
-    blank = bits & (BLANK | NEWLINE) != 0
-    odd = bits & DIGIT != 0
-    for char in "@\\&\x1b":
-        if char in text:
-            odd |= points == ord(char)
-    hyphens = points == ord("-")
-    odd[2:] |= hyphens[2:] & hyphens[:-2] & letters[1:-1]  # K-E-A
-    if "-->" in text:
-        odd |= points == ord(">")
-    dots = np.flatnonzero((points == 46) | (points == 58))
-    dots = dots[dots > 0]
-    odd[dots[letters[dots - 1] & (letters[dots + 1] | (points[dots + 1] == 47))]] = True
-    turns = np.flatnonzero(blank[1:] != blank[:-1]) + 1
-    first, last = turns[::2], turns[1::2]
-    if not len(first):
-        return
-    counts = running(odd)
-    flagged = counts[last] > counts[first]
-    joined = np.append(False, first[1:] - last[:-1] == 1)  # to the chunk before
-    heads = np.flatnonzero(flagged & ~(joined & np.append(False, flagged[:-1])))
-    tails = np.flatnonzero(flagged & ~np.append(joined[1:] & flagged[1:], False))
-    behind = np.minimum(tails + 1, len(first) - 1)
-    short = joined[behind] & (behind > tails) & (last[behind] - last[tails] < BEHIND)
-    finish = np.where(short, last[behind], last[tails])
-    yield from zip(first[heads].tolist(), finish.tolist(), strict=True)
+@dataclass(frozen=True, eq=False)
+class Block:
+    """The characters of texts (n), with :data:`BETWEEN` around each text."""
+
+    text: str
+    points: NDArray[np.uint32]
+    small: NDArray[np.uint32]
+    """Folded code points."""
+    bits: Codes
+    """Classes of the characters."""
+    hashes: Hashes
+    capitals: Ints
+    """Number of capitals before each place, (n + 1)."""
+    marks: NDArray[np.intp]
+    """Where apostrophes stand, ascending."""
+    edges: Ints
+    """Where the texts begin and end, ascending."""
+
+
+def zones(block: Block, letters: Flags) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return where runs of chunks between white space that may hold strings begin and end, with
+    the short chunk behind.
+    """
+    points, spots = block.points, np.flatnonzero(block.bits & (DIGIT | ODD) != 0)
+    char, before, behind = points[spots], letters[spots - 1], letters[spots + 1]
+    dot, hyphen = (char == ord(".")) | (char == ord(":")), char == ord("-")
+    odd = np.where(dot, before & (behind | (points[spots + 1] == ord("/"))), ~hyphen)
+    odd |= hyphen & before & (points[spots - 2] == ord("-"))  # K-E-A
+    if "-->" not in block.text:
+        odd &= char != ord(">")
+    blanks = np.flatnonzero(block.bits & (BLANK | NEWLINE) != 0)
+    at = np.searchsorted(blanks, spots[odd])
+    at = at[np.append(True, at[1:] != at[:-1])[: len(at)]]
+    first, last = blanks[at - 1] + 1, blanks[at]
+    apart = np.append(first[1:] - last[:-1] > 1, True)
+    heads, tails = first[np.append(True, apart[:-1])[: len(at)]], last[apart[: len(at)]]
+    behind = blanks[np.minimum(at[apart[: len(at)]] + 1, len(blanks) - 1)]
+    short = (behind > tails + 1) & (behind < tails + BEHIND)
+    return heads, np.where(short, behind, tails)
 
 
 def running(flags: Flags) -> Ints:
@@ -63,24 +76,26 @@ def running(flags: Flags) -> Ints:
     return out
 
 
-def pattern(bits: Codes, capitals: Ints, start: Ints, end: Ints) -> Codes:
+def pattern(block: Block, start: Ints, end: Ints) -> Codes:
     """Return the pattern of capitals of each word."""
-    upper = capitals[end] - capitals[start]
+    bits, upper = block.bits, block.capitals[end] - block.capitals[start]
     length = end - start
     first = bits[start] & CAPITAL != 0
     second = bits[np.minimum(start + 1, end - 1)]
-    marks = second & APOSTROPHE != 0
-    strokes = running(bits & APOSTROPHE != 0)
-    inner = strokes[end] > strokes[start]
-    caps = np.where(first, np.where((second & CAPITAL == 0) | marks, TITLE, MIXED), MIXED)
+    title = first & (second & CAPITAL == 0) | first & (second & APOSTROPHE != 0)
+    caps = np.where(title, TITLE, MIXED).astype(np.uint8)
     caps[upper == 0] = LOWER
-    caps[(upper == length) | ((upper == length - 1) & (upper > 1) & inner)] = UPPER
+    caps[upper == length] = UPPER
+    near = np.flatnonzero((upper == length - 1) & (upper > 1))
+    marks = np.searchsorted(block.marks, [start[near], end[near]])
+    caps[near[marks[1] > marks[0]]] = UPPER
     caps[(length == 1) & first] = ONE
-    return caps.astype(np.uint8)
+    return caps
 
 
-def gaps(bits: Codes, points: NDArray[np.uint32], start: Ints, end: Ints) -> Codes:
+def gaps(block: Block, start: Ints, end: Ints) -> Codes:
     """Return the class of each gap."""
+    bits, points = block.bits, block.points
     length = end - start
     out = np.full(len(start), GAP["other"], np.uint8)
     out[length <= 0] = GAP["none"]
@@ -143,7 +158,7 @@ def firsts(
     stems = equal.copy()
     at = np.flatnonzero(wanted)
     keys = salted(hashed[at], unit[at])
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    first, inverse = distinct(keys)
     equal[at] = at[first[inverse]]
     stems[at] = equal[at]
     plural = np.flatnonzero(stem[at] != hashed[at])

@@ -8,6 +8,7 @@ that pass the same words and gaps, have the same distribution of outputs.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +16,14 @@ from numpy.typing import NDArray
 from dpsan.only.engine import Match
 from dpsan.only.rules import PASS, Rules
 from dpsan.only.spans import drawn
-from dpsan.only.view import ONE, Codes, Cut, Flags, Ints, View
+from dpsan.only.view import LOWER, ONE, TITLE, UPPER, Codes, Cut, Flags, Ints, View
 
 PLURAL = "surnamepl"
 """Group of surnames with a plural s: their key is that of the name."""
 NAMES = frozenset({"given_f", "given_m", "given_u", "given_x", "surname", PLURAL})
-"""Groups of which one word has one output: Grace is Pam wherever she stands."""
+"""Groups of names: Grace is Pam wherever she stands, and in addresses."""
+MEDICINE: Final = "medicine"
+"""How groups of medicines begin: one medicine stays one, with a dose and without."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +85,11 @@ def decide(
     named = np.isin(view.trigger[article - 1], lettered) & (view.caps[article] == ONE)
     article, word = article[~named], word[~named]
     articles = np.stack([article, view.caps[article], row[word]], 1).astype(np.int64)
+    caps = view.caps.copy()
+    spelled = [name for name in rules.classes["health"] if not name.endswith("abbr")]
+    loud = np.flatnonzero(np.isin(group, rules.codes(spelled)) & (caps == UPPER))
+    loud = loud[~match.relation("upline", loud)]  # COPD may become asthma: in small letters
+    caps[loud] = np.where(match.relation("start", loud), TITLE, LOWER)
     first = np.full(len(group), -1)
     first[key[at[::-1]]] = row[at[::-1]]
     key_of: dict[int, int] = {}
@@ -97,7 +105,7 @@ def decide(
         at,
         group[at],
         form[at],
-        view.caps[at],
+        caps[at],
         view.possessive[at],
         first[key[at]],  # the first drawn token, never one that passes
         view.unit[at],

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.decision import NAMES, PLURAL, Decision
+from dpsan.only.decision import MEDICINE, NAMES, PLURAL, Decision
 from dpsan.only.marks import LARGE
 from dpsan.only.templates import (
     Piece,
@@ -220,7 +220,7 @@ class Draws:
                 unit.pools, unit.slots, unit.permutations = {}, {}, {}
             if not self.together:
                 place = pool, len(unit.slots)
-            elif pool[0] in NAMES:
+            elif pool[0] in NAMES or pool[0].startswith(MEDICINE):
                 place = unit.pools.setdefault(key, pool), key
             else:
                 place = pool, key
@@ -328,7 +328,10 @@ class Draws:
         tables = self._tables.setdefault(group, {})
         if caps not in tables:
             words = self._words[group]
-            if caps == TITLE:
+            nouns = any(word.islower() for word in words)  # among them MRI, Crohn's disease
+            if caps == LOWER and nouns:
+                tables[caps] = [*words]
+            elif caps == TITLE:
                 tables[caps] = [word[0].upper() + word[1:] for word in words]
             else:
                 tables[caps] = [word.lower() if caps == LOWER else word.upper() for word in words]

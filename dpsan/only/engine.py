@@ -39,25 +39,25 @@ class Match:
         sizes = np.array([order.sizes for order in self._orders])
         self._rarest, self._sizes = sizes.argmin(axis=0).tolist(), sizes.min(axis=0).tolist()
         self._places: dict[int, NDArray[np.intp]] = {}
-        self._version = 0
-        self._related: dict[str, tuple[int, Flags]] = {}
+        self._related: dict[str, Flags] = {}
         held = {name: np.zeros(len(kind), np.bool_) for name in rules.contexts}
         for name, test in rules.contexts.items():
             held[name][self.places(test)] = True
-        self._state = relations.State(view, self.group, rules.groups, held)
+        self._state = relations.State(view, self.group, rules.groups, held, rules.apart)
 
-    def relation(self, name: str) -> Flags:
-        """Return the array of a relation; computed again only when something was drawn."""
-        moves = relations.RELATIONS[name].moves
-        if name not in self._related or (moves and self._related[name][0] != self._version):
-            self._related[name] = self._version, relations.RELATIONS[name].compute(self._state)
-        return self._related[name][1]
+    def relation(self, name: str, at: NDArray[np.intp]) -> Flags:
+        """Return whether a relation holds at some tokens."""
+        if name in relations.MOVING:
+            return relations.MOVING[name](self._state, at)
+        if name not in self._related:
+            self._related[name] = relations.FIXED[name](self._state)
+        return self._related[name][at]
 
     def holds(self, term: str, at: NDArray[np.intp]) -> Flags:
         """Return whether a term holds at some tokens."""
         found = self.rules.terms[term]
-        values = [table[self._fields[field][at]] for field, table in found.tables.items()]
-        values += [self.relation(name)[at] == wanted for name, wanted in found.related]
+        values = [table.take(self._fields[field].take(at)) for field, table in found.tables.items()]
+        values += [self.relation(name, at) == wanted for name, wanted in found.related]
         out: Flags = np.logical_or.reduce(values) if len(values) > 1 else values[0]
         return out
 
@@ -65,7 +65,7 @@ class Match:
         """Return those of some tokens for which a test holds."""
         found = self._tests[test]
         for field, table in found.tables.items():
-            at = at[table[self._fields[field][at]]]
+            at = at[table.take(self._fields[field].take(at))]
         for term in found.others:
             if len(at):
                 at = at[self.holds(term, at)]
@@ -109,7 +109,6 @@ class Match:
         else:
             self.group[at] = self.rules.groups.index(str(position.group))
         self.rule[at] = number
-        self._version += 1
 
     def run(self) -> NDArray[np.int16]:
         """Apply all rules; returns the group of each token (0 or 1: passes)."""

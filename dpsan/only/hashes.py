@@ -67,7 +67,10 @@ class Hashes:
             steps[:, 0], steps[0, 1:], steps[1, 1:] = 1, BASE, INVERSE
             Hashes.powers, Hashes.inverses = np.multiply.accumulate(steps, axis=1)
         self.sums = np.zeros(n + 1, np.uint64)
-        np.cumsum((points.astype(np.uint64) + np.uint64(1)) * self.powers[:n], out=self.sums[1:])
+        values = points.astype(np.uint64)
+        values += np.uint64(1)
+        values *= self.powers[:n]
+        np.cumsum(values, out=self.sums[1:])
 
     @classmethod
     def of_words(cls, words: list[str]) -> Words64:

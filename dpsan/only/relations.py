@@ -14,19 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.view import GAP as G
-from dpsan.only.view import LOWER, MIXED, NONE, TITLE, UPPER, Flags, View
+from dpsan.only.view import LOWER, MIXED, NONE, TITLE, UPPER, Flags, Ints, View
 
 MOSTLY: Final = 0.6
 NAMES: Final = ["given_m", "given_f", "given_u", "given_x", "surname", "surnamepl"]
-NO_RUN: Final = (
-    *("medicine", "ill", "illp", "illabbr", "symp", "symps", "proc", "ptest", "hstate", "medclass"),
-    *("injury", "malady", "analyte", "hadj", "lababbr", "procabbr", "imgabbr", "part"),
-    *("hmod", "side", "hkind", "hpre", "hsure", "hnoun"),
-    *("hverb", "month", "month3", "day", "days", "day3", "holiday", "holidayp", "n19", "n1019"),
-    *("tens", "big1", "big2", "ord", "nat", "natlang", "natpl", "rel", "rels", "country"),
-    "countryabbr",
-)
-"""Groups of words that stand beside no name: their capitals are those of titles."""
 
 
 @dataclass
@@ -40,6 +31,8 @@ class State:
     """Names of the groups."""
     words: dict[str, Flags]
     """Words of some kinds: ``legal`` (forms of companies), ``clinical``, ``foreign``."""
+    apart: Sequence[str]
+    """Groups of words that stand beside no name: their capitals are those of titles."""
 
     @cached_property
     def word(self) -> Flags:
@@ -58,68 +51,63 @@ class State:
         return np.append(False, self.view.edge[:-1])
 
     @cached_property
-    def line(self) -> NDArray[np.int64]:
+    def line(self) -> Ints:
         """Number of the line of each token."""
-        return np.cumsum((self.view.gap == G["line"]) | self.view.edge | self.opening)
+        return numbers((self.view.gap == G["line"]) | self.view.edge | self.opening)
 
     @cached_property
-    def run(self) -> NDArray[np.int64]:
+    def run(self) -> Ints:
         """Number of the run of capitals of each token, 0: none."""
         return self.runs(self.capital, ("space", "amp", "hyphen"))
 
     @cached_property
-    def titles(self) -> NDArray[np.int64]:
+    def titles(self) -> Ints:
         """Number of the run of Title words of each token, 0: none."""
         return self.runs(self.capital & (self.view.caps != UPPER), ("space",))
 
-    def runs(self, member: Flags, gaps: Sequence[str]) -> NDArray[np.int64]:
+    def runs(self, member: Flags, gaps: Sequence[str]) -> Ints:
         """Return the number of the run of members of each token (0: none), joined by some gaps."""
         joined = among(self.view.gap, [G[name] for name in gaps])
         previous = np.append(False, (member & ~self.view.possessive)[:-1])
-        return np.where(member, np.cumsum(member & ~(previous & joined)), 0)
+        return numbers(member & ~(previous & joined)) * member
 
     def drawn(self, names: Iterable[str]) -> Flags:
         """Return the tokens that some groups have drawn."""
         return among(self.group, [self.groups.index(name) for name in names if name in self.groups])
 
 
-@dataclass(frozen=True)
-class Relation:
-    """A function of a state, and whether it reads what is drawn."""
-
-    compute: Callable[[State], Flags]
-    moves: bool
-
-
 def among(codes: NDArray[np.integer], wanted: Sequence[int]) -> Flags:
     """Return which codes, below 512, are among some."""
     table = np.zeros(512, np.bool_)
     table[[*wanted]] = True
-    found: Flags = table[codes]
+    found: Flags = table.take(codes)
     return found
 
 
-def line_shares(state: State, wanted: Flags) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Words of the line of each token, and how many of them are wanted."""
-    line, word = state.line, state.word
-    words = np.bincount(line[word], minlength=line[-1] + 1)
-    return words[line], np.bincount(line[word & wanted], minlength=len(words))[line]
+def numbers(begins: Flags) -> Ints:
+    """Return the number of the group of each token, from 1, by which tokens begin one."""
+    return np.cumsum(begins, dtype=np.int32)
+
+
+def counts(group: Ints, flags: Flags) -> NDArray[np.intp]:
+    """Return the number of flagged tokens of each group."""
+    return np.bincount(group[flags], minlength=group[-1] + 1)
 
 
 def mostly_capitals(state: State) -> Flags:
     """Lines of which most words have a capital: titles, tables."""
-    words, capitals = line_shares(state, state.capital)
-    found: Flags = (words >= 3) & (capitals >= MOSTLY * words) | (words == 2) & (capitals == 2)
-    return found
+    words, capitals = counts(state.line, state.word), counts(state.line, state.capital)
+    found = (words >= 3) & (capitals >= MOSTLY * words) | (words == 2) & (capitals == 2)
+    return np.asarray(found[state.line])
 
 
 def mostly_upper(state: State) -> Flags:
     """Lines in capitals."""
     view = state.view
     acronym = among(view.label, [view.labels.index(f"acr{n}") for n in range(2, 6)])
-    words, upper = line_shares(state, (view.caps == UPPER) & ~acronym)
-    found: Flags = (words >= 3) & (upper >= MOSTLY * words)
-    return found
+    words = counts(state.line, state.word)
+    upper = counts(state.line, state.word & (view.caps == UPPER) & ~acronym)
+    return np.asarray(((words >= 3) & (upper >= MOSTLY * words))[state.line])
 
 
 def sentence_start(state: State) -> Flags:
@@ -140,58 +128,51 @@ def line_start(state: State) -> Flags:
     return found
 
 
-def any_in_run(run: NDArray[np.int64], flags: Flags) -> Flags:
-    """Return whether a token of the run is flagged."""
-    hit = np.zeros(int(run.max(initial=0)) + 1, bool)
+def any_in_run(run: Ints, flags: Flags, at: NDArray[np.intp]) -> Flags:
+    """Return whether a token of the run of some tokens is flagged."""
+    hit = np.zeros(len(run) + 1, np.bool_)
     hit[run[flags]] = True
     hit[0] = False
-    return hit[run]
+    return hit[run[at]]
 
 
-def beside_drawn(state: State) -> Flags:
+def beside_drawn(state: State, at: NDArray[np.intp]) -> Flags:
     """Words of a run of capitals of which one is drawn."""
-    return any_in_run(state.run, (state.group > 1) | state.words["legal"])
+    return any_in_run(state.run, (state.group > 1) | state.words["legal"], at)
 
 
-def beside_name(state: State) -> Flags:
+def beside_name(state: State, at: NDArray[np.intp]) -> Flags:
     """Words of a run of Title words of which one is drawn, and no date, health word or nation."""
-    return any_in_run(state.titles, (state.group > 1) & ~state.drawn(NO_RUN))
+    return any_in_run(state.titles, (state.group > 1) & ~state.drawn(state.apart), at)
 
 
-def name_elsewhere(state: State) -> Flags:
+def name_elsewhere(state: State, at: NDArray[np.intp]) -> Flags:
     """Words with a capital that are drawn as a name at another place of the unit."""
-    hit = np.zeros(len(state.group), bool)
+    hit = np.zeros(len(state.group), np.bool_)
     hit[state.view.equal[state.drawn(NAMES) & state.capital]] = True
-    return hit[state.view.equal] & state.capital
-
-
-def counts_of(state: State, flags: Flags) -> NDArray[np.int64]:
-    """Number of flagged tokens of the unit of each token."""
-    unit = state.view.unit
-    return np.bincount(unit[flags], minlength=unit[-1] + 1)[unit]
+    return hit[state.view.equal[at]] & state.capital[at]
 
 
 def clinical(state: State) -> Flags:
     """Units with four words of health or more, at least one of fifty."""
-    count = counts_of(state, state.words["clinical"])
-    found: Flags = (count >= 4) & (50 * count >= counts_of(state, state.word))
-    return found
+    unit, words = state.view.unit, state.words["clinical"]
+    count = counts(unit, words)
+    return np.asarray(((count >= 4) & (50 * count >= counts(unit, state.word)))[unit])
 
 
 def small_letters(state: State) -> Flags:
     """Units of three words or more without capitals (one in fifty may have one)."""
-    caps = state.view.caps
-    words = counts_of(state, state.word)
-    capitals = counts_of(state, (caps != LOWER) & (caps != NONE))
-    found: Flags = (50 * capitals <= words) & (words >= 3)
-    return found
+    unit, caps = state.view.unit, state.view.caps
+    words = counts(unit, state.word)
+    capitals = counts(unit, (caps != LOWER) & (caps != NONE))
+    return np.asarray(((50 * capitals <= words) & (words >= 3))[unit])
 
 
 def foreign(state: State) -> Flags:
     """Units with four function words of another language or more, one of eight words."""
-    count = counts_of(state, state.words["foreign"])
-    found: Flags = (count >= 4) & (8 * count >= counts_of(state, state.word))
-    return found
+    unit, words = state.view.unit, state.words["foreign"]
+    count = counts(unit, words)
+    return np.asarray(((count >= 4) & (8 * count >= counts(unit, state.word)))[unit])
 
 
 def repeated_mark(state: State) -> Flags:
@@ -204,17 +185,21 @@ def repeated_mark(state: State) -> Flags:
     return found
 
 
-RELATIONS: Final = {
-    "word": Relation(lambda state: state.word, moves=False),
-    "capline": Relation(mostly_capitals, moves=False),
-    "upline": Relation(mostly_upper, moves=False),
-    "start": Relation(sentence_start, moves=False),
-    "linestart": Relation(line_start, moves=False),
-    "clinical": Relation(clinical, moves=False),
-    "nocaps": Relation(small_letters, moves=False),
-    "foreign": Relation(foreign, moves=False),
-    "marks": Relation(repeated_mark, moves=False),
-    "inrun": Relation(beside_drawn, moves=True),
-    "byname": Relation(beside_name, moves=True),
-    "again": Relation(name_elsewhere, moves=True),
+FIXED: Final[dict[str, Callable[[State], Flags]]] = {
+    "word": lambda state: state.word,
+    "capline": mostly_capitals,
+    "upline": mostly_upper,
+    "start": sentence_start,
+    "linestart": line_start,
+    "clinical": clinical,
+    "nocaps": small_letters,
+    "foreign": foreign,
+    "marks": repeated_mark,
 }
+"""Relations that read the view alone: of all tokens."""
+MOVING: Final[dict[str, Callable[[State, NDArray[np.intp]], Flags]]] = {
+    "inrun": beside_drawn,
+    "byname": beside_name,
+    "again": name_elsewhere,
+}
+"""Relations that read what is drawn: of some tokens."""

@@ -11,6 +11,8 @@ import itertools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Final
 
 import numpy as np
@@ -52,6 +54,12 @@ FIELDS: Final = ("kind", "gap", "trigger", "possessive")
 """Arrays of the view that tests read."""
 PATTERNS: Final = NONE + 1
 """Patterns of capitals: kinds of each label."""
+
+
+@cache
+def rules_text() -> str:
+    """Return the rules of ``--only``, see :mod:`dpsan.only.engine`."""
+    return files("dpsan.only").joinpath("rules.tsv").read_text("utf-8")
 
 
 @dataclass(frozen=True)
@@ -123,6 +131,8 @@ class Rules:
         rows = [["rule", "own list", f"{label}={OWN}", "a word of it"] for label in own] + rows
         self._sets = {row[1]: row[2].split() for row in rows if row[0] == "labels"}
         self._group_sets = {row[1]: row[2].split() for row in rows if row[0] == "groups"}
+        self.apart = self._group_sets["sick"] + self._group_sets["apart"]
+        """Groups of words that stand beside no name."""
         pairs = [pair.split("=") for row in rows if row[0] == OWN for pair in row[2].split()]
         self._own = dict(pairs)
         self._elements = {row[1]: row[2] for row in rows if row[0] == "element"}
@@ -293,7 +303,7 @@ class Rules:
             return "group", [self.group(group) for group in groups]
         if name in self._words:
             return "trigger", [self.triggers.index(word) + 1 for word in self._words[name]]
-        if name in relations.RELATIONS:
+        if name in relations.FIXED or name in relations.MOVING:
             return "relation", []
         first = (label * PATTERNS for label in self.label_codes(name))
         return "kind", [code + caps for code in first for caps in range(PATTERNS)]
@@ -301,5 +311,5 @@ class Rules:
     def _moves(self, term: str) -> bool:
         """Return whether a term reads what is drawn."""
         found = self.terms[term]
-        moving = any(relations.RELATIONS[name].moves for name, _ in found.related)
+        moving = any(name in relations.MOVING for name, _ in found.related)
         return "group" in found.tables or moving

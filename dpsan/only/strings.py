@@ -25,7 +25,7 @@ ACCENT: Final = (
 )
 """A letter with an accent, as an entity or an escape."""
 PATTERNS: Final = (
-    ("entword", rf"(?<!\w)[^\W\d_]{{1,30}}(?:{ACCENT}[^\W\d_]{{0,30}}){{1,4}}|(?<!\w)[a-zA-Z]{{2,8}}(?:&#0?39;|&apos;|&rsquo;|&#8217;|&#x27;|\\u2019)(?:[tdm]|ll|re|ve)\b"),
+    ("entword", rf"(?<!\w)(?=[^\W\d_]{{1,30}}+[&\\])(?:[^\W\d_]{{1,30}}(?:{ACCENT}[^\W\d_]{{0,30}}){{1,4}}|[a-zA-Z]{{2,8}}(?:&#0?39;|&apos;|&rsquo;|&#8217;|&#x27;|\\u2019)(?:[tdm]|ll|re|ve)\b)"),
     ("skip", r"(?<![^\W\d_])[^\W\d_]{1,60}+(?=[\s,;!?\"”)]|\.?\s|\.?$|:\s)|[\s,;!?\"]+"),
     ("escape", r"\x1b\[[0-9;]{0,12}[A-Za-z]|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\[nrtbf0N](?![a-z])|%[0-9A-Fa-f]{2}(?=[A-Za-z])|&(?:[a-zA-Z]{2,8}|#\d{1,6}|#x[0-9a-fA-F]{1,6});|(?<=\s)#\d{2,4};|(?<=\s)(?:quot|amp|lt|gt);"),
     ("url", r"(?:https?|ftp)://[^\s<>\"')…]{1,400}…?|www\.[^\s<>\"')]{1,400}"),
@@ -116,16 +116,21 @@ LABELS: Final = (
     *(name for name, _ in PATTERNS if name not in ("skip", "escape", "int")),
     *("fixed", "times", "spo2", "legaldot", "monthday", "entname"),
 )
-NUMBERS: Final = {name: number for number, (name, _) in enumerate(PATTERNS)}
-ESCAPE: Final = NUMBERS["escape"]
-"""Number of the pattern of escapes, which are no tokens."""
 
 
 @lru_cache(1 << 14)
-def spans(text: str) -> list[tuple[int, int, int]]:
-    """Start, end and pattern number of the strings behind the first character, from there."""
-    found = ((match.span(), str(match.lastgroup)[:-2]) for match in PATTERN.finditer(text, 1))
-    return [(start - 1, end - 1, NUMBERS[name]) for (start, end), name in found if name != "skip"]
+def spans(text: str, known: frozenset[str]) -> list[tuple[int, int, str, str]]:
+    """Start, end, label and form of the strings behind the first character, from there.
+
+    Escapes are among them, without a label.
+    """
+    found = []
+    for match in PATTERN.finditer(text, 1):
+        kind, (start, end) = str(match.lastgroup)[:-2], match.span()
+        if kind != "skip":
+            label = ("", "") if kind == "escape" else label_and_form(kind, match[0], known)
+            found.append((start - 1, end - 1, *label))
+    return found
 
 
 def year_class(year: int) -> str:
@@ -151,15 +156,14 @@ def letter_form(text: str) -> str:
     )
 
 
-@lru_cache(1 << 16)
 def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, str]:
     """Label and form of a string: public functions of the string."""
     if kind in ("iso", "ymd"):
         return kind, year_class(int(text[:4])) + re.sub(r"\d", DIGIT, text)
     if kind == "dmy":
-        tail = text[-4:]
-        first = year_class(int(tail)) if tail.isdigit() else "-"
-        return kind, first + re.sub(r"\d", DIGIT, text)
+        tail = re.split(r"\D", text)[-1]
+        century = 0 if len(tail) == 4 else 2000 if 2000 + int(tail) <= NOW else 1900
+        return kind, year_class(century + int(tail)) + re.sub(r"\d", DIGIT, text)
     if kind == "clock":  # am and pm stay
         half = re.search("[apAP]", text)
         return kind, ("h" if half else "d") + re.sub(r"\d", DIGIT, text)
@@ -201,7 +205,7 @@ def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, st
             return "times", text[0]
         if PLAIN_CODES.fullmatch(text) or text.lower() in known:
             return "fixed", text
-        if re.fullmatch(r"[0-9a-fA-F]{12,}", text):
+        if re.fullmatch(r"[0-9a-f]{7,}|[0-9a-fA-F]{12,}", text):
             return kind, (LARGE_HEX if text.upper() == text else HEX) * len(text)
         return kind, letter_form(text)
     if kind == "entword":

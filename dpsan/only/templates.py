@@ -63,10 +63,18 @@ _COUNTRIES: Final[dict[int, list[str]]] = {
 """Codes of countries by their number of digits."""
 _HOSTS: Final = ["192.0.2.", "198.51.100.", "203.0.113."]
 _DOSES: Final = {
-    1: ["2", "4", "5", "8"],
-    2: ["10", "15", "20", "25", "30", "40", "50", "60", "75", "80"],
-    3: ["100", "125", "150", "200", "250", "300", "400", "500", "600", "800"],
+    1: ["2", "4", "5"],
+    2: ["10", "20", "25", "40", "50"],
+    3: ["100", "150", "200", "250", "300", "400", "500"],
 }
+_PARTS: Final = {
+    f"{DIGIT}.{DIGIT}": ["1.5", "2.5", "7.5"],
+    f"{ZERO}.{DIGIT}": ["0.2", "0.4", "0.5"],
+    f"{DIGIT * 2}.{DIGIT}": ["12.5", "37.5", "62.5"],
+    f"{DIGIT}.{DIGIT * 2}": ["1.25", "3.75", "6.25"],
+    f"{DIGIT},{DIGIT * 3}": ["1,000", "1,500", "2,000"],
+}
+"""Doses that are no whole numbers below a thousand."""
 _DATE: Final[list[Range]] = [(1, 12, 0), (1, 28, 0)]
 _CLOCK: Final[list[Range]] = [(0, 23, 0), (0, 59, 0), (0, 59, 0)]
 _RANGES: Final[dict[str, list[Range]]] = {
@@ -86,9 +94,26 @@ _RANGES: Final[dict[str, list[Range]]] = {
     "bodymass": [(18, 38, 0)],
     "temperature": [(36, 38, 0)],
     "pressure": [(95, 175, 0), (60, 99, 0)],
+    "coma": [(13, 15, 0)],
+    "ejection": [(20, 70, 0)],
+    "acidity": [(7, 7, 0), (20, 49, 0)],
+    "pigment": [(100, 165, 0)],
+    "pigments": [(9, 16, 0)],
+    "weeks": [(10, 41, 0)],
+    "weekday": [(0, 6, 0)],
+    "score": [(1, 9, 0), (10, 10, 0)],
+    "glycated": [(5, 11, 0)],
+    "grams": [(2100, 4400, 0)],
+    "minutes": [(10, 55, 0)],
+    "days2": [(10, 30, 0)],
+    "months2": [(10, 36, 0)],
 }
 _NATURAL: Final = frozenset(
-    ["mday", "hour", "pulse", "breaths", "saturation", "bodymass", "temperature", "pressure"]
+    (
+        *("mday", "hour", "pulse", "breaths", "saturation", "bodymass", "temperature", "pressure"),
+        *("coma", "ejection", "acidity", "pigment", "pigments", "weeks", "score", "glycated"),
+        *("grams", "minutes", "days2", "months2"),
+    )
 )
 """Groups of numbers that no zero fills up."""
 _LOCAL: Final = re.compile("(|.*?[^\x01])((?:\x01{3}[^\x01]{1,2})?)\x01{3}([ .-])\x01{4}", re.S)
@@ -118,8 +143,10 @@ def template(group: str, form: str, names: tuple[str, ...] = ()) -> list[Piece]:
     if group in ("dmy", "monthday"):
         ranges = _unpadded(form[group == "dmy" :], ranges)
     if group in ("iso", "ymd", "dmy", "logtime"):
-        if form[0] != "-":
-            ranges.insert(2 if group == "dmy" else 0, (*YEARS[form[0]], 0))
+        low, high = YEARS[form[0]]
+        if group == "dmy" and form[-3] != DIGIT:  # two digits of the year
+            low, high = low % 100, high % 100
+        ranges.insert(2 if group == "dmy" else 0, (low, high, 0))
         form = form[1:]
     twelve = group == "clock" and form[0] == "h"
     if group == "clock":
@@ -180,6 +207,8 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         return [form[:2], (0, 1, 2), *template("code", form[4:])]
     if group == "yearspan":  # the last piece counts from the first
         return [(*YEARS[form[0]], 0), form[1], (1, 6, len(form) - 2)]
+    if group == "weight" and form[1:2] == ",":  # grams
+        return [(2, 4, 0), *template("number", form[1:])]
     if group == "weight" and form[2:3] == DIGIT:
         return [(110, 220, 0), *template("number", form[3:])]
     found: dict[str, list[Piece]] = {
@@ -187,7 +216,8 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         "hhmm": [(0, 23, 2), (0, 59, 2)],
         "letters": [list(_ALPHABETS[SMALL])] * 3,
         "times": [form, (2, 9, 0)],
-        "dose": [_DOSES.get(len(form), [""])],
+        "gram": [["1", "2"]],
+        "dose": [_PARTS.get(form) or _DOSES.get(len(form), [form])],
         "age": [(18, 89, 0) if len(form) == 2 else (2, 9, 0)],
         "ip": [_HOSTS, (1, 254, 0)],
         "ipv6": ["2001:db8::", *hexadecimal, ":", *hexadecimal],

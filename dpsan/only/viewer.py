@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from itertools import chain
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,9 @@ from dpsan.only.characters import (
     CAPITAL,
     DIGIT,
     LETTER,
+    ODD,
+    ODDS,
+    Block,
     camel,
     firsts,
     folded,
@@ -53,6 +57,16 @@ CLOSED: Final = ("func", "funcname?", "title")
 """Labels of trigger words."""
 _KNOWN: Final = 1 << 18
 """Labels of unlisted words that are kept."""
+
+
+class Found(NamedTuple):
+    """Strings of a block, and escapes."""
+
+    where: Ints
+    """Start and end of each: (k, 2)."""
+    labels: list[str]
+    """Empty for escapes, which are no tokens."""
+    forms: list[str]
 
 
 class Viewer:
@@ -90,6 +104,7 @@ class Viewer:
         # What cannot be read is a letter: it does not pass for a mark.
         self.bits[0xD800:0xE000] |= LETTER
         self.bits[0xFFFD] |= LETTER
+        self.bits[[*map(ord, ODDS)]] |= ODD
         special = [(word, self.code[name]) for name, words in (own or {}).items() for word in words]
         kept = {folded(word) for word in keep}
         kept |= ARTICLES if kept & ARTICLES else set()  # one of them keeps both
@@ -110,28 +125,28 @@ class Viewer:
             texts: any strings.
             units: number of the unit of each text, those of a unit in a row; default one each.
         """
-        block = BETWEEN + BETWEEN.join(texts) + BETWEEN
-        points = np.frombuffer(block.encode("utf-32-le", "surrogatepass"), np.uint32)
+        text = BETWEEN + BETWEEN.join(texts) + BETWEEN
+        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
         bits, small = self._characters(points)
         lengths = np.fromiter(map(len, texts), np.int64, len(texts))
         edges = np.append(0, np.cumsum(lengths + 1)).astype(np.int32)
-        hashes = Hashes(small.astype(np.uint64))
+        marks = np.flatnonzero(bits & APOSTROPHE != 0)
         capitals = running(bits & CAPITAL != 0)
+        block = Block(text, points, small, bits, Hashes(small), capitals, marks, edges)
         letters = bits & LETTER != 0
-        inner = np.flatnonzero(bits & APOSTROPHE)
-        inner = inner[letters[inner - 1] & letters[np.minimum(inner + 1, len(letters) - 1)]]
+        inner = marks[letters[marks - 1] & letters[marks + 1]]
         letters[inner] = True
         turns = np.flatnonzero(letters[1:] != letters[:-1]).astype(np.int32) + 1
         start, end = turns[::2], turns[1::2]
-        where = self.string_spans(block, points, bits, letters)
-        if len(where):
-            at = np.searchsorted(where[:, 0], end, "left") - 1
-            covered = np.where(at >= 0, where[at, 1], 0)
+        found = self.strings(block, letters)
+        if len(found.where):
+            at = np.searchsorted(found.where[:, 0], end, "left") - 1
+            covered = np.where(at >= 0, found.where[at, 1], 0)
             keep = covered < end
             start, end = np.maximum(start, covered)[keep], end[keep]
-        words = self.words(block, hashes, bits, small, capitals, edges, start, end)
+        words = self.words(block, start, end)
         of_text = np.arange(len(texts)) if units is None else np.asarray(units, dtype=np.int64)
-        return self.assemble(block, points, hashes, bits, capitals, edges, words, where, of_text)
+        return self.assemble(block, words, found, of_text)
 
     def _characters(self, points: NDArray[np.uint32]) -> tuple[Codes, NDArray[np.uint32]]:
         """Return the class bits and the folded value of each character."""
@@ -148,33 +163,26 @@ class Viewer:
                 bits[at] = kind | CAPITAL * (kind == LETTER and char.isupper())
         return bits, small
 
-    def string_spans(
-        self, text: str, points: NDArray[np.uint32], bits: Codes, letters: Flags
-    ) -> Ints:
-        """Return start, end and pattern number of each string, and of escapes: (k, 3)."""
-        out: list[tuple[int, int, int]] = []
-        done = 0
-        for first, finish in zones(text, points, bits, letters):
-            # in pieces, so that no pattern looks far
-            for begin in range(max(first, done), finish, strings.LONGEST):
-                piece = text[begin - 1 : min(finish, begin + strings.LONGEST)]
-                out += [(begin + a, begin + b, kind) for a, b, kind in strings.spans(piece)]
-            done = max(done, finish)
-        return np.array(out, np.int32).reshape(-1, 3)
+    def strings(self, block: Block, letters: Flags) -> Found:
+        """Return the strings of a block, and escapes."""
+        first, last = zones(block, letters)
+        counts = -((first - last) // strings.LONGEST)  # in pieces, so that no pattern looks far
+        ahead = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        begins = np.repeat(first, counts) + ahead * strings.LONGEST
+        ends = np.minimum(begins + strings.LONGEST, np.repeat(last, counts))
+        text, known = block.text, self.lexicon.fixed
+        spans = [
+            strings.spans(text[begin - 1 : end], known)
+            for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)
+        ]
+        rows = [*chain.from_iterable(spans)]
+        where = np.array([row[:2] for row in rows], np.int32).reshape(-1, 2)
+        where += np.repeat(begins.astype(np.int32), [*map(len, spans)])[:, None]
+        return Found(where, [row[2] for row in rows], [row[3] for row in rows])
 
-    def words(
-        self,
-        text: str,
-        hashes: Hashes,
-        bits: Codes,
-        small: NDArray[np.uint32],
-        capitals: Ints,
-        edges: Ints,
-        start: Ints,
-        end: Ints,
-    ) -> Words:
+    def words(self, block: Block, start: Ints, end: Ints) -> Words:
         """Return label, pattern, possessive and hash of each word."""
-        lexicon = self.lexicon
+        lexicon, bits, small, hashes = self.lexicon, block.bits, block.small, block.hashes
         whole = hashes.of(start, end)
         row = lexicon.table.rows(whole)
         length = end - start
@@ -182,37 +190,34 @@ class Viewer:
         possessive = (length > 2) & mark & (small[end - 1] == ord("s"))
         owned = np.flatnonzero(possessive)
         listed = owned[row[owned] >= 0]
-        passes = np.isin(
-            lexicon.codes[row[listed], 0], [lexicon.code["plain"], lexicon.code["func"]]
-        )
+        label = lexicon.codes[row[listed], 0]
+        passes = (label == lexicon.code["plain"]) | (label == lexicon.code["func"])
         possessive[listed[passes]] = False
         owned = np.flatnonzero(possessive)
         after = end.copy()
         end = end.copy()
         end[owned] -= 2
         # an apostrophe behind a capitalised word, if its unit has not opened a quotation
-        mark = bits & APOSTROPHE != 0
-        opening = mark.copy()
-        opening[1:-1] &= (bits[2:] & LETTER != 0) & (bits[:-2] & (LETTER | DIGIT) == 0)
-        quotes = running(opening)
-        bare = np.flatnonzero(mark[after] & ~possessive & (bits[start] & CAPITAL != 0))
-        first = edges[np.searchsorted(edges, start[bare]) - 1]
+        ahead, behind = bits[block.marks - 1], bits[block.marks + 1]
+        opening = block.marks[(behind & LETTER != 0) & (ahead & (LETTER | DIGIT) == 0)]
+        bare = np.flatnonzero(bits[after] & APOSTROPHE != 0)
+        bare = bare[~possessive[bare] & (bits[start[bare]] & CAPITAL != 0)]
+        first = block.edges[np.searchsorted(block.edges, start[bare]) - 1]
         bare = bare[
-            (quotes[start[bare]] == quotes[first]) & (bits[after[bare] + 1] & (LETTER | DIGIT) == 0)
+            (np.searchsorted(opening, start[bare]) == np.searchsorted(opening, first))
+            & (bits[after[bare] + 1] & (LETTER | DIGIT) == 0)
         ]
         possessive[bare] = True
         after[bare] += 1
         whole[owned] = hashes.of(start[owned], end[owned])
         row[owned] = lexicon.table.rows(whole[owned])
-        caps = pattern(bits, capitals, start, end)
-        label = np.zeros(len(start), np.uint8)
-        known = np.flatnonzero(row >= 0)
-        label[known] = lexicon.codes[row[known], COLUMN[caps[known]]]
+        caps = pattern(block, start, end)
+        label = lexicon.codes[row, COLUMN[caps]]
         unknown = np.flatnonzero(row < 0)
-        upper = capitals[end[unknown]] - capitals[start[unknown]]
+        upper = block.capitals[end[unknown]] - block.capitals[start[unknown]]
         inner = (upper > 1) | (caps[unknown] == MIXED)
         label[unknown] = self.unknown_labels(
-            text, whole[unknown], caps[unknown], inner, start[unknown], end[unknown]
+            block.text, whole[unknown], caps[unknown], inner, start[unknown], end[unknown]
         )
         at, codes = self.requested(whole)
         label[at], row[at] = codes, -1
@@ -250,91 +255,79 @@ class Viewer:
         if len(cache) > _KNOWN:
             cache.clear()
         keys = (hashes * np.uint64(16) + caps + inner * np.uint64(8)).tolist()
-        out = np.empty(len(keys), np.uint8)
         for i, key in enumerate(keys):
-            code = cache.get(key)
-            if code is None:
+            if key not in cache:
                 word = text[start[i] : end[i]]
                 mixed = inner[i] and caps[i] in (TITLE, MIXED) and len(word) < strings.LONGEST_NAME
                 parts = camel(word) if mixed else ()
                 plural = word[:-1].isupper()
                 label = self.lexicon.unlisted(folded(word), int(caps[i]), parts, plural)
-                code = cache[key] = self.code[label]
-            out[i] = code
-        return out
+                cache[key] = self.code[label]
+        return np.array([*map(cache.__getitem__, keys)], np.uint8)
 
     def assemble(
-        self,
-        text: str,
-        points: NDArray[np.uint32],
-        hashes: Hashes,
-        bits: Codes,
-        capitals: Ints,
-        edges: Ints,
-        words: Words,
-        where: Ints,
-        of_text: NDArray[np.int64],
+        self, block: Block, words: Words, strings: Found, of_text: NDArray[np.int64]
     ) -> tuple[View, Places]:
         """Merge words, phrases, strings and edges into one view."""
-        code = self.code
-        cut_words(self.lexicon, code, text, words)
-        keep = join_phrases(self.lexicon, code, self.closed, bits, hashes, words)
+        code, hashes, edges = self.code, block.hashes, block.edges
+        cut_words(self.lexicon, code, block.text, words)
+        keep = join_phrases(self.lexicon, code, self.closed, block.bits, hashes, words)
         words = {name: values[keep] for name, values in words.items()}
-        escapes = where[:, 2] == strings.ESCAPE if len(where) else np.zeros(0, bool)
-        found = where[~escapes]
-        k, m, e = len(words["start"]), len(found), len(edges)
-        start = np.concatenate([words["start"], found[:, 0], edges]).astype(np.int32)
-        order = np.argsort(start, kind="stable")
-        start = start[order]
+        inside = [at for at, label in enumerate(strings.labels) if label]  # no escapes
+        found = strings.where[inside]
+        begin, m, e = words["start"], len(found), len(edges)
+        n = len(begin) + m + e
+        of_strings = np.arange(m) + np.searchsorted(begin, found[:, 0])
+        of_strings += np.searchsorted(edges, found[:, 0])
+        of_edges = (
+            np.arange(e) + np.searchsorted(begin, edges) + np.searchsorted(found[:, 0], edges)
+        )
+        of_words = np.ones(n, np.bool_)
+        of_words[of_strings] = of_words[of_edges] = False
 
-        def filled(name: str, string: Any, edge: int, kind: Any) -> NDArray[Any]:
-            """Return the values of words, strings and edges, in order of place."""
-            parts = [words[name], string, np.full(e, edge)]
-            return np.concatenate([part.astype(kind) for part in parts])[order]
+        def filled(string: Any, edge: Any, word: Any, kind: Any) -> NDArray[Any]:
+            """Return the values of strings, edges and words, in order of place."""
+            values = np.empty(n, kind)
+            values[of_strings], values[of_edges], values[of_words] = string, edge, word
+            return values
 
-        names: dict[str, int] = {}
-        forms: list[str] = []
-        kinds, ids = np.empty(m, np.uint8), np.empty(m, np.int32)
-        keys, caps_of = np.empty(m, np.uint64), np.full(m, NONE, np.uint8)
-        fixed = self.lexicon.fixed
-        for i, (a, b, number) in enumerate(found.tolist()):
-            name, shown = strings.label_and_form(strings.PATTERNS[number][0], text[a:b], fixed)
-            kinds[i] = code[name]
-            if shown not in names:
-                names[shown] = len(forms)
-                forms.append(shown)
-            ids[i] = names[shown]
-        if m:
-            keys = hashes.of(found[:, 0], found[:, 1])
-            at, codes = self.requested(keys)
+        start = filled(found[:, 0], edges, begin, np.int32)
+        forms: dict[str, int] = {}
+        ids = [forms.setdefault(strings.forms[at], len(forms)) for at in inside]
+        form_of = np.array(ids, np.int32)
+        kinds = np.array([code[strings.labels[at]] for at in inside], np.uint8)
+        keys, caps_of = hashes.of(found[:, 0], found[:, 1]), np.full(m, NONE, np.uint8)
+        at, codes = self.requested(keys)
+        if len(at):
             kinds[at] = codes
-            caps_of[at] = pattern(bits, capitals, found[at, 0], found[at, 1])
-            ids[at] = -1  # words of the request, whatever their form
-            at = np.flatnonzero(kinds == code["handle"])
-            keys[at] = hashes.of(found[at, 0] + 1, found[at, 1])
-        end = filled("end", found[:, 1], 0, np.int32)
-        after = filled("after", found[:, 1], 0, np.int32)
-        edge = np.concatenate([np.zeros(k + m, bool), np.ones(e, bool)])[order]
-        end[edge] = after[edge] = start[edge] + 1
-        label = filled("label", kinds, code[EDGE], np.uint8)
-        caps = filled("caps", caps_of, NONE, np.uint8)
-        form = np.concatenate([np.full(k, -1), ids, np.full(e, -1)]).astype(np.int32)[order]
-        hashed = filled("hash", keys, 0, np.uint64)
-        row = filled("row", np.full(m, -1), -1, np.int32)
-        index = np.minimum(np.cumsum(edge) - 1, len(of_text) - 1).astype(np.int32)
+            caps_of[at] = pattern(block, found[at, 0], found[at, 1])
+            form_of[at] = -1  # words of the request, whatever their form
+        at = np.flatnonzero(kinds == code["handle"])
+        keys[at] = hashes.of(found[at, 0] + 1, found[at, 1])
+        end = filled(found[:, 1], edges + 1, words["end"], np.int32)
+        after = filled(found[:, 1], edges + 1, words["after"], np.int32)
+        label = filled(kinds, code[EDGE], words["label"], np.uint8)
+        caps = filled(caps_of, NONE, words["caps"], np.uint8)
+        form = filled(form_of, -1, -1, np.int32)
+        hashed = filled(keys, 0, words["hash"], np.uint64)
+        row = filled(-1, -1, words["row"], np.int32)
+        text_of = np.repeat(np.arange(e, dtype=np.int32), np.diff(of_edges, append=n))
+        index = np.minimum(text_of, len(of_text) - 1, dtype=np.int32)
         unit = np.cumsum(np.diff(of_text, prepend=of_text[:1]) != 0).astype(np.int32)[index]
-        gap = gaps(bits, points, np.append(0, after[:-1]), start)
+        gap = gaps(block, np.append(0, after[:-1]), start)
         trigger = self.trigger[row]
         trigger[row < 0] = 0
         trigger[~self.closed[label] & (row != self.letter_a)] = 0
         one_article(self.articles, code["func"], label, caps, gap, trigger)
-        stem = self.stems(hashes, start, end, hashed, label)
+        stem = hashed.copy()  # without a plural s where a rule could need it
+        at = np.flatnonzero(label == code["surnamepl"])
+        stem[at] = hashes.of(start[at], end[at] - 1)
         common = (label == code["func"]) | ((label == code["plain"]) & (caps == LOWER))
         equal, first = firsts(hashed, stem, unit, (trigger == 0) & ~common)
         view = View(
             label,
             caps,
-            filled("possessive", np.zeros(m), 0, np.bool_),
+            filled(False, False, words["possessive"], np.bool_),
             gap,
             form,
             trigger,
@@ -347,19 +340,10 @@ class Viewer:
             {},
             {},
         )
-        places = Places(text, start, end, after, hashed, stem, {})
+        places = Places(block.text, start, end, after, hashed, stem, {})
         split_emails(view, places)
         view.far_words.update(far_words(view, places, self.articles[0]))
         return view, places
-
-    def stems(
-        self, hashes: Hashes, start: Ints, end: Ints, hashed: NDArray[np.uint64], label: Codes
-    ) -> NDArray[np.uint64]:
-        """Return the hash of each word, without a plural s where a rule could need it."""
-        stem = hashed.copy()
-        at = np.flatnonzero(label == self.code["surnamepl"])
-        stem[at] = hashes.of(start[at], end[at] - 1)
-        return stem
 
 
 def labels_of(lexicon: Lexicon, own: Iterable[str] = ()) -> tuple[str, ...]:

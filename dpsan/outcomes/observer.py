@@ -5,10 +5,8 @@ nothing else.  The posterior is P(w|u) = prior(w)·P(u|w)/P(u), where P(u) sums 
 included.  No such observer guesses better than the likeliest input (Bayes); an attacker who sees a
 whole line knows more.
 
-Where distributions are known and n² allows, all inputs take part.  One pass over them gives P(u)
-and the likeliest inputs of every output, and is cached.  Otherwise the observer is given more than
-is public: that the input is one of a few words near the output.  P(u|w) is then known, or the share
-of fresh draws, and intervals hold for all of those words together (Bonferroni).
+Where distributions are known and n² allows, one pass over all inputs gives P(u) and the likeliest
+inputs of every output, and is cached.  Otherwise the posteriors of a few outputs are computed.
 """
 
 from __future__ import annotations
@@ -20,21 +18,19 @@ import numpy as np
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import Progress, distributions, draw_counts
-from dpsan.outcomes.emissions import Likeliest
-from dpsan.outcomes.intervals import Estimate, clopper_pearson
-from dpsan.outcomes.one_word import Figures, Row
+from dpsan.outcomes.distributions import Progress, distributions
+from dpsan.outcomes.emissions import Emissions, Likeliest
+from dpsan.outcomes.intervals import Estimate
+from dpsan.outcomes.one_word import Row
 from dpsan.outcomes.word_statistics import prior
-from dpsan.privacy import randomness
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Floats, Ids, blocks
 from dpsan.space.metric_space import Arrays, MetricSpace
 
 MOST_CELLS: Final = 2.5e9
 """Largest n² for the pass over all inputs: n = 50,000, some minutes."""
 _INPUTS: Final = 5
-_NEAR: Final = 10
-_FEWEST: Final = 50
-"""Least number of draws with an output for its posterior to be estimated."""
+_WORDS: Final = 256
+"""Inputs whose likelihoods are computed at once."""
 _BLOCK_BYTES: Final = 8 << 20
 """Block size in bytes.  Small: memory in reuse need not be cleared by the system each time."""
 
@@ -46,7 +42,7 @@ class Posteriors:
     rows: tuple[tuple[int, tuple[Row, ...]], ...]
     """Outputs, each with its likeliest inputs."""
     note: str
-    """Inputs that took part, or the reason why there is no posterior."""
+    """Inputs that took part."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +68,7 @@ class Observer:
         """Build from the distribution of every input, through the cache.
 
         Args:
-            progress: called with the share of the work done since the last call.
+            progress: called with the share of the work that is done.
         """
         name = f"observer-1-{mechanism.name}-{mechanism.digest()}"
         held = space.table(name, lambda: _all_inputs(space, sampler, progress), of_mechanism=True)
@@ -95,73 +91,33 @@ def _all_inputs(space: MetricSpace, sampler: Sampler, progress: Progress) -> Arr
     n, weights, marginal = space.n, prior(space), np.zeros(space.n)
     best = Likeliest(np.arange(n), min(_INPUTS, n + 1), np.float64)
     step = max(4, min(256, _BLOCK_BYTES // (8 * n)))
+    done = 0
     # ⊥ first, then the words, the most frequent ones first: the rest rarely changes anything.
     for ids in np.split(np.append(n, np.arange(n)), range(step, n + 1, step)):
         joint = distributions(sampler, ids) * weights[ids][:, None]
         marginal += joint.sum(axis=0)
         best.add(ids, joint)
-        progress(len(ids) / (n + 1))
+        done += len(ids)
+        progress(done / (n + 1))
     inputs, joint = (np.ascontiguousarray(each.T) for each in (best.inputs, best.scores))
     return {"inputs": inputs, "joint": joint, "marginal": marginal}
 
 
-def near_observer(
-    space: MetricSpace,
-    sampler: Sampler,
-    figures: Figures,
-    draws: int,
-    key: bytes,
-    known: bool,
-    progress: Progress,
-) -> Posteriors:
-    """Return the posterior of an observer who knows that the input is near the likeliest output.
+def points_to(mechanism: Mechanism, space: MetricSpace, outputs: list[int]) -> Posteriors:
+    """Return the posteriors of a few outputs among the words, from one pass over all of them.
 
-    The inputs that take part are the word itself, the output and its 10 nearest words.  This is
-    more than the public prior, so no posterior of the optimal observer is larger.
-
-    Args:
-        draws: fresh draws for each input, where the distribution is not known.
-        key: public.
-        progress: called with the share of the work done since the last call.
+    Where no distribution is known, the density of the noise at the output's own point stands for
+    it: see :mod:`dpsan.outcomes.emissions`.
     """
-    best = figures.outputs[0]
-    if not known and best.probability.value * figures.draws < _FEWEST:
-        progress(1.0)
-        note = f"no output came {_FEWEST} times, and fewer draws do not tell where it points"
-        return Posteriors((), note)
-    found = space.neighbors(np.array([best.id], dtype=np.int64), min(_NEAR + 1, space.n))[0]
-    ids = np.array(list(dict.fromkeys([*found.tolist(), figures.word])), dtype=np.int64)
-    weights = prior(space)[ids]
-    if known:
-        value = low = high = distributions(sampler, ids)[:, best.id]
-        progress(1.0)
-    else:
-        alpha = 0.01 / (2 * len(ids))
-
-        def count(word: int) -> int:
-            own = randomness.derive_key(key, "observer", best.id, word)
-            drawn = draw_counts(
-                sampler, space.n, word, draws, own, lambda done: progress(done / len(ids))
-            )
-            return int(drawn[best.id])
-
-        hits = [count(word) for word in ids.tolist()]
-        value = np.array(hits) / draws
-        ends = np.array([clopper_pearson(each, draws, alpha) for each in hits])
-        low, high = ends[:, 0], ends[:, 1]
-    # The posterior of each input, with its least and largest value within the bounds.
-    own_low, own_high = weights * low, weights * high
-    fractions = (
-        (weights * value, weights @ value),
-        (own_low, own_low + (weights @ high - own_high)),
-        (own_high, own_high + (weights @ low - own_low)),
+    emissions = Emissions(mechanism, space)
+    parts = [emissions.log(ids, np.array(outputs)) for ids in blocks(space.n, _WORDS)]
+    logs = np.concatenate(parts) + np.log(space.frequencies)[:, None]
+    joint = np.exp(logs - logs.max(axis=0))
+    shares = joint / joint.sum(axis=0)
+    likely = np.argsort(-shares, axis=0, kind="stable")[:_INPUTS].T.tolist()
+    rows = tuple(
+        (u, tuple(Row(w, Estimate.exactly(float(shares[w, at]))) for w in words if shares[w, at]))
+        for at, (u, words) in enumerate(zip(outputs, likely, strict=True))
     )
-    shares = [
-        np.divide(own, every, out=np.zeros(len(ids)), where=own > 0).tolist()
-        for own, every in fractions
-    ]
-    rows = [Estimate(*each) for each in zip(*shares, strict=True)]
-    order = sorted(range(len(ids)), key=lambda at: (-rows[at].value, at))[:_INPUTS]
-    points = tuple(Row(int(ids[at]), rows[at]) for at in order if rows[at].value > 0)
-    note = f"if the input is known to be one of {len(ids)} near ones: more than is public"
-    return Posteriors(((best.id, points),), note)
+    how = "" if emissions.exact else ", by the density of the noise: others may know more"
+    return Posteriors(rows, f"all words but ⊥, by their public frequencies{how}")

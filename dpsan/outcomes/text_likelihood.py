@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import Progress, silent
 from dpsan.outcomes.emissions import Emissions
 from dpsan.privacy import randomness
@@ -60,6 +61,12 @@ class Texts:
         starts = np.append(0, np.cumsum(sizes))
         positions = np.arange(starts[-1]) - np.repeat(starts[:-1] - begin, sizes)
         return Texts(self.ids[positions], starts)
+
+
+def sanitized(sampler: Sampler, texts: Texts, key: bytes, progress: Progress) -> Ids:
+    """Return an output for each word of all texts, drawn as ``rewrite`` draws them, (m,)."""
+    streams = randomness.streams_for(key, range(len(texts)), texts.sizes.tolist())
+    return sampler.sample_all(texts.ids, streams, progress)
 
 
 def ordered(

@@ -44,7 +44,10 @@ def unit_vectors(space: MetricSpace) -> Floats32:
 
 def cosines(units: Floats32, ids: Ids, outputs: Ids) -> Floats:
     """Return the cosines of words (m,) and their outputs (m,), shape (m,)."""
-    return np.asarray(np.einsum("md,md->m", units[ids], units[outputs]), dtype=np.float64)
+    out = np.empty(len(ids))
+    for part in blocks(len(ids), _BATCH):
+        out[part] = np.einsum("md,md->m", units[ids[part]], units[outputs[part]])
+    return out
 
 
 def usual_nearest(space: MetricSpace) -> float:

@@ -1,15 +1,186 @@
-"""Restore the records of an input, in order."""
+"""Replacements of a text, found as whole tokens, become the originals that they stand for."""
 
 from __future__ import annotations
 
+import re
+from bisect import insort
 from collections import Counter
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeAlias
 
 from dpsan.files.atomic_files import Sink
 from dpsan.formats.base import Record
-from dpsan.restore.map_file import Map
-from dpsan.restore.originals import Originals
+from dpsan.restore.map_file import Map, Row
+from dpsan.text.patterns import compiled
+
+_MARKS: Final = ".,:/'’-"
+"""Characters that join digits to one number."""
+_WORD: Final = r"[^\W_]"
+# An address or a handle; a link; a word that no letter, apostrophe or mark joins to one before it.
+_TOKEN: Final = compiled(
+    r"(?P<address>(?<![\w.%+-])[\w.%+-]*+@[\w-]++(?:\.[\w-]++)*+)"
+    r"|(?P<link>\b(?:[a-z]++://|www\.)[^\s<>\"'()]*[^\s<>\"'().,;:!?*_`\]}])"
+    rf"|(?<!{_WORD})(?<!{_WORD}[_'’])(?:(?<!\d[{_MARKS}])(?=\d)|(?!\d)){_WORD}++"
+)
+_RUN: Final = compiled(rf"{_WORD}++")
+_NUMBER: Final = compiled(rf"\d++(?:[{_MARKS}]\d++)*+")
+_END: Final = compiled(
+    rf"(?!{_WORD}|_+{_WORD}|[\u0300-\u036f]|['’](?!(?:s|d|m|ll|re|ve)\b){_WORD})", re.IGNORECASE
+)
+"""The end of a word: a possessive, another clitic or an emphasis may follow."""
+_LETTERS: Final = compiled(r"[^\W\d_]++")
+
+Span: TypeAlias = tuple[int, int]
+
+
+class Originals:
+    """The originals of a unit, or of a whole map.
+
+    In memory a replacement takes 150 to 300 bytes.
+
+    Args:
+        rows: of the map.
+    """
+
+    def __init__(self, rows: Iterable[Row] = ()) -> None:
+        self._exact: dict[str, str | None] = {}
+        """By replacement its original; None where there are several."""
+        self._folded: dict[str, str | None] = {}
+        """The same for addresses and handles in lower case."""
+        self._sizes: dict[str, list[Span]] = {}
+        """By the first word of replacements that are more than a word, in lower case: how many
+        characters they have, as a negative number, and how many of them stand before that word."""
+        for row in rows:
+            _note(self._exact, row.replacement, row.original)
+            if "@" in row.replacement:
+                _note(self._folded, row.replacement.lower(), row.original)
+            first = _RUN.search(row.replacement)
+            if first is not None and first[0] != row.replacement:
+                sizes = self._sizes.setdefault(first[0].lower(), [])
+                size = -len(row.replacement), first.start()
+                if size not in sizes:
+                    insort(sizes, size)
+
+    def restore(self, text: str, counts: Counter[str]) -> str:
+        """Return a text with its originals.
+
+        Args:
+            counts: gets how many tokens were ``restored``, are ``undecided``, or too ``short``.
+        """
+        out: list[str] = []
+        done = at = 0
+        while self._exact and (match := _TOKEN.search(text, at)):
+            start, at = match.span()
+            spans = [(start, at)]
+            if match.lastgroup is None:
+                word = match[0]
+                if word.isalpha() and word not in self._exact and word.lower() not in self._sizes:
+                    continue
+                number = _NUMBER.match(text, start)
+                last = number.end() if number else at
+                spans = self._whole(text, start, last, done)
+                at = max([at, last, *(end for _, end in spans)])
+            for begin, end in spans:
+                if match.lastgroup == "address":
+                    original = self._address(text[begin:end], counts)
+                else:
+                    original = self._original(text, begin, end, counts)
+                out += text[done:begin], original
+                done = end
+        return "".join([*out, text[done:]])
+
+    def _whole(self, text: str, start: int, last: int, done: int) -> list[Span]:
+        """Return the replacements that a word or a joined number consists of.
+
+        There are none if something else is in it, too.
+
+        Args:
+            start, last: the word or number.
+            done: end of the replacement before.
+        """
+        spans: list[Span] = []
+        while start < last:
+            span = self._longest(text, start, done)
+            if span is None:
+                return []
+            spans.append(span)
+            done = span[1]
+            start = done + 1  # after the mark that joins two numbers
+        return spans
+
+    def _longest(self, text: str, start: int, done: int) -> Span | None:
+        """Return the longest replacement whose first word begins here."""
+        word = _RUN.match(text, start)
+        if word is None:
+            return None
+        for size, before in (*self._sizes.get(word[0].lower(), ()), (-len(word[0]), 0)):
+            begin = start - before
+            end = begin - size
+            if begin < done or end > len(text) or text[begin:end] not in self._exact:
+                continue
+            joined = before > 0 < begin and text[begin - 1].isalnum()
+            if not joined and (not text[end - 1].isalnum() or _END.match(text, end)):
+                return begin, end
+        return None
+
+    def _original(self, text: str, begin: int, end: int, counts: Counter[str]) -> str:
+        """Return what a token becomes, which may be itself."""
+        written = text[begin:end]
+        if written not in self._exact:
+            return written
+        original = self._exact[written]
+        initial = len(written) == 1 and text[end : end + 1] == "."
+        if _is_short(written) and not initial:
+            counts["short"] += 1
+            return written
+        counts["undecided" if original is None else "restored"] += 1
+        return written if original is None else original
+
+    def _address(self, written: str, counts: Counter[str]) -> str:
+        """Return the original of an address or a handle, or put names inside of it back."""
+        if written in self._exact:
+            return self._original(written, 0, len(written), counts)
+        if written.lower() in self._folded:
+            return _settled(written, [self._folded[written.lower()]], counts)
+        return _LETTERS.sub(lambda match: self._piece(match[0], counts), written)
+
+    def _piece(self, written: str, counts: Counter[str]) -> str:
+        """Return the original of a piece of an address, whose capitals tell nothing."""
+        forms = {written, written.lower(), written.upper(), written.capitalize()}
+        found = [self._exact[form] for form in sorted(forms) if form in self._exact]
+        return _settled(written, found, counts) if len(written) > 1 else written
+
+
+def _note(originals: dict[str, str | None], replacement: str, original: str) -> None:
+    """Take in a row; two originals that are no spellings of one address leave none."""
+    first = originals.setdefault(replacement, original)
+    if first is None or first == original:
+        return
+    if "@" not in replacement or first.lower() != original.lower():
+        originals[replacement] = None
+
+
+def _is_short(replacement: str) -> bool:
+    """Return whether a letter or a number is too short to be known again."""
+    digits = sum(map(str.isdigit, replacement))
+    begins = replacement[0].isalpha() or "@" in replacement
+    return len(replacement) == 1 or (0 < digits < 4 and not begins)
+
+
+def _settled(written: str, found: list[str | None], counts: Counter[str]) -> str:
+    """Return the one original of a token in the capitals of the token, or the token."""
+    if not found:
+        return written
+    originals = {original and original.lower() for original in found}
+    first = found[0]
+    if first is None or len(originals) > 1:
+        counts["undecided"] += 1
+        return written
+    counts["restored"] += 1
+    if written.islower():
+        return first.lower()
+    return first.upper() if written.isupper() else first
+
 
 _HELD: Final = 1 << 20
 """Output bytes that are collected before they are written."""

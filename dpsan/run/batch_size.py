@@ -51,6 +51,7 @@ class BatchSize:
     aim: ClassVar[float] = 2.0
     """Seconds that a batch should take at most; batches shrink where they take twice as many."""
     clocks: ClassVar[tuple[Callable[[], float], ...]] = (time.monotonic,)
+    fast: float = _FAST
 
     def __init__(self, adaptive: bool = True) -> None:
         self._adaptive = adaptive
@@ -70,7 +71,7 @@ class BatchSize:
         """Learn from a batch of ``size`` characters."""
         room = int(min(self.aim / max(seconds, 1e-3), self.growth))
         if full and room >= 2:
-            if size > _FAST * seconds:
+            if size > self.fast * seconds:
                 self.limit = min(room * self.limit, _BATCH_CHARACTERS)
             else:
                 self.limit = max(self.limit, min(room * self.limit, self.most))
@@ -82,6 +83,9 @@ class FileBatchSize(BatchSize):
     """The same where all of the input is there and the output is read when it is complete.
 
     What words of a batch share is computed once, so larger batches are less work in all.
+
+    Args:
+        fast: characters a second from which larger batches are no gain.
     """
 
     records = 4
@@ -90,6 +94,10 @@ class FileBatchSize(BatchSize):
     aim = 6.0  # a progress bar moves after each
     # What else the machine does must not make batches small: that would be more work for it.
     clocks = (time.monotonic, time.process_time)
+
+    def __init__(self, fast: float = _FAST) -> None:
+        super().__init__()
+        self.fast = fast
 
 
 def batches(

@@ -9,7 +9,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from functools import partial
+from itertools import accumulate, chain, groupby, islice
+from operator import attrgetter
 from typing import Final
 
 import numpy as np
@@ -21,49 +23,26 @@ from dpsan.text.contexts import CONTEXT
 _ARTICLE: Final = re.compile(r"(?i)\ban?\Z")
 
 
-class Lines:
-    """Lines that are one context; renders them.
+def _lines(records: Sequence[Record], texts: list[str]) -> bytes:
+    """Return the bytes of lines that are one context, from the text of the context.
 
-    Args:
-        records: the lines, in order.
+    Lines that are rendered alike are rendered at once.
     """
-
-    def __init__(self, records: Sequence[Record]) -> None:
-        self._records = records
-        self._breaks = [text.count("\n") for record in records for text in record.texts]
-
-    def __call__(self, texts: list[str]) -> bytes:
-        """Return the bytes of the lines, from the text of their context."""
-        parts = texts[0].split("\n")
-        out, at = [], 0
-        for record, breaks in zip(self._records, self._breaks, strict=True):
-            end = at + breaks + 1
-            out.append(record.render(["\n".join(parts[at:end])]))
-            if record is not self._records[-1]:
-                out.append(record.owes)
-            at = end
-        assert at == len(parts)  # noqa: S101 - each line of the input has one of the output
-        return b"".join(out)
+    parts = texts[0].split("\n")
+    out, at = [], 0
+    for render, alike in groupby(records, attrgetter("render")):
+        run = [*alike]
+        end = at + sum(1 + record.texts[0].count("\n") for record in run)
+        out += [render(["\n".join(parts[at:end])]), run[-1].owes]
+        at = end
+    assert at == len(parts)  # noqa: S101 - each line of the input has one of the output
+    return b"".join(out[:-1])  # what the last line owes is owed by the context
 
 
-class Texts:
-    """Texts of a document that are one context; renders them.
-
-    Args:
-        records: the texts, in order, with the frames between them.
-    """
-
-    def __init__(self, records: Sequence[Record]) -> None:
-        self._records = records
-
-    def __call__(self, texts: list[str]) -> bytes:
-        """Return the bytes of the document's part."""
-        out, at = [], 0
-        for record in self._records:
-            end = at + len(record.texts)
-            out.append(record.render(texts[at:end]))
-            at = end
-        return b"".join(out)
+def _texts(records: Sequence[Record], texts: list[str]) -> bytes:
+    """Return the bytes of texts of a document that are one context."""
+    left = iter(texts)
+    return b"".join(record.render([*islice(left, len(record.texts))]) for record in records)
 
 
 def neighbours(records: Iterator[Record | None]) -> Iterator[Record | None]:
@@ -90,7 +69,7 @@ def neighbours(records: Iterator[Record | None]) -> Iterator[Record | None]:
 def part(records: list[Record]) -> Record:
     """Return some texts of a document as one record."""
     texts = [*chain.from_iterable(record.texts for record in records)]
-    return joined(records, texts, Texts(records))
+    return joined(records, texts, partial(_texts, records))
 
 
 def contexts(records: Iterator[Record | None], *, line_buffered: bool) -> Iterator[Record | None]:
@@ -125,13 +104,15 @@ def contexts(records: Iterator[Record | None], *, line_buffered: bool) -> Iterat
 
 def context(records: list[Record]) -> Record:
     """Return some lines as one record."""
-    spans: list[tuple[int, int, *tuple[str, ...]]] = []
-    at = 0
-    for record in records:
-        spans += [(start + at, end + at, *kind) for start, end, *kind in record.spans or ()]
-        at += len(record.texts[0]) + 1
-    context = joined(records, ["\n".join(record.texts[0] for record in records)], Lines(records))
-    context.spans = None if records[0].spans is None else spans
+    texts = [record.texts[0] for record in records]
+    context = joined(records, ["\n".join(texts)], partial(_lines, records))
+    if records[0].spans is not None:
+        starts = accumulate((len(text) + 1 for text in texts), initial=0)
+        context.spans = [
+            (start + at, end + at, *kind)
+            for record, at in zip(records, starts, strict=False)
+            for start, end, *kind in record.spans or ()
+        ]
     return context
 
 
@@ -139,7 +120,8 @@ def joined(records: list[Record], texts: list[str], render: Callable[[list[str]]
     """Return some records as one."""
     first, noted = records[0], Counter[str]()
     for record in records:
-        noted.update(record.noted or {})
+        if record.noted:
+            noted.update(record.noted)
     return Record(
         first.line,
         texts,

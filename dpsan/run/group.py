@@ -2,7 +2,7 @@
 
 A file under its final name is complete also after a power failure: all outputs of a group are on
 the disk before the first one gets its name.  What an audit says of an output, and the line that
-names its input, are written before that, too.
+names its input, are written before that, too: with an audit, a group is one output.
 """
 
 from __future__ import annotations
@@ -47,9 +47,7 @@ def is_small(path: Path) -> bool:
 class _Waiting:
     file: int
     path: Path
-    finished: Finished | None
-    """None if it failed: only its rows of the audit wait."""
-    rows: bytes
+    finished: Finished
     problem: DpsanError | None = None
 
 
@@ -57,7 +55,7 @@ class Group:
     """Finished outputs that wait for the disk.
 
     Args:
-        audit: gets the rows of each file in order.
+        audit: has the rows of each file, in order, before the file has its name.
         requests: gets the input of each output.
         done: called with each output that has its name.
         failed: called with each that has not.
@@ -76,18 +74,14 @@ class Group:
         self._since = 0.0
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         self._most = _MOST if soft < 0 else max(1, min(_MOST, soft // 4))
+        if audit:
+            self._most = 1  # its rows come in the order of the files
 
-    def begin(self) -> None:
-        """The next file begins: its rows wait after those of the files that wait."""
-        if self._audit and self._waiting:
-            self._audit.hold(self.flush)
-
-    def add(self, file: int, path: Path, finished: Finished | None) -> None:
-        """Take an output in, or the rows of a file without one.  Raises OutputError: the audit."""
+    def add(self, file: int, path: Path, finished: Finished) -> None:
+        """Take an output in.  Raises OutputError as :meth:`flush`."""
         if not self._waiting:
             self._since = time.monotonic()
-        rows = self._audit.take() if self._audit else b""
-        self._waiting.append(_Waiting(file, path, finished, rows))
+        self._waiting.append(_Waiting(file, path, finished))
         if len(self._waiting) >= self._most or time.monotonic() - self._since > _SECONDS:
             self.flush()
 
@@ -95,24 +89,20 @@ class Group:
         """Sync all outputs, then give them their names.
 
         Raises:
-            OutputError: the audit, or the file of requests, cannot be written.
+            OutputError: the file of requests, or that of the audit, cannot be written.
         """
-        held = self._audit.take() if self._audit else b""
         waiting = self._waiting
+        if not waiting:
+            return
         _sync_all(waiting)
-        made = [each.finished for each in waiting if each.finished]
-        if self._requests and made:
-            self._requests.add_outputs((each.sink.target, each.outcome.sha256[0]) for each in made)
-        folders: dict[Path, list[_Waiting]] = {}
-        if self._audit and made:
+        if self._requests:
+            pairs = ((each.finished.sink.target, each.finished.outcome) for each in waiting)
+            self._requests.add_outputs((target, outcome.sha256[0]) for target, outcome in pairs)
+        if self._audit:
             self._audit.place()
+        folders: dict[Path, list[_Waiting]] = {}
         while waiting:
-            each = waiting[0]
-            if self._audit:
-                self._audit.send(each.rows)
-            waiting.pop(0)
-            if each.finished is None:
-                continue
+            each = waiting.pop(0)
             each.problem = each.problem or _problem(each.finished.publish)
             if each.problem:
                 self._failed(each.file, each.path, each.problem)
@@ -126,28 +116,20 @@ class Group:
                 problem = OutputError(f"{folder}: cannot write: {reason(error)}")
                 for each in placed:  # there and complete; only their names may be lost
                     self._failed(each.file, each.path, problem)
-        if self._audit:
-            self._audit.send(held)
 
     def abandon(self) -> None:
         """Remove what waits still; nothing after a :meth:`flush`."""
-        if self._audit:
-            self._audit.take()
         for each in self._waiting:
-            if each.finished:
-                each.finished.sink.discard()
+            each.finished.sink.discard()
         self._waiting.clear()
 
 
 def _sync_all(waiting: list[_Waiting]) -> None:
     """Sync all outputs at once."""
-    due = [(each, each.finished.sink.sync) for each in waiting if each.finished]
-    if not due:
-        return
-    pool = ThreadPoolExecutor(min(_AT_ONCE, len(due)))
+    pool = ThreadPoolExecutor(min(_AT_ONCE, len(waiting)))
     try:
-        problems = pool.map(_problem, [sync for _, sync in due])
-        for (each, _), problem in zip(due, problems, strict=True):
+        problems = pool.map(_problem, [each.finished.sink.sync for each in waiting])
+        for each, problem in zip(waiting, problems, strict=True):
             each.problem = problem
     finally:
         pool.shutdown(cancel_futures=True)

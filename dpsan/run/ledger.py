@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from dpsan.files.private_database import Kind, PrivateDatabase
 from dpsan.privacy.composition import Composed
@@ -21,9 +21,10 @@ _KIND: Final = Kind(
     name="ledger",
     number=0x64704C31,
     version=1,
-    table=(
-        "CREATE TABLE records (record BLOB NOT NULL PRIMARY KEY, epsilon REAL NOT NULL,"
-        " delta REAL NOT NULL, tag BLOB NOT NULL) WITHOUT ROWID"
+    table="records",
+    columns=(
+        "record BLOB NOT NULL PRIMARY KEY, epsilon REAL NOT NULL, delta REAL NOT NULL,"
+        " tag BLOB NOT NULL"
     ),
     totals={"records": 0},
     damaged="restore it, and what was spent since then is not in it",
@@ -53,23 +54,6 @@ class Ledger(PrivateDatabase):
         self._charged = 0
         super().__init__(Path(path), new_key=new_key, scratch=scratch)
 
-    def _check_rows(self) -> None:
-        with self._snapshot():
-            count, last = 0, b""
-            for row in self._each("SELECT * FROM records"):
-                self._checked(row)
-                if row[0] <= last:
-                    raise self._damage()
-                count, last = count + 1, row[0]
-            if count != self._read_totals()["records"]:
-                raise self._damage()
-
-    def _checked(self, row: tuple[Any, ...]) -> tuple[float, float]:
-        """Return the sums of a row.  Raises OutputError: it is damaged."""
-        if not self._intact(row):
-            raise self._damage()
-        return row[1], row[2]
-
     def digest(self, texts: Sequence[str]) -> bytes:
         """Return the digest of a record: of its chosen texts, in order."""
         each = (text.encode("utf-8", "surrogatepass") for text in texts)
@@ -78,8 +62,8 @@ class Ledger(PrivateDatabase):
 
     def spent(self, record: bytes) -> tuple[float, float]:
         """Return epsilon and delta that a record has cost.  Raises OutputError."""
-        rows = self._ask("SELECT * FROM records WHERE record = ?", (record,))
-        return self._checked(rows[0]) if rows else (0.0, 0.0)
+        row = self._row("record = ?", record)
+        return (0.0, 0.0) if row is None else (row[1], row[2])
 
     def refused(self, records: Sequence[bytes], costs: Sequence[Composed]) -> list[int]:
         """Return the indices of the records whose costs exceed the limit.
@@ -109,7 +93,7 @@ class Ledger(PrivateDatabase):
                 continue
             epsilon, delta = self.spent(record)
             sums = float(epsilon + cost.epsilon), float(min(1.0, delta + cost.delta))
-            self._put("records", record, *sums)
+            self._put(record, *sums)
             new += not (epsilon or delta)
             self._charged += 1
         if new:

@@ -10,7 +10,7 @@ round. The run that stores first wins: two runs at once never publish two noisin
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,6 @@ from dpsan.sanitize.numbers_by_value import StringPolicy
 from dpsan.sanitize.remembered import MemoTotals, merged
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.numerals import number
 from dpsan.text.tokens import RULES
 
 NAME: Final = "memo.sqlite"
@@ -37,12 +36,13 @@ _KIND: Final = Kind(
     number=0x64704D31,
     version=1,
     # Without row numbers: what is scanned when it is opened is what is searched afterwards.
-    table=(
-        "CREATE TABLE entries (message BLOB NOT NULL, settings BLOB NOT NULL, output BLOB NOT NULL,"
+    table="entries",
+    columns=(
+        "message BLOB NOT NULL, settings BLOB NOT NULL, output BLOB NOT NULL,"
         " epsilon REAL NOT NULL, delta REAL NOT NULL, tag BLOB NOT NULL,"
-        " PRIMARY KEY (message, settings)) WITHOUT ROWID"
+        " PRIMARY KEY (message, settings)"
     ),
-    totals={"entries": 0, "lost": 0},
+    totals={"entries": 0},
     damaged="restore it, or begin another: then every message is drawn again, and costs twice",
 )
 
@@ -72,12 +72,11 @@ class Memo(PrivateDatabase):
     Args:
         directory: made 0700, as are its parents, if it is not there.
         sanitizer: draws the messages that the memo lacks.
-        note: called with a line about damaged entries.
         scratch: forget all draws at the end; nothing is made or changed.
 
     Raises:
         UsageError: a seed, or equal words with one draw: those are of a whole record or run.
-        OutputError: the directory cannot be used.
+        OutputError: the directory cannot be used, or the memo is damaged.
     """
 
     _kind: ClassVar[Kind] = _KIND
@@ -87,7 +86,6 @@ class Memo(PrivateDatabase):
         directory: Path | str,
         sanitizer: Sanitizer,
         *,
-        note: Callable[[str], None] | None = None,
         scratch: bool = False,
     ) -> None:
         if sanitizer.seeded:
@@ -102,7 +100,6 @@ class Memo(PrivateDatabase):
                 make_private(self._directory.absolute())
             except OSError as error:
                 raise OutputError(f"{directory}: cannot create: {reason(error)}") from None
-        self._note = note
         self._one_thread = threading.Lock()
         self._drawn = self._remembered = 0
         super().__init__(self._directory / NAME, new_key=randomness.new_key, scratch=scratch)
@@ -110,46 +107,10 @@ class Memo(PrivateDatabase):
 
     # --- the entries -------------------------------------------------------------------------
 
-    def _check_rows(self) -> None:
-        with self._snapshot():
-            missing = self._missing()
-        if missing:
-            with self.turn():
-                missing = self._missing()  # another run may have counted them meanwhile
-                if missing:
-                    self._drop_damaged(missing)
-        if missing and self._note is not None:
-            why = "a message that was among them is drawn again when it comes, and costs twice"
-            self._note(f"{self._directory}: damaged or lost entries: {number(missing)} ({why})")
-
-    def _missing(self) -> int:
-        """Return the number of damaged or lost entries that no run has counted yet."""
-        totals = self._read_totals()
-        intact = sum(map(self._intact, self._each("SELECT * FROM entries")))
-        missing = totals["entries"] - totals["lost"] - intact
-        if missing < 0:
-            raise self._damage()
-        return missing
-
-    def _drop_damaged(self, missing: int) -> None:
-        """Count lost entries and keep intact ones: a damaged row may hide others in a search."""
-        self._count("lost", missing)
-        self._ask("ALTER TABLE entries RENAME TO damaged")
-        self._ask(_KIND.table)
-        for row in self._each("SELECT * FROM damaged"):
-            if self._intact(row):
-                self._ask("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)", row)
-        self._ask("DROP TABLE damaged")
-
     def _found(self, digest: bytes) -> str | None:
-        """Return the output of a message under these settings; None without an intact entry."""
-        rows = self._ask(
-            "SELECT * FROM entries WHERE message = ? AND settings = ?", (digest, self._settings)
-        )
-        for row in rows:
-            if self._intact(row):
-                return bytes(row[2]).decode("utf-8", "surrogatepass")
-        return None
+        """Return the output of a message under these settings; None without an entry."""
+        row = self._row("message = ? AND settings = ?", digest, self._settings)
+        return None if row is None else bytes(row[2]).decode("utf-8", "surrogatepass")
 
     # --- a batch -----------------------------------------------------------------------------
 
@@ -194,7 +155,7 @@ class Memo(PrivateDatabase):
             cost = accountant.composed(accountant.charges_of(done.charged)[position])
             output = _bytes(done.lines[position])
             loss = float(cost.epsilon), float(cost.delta)
-            self._put("entries", pending.digests[position], self._settings, output, *loss)
+            self._put(pending.digests[position], self._settings, output, *loss)
         if fresh:
             self._count("entries", len(fresh))
         self._drawn += len(fresh)
@@ -215,7 +176,6 @@ class Memo(PrivateDatabase):
             draws=own["entries"],
             epsilon=row[1] or 0.0,
             delta=min(1.0, row[2] or 0.0),
-            lost=own["lost"],
         )
 
     # --- without files -----------------------------------------------------------------------

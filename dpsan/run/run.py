@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,15 +20,50 @@ from dpsan.files.source import FileSource, opened_input
 from dpsan.formats.registry import format_for
 from dpsan.run.group import Group, is_small
 from dpsan.run.one_file import rewrite_file
-from dpsan.run.paths import is_finished, plan_outputs
 from dpsan.run.stream import Outcome, Work, rewrite_stream
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
 from dpsan.sanitize.warnings import Lacking
 
 if TYPE_CHECKING:
-    from dpsan.run.file_log import FileLog
     from dpsan.run.same_request import RequestFile
+    from dpsan.run.side_outputs import FileLog
+
+
+def plan_outputs(
+    paths: Sequence[Path], directory: Path, roots: Sequence[Path] = ()
+) -> Iterator[Path]:
+    """Yield the output of each input below ``directory``, keeping the tree.
+
+    An input outside the working directory keeps its path from the directory in ``roots`` that it
+    was found in, whose name comes first; one that was named itself keeps its name alone.
+
+    Args:
+        paths: inputs.
+        directory: of the outputs.
+        roots: directories that were searched for inputs.
+    """
+    tops = [Path(os.path.normpath(root)) for root in roots]
+    for path in paths:
+        clean = Path(os.path.normpath(path))
+        if clean.is_absolute() or clean.parts[:1] == ("..",):
+            top = next((top for top in tops if clean.is_relative_to(top)), clean)
+            name = top.resolve().name if top.name == ".." else top.name
+            clean = Path(name, clean.relative_to(top))
+        yield directory / clean
+
+
+def is_finished(path: Path, target: Path) -> bool:
+    """Return whether ``--resume`` may take the file at ``target`` for the output of ``path``.
+
+    Other programs leave empty files, so an empty file is the output of an empty input alone.
+    """
+    try:
+        made = target.stat()
+        return stat.S_ISREG(made.st_mode) and (made.st_size > 0 or not path.stat().st_size)
+    except OSError:
+        return False
+
 
 STDIN: Final = Path("-")
 MOST_LISTED: Final = 20
@@ -87,7 +123,7 @@ class Run(Work):
     """Inputs, outputs and how to go from one to the other.
 
     ``output`` is a file for everything together, a directory for one file each (``tree``), or None
-    for standard output.
+    for standard output.  With ``samples`` nothing is written.
     """
 
     inputs: list[Path]
@@ -125,10 +161,26 @@ class Run(Work):
 
     def _do(self, result: Result) -> None:
         """Rewrite all inputs."""
-        if self.tree or self.in_place:
+        if self.samples is not None:
+            self._dry(result)
+        elif self.tree or self.in_place:
             self._each(result)
         else:
             self._together(result)
+
+    def _dry(self, result: Result) -> None:
+        """Read all inputs one by one and write nothing; the budget ends nothing.
+
+        Words are drawn as in any run, so counts, costs and bad records are those of a run.
+        """
+        work = replace(self, budget=None, map=None, review=None)
+        with Path(os.devnull).open("wb") as nowhere:
+            for file, path in enumerate(self.inputs, start=1):
+                try:
+                    sink = Sink(os.devnull, nowhere.fileno())
+                    self._record(result, file, work._stream(path, sink, file, []))
+                except Exception as error:  # noqa: BLE001 - one input's: the others go on
+                    self._fail(result, file, path, error)
 
     def _begin(self, file: int, path: Path) -> None:
         self.begun(file, path)
@@ -202,13 +254,11 @@ class Run(Work):
             small = is_small(path)
             if not small:
                 group.flush()
-            group.begin()
             self._begin(file, path)
             try:
                 finished = rewrite_file(path, target, self, file)
             except Exception as error:  # noqa: BLE001 - one input's: the others go on
                 self._fail(result, file, path, self._race(path, target, error))
-                group.add(file, path, None)
                 if isinstance(error, BudgetError):
                     return
             else:

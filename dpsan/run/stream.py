@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, field
-from itertools import accumulate, chain, repeat
+from itertools import accumulate, chain, islice, repeat
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -35,10 +36,11 @@ if TYPE_CHECKING:
     from dpsan.restore.map_file import MapWriter
     from dpsan.run.audit import AuditWriter
     from dpsan.run.records import History
-    from dpsan.run.review import Review
+    from dpsan.run.side_outputs import Review
 
 _RENDERED: Final = 1 << 20
 """Output bytes that are collected before they are written."""
+_SAMPLES: Final = 3
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,8 @@ class Work:
     """Counts the words of each batch."""
     passing: Passing = field(default_factory=Passing)
     """Text that passed unchanged in the inputs read so far, also in those that failed."""
+    samples: list[str] | None = None
+    """Gets the first texts with a drawn word, as they come out; of a long one its beginning."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +151,9 @@ def rewrite_stream(
             # Several processes need many batches, and an audit lists copies batch by batch: its
             # order must not depend on the time taken.
             at_rest = source.descriptor() is not None and workers.window == 0 and plan.copies == 1
-            sizes = FileBatchSize() if at_rest else BatchSize(plan.copies == 1)
+            # Each rule of --only is looked up once in a batch, however large that is.
+            file_sizes = FileBatchSize(inf) if sanitizer.spec.only else FileBatchSize()
+            sizes = file_sizes if at_rest else BatchSize(plan.copies == 1)
             for batch, urgent in batches(
                 records, plan.batch, sizes, line_buffered=plan.line_buffered
             ):
@@ -159,9 +165,6 @@ def rewrite_stream(
         except InputError:
             flow.finish(everything=True)
             source.check_unchanged()  # the likelier cause
-            raise
-        except Exception:
-            flow.release()
             raise
         else:
             flow.finish(everything=True)
@@ -203,8 +206,6 @@ class _Flow:
     _seen: int = 0
     _waiting: deque[tuple[list[Record], int, list[Answer]]] = field(default_factory=deque)
     """Records, number of their first text, and what the workers make of them."""
-    _rendered: list[bytes] = field(default_factory=list)
-    """Output that waits until its rows of the audit are written."""
     units: list[Shared] | None = None
     """Replacements of the file so far, by copy, where its records are parts of one unit."""
 
@@ -237,7 +238,6 @@ class _Flow:
         """Write the oldest batches: all, or as many as are too many to be in hand."""
         audit, progress, history = self.work.audit, self.work.progress, self.work.history
         while self._waiting and (everything or len(self._waiting) > self.workers.window):
-            self.release()
             batch, first, answers = self._waiting.popleft()
             # The entries of a batch are on the disk before any of it is written.
             with history.turn(answers) if history else nullcontext():
@@ -262,19 +262,19 @@ class _Flow:
                     audit.words(self.file, lines, table, copy, done.remembered)
             if self.work.review and results[0].records is not None:
                 self.work.review.add(results[0].records)
+            if self.work.samples is not None:
+                pairs = zip(results[0].lines, results[0].drawn, strict=True)
+                drawn = (line for line, count in pairs if count)
+                self.work.samples += islice(drawn, _SAMPLES - len(self.work.samples))
             if self.work.map:
                 self._map(self.work.map, batch, results[0])
             self._write(batch, results)
             if progress:
                 progress(self.source.bytes_read - self._seen)
                 self._seen = self.source.bytes_read
-            if ending or not audit:
-                self.release()
             if ending:
                 self._waiting.clear()
                 raise ending
-        if everything:
-            self.release()
 
     def _map(self, rows: MapWriter, batch: list[Record], done: Sanitized) -> None:
         """Write what the replacements of a batch stand for."""
@@ -300,15 +300,12 @@ class _Flow:
         passing.add(self._fields, self._noted)
         return passing
 
-    def release(self) -> None:
-        """Write the output that waits until its rows of the audit are written."""
-        pieces, self._rendered = self._rendered, []
+    def _send(self, pieces: list[bytes]) -> None:
+        """Write output, whose rows of the audit and of the map come first."""
         if pieces and self.work.map:
             self.work.map.sync()
-        if pieces and self.work.audit:
-            self.work.audit.settle()
-            if not isinstance(self.sink, AtomicFile):
-                self.work.audit.place()
+        if pieces and self.work.audit and not isinstance(self.sink, AtomicFile):
+            self.work.audit.place()
         for piece in pieces:
             self.sink.write(piece)
 
@@ -339,12 +336,11 @@ class _Flow:
         sink = self.sink
         out: list[bytes] = []
         at = held = 0
-        begun = sink.begun or bool(self._rendered)
         for record in batch:
             end = at + len(record.texts)
             is_record = record.part == "record"
             for done in results if is_record else results[:1]:
-                if not is_record and not self._wanted(record, begun=begun or bool(out)):
+                if not is_record and not self._wanted(record, begun=sink.begun or bool(out)):
                     continue
                 piece = record.render(done.lines[at:end])
                 if piece and sink.owed:
@@ -365,9 +361,10 @@ class _Flow:
                 self.totals.unmarked += record.unmarked + alone
             if held > _RENDERED:
                 *before, last = out
-                self._rendered += [b"".join(before), last]  # it may be large: it is not copied
-                out, held, begun = [], 0, True
-        self._rendered += filter(None, [b"".join(out)])
+                self._send([b"".join(before), last])  # it may be large: it is not copied
+                out, held = [], 0
+        if out:
+            self._send([b"".join(out)])
 
     def _wanted(self, record: Record, *, begun: bool) -> bool:
         """Return True if a piece is written here: an output of several inputs leaves some out."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, pairwise
 from typing import Final
 
 import numpy as np
@@ -14,8 +14,10 @@ from dpsan.errors import UsageError
 from dpsan.only.decision import Decision
 from dpsan.only.draws import AGE, Unit
 from dpsan.only.hashes import salted
+from dpsan.only.marks import LARGE
+from dpsan.only.order import distinct
 from dpsan.only.places import Places
-from dpsan.only.view import Codes, Ints, View
+from dpsan.only.view import Codes, Cut, Ints, View
 from dpsan.sanitize.result import Action, AuditTable, Sanitized, tables_together, together
 from dpsan.text.spanned_tokens import KNOWN_TYPES, UNKNOWN_TYPE, Spans
 
@@ -99,9 +101,7 @@ class DecidedTexts:
 
 def same_words(hashes: NDArray[np.uint64], unit: Ints) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the first of each word of a unit, and for each word the index of these."""
-    words = salted(hashes, unit)
-    _, first, inverse = np.unique(words, return_index=True, return_inverse=True)
-    return first, inverse
+    return distinct(salted(hashes, unit))
 
 
 def unit_keys(
@@ -118,11 +118,10 @@ def unit_keys(
     if max((len(shared.ids) for shared in units), default=0) + len(first) > MOST:
         first = inverse = np.arange(len(hashes))  # a unit may end here: one word after the other
     order = np.argsort(first)
-    keys = np.empty(len(first), np.int64)
+    keys: list[int] = []
     last: dict[int, int] = {}
     columns = (hashes[first[order]], decision.unit[first[order]], decision.text[first[order]])
-    rows = zip(order.tolist(), *(column.tolist() for column in columns), strict=True)
-    for at, value, number, text in rows:
+    for value, number, text in zip(*(column.tolist() for column in columns), strict=True):
         shared = units[number]
         key = shared.ids.get(value)
         if key is None:
@@ -131,8 +130,10 @@ def unit_keys(
                 shared.units += 1
             last[number] = text
             key = shared.ids[value] = len(shared.ids)
-        keys[at] = key + (shared.units << AGE)
-    return keys[inverse]
+        keys.append(key + (shared.units << AGE))
+    in_order = np.empty(len(first), np.int64)
+    in_order[order] = keys
+    return in_order[inverse]
 
 
 def marked_by(
@@ -174,10 +175,10 @@ def replaced_in(
 
 def lines_of(done: Decided, written: Sequence[str]) -> list[str]:
     """Return the texts with what is written in place of drawn tokens and articles."""
-    edges = [at for at, item in enumerate(done.order) if item >= len(written)]
+    edges = np.flatnonzero(np.array(done.order) >= len(written)).tolist()
     tokens = [*written, *[""] * len(edges)]
-    pairs = zip(map(tokens.__getitem__, done.order), done.between, strict=True)
-    parts = [*chain.from_iterable(pairs)]
+    parts = [""] * (2 * len(done.between))
+    parts[::2], parts[1::2] = map(tokens.__getitem__, done.order), done.between
     return ["".join(parts[2 * first : 2 * last]) for first, last in pairwise(edges)]
 
 
@@ -264,3 +265,33 @@ def joined(done: Sanitized, counts: Sequence[int]) -> Sanitized:
         ],
         records=table,
     )
+
+
+def address_names(
+    done: Decided, units: Sequence[Shared], keys: NDArray[np.int64], groups: set[int]
+) -> dict[int, tuple[Cut, ...]]:
+    """Return by the row of an address the pieces of its local part, with the keys of the unit.
+
+    Args:
+        keys: of each row.
+        groups: codes of the groups of names.
+    """
+    decision = done.decision
+    names: dict[int, tuple[Cut, ...]] = {}
+    begins: dict[int, int] = {}
+    if decision.locals:  # by the key of a name the first text that has it
+        at = np.flatnonzero(np.isin(decision.group, [*groups]))[::-1]
+        begins = dict(zip(keys[at].tolist(), decision.text[at].tolist(), strict=True))
+    for row, parts in decision.locals.items():
+        shared, text = units[int(decision.unit[row])], int(decision.text[row])
+        cuts: list[Cut] = []
+        for cut, value in zip(parts, done.pieces.get(row, (0,) * len(parts)), strict=True):
+            known = shared.ids.get(value) if cut == (LARGE,) and value else None
+            key = -1 if known is None else known + (shared.units << AGE)
+            # A name of an earlier context, whether it is decided at once with this one or not.
+            if key in shared.unit.pools or begins.get(key, text) < text:
+                cuts.append((key,))
+            else:
+                cuts.append(tuple(p if isinstance(p, str) else int(keys[p]) for p in cut))
+        names[row] = tuple(cuts)
+    return names

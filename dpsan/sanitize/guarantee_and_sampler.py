@@ -9,8 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
+from dpsan.embeddings.class_lists import lists_digest
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import Hint, UnprovedError, UsageError
 from dpsan.mechanisms import is_own, own_file, space_for
@@ -22,6 +25,7 @@ from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize.classes import Grouping, grouping
 from dpsan.sanitize.numbers_by_value import check_numbers
 from dpsan.sanitize.request import RunSpec
+from dpsan.space.exact_search import FlatIndex
 from dpsan.space.metric_space import MetricSpace
 
 if TYPE_CHECKING:
@@ -64,7 +68,7 @@ def build(spec: RunSpec, opened: Opened) -> Built:
 
     Args:
         spec: the request.
-        opened: opens the vocabulary; called after the request was checked.
+        opened: opens the vocabulary; called after the request was checked, if that needs one.
 
     Raises:
         UsageError: a value outside its domain.
@@ -73,11 +77,14 @@ def build(spec: RunSpec, opened: Opened) -> Built:
     """
     kind = spec.kind()
     if spec.only:
-        embeddings, space = opened()
+        # Rules and lists say what is drawn: no vectors are read.
+        words = Embeddings([], np.zeros((0, 1), np.float32), "lists", lists_digest())
+        index = FlatIndex.later(words.vectors.shape, lambda: words.vectors, 0.0)
+        space = MetricSpace(words, index=index, centroid=np.zeros(1))
         replacing = GroupResponse(spec.epsilon or 0.0)
         promise = replacing.guarantee(space)
         check_numbers(spec.numbers, promise)
-        return Built(spec, embeddings, space, replacing, promise, None)
+        return Built(spec, words, space, replacing, promise, None)
     own = own_file(kind.name)
     if own is not None:  # workers may run in another directory
         spec = replace(spec, mechanism=own.name, own_sha256=own.sha256)

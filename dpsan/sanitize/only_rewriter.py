@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpsan.embeddings.class_lists import WordClass
-from dpsan.only.alone import rules_text
+from dpsan.only.rules import rules_text
 from dpsan.sanitize.guarantee_and_sampler import Built
 from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers
 from dpsan.sanitize.replacing import OnlyRewriter

@@ -28,8 +28,6 @@ class MemoTotals:
     """Largest sum of LDP epsilons of one message, over all its draws."""
     delta: float
     """The same of deltas."""
-    lost: int
-    """Draws whose entries were damaged: those messages may be drawn again."""
 
 
 @dataclass(frozen=True)

@@ -9,20 +9,20 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
 from dpsan.embeddings.class_lists import NUMBERS
 from dpsan.errors import UsageError
 from dpsan.only.decision import NAMES, Decision, decide
-from dpsan.only.draws import AGE, Draws, Slot, stream_position
+from dpsan.only.draws import Draws, Slot, stream_position
 from dpsan.only.engine import Match
 from dpsan.only.lexicon import Lexicon
-from dpsan.only.marks import LARGE
 from dpsan.only.places import Places
 from dpsan.only.rules import OWN, Rules
 from dpsan.only.spans import marks
-from dpsan.only.view import COLUMN, KEPT, LOWER, Cut, View
+from dpsan.only.view import COLUMN, KEPT, LOWER, View
 from dpsan.only.viewer import Viewer, labels_of
 from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_by_word, streams_for
 from dpsan.sanitize.consistent import Unit as Scope
@@ -32,6 +32,7 @@ from dpsan.sanitize.decided import (
     DecidedTexts,
     Shared,
     Tokens,
+    address_names,
     joined,
     lines_of,
     marked_by,
@@ -95,13 +96,14 @@ class OnlyRewriter:
         self.marks = marks(self.rules)
         self.viewer = Viewer(self.lexicon, self.rules.triggers, keep, own)
         self.keyed = scope in (Scope.FILE, Scope.RUN)
-        outputs = dict(self.lexicon.outputs)
-        for group in NAMES & outputs.keys() if mapped else ():
-            outputs[group] = [w for w in outputs[group] if not self.lexicon.plain(w.lower())]
         self._names_too = np.zeros(len(self.viewer.labels), np.bool_)
-        chosen = self.rules.kept[self.rules.group("surname")]
-        self._names_too[self.rules.label_codes("person?")] = chosen
-        self.outputs = {**outputs, **{name: list(words) for name, words in own.items()}}
+        names = self.rules.label_codes("person?")
+        self._names_too[names] = self.rules.kept[self.rules.group("surname")]
+        self.outputs = {**self.lexicon.outputs, **{name: [*words] for name, words in own.items()}}
+        for name in NAMES & self.outputs.keys() if mapped else ():
+            self.outputs[name] = [
+                w for w in self.outputs[name] if not self.lexicon.plain(w.lower())
+            ]
         self.draws = Draws(self.outputs, together=scope is not None, injective=not self.keyed)
         self._sizes = label_sizes(self.lexicon, self.viewer.labels, own)
         self._numbers, self._mapped = numbers, mapped
@@ -118,10 +120,8 @@ class OnlyRewriter:
         """Return the counts of rewriting a text, without drawing a word and without a line."""
         found = self.decided_unit([text], [0])
         counts = {action: sum(block.counts[action] for block in found.blocks) for action in Action}
-        drawn = [sum(len(block.decision.at) for block in found.blocks)]
-        kinds = Counter[int]()
-        for block in found.blocks:
-            kinds.update(block.decision.group.tolist())
+        kinds = Counter(chain.from_iterable(b.decision.group.tolist() for b in found.blocks))
+        drawn = [kinds.total()]
         return Sanitized([], drawn, [0], counts, invisible=found.invisible, by_kind=kinds)
 
     @property
@@ -312,19 +312,8 @@ class OnlyRewriter:
             keys = decision.key  # units of one block each
         else:
             keys = unit_keys(decision, done.keys, units)
-        names = {}
-        for row, parts in decision.locals.items():
-            shared = units[int(decision.unit[row])]
-            found: list[Cut] = []
-            for cut, value in zip(parts, done.pieces.get(row, (0,) * len(parts)), strict=True):
-                known = shared.ids.get(value) if cut == (LARGE,) and value else None
-                key = -1 if known is None else known + (shared.units << AGE)
-                if key in shared.unit.pools:
-                    found.append((key,))
-                else:
-                    found.append(tuple(p if isinstance(p, str) else int(keys[p]) for p in cut))
-            names[row] = tuple(found)
-        return decision.in_unit(keys, names)
+        names = set(self.rules.codes(NAMES))
+        return decision.in_unit(keys, address_names(done, units, keys, names))
 
     def rewrite(
         self,

@@ -190,11 +190,10 @@ class Statement:
         name = self.totals.guarantee.loss_name
         most = f"{name} {Figure(memo.epsilon, memo.delta)}"
         once = "once each" if memo.draws == memo.messages else f"{number(memo.draws)} times"
-        lost = f"; {number(memo.lost)} of these draws are lost, and cost again" if memo.lost else ""
         return (
             f"memo: {counted(memo.drawn, 'message')} drawn now, {number(memo.remembered)} "
             f"remembered at no cost; over its life {counted(memo.messages, 'message')} drawn "
-            f"{once}, {most} for one of them at most{lost}; {SAME} is not protected"
+            f"{once}, {most} for one of them at most; {SAME} is not protected"
         )
 
     def _replaced(self) -> list[str]:

@@ -17,7 +17,7 @@ from support import need_extra
 from dpsan.analysis.compare import table
 from dpsan.analysis.compare.comparison import Comparison, Request, Row, compare
 from dpsan.analysis.compare.measure import Figure, Folds, measure, over_seeds, share_over_seeds
-from dpsan.analysis.compare.texts import read_corpus, sanitized
+from dpsan.analysis.compare.texts import read_corpus
 from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.cli import progress
@@ -27,6 +27,7 @@ from dpsan.formats.base import ReadOptions
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.intervals import Share
+from dpsan.outcomes.text_likelihood import sanitized
 from dpsan.privacy.randomness import seeded_key
 from dpsan.space.metric_space import MetricSpace
 
@@ -148,8 +149,10 @@ def test_no_column_mixes_units():
         assert row["attack"] == ("optimal" if own.mechanism == "krr" else "lower bound")
     assert group.rows[1][-1].startswith("≥")
     assert len(json.dumps(table.as_record(found))) > 100
-    titles = ["cosine", "read back", "cosine by read back"]
-    assert [panel.title for panel in table.panels(found)] == titles
+    said = table.shown(found)
+    assert said.parts[0].columns[:3] == ("LDP epsilon 2", *headings[1:3])
+    assert said.parts[0].right() == {*range(1, len(headings))}
+    assert said.conclusion == table.caption(found)
 
 
 def test_cells():

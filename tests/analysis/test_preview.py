@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from read_back import Page
 
-from dpsan.analysis.pages.meaning import odds, plain_meaning
+from dpsan.analysis.pages.html import page
+from dpsan.analysis.pages.sections import odds, plain_meaning
 from dpsan.analysis.preview import Level, Preview
-from dpsan.analysis.preview.page import page
+from dpsan.analysis.preview.page import shown as said
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.language.likeliest import FIRST, LEAST, likeliest_inputs
@@ -145,7 +146,7 @@ def test_the_three_tests(linked, read, lengths, fails):
     assert [cells[0][0] for _, cells in found.tests()] == fails
     passing = "Not anonymous" not in found.conclusion()
     assert passing is not any(fails)
-    assert found.conclusion() in page(found)
+    assert found.conclusion() in page("preview", [said(found)])
 
 
 @pytest.mark.parametrize(

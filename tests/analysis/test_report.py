@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from read_back import Page
 
+from dpsan.analysis.pages.html import page
 from dpsan.analysis.report import read_audit
-from dpsan.analysis.report.page import page
+from dpsan.analysis.report.page import shown as said
 from dpsan.errors import InputError
 
 VOCABULARY = "two.txt"
@@ -53,9 +54,10 @@ def test_sums(audits):
 def test_command(audits, dpsan):
     done = dpsan("report", "1.jsonl", "2.jsonl", cwd=audits)
     assert done.returncode == 0
-    words = b"1,505: 1,503 drawn, 2 unknown, 0 number, 0 masked, 0 kept"
-    assert words in b" ".join(done.stdout.split())
-    assert b"1.jsonl\n  not finished: some inputs are missing" in done.stdout
+    said = b" ".join(done.stdout.split())
+    assert b"drawn 1,503 99.87 % unknown, drawn as one input 2 0.13 %" in said
+    assert b"epsilon of a record records share 2 3 0.60 % 4 1 0.20 % 6 500 99.21 %" in said
+    assert b"1.jsonl\n\n  not finished: some inputs are missing" in done.stdout
     shown = json.loads(dpsan("report", "--json", "1.jsonl", "3.jsonl", cwd=audits).stdout)
     assert [each["words"] for each in shown] == [1505, 4]
     done = dpsan("report", "--html", "r.html", "1.jsonl", "2.jsonl", "3.jsonl", cwd=audits)
@@ -143,8 +145,8 @@ def test_weak_runs_are_loud(dpsan, folder):
 
 
 def test_page_is_self_contained_and_without_words(audits):
-    out = page([read_audit(audits / f"{number}.jsonl") for number in (1, 2, 3)])
-    assert Page(out).tags.count("svg") == 3
+    out = page("report", [said(read_audit(audits / f"{number}.jsonl")) for number in (1, 2, 3)])
+    assert Page(out).tags.count("dl") == 2 * 3
     assert "prefers-color-scheme:dark" in out
     assert "a&lt;b&gt;.txt" in out
     for text in (out, json.dumps([read_audit(audits / "2.jsonl").as_json()])):
@@ -196,4 +198,4 @@ def test_unfinished_run(audits, tmp_path):
     assert not told["complete"]
     assert told["files"][0]["finished"] is False
     assert told["words"] == 99
-    page([read_audit(cut)])
+    page("report", [said(read_audit(cut))])

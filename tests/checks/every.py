@@ -1,8 +1,11 @@
 """All checks of any program, by their names."""
 
+from checks.integers import integers
 from checks.interference import interference
 from checks.numbers import numbers_by_value
+from checks.projection import projection
 from checks.shapes import shapes
+from checks.stated import stated
 from checks.statement import statement
 from checks.strings import strings
 from checks.unchanged import unchanged
@@ -11,6 +14,9 @@ from dpsan.sanitize.sanitizer import Sanitizer
 CHECKS = {
     "statement": statement,
     "numbers by value": numbers_by_value,
+    "integers": integers,
+    "projection": projection,
+    "stated distribution": stated,
     "non-interference": interference,
     "shape": shapes,
     "strings": strings,

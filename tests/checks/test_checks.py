@@ -17,7 +17,6 @@ from checks.statement import statement
 from checks.strings import strings
 from checks.unchanged import unchanged
 from dpsan.errors import UsageError
-from dpsan.formats import json_records
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.language import decoding
 from dpsan.privacy.randomness import derive_key
@@ -129,7 +128,7 @@ def test_a_word_that_is_drawn_by_its_neighbour_is_found():
 
 def test_quotes_and_escapes_of_the_old_text_are_found(monkeypatch):
     """A record is written from its new text alone; dpsan once wrote it as the old one was."""
-    monkeypatch.setattr(json_records, "written", lambda text: json.dumps(text).encode())
+    monkeypatch.setattr("dpsan.formats.json.written", lambda text: json.dumps(text).encode())
     assert_found(interference(response(8.0, many_words())), "written otherwise")
 
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from dpsan.cli.output import cosine_and_bound
+from dpsan.analysis.pages.sections import cosine_and_bound
 
 VECTORS = "".join(f"word{i} {i % 7 + 1} {i % 11} {i * 0.1:.1f}\n" for i in range(50))
 

@@ -15,7 +15,7 @@ from dpsan.files import final_name
 from dpsan.files.atomic_files import AtomicFile
 from dpsan.run import group
 from dpsan.run import one_file as batch
-from dpsan.run.audit import AuditWriter, writer
+from dpsan.run.audit import AuditWriter
 from dpsan.run.run import Run
 from dpsan.run.stream import Plan
 
@@ -238,8 +238,7 @@ def test_resume_advises_no_second_draw_where_another_run_was_faster(tmp_path, sm
     assert not temporaries(tmp_path)
 
 
-@pytest.mark.parametrize("held", [4 << 20, 100])
-def test_the_audit_is_that_of_one_file_after_the_other(tmp_path, monkeypatch, small, held):
+def test_the_audit_is_that_of_one_file_after_the_other(tmp_path, monkeypatch, small):
     """Word rows before the output is published, its own row behind, all in order."""
     audited, seen = {}, []
 
@@ -247,7 +246,6 @@ def test_the_audit_is_that_of_one_file_after_the_other(tmp_path, monkeypatch, sm
         seen.append(f'"file":{int(target.stem) + 1},' in path.read_text())
         final_name.publish(temporary, target, force=force)
 
-    monkeypatch.setattr(writer, "_MOST_HELD", held)
     monkeypatch.setattr(files, "publish", place)
     for most in (1, 12):
         monkeypatch.setattr(group, "_MOST", most)

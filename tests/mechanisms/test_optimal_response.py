@@ -130,7 +130,6 @@ class Unequal(SparseTable):
         near.ends[last] = before + base.weights[np.searchsorted(base.words, near.words[last])]
 
 
-@dataclass(frozen=True)
 class Mutant(OptimalResponse):
     def prepare(self, space):
         return Unequal(space, self.base(space), self.epsilon)

@@ -15,13 +15,11 @@ from dpsan.privacy.guarantee import Status
 from dpsan.space.metric_space import MetricSpace
 
 OWN = """
-from dataclasses import dataclass
 from dpsan.mechanisms.krr import KRR
 from dpsan.privacy.guarantee import Guarantee, Status
 
 print("this is no sanitized text")
 
-@dataclass(frozen=True)
 class Mine(KRR):
     name, status, summary, source = "mine", Status.CLAIMED, "as krr", "nowhere"
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from support import ROOT
 
-from dpsan.only.alone import rules_text
+from dpsan.only.rules import rules_text
 from dpsan.sanitize.replacing import OnlyRewriter
 
 CASES = [

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dpsan.errors import InputError, OutputError, UsageError
 from dpsan.restore.map_file import Map, MapWriter, Row, read_run
-from dpsan.restore.originals import Originals
+from dpsan.restore.restoring import Originals
 
 TICKET = [
     ("Grace", "Pam", "names"),

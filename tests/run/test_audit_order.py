@@ -1,4 +1,4 @@
-"""No text is written before its rows of the audit are, however slow the audit's disk is."""
+"""No text is written before its rows of the audit are."""
 
 import os
 import time
@@ -11,7 +11,7 @@ from dpsan.errors import OutputError
 from dpsan.files import atomic_files as files
 from dpsan.files.atomic_files import Sink
 from dpsan.files.source import FileSource
-from dpsan.run.audit import AuditWriter, writer
+from dpsan.run.audit import AuditWriter
 from dpsan.run.batch_size import FileBatchSize
 from dpsan.run.stream import Plan, Work, rewrite_stream
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -20,10 +20,8 @@ LINES = 2200
 TEXT = b"word1 word2, word3.\n" * LINES
 
 
-@pytest.fixture(params=[0, 1 << 12])
-def few(request, monkeypatch):
-    """Rows in a thread, and at once."""
-    monkeypatch.setattr(writer, "_FEW", request.param)
+@pytest.fixture
+def small_batches(monkeypatch):
     monkeypatch.setattr(FileBatchSize, "growth", 1)  # batches of 200 lines
 
 
@@ -64,7 +62,7 @@ def words_of(order, kind):
     return data.count(b'"type":"word"') if kind == "rows" else data.lower().count(b"word")
 
 
-def test_rows_come_first(few, tmp_path, monkeypatch):
+def test_rows_come_first(small_batches, tmp_path, monkeypatch):
     order, error = rewritten(tmp_path, monkeypatch)
     assert error is None
     assert len(order) > 20
@@ -74,7 +72,7 @@ def test_rows_come_first(few, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("broken", ["text", "rows"])
-def test_nothing_is_written_behind_what_failed(broken, few, tmp_path, monkeypatch):
+def test_nothing_is_written_behind_what_failed(broken, small_batches, tmp_path, monkeypatch):
     order, error = rewritten(tmp_path, monkeypatch, broken=broken)
     assert isinstance(error, OutputError)
     assert words_of(order, "text") < 3 * LINES

@@ -16,10 +16,9 @@ from dpsan import Memo, Sanitizer
 from dpsan.errors import OutputError
 from dpsan.formats.base import ReadOptions
 from dpsan.privacy.composition import Composed
-from dpsan.run.bad_records import BadRecords
-from dpsan.run.dry_run import DryRun
 from dpsan.run.ledger import Ledger
 from dpsan.run.records import History
+from dpsan.run.side_outputs import BadRecords
 from dpsan.run.stream import Plan, _Flow
 from dpsan.sanitize.statement import Statement
 
@@ -194,7 +193,7 @@ def test_a_message_pays_where_it_is_drawn(tmp_path):
 def test_a_dry_run_spends_nothing_and_says_what_would_be_refused(tmp_path):
     files = [rows("word1", "word1", "word1")]
     with Ledger(tmp_path / "l", 4.0, scratch=True) as ledger:
-        result, _ = run_of(tmp_path / "a", files, ledger, kind=DryRun)
+        result, _ = run_of(tmp_path / "a", files, ledger, samples=[])
     assert "0.jsonl:3: the ledger refuses" in result.failed[0]
     assert not (tmp_path / "l").exists()
 

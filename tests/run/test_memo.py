@@ -17,7 +17,6 @@ from dpsan.analysis.report import read_audit
 from dpsan.errors import InputError, OutputError, UsageError
 from dpsan.formats.base import ReadOptions
 from dpsan.run.audit import AuditWriter, read_rows
-from dpsan.run.dry_run import DryRun
 from dpsan.run.memo import NAME
 from dpsan.run.records import History
 from dpsan.run.stream import Plan, _Flow
@@ -186,7 +185,7 @@ def test_a_dry_run_changes_nothing(tmp_path):
     def dry():
         with Memo(tmp_path / "m", SANITIZER, scratch=True) as memo:
             chats = [history(WORDS, f"{WORDS} word20")]
-            result, _ = run_of(tmp_path / "a", memo, chats, kind=DryRun)
+            result, _ = run_of(tmp_path / "a", memo, chats, samples=[])
             return result.totals.draws, memo.totals().remembered
 
     assert dry() == (25, 1)
@@ -267,41 +266,13 @@ def whole(tmp_path_factory):
 @settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(at=st.integers(0, 1 << 20), flip=st.integers(0, 255))
 def test_no_damage_goes_unnoticed(whole, at, flip, tmp_path_factory):
-    """Refused, or told of; a message that is told of nobody comes out as it did."""
     data, remembered = whole
     folder = tmp_path_factory.mktemp("broken")
     folder.chmod(0o700)
     write_damaged(folder / NAME, data, at, flip)
-    notes = []
-    try:
-        with Memo(folder, SANITIZER, note=notes.append) as memo:
-            outputs = memo.rewrite(remembered)
-            totals = memo.totals()
-    except OutputError:
-        return
-    lost = sum(a != b for a, b in zip(outputs, remembered.values(), strict=True))
-    assert (totals.draws, totals.lost, bool(notes)) == (8 + lost, lost, bool(lost))
-
-
-def test_a_damaged_entry_is_drawn_again_and_counted(tmp_path):
-    texts, notes = [WORDS, f"{WORDS} word20"], []
-    with Memo(tmp_path / "m", SANITIZER) as memo:
-        first, other = memo.rewrite(texts)
-    asked(tmp_path / "m" / NAME, "UPDATE entries SET output = 'x' WHERE output = ?", first.encode())
-    for _ in range(2):  # told once
-        with Memo(tmp_path / "m", SANITIZER, note=notes.append) as memo:
-            again, same = memo.rewrite(texts)
-            totals = memo.totals()
-        assert again != first
-        assert (same, totals.draws, totals.lost, totals.messages) == (other, 3, 1, 2)
-    assert notes == [
-        f"{tmp_path}/m: damaged or lost entries: 1 (a message that was among them is drawn again "
-        "when it comes, and costs twice)"
-    ]
-    asked(tmp_path / "m" / NAME, "DELETE FROM entries WHERE output = ?", other.encode())
-    with Memo(tmp_path / "m", SANITIZER, note=notes.append) as memo:
-        assert memo.totals().lost == 2
-    assert len(notes) == 2
+    with suppress(OutputError), Memo(folder, SANITIZER) as memo:
+        assert memo.rewrite(remembered) == [*remembered.values()]
+        assert memo.totals().draws == 8
 
 
 @pytest.mark.parametrize(
@@ -321,6 +292,9 @@ def test_a_damaged_entry_is_drawn_again_and_counted(tmp_path):
         (lambda path: asked(path, "PRAGMA application_id=2"), "not a memo of dpsan"),
         (lambda path: asked(path, "DROP TABLE entries"), "damaged"),
         (lambda path: asked(path, "DELETE FROM own"), "damaged"),
+        (lambda path: asked(path, "DELETE FROM entries"), "damaged"),
+        (lambda path: asked(path, "UPDATE entries SET output = 'x'"), "damaged"),
+        (lambda path: asked(path, "UPDATE entries SET epsilon = 0"), "damaged"),
         (lambda path: asked(path, "UPDATE own SET key = zeroblob(32)"), "damaged"),
         (lambda path: path.write_bytes(path.read_bytes().replace(b"TE T", b"\xd4E T")), "damaged"),
     ],

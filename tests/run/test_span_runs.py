@@ -9,14 +9,13 @@ import pytest
 from support import cut_long, make_embeddings
 
 from dpsan.analysis.report import read_audit
-from dpsan.analysis.report.page import complaints
+from dpsan.analysis.report.page import shown
 from dpsan.analysis.verify.configuration import exposures
 from dpsan.cli.rewrite import Rewrite
 from dpsan.errors import InputError, UsageError
 from dpsan.files import source
 from dpsan.formats.base import ReadOptions
 from dpsan.run.audit import AuditWriter, read_rows
-from dpsan.run.dry_run import DryRun
 from dpsan.run.ray import engine
 from dpsan.run.run import Run
 from dpsan.run.stream import Plan
@@ -138,11 +137,11 @@ FOUND = "".join(
 )  # fmt: skip
 
 
-def run_of(folder, sanitizer, kind=Run, copies=1, found=FOUND, **more):
+def run_of(folder, sanitizer, copies=1, found=FOUND, **more):
     (folder / "in.jsonl").write_text("".join(json.dumps({"t": row}) + "\n" for row in ROWS))
     (folder / "spans").write_text(found)
     plan = Plan(options=ReadOptions(fields=("t",)), copies=copies, spans=folder / "spans")
-    return kind(sanitizer, plan, KEY, [folder / "in.jsonl"], **more)
+    return Run(sanitizer, plan, KEY, [folder / "in.jsonl"], **more)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +165,7 @@ def test_the_audit_tells_what_passed(tmp_path, copies, options):
     assert (told["spans"], told["private"], told["linked"]) == (True, False, None)
     assert CHOICE in told["not_protected"]
     assert CHOICE in report.header["not_protected"]
-    assert f"{CHOICE} is not protected" in complaints(report)
+    assert f"{CHOICE} is not protected" in shown(report).parts[0].lines
     outside = [row for _, row in read_rows(tmp_path / "a") if row.get("action") == "outside"]
     assert {row["out"] for row in outside} == {"zq", "kept", "word4"}
     assert all(row["epsilon"] is None and row["in"] == row["out"] for row in outside)
@@ -194,7 +193,7 @@ def test_resumed_and_dry_runs(tmp_path):
     # A finished output is skipped, and its spans are not read.
     again = run_of(tmp_path, opened(), found="", resume=True, **more).execute()
     assert (again.skipped, again.failed) == (1, [])
-    dry = run_of(tmp_path, opened(), kind=DryRun)
+    dry = run_of(tmp_path, opened(), samples=[])
     totals = dry.execute().totals
     assert (totals.draws, totals.counts[Action.OUTSIDE], len(dry.samples)) == (4, 3, 2)
 

@@ -32,7 +32,7 @@ _RELATIONS = {
     "page = sanitized": ("b.txt", f"{_EVALUATE} a.txt b.txt --html {{}}"),
     "page = vocabulary": ("two.txt", f"{_EVALUATE} a.txt b.txt --html {{}}"),
     "page = audit": ("audit.jsonl", "report audit.jsonl --html {}"),
-    "picture = vocabulary": ("two.txt", "explain here -e 1 -m laplace -E two.txt --plot {}"),
+    "explained = vocabulary": ("two.txt", "explain here -e 1 -m laplace -E two.txt --html {}"),
 }
 _NAMES: dict[str, Callable[[Path, str], str]] = {
     "itself": lambda work, name: name,

@@ -76,13 +76,6 @@ def regressions(row: Row, size: Size, folder: Path) -> None:
 
 
 _USUALLY = r"""
-unknown words never draw the last unit of the base @ SparseTable.sample
-- totals = ...
-+ totals = np.where(ids < self.space.n, ..., self.base.total - 1)
-integers without rejection @ Streams.integers
-= lambda original: lambda self, label, bounds, at=slice(None): self.bits(label)[at, 0] % np.asarray(
-=     bounds, dtype=np.uint64
-= )
 workers draw with twice the epsilon @ _serve
 - Sanitizer.from_spec(spec, ...)
 + Sanitizer.from_spec(__import__('dataclasses').replace(spec, epsilon=2 * spec.epsilon), ...)
@@ -110,13 +103,6 @@ blocks from the fifth on share numbers @ streams_for
 =         found.key, tuple((at, min(block, 4), n) for at, block, n in found.blocks), found.skip
 =     )
 = )(original(*given, **more))
-one word of 32,900 copies itself @ SparseTable.sample
-= lambda original: lambda self, ids, streams: np.where(
-=     ids == 17_000, ids, original(self, ids, streams)
-= )
-the sampler has an epsilon that is 2 % larger @ guarantee_and_sampler.build
-- sampler = ...
-+ sampler = replace(mechanism, epsilon=1.02 * mechanism.epsilon).prepare(space)
 """
 """Found by ``verify`` without options."""
 _ELSEWHERE = """
@@ -128,6 +114,20 @@ a certificate of another epsilon is read from the cache @ DistanceWeights.certif
 + self.name
 """
 _UNSEEN = r"""
+unknown words never draw the last unit of the base @ SparseTable.sample
+- totals = ...
++ totals = np.where(ids < self.space.n, ..., self.base.total - 1)
+integers without rejection @ Streams.integers
+= lambda original: lambda self, label, bounds, at=slice(None): self.bits(label)[at, 0] % np.asarray(
+=     bounds, dtype=np.uint64
+= )
+one word of 32,900 copies itself @ SparseTable.sample
+= lambda original: lambda self, ids, streams: np.where(
+=     ids == 17_000, ids, original(self, ids, streams)
+= )
+the sampler has an epsilon that is 2 % larger @ guarantee_and_sampler.build
+- sampler = ...
++ sampler = replace(mechanism, epsilon=1.02 * mechanism.epsilon).prepare(space)
 the statement tells half of epsilon @ Statement.figures
 = lambda original: lambda self, **more: {
 =     key: figure._replace(value=figure.value / 2) for key, figure in original(self, **more).items()
@@ -155,7 +155,7 @@ a constant key for the digests of a memo @ PrivateDatabase._digest
 =     else hashlib.blake2b(b''.join(pieces), key=bytes(32), digest_size=32).digest()
 = )
 """
-"""What ``verify`` does not test: strings, counts, memo and ledger."""
+"""What ``verify`` does not test: single integers, strings, counts, memo and ledger."""
 
 mutants(f"verdicts{_USUALLY}")
 mutants(f"settings{_ELSEWHERE}")

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import tgumbel
 from common.command import as_latex, run
+from common.panels import Panel, Series
 from common.seeds import with_seeds
 from common.study import Result
 from curse import STUDIES
 from scipy import stats
 from support import need_extra
 
-from dpsan.analysis.figures.panels import Panel, Series
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS

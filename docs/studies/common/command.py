@@ -15,13 +15,12 @@ import faiss
 import numpy as np
 import orjson
 
+from common.panels import draw, kind_of
 from common.seeds import with_seeds
 from common.study import Result, Studies, Study
 from common.values import at_least, drafts, numbers
 from dpsan import __version__
 from dpsan.analysis.compare.table import escaped
-from dpsan.analysis.figures.panels import draw
-from dpsan.analysis.figures.picture import kind_of
 from dpsan.cli import output
 from dpsan.cli.options import Vocabulary, parameters
 from dpsan.cli.progress import share_progress

@@ -25,7 +25,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpsan.analysis.figures.panels import Series
+from common.panels import Series
 from dpsan.mechanisms.noise.vectors import multivariate_laplace
 from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.intervals import clopper_pearson

@@ -16,15 +16,15 @@ from typing import Any, Final
 
 import numpy as np
 
+from common.panels import Panel, Series
 from common.study import Asked, Result
 from common.values import dimensions, positive
-from dpsan.analysis.figures.panels import Panel, Series
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.calibrate import epsilon_for_ldp
 from dpsan.outcomes.calibrate.target import Draft
-from dpsan.outcomes.shares import in_steps
+from dpsan.outcomes.distributions import in_steps
 from dpsan.privacy.guarantee import Status
 from dpsan.space.diameters import clipped
 from dpsan.space.metric_space import MetricSpace

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import Progress, distributions
-from dpsan.outcomes.shares import THREADS
+from dpsan.outcomes.distributions import THREADS, Progress, distributions
 from dpsan.outcomes.word_statistics import close_words, unit_vectors
 from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace

@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from common.panels import Panel, Series
 from common.study import Result
 from dpsan.analysis.compare.measure import Figure, over_seeds
-from dpsan.analysis.figures.panels import Panel, Series
 from dpsan.errors import UsageError
-from dpsan.outcomes.distributions import Progress
-from dpsan.outcomes.shares import in_steps
+from dpsan.outcomes.distributions import Progress, in_steps
 
 _EVERY = (-math.inf, math.inf)
 _LIMITS = ("low", "high")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any, Final
 
-from dpsan.analysis.figures.panels import Panel
+from common.panels import Panel
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import ExtraMissingError, UsageError
 from dpsan.mechanisms import space_for

@@ -16,8 +16,7 @@ from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.calibrate.outputs import Outputs
 from dpsan.outcomes.calibrate.target import Draft, Target, per_nat
-from dpsan.outcomes.distributions import Progress, has_distribution
-from dpsan.outcomes.shares import in_steps, part_of
+from dpsan.outcomes.distributions import Progress, has_distribution, in_steps, part_of
 from dpsan.space.metric_space import MetricSpace
 
 _NATS: Final = tuple(float(each) for each in range(1, 17))

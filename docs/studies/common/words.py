@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from dpsan.analysis.figures.panels import Series
+from common.panels import Series
 from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids

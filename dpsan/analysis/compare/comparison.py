@@ -19,8 +19,7 @@ from dpsan.errors import DpsanError, ExtraMissingError, UnexpectedError
 from dpsan.mechanisms import is_own, space_for
 from dpsan.outcomes.calibrate import calibrate
 from dpsan.outcomes.calibrate.target import Draft, Target
-from dpsan.outcomes.distributions import Progress
-from dpsan.outcomes.shares import part_of
+from dpsan.outcomes.distributions import Progress, part_of
 from dpsan.privacy.guarantee import UNREVIEWED
 from dpsan.space.metric_space import MetricSpace
 

@@ -9,15 +9,14 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analysis.compare.texts import CANDIDATES, LINKED, Corpus, sanitized
+from dpsan.analysis.compare.texts import CANDIDATES, LINKED, Corpus
 from dpsan.analysis.evaluate.accuracy import Classifier
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
-from dpsan.outcomes.distributions import Progress
+from dpsan.outcomes.distributions import Progress, in_steps, part_of
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
-from dpsan.outcomes.shares import in_steps, part_of
-from dpsan.outcomes.text_likelihood import Texts, ordered, ranks
+from dpsan.outcomes.text_likelihood import Texts, ordered, ranks, sanitized
 from dpsan.outcomes.word_statistics import cosines, unit_vectors
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Ids

@@ -1,4 +1,4 @@
-"""A comparison as rows of numbers, as cells of a table, as CSV, LaTeX and panels of a picture."""
+"""A comparison as rows of numbers, as what is said of it, as CSV and as LaTeX."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from dpsan.analysis.compare.comparison import Comparison, Row
 from dpsan.analysis.compare.measure import ACCURACIES, Figure
 from dpsan.analysis.compare.texts import LINKED
-from dpsan.analysis.figures.panels import Panel, Series
+from dpsan.analysis.pages.sections import Section, Shown
 from dpsan.errors import printable
 from dpsan.outcomes.intervals import CONFIDENCE
 from dpsan.privacy.guarantee import UNREVIEWED
@@ -129,6 +129,18 @@ def table(comparison: Comparison) -> tuple[list[str], list[Group]]:
     return [*headings, *(HEADINGS[name] for name in names)], groups
 
 
+def shown(comparison: Comparison) -> Shown:
+    """Return a table for each epsilon, with the mechanisms that do not reach it below."""
+    (_, *headings), groups = table(comparison)
+    spare = [at for at, name in enumerate(headings, 1) if name.startswith("epsilon")]
+    parts = []
+    for group in groups:
+        below = [f"{name}: {reason}" for name, reason in group.reasons]
+        columns = (f"LDP epsilon {group.epsilon:g}", *headings)
+        parts.append(Section(columns, group.rows, below, spare=spare))
+    return Shown("", parts, caption(comparison), good=True)
+
+
 def _cell(row: Row, name: str) -> str:
     return cell(row.figures[name], bound=name in _ATTACKS and not row.optimal)
 
@@ -218,33 +230,3 @@ def caption(comparison: Comparison) -> str:
         most = f"on clean ones {clean}; of always the most frequent label {common}"
         about.append(f"c→s, s→c, s→s: {what}; {most}.")
     return " ".join(about)
-
-
-def panels(comparison: Comparison) -> tuple[Panel, ...]:
-    """Return utility and attack over epsilon, and utility against attack."""
-    axes = {"cosine": "mean cosine of word and output", "read_back": "share of words read back"}
-    if comparison.baseline:
-        axes[ACCURACIES[-1]] = "accuracy, trained and tested on outputs"
-    names = list(dict.fromkeys(row.mechanism for row in comparison.measured))
-    lines = {name: [row for row in comparison.measured if row.mechanism == name] for name in names}
-    out, loss = [], "certified LDP epsilon (nats)"
-    for y, label in axes.items():
-        over = (_line(name, [row.wanted for row in own], own, y) for name, own in lines.items())
-        out.append(Panel(HEADINGS[y], loss, label, tuple(over)))
-    against = []
-    for name, own in lines.items():
-        read = [_limits(row, "read_back")[0] for row in own]
-        against.append(_line(name, read, own, "cosine"))
-    last = Panel("cosine by read back", axes["read_back"], axes["cosine"], tuple(against))
-    return (*out, last)
-
-
-def _limits(row: Row, name: str) -> tuple[float, float, float]:
-    """Return a figure and its limits, or itself where it has none."""
-    value, low, high = row.figures[name] or Figure(math.nan)
-    return value, value if low is None else low, value if high is None else high
-
-
-def _line(name: str, x: Sequence[float], rows: Sequence[Row], y: str) -> Series:
-    value, low, high = zip(*(_limits(row, y) for row in rows), strict=True)
-    return Series(name, tuple(x), value, low, high)

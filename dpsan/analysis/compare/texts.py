@@ -14,8 +14,6 @@ from dpsan.analysis.evaluate.accuracy import read_labels
 from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.errors import InputError, UsageError
-from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.text_likelihood import Texts
 from dpsan.outcomes.word_statistics import UNKNOWN_PRIOR, words_at
 from dpsan.privacy import randomness
@@ -108,9 +106,3 @@ def read_corpus(path: Path, inputs: Inputs, labels: str | None, vocabulary: Voca
     about = f"{path.name}: {len(texts):,} records, {len(ids):,} words, {unknown} unknown"
     pieces = [pieces for pieces, _ in found]
     return Corpus(Texts(ids, starts), vocabulary.fold, about, len(texts), pieces, held)
-
-
-def sanitized(sampler: Sampler, texts: Texts, key: bytes, progress: Progress) -> Ids:
-    """Return an output for each word of all texts, drawn as ``rewrite`` draws them, (m,)."""
-    streams = randomness.streams_for(key, range(len(texts)), texts.sizes.tolist())
-    return sampler.sample_all(texts.ids, streams, progress)

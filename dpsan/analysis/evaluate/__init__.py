@@ -14,12 +14,10 @@ from typing import Any, Final
 
 from dpsan.analysis.evaluate import accuracy, similarity, spans
 from dpsan.analysis.evaluate.accuracy import Accuracy, Labelled, read_labels
-from dpsan.analysis.evaluate.attack import Attack, attacks
+from dpsan.analysis.evaluate.attack import Attack, ClassShares, attacks, by_class
 from dpsan.analysis.evaluate.authors import Authors, attribution
-from dpsan.analysis.evaluate.by_class import ClassShares, by_class
-from dpsan.analysis.evaluate.candidates import read_candidates
 from dpsan.analysis.evaluate.language import MODEL, language_model
-from dpsan.analysis.evaluate.linkage import Linkage, linkage
+from dpsan.analysis.evaluate.linkage import Linkage, linkage, read_candidates
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, read_pairs, records
 from dpsan.analysis.evaluate.readability import Readability, readability
 from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordClass
@@ -27,11 +25,10 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.errors import ExtraMissingError, InputError, UsageError
 from dpsan.files.public_text import blocks_of
 from dpsan.mechanisms.base import Mechanism
-from dpsan.outcomes.distributions import Progress
+from dpsan.outcomes.distributions import Progress, part_of
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.language.ngrams import Ngrams
-from dpsan.outcomes.shares import part_of
 from dpsan.sanitize.classes import Grouping
 from dpsan.space.metric_space import MetricSpace
 from dpsan.version import __version__
@@ -236,7 +233,7 @@ def evaluate(
     if held is not None:
         emissions = None if mechanism is None else Emissions(mechanism, space)
         linking, first = part_of(progress, share, 0.95), question.first_words
-        linked = linkage(held, vocabulary, space, emissions, first, question.seed, linking)
+        linked = linkage(held, vocabulary, emissions, first, question.seed, linking)
     recovery = None
     if table is not None:
         recovery = {each.key: spans.recovered(table, each.right) for each in result.attacks}
@@ -255,7 +252,7 @@ def evaluate(
         unaligned=pairs.unaligned,
         words=len(pairs.same),
         unchanged=result.attacks[0].shares,  # reading the output as it stands
-        cosine=similarity.cosines(pairs, space.vectors),
+        cosine=similarity.mean_cosine(pairs, space),
         rouge=rouge,
         bleu=bleu,
         lengths=similarity.lengths(pairs, vocabulary.split),

@@ -18,16 +18,15 @@ from dpsan.analysis.evaluate.accuracy import Labelled, judge
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.errors import UsageError
 from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.outcomes.distributions import silent
 from dpsan.outcomes.intervals import Share
-from dpsan.outcomes.text_likelihood import Texts
+from dpsan.outcomes.text_likelihood import Texts, sanitized
 from dpsan.privacy import randomness
-from dpsan.space.arrays import blocks
 
 _EVERY: Final = 5
 """Attribute every fifth text of an author, or the last one if there are fewer."""
 _COPIES: Final = 3
 """Number of times that the attacker sanitizes each text."""
-_BATCH: Final = 256
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,9 @@ def attribution(
     key = randomness.seeded_key(f"dpsan authors {seed}")
     own = []
     for copy in range(_COPIES):
-        own += _sanitized(texts, sampler, words, randomness.derive_key(key, copy))
+        ids = sanitized(sampler, texts, randomness.derive_key(key, copy), silent)
+        parts = np.split(ids, texts.starts[1:-1])
+        own += [" ".join(words[row] for row in part.tolist()) for part in parts]
     every = Labelled(pairs.original, pairs.sanitized, list(names))
     known = every.of(train)
     learnt = Labelled([*known.clean] * _COPIES, own, [*known.labels] * _COPIES)
@@ -98,15 +99,3 @@ def attribution(
         len(train),
         len(names) - len(train) - len(test),
     )
-
-
-def _sanitized(texts: Texts, sampler: Sampler, words: Sequence[str], key: bytes) -> list[str]:
-    """Return a noising of each text, as words."""
-    out = []
-    for some in blocks(len(texts), _BATCH):
-        part = texts.of(some)
-        streams = randomness.streams_for(key, some.tolist(), part.sizes.tolist())
-        drawn = sampler.sample(part.ids, streams)
-        for ids in np.split(drawn, part.starts[1:-1]):
-            out.append(" ".join(words[each] for each in ids.tolist()))
-    return out

@@ -5,25 +5,83 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from dpsan.analysis.evaluate.candidates import Candidates
+from dpsan.analysis.evaluate.pairs import Inputs, Pairs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.outcomes.distributions import Progress
+from dpsan.outcomes.distributions import Progress, in_steps, part_of
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import Estimate, Share, median
-from dpsan.outcomes.shares import in_steps, part_of
 from dpsan.outcomes.text_likelihood import Texts, bag, counted, ordered, ranks
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids, blocks
-from dpsan.space.metric_space import MetricSpace
+from dpsan.text.tokens import write_gaps
 
 _CELLS: Final = 12_000_000
 """Scores that are held at once: 100 MB."""
-_Scores = Callable[[Candidates, Progress], Iterator[tuple[str, Floats]]]
-"""Function from candidates to the name and the scores, shape (c, r), of every attacker."""
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Different texts, and which of them each sanitized text comes from."""
+
+    texts: Texts
+    """Inputs, n for unknown words; c texts."""
+    layouts: Ids
+    """Number of the punctuation and white space of each, equal where those are, (c,)."""
+    noisings: tuple[Texts, ...]
+    """Outputs of the r sanitized texts that could be aligned and have words."""
+    truth: Ids
+    """The candidate that each comes from, (r,)."""
+
+
+def read_candidates(path: Path, inputs: Inputs, vocabulary: Vocabulary, pairs: Pairs) -> Candidates:
+    """Return the different texts of a file, and all originals.
+
+    Args:
+        path: the file; an original that it lacks joins the candidates.
+        inputs: how it is read; all its records are.
+
+    Raises:
+        InputError: it cannot be read, naming file and line.
+    """
+    numbers: dict[str, int] = {}
+    known: dict[str, int] = {}
+    layouts: list[int] = []
+    ids = [np.zeros(0, dtype=np.int64)]
+
+    def add(text: str, gaps: list[str], own: Ids) -> int:
+        """Return the number of a text, a new one if it was not met before."""
+        number = numbers.setdefault(text, len(numbers))
+        if number == len(layouts):
+            pieces = [""] * (2 * len(gaps) - 1)
+            pieces[::2] = gaps
+            write_gaps(pieces)
+            ids.append(own)
+            layouts.append(known.setdefault("\0".join(pieces[::2]), len(known)))
+        return number
+
+    bounds = np.searchsorted(pairs.text, np.arange(len(pairs.original) + 1))
+    with_words = np.flatnonzero(np.diff(bounds))
+    truth = []
+    for number in with_words.tolist():
+        part, text = slice(bounds[number], bounds[number + 1]), pairs.original[number]
+        ends = [0, *pairs.spans[part].ravel().tolist(), len(text)]
+        gaps = [text[a:b] for a, b in zip(ends[::2], ends[1::2], strict=True)]
+        truth.append(add(text, gaps, pairs.inputs[part]))
+    for record in records(path, Inputs(inputs.format, inputs.options)):
+        for text in record.texts:
+            pieces, codes = vocabulary.inputs(text)
+            if codes:
+                add(text, pieces[::2], np.array(codes, dtype=np.int64))
+    starts = bounds[np.append(with_words, len(pairs.original))]
+    noisings = tuple(Texts(each, starts) for each in pairs.noisings)
+    texts = Texts(np.concatenate(ids), np.cumsum([len(each) for each in ids]))
+    kinds, origins = np.array(layouts, dtype=np.int64), np.array(truth, dtype=np.int64)
+    return Candidates(texts, kinds, noisings, origins)
 
 
 @dataclass(frozen=True)
@@ -62,7 +120,6 @@ class Linkage:
 def linkage(
     found: Candidates,
     vocabulary: Vocabulary,
-    space: MetricSpace,
     emissions: Emissions | None,
     words: Sequence[int] = (),
     seed: str = "1",
@@ -88,14 +145,19 @@ def linkage(
         versions = tuple(each.beginnings(length).of(used) for each in found.noisings)
         truth = number[found.truth[used]]
         these = Candidates(texts.of(some), found.layouts[some], versions, truth)
-        scores = partial(_scored, vocabulary, space, emissions, length is None)
+        scores = partial(_scored, vocabulary, emissions, length is None)
         for name, of_original in _readers(these, scores, seed, share).items():
             hits = Share(int((of_original == 1).sum()), len(of_original))
             rows.append(Linked(name, length, len(some), hits, median(of_original)))
     return Linkage(tuple(rows), _notes(emissions, found))
 
 
-def _readers(part: Candidates, scores: _Scores, seed: str, progress: Progress) -> dict[str, Ids]:
+def _readers(
+    part: Candidates,
+    scores: Callable[..., Iterator[tuple[str, Floats]]],
+    seed: str,
+    progress: Progress,
+) -> dict[str, Ids]:
     """Return the rank that each reader gives to the original of each sanitized text, (r,)."""
     found: dict[str, list[Ids]] = {}
     key, many = randomness.seeded_key(f"dpsan linkage {seed}"), len(part.truth)
@@ -112,7 +174,6 @@ def _readers(part: Candidates, scores: _Scores, seed: str, progress: Progress) -
 
 def _scored(
     vocabulary: Vocabulary,
-    space: MetricSpace,
     emissions: Emissions | None,
     whole: bool,
     part: Candidates,
@@ -122,9 +183,7 @@ def _scored(
         given = emissions, part.texts, part.noisings
         yield "exact, in order", ordered(*given, part_of(progress, 0.0, 0.4))
         yield "exact, any order", bag(*given, part_of(progress, 0.4, 0.8))
-    one = _joined(part.noisings)
-    yield "TF-IDF", _tf_idf(part.texts, one, vocabulary)
-    yield "mean vector", _mean_vector(part.texts, one, space)
+    yield "TF-IDF", _tf_idf(part.texts, _joined(part.noisings), vocabulary)
     if whole:
         sizes, own = part.texts.sizes, part.noisings[0].sizes
         yield "number of words", (sizes[:, None] == own).astype(np.float64)
@@ -161,22 +220,6 @@ def _unit(rows: Any) -> Any:
 
     norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
     return diags(1 / np.maximum(norms, 1e-300)) @ rows
-
-
-def _mean_vector(texts: Texts, sanitized: Texts, space: MetricSpace) -> Floats:
-    """Cosine of the sums of word vectors, (c, r)."""
-
-    def sums(each: Texts) -> Floats:
-        known = (each.ids >= 0) & (each.ids < space.n)
-        owners = np.repeat(np.arange(len(each)), each.sizes)[known]
-        out = np.zeros((len(each), space.d))
-        for at in range(0, len(owners), 1 << 16):
-            part = slice(at, at + (1 << 16))
-            np.add.at(out, owners[part], space.vectors[each.ids[known][part]])
-        norms = np.sqrt((out * out).sum(axis=1, keepdims=True))
-        return np.asarray(out / np.maximum(norms, 1e-300))
-
-    return np.asarray(sums(texts) @ sums(sanitized).T)
 
 
 def _notes(emissions: Emissions | None, found: Candidates) -> tuple[str, ...]:

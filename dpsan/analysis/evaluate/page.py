@@ -1,39 +1,32 @@
-"""Format an evaluation for the terminal and the page.  The result contains no text."""
+"""What is said of an evaluation, on the terminal and on a page.  It contains no text."""
 
 from __future__ import annotations
-
-from typing import Final
 
 from dpsan.analysis.evaluate import Evaluation
 from dpsan.analysis.evaluate.accuracy import VERSIONS
 from dpsan.analysis.evaluate.readability import Readability
 from dpsan.analysis.evaluate.vocabulary import WordClass
-from dpsan.analysis.pages.html import document, facts, heading, table, verdict, warnings
-from dpsan.analysis.pages.sections import Cell, Section, written
+from dpsan.analysis.pages.sections import Cell, Section, Shown, written
 from dpsan.mechanisms.base import Mechanism
 from dpsan.text.numerals import counted, number
 
 Rows = list[tuple[Cell, ...]]
-_MEANING: Final = {
-    "cosine": "similarity of each word and its output: 1 is the same word",
-    "ROUGE-1 F1": "words that both texts share, in any order: 1 is all",
-    "ROUGE-1 recall": "words of the original that the output has, in any order",
-    "BLEU": "runs of up to four words that both texts share: 100 is the same text",
-}
+
+
+def shown(found: Evaluation) -> Shown:
+    """Return all figures, in the order in which they are read."""
+    return Shown(about(found), sections(found), conclusion(found), warnings=found.notes)
 
 
 def about(found: Evaluation) -> str:
     """Describe the evaluation in two sentences."""
+    size = f"{counted(found.records, 'record')}, {counted(found.words, 'word')}"
+    measured = f"{size}; compared without letter case, 95 % intervals."
     mechanism = found.question.mechanism
     if mechanism is None:
-        return _measured(found)
+        return measured
     values = [f"{name} {value}" for name, value in _parameters(mechanism)]
-    return f"{mechanism.name}: {', '.join(values)}.\n{_measured(found)}"
-
-
-def _measured(found: Evaluation) -> str:
-    size = f"{counted(found.records, 'record')}, {counted(found.words, 'word')}"
-    return f"{size}; compared without letter case, 95 % intervals."
+    return f"{mechanism.name}: {', '.join(values)}.\n{measured}"
 
 
 def _parameters(mechanism: Mechanism) -> list[tuple[str, str]]:
@@ -83,13 +76,13 @@ def sections(found: Evaluation) -> list[Section]:
 
 def _scores(found: Evaluation) -> list[tuple[str, float | None, str]]:
     mean, words = found.cosine
-    rows = [("cosine", mean, f"mean over {number(words)} words")]
+    rows = [("cosine", mean, f"of word and output, mean over {number(words)} words")]
     if found.rouge is not None:
         texts = f"mean over {number(found.texts)} texts"
-        rows.append(("ROUGE-1 F1", found.rouge["f1"], texts))
-        rows.append(("ROUGE-1 recall", found.rouge["recall"], texts))
+        rows.append(("ROUGE-1 F1", found.rouge["f1"], f"words that both have, {texts}"))
+        rows.append(("ROUGE-1 recall", found.rouge["recall"], f"words that are left, {texts}"))
     if found.bleu is not None:
-        rows.append(("BLEU", found.bleu["score"], "0 to 100"))
+        rows.append(("BLEU", found.bleu["score"], "runs of up to four words; 100: the same text"))
     for name, each in found.lengths.items():
         rows.append((f"{name} kept", each["kept"], "number, sanitized over original"))
     return rows
@@ -158,32 +151,3 @@ def _accuracy(found: Evaluation) -> list[Section]:
     weighted: Rows = [(f"on {a}", *(accuracy.f1[a, b] for b in VERSIONS)) for a in VERSIONS]
     one = Section(("accuracy, trained", *tested), rows, notes)
     return [one, Section(("weighted F1, trained", *tested), weighted)]
-
-
-def page(found: Evaluation) -> str:
-    """One self-contained HTML page: no script, nothing loaded from elsewhere."""
-    every = WordClass.ALL
-    shares = [("words unchanged", found.unchanged[every], "they stand in the output as they were")]
-    for each in found.attacks[1:]:
-        shares.append((f"read back, {each.key}", each.shares[every], each.name))
-    figures = [(name, written(share, intervals=False), what) for name, share, what in shares]
-    for name, value, what in _scores(found):
-        figures.append((name, written(value), _MEANING.get(name, what)))
-    times = None if found.readability is None else found.readability.rows[1][2]
-    if times is not None:
-        what = "1 reads as the original does, for a public model of the language"
-        figures.append(("perplexity, sanitized to original", f"{times:.2f}", what))
-    settings, mechanism = "", found.question.mechanism
-    if mechanism is not None:
-        values = [("mechanism", mechanism.name), *_parameters(mechanism)]
-        settings = heading("Parameters", 2) + facts([(name, each, "") for name, each in values])
-    body = (
-        verdict(conclusion(found), good=False)
-        + warnings(found.notes)
-        + heading("Figures", 2)
-        + facts(figures)
-        + heading("By kind of word", 2)
-        + "".join(map(table, sections(found)))
-        + settings
-    )
-    return document("dpsan evaluate", _measured(found), f"<section>{body}</section>")

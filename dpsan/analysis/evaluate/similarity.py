@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.errors import ExtraMissingError
-from dpsan.space.arrays import Floats32
-
-_BLOCK: Final = 8192
+from dpsan.outcomes.word_statistics import cosines, unit_vectors
+from dpsan.space.metric_space import MetricSpace
 
 
 def rouge(original: Sequence[str], sanitized: Sequence[str]) -> dict[str, float]:
@@ -53,22 +52,11 @@ def bleu(original: list[str], sanitized: list[str]) -> dict[str, Any]:
     return {"score": float(score.score), "signature": str(metric.get_signature())}
 
 
-def cosines(pairs: Pairs, vectors: Floats32) -> tuple[float | None, int]:
-    """Mean cosine of word and output over the words whose both are known, and their number.
-
-    Args:
-        vectors: of the vocabulary, (n, d).
-    """
-    both = np.flatnonzero((pairs.inputs < len(vectors)) & (pairs.outputs >= 0))
-    total = 0.0
-    for at in range(0, len(both), _BLOCK):
-        rows = both[at : at + _BLOCK]
-        one = vectors[pairs.inputs[rows]].astype(np.float64)
-        other = vectors[pairs.outputs[rows]].astype(np.float64)
-        dots = np.einsum("md,md->m", one, other)
-        norms = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
-        total += float((dots / np.maximum(norms, 1e-300)).sum())
-    return (total / len(both) if len(both) else None), len(both)
+def mean_cosine(pairs: Pairs, space: MetricSpace) -> tuple[float | None, int]:
+    """Mean cosine of word and output over the words whose both are known, and their number."""
+    both = (pairs.inputs < space.n) & (pairs.outputs >= 0)
+    found = cosines(unit_vectors(space), pairs.inputs[both], pairs.outputs[both])
+    return (float(found.mean()) if len(found) else None), len(found)
 
 
 def lengths(

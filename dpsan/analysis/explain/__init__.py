@@ -10,11 +10,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpsan.analysis.explain.result import Explanation, Output, Posterior
-from dpsan.analysis.explain.words import UNKNOWN, Word
+from dpsan.analysis.explain.result import UNKNOWN, Explanation, Output, Posterior, Word
 from dpsan.mechanisms.description import finite
-from dpsan.outcomes.distributions import Progress, distributions, draw_counts, has_distribution
-from dpsan.outcomes.observer import MOST_CELLS, Observer, Posteriors, near_observer
+from dpsan.outcomes.distributions import (
+    Progress,
+    distributions,
+    draw,
+    has_distribution,
+    in_steps,
+    part_of,
+)
+from dpsan.outcomes.observer import MOST_CELLS, Observer, Posteriors, points_to
 from dpsan.outcomes.one_word import Figures, from_draws, from_pmf
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -40,14 +46,13 @@ def explain(
     """Return the output distribution of each word under one mechanism.
 
     Args:
-        words: from :func:`dpsan.analysis.explain.words.read`.
+        words: from :func:`dpsan.analysis.explain.result.read`.
         top: outputs to list, most likely first.
         draws: for each word where the distribution is not known.
         seed: public; names the random numbers.
         posterior: also ask which inputs the most likely outputs point to.
-        progress: called with the share of the work done since the last call.
+        progress: called with the share of the work that is done.
     """
-    report = progress or (lambda _: None)
     space, mechanism = sanitizer.space, sanitizer.mechanism
     sampler = mechanism.prepare(space)
     ids = list(dict.fromkeys(word.id for word in words))
@@ -55,27 +60,27 @@ def explain(
     known = has_distribution(sampler)
     whole = known and posterior and float(space.n) * space.n <= MOST_CELLS
     # The pass over all inputs is nearly all of the work where it is made.
-    share = (0.05 if whole else 0.4 if posterior else 1.0) / max(len(ids), 1)
+    first = 0.05 if whole else 1.0
     key = randomness.seeded_key(f"dpsan explain {seed}")
     figures: dict[int, Figures] = {}
-    for each in ids:
+    for each, tell in in_steps(part_of(progress, 0.0, first), ids):
         if known:
             distribution = distributions(sampler, np.array([each]))[0]
             figures[each] = from_pmf(space, each, distribution, top)
-            report(share)
+            tell(1.0)
         else:
-            own, show = randomness.derive_key(key, "word", each), _scaled(report, share)
-            counts = draw_counts(sampler, space.n, each, draws, own, show)
+            own, repeated = randomness.derive_key(key, "word", each), np.full(draws, each)
+            counts = np.bincount(draw(sampler, repeated, own, tell), minlength=space.n)
             figures[each] = from_draws(space, each, counts, draws, top)
-    observer = Observer.build(mechanism, sampler, space, _scaled(report, 0.95)) if whole else None
+    rest = part_of(progress, first, 1.0)
+    observer = Observer.build(mechanism, sampler, space, rest) if whole else None
     pointed: dict[int, Posteriors] = {}
     for each in ids if posterior else ():
         outputs = [output.id for output in figures[each].outputs]
         if observer is not None:
             pointed[each] = observer.posteriors(outputs[:_POINTED])
         else:
-            size, show = max(1, draws // 5), _scaled(report, 0.6 / len(ids))
-            pointed[each] = near_observer(space, sampler, figures[each], size, key, known, show)
+            pointed[each] = points_to(mechanism, space, outputs[:_POINTED])
     keys = [*sanitizer.embeddings.index_to_key, UNKNOWN]
     guarantee, optimum = sanitizer.guarantee, mechanism.optimum(space, quick=True)
 
@@ -118,8 +123,3 @@ def _neighbors(space: MetricSpace, row: int, keys: Sequence[str]) -> tuple[tuple
     ids, distances = space.search(space.points(np.array([row])), min(_NEIGHBOURS + 1, space.n))
     pairs = zip(ids[0].tolist(), distances[0].tolist(), strict=True)
     return tuple((keys[each], far) for each, far in pairs if each != row)[:_NEIGHBOURS]
-
-
-def _scaled(progress: Progress, share: float) -> Progress:
-    """Progress of a part of the work that is so large."""
-    return lambda done: progress(share * done)

@@ -1,13 +1,23 @@
-"""Explanations as plain data."""
+"""Explanations as plain data.
+
+Messages name an argument or a line by its number, since a line may be private.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
 
+from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.optimal.optimum import Optimum
 from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy.guarantee import Guarantee
+from dpsan.sanitize.sanitizer import Sanitizer
+
+UNKNOWN: Final = "⊥"
+"""The one input that every unknown word becomes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +74,31 @@ class Explanation:
     posterior_note: str
     observer_success: float | None
     """Share of words, by frequency, that an optimal observer of single outputs names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word requested."""
+
+    text: str = field(repr=False)
+    id: int
+    """Row number; n for ⊥."""
+
+
+def read(sanitizer: Sanitizer, texts: Iterable[tuple[str, str]]) -> list[Word]:
+    """Look words up as ``rewrite`` does.
+
+    Args:
+        sanitizer: with unknown words drawn as ⊥.
+        texts: the position of each word, for messages, and its text; :data:`UNKNOWN` is ⊥ itself.
+
+    Raises:
+        UsageError: a text that is not one word to the tokenizer.
+    """
+    out = []
+    for position, text in texts:
+        found = sanitizer.space.n if text == UNKNOWN else sanitizer.input_of(text)
+        if found is None:
+            raise UsageError(f"{position}: not a single word", "give its words one by one")
+        out.append(Word(text, found))
+    return out

@@ -19,7 +19,7 @@ import numpy as np
 from dpsan.analysis.evaluate.language import language_model
 from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.analysis.pages.meaning import plain_meaning
+from dpsan.analysis.pages.sections import plain_meaning
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.class_lists import SENSITIVE, only_classes, word_classes

@@ -1,9 +1,8 @@
-"""Format a preview for the terminal and the page."""
+"""What is said of a preview, on the terminal and on a page."""
 
 from __future__ import annotations
 
-from dpsan.analysis.pages.html import document, facts, heading, listing, table, verdict, warnings
-from dpsan.analysis.pages.sections import Section
+from dpsan.analysis.pages.sections import Part, Prose, Section, Shown
 from dpsan.analysis.preview import Level, Preview
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.linked_words import CANDIDATES, LONGEST
@@ -72,20 +71,8 @@ def tests(found: Preview) -> Section:
     return Section(("test (WP216)", *names), rows, notes)
 
 
-def page(found: Preview) -> str:
-    """One self-contained HTML page: no script, nothing loaded from elsewhere."""
-    samples = ""
-    for each in found.levels:
-        samples += heading(each.options) + facts([("what it means", each.meaning, "")])
-        samples += listing(each.sentences)
-    body = (
-        verdict(found.conclusion(), good=False)
-        + warnings([WARNING])
-        + heading("Figures", 2)
-        + table(figures(found))
-        + heading("Singling out, linkability, inference", 2)
-        + table(tests(found))
-        + heading("Samples", 2)
-        + samples
-    )
-    return document("dpsan preview", about(found), f"<section>{body}</section>")
+def shown(found: Preview) -> Shown:
+    """Return the figures of all levels, samples, and three tests."""
+    samples = [Prose(each.options, each.meaning, each.sentences) for each in found.levels]
+    parts: list[Part] = [figures(found), *samples, tests(found)]
+    return Shown(about(found), parts, found.conclusion(), warnings=[WARNING])

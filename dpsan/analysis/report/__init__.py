@@ -23,8 +23,6 @@ from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
 from dpsan.sanitize.statement import expected_share
 
 ACTIONS: Final = tuple(map(str, Action))
-BY_CLASS: Final = frozenset({str(Action.STRING), str(Action.PLAIN)})
-"""Actions that only runs with classes of words have."""
 _REASON: Final = ("class", "rule", "passes")
 _SUMMED: Final = (*ACTIONS, "draws", "public")
 QUANTILES: Final = {"p5": 0.05, "p50": 0.5, "p95": 0.95, "max": 1.0}

@@ -1,16 +1,14 @@
-"""Format a report for the terminal, or as one HTML page with inline charts and no script."""
+"""What is said of a report, on the terminal and on a page."""
 
 from __future__ import annotations
 
-import html
 import math
-from pathlib import Path
+from collections import Counter
 from typing import Final
 
-from dpsan.analysis.pages.html import document, facts, heading, listing, table, verdict, warnings
-from dpsan.analysis.pages.meaning import plain_meaning
-from dpsan.analysis.pages.sections import Section
-from dpsan.analysis.report import ACTIONS, QUANTILES, Report
+from dpsan.analysis.pages.sections import Facts, Part, Prose, Section, Shown, plain_meaning
+from dpsan.analysis.report import ACTIONS, Report
+from dpsan.errors import printable
 from dpsan.formats.passing import fields_line, noted_lines
 from dpsan.outcomes.intervals import Share
 from dpsan.privacy.guarantee import UNREVIEWED
@@ -25,16 +23,13 @@ _MEANING: Final = {
     "outside": "outside spans, passed (not protected)",
     "plain": "of no class, unchanged (not protected)",
 }
+_CLASSES: Final = 8
+"""Rows of the table of records by epsilon, at most."""
 _UNCHANGED: Final = ("plain", "outside", "kept")
 _SUMS: Final = {
     "record": "the sum of its words: how well a whole record is hidden",
     "file": "the sum of all its words",
 }
-
-
-def complaints(report: Report) -> list[str]:
-    """Return the warnings of a report, and what passed unchanged."""
-    return [*_warnings(report), *_passed(report)]
 
 
 def _warnings(report: Report) -> list[str]:
@@ -173,14 +168,14 @@ def reasons(report: Report) -> list[Section]:
     ]
 
 
-def page(reports: list[Report]) -> str:
-    """One self-contained HTML page: no script, nothing loaded from elsewhere."""
-    about = "What was done to the words of a text, without any of its words."
-    shown = "Line counts and file names are shown."
-    return document("dpsan report", f"{about} {shown}", "".join(map(_section, reports)))
+_ABOUT: Final = (
+    "What was done to the words of a text, without any of its words. Line counts and file names "
+    "are shown."
+)
 
 
-def _section(report: Report) -> str:
+def shown(report: Report) -> Shown:
+    """Return what was done to the words of a text, what passed, and what it cost."""
     header, counts = report.header, report.counts
     inputs, digests = files(report)
     rows = [
@@ -192,64 +187,34 @@ def _section(report: Report) -> str:
     sentence, good = conclusion(report)
     made = f"{header['created'] or ''}, dpsan {header['dpsan'] or ''}"
     words = f"{vocabulary['source']}, {number(vocabulary['words'])} words"
-    return (
-        "<section>"
-        + heading(Path(report.path).name, 2)
-        + verdict(sentence, good=good)
-        + warnings(_warnings(report))
-        + heading("What passed unchanged or is not protected")
-        + listing([*_passed(report), *report.as_json()["not_protected"]])
-        + heading("Words")
-        + table(Section(("words", "number", "share"), rows, intervals=False))
-        + "".join(table(each) for each in reasons(report) if each.rows)
-        + heading("Figures")
-        + facts(figures(report))
-        + _histogram(report)
-        + heading("Files")
-        + table(inputs.without_zeros(ACTIONS))
-        + f"<details><summary>{digests.columns[0]}</summary>{table(digests)}</details>"
-        + heading("Parameters")
-        + facts([*parameters(report), ("made", made, ""), ("vocabulary", words, "")])
-        + "</section>"
-    )
+    hidden = [*_passed(report), *report.as_json()["not_protected"]]
+    parts: list[Part] = [
+        Prose("", lines=_warnings(report), loud=True),
+        Prose("What passed unchanged or is not protected", lines=hidden),
+        Section(("words", "number", "share"), rows, intervals=False),
+        *reasons(report),
+        Facts("Figures", figures(report)),
+        _histogram(report),
+        inputs.without_zeros(ACTIONS),
+        digests,
+        Facts("Parameters", [*parameters(report), ("made", made, ""), ("vocabulary", words, "")]),
+    ]
+    return Shown(_ABOUT, parts, sentence, good, title=printable(report.path))
 
 
 def _cost(epsilon_ldp: float | None, delta: float) -> str:
     return number(epsilon_ldp) + (f" (delta {number(delta)})" if delta else "")
 
 
-def _histogram(report: Report) -> str:
-    most = max(report.per_record, default=0)
-    wide = max(1, -(-(most + 1) // 24))
-    bins = [0] * (most // wide + 1)
+def _histogram(report: Report) -> Section:
+    """Return the records with words by epsilon, in a few classes of one width."""
+    wide = max(report.per_record, default=0) // _CLASSES + 1
+    classes: Counter[int] = Counter()
     for charges, records in report.per_record.items():
-        bins[charges // wide] += records
-    top = max(*bins, 1)
-    charge = report.copies * report.epsilon
-    step = 412 / len(bins)
-    bars = "".join(
-        f'<rect x="{40 + at * step:.1f}" y="{150 - 132 * records / top:.1f}" '
-        f'width="{max(step - 1, 0.8):.1f}" height="{132 * records / top:.1f}" fill="var(--a)">'
-        f"<title>epsilon {number(at * wide * charge)} to "
-        f"{number(((at + 1) * wide - 1) * charge)}: {counted(records, 'record')}</title></rect>"
-        for at, records in enumerate(bins)
-    )
-    quantiles = (f"{name} {number(report.quantile(each))}" for name, each in QUANTILES.items())
-    label = html.escape(f"Histogram of epsilon per record; {', '.join(quantiles)}")
-    return (
-        '<figure><h3>Records by epsilon</h3><svg viewBox="0 0 460 192" role="img" '
-        f'aria-label="{label}">{bars}<path d="M40 150H452" stroke="var(--line)"/>'
-        f'<text x="34" y="22" text-anchor="end">{_short(top)}</text>'
-        '<text x="34" y="154" text-anchor="end">0</text>'
-        f'<text x="40" y="168">0</text>'
-        f'<text x="452" y="168" text-anchor="end">{number(most * charge)}</text>'
-        '<text x="246" y="182" text-anchor="middle">epsilon of a record (records with words)</text>'
-        "</svg></figure>"
-    )
-
-
-def _short(value: int) -> str:
-    for least, unit, size in ((1e9, "G", 1e9), (1e6, "M", 1e6), (1e4, "k", 1e3)):
-        if value >= least:
-            return f"{value / size:.3g}{unit}"
-    return str(value)
+        classes[charges // wide] += records
+    charge, every = report.copies * report.epsilon, report.per_record.total()
+    rows = []
+    for at in sorted(classes if charge else ()):
+        ends = dict.fromkeys((at * wide * charge, ((at + 1) * wide - 1) * charge))
+        rows.append((" to ".join(map(number, ends)), classes[at], Share(classes[at], every)))
+    return Section(("epsilon of a record", "records", "share"), rows, intervals=False)

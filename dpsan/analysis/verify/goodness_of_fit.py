@@ -24,7 +24,7 @@ that were made after the choice.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -35,8 +35,6 @@ from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import distributions, has_distribution
 from dpsan.outcomes.e_process import EProcess
 from dpsan.outcomes.intervals import log_tail_of_cells, log_tail_of_share, surprise
-from dpsan.privacy.certificate import Certificate
-from dpsan.privacy.distribution_matrix import pairwise_losses
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats, Ids
@@ -156,45 +154,6 @@ def goodness_of_fit(
         what = f"{many:,} {kind} together"
     sentence = f"draws of {what} do not have the certified distribution"
     return Check(name, False, f"{sentence}: {base.probability(log)} by chance", figures)
-
-
-def stated_losses(
-    stated: Sampler,
-    rows: Ids,
-    public: Sequence[int],
-    certificate: Certificate | None,
-    allowed: Callable[[int, int], float],
-) -> Check:
-    """Check that the probabilities which draws are compared with have the certified loss.
-
-    Args:
-        stated: the mechanism's sampler.
-        rows: row number of each input.
-        public: row numbers that the certificate leaves out as first inputs.
-        certificate: certificate of the mechanism, if it has one.
-        allowed: maps positions of two inputs to the loss that the guarantee permits, for mechanisms
-            without a certificate.
-    """
-    chosen = np.unique(rows, return_index=True)[1][: 2 * _DEEP]
-    pmf = distributions(stated, rows[chosen])
-    losses = pairwise_losses(pmf)
-    if certificate is not None:
-        most = np.full(losses.shape, certificate.epsilon_ldp)
-    else:
-        most = np.array([[allowed(x, y) for y in chosen.tolist()] for x in chosen.tolist()])
-    losses[np.isin(rows[chosen], public)] = 0
-    losses[np.isinf(most)] = 0  # the guarantee does not cover the pair
-    most[np.isinf(most)] = most[np.isfinite(most)].max(initial=0.0)
-    with np.errstate(invalid="ignore"):
-        over = np.where(losses > 0, losses - most, -most)
-    worst = float(np.nanmax(over)) if np.isfinite(over).any() else math.inf
-    at = np.unravel_index(int(np.argmax(over)), over.shape)
-    figures = {"loss": float(losses[at]), "allowed": float(most[at])}
-    held = not worst > 1e-6
-    loss = f"the largest loss among {len(chosen)} inputs is {losses[at]:.6f}"
-    limit = f"the {most[at]:.6f} of the {'certificate' if certificate else 'guarantee'}"
-    sentence = f"{loss}, {'within' if held else 'more than'} {limit}"
-    return Check("stated distribution", held, sentence, figures)
 
 
 def _telling(rows: Ids, n: int, public: Sequence[int]) -> Ids:

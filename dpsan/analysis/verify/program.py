@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import compress
 from typing import Final
 
-import numpy as np
-
 from dpsan.analysis.verify.base import Check
 from dpsan.analysis.verify.classes import classes
-from dpsan.analysis.verify.goodness_of_fit import goodness_of_fit, stated_losses
+from dpsan.analysis.verify.goodness_of_fit import goodness_of_fit
 from dpsan.analysis.verify.independence import independence
-from dpsan.analysis.verify.integers import integer_draws
-from dpsan.analysis.verify.lower_bounds import Question
-from dpsan.analysis.verify.noise_fit import noise_fit, projection_check
+from dpsan.analysis.verify.noise_fit import noise_fit
 from dpsan.mechanisms.samplers.base import PointSampler
 from dpsan.privacy import randomness
-from dpsan.privacy.certificate import Certificate
 from dpsan.run.workers import Workers
 from dpsan.sanitize.numbers_by_value import StringPolicy
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Ids
 
-_STAGES: Final = 3
+_STAGES: Final = 2
 """Reports of progress, each worth an eighth of the draws of the lower bound."""
 
 
@@ -39,8 +34,7 @@ def steps(draws: int) -> int:
 
 def check_program(
     sanitizer: Sanitizer,
-    certificate: Certificate | None,
-    question: Question,
+    inputs: Sequence[str],
     rows: Ids,
     *,
     draws: int,
@@ -51,8 +45,7 @@ def check_program(
 
     Args:
         sanitizer: the program under test.
-        certificate: certificate of its mechanism, if it has one.
-        question: strings that may be drawn, and the loss that the guarantee permits.
+        inputs: strings that may be drawn.
         rows: row number of each input.
         draws: approximate budget.
         workers: processes that are tested too.
@@ -60,19 +53,12 @@ def check_program(
     """
     key = randomness.new_key()
     single = sanitizer.by_text()
-    drawn = [(single.input_of(text) or 0) >= 0 for text in question.inputs]
-    texts, ids = [*compress(question.inputs, drawn)], rows[drawn]
-    positions = np.flatnonzero(drawn).tolist()
+    drawn = [(single.input_of(text) or 0) >= 0 for text in inputs]
+    texts, ids = [*compress(inputs, drawn)], rows[drawn]
 
     def done() -> None:
         if progress:
             progress(draws // 8)
-
-    def allowed(first: int, second: int) -> float:
-        return question.allowed(positions[first], positions[second])
-
-    def losses() -> Check:
-        return stated_losses(stated, ids, sanitizer.public, certificate, allowed)
 
     part = partial(randomness.derive_key, key)
     stated = sanitizer.mechanism.prepare(sanitizer.space)
@@ -80,18 +66,12 @@ def check_program(
     out = []
     if distribution is not None and isinstance(stated, PointSampler):
         out.append(noise_fit(single, stated, distribution, draws=draws, key=part("noise")))
-        out.append(projection_check(single, stated, texts, ids, draws=draws, key=part("point")))
     else:
-        fit = goodness_of_fit(single, stated, texts, ids, draws=draws, key=part("fit"))
-        if fit.held is not None:
-            out.append(losses())
-        out.append(fit)
+        out.append(goodness_of_fit(single, stated, texts, ids, draws=draws, key=part("fit")))
     done()
     if sanitizer.grouping is not None or sanitizer.spec.strings == StringPolicy.KIND:
         out.append(classes(sanitizer, key=part("classes")))
     fits = all(each.held is not False for each in out)
-    out += filter(None, [integer_draws(sanitizer, stated, ids, key=part("integers"))])
-    done()
     noise = distribution is not None
     found = independence(
         sanitizer, stated, key=part("independence"), workers=workers, fits=fits, noise_tested=noise

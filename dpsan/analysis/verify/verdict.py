@@ -268,8 +268,7 @@ def verify(
     allowed = _allowed(sanitizer, claim, rows)
     question = Question(inputs, allowed, claim.delta, positions, same)
     finding = search(draw, question, draws=draws, confidence=confidence, progress=progress)
-    tested = sanitizer, certificate, question, rows
-    checks = check_program(*tested, draws=draws, workers=workers, progress=progress)
+    checks = check_program(sanitizer, inputs, rows, draws=draws, workers=workers, progress=progress)
     bounds = _upper(claim, certificate, guarantee)
     exposed = exposures(sanitizer, confidence, spans=spans)
     verdict = _verdict(claim, guarantee, certificate, finding)

@@ -17,11 +17,18 @@ from typing import ClassVar, TypeAlias
 
 from dpsan.files.source import Source
 from dpsan.formats.base import ReadOptions, Record, Unchanged
-from dpsan.formats.documents import mail_text
 from dpsan.formats.documents.document import Document, RefusedError
-from dpsan.formats.documents.html import noted, page_texts
-from dpsan.formats.documents.html_text import HtmlText
-from dpsan.formats.documents.mail_parts import Entity, parse, refuse_long
+from dpsan.formats.documents.html import HtmlText, noted, page_texts
+from dpsan.formats.documents.mail_parts import (
+    Entity,
+    header_text,
+    pack,
+    parse,
+    python_charset,
+    refuse_long,
+    unpack,
+    write_header,
+)
 from dpsan.formats.lines import decode
 from dpsan.formats.passing import LEFT_OUT
 from dpsan.text.tokens import wordless
@@ -124,10 +131,10 @@ class _Mail:
     ) -> Iterator[Record]:
         if name.lower() in self._chosen:
             refuse_long(value, line)
-            text, broken = mail_text.header_text(value)
+            text, broken = header_text(value)
             if broken and self._options.invalid == "error":
                 raise RefusedError("a header that is no text", line=line)
-            encode = partial(mail_text.write_header, name, eol=self._eol)
+            encode = partial(write_header, name, eol=self._eol)
             yield from self._text(line, text, int(broken), encode)
         elif written := entity.built(name.lower(), boundary):
             self._write(f"{name}: {written}")
@@ -158,14 +165,14 @@ class _Mail:
         page = entity.get_content_type() == "text/html"
         raw = entity.raw()
         try:
-            charset = mail_text.python_charset(entity.parameters.get("charset", "utf-8"))
-            body = mail_text.unpack(raw, encoding)
+            charset = python_charset(entity.parameters.get("charset", "utf-8"))
+            body = unpack(raw, encoding)
         except LookupError:
             raise RefusedError("a text in an unknown charset", line=line) from None
         except ValueError:
             raise RefusedError(f"damaged {encoding}", line=line) from None
         text, invalid = self._decoded(line, body, charset)
-        encode = partial(mail_text.pack, charset=charset, encoding=encoding, like=raw, page=page)
+        encode = partial(pack, charset=charset, encoding=encoding, like=raw, page=page)
         yield from (self._page if page else self._text)(line, text, invalid, encode)
 
     def _decoded(self, line: int, body: bytes, charset: str) -> tuple[str, int]:

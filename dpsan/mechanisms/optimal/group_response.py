@@ -14,22 +14,18 @@ Source
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.space.metric_space import MetricSpace
 
 
-@dataclass(frozen=True)
 class GroupResponse(IntegerResponse):
     """A random word of the group of a word; :mod:`dpsan.only` draws it."""
 
-    name: ClassVar[str] = "group-response"
-    summary: ClassVar[str] = "a random word of the public group of a word"
-    source: ClassVar[str] = "dpsan §group-response"
+    name = "group-response"
+    summary = "a random word of the public group of a word"
+    source = "dpsan §group-response"
 
     epsilon: float = 0.0
     """LDP epsilon between two numbers of one form that are drawn by value, in nats; else 0."""

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.calibrate.target import Target
-from dpsan.outcomes.distributions import draw, has_distribution
+from dpsan.outcomes.distributions import draw, for_each_word, has_distribution
 from dpsan.outcomes.intervals import clopper_pearson
-from dpsan.outcomes.shares import for_each_word
 from dpsan.outcomes.word_statistics import close_words, cosines, unit_vectors, words_at
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids

@@ -1,21 +1,36 @@
-"""Rows of words as the bytes of an audit, whole columns of words at a time."""
+"""Rows of words as the bytes of an audit, some thousand words at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, product
+from typing import Any, Final
 
 import numpy as np
 import orjson
+from numpy.typing import NDArray
 
-from dpsan.run.audit.cells import Ids
-from dpsan.run.audit.fragments import Fragments, as_json
-from dpsan.sanitize.result import UNDRAWN, Action, AuditTable
+from dpsan.sanitize.result import ACTIONS, UNDRAWN, Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import folded
 
-_ROWS: Final = 1 << 14
+_ROWS: Final = 1 << 11
 """Rows that are put together at once."""
+_MOST: Final = 1 << 16
+"""Positions that are kept."""
+
+Ids = NDArray[np.int64]
+
+
+class _Positions(dict[int, bytes]):
+    """What stands between the beginning of a row and the output, made once for a position."""
+
+    def __missing__(self, code: int) -> bytes:
+        if len(self) >= _MOST:
+            self.clear()
+        start, length, action = code >> 36, code >> 4 & 0xFFFFFFFF, ACTIONS[code & 15]
+        self[code] = f'{start},"end":{start + length},"action":"{action}","out":'.encode()
+        return self[code]
 
 
 class Rows:
@@ -34,12 +49,12 @@ class Rows:
         self._per_line = sanitizer.guarantee.per_line
         self._public = np.array(sanitizer.public, dtype=np.int64)
         grouping = sanitizer.grouping
-        self._classes = sanitizer.replaced_classes
+        self._classes = [None, *sanitizer.replaced_classes]
         self._kinds = None if grouping is None else grouping.kinds(self._space.n)
-        self._class_of = {}
+        self._positions = _Positions()
+        self._class_of: dict[str | None, str | None] = {None: None}
         if only := sanitizer.replacing:
-            self._class_of = dict(zip(only.groups, only.classes, strict=True))
-        self._fragments = Fragments()
+            self._class_of |= zip(only.groups, only.classes, strict=True)
 
     def of(
         self,
@@ -48,132 +63,111 @@ class Rows:
         table: AuditTable,
         copy: int,
         remembered: Mapping[int, Mapping[Action, int]],
-    ) -> Iterator[memoryview]:
-        """The rows of one batch, some at a time, to be taken before the next batch is given.
+    ) -> Iterator[bytes]:
+        """Yield the rows of one batch, some at a time.
 
         Args: see :meth:`dpsan.run.audit.writer.AuditWriter.words`.
         """
-        add = self._fragments.cells.add
-        indices, outputs = self._fragments.words(table)
-        where = np.array(lines, dtype=np.int64)
-        texts = _numbers(where)
-        heads = self._fragments.heads(file, where, texts)
+        numbers = _numbers(np.array(lines, dtype=np.int64))
+        where = [
+            f'"file":{file},"line":{line},"text":{text},'
+            for line, text in zip(lines, numbers.tolist(), strict=True)
+        ]
+        heads = [f'{{"type":"word",{each}"start":'.encode() for each in where]
         tails, which = self._tails(table, copy)
-        columns = [np.repeat(heads, table.sizes), indices, outputs, add(tails)[which]]
-        if table.drawn is not None:
-            drawn = [b',"drawn":%s' % orjson.dumps(each) for each in table.drawn]
-            columns.insert(3, add(drawn))
-        if self._originals:
-            columns.append(add(self._inputs(table)))
-        other_rows = add(
-            [
-                b'{"type":"remembered","file":%d,"line":%d,"text":%d,"epsilon":0,%s\n'
-                % (file, where[text], texts[text], orjson.dumps(_undrawn(counts))[1:])
-                for text, counts in remembered.items()
-            ]
-        )
+        drawn, inputs = table.drawn, self._inputs(table) if self._originals else None
+        lengths = np.fromiter(map(len, table.outputs), np.int64, len(table))
+        codes = (table.output_starts(lengths) << 32 | lengths) << 4 | table.actions
+        texts = np.repeat(np.arange(len(heads)), table.sizes)
         before = np.cumsum(table.sizes)[[*remembered]]
-        return self._joined(columns, before, other_rows)
-
-    def _joined(self, columns: list[Ids], before: Ids, other_rows: Ids) -> Iterator[memoryview]:
-        """Yield rows of words, and between them those of texts from the memo.
-
-        Args:
-            columns: numbers of fragments, each of shape (words,).
-            before: number of words before each text from the memo.
-            other_rows: their rows.
-        """
-        numbers = np.stack(columns, axis=1).ravel()
-        if len(other_rows):
-            numbers = np.insert(numbers, len(columns) * before, other_rows)
-        most = len(columns) * _ROWS
-        for at in range(0, len(numbers), most):
-            yield self._fragments.cells.joined(numbers[at : at + most])
+        others = [
+            f'{{"type":"remembered",{where[text]}"epsilon":0,{_undrawn(counts)}\n'.encode()
+            for text, counts in remembered.items()
+        ]
+        for at in range(0, max(len(table), 1), _ROWS):
+            part = slice(at, at + _ROWS)
+            columns: list[Iterable[bytes]] = [
+                map(heads.__getitem__, texts[part].tolist()),
+                map(self._positions.__getitem__, codes[part].tolist()),
+                as_json(table.outputs[part]),
+                map(tails.__getitem__, which[part].tolist()),
+            ]
+            if drawn is not None:
+                columns.insert(3, [b',"drawn":' + word for word in as_json(drawn[part])])
+            if inputs is not None:
+                columns.append(inputs[part])
+            rows = zip(*columns, strict=True)
+            if not others:
+                yield b"".join(chain.from_iterable(rows))
+                continue
+            last = at + _ROWS >= len(table)  # it also has those behind the last word
+            here = np.flatnonzero((before >= at) & ((before < at + _ROWS) | last))
+            words = np.array([*map(b"".join, rows)], dtype=object)
+            mixed = np.insert(words, before[here] - at, np.array(others, dtype=object)[here])
+            yield b"".join(mixed.tolist())
 
     def _tails(self, table: AuditTable, copy: int) -> tuple[list[bytes], Ids]:
-        """Return the ends of rows, from the epsilon on, and which of them each word has."""
+        """Return the ends of rows, from the epsilon on, and which of them each word has.
+
+        They say epsilon, with classes the class, and with groups that are drawn alone also the
+        group, the rule, and by what a word passes.
+        """
+        shares, which = self._epsilons(table)
+        names: tuple[str, ...] = ("epsilon",)
+        values: list[tuple[Any, ...]] = [(share,) for share in shares]
         if table.reasons is not None:
-            return self._reason_tails(table, table.reasons, copy)
-        if self._kinds is not None:
-            return self._class_tails(table, copy, self._kinds)
+            names = ("epsilon", "class", "group", "rule", "passes")
+            codes: dict[tuple[int, tuple[str, str] | None, str | None], int] = {}
+            triples = zip(which.tolist(), table.reasons, table.passes or (), strict=True)
+            which = np.array([codes.setdefault(each, len(codes)) for each in triples], np.int64)
+            values = []
+            for share, reason, passes in codes:
+                group, rule = reason or (None, None)
+                values.append((shares[share], self._class_of[group], group, rule, passes))
+        elif self._kinds is not None:
+            names, values = ("epsilon", "class"), [*product(shares, self._classes)]
+            ids = table.input_ids
+            kinds = np.where(ids >= 0, self._kinds[np.maximum(ids, 0)] + 1, 0)
+            which = which * len(self._classes) + kinds
+        more = {"copy": copy} if self._copies > 1 else {}
+        rows = [dict(zip(names, row, strict=True)) | more for row in values]
+        end = b"" if self._originals else b"}\n"
+        return [b",%b%b" % (orjson.dumps(row)[1:-1], end) for row in rows], which
+
+    def _epsilons(self, table: AuditTable) -> tuple[list[float | None], Ids]:
+        """Return epsilons, and which of them each word has."""
+        shares: list[float | None] = [None, self._epsilon]
+        if table.reasons is not None:
+            assert table.first is not None  # noqa: S101 - what replaces words of groups says it
+            which = np.array([2 * (reason is not None) for reason in table.reasons], dtype=np.int64)
+            which[table.first] = 1
+            return [*shares, 0.0], which
         drawn = table.input_ids >= 0
         which = np.ones(len(table), dtype=np.int64)
-        shares = [self._epsilon]
         if self._per_line:  # a line's epsilon is shared out evenly
             texts = np.repeat(np.arange(len(table.sizes)), table.sizes)
-            each = np.maximum(np.bincount(texts[drawn], minlength=len(table.sizes)), 1)
-            counts, found = np.unique(each, return_inverse=True)
-            shares = (self._epsilon / counts).tolist()
-            which = found[texts] + 1
+            words = np.maximum(np.bincount(texts[drawn], minlength=len(table.sizes)), 1)
+            counts, which = np.unique(words, return_inverse=True)
+            shares, which = [None, *(self._epsilon / counts).tolist()], which[texts] + 1
         if table.first is not None:  # the draw of an equal word before it
-            shares.append(0.0)
             which[~table.first] = len(shares)
+            shares.append(0.0)
         # Kept, passed and masked words are not drawn, public words not protected: no epsilon bounds
         # what they tell.
         if len(self._public):
             public = np.isin(table.input_ids, self._public)
             drawn &= ~(public if table.first is None else public & table.first)
         which[~drawn] = 0
-        more, end = self._ends(copy)
-        kinds = [b',"epsilon":%s%s%s' % (each, more, end) for each in [b"null", *as_json(shares)]]
-        return kinds, which
-
-    def _class_tails(self, table: AuditTable, copy: int, kinds: Ids) -> tuple[list[bytes], Ids]:
-        """Return the same where words have classes: epsilon and class of each word."""
-        more, end = self._ends(copy)
-        free, by_value = len(self._classes), len(self._classes) - 4  # numbers come after the groups
-        epsilons = [self._epsilon] * free
-        epsilons[by_value] = self._epsilon
-        rows = [(None, None), *zip(epsilons, self._classes, strict=True)]
-        rows += [(0.0, name) for name in self._classes]
-        tails = [
-            b',"epsilon":%s,"class":%s%s%s' % (*map(orjson.dumps, row), more, end) for row in rows
-        ]
-        codes = table.input_ids
-        which = np.where(codes >= 0, kinds[np.maximum(codes, 0)] + 1, 0)
-        if table.first is not None:  # the draw of an equal word before it
-            which[(which > 0) & ~table.first] += free
-        return tails, which
-
-    def _reason_tails(
-        self, table: AuditTable, reasons: Sequence[tuple[str, str] | None], copy: int
-    ) -> tuple[list[bytes], Ids]:
-        """Return the same where groups are drawn alone: epsilon, class, group and rule, and by
-        what a word passes.
-        """
-        more, end = self._ends(copy)
-        numbers: dict[tuple[float | None, tuple[str, str] | None, str | None], int] = {}
-        costs: list[float | None] = [None if reason is None else 0.0 for reason in reasons]
-        assert table.first is not None  # noqa: S101 - what replaces words of groups says it
-        for at in np.flatnonzero(table.first).tolist():
-            costs[at] = self._epsilon
-        which = [
-            numbers.setdefault(each, len(numbers))
-            for each in zip(costs, reasons, table.passes or (), strict=True)
-        ]
-        names, tails = ("epsilon", "class", "group", "rule", "passes"), []
-        for cost, reason, passes in numbers:
-            group, rule = reason or (None, None)
-            kind = None if group is None else self._class_of[group]
-            row = dict(zip(names, (cost, kind, group, rule, passes), strict=True))
-            tails.append(b",%s%s%s" % (orjson.dumps(row)[1:-1], more, end))
-        return tails, np.array(which, dtype=np.int64)
-
-    def _ends(self, copy: int) -> tuple[bytes, bytes]:
-        """Return what stands after the epsilon of each row, and what ends it."""
-        return (
-            b',"copy":%d' % copy if self._copies > 1 else b"",
-            b"" if self._originals else b"}\n",
-        )
+        return shares, which
 
     def _inputs(self, table: AuditTable) -> list[bytes]:
-        """Return the fragments about the inputs."""
+        """Return the ends of rows about the inputs."""
         distances, ranks = self._ranks(table)
         originals = [*table.originals]
         pairs = zip(originals, table.outputs, strict=True)
         same = [a == b or folded(a) == folded(b) for a, b in pairs]  # as evaluate compares
         return [
-            b',"in":%s,"in_start":%d,"in_end":%d,"unchanged":%s,"rank":%s,"distance":%s}\n'
+            b',"in":%b,"in_start":%d,"in_end":%d,"unchanged":%b,"rank":%b,"distance":%b}\n'
             % (original, start, start + length, unchanged, rank, distance)
             for original, start, length, unchanged, rank, distance in zip(
                 as_json(originals),
@@ -209,5 +203,22 @@ def _numbers(lines: Ids) -> Ids:
     return np.asarray(every - np.maximum.accumulate(first) + 1)
 
 
-def _undrawn(counts: Mapping[Action, int]) -> dict[str, int]:
-    return {str(each): counts[each] for each in UNDRAWN}
+def _undrawn(counts: Mapping[Action, int]) -> str:
+    return orjson.dumps({str(action): counts[action] for action in UNDRAWN}).decode()[1:]
+
+
+def as_json(values: Sequence[Any]) -> list[bytes]:
+    """Return each string, number, bool or None as JSON."""
+    if not values:
+        return []
+    try:
+        data = orjson.dumps(values, option=orjson.OPT_INDENT_2)
+    except orjson.JSONEncodeError:
+        data = orjson.dumps([encodable(str(each)) for each in values], option=orjson.OPT_INDENT_2)
+    # One value a line, and no newline within a value: JSON writes it as an escape.
+    return data[4:-2].split(b",\n  ")
+
+
+def encodable(text: str) -> str:
+    """Return the text with lone surrogates (which JSON in UTF-8 cannot hold) replaced."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

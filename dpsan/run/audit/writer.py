@@ -1,14 +1,13 @@
-"""Writes audits: the header, rows of words while the next words are drawn, and totals."""
+"""Writes audits: the header, rows of words and totals."""
 
 from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Self
+from typing import Any, Self
 
 import orjson
 
@@ -19,8 +18,7 @@ from dpsan.formats.passing import Passing
 from dpsan.mechanisms import own_file
 from dpsan.mechanisms.base import Mechanism
 from dpsan.privacy.guarantee import WordGroup
-from dpsan.run.audit.fragments import encodable
-from dpsan.run.audit.rows import Rows
+from dpsan.run.audit.rows import Rows, encodable
 from dpsan.run.audit.schema import SCHEMA, finite, guarantee_row
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.result import Action, AuditTable
@@ -28,10 +26,6 @@ from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.unprotected import SAME, facts_of, not_protected
 from dpsan.sanitize.warnings import weakness
 from dpsan.version import __version__
-
-_FEW: Final = 1 << 12
-"""Fewer rows than these are written at once: no thread is worth while."""
-_MOST_HELD: Final = 4 << 20
 
 
 class AuditWriter:
@@ -79,12 +73,6 @@ class AuditWriter:
         self._copies = copies
         self._expected_share = sanitizer.expected_share
         self._rows = Rows(sanitizer, originals=originals, copies=copies)
-        self._thread = ThreadPoolExecutor(1)
-        self._pending: Future[None] | None = None
-        """Rows that are being written."""
-        self._held: list[bytes | memoryview] | None = None
-        self._held_bytes = 0
-        self._overflow: Callable[[], None] = lambda: None
         if not part:
             header = _header(
                 sanitizer, originals=originals, seeded=seeded, copies=copies, spans=spans
@@ -96,13 +84,10 @@ class AuditWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._thread.shutdown()
+    def __exit__(self, *_: object) -> None:
         os.close(self._descriptor)
         if self._new:
             self._new.discard()
-        if kind is None:
-            self.settle()
 
     def place(self) -> None:
         """Replace the old file: an output is about to be public.  Raises OutputError."""
@@ -118,7 +103,7 @@ class AuditWriter:
         copy: int,
         remembered: Mapping[int, Mapping[Action, int]] = MappingProxyType({}),
     ) -> None:
-        """Write the rows of one batch: many in a thread, for which :meth:`settle` waits.
+        """Write the rows of one batch.
 
         Args:
             file: 1-based number of the input.
@@ -127,35 +112,8 @@ class AuditWriter:
             copy: 1-based number of the copy.
             remembered: the words by action of each text that has one row for all words.
         """
-        self.settle()
-        parts = self._rows.of(file, lines, table, copy, remembered)
-        if self._held is None and len(table) >= _FEW:
-            self._pending = self._thread.submit(self._write_all, parts)
-        else:
-            self._write_all(parts)
-
-    def settle(self) -> None:
-        """Wait until what was handed over is written.  Raises OutputError."""
-        if self._pending is None:
-            return
-        problem = self._pending.exception()
-        self._pending = None
-        if problem:
-            raise problem
-
-    def hold(self, overflow: Callable[[], None]) -> None:
-        """Keep rows in memory until they are taken: what was finished earlier comes before them.
-
-        Args:
-            overflow: called when they are many; takes them, and sends them after what comes first.
-        """
-        self.settle()
-        self._held, self._held_bytes, self._overflow = [], 0, overflow
-
-    def take(self) -> bytes:
-        """Return the rows that are held, no longer held from now on."""
-        held, self._held = self._held or [], None
-        return b"".join(held)
+        for rows in self._rows.of(file, lines, table, copy, remembered):
+            self.send(rows)
 
     def file(
         self,
@@ -205,19 +163,8 @@ class AuditWriter:
         self.send(orjson.dumps(row) + b"\n")
 
     def send(self, rows: bytes) -> None:
-        """Write rows as they are, or hold them.  Raises OutputError."""
-        self.settle()
-        self._write_all([rows])
-
-    def _write_all(self, parts: Iterable[bytes | memoryview]) -> None:
-        for rows in parts:
-            if self._held is None:
-                write_all(self._descriptor, rows, self._path)
-                continue
-            self._held.append(rows)
-            self._held_bytes += len(rows)
-            if self._held_bytes > _MOST_HELD:
-                self._overflow()
+        """Write rows as they are.  Raises OutputError."""
+        write_all(self._descriptor, rows, self._path)
 
 
 def _totals(totals: Accountant, copies: int) -> dict[str, Any]:

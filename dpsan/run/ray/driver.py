@@ -15,9 +15,8 @@ from typing import Final, TypeAlias
 from dpsan.errors import DpsanError, InputError, OutputError, reason
 from dpsan.files.final_name import publish, sync_directory
 from dpsan.files.temporaries import sweep
-from dpsan.run.paths import plan_outputs
 from dpsan.run.ray.task import Answer, Job, Task
-from dpsan.run.run import Result, Run
+from dpsan.run.run import Result, Run, plan_outputs
 
 Engine: TypeAlias = Callable[[Job, Sequence[Task]], Iterator[tuple[Task, Answer]]]
 """Runs tasks; the answers come in any order."""

@@ -17,16 +17,13 @@ given chosen integers in place of random ones, and its outputs are counted.
 Only the last test is random: it refutes a sound program with probability at most ERROR.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
 
 import numpy as np
 
-from dpsan.analysis.verify.base import Check, in_random_order, name_of
+from checks import KEY
+from dpsan.analysis.verify.base import in_random_order, name_of, words_at_random
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.outcomes.distributions import distributions
@@ -35,35 +32,35 @@ from dpsan.privacy.randomness import KEY_BYTES, Streams, derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats, Ids, Integers
 
-ERROR: Final = 1e-10
-_DRAWS: Final = 1 << 16
-_ALL: Final = 1 << 21
+ERROR = 1e-10
+_DRAWS = 1 << 16
+_ALL = 1 << 21
 """Most integers of one input, if all are tried."""
-_LEAST: Final = 1 << 16
+_LEAST = 1 << 16
 """Evenly spaced integers of one input: least number, usual number where rare outputs need too
 many, and largest number."""
-_USUAL: Final = 1 << 17
-_MOST: Final = 1 << 20
-_TRIED: Final = 1 << 21
+_USUAL = 1 << 17
+_MOST = 1 << 20
+_TRIED = 1 << 21
 """Integers of all inputs together."""
-_WORDS: Final = 4
-_ENOUGH: Final = 8
+_WORDS = 4
+_ENOUGH = 8
 """Expected count of an output, so that its absence is seen."""
-_SLACK: Final = 4
+_SLACK = 4
 """Largest deviation of a count: two intervals with two ends each."""
-_DENSE: Final = 4
+_DENSE = 4
 """Integers tried for each unit of the smallest weight, at both ends."""
-_SCREENED: Final = 50_000
+_SCREENED = 50_000
 """Number of words of which a few integers are tried."""
-_SUSPECTS: Final = 4
-_EVENLY: Final = 8
-_ENDS: Final = (6, 8, 10, 12, 16, 20, 32, 64)
+_SUSPECTS = 4
+_EVENLY = 8
+_ENDS = (6, 8, 10, 12, 16, 20, 32, 64)
 """Number of evenly spaced integers, and powers of 1/2 at which the others end."""
-_BATCH: Final = 1 << 14
+_BATCH = 1 << 14
 
 
 @dataclass(frozen=True)
-class _Chosen(Streams):
+class Chosen(Streams):
     """Streams that return chosen integers and record the totals."""
 
     numbers: Integers = field(default_factory=lambda: np.zeros(1, dtype=np.uint64))
@@ -84,55 +81,42 @@ class _WrongError(Exception):
     """An input has other integers than the certified ones; the text ends the sentence."""
 
 
-def integer_draws(sanitizer: Sanitizer, stated: Sampler, rows: Ids, *, key: bytes) -> Check | None:
+def integers(sanitizer: Sanitizer, rows: Ids | None = None, key: bytes = KEY) -> str:
     """Compare the outputs of chosen integers with the certified weights.
+
+    A sampler that does not draw one integer below a total is not judged.
 
     Args:
         sanitizer: the program under test.
-        stated: the mechanism's sampler, of which only weights and probabilities are used.
-        rows: row numbers of the inputs.
+        rows: row numbers of the inputs; default some at random.
         key: fresh.
-
-    Returns:
-        None where a draw is not one integer below a total.
     """
-    n = sanitizer.space.n
-    if not isinstance(stated, SparseTable):
-        return None
-    total = _total(sanitizer.sampler, n)
-    if total is None:
-        return None
+    n, stated = sanitizer.space.n, sanitizer.mechanism.prepare(sanitizer.space)
+    if not isinstance(stated, SparseTable) or _total(sanitizer.sampler, n) is None:
+        return ""
+    if rows is None:
+        rows = words_at_random(sanitizer, _WORDS, key)
     order = in_random_order(n, derive_key(key, "screened"))[:_SCREENED]
     screened = order[~np.isin(order, sanitizer.public)]  # public words are mostly unchanged
     suspects = _suspects(sanitizer.sampler, screened)
     words = np.concatenate([suspects, np.unique(rows[rows < n])[:_WORDS]])
-    totals = dict(_totals(stated, words))
-    inputs, tried, uniform = 0, 0, set[int]()
+    totals = dict(zip(words.tolist(), stated.totals(words).tolist(), strict=True))
+    tried, uniform = 0, set[int]()
     for row in dict.fromkeys([n, *words.tolist()]):
         total = _total(sanitizer.sampler, row)
         if total is None:
-            return None
+            return f"{name_of(sanitizer, row)} is not drawn from one integer"
         pmf = distributions(stated, np.array([row]))[0]
         try:
             if total not in uniform:
                 _check_uniform(total, derive_key(key, row))
             tried += _compare(sanitizer.sampler, row, pmf, total, totals.get(row, total))
         except _WrongError as error:
-            sentence = f"the integers that {name_of(sanitizer, row)} is drawn from {error}"
-            return Check("integers", False, sentence, {"integers": tried})
+            return f"the integers that {name_of(sanitizer, row)} is drawn from {error}"
         uniform.add(total)
-        inputs += 1
         if tried > _TRIED + _ALL:
             break
-    many = f"{tried:,} integers of {inputs} inputs"
-    sentence = f"{many}, the first and the last ones among them, give the certified outputs"
-    sentence += f"; {len(screened):,} of {n:,} words were screened" if len(screened) else ""
-    return Check("integers", True, sentence, {"integers": tried, "inputs": inputs})
-
-
-def _totals(weights: SparseTable, words: Ids) -> Iterator[tuple[int, int]]:
-    """Yield words and the certified sums of their weights."""
-    yield from zip(words.tolist(), weights.totals(words).tolist(), strict=True)
+    return ""
 
 
 def _total(sampler: Sampler, row: int) -> int | None:
@@ -149,7 +133,7 @@ def _outputs(sampler: Sampler, rows: Ids, numbers: Integers) -> tuple[Ids, int]:
     for at in range(0, len(numbers), _BATCH):
         part = numbers[at : at + _BATCH]
         streams = streams_for(bytes(KEY_BYTES), [0], [len(part)])
-        chosen = _Chosen(streams.key, streams.blocks, 0, part)
+        chosen = Chosen(streams.key, streams.blocks, 0, part)
         out[at : at + _BATCH] = sampler.sample(rows[at : at + _BATCH], chosen)
         totals += chosen.totals or [None]
     first = totals[0]

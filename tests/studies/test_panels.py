@@ -6,10 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from common.panels import Panel, Series, draw, kind_of, styles_of
 from support import need_extra
 
-from dpsan.analysis.figures.panels import Panel, Series, draw, styles_of
-from dpsan.analysis.figures.picture import kind_of
 from dpsan.errors import ExtraMissingError, UsageError
 
 LINE = Series("one", (1.0, 2.0, 4.0), (0.1, 0.5, 0.7), (0.05, 0.4, 0.6), (0.2, 0.6, 0.8))

@@ -1,4 +1,6 @@
-"""Pictures of panels: PNG and SVG files that read well on light and dark pages.
+"""Pictures of panels: files that read well on light and dark pages.
+
+A picture is a function of what it shows: no dates, no user settings.
 
 Text is drawn as paths, so that it looks the same everywhere.
 
@@ -8,15 +10,20 @@ its own.  A series named ``LABEL, more`` whose LABEL is a line takes that line's
 
 from __future__ import annotations
 
+import io
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import cycle, repeat
-from typing import Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
-from dpsan.analysis.figures.picture import render, settings
-from dpsan.errors import UsageError
+from dpsan.errors import ExtraMissingError, UsageError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
 _MARKERS: Final = "osD^vPX*<>"
@@ -71,6 +78,51 @@ class Panel:
     log_x: bool = False
     log_y: bool = False
     y_limits: tuple[float, float] | None = None
+
+
+def kind_of(path: Path) -> str:
+    """``pdf``, ``png`` or ``svg``, by the suffix.
+
+    Raises:
+        UsageError: another suffix, or matplotlib is not installed.
+    """
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in ("pdf", "png", "svg"):
+        raise UsageError(f"{path}: pictures end in .pdf, .png or .svg")
+    try:
+        import matplotlib  # noqa: F401 - heavy import
+    except ImportError:
+        raise ExtraMissingError("drawing", "plot") from None
+    return kind
+
+
+@contextmanager
+def settings(own: Any) -> Iterator[None]:
+    """The defaults of matplotlib with these settings by name, whatever the user's are."""
+    import matplotlib as mpl  # heavy import
+
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update({"svg.hashsalt": "dpsan", **own})  # names in the file repeat too
+        yield
+
+
+def render(figure: Figure, kind: str, *, dpi: int, **about: str) -> bytes:
+    """Return the bytes of the file, equal for equal figures and one version of matplotlib.
+
+    Args:
+        figure: drawn under :func:`settings`, which must still hold.
+        kind: ``pdf``, ``png`` or ``svg``.
+    """
+    silent: dict[str, str | None] = {"Date": None, "Creator": "dpsan"}
+    if kind == "png":
+        silent = {"Software": None}
+    elif kind == "pdf":
+        about = {{"Description": "Subject"}.get(name, name): text for name, text in about.items()}
+        silent = {"CreationDate": None, "Creator": "dpsan", "Producer": None}
+    out = io.BytesIO()
+    figure.savefig(out, format=kind, dpi=dpi, metadata={**about, **silent})
+    return out.getvalue()
 
 
 @settings(_SETTINGS)

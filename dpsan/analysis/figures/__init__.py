@@ -1,1 +1,0 @@
-"""Pictures: one way to check, draw and write them."""

@@ -1,0 +1,179 @@
+"""Files that a run writes besides its outputs: bad records, a log, and words for a reviewer.
+
+Bad records are written to a file of their own while the others go on, as they were, so that file is
+as secret as the input.  The log has a line of JSON for each input, for programs that watch a run.
+The file of ``--review`` has lines of JSON, UTF-8, as sensitive as the input: a header, then each
+different word with its count, those that pass before those that are drawn, the most frequent ones
+first::
+
+    {"type": "review", "schema": 1, "dpsan": VERSION, "complete": true}
+    {"word": ..., "count": N, "class": ..., "group": ..., "rule": ..., "passes": null}
+    {"word": ..., "count": N, "class": null, "group": null, "rule": null, "passes": BY}
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import orjson
+
+from dpsan.errors import InputError
+from dpsan.files.atomic_files import AtomicFile, create_private, write_all
+from dpsan.files.final_name import stream_number
+from dpsan.run.audit.rows import encodable
+from dpsan.sanitize.result import AuditTable
+from dpsan.version import __version__
+
+if TYPE_CHECKING:
+    from dpsan.sanitize.accountant import Accountant
+
+_SHOWN: Final = 3
+"""Number of problems that are printed one by one; the file has the others."""
+
+
+class BadRecords:
+    """Takes bad records; a context manager.
+
+    Args:
+        path: created with mode 0600 under every umask.
+        force: replace an existing file.
+        complain: called with the first problems.
+
+    Raises:
+        OutputError: it exists or cannot be written.
+    """
+
+    def __init__(self, path: Path, *, force: bool, complain: Callable[[str], None]) -> None:
+        self._descriptor = create_private(path, force=force)
+        self._path, self._complain = path, complain
+        self.count = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+
+    def __call__(self, raw: bytes, problem: InputError | None) -> None:
+        """Write a record to the file of bad records.
+
+        Args:
+            raw: as it stands in the input, with its ending.
+            problem: names file and line; None for another piece of the same record.
+        """
+        write_all(self._descriptor, raw, self._path)
+        if problem is None:
+            return
+        self.count += 1
+        if self.count <= _SHOWN:
+            self._complain(f"{problem.on_command_line()}: left out")
+
+
+class FileLog:
+    """An open log, for the owner alone; lines are written as inputs end.  A context manager.
+
+    It has names of files, numbers and errors, and no text.
+
+    Args:
+        path: created; ``/dev/stderr`` and other open streams are written to.
+        force: replace an existing file.
+
+    Raises:
+        OutputError: it exists and ``force`` is not given, or it cannot be created.
+    """
+
+    def __init__(self, path: Path, *, force: bool) -> None:
+        self._path = path
+        stream = stream_number(path)
+        self._descriptor = create_private(path, force=force) if stream is None else os.dup(stream)
+        self._began: dict[int, float] = {}
+
+    def begin(self, file: int) -> None:
+        """Note when an input begins."""
+        self._began[file] = time.monotonic()
+
+    def end(
+        self,
+        file: int,
+        path: str,
+        status: str,
+        totals: Accountant | None = None,
+        error: str | None = None,
+    ) -> None:
+        """Write the line of an input.
+
+        Args:
+            status: ``complete``, ``failed`` or ``skipped``.
+            totals: of a complete one.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        began = self._began.pop(file, None)
+        row: dict[str, Any] = {"path": encodable(path), "status": status}
+        if totals is not None:
+            whole = totals.composed(totals.charges)
+            row |= {"records": totals.records, "words": totals.words, "drawn": totals.draws}
+            row |= {"epsilon": whole.epsilon, "delta": whole.delta}  # not finite: null
+        if error is not None:
+            row["error"] = encodable(error)
+        if began is not None:
+            row["seconds"] = round(time.monotonic() - began, 3)
+        write_all(self._descriptor, orjson.dumps(row) + b"\n", self._path)
+
+    def __enter__(self) -> FileLog:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+
+
+SCHEMA: Final = 1
+
+
+class Review:
+    """Counts words, and writes them when the run ends; a context manager.
+
+    In memory a different word takes about 200 bytes.
+
+    Args:
+        path: created with mode 0600 under every umask.
+        classes: class of each group.
+        force: replace an existing file.
+
+    Raises:
+        OutputError: the file exists or cannot be created.
+    """
+
+    def __init__(self, path: Path, classes: Mapping[str, str | None], *, force: bool) -> None:
+        self._sink = AtomicFile(path, force=force, private=True)
+        self._classes = classes
+        self._counts = Counter[tuple[str, tuple[str, str] | None, str | None]]()
+
+    def add(self, table: AuditTable) -> None:
+        """Count the words of a batch, in one of its copies."""
+        assert table.reasons is not None and table.passes is not None  # noqa: S101, PT018
+        self._counts.update(zip(table.originals, table.reasons, table.passes, strict=True))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Write it, also for a run that failed.  Raises OutputError."""
+        try:
+            head = {"type": "review", "schema": SCHEMA, "dpsan": __version__}
+            self._sink.write(orjson.dumps(head | {"complete": kind is None}) + b"\n")
+            pairs = sorted(self._counts.items(), key=lambda pair: (not pair[0][2], -pair[1]))
+            for (word, reason, passes), count in pairs:
+                group, rule = reason or (None, None)
+                row = {"word": encodable(word), "count": count}
+                row |= {"class": self._classes.get(group or ""), "group": group, "rule": rule}
+                self._sink.write(orjson.dumps(row | {"passes": passes}) + b"\n")
+            self._sink.commit()
+        finally:
+            self._sink.discard()
