@@ -73,7 +73,7 @@ class MetricSpace:
         self.digest = embeddings.digest
         self.name = name
         self._tables = tables
-        self._owner: str | None = ""
+        self._owner = ""
         self.watch = watch
         self._memory: dict[str, Arrays] = {}
         self._made: dict[Hashable, Any] = {}
@@ -101,8 +101,8 @@ class MetricSpace:
         """
         full = self._key(name)
         if full not in self._memory:
-            passing = self._owner is None or (self._owner and of_mechanism)
-            self._memory[full] = (no_tables if passing else self._tables)(full, build)
+            tables = no_tables if self._owner and of_mechanism else self._tables
+            self._memory[full] = tables(full, build)
         return self._memory[full]
 
     def _key(self, name: str) -> str:
@@ -124,7 +124,9 @@ class MetricSpace:
             digest: of the file with the program.  None: nobody knows it, and nothing is kept.
         """
         out = copy.copy(self)
-        out._owner, out._memory, out._made = digest, {}, {}
+        # A copy, as what is pickled, has no tables and no watch.
+        out._tables = no_tables if digest is None else self._tables
+        out._owner, out.watch = digest or "", self.watch
         return out
 
     def by_blocks(self, what: str, n: int, size: int, work: Callable[[Ids], None]) -> None:
@@ -142,15 +144,13 @@ class MetricSpace:
     def find_table(self, name: str) -> Arrays | None:
         """Return a table that is in memory or stored, else None."""
         full = self._key(name)
-        tables = no_tables if self._owner is None else self._tables
-        return self._memory.get(full) or tables.find(full)
+        return self._memory.get(full) or self._tables.find(full)
 
     def replace_table(self, name: str, arrays: Arrays) -> None:
         """Keep arrays in place of those that :meth:`table` gave."""
         full = self._key(name)
         self._memory[full] = arrays
-        if self._owner is not None:
-            self._tables.keep(full, arrays)
+        self._tables.keep(full, arrays)
 
     def transformed(
         self, name: str, vectors: Floats32, index: FlatIndex | None = None
