@@ -16,6 +16,7 @@ DROPPED: Final = {
     "--max-record": "records of up to 64 MiB are read: split longer ones",
     "-z": _NUL,
     "--null-data": _NUL,
+    "--export": "faiss.read_index opens the files v3/index-* of the cache",
     "--plot": "--html FILE shows shares as bars; compare --csv has the figures for a picture",
     "--maximize": "optimal-response has the largest mean cosine; compare -p shows that of others",
     "--text": "-f text reads any file as text",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from dpsan.cli.command import Typed, argument, flag, option, refuse
-from dpsan.cli.options import JsonAndFile, Vocabulary, positive
+from dpsan.cli.options import Json, Vocabulary, positive
 from dpsan.cli.output import print_fields, print_json, print_table, say
 from dpsan.errors import UsageError, check_name, failure, printable
 from dpsan.files.same_files import FileUses, Use
@@ -19,12 +19,9 @@ if TYPE_CHECKING:
     from dpsan.embeddings.cache.entry import EntryInfo
     from dpsan.embeddings.cache.store import Store
 
-_PIECE: Final = 8 << 20
-"""Bytes written at a time."""
-
 
 @dataclass(frozen=True, kw_only=True)
-class Index(JsonAndFile, Vocabulary, Typed):
+class Index(Json, Vocabulary, Typed):
     """Build, list, check or clear cached indexes of embeddings.
 
     Examples:
@@ -52,11 +49,6 @@ class Index(JsonAndFile, Vocabulary, Typed):
     )
     unsafe_pickle: bool = flag(
         "--unsafe-pickle", "Read a gensim .kv or .model file. It can run any code that it contains."
-    )
-    export: Path | None = option(
-        "--export FILE",
-        "Also write the index for faiss.read_index, and its words to FILE.words.txt.",
-        writes=True,
     )
     verbose: bool = flag(
         "-v, --verbose",
@@ -97,8 +89,6 @@ class Index(JsonAndFile, Vocabulary, Typed):
         for path in self._paths:
             try:
                 report = describe(path, self.vocab_size, store, **more)
-                if self.export is not None:
-                    report["exported"] = self._write_index(path, store)
             except Exception as error:  # noqa: BLE001 - one file's: the others go on
                 failed += 1
                 say(failure(path or "bundled vocabulary", error))
@@ -119,8 +109,6 @@ class Index(JsonAndFile, Vocabulary, Typed):
         refuse(several, "--list, --check, --clear and --class stand alone")
         other = "embeddings" in self.typed and (self.files or alone)
         refuse(other, "--embeddings excludes other files, --list, --check, --clear and --class")
-        many = alone or len(self.files or ()) > 1
-        refuse(self.export and many, "--export is for one file of embeddings")
         if self.epsilon is None:
             refuse(self.optimize, "--optimize needs --epsilon")
             refuse(self.verbose and not self.list_, "--verbose needs --epsilon")
@@ -138,43 +126,11 @@ class Index(JsonAndFile, Vocabulary, Typed):
         return [*self.files] if self.files else [self.embeddings]
 
     def add_files(self, uses: FileUses) -> None:
-        """Take in all files of the embeddings, and the words of ``--export``."""
+        """Take in all files of the embeddings."""
         from dpsan.embeddings.loading import files_of  # heavy import
 
         for path in self._paths:
             uses.add(Use.READ, "--embeddings", *files_of(path))
-        uses.add(Use.WRITTEN, "the words of --export", self.export and _words_beside(self.export))
-
-    def _write_index(self, path: Path | None, store: Store) -> list[str]:
-        """Write the index and the words beside it, both or none; return their names."""
-        from contextlib import ExitStack
-        from itertools import chain
-
-        from dpsan.embeddings.cache.faiss_file import header
-        from dpsan.files.atomic_files import AtomicFile
-        from dpsan.space.cached_index import open_space
-
-        assert self.export is not None  # noqa: S101 - narrowed by the caller
-        embeddings, space = open_space(path, self.vocab_size, store)
-        vectors = space.vectors.data.cast("B")
-        pieces = (bytes(vectors[at : at + _PIECE]) for at in range(0, len(vectors), _PIECE))
-        words = "".join(f"{word}\n" for word in embeddings.index_to_key).encode()
-        contents = (chain((header(space.n, space.d),), pieces), (words,))
-        targets = (self.export, _words_beside(self.export))
-        with ExitStack() as stack:
-            sinks = []
-            for target, parts in zip(targets, contents, strict=True):
-                sinks.append(AtomicFile(target, force=self.force))
-                stack.callback(sinks[-1].discard)
-                for part in parts:
-                    sinks[-1].write(part)
-            for sink in reversed(sinks):  # the index last
-                sink.commit()
-        return [str(target) for target in targets]
-
-
-def _words_beside(index: Path) -> Path:
-    return index.with_name(f"{index.stem}.words.txt")
 
 
 def _print_class(name: str, as_json: bool) -> int:
@@ -207,7 +163,6 @@ def _print_report(report: dict[str, Any]) -> None:
         *_default_rows(report.get("default")),
         ("seconds", f"{report['seconds']:.2f}"),
         ("digest", report["digest"]),
-        *(("exported", printable(name)) for name in report.get("exported", ())),
     ]
     typer.echo(printable(report["source"]))
     print_fields(rows)
@@ -226,7 +181,7 @@ def _default_rows(found: dict[str, Any] | None) -> list[tuple[str, str]]:
 
 
 def _entries(store: Store, check: bool, verbose: bool, as_json: bool) -> int:
-    from dpsan.embeddings.cache.faiss_file import KIND
+    from dpsan.embeddings.cache.entry import KIND
 
     found = store.check() if check else [(entry, None) for entry in store.entries()]
     rows = [

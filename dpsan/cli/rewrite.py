@@ -59,19 +59,14 @@ class Rewrite(Request):
 
 def _built(request: Request) -> tuple[Run, Path]:
     """Return the run, and the directory of the cache."""
-    from dpsan.space.cached_index import Opening
-
-    store = request.store()
-    # Reads while the rest is imported.
-    opening = Opening(request.embeddings, request.vocab_size, store)
-
     from dpsan.run.run import Run
     from dpsan.sanitize.accountant import Budget
     from dpsan.sanitize.sanitizer import Sanitizer, run_key
 
+    store = request.store()
     spec = replace(request.spec(), mapped=request.map_ is not None)
     plan = request.plan()
-    sanitizer = Sanitizer.from_spec(spec, store, opened=opening)
+    sanitizer = Sanitizer.from_spec(spec, store)
     if request.verbose and not request.only:
         words = sanitizer.embeddings
         say(f"{number(words.n)} words of {number(words.d)} dimensions ready")

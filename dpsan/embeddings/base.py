@@ -57,9 +57,6 @@ class Embeddings:
         """Number of dimensions."""
         return int(self.vectors.shape[1])
 
-    def begin(self, *, vectors: bool) -> None:
-        """Begin to read what is not in memory yet: words, and vectors if they will be needed."""
-
 
 def word_frequencies(n: int, counts: NDArray[np.int64] | None) -> NDArray[np.float64]:
     """Public frequencies of n words, shape (n,); they sum to 1.

@@ -6,17 +6,15 @@ import hashlib
 import io
 import json
 import os
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 from dpsan.errors import EmbeddingError, file_reason
 from dpsan.files.source import open_regular
-
-T = TypeVar("T")
 
 MAX_WORD: Final = 1 << 20
 """Bytes of the longest word, and of the longest line of text."""
@@ -115,7 +113,7 @@ class Lines:
 def digest_of(files: Iterable[Path | str], vocab_size: int | None) -> str:
     """SHA-256 (hex) of files, each a path or its known SHA-256, and of what is taken of them.
 
-    A large file stands for the SHA-256 of its parts, which several threads compute.
+    A large file stands for the SHA-256 of its parts, which two threads compute.
 
     Raises:
         EmbeddingError: a file cannot be read.
@@ -130,46 +128,11 @@ def _sha256(path: Path) -> str:
         size = os.fstat(stream.fileno()).st_size
         if size <= _PART:
             return _part_sha256(stream.fileno(), 0)
-        starts, found = iter(range(0, size, _PART)), dict[int, str]()
+        from concurrent.futures import ThreadPoolExecutor  # slow to import
 
-        def work() -> None:
-            for start in starts:  # each thread takes the next
-                found[start] = _part_sha256(stream.fileno(), start)
-
-        helper = Later(work)
-        try:
-            work()
-        finally:
-            helper.result()
-        return f"parts of {_PART}: {' '.join(found[start] for start in sorted(found))}"
-
-
-class Later(Generic[T]):
-    """Result of a function that runs in a thread; reading and hashing release the lock."""
-
-    def __init__(self, function: Callable[[], T]) -> None:
-        self._function = function
-        self._found: list[T] = []
-        self._error: BaseException | None = None
-        # A daemon: a program that ends does not wait for it.
-        self._thread = threading.Thread(target=self._work, daemon=True)
-        self._thread.start()
-
-    def _work(self) -> None:
-        try:
-            self._found.append(self._function())
-        except BaseException as error:  # noqa: BLE001 - raised where the result is requested
-            self._error = error
-
-    def result(self) -> T:
-        """Return the result of the function, or raise its error."""
-        self._thread.join()
-        error, self._error = self._error, None  # kept, it would hold its callers' texts
-        if error is not None:
-            raise error.with_traceback(None)
-        if not self._found:  # requested again, or in a process forked from that of the thread
-            self._found.append(self._function())
-        return self._found[0]
+        with ThreadPoolExecutor(2) as pool:
+            parts = pool.map(partial(_part_sha256, stream.fileno()), range(0, size, _PART))
+        return f"parts of {_PART}: {' '.join(parts)}"
 
 
 def _part_sha256(descriptor: int, start: int) -> str:

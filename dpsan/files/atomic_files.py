@@ -128,7 +128,7 @@ class AtomicFile(Sink):
         try:
             descriptor = create_locked(self._temporary)
         except OSError as error:
-            _UNFINISHED.discard(self._temporary)
+            self._forget()
             raise OutputError(f"{target}: cannot create: {os_reason(error)}") from None
         super().__init__(str(target), descriptor, packer)
         if like is not None:

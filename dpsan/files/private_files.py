@@ -12,14 +12,13 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import reason as os_reason
 from dpsan.files.source import closing_descriptor, open_regular
-from dpsan.files.temporaries import NEW_FILE, remove, temporary_name
 
 _PIECE: Final = 1 << 20
 """Bytes hashed and written at a time."""
@@ -120,54 +119,3 @@ def make_private(path: Path) -> None:
         with suppress(FileExistsError):  # another process was faster; whoever opens it will check
             directory.mkdir(0o700)
             directory.chmod(0o700)
-
-
-def write_hashed(path: Path, *parts: bytes | NDArray[Any]) -> str:
-    """Write bytes and C-contiguous arrays to a new file 0600, to the disk itself.
-
-    Returns the SHA-256 (hex) of what was written.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    digest = hashlib.sha256()
-    with closing_descriptor(os.open(path, NEW_FILE, 0o600)) as descriptor:
-        os.fchmod(descriptor, 0o600)
-        for part in parts:
-            data = part if isinstance(part, bytes) else part.reshape(-1).view(np.uint8).data
-            memory = memoryview(data)
-            while memory:
-                written = os.write(descriptor, memory[:_PIECE])
-                digest.update(memory[:written])
-                memory = memory[written:]
-        os.fsync(descriptor)
-    return digest.hexdigest()
-
-
-def publish(temporary: Path, target: Path) -> None:
-    """Rename a finished directory; whatever has the name already is removed.
-
-    Raises:
-        OSError: it cannot be renamed.
-    """
-    for _ in range(8):  # more than once only if others save the same directory at this moment
-        try:
-            temporary.rename(target)
-            return
-        except OSError as error:
-            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
-                raise
-        with suppress(FileNotFoundError):
-            discard(target)
-    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-
-
-def discard(path: Path) -> None:
-    """Move a directory away, then remove it: nobody sees half of it under its name.
-
-    Raises:
-        OSError: it cannot be moved.
-    """
-    away = path.with_name(temporary_name(path.name))
-    path.rename(away)
-    remove(away)

@@ -14,8 +14,7 @@ import secrets
 import shutil
 import stat
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -50,31 +49,6 @@ def create_locked(path: Path) -> int:
         descriptor = os.open(path, NEW_FILE, 0o600)
         if _locked(descriptor, path):
             return descriptor
-
-
-@contextmanager
-def locked_directory(target: Path) -> Iterator[Path]:
-    """Make a temporary directory 0700, and remove it at the end unless it was renamed.
-
-    Args:
-        target: name that the finished directory will have.
-
-    Raises:
-        OSError: it cannot be made.
-    """
-    path = target.with_name(temporary_name(target.name))
-    descriptor = -1
-    try:
-        while descriptor < 0:
-            path.mkdir(0o700)
-            path.chmod(0o700)
-            made = os.open(path, _READ | os.O_DIRECTORY)
-            descriptor = made if _locked(made, path) else -1
-        yield path
-    finally:
-        if descriptor >= 0:
-            os.close(descriptor)
-        remove(path)
 
 
 def _locked(descriptor: int, path: Path) -> bool:
@@ -151,7 +125,6 @@ def stored_bytes(path: Path) -> int:
 def remove(path: Path) -> None:
     """Remove a file or a directory if there is one; what cannot be removed stays for a sweep."""
     try:
-        shutil.rmtree(path)
-    except OSError:  # absent, or a file, or a symbolic link
-        with suppress(OSError):
-            path.unlink()
+        path.unlink()  # first: rmtree would wait for a writer of a pipe
+    except OSError:  # absent, or a directory
+        shutil.rmtree(path, ignore_errors=True)

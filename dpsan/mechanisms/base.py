@@ -59,8 +59,6 @@ class Mechanism(ABC):
     """True if ``dpsan compare`` takes it by default."""
     takes_public: ClassVar[bool] = False
     """True if some words can be public: see :meth:`with_public`."""
-    reads_vectors: ClassVar[bool] = True
-    """True if draws read vectors even when all tables are in the cache."""
 
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True)(cls)

@@ -41,7 +41,6 @@ class Diffractor(IntegerResponse):
     summary = "geometric noise on the position in a public one-dimensional order"
     epsilon_unit = "1/distance"
     source = "Diffractor, geometric form"
-    reads_vectors = False
 
     order: str = parameter(
         "greedy",

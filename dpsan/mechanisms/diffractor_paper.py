@@ -77,7 +77,6 @@ class DiffractorPaper(Mechanism):
     summary = "1-Diffractor: noise on the position in an order, stop words copied"
     epsilon_unit = "1/distance"
     source = "Diffractor, geometric form"
-    reads_vectors = False
 
     kept: float = parameter(
         0.005,

@@ -185,7 +185,6 @@ class Geodesic(IntegerResponse):
     summary = "exponential mechanism along the graph of nearest neighbours"
     epsilon_unit = "1/distance"
     source = "dpsan §geodesic"
-    reads_vectors = False
 
     k: int = parameter(5, "neighbours joined to each word", unit="words", low=1)
     edges: str = parameter(

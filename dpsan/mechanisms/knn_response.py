@@ -81,7 +81,6 @@ class KnnResponse(BaseResponse):
     compared = True
     summary = "randomized response among the K nearest words: pure LDP"
     source = "dpsan §knn-response"
-    reads_vectors = False
     takes_public = True
 
     k: int | str = parameter(

@@ -36,7 +36,6 @@ class KRR(IntegerResponse):
     compared = True
     summary = "k-ary randomized response: the word itself or a uniform one"
     source = "KRR §2"
-    reads_vectors = False
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Pure LDP; no metric needed."""

@@ -102,7 +102,6 @@ class OptimalResponse(BaseResponse):
     compared = True
     summary = "words nearly as similar as any LDP mechanism can give: pure LDP"
     source = "dpsan §optimal-response"
-    reads_vectors = False
     takes_public = True
 
     mass: float | str = parameter(

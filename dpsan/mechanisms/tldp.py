@@ -221,7 +221,6 @@ class TLDP(Mechanism):
     summary = "keep or perturb coordinates on a grid: tldp-paper made sound"
     epsilon_unit = "nats"
     source = "TLDP, corrected"
-    reads_vectors = False
 
     tensor: str = parameter(
         "word", "what epsilon is for: a word, or a whole line", words=("word", "line")

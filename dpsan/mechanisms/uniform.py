@@ -37,7 +37,6 @@ class Uniform(IntegerResponse):
     name = "uniform"
     summary = "a uniform word whatever the input: epsilon 0, the floor of utility"
     source = "dpsan §uniform"
-    reads_vectors = False
 
     epsilon: float = 0.0
 

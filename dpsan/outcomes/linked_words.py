@@ -129,4 +129,4 @@ def half_linked(mechanism: Mechanism, space: MetricSpace) -> HalfLinked | None:
         return {"words": np.array([next(found, 0)])}
 
     name = f"half-linked-1-{mechanism.name}-{mechanism.digest()}"
-    return HalfLinked(int(space.table(name, build)["words"][0]) or None)
+    return HalfLinked(int(space.table(name, build, of_mechanism=True)["words"][0]) or None)

@@ -173,7 +173,7 @@ class Observer:
             progress: called with the share of the work that is done.
         """
         name = f"observer-1-{mechanism.name}-{mechanism.digest()}"
-        held = space.table(name, lambda: _all_inputs(space, sampler, progress))
+        held = space.table(name, lambda: _all_inputs(space, sampler, progress), of_mechanism=True)
         return cls(held["inputs"].astype(np.int64), held["joint"], held["marginal"])
 
     def posteriors(self, outputs: list[int]) -> Posteriors:

@@ -189,7 +189,7 @@ def exp_certificate(
     if 2.0 * space.n**2 * (space.d + 32) > WORK:
         return None
     pmf = weights, distances, score, unknown, (error, distance_error), block
-    found = space.table(f"certificate-3-{key}", lambda: _exp_losses(space, *pmf))
+    found = space.table(f"certificate-3-{key}", lambda: _exp_losses(space, *pmf), of_mechanism=True)
     ldp, per_unit, slack = found["values"].tolist()
     first, second = found["pair"].tolist()
     return Certificate(
@@ -307,7 +307,7 @@ def kept_certificate(
         values = np.array([getattr(found, name) for name in _KEPT], dtype=np.float64)
         return {"values": values, "pair": np.array(found.pair)}
 
-    held = space.table(f"certificate-3-{key}", table)
+    held = space.table(f"certificate-3-{key}", table, of_mechanism=True)
     values = (None if math.isnan(each) else each for each in held["values"].tolist())
     figures: dict[str, Any] = dict(zip(_KEPT, values, strict=True))
     metric = None if figures["epsilon_metric"] is None else "euclidean"

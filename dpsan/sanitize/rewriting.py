@@ -124,10 +124,9 @@ class Rewriter:
         return Lookup(split, rows, spec.keep, unknown, number, self._classes)
 
     def begin(self) -> bool:
-        """Return True for the first call; then libraries load while threads read the vectors."""
+        """Return True for the first call; then libraries load."""
         first, self._begun = not self._begun, True
         if first:
-            self._built.embeddings.begin(vectors=self._built.mechanism.reads_vectors)
             self.sampler.load_libraries()
         return first
 

@@ -144,8 +144,7 @@ class Sanitizer:
             spec: the request.
             store: the cache.
             seed: makes the output repeatable, and not private.
-            opened: gives what :func:`open_space` would for the same file: an
-                :class:`~dpsan.space.cached_index.Opening` begun earlier, or what several share.
+            opened: gives what :func:`open_space` would for the same file, where several share it.
         """
         self = cls.__new__(cls)
         self._set_up(spec, None, store, seed, opened)

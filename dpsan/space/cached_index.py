@@ -19,11 +19,9 @@ from numpy.typing import NDArray
 from dpsan.embeddings import file_digest, load
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.bundled import bundled_table
-from dpsan.embeddings.cache.entry import Entry
-from dpsan.embeddings.cache.faiss_file import INDEX
+from dpsan.embeddings.cache.entry import INDEX, Entry
 from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.cache.watch import Watch
-from dpsan.embeddings.files import Later
 from dpsan.embeddings.gensim_pickle import load_unsafe_pickle
 from dpsan.embeddings.loading import load_watched
 from dpsan.errors import EmbeddingError
@@ -32,7 +30,7 @@ from dpsan.space.metric_space import Arrays, MetricSpace, Tables, centroid_of
 
 INDEX_KIND = "index"
 TABLE_KIND = "table"
-_SMALL: Final = ("centroid", "largest_norm", "counts")
+_SMALL: Final = ("centroid", "largest_norm", "counts", "spellings")
 """Arrays of an entry that are read before anything else is needed."""
 
 
@@ -133,66 +131,6 @@ def store_embeddings(embeddings: Embeddings, store: Store) -> None:
     store.save(INDEX_KIND, embeddings.digest, entry)
 
 
-class Opening:
-    """An embedding file that is being opened, while the caller imports what it needs next.
-
-    The file is hashed on every call, so a changed file is never mistaken for the old one.
-
-    Args:
-        path: the file; None for the bundled vocabulary, which is verified and needs no cache.
-        vocab_size: keep only the first so many words.
-        store: the cache.
-    """
-
-    def __init__(self, path: Path | None, vocab_size: int | None, store: Store) -> None:
-        self._path, self._vocab_size, self._store = path, vocab_size, store
-        if path is not None:
-            self._hashing = Later(lambda: file_digest(path, vocab_size=vocab_size))
-
-    def __call__(self) -> tuple[Embeddings, MetricSpace]:
-        """Return words and metric space; to be called once.
-
-        Raises:
-            EmbeddingError: the embedding file cannot be used.
-        """
-        path, store = self._path, self._store
-        if path is None:
-            embeddings = load(None, vocab_size=self._vocab_size)
-            index = FlatIndex.over(embeddings.vectors)
-            tables = CachedTables(store, embeddings.digest, bundled=self._vocab_size is None)
-            return embeddings, MetricSpace(embeddings, tables, index=index, watch=store.watch)
-        digest = self._hashing.result()
-        build = partial(_build, path, self._vocab_size, digest, store.watch)
-        small = store.load(INDEX_KIND, digest, _SMALL)
-        if small is not None and not small.meta.get("source_suffices", True):
-            small = None  # what would be found damaged later could not be built again
-        entry = small or store.get(INDEX_KIND, digest, build)
-        about: dict[str, Any] = {
-            "source": str(path),
-            "digest": digest,
-            "counts": entry.arrays.get("counts"),
-            "dropped": entry.meta["dropped"],
-        }
-        if small is None:
-            usual = _words(entry, "spellings") if entry.meta["spelled"] else None
-            about["spellings"] = usual
-            embeddings = Embeddings(_words(entry), entry.arrays[INDEX], **about)
-        else:
-            embeddings = _Stored(entry, partial(_read, store, digest, build), **about)
-        index = FlatIndex.later(
-            (embeddings.n, embeddings.d),
-            lambda: embeddings.vectors,
-            float(entry.arrays["largest_norm"][0]),
-        )
-        return embeddings, MetricSpace(
-            embeddings,
-            CachedTables(store, digest),
-            index=index,
-            centroid=entry.arrays["centroid"],
-            watch=store.watch,
-        )
-
-
 def _build(path: Path, vocab_size: int | None, digest: str, watch: Watch) -> Entry:
     embeddings = load_watched(path, vocab_size, watch)
     if embeddings.digest != digest:  # else it would be kept under the name of the old file
@@ -204,49 +142,27 @@ class _Stored(Embeddings):
     """An entry whose words and vectors are read when first requested; damaged ones are built again.
 
     Args:
-        entry: the small things of it.
-        read: gives its words with the row number of each, or its vectors, by name.
+        shape: n and d.
+        read: gives its words or its vectors, by the name of the array.
         about: the other fields.
     """
 
     _shape: tuple[int, int]
-    _spelled: bool
-    _read: Callable[[str], Any]
-    _begun: dict[str, Later[Any]]
+    _read: Callable[[str], Entry]
 
-    def __init__(self, entry: Entry, read: Callable[[str], Any], **about: Any) -> None:
-        shape, spelled = (entry.meta["words"], entry.meta["dimensions"]), entry.meta["spelled"]
+    def __init__(self, shape: tuple[int, int], read: Callable[[str], Entry], **about: Any) -> None:
         # The base is frozen.
-        self.__dict__.update(about, _shape=shape, _spelled=spelled, _read=read, _begun={})
+        self.__dict__.update(about, _shape=shape, _read=read)
 
-    def _part(self, name: str) -> Later[Any]:
-        # Whoever comes first: two threads that come at once both begin, and one is heard.
-        return self._begun.get(name) or self._begun.setdefault(
-            name, Later(partial(self._read, name))
-        )
-
-    def begin(self, *, vectors: bool) -> None:
-        """Read in threads."""
-        wanted = {"words": True, "spellings": self._spelled, INDEX: vectors}
-        for name in (name for name, needed in wanted.items() if needed):
-            self._part(name)
-
-    # No cached_property: in Python 3.11 that holds a lock while it reads, also for forked children.
-    @property
-    def index_to_key(self) -> list[str]:
-        return self._part("words").result()[0]  # type: ignore[no-any-return]
-
-    @property
-    def key_to_index(self) -> dict[str, int]:
-        return self._part("words").result()[1]  # type: ignore[no-any-return]
-
-    @property
-    def spellings(self) -> list[str] | None:
-        return self._part("spellings").result() if self._spelled else None
-
-    @property
-    def vectors(self) -> NDArray[np.float32]:
-        return self._part(INDEX).result()  # type: ignore[no-any-return]
+    def __getattr__(self, name: str) -> Any:
+        if name == "vectors":
+            value: Any = self._read(INDEX).arrays[INDEX]
+        elif name == "index_to_key":
+            value = _words(self._read("words"))
+        else:
+            raise AttributeError(name)
+        self.__dict__[name] = value
+        return value
 
     @property
     def n(self) -> int:
@@ -261,26 +177,51 @@ class _Stored(Embeddings):
         return Embeddings, (*values, self.dropped, self.spellings)
 
 
-def _read(store: Store, digest: str, build: Callable[[], Entry], name: str) -> Any:
-    entry = store.load(INDEX_KIND, digest, (name,)) or store.get(INDEX_KIND, digest, build)
-    if name == INDEX:
-        return entry.arrays[name]
-    words = _words(entry, name)
-    if name == "spellings":
-        return words
-    # The dictionary is made here, not where others wait for it.
-    return words, dict(zip(words, range(len(words)), strict=True))
-
-
 def open_space(
     path: Path | None, vocab_size: int | None, store: Store
 ) -> tuple[Embeddings, MetricSpace]:
-    """Return words and metric space of an embedding file, through the cache; see :class:`Opening`.
+    """Return words and metric space of an embedding file, through the cache.
+
+    The file is hashed on every call, so a changed file is never mistaken for the old one.
+
+    Args:
+        path: the file; None for the bundled vocabulary, which is verified and needs no cache.
+        vocab_size: keep only the first so many words.
+        store: the cache.
 
     Raises:
-        EmbeddingError: the file cannot be used.
+        EmbeddingError: the embedding file cannot be used.
     """
-    return Opening(path, vocab_size, store)()
+    if path is None:
+        embeddings = load(None, vocab_size=vocab_size)
+        index = FlatIndex.over(embeddings.vectors)
+        tables = CachedTables(store, embeddings.digest, bundled=vocab_size is None)
+        return embeddings, MetricSpace(embeddings, tables, index=index, watch=store.watch)
+    digest = file_digest(path, vocab_size=vocab_size)
+    build = partial(_build, path, vocab_size, digest, store.watch)
+
+    def read(*names: str) -> Entry:
+        return store.load(INDEX_KIND, digest, names) or store.get(INDEX_KIND, digest, build)
+
+    entry = read(*_SMALL)
+    if not entry.meta.get("source_suffices", True):  # what is damaged later cannot be built again
+        entry = store.get(INDEX_KIND, digest, build)
+    embeddings = _Stored(
+        (entry.meta["words"], entry.meta["dimensions"]),
+        read,
+        source=str(path),
+        digest=digest,
+        counts=entry.arrays.get("counts"),
+        dropped=entry.meta["dropped"],
+        spellings=_words(entry, "spellings") if entry.meta["spelled"] else None,
+    )
+    if INDEX in entry.arrays:  # it was read whole
+        embeddings.__dict__.update(index_to_key=_words(entry), vectors=entry.arrays[INDEX])
+    norm = float(entry.arrays["largest_norm"][0])
+    index = FlatIndex.later((embeddings.n, embeddings.d), lambda: embeddings.vectors, norm)
+    centroid, tables = entry.arrays["centroid"], CachedTables(store, digest)
+    space = MetricSpace(embeddings, tables, index=index, centroid=centroid, watch=store.watch)
+    return embeddings, space
 
 
 def describe(

@@ -41,47 +41,6 @@ class Tables:
 
 no_tables: Final = Tables()
 
-_MECHANISM_TABLES: Final = (
-    "calibrated-",
-    "certificate-",
-    "extremes-",
-    "half-linked-",
-    "likeliest-",
-    "mean-cosine-",
-    "observer-",
-)
-"""Prefixes, after that of the space, of the names of tables about a mechanism."""
-
-
-class _OfProgram(Tables):
-    """Tables of one program.  Those that are about a mechanism are not kept.
-
-    Args:
-        others: where all tables are kept.
-        digest: of the program.
-    """
-
-    def __init__(self, others: Tables, digest: str) -> None:
-        self._others, self._digest = others, digest
-
-    def __call__(self, name: str, build: Callable[[], Arrays], /) -> Arrays:
-        return build() if _of_mechanism(name) else self._others(self._key(name), build)
-
-    def find(self, name: str) -> Arrays | None:
-        return None if _of_mechanism(name) else self._others.find(self._key(name))
-
-    def keep(self, name: str, arrays: Arrays) -> None:
-        if not _of_mechanism(name):
-            self._others.keep(self._key(name), arrays)
-
-    def _key(self, name: str) -> str:
-        return f"{name}-{self._digest}"
-
-
-def _of_mechanism(name: str) -> bool:
-    return any(distribution in name for distribution in _MECHANISM_TABLES)
-
-
 _EAGER_FLOPS: Final = 2e12
 """Work (2·n²·d) up to which whole-vocabulary tables are computed; about 20 s on two cores."""
 
@@ -114,6 +73,7 @@ class MetricSpace:
         self.digest = embeddings.digest
         self.name = name
         self._tables = tables
+        self._owner = ""
         self.watch = watch
         self._memory: dict[str, Arrays] = {}
         self._made: dict[Hashable, Any] = {}
@@ -130,12 +90,23 @@ class MetricSpace:
         """Public frequencies of the words, shape (n,); they sum to 1."""
         return word_frequencies(self.n, self.counts)
 
-    def table(self, name: str, build: Callable[[], Arrays]) -> Arrays:
-        """Arrays derived from this space alone: from memory, else the cache, else built."""
-        full = f"{self.name}{name}"
+    def table(
+        self, name: str, build: Callable[[], Arrays], *, of_mechanism: bool = False
+    ) -> Arrays:
+        """Arrays derived from this space alone: from memory, else the cache, else built.
+
+        Args:
+            of_mechanism: they depend on a mechanism too.  Code that changes may do so without its
+                file, by what it imports: its mechanisms' tables are not kept.
+        """
+        full = self._key(name)
         if full not in self._memory:
-            self._memory[full] = self._tables(full, build)
+            tables = no_tables if self._owner and of_mechanism else self._tables
+            self._memory[full] = tables(full, build)
         return self._memory[full]
+
+    def _key(self, name: str) -> str:
+        return f"{self.name}{name}-{self._owner}" if self._owner else f"{self.name}{name}"
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return an object made from this space and the key alone; the first call makes it.
@@ -153,8 +124,9 @@ class MetricSpace:
             digest: of the file with the program.  None: nobody knows it, and nothing is kept.
         """
         out = copy.copy(self)
-        out._tables = no_tables if digest is None else _OfProgram(self._tables, digest)
-        out._memory, out._made = {}, {}
+        # A copy, as what is pickled, has no tables and no watch.
+        out._tables = no_tables if digest is None else self._tables
+        out._owner, out.watch = digest or "", self.watch
         return out
 
     def by_blocks(self, what: str, n: int, size: int, work: Callable[[Ids], None]) -> None:
@@ -171,12 +143,12 @@ class MetricSpace:
 
     def find_table(self, name: str) -> Arrays | None:
         """Return a table that is in memory or stored, else None."""
-        full = f"{self.name}{name}"
+        full = self._key(name)
         return self._memory.get(full) or self._tables.find(full)
 
     def replace_table(self, name: str, arrays: Arrays) -> None:
         """Keep arrays in place of those that :meth:`table` gave."""
-        full = f"{self.name}{name}"
+        full = self._key(name)
         self._memory[full] = arrays
         self._tables.keep(full, arrays)
 
@@ -198,13 +170,10 @@ class MetricSpace:
             counts=self.counts,
             classes=self.classes,
         )
-        return MetricSpace(
-            moved,
-            self._tables,
-            index=index,
-            name=f"{self.name}{name}/",
-            watch=self.watch,
-        )
+        name = f"{self.name}{name}/"
+        out = MetricSpace(moved, self._tables, index=index, name=name, watch=self.watch)
+        out._owner = self._owner
+        return out
 
     def points(self, ids: Ids) -> Floats:
         """Return the points of inputs (⊥ allowed), shape (m, d)."""

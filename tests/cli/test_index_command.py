@@ -50,7 +50,7 @@ def test_changed_file_is_not_mistaken_for_the_old_one(dpsan, folder):
 
 def test_damage_is_found_and_rebuilt_with_a_note(dpsan, folder):
     run(dpsan, folder, "index", "v.txt")
-    (kept,) = (folder / "c").rglob("index.faiss")
+    (kept,) = (each for each in (folder / "c").rglob("index-*") if not each.suffix)
     data = bytearray(kept.read_bytes())
     data[len(data) // 2] ^= 1
     kept.write_bytes(data)
@@ -62,39 +62,6 @@ def test_damage_is_found_and_rebuilt_with_a_note(dpsan, folder):
     assert again.stdout == b"word7"
     assert b"damaged" in again.stderr
     assert run(dpsan, folder, "index", "--check").returncode == 0
-
-
-@pytest.mark.parametrize("bundled", [False, True])
-def test_export(dpsan, folder, bundled):
-    """Issue 21: what FAISS opens is the vocabulary, with its words beside it."""
-    import faiss
-
-    from dpsan import load_embeddings
-
-    files = ["--vocab-size", "90"] if bundled else ["v.txt"]
-    done = run(dpsan, folder, "index", *files, "--export", "out.faiss", "--json")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)[0]["exported"] == ["out.faiss", "out.words.txt"]
-    expected = load_embeddings(None if bundled else folder / "v.txt", vocab_size=90)
-    index = faiss.read_index(str(folder / "out.faiss"))
-    assert (type(index).__name__, index.ntotal) == ("IndexFlatL2", expected.n)
-    assert index.reconstruct_n(0, index.ntotal).tobytes() == expected.vectors.tobytes()
-    assert (folder / "out.words.txt").read_text().split("\n") == [*expected.index_to_key, ""]
-    if not bundled:
-        (kept,) = (folder / "c").rglob("index.faiss")
-        assert kept.read_bytes() == (folder / "out.faiss").read_bytes()
-
-
-@pytest.mark.parametrize("there", ["out.faiss", "out.words.txt"])
-def test_export_replaces_nothing_without_force(dpsan, folder, there):
-    (folder / there).write_text("mine")
-    done = run(dpsan, folder, "index", "v.txt", "--export", "out.faiss")
-    assert done.returncode == 1
-    assert done.stderr.decode() == f"dpsan: {there}: exists (--force replaces it)\n"
-    assert (folder / there).read_text() == "mine"
-    assert {path.name for path in folder.iterdir()} == {"c", "v.txt", there}
-    assert run(dpsan, folder, "index", "v.txt", "--export", "out.faiss", "--force").returncode == 0
-    assert (folder / there).read_text(errors="replace") != "mine"
 
 
 def test_pickle_is_refused_and_read_only_on_demand(dpsan, folder):

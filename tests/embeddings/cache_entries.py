@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpsan.embeddings.cache.faiss_file import INDEX
+from dpsan.embeddings.cache.entry import INDEX
 from dpsan.embeddings.cache.store import Entry
 
 NOBODY = 65534

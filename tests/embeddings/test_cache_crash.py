@@ -75,7 +75,7 @@ def test_kill_9_at_any_call(tmp_path):
 def spoil(root):
     """An entry under the same key that is there and damaged."""
     Store(root).save("index", "k", small(2))
-    for path in root.glob("v2/index-*/1.raw"):
+    for path in root.glob("v3/index-*"):
         path.write_bytes(b"damaged")
 
 
@@ -140,7 +140,7 @@ def test_interrupt_or_no_memory_while_saving(tmp_path, monkeypatch, error):
 
     notes = []
     with monkeypatch.context() as patch:
-        patch.setattr(module.files, "write_hashed", fail)
+        patch.setattr(module, "write_entry", fail)
         if error is KeyboardInterrupt:
             with pytest.raises(KeyboardInterrupt):
                 Store(tmp_path).get("index", "k", small)

@@ -4,6 +4,7 @@ import pickle
 import re
 import runpy
 
+import numpy as np
 import pytest
 from support import ROOT, make_embeddings
 
@@ -21,7 +22,6 @@ from dpsan.outcomes.calibrate import Draft, Target, calibrate
 from dpsan.privacy.certificate import certify
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.space.cached_index import space_of
-from dpsan.space.metric_space import _MECHANISM_TABLES
 
 
 class Toy(KRR):
@@ -77,14 +77,36 @@ def test_nothing_takes_tables_of_yesterdays_code(tmp_path, how):
     assert found[1] < found[0] / 1.5
 
 
-def test_every_table_about_a_mechanism_is_known_as_one():
-    """Tables are named in the code: one with a mechanism's name or key in it begins like this."""
-    sources = "\n".join(path.read_text() for path in (ROOT / "dpsan").rglob("*.py"))
-    named = r'f"([a-z-]+-)(?:[0-9]-)?(?:\{target\}-)?\{(?:mechanism|draft\.kind)\.name'
-    keyed = r'table\(f"([a-z-]+-)[^"]*\{self!r\}'
-    names = {*re.findall(named, sources), *re.findall(keyed, sources)}
-    assert {"observer-", "extremes-", "calibrated-", "half-linked-"} <= names
-    assert not [name for name in names - {"rows-"} if not name.startswith(_MECHANISM_TABLES)]
+@pytest.mark.parametrize(("file", "of_mechanism", "kept"), [
+    ("", False, True), ("", True, True), ("ab", False, True), ("ab", True, False),
+    (None, False, False), (None, True, False),
+])  # fmt: skip
+def test_which_tables_are_kept_for_whom(tmp_path, file, of_mechanism, kept):
+    """Nothing for code that nobody knows; nothing about mechanisms for a file, which may import."""
+    made = []
+
+    def build():
+        made.append(1)
+        return {"a": np.zeros(1)}
+
+    for _ in range(2):
+        space = space_of(make_embeddings(n=60, d=4), Store(tmp_path))
+        space = space.for_code_that_changes(file) if file != "" else space
+        for part in (space, space.transformed("moved", space.vectors)):
+            part.table("mine", build, of_mechanism=of_mechanism)
+    assert len(made) == (2 if kept else 4)
+    dpsans = space_of(make_embeddings(n=60, d=4), Store(tmp_path))
+    assert (dpsans.find_table("mine") is not None) == (file == "")
+
+
+def test_every_table_about_a_mechanism_says_so():
+    """A table with a mechanism's name in its own is kept for code of dpsan only."""
+    named = re.compile(r'f"[a-z-]+-[0-9]-[^"]*\{(?:mechanism|draft\.kind)\.name')
+    sources = [path.read_text() for path in (ROOT / "dpsan").rglob("*.py")]
+    found = [source for source in sources if named.search(source)]
+    assert len(found) >= 4
+    for source in found:
+        assert source.count("of_mechanism=True") >= len(named.findall(source))
 
 
 def wrong(**attributes):

@@ -57,7 +57,6 @@ WRITES = {
         (command, "html"): ["--html"]
         for command in ("preview", "report", "evaluate", "explain", "compare")
     },
-    ("index", "export"): ["--export"],
     ("train", "language_model"): ["-o", "new.npz", "--language-model"],
 }
 READ_BY = {

@@ -60,7 +60,7 @@ who waited for the lock builds again @ Store.get
 nothing is stored @ Store.get
 - self.save(kind, key, entry)
 + pass
-temporary folders stay @ locked_directory
-- remove(path)
-+ os.mkdir(f"{path}x")
+temporary files stay @ AtomicFile.publish
+- publish(self._temporary, self.target, force=self._force)
++ publish(self._temporary, self.target, force=self._force), os.mkdir(f"{self._temporary}x")
 """)

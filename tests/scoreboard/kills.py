@@ -109,10 +109,8 @@ def _entries(own: Path, row: Row) -> dict[str, bytes]:
 
 mutants(r"""kill
 an entry gets its name before it is written @ Store.save
-- write_entry(temporary, kind, key, entry)
-- files.publish(temporary, shelf / name)
-+ files.publish(temporary, shelf / name)
-+ write_entry(shelf / name, kind, key, entry)
+- sink = AtomicFile(path, force=True, private=True)
++ sink = AtomicFile((path.touch(), path)[1], force=True, private=True)
 a lock that outlives its process @ Store._turn
 - from filelock import FileLock, Timeout
 + from filelock import SoftFileLock as FileLock, Timeout
@@ -120,7 +118,7 @@ outputs are written under their final names @ AtomicFile.__init__
 - self._temporary = target.with_name(temporary_name(target.name))
 + self._temporary = target
 + self.publish = self._forget = lambda: None
-files of the cache are open to others @ write_hashed
-- os.fchmod(descriptor, 0o600)
-+ os.fchmod(descriptor, 0o644)
+files of the cache are open to others @ Store.save
+- AtomicFile(path, force=True, private=True)
++ AtomicFile(path, force=True)
 """)

@@ -2,7 +2,6 @@
 
 import os
 import pickle
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +10,8 @@ from support import make_embeddings
 
 from dpsan.embeddings import file_digest, load
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.cache.faiss_file import INDEX
+from dpsan.embeddings.cache.entry import INDEX
 from dpsan.embeddings.cache.store import Store
-from dpsan.embeddings.files import Later
 from dpsan.errors import EmbeddingError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -67,14 +65,12 @@ def test_a_file_that_changes_while_it_is_opened(tmp_path, monkeypatch):
 
 
 def test_words_and_vectors_are_read_when_they_are_used(opened, monkeypatch):
-    """And then once, and by threads where that is asked for."""
+    """And then once."""
     read = reads(monkeypatch)
     embeddings, space = cached_index.open_space(opened[0], None, opened[1])
     assert (embeddings.n, embeddings.d, space.n, space.d) == (300, 7, 300, 7)
     assert "words" not in read
     assert INDEX not in read
-    embeddings.begin(vectors=False)
-    embeddings.begin(vectors=False)
     assert embeddings.key_to_index == {f"w{i}": i for i in range(300)}
     assert embeddings.index_to_key == list(embeddings.key_to_index)
     assert (read.count("words"), read.count(INDEX)) == (1, 0)
@@ -92,10 +88,9 @@ def test_a_part_found_damaged_late_is_built_again(opened, part):
     told = []
     store = Store(opened[1].root, told.append)
     embeddings, space = cached_index.open_space(opened[0], None, store)
-    (entry,) = (opened[1].root / "v2").glob("index-*/")
-    file = entry / {"words": "1.raw", INDEX: INDEX}[part]
+    (file,) = (each for each in (opened[1].root / "v3").iterdir() if each.suffix != ".lock")
     data = bytearray(file.read_bytes())
-    data[-1] ^= 1
+    data[{"words": data.index(b"w299"), INDEX: 60}[part]] ^= 1
     file.write_bytes(data)
     if part == "words":
         assert embeddings.index_to_key[299] == "w299"
@@ -103,19 +98,6 @@ def test_a_part_found_damaged_late_is_built_again(opened, part):
         assert space.vectors.tobytes() == load(opened[0]).vectors.tobytes()
     assert "damaged" in told[0]
     assert store.load("index", embeddings.digest) is not None
-
-
-def test_a_forked_child_reads_for_itself():
-    """Threads do not survive a fork: whoever waits for one would get nothing."""
-    free = threading.Event()
-    later = Later(lambda: free.wait() and 5)
-    child = os.fork()
-    if child == 0:  # here is no such thread
-        free.set()
-        os._exit(0 if later.result() == 5 else 1)
-    assert os.waitpid(child, 0)[1] == 0
-    free.set()
-    assert later.result() == 5
 
 
 def reads(monkeypatch):
@@ -131,7 +113,9 @@ def reads(monkeypatch):
 
 
 def test_which_mechanisms_read_vectors(tmp_path, monkeypatch):
-    """``reads_vectors`` is what draws do when all tables are in the cache."""
+    """Tables that are in the cache do without."""
+    without = ["optimal-response", "knn-response", "krr", "uniform", "geodesic"]
+    without += ["diffractor", "diffractor-paper", "tldp"]
     path, store = _fresh(tmp_path, 60)
     read = reads(monkeypatch)
     for name, kind in MECHANISMS.items():
@@ -143,9 +127,8 @@ def test_which_mechanisms_read_vectors(tmp_path, monkeypatch):
                 name, epsilon=epsilon, embeddings=path, parameters=needed,
                 allow_unproved=True, cache=store,
             )  # fmt: skip
-            monkeypatch.setattr(type(sanitizer.embeddings), "begin", lambda _, **__: None)
             sanitizer.rewrite(["w1 w2 w20 unknown"] * 4)
-        assert (INDEX in read) == kind.reads_vectors, name
+        assert (INDEX in read) == (name not in without), name
 
 
 def test_what_is_stored_is_what_is_computed(opened, monkeypatch):
@@ -171,18 +154,3 @@ def test_tables_of_embeddings_in_memory_are_of_their_vectors(tmp_path):
         fresh = kind.noise_scale(MetricSpace(embeddings))
         assert kind.noise_scale(space) == fresh
         assert space.diameter == MetricSpace(embeddings).diameter
-
-
-def test_an_error_is_told_and_tried_again():
-    answers = iter([MemoryError, MemoryError, 5])
-
-    def read():
-        if (answer := next(answers)) is MemoryError:
-            raise MemoryError
-        return answer
-
-    later = Later(read)
-    for _ in range(2):
-        with pytest.raises(MemoryError):
-            later.result()
-    assert later.result() == later.result() == 5

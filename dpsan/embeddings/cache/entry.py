@@ -1,38 +1,58 @@
-"""One entry of the cache on disk: arrays and JSON, written and verified."""
+"""One entry of the cache: arrays and JSON in one file, written and verified.
+
+::
+
+    entry    = [header] array* manifest sha256 length
+    header   = "IxF2" d:int32 n:int64 1048576:int64 1048576:int64 trained:uint8=1
+               metric:int32=1 (Euclidean) n*d:uint64            little-endian, 45 bytes
+    array    = its bytes, C order, little-endian
+    manifest = {"format", "kind", "key", "created", "meta",
+                "arrays": {NAME: [TYPE, SHAPE, SHA-256 (hex) of its bytes, with the header]}}
+    sha256   = of the manifest, 32 bytes
+    length   = of the manifest, 8 bytes, little-endian
+
+An index begins with the header and the vectors (n, d), float32: what ``faiss.write_index`` writes
+for an ``IndexFlatL2`` (faiss/impl/index_write.cpp), byte for byte, so ``faiss.read_index`` opens
+the file.  FAISS's own reader is not used: it copies the vectors, and believes whatever it finds.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
+import os
 import re
 import struct
 from collections.abc import Container
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.cache.faiss_file import HEADER, INDEX, header
 from dpsan.files import private_files as files
-from dpsan.files.final_name import sync_directory
+from dpsan.files.atomic_files import AtomicFile
 from dpsan.files.private_files import DamagedError
 from dpsan.files.temporaries import stored_bytes
 
-FORMAT_VERSION: Final = 2
-
+FORMAT_VERSION: Final = 3
+INDEX: Final = "index.faiss"
+"""The name of the array that FAISS finds in the file; the first."""
+KIND: Final = "IndexFlatL2"
+"""The name of FAISS's class."""
+_FIELDS: Final = struct.Struct("<4siqqqBiQ")
+_UNUSED: Final = 1 << 20
+_EUCLIDEAN: Final = 1
 _DTYPES: Final = frozenset(("<f2", "<f4", "<f8", "<i4", "<i8", "|u1", "<u4", "<u8", "|b1"))
-_KIND: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}")
-_MANIFEST: Final = "manifest.json"
-_MANIFEST_LIMIT: Final = 16 << 20
-_HEAD: Final = b'{"sha256":"'
-_MIDDLE: Final = b'","body":'
-_TAIL: Final = b"}\n"
+_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+_LENGTH: Final = 8
+_TAIL: Final = 32 + _LENGTH
+_LONGEST: Final = 16 << 20
+"""Bytes of a manifest, at most."""
 _ALIGNED: Final = 64
-_BODY_START: Final = len(_HEAD) + 64 + len(_MIDDLE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,22 +66,20 @@ class Entry:
 
     arrays: dict[str, NDArray[Any]]
     """C-contiguous, little-endian: float16/32/64, int32/64, uint8/32/64, bool; any shape.
-    The one named ``index.faiss`` is float32 (n, d) and becomes a file that FAISS opens."""
+    The one named ``index.faiss`` comes first, float32 (n, d): FAISS opens it."""
     meta: dict[str, Any]
     """JSON with string keys and lists, no tuples, no NaN."""
 
     def __post_init__(self) -> None:
-        for name, array in self.arrays.items():
-            kept = array.dtype.str in _DTYPES and array.flags.c_contiguous
-            if not kept or (name == INDEX and not _is_index(array.dtype, array.shape)):
+        for at, (name, array) in enumerate(self.arrays.items()):
+            fit = array.dtype.str in _DTYPES and array.flags.c_contiguous
+            if name == INDEX:
+                fit = fit and at == 0 and array.dtype.str == "<f4" and array.ndim == 2
+            if not fit:
                 raise ValueError(f"array '{name}' ({array.dtype}) cannot be stored as it is")
         # Else the run that builds an entry would see another value than the runs that load it.
         if json.loads(json.dumps(self.meta, allow_nan=False)) != self.meta:
             raise ValueError("meta does not survive JSON")
-
-
-def _is_index(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bool:
-    return dtype.str == "<f4" and len(shape) == 2
 
 
 @dataclass(frozen=True)
@@ -76,196 +94,157 @@ class EntryInfo:
     """ISO 8601, UTC; empty if the manifest cannot be read."""
     meta: dict[str, Any]
     ok: bool
-    """True if the manifest is complete; this says nothing about the other files."""
+    """True if the manifest is complete; this says nothing about the arrays."""
     name: str
-    """The directory's name."""
+    """The file's name."""
 
 
 @dataclass(frozen=True)
-class _File:
-    """Manifest of one file."""
+class _Array:
+    """Where an array stands in the file, and what it is."""
 
-    name: str
+    begin: int
+    head: int
+    """Bytes of the header before it."""
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
-    size: int
-    """Size of the array in bytes; the file of an index has a header too."""
     sha256: str
 
-
-@dataclass(frozen=True)
-class _Manifest:
-    kind: str
-    key: str
-    created: str
-    meta: dict[str, Any]
-    files: tuple[_File, ...]
+    @property
+    def size(self) -> int:
+        """Return the bytes of the array with its header."""
+        return self.head + math.prod(self.shape) * self.dtype.itemsize
 
 
-def directory_name(kind: str, key: str) -> str:
-    """Return the name of an entry's directory.  Raises ValueError for a bad kind."""
-    if not _KIND.fullmatch(kind):
+def file_name(kind: str, key: str) -> str:
+    """Return the name of an entry's file.  Raises ValueError for a bad kind."""
+    if not _NAME.fullmatch(kind):
         raise ValueError("kind: up to 64 of a-z, 0-9, _ and -, a letter first")
     # JSON, because plain concatenation has two readings.
     identity = json.dumps([FORMAT_VERSION, kind, key]).encode("ascii")
     return f"{kind}-{hashlib.sha256(identity).hexdigest()}"
 
 
-def _frame(body: bytes) -> bytes:
-    """Return the manifest file: one JSON document that holds the SHA-256 of its own body's
-    bytes.
-    """
-    return b"".join((_HEAD, hashlib.sha256(body).hexdigest().encode(), _MIDDLE, body, _TAIL))
+def _header(n: int, d: int) -> bytes:
+    return _FIELDS.pack(b"IxF2", d, n, _UNUSED, _UNUSED, 1, _EUCLIDEAN, n * d)
 
 
-def write_entry(folder: Path, kind: str, key: str, entry: Entry) -> None:
-    """Write all files of an entry, the manifest last.
+def write_entry(sink: AtomicFile, kind: str, key: str, entry: Entry) -> None:
+    """Write an entry, the manifest last.
 
     Raises:
-        OSError: one of them cannot be written.
+        OutputError: it cannot be written.
         ValueError: the manifest would be too long.
     """
-    written: list[dict[str, Any]] = []
-
+    listed: dict[str, tuple[str, tuple[int, ...], str]] = {}
     for name, array in entry.arrays.items():
-        head = header(*array.shape) if name == INDEX else b""
-        sha256 = files.write_hashed(folder / _file_name(len(written), name), head, array)
-        about = {"dtype": array.dtype.str, "shape": array.shape, "size": array.nbytes}
-        written.append({"name": name, **about, "sha256": sha256})
+        digest = hashlib.sha256()
+        head = _header(*array.shape) if name == INDEX else b""
+        pieces: list[Any] = [head, array.reshape(-1).view(np.uint8).data]
+        for part in pieces:
+            digest.update(part)
+            sink.write(part)
+        listed[name] = array.dtype.str, array.shape, digest.hexdigest()
     content = {
         "format": FORMAT_VERSION,
         "kind": kind,
         "key": key,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "meta": entry.meta,
-        "files": written,
+        "arrays": listed,
     }
-    frame = _frame(json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii"))
-    if len(frame) > _MANIFEST_LIMIT:
-        raise ValueError(f"meta is too large: the manifest has {len(frame)} bytes")
-    files.write_hashed(folder / _MANIFEST, frame)
-    sync_directory(folder)
+    manifest = json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii")
+    if len(manifest) > _LONGEST:
+        raise ValueError(f"meta is too large: the manifest has {len(manifest)} bytes")
+    sink.write(manifest + _tail(manifest))
 
 
-def inspect(folder: Path, *, thorough: bool) -> tuple[EntryInfo, str | None]:
+def _tail(manifest: bytes) -> bytes:
+    return hashlib.sha256(manifest).digest() + len(manifest).to_bytes(_LENGTH, "little")
+
+
+def inspect(path: Path, *, thorough: bool) -> tuple[EntryInfo, str | None]:
     """Return a description of an entry, and its problem; read only its manifest if not thorough."""
-    m = problem = None
-    name = folder.name
     try:
-        m = read_manifest(folder)
+        info, problem = read_entry(path, ())[0], None
+    except (OSError, DamagedError) as error:
+        kind = path.name[: path.name.rindex("-")]
+        info = EntryInfo(kind, "", stored_bytes(path), "", {}, False, path.name)
+        return info, files.reason(error)
+    try:
         if thorough:
-            read_entry(folder, m)
+            read_entry(path)
     except (OSError, DamagedError) as error:
         problem = files.reason(error)
-    size = stored_bytes(folder)
-    if m is None:
-        return EntryInfo(name[: name.rindex("-")], "", size, "", {}, False, name), problem
-    return EntryInfo(m.kind, m.key, size, m.created, m.meta, True, name), problem
+    return info, problem
 
 
-def read_manifest(folder: Path) -> _Manifest:
-    """Return the manifest of the entry in a directory.
-
-    Raises:
-        DamagedError: it is absent, altered, of another format version or of another entry.
-        OSError: there is no such directory.
-    """
-    files.check_directory(folder)
-    with files.open_private(folder / _MANIFEST) as (manifest_fd, size):
-        if not _BODY_START + len(_TAIL) <= size <= _MANIFEST_LIMIT:
-            raise DamagedError(f"{_MANIFEST}: {size} bytes")
-        memory = np.empty(size, dtype=np.uint8)
-        files.read_hashed(manifest_fd, memory)
-    frame = memory.tobytes()
-    body = frame[_BODY_START : -len(_TAIL)]
-    if frame != _frame(body):
-        raise DamagedError(f"{_MANIFEST}: SHA-256 differs")
-    manifest = _parse_manifest(body)
-    if directory_name(manifest.kind, manifest.key) != folder.name:
-        raise DamagedError(f"{_MANIFEST}: of another entry")
-    return manifest
-
-
-def _parse_manifest(body: bytes) -> _Manifest:
-    """Return the manifest, every type and size in it checked.
-
-    Raises:
-        DamagedError: it is of another format version, or contradicts itself.
-    """
-    try:
-        content = json.loads(body)
-        if _typed(content["format"], int) != FORMAT_VERSION:
-            raise DamagedError(f"{_MANIFEST}: another format version")
-        listed = tuple(_parse_file(about) for about in _typed(content["files"], list))
-        if len({file.name for file in listed}) != len(listed):
-            raise ValueError("a name twice")
-        kind, key = _typed(content["kind"], str), _typed(content["key"], str)
-        directory_name(kind, key)  # refuses what is no kind
-        created, meta = _typed(content["created"], str), _typed(content["meta"], dict)
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise DamagedError(f"{_MANIFEST}: makes no sense") from error
-    return _Manifest(kind, key, created, meta, listed)
-
-
-def _parse_file(about: dict[str, Any]) -> _File:
-    name, dtype, sha256 = (_typed(about[k], str) for k in ("name", "dtype", "sha256"))
-    shape = tuple(_typed(length, int) for length in _typed(about["shape"], list))
-    size = _typed(about["size"], int)
-    if dtype not in _DTYPES or min(shape, default=0) < 0:
-        raise ValueError("dtype or shape")
-    if name == INDEX and not _is_index(np.dtype(dtype), shape):
-        raise ValueError("no index")
-    if math.prod(shape) * np.dtype(dtype).itemsize != size:
-        raise ValueError("size")
-    return _File(name, np.dtype(dtype), shape, size, sha256)
-
-
-_T = TypeVar("_T")
-
-
-def _typed(value: Any, expected: type[_T]) -> _T:
-    if type(value) is not expected:  # not isinstance: True is an int
-        raise TypeError(expected.__name__)
-    return value
-
-
-def _file_name(position: int, name: str) -> str:
-    """Return a file's name on disk: one of ours, whatever a manifest says."""
-    return INDEX if name == INDEX else f"{position}.raw"
-
-
-def read_entry(folder: Path, manifest: _Manifest, only: Container[str] | None = None) -> Entry:
-    """Read and verify the files of an entry.
+def read_entry(path: Path, only: Container[str] | None = None) -> tuple[EntryInfo, Entry]:
+    """Read and verify an entry.
 
     Args:
         only: names of arrays; default all.
 
     Raises:
-        DamagedError: one of them is not what the manifest says.
+        DamagedError: the file or what is read of it is not what was written.
     """
-    arrays: dict[str, NDArray[Any]] = {}
-    for position, file in enumerate(manifest.files):
-        if only is None or file.name in only:
-            arrays[file.name] = _read_file(folder / _file_name(position, file.name), file)
-    return Entry(arrays, manifest.meta)
+    with files.open_private(path) as (descriptor, size):
+        info, listed = _manifest(descriptor, size, path.name)
+        arrays = {
+            name: _array(descriptor, name, about)
+            for name, about in listed.items()
+            if only is None or name in only
+        }
+    return info, Entry(arrays, info.meta)
 
 
-def _read_file(path: Path, file: _File) -> NDArray[Any]:
-    head = HEADER if file.name == INDEX else 0
-    with files.open_private(path) as (file_fd, size):
-        # Before memory is taken: a manifest must not promise more than there is.
-        expected = head + file.size
-        if size != expected:
-            raise DamagedError(f"{path.name}: {size} bytes, expected {expected}")
-        raw = np.empty(_ALIGNED + expected, dtype=np.uint8)
-        # The vectors, not the header before them, stand where processors like to read.
-        begin = -(raw.__array_interface__["data"][0] + head) % _ALIGNED
-        memory = raw[begin : begin + expected]
-        if files.read_hashed(file_fd, memory) != file.sha256:
-            raise DamagedError(f"{path.name}: SHA-256 differs")
+def _manifest(descriptor: int, size: int, name: str) -> tuple[EntryInfo, dict[str, _Array]]:
+    """Return the manifest of an entry in a file of this name, every type and size in it checked."""
+    if size < _TAIL:
+        raise DamagedError(f"{size} bytes")
+    tail = _bytes(descriptor, size - _TAIL, _TAIL)[0].tobytes()
+    end = size - _TAIL - int.from_bytes(tail[-_LENGTH:], "little")
+    if end < 0 or size - _TAIL - end > _LONGEST:
+        raise DamagedError("no manifest")
+    body = _bytes(descriptor, end, size - _TAIL - end)[0].tobytes()
+    if tail != _tail(body):
+        raise DamagedError("SHA-256 of the manifest differs")
     try:
-        if head and memory[:head].tobytes() != header(*file.shape):
-            raise DamagedError(f"{path.name}: another shape")
-        return memory[head:].view(file.dtype).reshape(file.shape)
-    except (ValueError, OverflowError, struct.error) as error:  # too many or too long dimensions
-        raise DamagedError(f"{_MANIFEST}: impossible shape") from error
+        content = json.loads(body)
+        version, kind, key, created = (content[k] for k in ("format", "kind", "key", "created"))
+        info = EntryInfo(kind, key, size, created, {**content["meta"]}, True, name)
+        if version != FORMAT_VERSION or file_name(kind, key) != name:
+            raise DamagedError("of another entry")
+        listed: dict[str, _Array] = {}
+        at = 0
+        for array, (dtype, shape, sha256) in content["arrays"].items():
+            if dtype not in _DTYPES or any(type(n) is not int or n < 0 for n in shape):
+                raise ValueError("dtype or shape")
+            head = _FIELDS.size if array == INDEX else 0
+            listed[array] = _Array(at, head, np.dtype(dtype), tuple(shape), sha256)
+            at += listed[array].size
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise DamagedError("the manifest makes no sense") from error
+    # Before memory is taken: a manifest must not promise more than there is.
+    if at != end:
+        raise DamagedError(f"{end} bytes of arrays, expected {at}")
+    return info, listed
+
+
+def _array(descriptor: int, name: str, about: _Array) -> NDArray[Any]:
+    memory, sha256 = _bytes(descriptor, about.begin, about.size, about.head)
+    if sha256 != about.sha256:
+        raise DamagedError(f"SHA-256 of {INDEX if name == INDEX else 'an array'} differs")
+    try:
+        return memory[about.head :].view(about.dtype).reshape(about.shape)
+    except (ValueError, OverflowError) as error:  # too many or too long dimensions
+        raise DamagedError("impossible shape") from error
+
+
+def _bytes(descriptor: int, begin: int, size: int, head: int = 0) -> tuple[NDArray[np.uint8], str]:
+    """Return bytes of a file, those after ``head`` where processors like to read; their SHA-256."""
+    raw = np.empty(_ALIGNED + size, dtype=np.uint8)
+    start = -(raw.ctypes.data + head) % _ALIGNED
+    memory = raw[start : start + size]
+    os.lseek(descriptor, begin, os.SEEK_SET)
+    return memory, files.read_hashed(descriptor, memory)

@@ -1,15 +1,10 @@
-"""The on-disk store of vectors and tables: entries of arrays and JSON.
+"""The on-disk store of vectors and tables: entries of arrays and JSON, one file each.
 
-An entry is a directory ``<root>/v2/<kind>-<sha256 of version, kind, key>/`` (0700, files 0600)::
-
-    index.faiss       the vectors, if there are any, as ``faiss.read_index`` opens them
-    1.raw 2.raw ...   the bytes of one other array each, C order, little-endian
-    manifest.json     {"sha256":"<of the body>","body":{format, kind, key, created, meta, files}}:
-                      name, dtype, shape, size and SHA-256 of every file; written last
-
-It is written under a temporary name, synced and renamed, so it is complete or absent.  Readers take
-no lock; every load verifies owner, type, size and SHA-256 of what it hands out, and anything that
-does not fit counts as absent.  The files are read, not mapped: a truncated map kills the process.
+An entry is a file ``<root>/v3/<kind>-<sha256 of version, kind, key>`` (0600 in a directory 0700),
+see :mod:`~dpsan.embeddings.cache.entry`.  It is written under a temporary name, synced and renamed,
+so it is complete or absent.  Readers take no lock; every load verifies owner, type, size and
+SHA-256 of what it hands out, and anything that does not fit counts as absent.  The file is read,
+not mapped: a truncated map kills the process.
 """
 
 from __future__ import annotations
@@ -25,18 +20,17 @@ from dpsan.embeddings.cache.entry import (
     FORMAT_VERSION,
     Entry,
     EntryInfo,
-    directory_name,
+    file_name,
     inspect,
     read_entry,
-    read_manifest,
     write_entry,
 )
 from dpsan.embeddings.cache.watch import Watch, unseen
-from dpsan.errors import CacheError
+from dpsan.errors import CacheError, OutputError
 from dpsan.files import private_files as files
-from dpsan.files.final_name import sync_directory
+from dpsan.files.atomic_files import AtomicFile
 from dpsan.files.private_files import DamagedError
-from dpsan.files.temporaries import locked_directory, remove, stored_bytes, sweep, sweep_directory
+from dpsan.files.temporaries import remove, stored_bytes, sweep, sweep_directory
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}-[0-9a-f]{64}")
 _LOCK_SUFFIX: Final = ".lock"
@@ -70,7 +64,7 @@ class Store:
         as none.
 
         Args:
-            kind: a short lower-case name, part of the directory's name.
+            kind: a short lower-case name, part of the file's name.
             key: all that the entry depends on; it is stored, so no input text.
             only: names of what is read, verified and returned; default all of it.
 
@@ -93,14 +87,18 @@ class Store:
             CacheError: it cannot be written.
             ValueError: a bad kind, or more meta than a manifest holds.
         """
-        name = directory_name(kind, key)
-        with self._shelf("written", create=True) as shelf:
-            sweep(shelf / name, again=True)
+        path = self._path / file_name(kind, key)
+        with self._shelf("written", create=True):
+            sweep(path, again=True)
             self._sweep_older()
-            with locked_directory(shelf / name) as temporary:
-                write_entry(temporary, kind, key, entry)
-                files.publish(temporary, shelf / name)
-            sync_directory(shelf)
+            if not path.is_file():
+                remove(path)  # whatever has the name
+            sink = AtomicFile(path, force=True, private=True)
+            try:
+                write_entry(sink, kind, key, entry)
+                sink.commit()
+            finally:
+                sink.discard()
 
     def get(self, kind: str, key: str, build: Callable[[], Entry]) -> Entry:
         """Return the stored entry, else the built one, which is stored; concurrent callers build
@@ -178,10 +176,10 @@ class Store:
             return count, freed
         with self._shelf("cleared") as shelf:
             for info in chosen:
-                with suppress(FileNotFoundError):  # someone else clears too
-                    files.discard(shelf / info.name)
-                    count += 1
-                    freed += info.bytes
+                path = shelf / info.name
+                remove(path)
+                count += 1
+                freed += info.bytes
             freed += sweep_directory(shelf)
             for path in shelf.glob(f"*{_LOCK_SUFFIX}"):
                 # Timeout is an OSError: somebody holds it and builds.
@@ -196,6 +194,7 @@ class Store:
             shelf = self.root / f"v{version}"
             with suppress(OSError, DamagedError):
                 files.check_directory(shelf)
+                freed += sweep_directory(shelf)
                 for path in shelf.iterdir():
                     # Nothing else: the folder may be the user's, and so may its "v1".
                     if _OURS.fullmatch(path.name):
@@ -216,8 +215,12 @@ class Store:
                 files.make_private(self._path)
             files.check_directory(self._path)
             yield self._path
-        except (OSError, DamagedError, MemoryError) as error:
-            why = files.reason(error)
+        except (OSError, OutputError, DamagedError, MemoryError) as error:
+            # An output's error names the file; the directory is named here.
+            if isinstance(error, OutputError):
+                why = str(error).rpartition(": ")[2]
+            else:
+                why = files.reason(error)
             raise CacheError(f"cache {self._path} cannot be {what_for}: {why}") from error
 
     @contextmanager
@@ -225,7 +228,7 @@ class Store:
         """Wait until nobody else builds this entry; where locks do not work, do not wait."""
         from filelock import FileLock, Timeout
 
-        name = directory_name(kind, key)
+        name = file_name(kind, key)
         lock = FileLock(self._path / f"{name}{_LOCK_SUFFIX}", mode=0o600)
         # Without the lock two processes may both build: double work, the same result.
         with suppress(OSError, NotImplementedError):
@@ -249,24 +252,17 @@ class Store:
             CacheError: the directory is there but cannot be used.
             ValueError: as for :meth:`load`.
         """
-        name = directory_name(kind, key)
+        path = self._path / file_name(kind, key)
         if not os.path.lexists(self._path):
             return None, ""
-        problem = ""
-        with self._shelf("read") as shelf:
-            folder = shelf / name
-            for _ in range(4):
-                before = _identity(folder)
-                if before is None:
+        with self._shelf("read"):
+            try:
+                return read_entry(path, only)[1], ""
+            except (OSError, DamagedError) as error:
+                if not os.path.lexists(path):
                     return None, ""
-                try:
-                    return read_entry(folder, read_manifest(folder), only), ""
-                except (OSError, DamagedError) as error:
-                    problem = files.reason(error)
-                # If it was replaced or cleared meanwhile, we saw half of each: look again.
-                if _identity(folder) == before:
-                    break
-        return None, f"cache entry {_short(name)} damaged ({problem}), rebuilding"
+                problem = files.reason(error)
+        return None, f"cache entry {_short(path.name)} damaged ({problem}), rebuilding"
 
 
 def _default_root() -> Path:
@@ -277,16 +273,6 @@ def _default_root() -> Path:
     return platformdirs.user_cache_path("dpsan")
 
 
-def _identity(folder: Path) -> tuple[int, ...] | None:
-    """Return what tells a directory from the next one of its name; None if there is none."""
-    try:
-        status = os.lstat(folder)
-    except FileNotFoundError:
-        return None
-    # The time because numbers of removed directories are given out again.
-    return status.st_dev, status.st_ino, status.st_ctime_ns
-
-
 def _short(name: str) -> str:
-    """Return a directory name for messages."""
+    """Return a file's name for messages."""
     return name[: name.rindex("-") + 13]

@@ -26,7 +26,6 @@ class GroupResponse(IntegerResponse):
     name = "group-response"
     summary = "a random word of the public group of a word"
     source = "dpsan §group-response"
-    reads_vectors = False
 
     epsilon: float = 0.0
     """LDP epsilon between two numbers of one form that are drawn by value, in nats; else 0."""

@@ -183,7 +183,7 @@ def optimum(sampler: SparseTable, epsilon: float) -> Optimum:
             return {_COSINE: np.array([_bound(sampler, epsilon, progress)])}
 
     name = f"mean-cosine-1-{epsilon!r}-{sampler.key}"
-    mean = space.table(name, lambda: {_COSINE: np.array([mean_cosine(sampler)])})
+    mean = space.table(name, lambda: {_COSINE: np.array([mean_cosine(sampler)])}, of_mechanism=True)
     most = 1.0
     if epsilon < _CERTAIN:
         most = min(most, float(space.table(bound_name(epsilon), bound)[_COSINE][0]))

@@ -248,7 +248,7 @@ class DenseTable(Table):
         """
         if 2.0 * self.space.n**2 * (self.space.d + 32) > WORK:
             return None
-        found = self.space.table(f"certificate-columns-2-{key}", self._losses)
+        found = self.space.table(f"certificate-columns-2-{key}", self._losses, of_mechanism=True)
         first, second = found["pair"].tolist()
         return Certificate(
             method="exact certificate, largest and smallest probability of every output",

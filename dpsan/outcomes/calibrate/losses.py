@@ -122,7 +122,10 @@ class _Losses:
         draft, space = self.draft, self.space
         name = f"extremes-1-{draft.kind.name}-{draft.anywhere(space)[0].digest()}"
         try:
-            ids = space.table(name, lambda: _extreme_words(draft.at(start), space))["ids"]
+            held = space.table(
+                name, lambda: _extreme_words(draft.at(start), space), of_mechanism=True
+            )
+            ids = held["ids"]
             aim = wanted * (1 - _TOLERANCE / 2)
 
             def lower_bound(epsilon: float) -> float:
@@ -166,5 +169,5 @@ def epsilon_for_loss(
 
     digest = draft.anywhere(space)[0].digest()
     name = f"calibrated-1-{target}-{draft.kind.name}-{float(wanted)!r}-{digest}"
-    epsilon, loss, certified = space.table(name, build)["found"].tolist()
+    epsilon, loss, certified = space.table(name, build, of_mechanism=True)["found"].tolist()
     return epsilon, loss, bool(certified)

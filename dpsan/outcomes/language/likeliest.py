@@ -32,7 +32,7 @@ def likeliest_inputs(mechanism: Mechanism, space: MetricSpace) -> Arrays:
         others are too unlikely; ``scores`` (q, s), ln P(output|input).
     """
     name = f"likeliest-5-{FIRST}-{mechanism.name}-{mechanism.digest()}"
-    return space.table(name, lambda: _build(mechanism, space))
+    return space.table(name, lambda: _build(mechanism, space), of_mechanism=True)
 
 
 def _build(mechanism: Mechanism, space: MetricSpace) -> Arrays:
