@@ -32,7 +32,7 @@ class Compare(Page, Texts, Vocabulary):
     Examples:
         dpsan compare
         dpsan compare -m knn-response -m laplace --epsilon-ldp 6,8
-        dpsan compare --data reviews.tsv -k text --labels label --latex
+        dpsan compare --data reviews.tsv -k text --labels label --csv
     """
 
     mechanism: list[str] | None = option(
@@ -70,13 +70,10 @@ class Compare(Page, Texts, Vocabulary):
         min=1,
     )
     as_csv: bool = flag("--csv", "Write CSV.", panel=OUTPUT)
-    as_latex: bool = flag("--latex", "Write a LaTeX table for booktabs.", panel=OUTPUT)
 
     def run(self) -> int:
         """Sanitize, attack and write the table; 1 if no mechanism has figures."""
-        forms = self.as_json, self.as_csv, self.as_latex
-        refuse(sum(forms) > 1, "--json, --csv and --latex exclude each other")
-        refuse(self.html and sum(forms[1:]), "--html excludes --csv and --latex")
+        refuse(self.as_csv and (self.as_json or self.html), "--csv excludes --json and --html")
         if self.data is None:
             for name in ("labels", "field", "delimiter", "max-records"):
                 given = getattr(self, name.replace("-", "_")) is not None
@@ -106,13 +103,11 @@ class Compare(Page, Texts, Vocabulary):
 
     def _write(self, found: Comparison, vocabulary: Embeddings) -> None:
         """Write the table in the chosen form."""
-        from dpsan.analysis.compare.table import as_csv, as_latex, as_record, shown
+        from dpsan.analysis.compare.table import as_csv, as_record, shown
 
         command = shlex.join(["dpsan", *sys.argv[1:]])
         if self.as_csv:
             typer.echo(as_csv(found), nl=False)
-        elif self.as_latex:
-            typer.echo(as_latex(found, command), nl=False)
         else:
             source = {"source": Path(vocabulary.source).name, "digest": vocabulary.digest}
             words = {**source, "words": vocabulary.n, "dimensions": vocabulary.d}

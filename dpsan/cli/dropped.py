@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-_NUL: Final = "tr '\\0' '\\n' < FILE | dpsan rewrite ..."
 DROPPED: Final = {
     "smooth": "dpsan rewrite --fluent draws and decodes at once",
     "--progress": "a terminal shows progress; -q hides it",
@@ -14,11 +13,12 @@ DROPPED: Final = {
     "--unknown keep": "--keep FILE names the words that stay; --unknown mask hides the others",
     "--strings": "--class contacts,ids,dates,numbers makes up strings of the same kinds",
     "--max-record": "records of up to 64 MiB are read: split longer ones",
-    "-z": _NUL,
-    "--null-data": _NUL,
+    **dict.fromkeys(("-z", "--null-data"), "tr '\\0' '\\n' < FILE | dpsan rewrite ..."),
     "--export": "faiss.read_index opens the files v3/index-* of the cache",
     "--plot": "--html FILE shows shares as bars; compare --csv has the figures for a picture",
     "--maximize": "optimal-response has the largest mean cosine; compare -p shows that of others",
+    "--coverage": "dpsan rewrite --dry-run -E FILE TEXT says how many of its words are unknown",
+    "--latex": "compare --csv > t.csv, then pandas.read_csv('t.csv').to_latex() in Python",
     "--text": "-f text reads any file as text",
 }
 """By the word, or the option and its value, as it was typed."""

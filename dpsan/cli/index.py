@@ -16,7 +16,6 @@ from dpsan.files.same_files import FileUses, Use
 from dpsan.text.numerals import number
 
 if TYPE_CHECKING:
-    from dpsan.embeddings.cache.entry import EntryInfo
     from dpsan.embeddings.cache.store import Store
 
 
@@ -52,8 +51,7 @@ class Index(Json, Vocabulary, Typed):
     )
     verbose: bool = flag(
         "-v, --verbose",
-        "With --epsilon: also print the mean cosine and its upper bound, which takes "
-        "minutes. With --list: the cached ones.",
+        "With --epsilon: also print the mean cosine and its upper bound, which takes minutes.",
     )
 
     def run(self) -> int:
@@ -63,7 +61,7 @@ class Index(Json, Vocabulary, Typed):
             return _print_class(self.word_class, self.as_json)
         store = self.store()
         if self.list_ or self.check:
-            return _entries(store, self.check, self.verbose, self.as_json)
+            return _entries(store, self.check, self.as_json)
         if self.clear:
             entries, size = store.clear()
             if self.as_json:
@@ -111,7 +109,7 @@ class Index(Json, Vocabulary, Typed):
         refuse(other, "--embeddings excludes other files, --list, --check, --clear and --class")
         if self.epsilon is None:
             refuse(self.optimize, "--optimize needs --epsilon")
-            refuse(self.verbose and not self.list_, "--verbose needs --epsilon")
+            refuse(self.verbose, "--verbose needs --epsilon")
         else:
             refuse(alone, "--epsilon is for embeddings")
             positive("--epsilon", self.epsilon)
@@ -180,7 +178,7 @@ def _default_rows(found: dict[str, Any] | None) -> list[tuple[str, str]]:
     return rows
 
 
-def _entries(store: Store, check: bool, verbose: bool, as_json: bool) -> int:
+def _entries(store: Store, check: bool, as_json: bool) -> int:
     from dpsan.embeddings.cache.entry import KIND
 
     found = store.check() if check else [(entry, None) for entry in store.entries()]
@@ -196,7 +194,6 @@ def _entries(store: Store, check: bool, verbose: bool, as_json: bool) -> int:
             "created": entry.created,
             "ok": entry.ok if problem is None else False,
             "problem": problem,
-            **({"mean_cosine": _kept_cosine(store, entry)} if verbose else {}),
         }
         for entry, problem in found
     ]
@@ -208,21 +205,11 @@ def _entries(store: Store, check: bool, verbose: bool, as_json: bool) -> int:
     for row in sorted(rows, key=lambda row: (str(row["kind"]), str(row["source"]))):
         state = "ok" if row["ok"] else f"damaged: {row['problem'] or 'manifest'}"
         index = f"{row['index']} {row['words']} x {row['dimensions']}" if row["index"] else ""
-        cosine = "" if row.get("mean_cosine") is None else f"{row['mean_cosine']:.4f}"
         size, source = f"{number(int(row['bytes']))} bytes", printable(str(row["source"]))
         about = str(row["kind"]), index, str(row["digest"])[:12], size, str(row["created"]), source
-        shown.append((*about, cosine, state if check or not row["ok"] else ""))
+        shown.append((*about, state if check or not row["ok"] else ""))
     if shown:
         print_table((), shown, right={3}, spare=(2, 4, 3))
     damaged = f", {bad} damaged" if bad else ""
     typer.echo(f"{len(rows)} entries in {printable(str(store.root))}{damaged}")
     return 1 if check and bad else 0
-
-
-def _kept_cosine(store: Store, entry: EntryInfo) -> float | None:
-    """Return the mean cosine, or the bound on it, that an entry keeps."""
-    if "cosine" not in str(entry.meta.get("table", "")):
-        return None
-    kept = store.load(entry.kind, entry.key)
-    values = None if kept is None else kept.arrays.get("cosine")
-    return None if values is None else float(values[0])

@@ -39,11 +39,6 @@ class Train(JsonAndFile, Quiet):
         "Also write a language model of the text, NAME.npz, for rewrite --fluent.",
         writes=True,
     )
-    coverage: Path | None = option(
-        "--coverage FILE",
-        "Text that you will sanitize: print how many of its words are known. It changes nothing "
-        "in the output.",
-    )
     words: int = option("--words N", "Largest number of words.", 32_000, min=100)
     least: int = option("--least N", "Smallest number of occurrences of a word.", 10, min=1)
     dimensions: int = option("--dimensions N", "Dimensions of a vector.", 100, min=2, max=1000)
@@ -73,15 +68,12 @@ class Train(JsonAndFile, Quiet):
 
         from dpsan.embeddings.training.recipe import Recipe, packed, report_on, train
         from dpsan.files.atomic_files import check_writable, write_whole
-        from dpsan.files.public_text import open_public
 
         shape = self.synonyms or [], self.antonyms or [], self.dimensions
         recipe = Recipe(
             self.texts, self.words, self.least, *shape, self.epochs, self.seed, self.jobs
         )
         started = time.perf_counter()
-        if self.coverage is not None:
-            open_public(self.coverage).close()  # before the training, which takes minutes
         check_writable(self.output, force=self.force)
         if self.language_model is not None:
             check_writable(self.language_model, force=self.force)
@@ -92,28 +84,11 @@ class Train(JsonAndFile, Quiet):
             write_whole(self.language_model, self._model(), force=self.force)
         report = report_on(found)
         report |= {"file": str(self.output), "seconds": time.perf_counter() - started}
-        if self.coverage is not None:
-            report["coverage"] = self._covered(self.coverage)
         if self.as_json:
             print_json(report)
         else:
             _print(report)
         return 0
-
-    def _covered(self, path: Path) -> dict[str, int]:
-        """Return the number of words of a text, and how many of them are in the vocabulary."""
-        from dpsan.embeddings.loading import load
-        from dpsan.embeddings.word_lists import row_of
-        from dpsan.files.public_text import blocks_of
-        from dpsan.text.tokens import TOKENIZERS
-
-        rows, split = load(self.output).key_to_index, TOKENIZERS["unicode"].split
-        words = known = 0
-        for block in blocks_of(path, lambda _: None):
-            tokens = [word for line in block for word in split(line)[1::2]]
-            words += len(tokens)
-            known += sum(row_of(rows, word) is not None for word in tokens)
-        return {"words": words, "known": known}
 
     def _model(self) -> bytes:
         """Return the language model of the texts, for the vocabulary that was written."""
@@ -135,10 +110,5 @@ def _print(report: dict[str, Any]) -> None:
         ("synonyms, antonyms", f"{number(report['synonyms'])}, {number(report['antonyms'])} pairs"),
         ("seconds", f"{report['seconds']:.0f}"),
     ]
-    if found := report.get("coverage"):
-        share = f"{100 * found['known'] / max(found['words'], 1):.1f}"
-        rows.insert(2, ("your text", f"{number(found['words'])} words, {share} % of them known"))
     typer.echo(printable(report["file"]))
     print_fields(rows)
-    typer.echo("near words")
-    print_fields([(printable(w), printable(" ".join(n))) for w, n in report["neighbours"].items()])

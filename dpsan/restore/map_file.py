@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple, Self
 
 from dpsan.errors import InputError
 from dpsan.files.atomic_files import PrivateFile
-from dpsan.files.source import FileSource, open_input, opened_input
+from dpsan.files.source import FileSource, open_input
 from dpsan.formats.lines import raw_records
 from dpsan.version import __version__
 
@@ -103,12 +103,6 @@ class MapWriter(PrivateFile):
     def _flush(self) -> None:
         self.send(bytes(self._held))
         self._held.clear()
-
-
-def read_run(path: Path) -> str:
-    """Return what identifies the key of a map's run.  Raises InputError."""
-    with opened_input(path, hints=False) as source:
-        return _header(source, _lines(source))
 
 
 class Map:

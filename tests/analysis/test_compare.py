@@ -1,13 +1,10 @@
-"""``compare``: figures by hand on a tiny vocabulary, intervals, rows without figures, LaTeX."""
+"""``compare``: figures by hand on a tiny vocabulary, intervals, rows without figures, CSV."""
 
 import csv
 import io
 import json
 import math
 import re
-import shutil
-import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +12,7 @@ from scipy import stats
 from support import need_extra
 
 from dpsan.analysis.compare import table
-from dpsan.analysis.compare.comparison import Comparison, Request, Row, compare
+from dpsan.analysis.compare.comparison import Request, compare
 from dpsan.analysis.compare.measure import (
     Figure,
     Folds,
@@ -166,32 +163,6 @@ def test_cells():
     assert table.cell(Figure(-0.0124)) == "-.012"
     assert table.cell(Figure(1.0, 0.99, 1.0), bound=True) == "≥1.000±.010"
     assert table.cell(None) == "-"
-    assert table.escaped("50 % & #_{}~^") == r"50 \% \& \#\_\{\}\textasciitilde{}\textasciicircum{}"
-    assert table.escaped(r"$\<>|") == r"\$\textbackslash{}\textless{}\textgreater{}\textbar{}"
-    assert table.escaped("--é\n\t名") == "-{}-????"
-
-
-HOSTILE = r'a_b%&#${}~^\<>|"--é名' + "\n" + r"\end{document}"
-
-
-def test_latex_compiles(tmp_path):
-    figures = {name: Figure(-0.5, -0.6, -0.4) for name in ("cosine", "unchanged", "read_back")}
-    rows = [
-        Row("krr", "PROVED", 8.0, {**figures, "linked": None}, epsilon=4e-7, unit="1/distance"),
-        Row(HOSTILE, "PROVED", 8.0, reason=HOSTILE),
-    ]
-    page = table.as_latex(Comparison(Request([], []), rows, HOSTILE, {}), f"dpsan {HOSTILE}")
-    assert r"krr & $4 \cdot 10^{-7}$ & $-.500_{\pm .100}$" in page
-    body = page.partition("\\begin{table}")[2]
-    assert not re.search(r"(?<!\\)[%&#_](?![ {])", re.sub(r"_\{\\pm [.\d]+\}", "", body))
-    if shutil.which("pdflatex") is None:
-        pytest.skip("LOUD: pdflatex is not installed, this was NOT tested")
-    head = "\\documentclass{article}\\usepackage{booktabs}\\begin{document}\n"
-    (tmp_path / "t.tex").write_text(f"{head}{page}\\end{{document}}\n")
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True)
-    assert done.returncode == 0, done.stdout[-2000:]
-    assert Path(tmp_path, "t.pdf").is_file()
 
 
 def test_progress_is_a_line_where_there_is_no_terminal(capsys, monkeypatch):

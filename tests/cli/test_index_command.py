@@ -85,8 +85,8 @@ def test_what_the_default_mechanism_needs_is_made_ahead_and_optimized(dpsan, fol
     """The kept distribution is replaced, later runs use it, and the bound is printed from then."""
 
     def tables():
-        rows = json.loads(run(dpsan, folder, "index", "--list", "-v", "--json").stdout)
-        return {row["source"]: (row["digest"], row["mean_cosine"]) for row in rows}
+        rows = json.loads(run(dpsan, folder, "index", "--list", "--json").stdout)
+        return {row["source"]: row["digest"] for row in rows}
 
     asked = ("mechanisms", "optimal-response", "-e", "3", "-E", "v.txt", "--json")
     (plain,) = json.loads(run(dpsan, folder, "index", "-e", "3", "v.txt", "--json").stdout)
@@ -102,7 +102,7 @@ def test_what_the_default_mechanism_needs_is_made_ahead_and_optimized(dpsan, fol
     assert draws(dpsan, folder) != before
     cosines = json.loads(run(dpsan, folder, *asked).stdout)["mean_cosine"]
     assert 0.3 < cosines["achieved"] <= cosines["bound"] <= 1
-    assert tables()["cosine-bound-1-3.0"][1] == cosines["bound"]
+    assert "cosine-bound-1-3.0" in tables()
     for command in (asked[:-1], ("explain", "word3", "-e", "3", "-E", "v.txt", "--no-posterior")):
         said = " ".join(run(dpsan, folder, *command).stdout.decode().split())
         assert cosine_and_bound(**cosines) in said

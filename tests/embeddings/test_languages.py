@@ -24,17 +24,9 @@ def test_a_vocabulary_is_trained_and_used(dpsan, tmp_path, language):
     (tmp_path / "public.txt").write_text(page * 20 + " ".join(mixed) + "\n", encoding="utf-8")
     (tmp_path / "letter.txt").write_text(page + "Maria Qzx\n", encoding="utf-8")
     trained = ("train", "-q", "--words", "600", "--least", "2", "--epochs", "1", "public.txt")
-    if language == "de":
-        missing = dpsan(*trained, "-o", "own.npz", "--coverage", "none", cwd=tmp_path)
-        assert missing.returncode == 1
-        assert not (tmp_path / "own.npz").exists()  # said before the training
-    more = ("-o", "own.npz", "--coverage", "letter.txt", "--json")
-    done = dpsan(*trained, *more, cwd=tmp_path)
+    done = dpsan(*trained, "-o", "own.npz", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr.decode()
-    report = json.loads(done.stdout)
-    words = len(TOKENIZERS["unicode"].split(page + "Maria Qzx\n")) // 2
-    assert report["coverage"] == {"words": words, "known": words - 2}
-    assert len(report["neighbours"]) > 0
+    assert json.loads(done.stdout)["known"] > 0.5
     spelled = set(load(tmp_path / "own.npz").index_to_key)
     assert {each.lower() for each in LETTERS[language].split()} <= spelled
     run = ("rewrite", "-e", "8", "-E", "own.npz", "--public", f"function-{language}", "letter.txt")

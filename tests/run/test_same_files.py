@@ -72,7 +72,7 @@ READ_BY = {
     "calibrate": "embeddings public",
     "mechanisms": "embeddings",
     "index": "files embeddings",
-    "train": "texts synonyms antonyms coverage",
+    "train": "texts synonyms antonyms",
 }
 READS = [(command, name) for command, names in READ_BY.items() for name in names.split()]
 BEFORE = {

@@ -20,7 +20,6 @@ from common.seeds import with_seeds
 from common.study import Result, Studies, Study
 from common.values import at_least, drafts, numbers
 from dpsan import __version__
-from dpsan.analysis.compare.table import escaped
 from dpsan.cli import output
 from dpsan.cli.options import Vocabulary, parameters
 from dpsan.cli.progress import share_progress
@@ -188,6 +187,27 @@ def as_csv(result: Result) -> str:
     writer.writeheader()
     writer.writerows(result.rows)
     return out.getvalue()
+
+
+_ESCAPES: Final = {
+    **{each: f"\\{each}" for each in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"{\char34}",
+    "±": r"$\pm$",
+    "≥": r"$\geq$",
+    "→": r"$\rightarrow$",
+}
+
+
+def escaped(text: str) -> str:
+    """Return text that LaTeX prints as it stands; characters that its fonts lack become ``?``."""
+    plain = (each if each.isascii() and each.isprintable() else "?" for each in text)
+    return "".join(map(_ESCAPES.get, text, plain)).replace("--", "-{}-")
 
 
 def as_latex(result: Result, command: str) -> str:

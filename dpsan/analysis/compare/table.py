@@ -1,18 +1,16 @@
-"""A comparison as rows of numbers, as what is said of it, as CSV and as LaTeX."""
+"""A comparison as rows of numbers, as what is said of it, and as CSV."""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from dpsan.analysis.compare.comparison import Comparison, Row
 from dpsan.analysis.compare.measure import ACCURACIES, LINKED, Figure
 from dpsan.analysis.pages.sections import Section, Shown
-from dpsan.errors import printable
 from dpsan.outcomes.intervals import CONFIDENCE
 from dpsan.privacy.guarantee import UNREVIEWED
 
@@ -142,66 +140,6 @@ def shown(comparison: Comparison) -> Shown:
 
 def _cell(row: Row, name: str) -> str:
     return cell(row.figures[name], bound=name in _ATTACKS and not row.optimal)
-
-
-_ESCAPES: Final = {
-    **{each: f"\\{each}" for each in "&%$#_{}"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"{\char34}",
-    "±": r"$\pm$",
-    "≥": r"$\geq$",
-    "→": r"$\rightarrow$",
-}
-
-
-def escaped(text: str) -> str:
-    """Return text that LaTeX prints as it stands; characters that its fonts lack become ``?``."""
-    plain = (each if each.isascii() and each.isprintable() else "?" for each in text)
-    return "".join(map(_ESCAPES.get, text, plain)).replace("--", "-{}-")
-
-
-def as_latex(comparison: Comparison, command: str) -> str:
-    """Return a table for booktabs, with the command that made it in a comment."""
-    headings, groups = table(comparison)
-    width = len(headings)
-    size = "scriptsize" if width > 8 else "footnotesize"
-    lines = [
-        f"% {printable(command)}",
-        r"% needs \usepackage{booktabs}",
-        r"\begin{table}",
-        rf"\centering\{size}\setlength{{\tabcolsep}}{{3pt}}",
-        rf"\begin{{tabular}}{{@{{}}l{'r' * (width - 1)}@{{}}}}",
-        r"\toprule",
-        _latex_row(map(escaped, headings)),
-    ]
-    for group in groups:
-        epsilon = rf"LDP $\varepsilon = {group.epsilon:g}$"
-        lines += [r"\midrule", _latex_row([rf"\multicolumn{{{width}}}{{l}}{{{epsilon}}}"])]
-        for name, *cells in group.rows:
-            lines.append(_latex_row([escaped(name), *map(_latex_number, cells)]))
-        for name, reason in group.reasons:
-            wide = rf"\multicolumn{{{width - 1}}}{{p{{.6\linewidth}}}}"
-            lines.append(_latex_row([escaped(name), rf"{wide}{{\raggedright {escaped(reason)}}}"]))
-    below = rf"\caption{{{escaped(caption(comparison))}}}"
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", below, r"\end{table}", ""])
-
-
-def _latex_number(cell: str) -> str:
-    """Return a cell in math mode, its half interval as a subscript."""
-    value, _, half = cell.replace("≥", r"{\geq}").partition("±")
-    value = re.sub(r"e([+-])0*(\d+)$", r" \\cdot 10^{\1\2}", value)
-    if not any(map(str.isdigit, value)):
-        return value
-    return f"${value}_{{\\pm {half}}}$" if half else f"${value}$"
-
-
-def _latex_row(cells: Iterable[str]) -> str:
-    return " & ".join(cells) + r" \\"
 
 
 def caption(comparison: Comparison) -> str:

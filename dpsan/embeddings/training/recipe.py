@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -28,9 +28,6 @@ from dpsan.files.public_text import open_public
 
 _FEWEST: Final = 100
 """Words of a vocabulary: with fewer, neighbours have no meaning."""
-_SHOWN: Final = 20
-"""Words of a report, and neighbours of each."""
-_NEAR: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +180,7 @@ def packed(trained: Trained) -> bytes:
 
 
 def report_on(trained: Trained) -> dict[str, Any]:
-    """Describe a vocabulary as JSON: sizes, and the neighbours of some words."""
+    """Describe a vocabulary as JSON: its sizes."""
     return {
         "words": len(trained.words),
         "dimensions": trained.vectors.shape[1],
@@ -192,27 +189,6 @@ def report_on(trained: Trained) -> dict[str, Any]:
         "with_capitals": sum(map(str.__ne__, trained.words, trained.spellings)),
         "synonyms": trained.synonyms,
         "antonyms": trained.antonyms,
-        "neighbours": neighbours_shown(trained.words, trained.vectors.astype(np.float32)),
-    }
-
-
-def neighbours_shown(words: Sequence[str], vectors: NDArray[np.float32]) -> dict[str, list[str]]:
-    """Return the neighbours of twenty words, frequent and rare ones alike, all of letters.
-
-    Args:
-        words: most frequent first.
-        vectors: unit, shape (n, d).
-    """
-    # Grammar is frequent and short; it says little about vectors.
-    rows = [row for row, word in enumerate(words) if len(word) > 3 and word.isalpha()]
-    if not rows:
-        return {}
-    indices = np.geomspace(1 + len(rows) // 200, len(rows), _SHOWN).astype(np.int64) - 1
-    chosen = np.array(rows)[indices]
-    order = np.argsort(-(vectors[chosen] @ vectors.T), axis=1)
-    return {
-        words[row]: [words[other] for other in near if other != row][:_NEAR]
-        for row, near in zip(chosen.tolist(), order[:, : _NEAR + 1].tolist(), strict=True)
     }
 
 
