@@ -62,11 +62,6 @@ class PublicWords:
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def is_english(key_to_index: Mapping[str, int]) -> bool:
-    """Return True if a vocabulary has half of the English function words or more."""
-    return _has(key_to_index, "function")
-
-
 def _has(key_to_index: Mapping[str, int], name: str) -> bool:
     """Return True if a vocabulary has half of the words of a list or more."""
     words = _bundled(name)
@@ -76,7 +71,7 @@ def _has(key_to_index: Mapping[str, int], name: str) -> bool:
 
 def check_english(key_to_index: Mapping[str, int], what: str) -> None:
     """Raise UsageError if a vocabulary for which English lists are named is not English."""
-    if not is_english(key_to_index):
+    if not _has(key_to_index, "function"):
         lacks = "the vocabulary lacks most English function words"
         hint = "name a FILE of your own words instead"
         raise UsageError(f"{what} are English, and {lacks}", hint)

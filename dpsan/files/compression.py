@@ -66,8 +66,7 @@ class _Codec(NamedTuple):
     """Bytes that may follow a frame."""
 
 
-def _gzip() -> _Codec:
-    return _Codec("gzip", partial(zlib.decompressobj, wbits=31), (zlib.error,), 1 << 12, b"\0")
+_GZIP: Final = _Codec("gzip", partial(zlib.decompressobj, wbits=31), (zlib.error,), 1 << 12, b"\0")
 
 
 def _zstd() -> _Codec:
@@ -127,7 +126,7 @@ def decompressed(source: Source) -> Source:
     """Return the source, decompressed if its name says so.  Raises ExtraMissingError."""
     name = source.name.lower()
     if name.endswith(".gz"):
-        return _Decompressed(source, _gzip())
+        return _Decompressed(source, _GZIP)
     return _Decompressed(source, _zstd()) if name.endswith(".zst") else source
 
 

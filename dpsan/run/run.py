@@ -313,7 +313,7 @@ class Run(Work):
             return Sink("standard output", 1)
         packer = packer_for(self.output.name)
         stream = stream_number(self.output)
-        if stream is not None or not _replaceable(self.output):
+        if stream is not None or not replaceable(self.output):
             # A device or a pipe: there is nothing to replace.  An open stream goes on where it is.
             try:
                 if stream is not None:
@@ -335,6 +335,6 @@ class Run(Work):
             return rewrite_stream(source, sink, self, file=file, totals=totals)
 
 
-def _replaceable(path: Path) -> bool:
-    """Return True if there is nothing, a file, or a directory (which fails by itself)."""
+def replaceable(path: Path) -> bool:
+    """Return whether a path is no pipe and no device; a directory fails by itself."""
     return not path.exists() or path.is_file() or path.is_dir()

@@ -16,7 +16,7 @@ from dpsan.errors import DpsanError, InputError, OutputError, reason
 from dpsan.files.final_name import publish, sync_directory
 from dpsan.files.temporaries import sweep
 from dpsan.run.ray.task import Answer, Job, Task
-from dpsan.run.run import Result, Run, plan_outputs
+from dpsan.run.run import Result, Run, plan_outputs, replaceable
 
 Engine: TypeAlias = Callable[[Job, Sequence[Task]], Iterator[tuple[Task, Answer]]]
 """Runs tasks; the answers come in any order."""
@@ -41,7 +41,7 @@ class ClusterRun(Run):
         for file, (path, target) in enumerate(zip(self.inputs, targets, strict=True), start=1):
             if not self._skip(result, file, path, target):
                 tasks.append(Task(file, path, target))
-        answers = {task: _refused(task) for task in tasks if _is_special(task.path)}
+        answers = {task: _refused(task) for task in tasks if not replaceable(task.path)}
         audit = [] if self.audit_path is None else [self.audit_path]
         sweep(*audit, again=True)  # a run that was killed left rows there
         with ExitStack() as stack:
@@ -90,11 +90,6 @@ class ClusterRun(Run):
             self._record(result, task.file, answer.outcome)
         if self.progress:
             self.progress(task.path.stat().st_size if task.path.exists() else 0)
-
-
-def _is_special(path: Path) -> bool:
-    """Return whether an input is a pipe or a device, which a worker cannot read."""
-    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _refused(task: Task) -> Answer:
