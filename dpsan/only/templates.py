@@ -87,6 +87,11 @@ _RANGES: Final[dict[str, list[Range]]] = {
     "gestation": [(28, 41, 0)],
     "ounces": [(1, 15, 0)],
     "pounds": [(5, 9, 0)],
+    "childage": [(10, 17, 0)],
+    "centimetre": [(150, 195, 0)],
+    "fewer": [(2, 5, 0)],
+    "more": [(6, 9, 0)],
+    "dozens": [(10, 24, 0)],
     "pounds2": [(10, 22, 0)],
     "days2": [(10, 30, 0)],
     "months2": [(10, 36, 0)],
@@ -107,6 +112,7 @@ _NATURAL: Final = frozenset(
         ),
         *("coma", "ejection", "acidity", "pigment", "pigments", "weeks", "score", "glycated"),
         *("grams", "minutes", "days2", "months2", "gestation", "ounces", "pounds", "pounds2"),
+        *("childage", "centimetre", "fewer", "more", "dozens"),
     )
 )
 """Groups of numbers that no zero fills up."""
