@@ -96,24 +96,8 @@ _RANGES: Final[dict[str, list[Range]]] = {
     "days2": [(10, 30, 0)],
     "months2": [(10, 36, 0)],
 }
-_NATURAL: Final = frozenset(
-    (
-        *(
-            "mday",
-            "hour",
-            "morning",
-            "afternoon",
-            "pulse",
-            "breaths",
-            "saturation",
-            "bodymass",
-            "temperature",
-            "pressure",
-        ),
-        *("coma", "ejection", "acidity", "pigment", "pigments", "weeks", "score", "glycated"),
-        *("grams", "minutes", "days2", "months2", "gestation", "ounces", "pounds", "pounds2"),
-        *("childage", "centimetre", "fewer", "more", "dozens"),
-    )
+_NATURAL: Final = frozenset(_RANGES) - frozenset(
+    ("logtime", "iso", "ymd", "dmy", "monthday", "height", "weight", "shortyear")
 )
 """Groups of numbers that no zero fills up."""
 _LOCAL: Final = re.compile("(|.*?[^\x01])((?:\x01{3}[^\x01]{1,2})?)\x01{3}([ .-])\x01{4}", re.S)
