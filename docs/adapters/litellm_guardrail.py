@@ -83,7 +83,7 @@ class Dpsan(CustomGuardrail):
         # A memo belongs to one thread.
         self.thread = ThreadPoolExecutor(max_workers=1)
         sanitizer = Sanitizer(epsilon=float(epsilon), **(options or {}))
-        self.memo = self.thread.submit(Memo, memo, sanitizer, note=self.say).result()
+        self.memo = self.thread.submit(Memo, memo, sanitizer).result()
         for role in sorted(self.pass_roles):
             self.say(f"NOT PROTECTED: messages of the role {role}")
 

@@ -117,7 +117,7 @@ class Explain(Page, Vocabulary, Privacy, Typed):
 
     def _rules(self, only: str, texts: list[str]) -> int:
         """Explain what becomes of each token of the texts."""
-        alone = {"words", "only", "as_json", "html", "force", "quiet"}
+        alone = {"words", "only", "quiet", *(each.name for each in fields(Page))}
         others = sorted(self.typed - alone)
         named = {each.name: str(each.metadata.get("name")) for each in fields(self)}
         refuse(others, f"--only excludes {' and '.join(named[name] for name in others)}", _NO_DRAW)

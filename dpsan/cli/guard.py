@@ -32,11 +32,12 @@ def main() -> NoReturn:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no memory image with text in it
     status = 1
     try:
-        signals.listen(_lost, _clean_up)
+        signals.listen(_lost)
         status = _close_streams(_guarded())
         signals.finish()
     except Interrupted as interrupted:
-        signals.end(interrupted.number)
+        _clean_up()
+        signals.die_of(interrupted.number)
     atexit._run_exitfuncs()
     os._exit(status)  # nothing is gained by taking modules and memory apart
 
@@ -61,7 +62,8 @@ def _guarded() -> int:
 
 def _lost(error: BaseException) -> None:
     """Report an error that Python cannot raise where it would be caught."""
-    say(str(error if isinstance(error, DpsanError) else UnexpectedError(error)))
+    if not isinstance(error, Interrupted):  # which is raised again
+        say(str(error if isinstance(error, DpsanError) else UnexpectedError(error)))
 
 
 def _clean_up() -> None:

@@ -13,7 +13,7 @@ from dpsan.cli.output import say
 from dpsan.cli.rewrite_files import STDIN, Completed
 from dpsan.cli.rewrite_report import say_result
 from dpsan.cli.rewrite_request import Request
-from dpsan.cli.signals import last_words
+from dpsan.cli.signals import Interrupted
 from dpsan.text.numerals import counted, number
 
 if TYPE_CHECKING:
@@ -118,61 +118,63 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
     from dpsan.cli.progress import byte_progress
 
     completed = Completed(request)
-    last_words(lambda: say(completed.message()))
-    with ExitStack() as stack:
-        execute = stack.enter_context(_engine(request, run.sanitizer, cache))
-        if request.audit:
-            from dpsan.run.audit import AuditWriter
+    try:
+        with ExitStack() as stack:
+            execute = stack.enter_context(_engine(request, run.sanitizer, cache))
+            if request.audit:
+                from dpsan.run.audit import AuditWriter
 
-            writer = AuditWriter(
-                request.audit,
-                run.sanitizer,
-                originals=request.audit_originals,
-                force=request.force,
-                seeded=request.seed is not None,
-                copies=request.copies,
-                memo=request.memo is not None,
-                spans=request.spans is not None,
-                fields=request.field_names,
-                drop_other=request.drop_other,
-            )
-            run.audit = stack.enter_context(writer)
-        if request.map_:
-            from dpsan.privacy.randomness import derive_key
-            from dpsan.restore.map_file import MapWriter
+                writer = AuditWriter(
+                    request.audit,
+                    run.sanitizer,
+                    originals=request.audit_originals,
+                    force=request.force,
+                    seeded=request.seed is not None,
+                    copies=request.copies,
+                    memo=request.memo is not None,
+                    spans=request.spans is not None,
+                    fields=request.field_names,
+                    drop_other=request.drop_other,
+                )
+                run.audit = stack.enter_context(writer)
+            if request.map_:
+                from dpsan.privacy.randomness import derive_key
+                from dpsan.restore.map_file import MapWriter
 
-            name = derive_key(run.key, "map").hex()[:16]
-            run.map = stack.enter_context(MapWriter(request.map_, name, force=request.force))
-        if request.review:
-            from dpsan.run.side_outputs import Review
+                name = derive_key(run.key, "map").hex()[:16]
+                run.map = stack.enter_context(MapWriter(request.map_, name, force=request.force))
+            if request.review:
+                from dpsan.run.side_outputs import Review
 
-            only = run.sanitizer.replacing
-            assert only is not None  # noqa: S101 - the request was checked
-            classes = dict(zip(only.groups, only.classes, strict=True))
-            review = Review(request.review, classes, force=request.force)
-            run.review = stack.enter_context(review)
-        if request.bad_records:
-            from dpsan.run.side_outputs import BadRecords
+                only = run.sanitizer.replacing
+                assert only is not None  # noqa: S101 - the request was checked
+                classes = dict(zip(only.groups, only.classes, strict=True))
+                review = Review(request.review, classes, force=request.force)
+                run.review = stack.enter_context(review)
+            if request.bad_records:
+                from dpsan.run.side_outputs import BadRecords
 
-            complain: Callable[[str], None] = (lambda _: None) if request.quiet else say
-            bad = BadRecords(request.bad_records, force=request.force, complain=complain)
-            stack.callback(_tell_bad, stack.enter_context(bad), request)
-            options = replace(run.plan.options, reject=bad)
-            run.plan = replace(run.plan, options=options)
-        if request.memo or request.ledger:
-            run.history = _history(request, run, stack)
-        if request.log_json:
-            from dpsan.run.side_outputs import FileLog
+                complain: Callable[[str], None] = (lambda _: None) if request.quiet else say
+                bad = BadRecords(request.bad_records, force=request.force, complain=complain)
+                stack.callback(_tell_bad, stack.enter_context(bad), request)
+                options = replace(run.plan.options, reject=bad)
+                run.plan = replace(run.plan, options=options)
+            if request.memo or request.ledger:
+                run.history = _history(request, run, stack)
+            if request.log_json:
+                from dpsan.run.side_outputs import FileLog
 
-            run.log = stack.enter_context(FileLog(request.log_json, force=request.force))
-        bar = byte_progress(request.quiet, run.inputs, streams=run.output is None)
-        run.progress, run.begun = stack.enter_context(bar)
-        result = execute(run)
-        if history := run.history:
-            result.memo = history.memo.totals() if history.memo else None
-            result.ledger = history.ledger.totals() if history.ledger else None
-    last_words(lambda: None)
-    return result
+                run.log = stack.enter_context(FileLog(request.log_json, force=request.force))
+            bar = byte_progress(request.quiet, run.inputs, streams=run.output is None)
+            run.progress, run.begun = stack.enter_context(bar)
+            result = execute(run)
+            if history := run.history:
+                result.memo = history.memo.totals() if history.memo else None
+                result.ledger = history.ledger.totals() if history.ledger else None
+            return result
+    except Interrupted:
+        say(completed.message())
+        raise
 
 
 @contextmanager

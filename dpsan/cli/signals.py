@@ -12,6 +12,10 @@ from types import FrameType
 from typing import Final, NoReturn
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_AGAIN_SECONDS: Final = 0.01
+"""Interval in which the timer checks that a pending signal is being handled, in seconds."""
+_IMPORT_LOOKS: Final = 500
+"""An import that runs at so many checks, five seconds, is interrupted: it may be hanging."""
 
 
 class Interrupted(BaseException):
@@ -29,21 +33,16 @@ class _State:
     """Descriptor of a pipe: one byte for each signal, in the order of arrival."""
     heard = 0
     """The first signal; 0 before any."""
-    clean_up: Callable[[], None] = staticmethod(lambda: None)
-    last_words: Callable[[], None] = staticmethod(lambda: None)
-    ending = False
+    looks = 0
+    """Checks since then that found an import running."""
     finished = False
     """True if nothing is left to clean up."""
 
 
-def listen(report: Callable[[BaseException], None], clean_up: Callable[[], None]) -> None:
+def listen(report: Callable[[BaseException], None]) -> None:
     """From now on the first signal raises :class:`Interrupted` in the main thread.
 
-    Where Python or code in C drops that, the next signal raises it again, and the process ends of
-    the first one at the latest when it is done.
-
     Args:
-        clean_up: removes what is not finished.
         report: takes each exception that Python cannot raise (in a destructor, in a callback of C,
             in a thread) and would print with its message, which may hold input text.
     """
@@ -51,17 +50,11 @@ def listen(report: Callable[[BaseException], None], clean_up: Callable[[], None]
     for each in (_State.arrivals, ours):
         os.set_blocking(each, False)
     signal.set_wakeup_fd(ours, warn_on_full_buffer=False)
-
-    def lost(error: BaseException | None) -> None:
-        if isinstance(error, Interrupted):
-            end(error.number)
-        report(error or RuntimeError())
-
-    _State.clean_up = clean_up
-    sys.unraisablehook = lambda hook: lost(hook.exc_value)
-    sys.excepthook = lambda kind, error, trace: lost(error)
-    threading.excepthook = lambda hook: lost(hook.exc_value)
+    sys.unraisablehook = lambda hook: report(hook.exc_value or RuntimeError())
+    sys.excepthook = lambda kind, error, trace: report(error)
+    threading.excepthook = lambda hook: report(hook.exc_value or RuntimeError())
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    signal.signal(signal.SIGALRM, _raise_unless_handled)  # first: the others start its timer
     for number in _SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup keeps ignoring
             signal.signal(number, _interrupt)
@@ -75,32 +68,35 @@ def finish() -> None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    if _State.ending:
-        return
     if _State.finished:
         die_of(number)
-    _State.heard = _State.heard or _first(number)
+    # The handler stays: Python reports a handler that is taken away while its signal waits.
+    if not _State.heard:
+        _State.heard = _first(number)
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS, _AGAIN_SECONDS)
+        _raise_unless_handled(number, frame)
+
+
+def _raise_unless_handled(_: int, frame: FrameType | None) -> None:
+    """Raise the signal that was heard, unless an earlier raise of it is being handled.
+
+    The timer calls this again and again, because Python drops an exception in a destructor and code
+    in C may drop one anywhere.  An import is left to end first: a module in C that is interrupted
+    there may go on without what it needs, or crash.
+    """
+    if not _State.heard:
+        return  # another's alarm
+    if _State.finished:
+        die_of(_State.heard)
     error = sys.exception()
     while error is not None:
         if isinstance(error, Interrupted):
             return  # somebody cleans up
         error = error.__context__
-    if _imports(frame):  # a module in C that is interrupted may crash, or lack what it needs
-        end(_State.heard)
+    if _State.looks < _IMPORT_LOOKS and _imports(frame):
+        _State.looks += 1
+        return
     raise Interrupted(_State.heard)
-
-
-def last_words(say: Callable[[], None]) -> None:
-    """Call a function before the process ends of a signal, in place of the one before."""
-    _State.last_words = say
-
-
-def end(number: int) -> NoReturn:
-    """End the process of a signal."""
-    _State.ending = True  # no other signal is heard
-    _State.last_words()
-    _State.clean_up()
-    die_of(number)
 
 
 def _imports(frame: FrameType | None) -> bool:

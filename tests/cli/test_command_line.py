@@ -119,7 +119,8 @@ def test_help_shows_the_everyday_options_and_help_all_all(dpsan, name):
     command, own = COMMANDS[name], {"COLUMNS": "80"}
     short = dpsan(name, "--help", env=own).stdout.decode()
     assert len(short.splitlines()) <= 100
-    every = {option for each in command.params for option in each.opts if option[:2] == "--"}
+    params = [each for each in command.params if not each.hidden]
+    every = {option for each in params for option in each.opts if option[:2] == "--"}
     assert set(command.everyday) <= every
     shown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", short.split("Examples:")[0]))
     assert {each for each in command.everyday or every if each != "--help"} <= shown

@@ -85,7 +85,7 @@ BEFORE = {
     "test_sanitized": ["--labels", "x", "--test-original", "in.txt", "--test-sanitized"],
 }
 """What stands before the file, where it is not the option of that name."""
-MORE = dict.fromkeys(["preview", "evaluate", "index", "train"], "-q --force")
+MORE = dict.fromkeys(["preview", "evaluate", "train"], "-q --force") | {"index": "-q"}
 MORE |= {"rewrite": "-q -e 1000 -m laplace --force"}
 MORE |= {"explain": "-q -e 8 -m laplace here --force", "verify": "-q -e 8 -m laplace --force"}
 MORE |= {"calibrate": "-q -m laplace --unchanged 0.5", "compare": "-q -m krr --force"}

@@ -162,17 +162,17 @@ def _alive(group: int) -> bool:
 
 
 mutants(r"""signals
-a signal is not cleaned up after @ signals.end
-- _State.clean_up()
+a signal is not cleaned up after @ main
+- _clean_up()
 the status is a number, not the signal @ die_of
 - os.kill(os.getpid(), number)
 + pass
 SIGHUP is forgotten @ signals._SIGNALS
 - (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 + (signal.SIGINT, signal.SIGTERM)
-SIGTERM is not heard @ listen
-- signal.getsignal(number) is not signal.SIG_IGN
-+ number != signal.SIGTERM
+SIGTERM is ignored @ _interrupt
+- not _State.heard
++ not _State.heard and number != signal.SIGTERM
 an interrupted output is finished @ rewrite_file
 - sink.discard()
 + sink.commit()

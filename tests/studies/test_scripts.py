@@ -211,7 +211,7 @@ def test_a_narrow_terminal_has_the_figures():
 
 
 def test_the_folder_stays_small_and_shadows_nothing():
-    assert sum(len(path.read_text().splitlines()) for path in FILES) <= 4500
+    assert sum(len(path.read_text().splitlines()) for path in FILES) <= 4750
     assert len((FOLDER / "speed.py").read_text().splitlines()) <= 250
     names = {path.stem for path in FOLDER.glob("*.py")} | {"common"}
     assert not names & {"dpsan", *sys.stdlib_module_names}
