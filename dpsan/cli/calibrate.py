@@ -48,7 +48,7 @@ class Calibrate(_Targets, Json, Vocabulary, Privacy):
     Examples:
         dpsan calibrate --unchanged 0.3
         dpsan calibrate -m laplace --epsilon-ldp 8
-        dpsan calibrate -m krr --close 0.5
+        dpsan calibrate -m krr --unchanged 0.3
     """
 
     def run(self) -> int:
