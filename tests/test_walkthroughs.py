@@ -8,7 +8,7 @@ from support import ROOT
 PAGE = (ROOT / "docs" / "walkthroughs.md").read_text()
 WRITTEN = {
     "support engineer": ["safe.csv"],
-    "doctoral student": ["table.tex"],
+    "doctoral student": ["table.csv"],
     "privacy officer": ["preview.html", "report.html", "certificate.json", "evaluation.html"],
 }
 

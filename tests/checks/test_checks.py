@@ -307,7 +307,7 @@ def test_class_words_that_were_not_drawn_are_found(monkeypatch):
     assert_found(decoded_as("classes"), "not drawn")
 
 
-CLASSED = [{"epsilon": 12.0, "classes": "names,contacts"}, {"epsilon": 8.0, "strings": "kind"}]
+CLASSED = [{"epsilon": 12.0, "classes": "names,contacts"}, {"epsilon": 8.0, "classes": "ids"}]
 
 
 @pytest.mark.parametrize("options", CLASSED, ids=str)

@@ -38,8 +38,6 @@ def test_train_and_rewrite(dpsan, folder):
     made = load_embeddings(folder / "de.npz")
     assert report["words"] == made.n >= 100
     assert (report["synonyms"], report["antonyms"], report["known"]) == (1, 1, 1.0)
-    assert len(report["neighbours"]) > 10
-    assert all(len(near) == 6 for near in report["neighbours"].values())
     assert made.spellings is not None
     assert made.spellings[made.key_to_index["berlin"]] == "Berlin"
     assert made.counts is not None
@@ -58,7 +56,6 @@ def test_what_people_see(dpsan, folder):
     lines = done.stdout.decode().splitlines()
     assert lines[0] == "own.npz"
     assert any(line.startswith("  text ") and "100.0 % of them known" in line for line in lines)
-    assert "near words" in lines
     assert max(map(len, lines)) <= 80
 
 

@@ -91,8 +91,8 @@ def audited_pairs(row: Row, size: Size, folder: Path) -> None:
 
 mutants(r"""verify
 the noise is halved @ SphericalLaplace.__call__
-- streams.uniform("radius")) / self.epsilon
-+ streams.uniform("radius")) / (2 * self.epsilon)
+- radius = gammaincinv(float(d), streams.uniform("radius")) / self.epsilon
++ radius = gammaincinv(float(d), streams.uniform("radius")) / (2 * self.epsilon)
 the true word never comes out @ PointSampler.sample
 - return self.project(self.space, points, streams)
 + out = self.project(self.space, points, streams)
