@@ -26,7 +26,9 @@ def test_clipped_laplace_on_a_line(clip, diameter):
     """Half the noise draws otherwise, and loses more than epsilon."""
     epsilon, space = 2.0, laws.line_space(LINE)
     mechanism = ClippedLaplace(epsilon, clip)
-    moved = mechanism.prepare(space).space
+    sampler = mechanism.noise(space)
+    assert sampler is not None
+    moved = sampler.space
     law, half = laws.and_half(moved, lambda x: laws.laplace_cdf(x, diameter / epsilon))
     laws.draws_follow(mechanism, space, (0, 3, len(LINE)), law, half)
     assert laws.losses(law).max() <= epsilon * (1 + 1e-6)

@@ -52,7 +52,7 @@ def test_golden_numbers():
 @pytest.mark.parametrize("order", ["greedy", "principal"])
 def test_certificate_is_the_matrix(order):
     mechanism = Diffractor(0.4, order=order)
-    sampler, guarantee = mechanism.prepare(SPACE), mechanism.guarantee(SPACE)
+    sampler, guarantee = mechanism.table(SPACE), mechanism.guarantee(SPACE)
     law = sampler.probabilities(np.arange(SPACE.n + 1))
     apart = np.abs(sampler.indices[:, None] - sampler.indices).astype(float)
     found = matrix_certificate(law, guarantee.claimed, apart)

@@ -171,7 +171,8 @@ def matrix(space, lam):
 @pytest.mark.parametrize("lam", [0.0, 0.2, 0.9, 1.0])
 def test_noise_of_mahalanobis(lam):
     space, epsilon = stretched_space(), 1.7
-    sampler = Mahalanobis(epsilon, lam).prepare(space)
+    sampler = Mahalanobis(epsilon, lam).noise(space)
+    assert sampler is not None
     noise = sampler.noise(streams(30_000), space.d)
     s = matrix(space, lam)
     radius = np.sqrt(np.einsum("md,de,me->m", noise, np.linalg.inv(s), noise))
@@ -239,7 +240,9 @@ def test_factor_of_the_projection_is_the_maximum_over_all_inputs(m):
 
 def test_noise_of_the_projection():
     space, mechanism = MetricSpace(make_embeddings(300, 20)), ProjectedLaplace(3.0, 4)
-    radius = np.linalg.norm(mechanism.prepare(space).noise(streams(20_000), 4), axis=1)
+    sampler = mechanism.noise(space)
+    assert sampler is not None
+    radius = np.linalg.norm(sampler.noise(streams(20_000), 4), axis=1)
     law = (4, 0, mechanism.factor(space) / 3.0)
     assert stats.kstest(radius, "gamma", law).pvalue > ALPHA
     assert stats.kstest(radius / 2, "gamma", law).pvalue < ALPHA

@@ -38,7 +38,7 @@ def long_strings(row: Row, size: Size, folder: Path) -> None:
     """CPU time at two lengths."""
     every = size.of(1, 3, 1)  # a quick run takes the strings in turn, each with two settings
     for number, (name, options) in enumerate([*_SETTINGS.items()][: size.of(2, 6, 6)]):
-        law = {} if "only" in options else {"epsilon": 8.0}
+        law: dict[str, Any] = {} if "only" in options else {"epsilon": 8.0}
         law |= {} if {"only", "classes"} & {*options} else {"mechanism": "krr"}
         sanitizer = Sanitizer(**law, **options, cache=folder / "cache")
         sanitizer.sanitize(["warm up 12"], b"k" * 32)
