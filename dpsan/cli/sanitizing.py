@@ -60,8 +60,8 @@ class Sanitizing(Vocabulary, Privacy):
     )
     roles: str = choice(
         "--roles on|off",
-        "With --only: `off` draws all names from one group and all places from another. Less is "
-        "public, and the text reads worse.",
+        "With --only: `off` draws all names from one group, all places from another, and words of "
+        "health whatever part of the body they are about. Less is public; the text reads worse.",
         "on",
     )
     classes: list[str] | None = option(

@@ -137,7 +137,7 @@ class Alone:
                 group, marks = "code", strings.letter_form(text)
             if _COUNTRY in choices:
                 group, marks = "iban", text[:2] + marks[2:]
-        if group in _DATED and marks[0] != "-":
+        if group in _DATED:
             marks = ANY_YEAR + marks[1:]
         pieces = template(group, marks)
         for first, others in choices.items():

@@ -82,8 +82,7 @@ def decide(
     article, word = article[~named], word[~named]
     articles = np.stack([article, view.caps[article], row[word]], 1).astype(np.int64)
     caps = view.caps.copy()
-    spelled = [name for name in rules.classes["health"] if not name.endswith("abbr")]
-    loud = np.flatnonzero(np.isin(group, rules.codes(spelled)) & (caps == UPPER))
+    loud = np.flatnonzero(rules.nouns[group] & (caps == UPPER))
     loud = loud[~match.relation("upline", loud)]  # COPD may become asthma: in small letters
     caps[loud] = np.where(match.relation("start", loud), TITLE, LOWER)
     first = np.full(len(group), -1)

@@ -120,8 +120,11 @@ class Rules:
         rows = [row for row in rows if len(row) > 2 and not row[0].startswith("#")]
         rows = [["rule", "own list", f"{label}={OWN}", "a word of it"] for label in own] + rows
         self._sets = {row[1]: row[2].split() for row in rows if row[0] == "labels"}
-        self._group_sets = {row[1]: row[2].split() for row in rows if row[0] == "groups"}
-        self.apart = self._group_sets["sick"] + self._group_sets["apart"]
+        self.classes = {row[1]: row[2].split() for row in rows if row[0] == "class"}
+        """Class -> its groups."""
+        sets = {row[1]: row[2].split() for row in rows if row[0] == "groups"}
+        self._group_sets = self.classes | sets
+        self.apart = self.classes["health"] + sets["apart"]
         """Groups of words that stand beside no name."""
         pairs = [pair.split("=") for row in rows if row[0] == OWN for pair in row[2].split()]
         self._own = dict(pairs)
@@ -129,8 +132,6 @@ class Rules:
         self._words = {row[1]: row[2].split() for row in rows if row[0] == "words"}
         self.triggers = sorted(set(itertools.chain.from_iterable(self._words.values())))
         """Words that rules may know by name; the code of each is its position plus 1."""
-        self.classes = {row[1]: row[2].split() for row in rows if row[0] == "class"}
-        """Class -> its groups."""
         self.groups = ["undecided", "pass"]
         self.terms: dict[str, Term] = {}
         self.tests: dict[tuple[str, ...], Test] = {}
@@ -163,6 +164,9 @@ class Rules:
         self._roles = {one: row[1] for row in rows if row[0] == "role" for one in row[2].split()}
         self.written = np.arange(len(self.groups), dtype=np.int16)
         """The group from which each group is drawn: its own."""
+        nouns = {name for name in self.classes["health"] if not name.endswith("abbr")}
+        self.nouns = np.array([name in nouns for name in self.groups])
+        """True for groups of health words: what stands for an abbreviation needs no capitals."""
         self.kept = np.ones(len(self.groups), np.bool_)
         """True for the groups that are drawn."""
 

@@ -15,6 +15,8 @@ from dpsan.only.rules import PASS
 from dpsan.only.view import KEPT
 
 KEEP_LIST: Final = "keep-list"
+NUMBERS: Final = {"bit": 2, "int1": 8, "int2": 90, "int3": 900}
+"""Numbers of each label that may be drawn from a list: doses, hours."""
 UNLISTED: Final = ("form of words", "form of strings")
 """By what a word passes that no list has, and a string."""
 
@@ -64,4 +66,6 @@ def label_sizes(
         sizes[column] = np.bincount(lexicon.codes[:, column], minlength=len(labels)) + phrases
     for name, words in own.items():
         sizes[:, labels.index(name)] = len(words)
+    for label, size in NUMBERS.items():
+        sizes[:, labels.index(label)] = size
     return sizes

@@ -183,7 +183,7 @@ class OnlyRewriter:
         plain_names = (actions == _PLAIN) & self._names_too[view.label] & (view.caps != LOWER)
         words = np.bincount(actions[~edge], minlength=len(ACTIONS)).tolist()
         listed = self._sizes[COLUMN[decision.caps], view.label[at]]
-        listed = listed[(decision.form < 0) & (listed > 0)]
+        listed = listed[listed > 0]
         tokens = None
         if match:
             inside = np.flatnonzero(~edge)

@@ -25,6 +25,30 @@ CASES = [
     ("Thanks, see you then. T. Quill", "T Quill"),
     ("He has Parkinson's disease.", "Parkinson's disease"),
     ("The baker left a swab in the lockbox at 7.", "7"),
+    ("She fell on Alder Avenue near the shop.", "Alder Avenue"),
+    ("He wrote to 27 Quarry Bank, Boston.", "27 Quarry Bank Boston"),
+    ("They sailed to Port Harmony again.", "Harmony"),
+    ("The Employment Rights Act says so.", ""),
+    ("She won the Aldine Prize again.", "Aldine"),
+    ("He paid in Swiss francs.", ""),
+    ("We called Ashcombe Freight Services Limited today.", "Ashcombe Freight Services"),
+    ("I like Hye-jin's slide.", "Hye jin"),
+    ("She takes lisinopril daily.", "lisinopril"),
+    ("They treated his asthma at home.", "asthma"),
+    ("She had pain and broke my left ankle.", "ankle"),
+    ("This is the 16-year-old boy.", "16"),
+    ("He was 165 cm tall.", "165"),
+    ("Read 6 through 9 again.", "6 9"),
+    ("Come between 7 and 10 or write.", "7 10"),
+    ("Agenda: 1. Minutes. 2. Report by us.", ""),
+    ("Wait 45 minutes or 36 hours or 14 days.", "45 36 14"),
+    ("Her GCS was there. GCS 14 now.", "14"),
+    ("The EF of 45% was low.", "45"),
+    ("The pH 7.31 was low.", "31"),
+    ("She weighed 6 lb 11 oz then.", "6 11"),
+    ("Her fever went to 101.8 then.", "fever 101 8"),
+    ("It is 5 ng/L here.", "5"),
+    ("The respiratory rate of 18 was normal.", "18"),
 ]
 """Text, and its words that are replaced; all others pass."""
 
@@ -44,6 +68,55 @@ def test_a_rule_replaces_its_words_and_no_others(text, gone):
         assert [word for word in words(output) if word in kept] == kept
     for word in words(gone):  # one draw may give the original
         assert any(word not in words(output) for output in outputs(rules_text(), text))
+
+
+def drawn(text, times=12):
+    return [
+        OnlyRewriter(rules_text()).rewrite([text], bytes([at]) * 32).lines[0] for at in range(times)
+    ]
+
+
+def test_an_illness_becomes_one_of_its_part_of_the_body_unless_roles_are_off():
+    lists = OnlyRewriter(rules_text()).lexicon.outputs
+    chest = {word.lower() for word in lists["ill_chest"]}
+    assert {text.lower() for text in drawn("asthma")} <= chest
+    off = OnlyRewriter(rules_text(), roles=False)
+    outputs = {off.rewrite(["asthma"], bytes([at]) * 32).lines[0] for at in range(12)}
+    assert outputs <= {*lists["ill"]}
+    assert not outputs <= chest
+
+
+def test_a_medicine_before_a_dose_has_such_doses():
+    lists = OnlyRewriter(rules_text()).lexicon.outputs
+    for text in drawn("He takes lisinopril 20 mg daily."):
+        medicine, dose = re.fullmatch(r"He takes (.*) (\d+) mg daily\.", text).groups()
+        assert medicine in lists["medicine_heart2"]
+        assert dose in lists["dose_heart2"]
+
+
+def test_an_abbreviation_of_an_illness_needs_no_capitals():
+    """In a line of capitals it does."""
+    assert any(text.islower() for text in drawn("his COPD")), drawn("his COPD")
+    assert all(text.isupper() for text in drawn("HIS COPD IS OLD"))
+
+
+def test_clocks_are_of_the_day_and_ascend():
+    for text in drawn("[22:41] one [03:10] two [02:15] three"):
+        clocks = re.findall(r"\d\d:\d\d", text)
+        assert clocks == sorted(clocks)
+        assert all("07:00" <= clock < "21:00" for clock in clocks)
+    assert all(re.fullmatch(r"at (7|8|9|10|11)am", text) for text in drawn("at 3am"))
+
+
+def test_two_digits_of_a_year_keep_its_class():
+    for text in drawn("on 14.05.24 and 3.4.98"):
+        new, old = re.findall(r"\.(\d\d)\b(?!\.)", text)
+        assert int(new) <= 26
+        assert 50 <= int(old) <= 99
+
+
+def test_a_short_hash_stays_one():
+    assert all(re.fullmatch(r"revert [0-9a-f]{7}", text) for text in drawn("revert 3fa9c1e"))
 
 
 def test_a_name_that_is_also_a_word_of_a_class_that_passes_is_replaced():

@@ -1,4 +1,4 @@
-"""What is said of an evaluation, on the terminal and on a page.  It contains no text."""
+"""Sentences and tables about an evaluation, for the terminal and a page.  They contain no text."""
 
 from __future__ import annotations
 

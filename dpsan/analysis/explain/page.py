@@ -1,4 +1,4 @@
-"""What is said of explanations, on the terminal and on a page: mechanisms side by side."""
+"""Tables of explanations, for the terminal and a page: mechanisms stand side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command says of its result: parts that are printed, and written on a page."""
+"""Parts of a command's result, which the terminal and a page show alike."""
 
 from __future__ import annotations
 
@@ -81,15 +81,15 @@ class Shown:
     """All that is said of one result."""
 
     about: str
-    """What was done, and to what."""
+    """Heading: the command, and its input."""
     parts: Sequence[Part]
     conclusion: str = ""
     good: bool = False
     """False for a conclusion that is a warning."""
     warnings: Sequence[str] = ()
-    """What must not be overlooked: on standard error, and on top of a page."""
+    """Warnings: printed on standard error, and on top of a page."""
     title: str = ""
-    """Which of several results it is."""
+    """Name of this result where a page has several."""
 
     def filled(self) -> list[Part]:
         """Return the parts that say anything."""

@@ -1,4 +1,4 @@
-"""What is said of a preview, on the terminal and on a page."""
+"""Sentences and tables about a preview, for the terminal and a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a report, on the terminal and on a page."""
+"""Sentences and tables about a report, for the terminal and a page."""
 
 from __future__ import annotations
 
