@@ -183,6 +183,7 @@ class OnlyRewriter:
         plain_names = (actions == _PLAIN) & self._names_too[view.label] & (view.caps != LOWER)
         words = np.bincount(actions[~edge], minlength=len(ACTIONS)).tolist()
         listed = self._sizes[COLUMN[decision.caps], view.label[at]]
+        listed[[*by_value]] = 0  # none of them hides in a group
         listed = listed[listed > 0]
         tokens = None
         if match:
