@@ -13,12 +13,14 @@ import pytest
 from fixed_keys import fix_keys
 from fork_server import ForkServer
 from hypothesis import HealthCheck, settings
-from support import ROOT, SHARED, make_embeddings
+from support import ROOT, SHARED, hear_signals, make_embeddings
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
+
+hear_signals()
 
 # No test is timed: a loaded machine is not a defect.  No test fails by chance: examples and keys
 # are the same in every run, but with EXPLORE=1.
