@@ -34,6 +34,18 @@ settings.register_profile(
 settings.load_profile("dpsan")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Where Python may not write what it compiles, each that we start would compile all anew."""
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+        os.environ["PYTHONPYCACHEPREFIX"] = str(_of_all_workers(tmp_path_factory) / "pycache")
+
+
+def _of_all_workers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Fix the keys of a test; slow ones are repeated to find what is rare."""
@@ -70,8 +82,7 @@ def shared() -> Path:
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One cache directory for the whole session, all workers together: tables are made once."""
-    base = tmp_path_factory.getbasetemp()
-    path = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
+    path = _of_all_workers(tmp_path_factory) / "cache"
     path.mkdir(exist_ok=True)
     return path
 
