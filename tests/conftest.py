@@ -21,6 +21,9 @@ from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
 hear_signals()
+# Else each Python that a test starts compiles all of dpsan anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # No test is timed: a loaded machine is not a defect.  No test fails by chance: examples and keys
 # are the same in every run, but with EXPLORE=1.
@@ -32,18 +35,6 @@ settings.register_profile(
     derandomize=not EXPLORE,
 )
 settings.load_profile("dpsan")
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Where Python may not write what it compiles, each that we start would compile all anew."""
-    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
-        os.environ["PYTHONPYCACHEPREFIX"] = str(_of_all_workers(tmp_path_factory) / "pycache")
-
-
-def _of_all_workers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    base = tmp_path_factory.getbasetemp()
-    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
 
 @pytest.hookimpl(wrapper=True)
@@ -66,6 +57,17 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object]) -> Iterator[obje
         return (yield)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """A worker begins with a half of the files, so that what a file shares is made once.
+
+    It takes from the other when it has done its own.
+    """
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log) if config.getvalue("dist") == "load" else None
+
+
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """No test is named by bytes: archives hold the time, and xdist's workers compare the names."""
     return argname if isinstance(val, bytes) else None
@@ -82,7 +84,8 @@ def shared() -> Path:
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One cache directory for the whole session, all workers together: tables are made once."""
-    path = _of_all_workers(tmp_path_factory) / "cache"
+    base = tmp_path_factory.getbasetemp()
+    path = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
     path.mkdir(exist_ok=True)
     return path
 

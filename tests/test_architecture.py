@@ -61,7 +61,8 @@ def imports(path: Path):
                 yield name if name in MODULES else source
         elif (
             isinstance(node, ast.Call)
-            and ast.unparse(node.func).endswith(("import_module", "__import__"))
+            and getattr(node.func, "attr", getattr(node.func, "id", ""))
+            in ("import_module", "__import__")
             and node.args
             and isinstance(node.args[0], ast.Constant)
         ):
