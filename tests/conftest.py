@@ -164,7 +164,7 @@ def dpsan(
             [sys.executable, *program, *arguments],
             input=stdin,
             capture_output=True,
-            timeout=120,
+            timeout=600,
             env=environment,
             cwd=cwd,
             **more,
@@ -206,7 +206,7 @@ def shell(
             capture_output=True,
             text=True,
             env={**os.environ, **own, **more},
-            timeout=300,
+            timeout=600,
         )
 
     return run

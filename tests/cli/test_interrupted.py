@@ -31,7 +31,8 @@ def test_issue_13_one_output(folder, env, output, message):
     with started(*BASE, *output, cwd=folder, env=env) as child:
         child.stdin.write(b"here\n")
         child.stdin.flush()
-        if output:  # the run has begun when it has read the line
+        if output:  # the run has begun when it has an audit and has read the line
+            wait_for((folder / "audit").exists)
             wait_for(lambda: not any(fcntl.ioctl(child.stdin, termios.FIONREAD, bytes(4))))
         else:
             assert child.stdout.readline() == b"here\n"
