@@ -95,18 +95,7 @@ def principal_components(space: MetricSpace, dimensions: int) -> NDArray[np.floa
     """Centred vectors projected to the directions of largest variance, (n, D), cached."""
 
     def build() -> dict[str, NDArray[Any]]:
-        scatter = np.zeros((space.d, space.d))
-
-        def add(some: Ids) -> None:
-            nonlocal scatter
-            part = space.vectors[some] - space.centroid
-            scatter += part.T @ part
-
-        space.by_blocks("finding directions of variance", space.n, 8192, add)
-        _, axes = np.linalg.eigh(scatter)
-        axes = axes[:, ::-1][:, :dimensions]
-        # The sign of an eigenvector is arbitrary: its largest component is made positive.
-        axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(dimensions)])
+        axes = space.variance()[1][:, ::-1][:, :dimensions]
         out = np.empty((space.n, dimensions), dtype=np.float32)
 
         def move(some: Ids) -> None:

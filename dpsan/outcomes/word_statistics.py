@@ -36,12 +36,6 @@ def words_at(space: MetricSpace, quantiles: Floats) -> Ids:
     return np.asarray(np.minimum(rows, space.n - 1), dtype=np.int64)
 
 
-def unit_vectors(space: MetricSpace) -> Floats32:
-    """Return the directions of the words, (n, d); zero vectors stay zero."""
-    norms = np.linalg.norm(space.vectors, axis=1)
-    return np.asarray(space.vectors / np.maximum(norms, np.float32(1e-30))[:, None])
-
-
 def cosines(units: Floats32, ids: Ids, outputs: Ids) -> Floats:
     """Return the cosines of words (m,) and their outputs (m,), shape (m,)."""
     out = np.empty(len(ids))

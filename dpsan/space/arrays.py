@@ -37,6 +37,12 @@ def norms(vectors: Floats32, centre: Floats | float = 0.0) -> Floats:
     return out
 
 
+def unit_rows(vectors: Floats32) -> Floats32:
+    """Return the directions of rows, (n, d); zero rows stay zero."""
+    lengths = np.linalg.norm(vectors, axis=1)
+    return np.asarray(vectors / np.maximum(lengths, np.float32(1e-30))[:, None])
+
+
 def by_word(ids: Ids, size: int) -> Iterator[tuple[Ids, Ids, Ids]]:
     """Tokens of equal words together, so many words at a time.
 

@@ -288,6 +288,30 @@ class MetricSpace:
             return np.zeros(0)
         return self.table(f"nearest-{sample}", build)["nearest"]
 
+    def variance(self) -> tuple[Floats, Floats]:
+        """Variances along the directions in which the words vary, ascending and of sum d, shape
+        (d,), and these directions, the columns of (d, d); equal vectors vary alike in all.
+        """
+
+        def build() -> Arrays:
+            scatter = np.zeros((self.d, self.d))
+
+            def add(some: Ids) -> None:
+                nonlocal scatter
+                apart = self.vectors[some] - self.centroid
+                scatter += apart.T @ apart
+
+            self.by_blocks("finding directions of variance", self.n, 8192, add)
+            trace = float(np.trace(scatter))
+            scatter = scatter * (self.d / trace) if trace > 0 else np.eye(self.d)
+            values, axes = np.linalg.eigh(scatter)
+            # The sign of an eigenvector is arbitrary: its largest component is made positive.
+            axes *= np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(self.d)])
+            return {"values": np.maximum(values, 0.0), "axes": axes}
+
+        held = self.table("variance", build)
+        return held["values"], held["axes"]
+
     def _diameter(self) -> Arrays:
         def build() -> Arrays:
             bound, exact = diameter_bound(self.vectors, self.watch)
