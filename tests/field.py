@@ -19,11 +19,11 @@ from page_parts import ROOT, table
 from dpsan.embeddings.cache.store import Store
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
+from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.description import sections
 from dpsan.outcomes.calibrate import Draft
 from dpsan.outcomes.calibrate.target import per_nat, solve
 from dpsan.outcomes.distributions import distributions, has_distribution
-from dpsan.privacy.certificate import certify
 from dpsan.privacy.randomness import seeded_key
 from dpsan.space.cached_index import open_space
 

@@ -14,10 +14,10 @@ from size import lines
 from support import make_embeddings
 
 from dpsan.mechanisms import DEFAULT_MECHANISM, MECHANISMS
+from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.description import numbers
 from dpsan.mechanisms.krr import KRR
 from dpsan.mechanisms.registry import TABLE
-from dpsan.privacy.certificate import certify
 from dpsan.sanitize.sanitizer import Sanitizer
 
 PACKAGE = Path(__file__).resolve().parent.parent / "dpsan"

@@ -16,7 +16,12 @@ from dpsan.errors import UsageError, check_positive, unknown_name
 from dpsan.mechanisms.parameters import Parameter
 from dpsan.mechanisms.samplers.base import PointSampler, Sampler
 from dpsan.mechanisms.tables.table import Table
-from dpsan.privacy.certificate import Certificate
+from dpsan.privacy.certificate import (
+    MATRIX_WORDS,
+    Certificate,
+    input_distances,
+    matrix_certificate,
+)
 from dpsan.privacy.guarantee import Arithmetic, Guarantee, Status
 from dpsan.privacy.noise_distributions import NoiseDistribution
 from dpsan.privacy.rounding import float64_gap
@@ -270,3 +275,24 @@ class BaseResponse(IntegerResponse):
     def with_groups(self, groups: tuple[Group, ...]) -> BaseResponse:
         """Return the same where all words of a group are one input; no epsilon changes."""
         return replace(self, groups=groups)
+
+
+def certify(mechanism: Mechanism, space: MetricSpace) -> Certificate | None:
+    """Return the exact certificate of a mechanism on a vocabulary; None where no exact method
+    exists.
+
+    Closed forms take O(n²·d) and are cached with the space; other distributions are compared cell
+    by cell up to :data:`MATRIX_WORDS` words.
+    """
+    found = mechanism.certificate(space)
+    if found is not None or space.n > MATRIX_WORDS:
+        return found
+    sampler = mechanism.prepare(space)
+    pmf = sampler.probabilities(np.arange(space.n + 1))
+    if pmf is None:
+        return None
+    claim = mechanism.guarantee(space).claimed
+    distances = None
+    if claim is not None and claim.metric == "euclidean":
+        distances = input_distances(space)
+    return matrix_certificate(pmf, claim, distances, error=sampler.probability_error)

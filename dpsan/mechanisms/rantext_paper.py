@@ -208,11 +208,12 @@ class RanTextPaper(Mechanism):
 
         def build() -> Certificate:
             pmf = self.prepare(space).probabilities(np.arange(space.n + 1))
+            found = matrix_certificate(np.asarray(pmf), Claim(self.epsilon))
             # What rounding adds is nothing beside the quadrature's error.
-            return replace(matrix_certificate(np.asarray(pmf), Claim(self.epsilon)), slack=0.0)
+            method = "exact distribution matrix, quadrature over the radius"
+            return replace(found, method=method, slack=0.0)
 
-        method = "exact distribution matrix, quadrature over the radius"
-        return kept_certificate(space, repr(self), method, build)
+        return kept_certificate(space, repr(self), build)
 
     def prepare(self, space: MetricSpace) -> RanTextSampler:
         """Return the published sampler."""

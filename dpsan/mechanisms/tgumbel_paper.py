@@ -32,6 +32,7 @@ Not to be confused with
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -263,17 +264,16 @@ class TGumbelPaper(Mechanism):
         """Exact audit of all pairs by quadrature; O(n³) times some hundreds."""
         if space.n > MATRIX_WORDS:
             return None
-        claim = Claim(self.epsilon, metric="euclidean")
 
         def build() -> Certificate:
-            pmf = self.prepare(space).probabilities(np.arange(space.n + 1))
+            sampler, claim = self.prepare(space), Claim(self.epsilon, metric="euclidean")
+            pmf = np.asarray(sampler.probabilities(np.arange(space.n + 1)))
             distances = input_distances(space)
             distances[-1], distances[:, -1] = math.inf, math.inf  # nothing is claimed for ⊥
-            error = TruncatedGumbelSampler.probability_error
-            return matrix_certificate(np.asarray(pmf), claim, distances, error=error)
+            found = matrix_certificate(pmf, claim, distances, error=sampler.probability_error)
+            return replace(found, method="exact distribution matrix by quadrature")
 
-        method = "exact distribution matrix by quadrature"
-        return kept_certificate(space, repr(self), method, build)
+        return kept_certificate(space, repr(self), build)
 
     def prepare(self, space: MetricSpace) -> TruncatedGumbelSampler:
         """Return the published sampler."""

@@ -10,12 +10,13 @@ from support import make_embeddings, streams
 
 from dpsan.analysis.verify.verdict import Verdict, _allowed, claim_of, verify
 from dpsan.errors import UsageError
+from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.diffractor import Diffractor
 from dpsan.mechanisms.diffractor_paper import DiffractorPaper
 from dpsan.mechanisms.tables import word_orders
 from dpsan.mechanisms.tables.ranks import RankNoise
 from dpsan.mechanisms.tables.word_orders import word_order
-from dpsan.privacy.certificate import certify, matrix_certificate
+from dpsan.privacy.certificate import matrix_certificate
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
 

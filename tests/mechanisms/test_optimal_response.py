@@ -18,6 +18,7 @@ from dpsan.embeddings import bundled
 from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import EmbeddingError, InputError, UsageError
+from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.optimal import optimum, public_base
 from dpsan.mechanisms.optimal.optimum import similarity_bound
@@ -26,7 +27,6 @@ from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.mechanisms.tables.directions import cosine_unit, directions, ranking
 from dpsan.mechanisms.tables.near_sets import Base
 from dpsan.mechanisms.tables.sparse import SparseTable, integer_increments
-from dpsan.privacy.certificate import certify
 from dpsan.privacy.randomness import Streams
 from dpsan.space.cached_index import open_space
 from dpsan.space.metric_space import MetricSpace

@@ -9,13 +9,13 @@ from support import make_embeddings
 from dpsan import Sanitizer
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
+from dpsan.mechanisms.base import certify
 from dpsan.outcomes import calibrate
 from dpsan.outcomes.calibrate import Draft, Target
 from dpsan.outcomes.calibrate.outputs import Outputs
 from dpsan.outcomes.calibrate.target import solve
 from dpsan.outcomes.distributions import expected_unchanged
 from dpsan.privacy import randomness
-from dpsan.privacy.certificate import certify
 from dpsan.sanitize.request import RunSpec
 from dpsan.space.metric_space import MetricSpace
 

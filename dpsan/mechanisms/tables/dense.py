@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.tables.table import ROWS, Table
-from dpsan.privacy.certificate import WORK, Certificate
+from dpsan.privacy.certificate import WORK, Certificate, kept_certificate
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids, Integers, blocks, by_word, side_by_side
-from dpsan.space.metric_space import Arrays, MetricSpace
+from dpsan.space.metric_space import MetricSpace
 
 # Integers of up to 96 bits as high · 2^32 + low, so that cumulative sums cannot overflow.
 #
@@ -248,16 +248,9 @@ class DenseTable(Table):
         """
         if 2.0 * self.space.n**2 * (self.space.d + 32) > WORK:
             return None
-        found = self.space.table(f"certificate-columns-2-{key}", self._losses, of_mechanism=True)
-        first, second = found["pair"].tolist()
-        return Certificate(
-            method="exact certificate, largest and smallest probability of every output",
-            epsilon_ldp=float(found["loss"][0]),
-            pair=(first, second),
-            slack=_ERROR,
-        )
+        return kept_certificate(self.space, f"columns-{key}", self._certificate)
 
-    def _losses(self) -> Arrays:
+    def _certificate(self) -> Certificate:
         n = self.space.n
         high, low = np.full(n, -math.inf), np.full(n, math.inf)
         most, least = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
@@ -274,10 +267,12 @@ class DenseTable(Table):
         possible = high > -math.inf
         spread = np.where(possible, high - np.where(possible, low, 0.0), 0.0)
         worst = int(np.argmax(spread))
-        return {
-            "loss": np.array([spread[worst] + _ERROR]),
-            "pair": np.array([most[worst], least[worst]]),
-        }
+        return Certificate(
+            method="exact certificate, largest and smallest probability of every output",
+            epsilon_ldp=float(spread[worst] + _ERROR),
+            pair=(int(most[worst]), int(least[worst])),
+            slack=_ERROR,
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_last": None}

@@ -251,11 +251,20 @@ class NearSets:
             high = np.where(beyond, high, middle)
         return np.asarray(self.words[low], dtype=np.int64)
 
-    def row(self, word: int) -> tuple[Rows, Ids]:
-        """Outputs of a word's set and the mass that each has in it."""
-        self.make(np.array([word]))
-        part = slice(self.starts[word], self.starts[word] + self.sizes[word])
-        return self.words[part], np.asarray(np.diff(self.ends[part], prepend=0), dtype=np.int64)
+    def sets(self, ids: Ids) -> tuple[Ids, Ids, Ids]:
+        """Return the sets of words, one after the other: index of the word, output, its mass."""
+        self.make(ids)
+        sizes = self.sizes[ids].astype(np.int64)
+        first = np.cumsum(sizes) - sizes
+        at = np.arange(int(sizes.sum())) + np.repeat(self.starts[ids] - first, sizes)
+        ends = self.ends[at].astype(np.int64)
+        masses = np.diff(ends, prepend=0)
+        masses[first] = ends[first]
+        return np.repeat(np.arange(len(ids)), sizes), self.words[at].astype(np.int64), masses
+
+    def row(self, word: int) -> tuple[Ids, Ids]:
+        """Return the outputs of a word's set, and the mass that each has in it."""
+        return self.sets(np.array([word]))[1:]
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}

@@ -10,10 +10,10 @@ import numpy as np
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms import is_own
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.base import Mechanism, certify
 from dpsan.outcomes.calibrate.target import Draft, Target, per_nat, solve
 from dpsan.outcomes.distributions import distributions
-from dpsan.privacy.certificate import MATRIX_WORDS, certify
+from dpsan.privacy.certificate import MATRIX_WORDS
 from dpsan.privacy.guarantee import Status
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import Arrays, MetricSpace

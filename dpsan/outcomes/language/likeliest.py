@@ -67,12 +67,10 @@ def _by_weights(
     An input gives most outputs their common weight.  So the best ones have the output in their near
     set, or are among the most frequent words.
     """
-    rows = [*table.rows()]
-    owners = np.repeat(np.arange(len(rows)), [len(words) for words, _ in rows])
-    near = np.concatenate([words for words, _ in rows]).astype(np.int64)
-    more = table.increment * np.concatenate([masses for _, masses in rows]).astype(np.float64)
+    owners, near, masses = table.near.sets(np.arange(len(prior)))
+    more = table.increment * masses.astype(np.float64)
     common = table.common.astype(np.float64)
-    totals = np.log(common.sum() + np.bincount(owners, more, minlength=len(rows)))
+    totals = np.log(common.sum() + np.bincount(owners, more, minlength=len(prior)))
     usual = np.argsort(totals - prior, kind="stable")[:FIRST]
     real = np.isin(near, outputs)  # a public word may be an output of itself alone
     owners, near, more = owners[real], near[real], more[real] + common[near[real]]
