@@ -11,13 +11,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
-from dpsan.embeddings import gensim_pickle, numpy_files, word2vec_binary
+from dpsan.embeddings import gensim_pickle, numpy_files
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.bundled import bundled_digest, directory, load_bundled
 from dpsan.embeddings.cache.watch import Watch, unseen
 from dpsan.embeddings.files import digest_of, open_embeddings
 from dpsan.embeddings.sniff import GZIP, Kind, sniff
-from dpsan.embeddings.text_rows import read_glove, read_word2vec
+from dpsan.embeddings.text_rows import read_binary, read_glove, read_word2vec
 from dpsan.errors import EmbeddingError, Hint, UsageError
 from dpsan.errors import reason as os_reason
 from dpsan.files.compression import unpack
@@ -27,7 +27,7 @@ _COPY: Final = 4 << 20
 """Bytes copied at a time."""
 _READERS: Final = {
     Kind.WORD2VEC_TEXT: read_word2vec,
-    Kind.WORD2VEC_BINARY: word2vec_binary.read,
+    Kind.WORD2VEC_BINARY: read_binary,
     Kind.GLOVE: read_glove,
     Kind.NPZ: numpy_files.read_npz,
 }

@@ -57,8 +57,8 @@ from dpsan.mechanisms.keep_or_noise import nearest_words
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.mechanisms.tables.word_weights import FREQUENCY, NO_WEIGHTS, resolve, with_listed
-from dpsan.privacy.grid import TOTAL, certified_loss, grid_table, mixed_loss
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
+from dpsan.privacy.noise_formulas import TOTAL, certified_loss, grid_table, mixed_loss
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace

@@ -17,8 +17,8 @@ from dpsan.mechanisms.keep_or_noise import GAUSSIAN, LAPLACE, atoms, keep_probab
 from dpsan.mechanisms.tables.word_weights import frequency, resolve
 from dpsan.mechanisms.tldp_paper import TLDPPaperG, TLDPPaperL, TLDPPaperLWeighted
 from dpsan.privacy import randomness
-from dpsan.privacy.grid import laplace_delta
 from dpsan.privacy.guarantee import Status
+from dpsan.privacy.noise_formulas import laplace_delta
 from dpsan.sanitize.sanitizer import Sanitizer
 
 FORMS = [f"tldp-paper-{letter}{rest}" for letter in "lg" for rest in ("", "-weighted")]

@@ -96,7 +96,7 @@ rows that are too long @ _parse_one
 devices and FIFOs are read @ _require_regular
 - not stat.S_ISREG(status.st_mode)
 + False and (not stat.S_ISREG(status.st_mode))
-memory for what the header says @ word2vec_binary.read
+memory for what the header says @ read_binary
 - rows = Rows(path, d, limit)
 + rows = Rows(path, d, limit)
 + np.ones((n, d), dtype=np.float32).tobytes()
