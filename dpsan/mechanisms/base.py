@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError, check_positive, unknown_name
 from dpsan.mechanisms.parameters import Parameter
-from dpsan.mechanisms.samplers.base import PointSampler, Sampler
-from dpsan.mechanisms.tables.table import Table
+from dpsan.mechanisms.samplers.base import PointSampler, Sampler, Table
 from dpsan.privacy.certificate import (
     MATRIX_WORDS,
     Certificate,
@@ -30,8 +29,8 @@ from dpsan.space.diameters import largest_norm, smallest_distance
 from dpsan.space.metric_space import MetricSpace
 
 if TYPE_CHECKING:
-    from dpsan.mechanisms.optimal.groups import Group
     from dpsan.mechanisms.optimal.optimum import Optimum
+    from dpsan.mechanisms.tables.near_sets import Group
 
 
 @dataclass_transform(frozen_default=True)

@@ -24,7 +24,7 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dpsan.mechanisms.clipped_noise import ScaledLaplace
+from dpsan.mechanisms.noise import ScaledLaplace
 from dpsan.mechanisms.parameters import clip_parameter
 from dpsan.privacy.guarantee import Arithmetic
 from dpsan.privacy.noise_distributions import LaplaceCoordinates

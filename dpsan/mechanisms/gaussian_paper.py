@@ -27,7 +27,7 @@ from __future__ import annotations
 import math
 import sys
 
-from dpsan.mechanisms.gaussian_noise import GaussianNoise
+from dpsan.mechanisms.noise import GaussianNoise
 from dpsan.mechanisms.parameters import published_delta_parameter
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.noise_formulas import gaussian_delta

@@ -50,9 +50,8 @@ import numpy as np
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import BaseResponse
-from dpsan.mechanisms.optimal.groups import Group, with_floor
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.tables.near_sets import Base
+from dpsan.mechanisms.tables.near_sets import Base, Group, with_floor
 from dpsan.mechanisms.tables.sparse import SparseTable, integer_loss
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.arrays import Floats, Ids, blocks, unit_rows

@@ -27,7 +27,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.laplace_noise import LaplaceNoise
+from dpsan.mechanisms.noise import LaplaceNoise
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.samplers.base import PointSampler
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee

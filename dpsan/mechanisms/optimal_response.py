@@ -74,7 +74,6 @@ from dpsan.embeddings.word_classes import wanted_outputs
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import BaseResponse
-from dpsan.mechanisms.optimal.groups import Group, with_floor
 from dpsan.mechanisms.optimal.optimum import Optimum, has_bound, mean_cosine, optimum
 from dpsan.mechanisms.optimal.public_base import (
     MOST_FREQUENT,
@@ -87,7 +86,7 @@ from dpsan.mechanisms.optimal.public_base import (
 )
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.tables.directions import cosine_unit
-from dpsan.mechanisms.tables.near_sets import Base
+from dpsan.mechanisms.tables.near_sets import Base, Group, with_floor
 from dpsan.mechanisms.tables.sparse import SparseTable, integer_loss
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace

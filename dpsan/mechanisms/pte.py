@@ -30,7 +30,7 @@ from typing import Final
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.laplace_noise import LaplaceNoise
+from dpsan.mechanisms.noise import LaplaceNoise
 from dpsan.mechanisms.parameters import parameter
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.privacy.randomness import seeded_key, streams_for

@@ -53,9 +53,8 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.keep_or_noise import nearest_words
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.samplers.base import Sampler, nearest_words
 from dpsan.mechanisms.tables.word_weights import FREQUENCY, NO_WEIGHTS, resolve, with_listed
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.privacy.noise_formulas import TOTAL, certified_loss, grid_table, mixed_loss

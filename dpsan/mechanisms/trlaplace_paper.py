@@ -30,7 +30,7 @@ from __future__ import annotations
 import math
 import sys
 
-from dpsan.mechanisms.clipped_noise import TruncatedLaplace
+from dpsan.mechanisms.noise import TruncatedLaplace
 from dpsan.mechanisms.parameters import clip_parameter, published_delta_parameter
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.noise_formulas import (

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.tables.table import ROWS, Table
+from dpsan.mechanisms.samplers.base import ROWS, Table
 from dpsan.privacy.certificate import WORK, Certificate, kept_certificate
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids, Integers, blocks, by_word, side_by_side

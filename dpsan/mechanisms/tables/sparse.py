@@ -19,9 +19,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.optimal.groups import Group, near_set, with_floor
-from dpsan.mechanisms.tables.near_sets import Base, NearSets
-from dpsan.mechanisms.tables.table import Table
+from dpsan.mechanisms.samplers.base import Table
+from dpsan.mechanisms.tables.near_sets import Base, Group, NearSets, near_set, with_floor
 from dpsan.privacy.certificate import Certificate, log_ratio
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids
