@@ -51,7 +51,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.word_lists import WordLists
+from dpsan.embeddings.public_words import WordLists
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.samplers.base import Sampler, nearest_words

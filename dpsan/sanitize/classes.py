@@ -20,8 +20,7 @@ from dpsan.embeddings.class_lists import (
     WordClass,
     word_classes,
 )
-from dpsan.embeddings.public_words import check_english
-from dpsan.embeddings.word_lists import row_of
+from dpsan.embeddings.public_words import check_english, row_of
 from dpsan.errors import UsageError
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.mechanisms.tables.near_sets import Group

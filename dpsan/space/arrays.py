@@ -28,12 +28,12 @@ def blocks(n: int, size: int) -> Iterator[Ids]:
         yield np.arange(at, min(at + size, n))
 
 
-def norms(vectors: Floats32, centre: Floats | float = 0.0) -> Floats:
-    """Euclidean norms of rows less their centre (d,), in float64, shape (n,)."""
+def norms(vectors: Floats32, centre: Floats | float = 0.0, norm: int = 2) -> Floats:
+    """Norms (Euclidean, or 1) of rows less their centre (d,), in float64, shape (n,)."""
     out = np.empty(len(vectors))
     for at in range(0, len(out), _PIECE):
         apart = np.subtract(vectors[at : at + _PIECE], centre, dtype=np.float64)
-        out[at : at + _PIECE] = np.linalg.norm(apart, axis=1)
+        out[at : at + _PIECE] = np.linalg.norm(apart, ord=norm, axis=1)
     return out
 
 

@@ -43,6 +43,10 @@ no_tables: Final = Tables()
 
 _EAGER_FLOPS: Final = 2e12
 """Work (2·n²·d) up to which whole-vocabulary tables are computed; about 20 s on two cores."""
+_SLOWNESS: Final = {1: 50, 2: 2}
+"""By the norm: the share of that work after which a diameter is a bound."""
+_FAR: Final = 512
+"""Rows that are compared with others at once."""
 
 
 class MetricSpace:
@@ -352,41 +356,49 @@ def far_apart(vectors: Floats32, here: int, norm: int) -> float:
     return best
 
 
-def diameter_bound(vectors: Floats32, watch: Watch = unseen) -> tuple[float, bool]:
+def diameter_bound(vectors: Floats32, watch: Watch = unseen, norm: int = 2) -> tuple[float, bool]:
     """Return an upper bound on the largest distance between rows, and whether it is the exact
     value.
 
-    Two rows at distance >= L have radii (distances from the centroid) that sum to at least L, so
-    with L from a walk to far points only rows of radius >= L - largest radius are compared.  Where
-    too many are left, twice the largest radius is the bound.
+    Two rows at distance >= L have radii (distances from the centroid) that sum to at least L.  So
+    with L from a walk to far points and rows by falling radius each row meets the first ones only.
+    Where too many are left, twice the largest radius is the bound.
 
     Args:
         vectors: shape (n, d).
         watch: shows it where it takes long.
+        norm: 1 or 2.
     """
     centroid = centroid_of(vectors)
-    radii = norms(vectors, centroid)
-    low = far_apart(vectors, int(np.argmax(radii)), 2)
-    largest = float(radii.max())
-    rounding = 1 + 1e-9  # float64 sums of at most 10^4 squares are good to 1e-12; safe side
-    rows = np.flatnonzero(radii >= (low - largest) * (1 - 1e-6))
-    if 2.0 * len(rows) ** 2 * vectors.shape[1] > _EAGER_FLOPS:
-        return 2 * largest * rounding, False
-    points = vectors[rows] - centroid
-    squares = np.einsum("nd,nd->n", points, points)
-    best = low**2
+    radii = norms(vectors, centroid, norm)
+    best = far_apart(vectors, int(np.argmax(radii)), norm)
+    rounding = 1 + 1e-9  # float64 sums of at most 10^4 terms are good to 1e-12; safe side
+    order = np.argsort(-radii, kind="stable")
+    radii = radii[order]
+    ends = np.searchsorted(-radii, -(best - radii) * (1 - 1e-6), side="right")
+    ends = ends[ends > np.arange(len(ends))]  # the others meet no row after themselves
+    pairs = float((ends - np.arange(len(ends))).sum())
+    if 2 * pairs * vectors.shape[1] > _EAGER_FLOPS / _SLOWNESS[norm]:
+        ranges = vectors.max(axis=0).astype(np.float64) - vectors.min(axis=0)
+        return min(2 * float(radii[0]), float(np.linalg.norm(ranges, norm))) * rounding, False
 
-    def farthest(at: int) -> float:
-        # The upper triangle is enough.
-        product = points[at : at + 1024] @ points[at:].T
+    def farthest(here: Floats, others: Floats) -> float:
+        if norm == 1:
+            from scipy.spatial.distance import cdist  # heavy import
+
+            return float(cdist(here, others, "cityblock").max())
+        product = here @ others.T
         product *= -2
-        product += squares[at : at + 1024, None]
-        product += squares[at:]
-        return float(product.max())
+        product += np.einsum("nd,nd->n", here, here)[:, None]
+        product += np.einsum("nd,nd->n", others, others)
+        return float(np.sqrt(max(product.max(), 0.0)))
 
     with watch("comparing words far out") as progress:
-        for at in range(0, len(rows), 1024):
-            best = max(best, farthest(at))
+        for at in range(0, len(ends), _FAR):
+            here = vectors[order[at : at + _FAR]] - centroid
+            for other in range(at, int(ends[at]), 16 * _FAR):
+                others = vectors[order[other : min(other + 16 * _FAR, int(ends[at]))]] - centroid
+                best = max(best, farthest(here, others))
             if progress is not None:
-                progress(min(1.0, (at + 1024) / len(rows)))
-    return float(np.sqrt(best)) * rounding, True
+                progress(min(1.0, (at + _FAR) / len(ends)))
+    return best * rounding, True

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsan.outcomes.language import decoding
-from dpsan.outcomes.language.coherence import Coherence
-from dpsan.outcomes.language.decoding import Tables, decode
+from dpsan.outcomes.language.decoding import Coherence, Tables, decode
 from dpsan.outcomes.language.kneser_ney import Counts, estimated, symbols_of_lines
 from dpsan.outcomes.language.lattice import (
     LONGEST,

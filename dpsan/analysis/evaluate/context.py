@@ -20,7 +20,7 @@ import numpy as np
 
 from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.emissions import Emissions, Likeliest, Observations
-from dpsan.outcomes.language.coherence import Coherence
+from dpsan.outcomes.language.decoding import Coherence
 from dpsan.outcomes.language.lattice import Candidates, parts, posteriors, unit_ends
 from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.outcomes.language.symbols import Gap
