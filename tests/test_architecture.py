@@ -246,7 +246,7 @@ def test_adding_a_mechanism_touches_four_places():
         own = MECHANISMS[name].__module__.rpartition(".")[2] + ".py"
         knows = {path for path, values in constants.items() if name in values}
         # Noise laws label their draws.
-        knows -= {f"mechanisms/{own}", "mechanisms/registry.py", "privacy/noise_distributions.py"}
+        knows -= {f"mechanisms/{own}", "mechanisms/registry.py", "privacy/rounding.py"}
         if name == DEFAULT_MECHANISM:
             knows -= {"cli/options.py"}
         if name == "uniform":

@@ -22,10 +22,9 @@ from dpsan.privacy.certificate import (
     matrix_certificate,
 )
 from dpsan.privacy.guarantee import Arithmetic, Guarantee, Status
-from dpsan.privacy.noise_distributions import NoiseDistribution
-from dpsan.privacy.rounding import float64_gap
-from dpsan.space.arrays import Floats
-from dpsan.space.diameters import largest_norm, smallest_distance
+from dpsan.privacy.rounding import NoiseDistribution, float64_gap
+from dpsan.space.arrays import Floats, largest_norm
+from dpsan.space.diameters import smallest_distance
 from dpsan.space.metric_space import MetricSpace
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from __future__ import annotations
 from dpsan.mechanisms.noise import ScaledLaplace
 from dpsan.mechanisms.parameters import clip_parameter
 from dpsan.privacy.guarantee import Arithmetic
-from dpsan.privacy.noise_distributions import LaplaceCoordinates
+from dpsan.privacy.rounding import LaplaceCoordinates
 from dpsan.space.diameters import l1_diameter
 from dpsan.space.metric_space import MetricSpace
 

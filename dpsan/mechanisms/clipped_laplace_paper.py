@@ -27,7 +27,7 @@ import math
 
 from dpsan.mechanisms.noise import ScaledLaplace
 from dpsan.mechanisms.parameters import clip_parameter
-from dpsan.privacy.noise_distributions import LaplaceCoordinates
+from dpsan.privacy.rounding import LaplaceCoordinates
 from dpsan.space.metric_space import MetricSpace
 
 _UP = 1 + 1e-12

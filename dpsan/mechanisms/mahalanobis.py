@@ -31,9 +31,8 @@ from dpsan.mechanisms.noise import LaplaceNoise
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.samplers.base import PointSampler
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee
-from dpsan.privacy.noise_distributions import SphericalLaplace
-from dpsan.space.arrays import Floats, Ids
-from dpsan.space.diameters import largest_norm
+from dpsan.privacy.rounding import SphericalLaplace
+from dpsan.space.arrays import Floats, Ids, largest_norm
 from dpsan.space.metric_space import Arrays, MetricSpace, diameter_bound
 
 _UP = 1 + 1e-9

@@ -11,13 +11,13 @@ from dpsan.mechanisms.parameters import clip_parameter, delta_parameter
 from dpsan.mechanisms.samplers.base import PointSampler, Projection, nearest, nearest_in
 from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
-from dpsan.privacy.noise_distributions import (
+from dpsan.privacy.noise_formulas import gaussian_delta, gaussian_epsilon
+from dpsan.privacy.rounding import (
     GaussianCoordinates,
     NoiseDistribution,
     SphericalLaplace,
     TruncatedLaplaceCoordinates,
 )
-from dpsan.privacy.noise_formulas import gaussian_delta, gaussian_epsilon
 from dpsan.space.diameters import clipped, l2_diameter
 from dpsan.space.metric_space import MetricSpace
 

@@ -38,8 +38,8 @@ from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.privacy.certificate import Certificate, kept_certificate, matrix_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
-from dpsan.privacy.noise_distributions import LaplaceCoordinates
 from dpsan.privacy.randomness import Streams
+from dpsan.privacy.rounding import LaplaceCoordinates
 from dpsan.space.arrays import Floats, Ids, by_word
 from dpsan.space.metric_space import MetricSpace
 
@@ -116,7 +116,6 @@ def divisor(epsilon: float) -> float:
 class RanTextSampler(Sampler):
     """Radius, candidates, word; float64."""
 
-    integrates = True
     makes_rows = True
 
     def __init__(self, space: MetricSpace, epsilon: float) -> None:

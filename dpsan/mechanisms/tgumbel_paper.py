@@ -88,7 +88,6 @@ class TruncatedGumbelSampler(Sampler):
         delta: the noise is truncated to [-delta, delta].
     """
 
-    integrates = True
     probability_error = 1e-8
     """An estimate: no bound is proved for the quadrature."""
 

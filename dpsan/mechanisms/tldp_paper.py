@@ -56,13 +56,13 @@ from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.samplers.base import Sampler, nearest_words
 from dpsan.mechanisms.tables.word_weights import FREQUENCY, NO_WEIGHTS, resolve, with_listed
 from dpsan.privacy.guarantee import Claim, Guarantee, Loss, Status
-from dpsan.privacy.noise_distributions import (
+from dpsan.privacy.noise_formulas import gaussian_delta, laplace_delta
+from dpsan.privacy.randomness import Streams
+from dpsan.privacy.rounding import (
     GaussianCoordinates,
     LaplaceCoordinates,
     NoiseDistribution,
 )
-from dpsan.privacy.noise_formulas import gaussian_delta, laplace_delta
-from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 

@@ -22,8 +22,6 @@ from dpsan.space.metric_space import MetricSpace
 Progress = Callable[[float], None]
 """Called with a share of the work, 0 ... 1; may raise to interrupt."""
 
-_BATCH: Final = 1024
-"""Draws between two reports of progress, a fraction of a second for a large vocabulary."""
 _FLOPS: Final = 4e9
 """Floating-point operations of the draws, 2·n·d each."""
 _WORDS: Final = (50, 400)
@@ -65,13 +63,8 @@ def draw(sampler: Sampler, ids: Ids, key: bytes, progress: Progress | None = Non
         key: public.
         progress: called with the share done, after every batch.
     """
-    out, at = np.empty_like(ids), 0
-    for part in randomness.streams_for(key, range(len(ids)), [1] * len(ids)).chunks(_BATCH):
-        out[at : at + len(part)] = sampler.sample(ids[at : at + len(part)], part)
-        at += len(part)
-        if progress:
-            progress(at / len(ids))
-    return out
+    streams = randomness.streams_for(key, range(len(ids)), [1] * len(ids))
+    return sampler.sample_all(ids, streams, progress)
 
 
 def expected_share_of(sampler: Sampler, space: MetricSpace, among: NDArray[np.bool_]) -> float:

@@ -43,6 +43,11 @@ def unit_rows(vectors: Floats32) -> Floats32:
     return np.asarray(vectors / np.maximum(lengths, np.float32(1e-30))[:, None])
 
 
+def largest_norm(vectors: Floats32) -> float:
+    """Return the largest Euclidean norm of a row, rounded up."""
+    return float(norms(vectors).max()) * (1 + 1e-9)
+
+
 def by_word(ids: Ids, size: int) -> Iterator[tuple[Ids, Ids, Ids]]:
     """Tokens of equal words together, so many words at a time.
 

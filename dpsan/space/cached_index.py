@@ -25,7 +25,8 @@ from dpsan.embeddings.cache.watch import Watch
 from dpsan.embeddings.gensim_pickle import load_unsafe_pickle
 from dpsan.embeddings.loading import load_watched
 from dpsan.errors import EmbeddingError
-from dpsan.space.exact_search import FlatIndex, largest_norm
+from dpsan.space.arrays import largest_norm
+from dpsan.space.exact_search import FlatIndex
 from dpsan.space.metric_space import Arrays, MetricSpace, Tables, centroid_of
 
 INDEX_KIND = "index"

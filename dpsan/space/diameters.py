@@ -12,7 +12,7 @@ import numpy as np
 
 from dpsan.embeddings.cache.watch import Watch, unseen
 from dpsan.errors import UsageError
-from dpsan.space.arrays import Floats, Floats32, Ids, norms, side_by_side
+from dpsan.space.arrays import Floats, Ids, largest_norm, norms, side_by_side
 from dpsan.space.exact_search import FlatIndex
 from dpsan.space.metric_space import Arrays, MetricSpace, diameter_bound
 
@@ -24,11 +24,6 @@ _MANY: Final = 5_000_000
 _LEAST: Final = 2.0**-100
 """Smallest clipping radius, and smallest factor of a clipped vector: far above the denormal
 numbers of float32, where rounding is no longer relative."""
-
-
-def largest_norm(vectors: Floats32) -> float:
-    """Return the largest Euclidean norm of a row, rounded up."""
-    return float(norms(vectors).max()) * _UP
 
 
 def clipped(space: MetricSpace, clip: float | str) -> tuple[MetricSpace, float]:

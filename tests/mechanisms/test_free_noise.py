@@ -13,7 +13,7 @@ from dpsan.mechanisms.mahalanobis import Mahalanobis
 from dpsan.mechanisms.pte import ProjectedLaplace, projection
 from dpsan.mechanisms.rank_softmax import PivotRanks, RankSoftmax, draw_ranks
 from dpsan.mechanisms.vickrey import Vickrey
-from dpsan.privacy.noise_distributions import SphericalLaplace, unit_directions
+from dpsan.privacy.rounding import SphericalLaplace, unit_directions
 from dpsan.space.metric_space import MetricSpace
 
 LINE = [0.0, 0.4, -0.7, 1.9, 1.5]

@@ -20,7 +20,7 @@ from dpsan.mechanisms.tgumbel_paper import (
 )
 from dpsan.privacy.certificate import infinite_loss, matrix_certificate
 from dpsan.privacy.guarantee import Claim
-from dpsan.privacy.noise_distributions import LaplaceCoordinates
+from dpsan.privacy.rounding import LaplaceCoordinates
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
 

@@ -26,8 +26,6 @@ class Sampler(ABC):
     """Words best given at once: enough to work on together, few enough to hold."""
     makes_rows: bool = False
     """True if the first draw of a word computes n numbers."""
-    integrates: bool = False
-    """True if a known distribution takes an integral, and its certificate minutes."""
 
     @abstractmethod
     def sample(self, ids: Ids, streams: Streams) -> Ids:
