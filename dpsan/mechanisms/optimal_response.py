@@ -246,7 +246,7 @@ class OptimalResponse(BaseResponse):
     def optimize(self, space: MetricSpace) -> None:
         task = self.task(space)
         with space.watch(f"improving the distribution at epsilon {task.epsilon:g}") as progress:
-            found = optimized_table(space, *task[:5], progress=progress)
+            found = optimized_table(space, task, progress)
         space.replace_table(task.name, found)
 
     def table(self, space: MetricSpace) -> SparseTable:

@@ -110,14 +110,11 @@ class TruncatedGumbelSampler(Sampler):
             noise = -self.b * np.log(-np.log(low + uniform * (high - low)))
         return np.clip(noise, -self.delta, self.delta)
 
-    def _distances(self, word: int) -> Floats:
-        points = self.space.vectors - self.space.vectors[word].astype(np.float64)
-        return np.asarray(np.sqrt(np.einsum("nd,nd->n", points, points)))
-
-    def _order(self, distances: Floats, word: int) -> Ids:
-        first = distances.copy()
-        first[word] = -1.0
-        return np.argsort(first, kind="stable")
+    def _nearest(self, words: Ids, k: int) -> tuple[Ids, Floats]:
+        """Return the k nearest words of words, and their distances, (m, k) each."""
+        near = self.space.neighbors(words, k)
+        apart = self.space.vectors[near] - self.space.points(words)[:, None, :]
+        return near, np.sqrt(np.einsum("mkd,mkd->mk", apart, apart))
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
         n = self.space.n
@@ -129,9 +126,7 @@ class TruncatedGumbelSampler(Sampler):
         for at in range(0, len(known), 1024):
             rows = known[at : at + 1024]
             words, indices = np.unique(ids[rows], return_inverse=True)
-            near = self.space.neighbors(words, self.few)
-            apart = self.space.vectors[near] - self.space.points(words)[:, None, :]
-            distances = np.sqrt(np.einsum("mkd,mkd->mk", apart, apart))
+            near, distances = self._nearest(words, self.few)
             near, values = near[indices], distances[indices] + noise[rows]
             values[np.arange(self.few) >= size[rows, None]] = np.inf
             out[rows] = near[np.arange(len(rows)), np.argmin(values, axis=1)]
@@ -140,9 +135,8 @@ class TruncatedGumbelSampler(Sampler):
         for row in many.tolist():  # one word in n; a stream of its own for n numbers
             assert keys is not None  # noqa: S101 - for the type checker
             uniform = streams_for(keys[row].tobytes(), [0], [1]).uniform("gumbel", n)[0]
-            distances = self._distances(int(ids[row]))
-            order = self._order(distances, int(ids[row]))[: size[row]]
-            out[row] = order[np.argmin(distances[order] + self._noise(uniform)[: len(order)])]
+            (order,), (distances,) = self._nearest(ids[row : row + 1], int(size[row]))
+            out[row] = order[np.argmin(distances + self._noise(uniform)[: len(order)])]
         return out
 
     def probabilities(self, ids: Ids) -> Floats | None:
@@ -152,11 +146,9 @@ class TruncatedGumbelSampler(Sampler):
             return None
         distinct, indices = np.unique(ids, return_inverse=True)
         rows = np.full((len(distinct), n), 1 / n)
-        for row, word in enumerate(distinct.tolist()):
-            if word < n:
-                distances = self._distances(word)
-                order = self._order(distances, word)
-                rows[row, order] = self.pmf(distances[order])
+        for row in np.flatnonzero(distinct < n).tolist():
+            (order,), (distances,) = self._nearest(distinct[row : row + 1], n)
+            rows[row, order] = self.pmf(distances)
         return rows[indices]
 
     def pmf(self, distances: Floats) -> Floats:

@@ -34,7 +34,7 @@ from dpsan.text.out_of_vocabulary import UnknownPolicy
 from dpsan.text.spanned_tokens import Spans, spans_of, strings_of
 
 if TYPE_CHECKING:
-    from dpsan.outcomes.linked_words import HalfLinked
+    from dpsan.outcomes.text_likelihood import HalfLinked
     from dpsan.sanitize.replacing import OnlyRewriter
 
 
@@ -264,7 +264,7 @@ class Sanitizer:
     @cached_property
     def half_linked(self) -> HalfLinked | None:
         """Words by which half of the texts are linked to their originals; None if not known."""
-        from dpsan.outcomes.linked_words import half_linked
+        from dpsan.outcomes.text_likelihood import half_linked
 
         # Unchanged words identify the text.
         return None if self.spec.only else half_linked(self.mechanism, self.space)

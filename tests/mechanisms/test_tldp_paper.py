@@ -13,7 +13,7 @@ from support import ALPHA, streams
 from dpsan.embeddings.public_words import WordLists
 from dpsan.errors import InputError, UsageError
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.tables.word_weights import frequency, resolve
+from dpsan.mechanisms.parameters import frequency, resolve
 from dpsan.mechanisms.tldp_paper import (
     GAUSSIAN,
     LAPLACE,

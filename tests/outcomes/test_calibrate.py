@@ -43,7 +43,7 @@ def other_end(value, wanted, start, **more):
 
 @pytest.fixture
 def few_draws(monkeypatch):
-    monkeypatch.setattr(calibrate.outputs, "_DRAWS", (2000, 6000))
+    monkeypatch.setattr(calibrate, "_DRAWS", (2000, 6000))
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_all_mechanisms_answer_or_say_why(few_draws):
 def test_the_wrong_end_is_noticed(name, target, wanted, monkeypatch):
     assert private(found(name, target, wanted, MetricSpace(make_embeddings(n=300, d=5))))
     monkeypatch.setattr(calibrate, "solve", other_end)
-    monkeypatch.setattr(calibrate.losses, "solve", other_end)
+    monkeypatch.setattr(calibrate, "solve", other_end)
     # A space of its own: answers are kept with it.
     assert not private(found(name, target, wanted, MetricSpace(make_embeddings(n=300, d=5))))
 
@@ -218,7 +218,7 @@ def test_epsilon_is_asked_for():
 def test_laplace_on_glove(glove, monkeypatch):
     """GloVe 840B: 30 % of running words unchanged is near epsilon 12, and a run shows the share."""
     _, space = glove
-    monkeypatch.setattr(calibrate.outputs, "_DRAWS", (1000, 5000))
+    monkeypatch.setattr(calibrate, "_DRAWS", (1000, 5000))
     answer = found("laplace", "unchanged", 0.3, space)
     assert 11 < answer.mechanism.epsilon < 12.5
     assert private(answer)
@@ -238,7 +238,7 @@ def test_issue_13_few_certificates_are_made(name, most, monkeypatch):
         made.append(mechanism.epsilon)
         return certify(mechanism, space)
 
-    monkeypatch.setattr(calibrate.losses, "certify", counting)
+    monkeypatch.setattr(calibrate, "certify", counting)
     space = MetricSpace(make_embeddings(n=2200, d=6), held)
     for wanted in (3.0, 9.0):
         made.clear()

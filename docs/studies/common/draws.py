@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import Progress, draw
+from dpsan.outcomes.distributions import Progress, close_words, cosines, draw
 from dpsan.outcomes.intervals import CONFIDENCE, Estimate
-from dpsan.outcomes.word_statistics import close_words, cosines
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids, unit_rows
 from dpsan.space.metric_space import MetricSpace

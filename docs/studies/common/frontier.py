@@ -24,9 +24,8 @@ from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.calibrate.target import Draft
-from dpsan.outcomes.distributions import Progress, draw, in_steps, part_of
+from dpsan.outcomes.distributions import Progress, cosines, draw, in_steps, part_of
 from dpsan.outcomes.intervals import Estimate
-from dpsan.outcomes.word_statistics import cosines
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Status
 from dpsan.space.arrays import Ids, unit_rows

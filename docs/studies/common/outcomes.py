@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import THREADS, Progress, distributions
-from dpsan.outcomes.word_statistics import close_words
+from dpsan.outcomes.distributions import THREADS, Progress, close_words, distributions
 from dpsan.space.arrays import Ids, unit_rows
 from dpsan.space.metric_space import MetricSpace
 

@@ -17,11 +17,17 @@ from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.errors import InputError, UsageError
 from dpsan.mechanisms.base import Mechanism
-from dpsan.outcomes.distributions import Progress, in_steps, part_of
+from dpsan.outcomes.distributions import (
+    UNKNOWN_PRIOR,
+    Progress,
+    cosines,
+    in_steps,
+    part_of,
+    words_at,
+)
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.text_likelihood import Texts, ordered, ranks, sanitized
-from dpsan.outcomes.word_statistics import UNKNOWN_PRIOR, cosines, words_at
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Ids, unit_rows
 from dpsan.space.metric_space import MetricSpace

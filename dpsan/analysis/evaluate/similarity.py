@@ -9,7 +9,7 @@ import numpy as np
 
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.errors import ExtraMissingError
-from dpsan.outcomes.word_statistics import cosines
+from dpsan.outcomes.distributions import cosines
 from dpsan.space.arrays import unit_rows
 from dpsan.space.metric_space import MetricSpace
 

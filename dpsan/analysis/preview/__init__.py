@@ -29,7 +29,7 @@ from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.language.decoding import guesses, reading_tables
 from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.outcomes.language.symbols import gap_kinds
-from dpsan.outcomes.linked_words import LONGEST
+from dpsan.outcomes.text_likelihood import LONGEST
 from dpsan.privacy import randomness
 from dpsan.sanitize.classes import class_rows
 from dpsan.sanitize.consistent import Unit
