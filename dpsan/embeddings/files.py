@@ -142,3 +142,9 @@ def _part_sha256(descriptor: int, start: int) -> str:
         digest.update(buffer[:got])
         at += got
     return digest.hexdigest()
+
+
+def refuse(path: Path) -> EmbeddingError:
+    """Return the error for a pickle given to ``load``."""
+    hint = "export with save_word2vec_format, or see dpsan index --unsafe-pickle"
+    return EmbeddingError(path, "refused: pickle files can run code", hint)

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import io
 import os
+import pickle  # for the class of an error only
 import re
 import shutil
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from enum import Enum, auto
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from dpsan.embeddings import gensim_pickle, numpy_files
-from dpsan.embeddings.base import Embeddings
+import numpy as np
+
+from dpsan.embeddings import numpy_files
+from dpsan.embeddings.base import Embeddings, Watch, unseen
 from dpsan.embeddings.bundled import bundled_digest, directory, load_bundled
-from dpsan.embeddings.cache.watch import Watch, unseen
-from dpsan.embeddings.files import digest_of, open_embeddings
+from dpsan.embeddings.files import digest_of, open_embeddings, refuse
 from dpsan.embeddings.text_rows import header, is_number, read_binary, read_glove, read_word2vec
-from dpsan.errors import EmbeddingError, Hint, UsageError
+from dpsan.embeddings.usable_rows import Rows, check_dimensions
+from dpsan.errors import EmbeddingError, GensimMissingError, Hint, UsageError
 from dpsan.errors import reason as os_reason
 from dpsan.files.compression import unpack
 
@@ -137,7 +141,7 @@ def load_watched(path: Path | str | None, vocab_size: int | None, watch: Watch) 
     path = Path(path)
     with watch("reading vectors") as progress, _opened(path, progress) as (stream, kind):
         if kind is Kind.PICKLE:
-            raise gensim_pickle.refuse(path)
+            raise refuse(path)
         before = _state(path)
         digest = digest_of([path], vocab_size)
         rows = _READERS[kind](stream, path, vocab_size)
@@ -211,7 +215,7 @@ def _unpacked(
 
 def _files(path: Path, kind: Kind) -> list[Path]:
     """Return the file and those that belong to it."""
-    return gensim_pickle.parts(path) if kind is Kind.PICKLE else [path]
+    return parts(path) if kind is Kind.PICKLE else [path]
 
 
 def _state(path: Path) -> tuple[int, int, int]:
@@ -220,3 +224,68 @@ def _state(path: Path) -> tuple[int, int, int]:
     except OSError:
         raise EmbeddingError(path, "no such file") from None
     return state.st_ino, state.st_size, state.st_mtime_ns
+
+
+# gensim's own files (``.kv``, ``.model``): pickles, which run whatever code they contain.
+#
+# ::
+#
+#     file    = pickle of KeyedVectors, or of a model with a KeyedVectors in ``wv``
+#     beside  = FILE.*.npy, arrays that gensim stores apart
+#
+# Only ``dpsan index --unsafe-pickle`` may call :func:`load_unsafe_pickle`; ``load`` refuses.
+
+
+def parts(path: Path) -> list[Path]:
+    """Return the file and the arrays stored beside it."""
+    arrays = path.parent.glob("*.npy")  # none where the folder cannot be read
+    return [path, *sorted(file for file in arrays if file.name.startswith(f"{path.name}."))]
+
+
+def load_unsafe_pickle(path: Path | str, *, vocab_size: int | None = None) -> Embeddings:
+    """Load gensim's KeyedVectors or the word vectors of a model; RUNS CODE FROM THE FILE.
+
+    Raises:
+        EmbeddingError: not such a file, or no usable row.
+    """
+    path = Path(path)
+    open_embeddings(path).close()
+    digest = digest_of(parts(path), vocab_size)
+    vectors, words, counts = _unpickle(path)
+    if vectors.ndim != 2 or len(words) != len(vectors) or vectors.dtype.kind != "f":
+        raise EmbeddingError(path, "words and vectors do not fit together")
+    check_dimensions(path, vectors.shape[1])
+    rows = Rows(path, vectors.shape[1], vocab_size)
+    for at, count in rows.blocks(len(words), vectors.itemsize * vectors.shape[1]):
+        part = slice(at, at + count)
+        rows.add(words[part], vectors[part], None if counts is None else counts[part])
+    return rows.finish(str(path), digest)
+
+
+def _unpickle(path: Path) -> tuple[Any, list[str], list[int] | None]:
+    try:
+        from gensim.models import KeyedVectors  # heavy import
+    except ImportError:
+        raise GensimMissingError("a pickle of vectors") from None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about old versions; rows are checked below
+            loaded: Any = KeyedVectors.load(str(path))
+        loaded = getattr(loaded, "wv", loaded)
+        words = [str(word) for word in loaded.index_to_key]
+        counts = loaded.expandos.get("count")
+        if counts is not None:
+            counts = [int(each) for each in counts] if len(counts) == len(words) else None
+        return np.asarray(loaded.vectors), words, counts
+    except (
+        ArithmeticError,
+        AttributeError,
+        EOFError,
+        ImportError,
+        LookupError,
+        OSError,
+        TypeError,
+        ValueError,
+        pickle.UnpicklingError,
+    ):
+        raise EmbeddingError(path, "not gensim KeyedVectors or a model with them") from None

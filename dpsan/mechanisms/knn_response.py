@@ -51,10 +51,8 @@ import numpy as np
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import BaseResponse
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.tables.near_sets import Base, Group, with_floor
-from dpsan.mechanisms.tables.sparse import SparseTable, integer_loss
-from dpsan.privacy.guarantee import Claim, Guarantee
-from dpsan.space.arrays import Floats, Ids, blocks, unit_rows
+from dpsan.mechanisms.tables.near_sets import Base, Group
+from dpsan.space.arrays import Floats, Ids, unit_rows
 from dpsan.space.metric_space import MetricSpace
 
 _OUTPUTS: Final = (1000, 2000, 5000, 10_000)
@@ -77,7 +75,8 @@ class KnnResponse(BaseResponse):
     compared = True
     summary = "randomized response among the K nearest words: pure LDP"
     source = "dpsan §knn-response"
-    takes_public = True
+    euclidean = True
+    why = "two weights with ratio e^epsilon and the same total for every word"
 
     k: int | str = parameter(
         "auto",
@@ -132,22 +131,8 @@ class KnnResponse(BaseResponse):
         k, m = self.sizes(space)
         return replace(self, k=k, outputs=m)
 
-    def guarantee(self, space: MetricSpace) -> Guarantee:
-        """Pure LDP; no metric needed."""
-        base = with_floor(self._base(space), self.groups, space.n)
-        return self.promise(
-            epsilon_ldp=min(self.epsilon, integer_loss(self.epsilon, base.total, base.mass)),
-            claimed=Claim(self.epsilon),
-            public_words=len(self.public),
-            why="two weights with ratio e^epsilon and the same total for every word",
-        )
-
-    def table(self, space: MetricSpace) -> SparseTable:
-        """Return the table of the k outputs that are nearest to each word."""
-        given = self._base(space), self.epsilon, self.public
-        return SparseTable(space, *given, euclidean=True, groups=self.groups)
-
-    def _base(self, space: MetricSpace) -> Base:
+    def base(self, space: MetricSpace) -> Base:
+        """Return the M outputs, and K."""
         k, m = self.sizes(space)
         return Base.even(_protected(space, self.public)[:m], k)
 
@@ -191,14 +176,17 @@ def _mean_cosines(
     ids, all_of_them = words[inputs], len(words) == space.n
     means = np.stack([units[words[:m]].mean(axis=0, dtype=np.float64) for m in outputs])
     near = np.full((len(outputs), len(sizes)), np.nan)
-    for i, m in enumerate(outputs):
-        few = np.array([k for k in sizes if k <= m], dtype=np.int64)
-        near[i, : len(few)] = 0.0
-        among = m if all_of_them else words[:m].astype(np.int32)
-        for part in blocks(len(ids) * min(len(few), 1), _TOGETHER):
-            found = units[space.neighbors(ids[part], int(few[-1]), among)]
-            sums = np.cumsum(np.einsum("mkd,md->mk", found, units[ids[part]]), axis=1)
-            near[i, : len(few)] += shares[part] @ sums[:, few - 1] / few
+    near[np.array(outputs)[:, None] >= np.array(sizes)] = 0.0
+
+    def add(part: Ids) -> None:
+        for i, m in enumerate(outputs):
+            if len(few := np.array([k for k in sizes if k <= m], dtype=np.int64)):
+                among = m if all_of_them else words[:m].astype(np.int32)
+                found = units[space.neighbors(ids[part], int(few[-1]), among)]
+                sums = np.cumsum(np.einsum("mkd,md->mk", found, units[ids[part]]), axis=1)
+                near[i, : len(few)] += shares[part] @ sums[:, few - 1] / few
+
+    space.by_blocks("comparing numbers of outputs", len(ids), _TOGETHER, add)
     return {"near": near, "all": (means @ units[ids].T) @ shares}
 
 

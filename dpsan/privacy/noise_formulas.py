@@ -6,6 +6,7 @@ Every result that a guarantee rests on is rounded to the safe side.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
@@ -51,29 +52,24 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
     """Return the largest mu = distance / sigma with :func:`gaussian_delta` <= delta; rounded
     down.
     """
-    low, high = 0.0, 1.0
-    while gaussian_delta(epsilon, high) <= delta:
-        low, high = high, 2 * high
-    while high - low > 1e-14 * high:
-        middle = (low + high) / 2
-        if not low < middle < high:
-            break
-        kept = gaussian_delta(epsilon, middle) <= delta
-        low, high = (middle, high) if kept else (low, middle)
-    return low
+    return _edge(lambda mu: gaussian_delta(epsilon, mu) <= delta)[0]
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
     """Return the smallest epsilon at which Gaussian noise has this delta, mu = distance / sigma;
     up.
     """
+    return _edge(lambda epsilon: gaussian_delta(epsilon, mu) > delta)[1]
+
+
+def _edge(holds: Callable[[float], bool]) -> tuple[float, float]:
+    """Return the numbers next to each other up to which something holds, from 0 on, and not."""
     low, high = 0.0, 1.0
-    while gaussian_delta(high, mu) > delta:
+    while holds(high):
         low, high = high, 2 * high
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if gaussian_delta(middle, mu) > delta else (low, middle)
-    return high
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low, high
 
 
 # -- truncated Laplace ---------------------------------------------------------------------------

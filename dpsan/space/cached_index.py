@@ -17,13 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings import file_digest, load
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.base import Embeddings, Watch
 from dpsan.embeddings.bundled import bundled_table
 from dpsan.embeddings.cache.entry import INDEX, Entry
 from dpsan.embeddings.cache.store import Store
-from dpsan.embeddings.cache.watch import Watch
-from dpsan.embeddings.gensim_pickle import load_unsafe_pickle
-from dpsan.embeddings.loading import load_watched
+from dpsan.embeddings.loading import load_unsafe_pickle, load_watched
 from dpsan.errors import EmbeddingError
 from dpsan.space.arrays import largest_norm
 from dpsan.space.exact_search import FlatIndex

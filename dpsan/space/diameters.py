@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.embeddings.cache.watch import Watch, unseen
+from dpsan.embeddings.base import Watch, unseen
 from dpsan.errors import UsageError
 from dpsan.space.arrays import Floats, Ids, largest_norm, norms, side_by_side
 from dpsan.space.exact_search import FlatIndex

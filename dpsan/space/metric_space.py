@@ -13,8 +13,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Embeddings, word_frequencies
-from dpsan.embeddings.cache.watch import Watch, unseen
+from dpsan.embeddings.base import Embeddings, Watch, unseen, word_frequencies
 from dpsan.errors import Hint, fewer_words
 from dpsan.space.arrays import Floats, Floats32, Ids, blocks, norms
 from dpsan.space.exact_search import FlatIndex
@@ -335,27 +334,6 @@ def centroid_of(vectors: Floats32) -> Floats:
     return mean
 
 
-def far_apart(vectors: Floats32, here: int, norm: int) -> float:
-    """Return the distance of two rows of vectors (n, d) that are far apart, by a walk from row
-    ``here``.
-
-    Args:
-        norm: 1 or 2.
-    """
-    best, far = 0.0, np.empty(len(vectors), dtype=np.float32)
-    for _ in range(8):  # each step goes to the row farthest from the present one
-        with np.errstate(over="ignore"):  # float32 is enough to choose a row
-            for at in range(0, len(vectors), 4096):
-                apart = vectors[at : at + 4096] - vectors[here]
-                far[at : at + 4096] = np.linalg.norm(apart, ord=norm, axis=1)
-        there = int(np.argmax(far))
-        reached = float(np.linalg.norm(vectors[here].astype(np.float64) - vectors[there], ord=norm))
-        if reached <= best:
-            break
-        best, here = reached, there
-    return best
-
-
 def diameter_bound(vectors: Floats32, watch: Watch = unseen, norm: int = 2) -> tuple[float, bool]:
     """Return an upper bound on the largest distance between rows, and whether it is the exact
     value.
@@ -371,7 +349,18 @@ def diameter_bound(vectors: Floats32, watch: Watch = unseen, norm: int = 2) -> t
     """
     centroid = centroid_of(vectors)
     radii = norms(vectors, centroid, norm)
-    best = far_apart(vectors, int(np.argmax(radii)), norm)
+    best, here = 0.0, int(np.argmax(radii))
+    far = np.empty(len(vectors), dtype=np.float32)
+    for _ in range(8):  # each step goes to the row farthest from the present one
+        with np.errstate(over="ignore"):  # float32 is enough to choose a row
+            for at in range(0, len(vectors), 4096):
+                apart = vectors[at : at + 4096] - vectors[here]
+                far[at : at + 4096] = np.linalg.norm(apart, ord=norm, axis=1)
+        there = int(np.argmax(far))
+        reached = float(np.linalg.norm(vectors[here].astype(np.float64) - vectors[there], ord=norm))
+        if reached <= best:
+            break
+        best, here = reached, there
     rounding = 1 + 1e-9  # float64 sums of at most 10^4 terms are good to 1e-12; safe side
     order = np.argsort(-radii, kind="stable")
     radii = radii[order]
@@ -382,23 +371,23 @@ def diameter_bound(vectors: Floats32, watch: Watch = unseen, norm: int = 2) -> t
         ranges = vectors.max(axis=0).astype(np.float64) - vectors.min(axis=0)
         return min(2 * float(radii[0]), float(np.linalg.norm(ranges, norm))) * rounding, False
 
-    def farthest(here: Floats, others: Floats) -> float:
+    def farthest(some: Floats, others: Floats) -> float:
         if norm == 1:
             from scipy.spatial.distance import cdist  # heavy import
 
-            return float(cdist(here, others, "cityblock").max())
-        product = here @ others.T
+            return float(cdist(some, others, "cityblock").max())
+        product = some @ others.T
         product *= -2
-        product += np.einsum("nd,nd->n", here, here)[:, None]
+        product += np.einsum("nd,nd->n", some, some)[:, None]
         product += np.einsum("nd,nd->n", others, others)
         return float(np.sqrt(max(product.max(), 0.0)))
 
     with watch("comparing words far out") as progress:
         for at in range(0, len(ends), _FAR):
-            here = vectors[order[at : at + _FAR]] - centroid
+            some = vectors[order[at : at + _FAR]] - centroid
             for other in range(at, int(ends[at]), 16 * _FAR):
                 others = vectors[order[other : min(other + 16 * _FAR, int(ends[at]))]] - centroid
-                best = max(best, farthest(here, others))
+                best = max(best, farthest(some, others))
             if progress is not None:
                 progress(min(1.0, (at + _FAR) / len(ends)))
     return best * rounding, True

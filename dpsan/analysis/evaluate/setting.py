@@ -14,7 +14,7 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.class_lists import CLASSES, WordClass, word_classes
 from dpsan.embeddings.public_words import BUNDLED, PublicWords
 from dpsan.errors import InputError, UsageError
-from dpsan.mechanisms.registry import OwnFile
+from dpsan.mechanisms.own import OwnFile
 from dpsan.run.audit import read_header
 from dpsan.sanitize.guarantee_and_sampler import Built, build
 from dpsan.sanitize.request import RunSpec

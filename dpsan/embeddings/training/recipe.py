@@ -18,13 +18,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.cache.watch import Watch, unseen
+from dpsan.embeddings.base import Watch, unseen
+from dpsan.embeddings.public_texts import blocks_of_all
 from dpsan.embeddings.training import shaping
 from dpsan.embeddings.training.spelling import (
     SpellingReader,
     Spellings,
     TokenText,
-    blocks_of_all,
     most_used,
     usual_spellings,
 )

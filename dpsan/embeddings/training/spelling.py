@@ -13,7 +13,7 @@ import os
 import re
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -21,7 +21,6 @@ from typing import Final
 import numpy as np
 import regex
 
-from dpsan.files.public_text import blocks_of
 from dpsan.text.bounded_cache import BoundedCache
 from dpsan.text.tokens import TOKENIZERS, folded, is_token, lookup_keys
 
@@ -211,27 +210,3 @@ def most_used(
     fit = (word for word in width if total[word] >= least and admissible(word))
     ranked = sorted(fit, key=lambda word: (-width[word] / handicap(word), word))
     return frozenset(ranked[:size])
-
-
-def blocks_of_all(
-    texts: Sequence[Path], progress: Callable[[float], None] | None
-) -> Iterator[list[str]]:
-    """Yield the blocks of lines of all texts; see :func:`dpsan.files.public_text.blocks_of`.
-
-    Args:
-        progress: called with the share that was read.
-
-    Raises:
-        InputError: a file cannot be read.
-    """
-    total, done = max(1, sum(path.stat().st_size for path in texts)), 0
-
-    def advance(size: int) -> None:
-        nonlocal done
-        before, done = done, done + size
-        # About once a megabyte: lines are many.
-        if progress is not None and before >> 20 < done >> 20:
-            progress(min(1.0, done / total))
-
-    for path in texts:
-        yield from blocks_of(path, advance)
