@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import pickle  # for the class of an error only
 import re
 import shutil
 import tempfile
@@ -20,9 +19,8 @@ import numpy as np
 from dpsan.embeddings import numpy_files
 from dpsan.embeddings.base import Embeddings, Watch, unseen
 from dpsan.embeddings.bundled import bundled_digest, directory, load_bundled
-from dpsan.embeddings.files import digest_of, open_embeddings, refuse
+from dpsan.embeddings.files import Rows, check_dimensions, digest_of, open_embeddings, refuse
 from dpsan.embeddings.text_rows import header, is_number, read_binary, read_glove, read_word2vec
-from dpsan.embeddings.usable_rows import Rows, check_dimensions
 from dpsan.errors import EmbeddingError, GensimMissingError, Hint, UsageError
 from dpsan.errors import reason as os_reason
 from dpsan.files.compression import unpack
@@ -277,15 +275,7 @@ def _unpickle(path: Path) -> tuple[Any, list[str], list[int] | None]:
         if counts is not None:
             counts = [int(each) for each in counts] if len(counts) == len(words) else None
         return np.asarray(loaded.vectors), words, counts
-    except (
-        ArithmeticError,
-        AttributeError,
-        EOFError,
-        ImportError,
-        LookupError,
-        OSError,
-        TypeError,
-        ValueError,
-        pickle.UnpicklingError,
-    ):
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001 - the code of a pickle may raise anything
         raise EmbeddingError(path, "not gensim KeyedVectors or a model with them") from None

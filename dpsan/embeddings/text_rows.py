@@ -29,8 +29,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from dpsan.embeddings.files import MAX_WORD, Lines
-from dpsan.embeddings.usable_rows import Rows, check_dimensions
+from dpsan.embeddings.files import MAX_WORD, Lines, Rows, check_dimensions
 from dpsan.errors import EmbeddingError
 
 _HEADER: Final = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]*\r?\n?")

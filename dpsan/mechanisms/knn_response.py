@@ -163,31 +163,29 @@ def mean_cosines(
     name = f"cosines-{'-'.join(map(str, outputs))}-of-{'-'.join(map(str, sizes))}"
     if public:
         name += f"-without-{hashlib.sha256(np.array(public, dtype='<i8').tobytes()).hexdigest()}"
-    words = _protected(space, public)
-    found = space.table(name, lambda: _mean_cosines(space, words, outputs, sizes))
+
+    def build() -> dict[str, Floats]:
+        words = _protected(space, public)
+        units = unit_rows(space.vectors)
+        inputs, shares = _inputs(space.frequencies[words], space.d)
+        ids, all_of_them = words[inputs], len(words) == space.n
+        means = np.stack([units[words[:m]].mean(axis=0, dtype=np.float64) for m in outputs])
+        near = np.full((len(outputs), len(sizes)), np.nan)
+        near[np.array(outputs)[:, None] >= np.array(sizes)] = 0.0
+
+        def add(part: Ids) -> None:
+            for i, m in enumerate(outputs):
+                if len(few := np.array([k for k in sizes if k <= m], dtype=np.int64)):
+                    among = m if all_of_them else words[:m].astype(np.int32)
+                    found = units[space.neighbors(ids[part], int(few[-1]), among)]
+                    sums = np.cumsum(np.einsum("mkd,md->mk", found, units[ids[part]]), axis=1)
+                    near[i, : len(few)] += shares[part] @ sums[:, few - 1] / few
+
+        space.by_blocks("comparing numbers of outputs", len(ids), _TOGETHER, add)
+        return {"near": near, "all": (means @ units[ids].T) @ shares}
+
+    found = space.table(name, build)
     return found["near"], found["all"]
-
-
-def _mean_cosines(
-    space: MetricSpace, words: Ids, outputs: tuple[int, ...], sizes: tuple[int, ...]
-) -> dict[str, Floats]:
-    units = unit_rows(space.vectors)
-    inputs, shares = _inputs(space.frequencies[words], space.d)
-    ids, all_of_them = words[inputs], len(words) == space.n
-    means = np.stack([units[words[:m]].mean(axis=0, dtype=np.float64) for m in outputs])
-    near = np.full((len(outputs), len(sizes)), np.nan)
-    near[np.array(outputs)[:, None] >= np.array(sizes)] = 0.0
-
-    def add(part: Ids) -> None:
-        for i, m in enumerate(outputs):
-            if len(few := np.array([k for k in sizes if k <= m], dtype=np.int64)):
-                among = m if all_of_them else words[:m].astype(np.int32)
-                found = units[space.neighbors(ids[part], int(few[-1]), among)]
-                sums = np.cumsum(np.einsum("mkd,md->mk", found, units[ids[part]]), axis=1)
-                near[i, : len(few)] += shares[part] @ sums[:, few - 1] / few
-
-    space.by_blocks("comparing numbers of outputs", len(ids), _TOGETHER, add)
-    return {"near": near, "all": (means @ units[ids].T) @ shares}
 
 
 def _inputs(frequencies: Floats, d: int) -> tuple[Ids, Floats]:

@@ -146,8 +146,7 @@ def expected_share_of(sampler: Sampler, space: MetricSpace, among: NDArray[np.bo
         return 0.0
     many = min(int(among.sum()), _WORDS[1])
     ids = np.searchsorted(ends, (np.arange(many) + 0.5) / many * ends[-1], side="right")
-    known = sampler.unchanged(ids)
-    if known is None:
+    if (known := sampler.unchanged(ids)) is None:
         raise AssertionError("the probability of an unchanged word is not known")
     return float(np.mean(known))
 

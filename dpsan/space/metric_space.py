@@ -201,12 +201,9 @@ class MetricSpace:
     def ranks(self, word: int, others: Ids) -> tuple[list[float], list[int]]:
         """Distances from a word to others, and for each how many are nearer (ties by row)."""
         distances = self.distances(np.array([word]))[0]
-        reached = distances[others]
-        ranks = []
-        for other, limit in zip(others.tolist(), reached, strict=True):
-            nearer = int((distances < limit).sum() + (distances[:other] == limit).sum())
-            ranks.append(0 if other == word else max(nearer, 1))
-        return reached.tolist(), ranks
+        places = np.argsort(np.argsort(distances, kind="stable"))
+        ranks = np.where(others == word, 0, np.maximum(places[others], 1))
+        return distances[others].tolist(), ranks.tolist()
 
     @property
     def distance_error(self) -> float:
