@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.public_words import WordLists
+from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError, check_positive, unknown_name
 from dpsan.mechanisms.parameters import Parameter
 from dpsan.mechanisms.samplers.base import PointSampler, Sampler, Table

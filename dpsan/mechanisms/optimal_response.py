@@ -70,8 +70,8 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.embeddings.public_words import WordLists
 from dpsan.embeddings.word_classes import wanted_outputs
+from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import BaseResponse
 from dpsan.mechanisms.optimal.optimum import Optimum, has_bound, mean_cosine, optimum

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.base import word_frequencies
-from dpsan.embeddings.public_words import WordLists
+from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import Hint, UsageError
 from dpsan.space.arrays import Floats
 

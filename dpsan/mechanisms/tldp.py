@@ -50,7 +50,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.public_words import WordLists
+from dpsan.embeddings.word_lists import WordLists
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import FREQUENCY, NO_WEIGHTS, parameter, resolve, with_listed
 from dpsan.mechanisms.samplers.base import Sampler, nearest_words

@@ -49,7 +49,7 @@ from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from dpsan.embeddings.public_words import WordLists
+from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import FREQUENCY, NO_WEIGHTS, parameter, resolve, with_listed

@@ -13,8 +13,7 @@ import numpy as np
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
-from dpsan.embeddings.class_lists import lists_digest
-from dpsan.embeddings.public_words import WordLists
+from dpsan.embeddings.word_lists import WordLists, lists_digest
 from dpsan.errors import Hint, UnprovedError, UsageError
 from dpsan.mechanisms import is_own, own_file, space_for
 from dpsan.mechanisms.base import BaseResponse, Mechanism

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
-from dpsan.embeddings.class_lists import only_classes, word_classes
-from dpsan.embeddings.public_words import chosen_words
+from dpsan.embeddings.word_lists import chosen_words, only_classes, word_classes
 from dpsan.errors import UsageError, check_name
 from dpsan.mechanisms import DEFAULT_MECHANISM
 from dpsan.mechanisms.samplers.base import Sampler

@@ -81,10 +81,10 @@ class CachedTables(Tables):
 
     def __call__(self, name: str, build: Callable[[], Arrays], /) -> Arrays:
         found = bundled_table(name) if self._bundled else None
-        if found is not None:
-            return found
-        entry = self._store.get(TABLE_KIND, self._key(name), lambda: self._entry(name, build()))
-        return entry.arrays
+        if found is None:
+            key = self._key(name)
+            found = self._store.get(TABLE_KIND, key, lambda: self._entry(name, build())).arrays
+        return found
 
     def find(self, name: str) -> Arrays | None:
         found = bundled_table(name) if self._bundled else None

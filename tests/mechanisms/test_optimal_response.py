@@ -16,7 +16,7 @@ from support import largest_ratio, make_embeddings, streams
 from dpsan import Sanitizer
 from dpsan.embeddings import bundled
 from dpsan.embeddings.cache.store import Store
-from dpsan.embeddings.public_words import WordLists
+from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import EmbeddingError, InputError, UsageError
 from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.knn_response import KnnResponse

@@ -10,7 +10,7 @@ from line_laws import line_space
 from scipy import stats
 from support import ALPHA, streams
 
-from dpsan.embeddings.public_words import WordLists
+from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import InputError, UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.parameters import frequency, resolve

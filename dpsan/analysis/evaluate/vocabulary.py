@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from dpsan.embeddings.base import Embeddings, word_frequencies
-from dpsan.embeddings.public_words import row_of
+from dpsan.embeddings.word_lists import row_of
 from dpsan.errors import UsageError
 from dpsan.sanitize.classes import sensitive
 from dpsan.text.lookup import Lookup

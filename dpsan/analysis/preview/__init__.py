@@ -22,7 +22,7 @@ from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.analysis.pages.sections import plain_meaning
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
-from dpsan.embeddings.class_lists import SENSITIVE, only_classes, word_classes
+from dpsan.embeddings.word_lists import SENSITIVE, only_classes, word_classes
 from dpsan.errors import InputError, UsageError, printable
 from dpsan.outcomes.emissions import likeliest_inputs
 from dpsan.outcomes.intervals import Share

@@ -165,17 +165,6 @@ class SparseTable(Table):
 
         A public word is the second input of a pair only.
         """
-        epsilon, pair, slack = self._loss()
-        return Certificate(
-            method="exact certificate, integer base and near sets of all words"
-            + (", of protected words against all" if len(self.public) else ""),
-            epsilon_ldp=epsilon + slack,
-            pair=pair,
-            slack=slack,
-        )
-
-    def _loss(self) -> tuple[float, tuple[int, int], float]:
-        """Largest loss, the two inputs, and a bound on its rounding."""
         n, base, scale = self.space.n, self.base, self.scale
         owners, near, masses = self.entries()
         indices = np.searchsorted(base.words, near)
@@ -217,10 +206,13 @@ class SparseTable(Table):
             (sums == sums[0]).all() and (masses <= base.weights[indices[: len(masses)]]).all()
         )
         # With equal masses no loss exceeds that of the two integers; else rounding may have chosen.
-        return (
-            loss,
-            pair,
-            0.0 if same and loss == log_ratio(scale + self.increment, scale) else 1e-12,
+        slack = 0.0 if same and loss == log_ratio(scale + self.increment, scale) else 1e-12
+        return Certificate(
+            method="exact certificate, integer base and near sets of all words"
+            + (", of protected words against all" if len(self.public) else ""),
+            epsilon_ldp=loss + slack,
+            pair=pair,
+            slack=slack,
         )
 
     def entries(self) -> tuple[Ids, Ids, Ids]:

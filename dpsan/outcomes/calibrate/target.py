@@ -9,7 +9,7 @@ from decimal import ROUND_FLOOR, Context
 from enum import StrEnum
 from typing import Any, Final
 
-from dpsan.embeddings.public_words import WordLists
+from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.space.metric_space import MetricSpace
