@@ -300,3 +300,29 @@ def _text(word: bytes | str) -> str:
     except UnicodeEncodeError:
         return word.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return word
+
+
+def blocks_of_all(
+    texts: Sequence[Path], progress: Callable[[float], None] | None
+) -> Iterator[list[str]]:
+    """Yield the blocks of lines of all texts; see :func:`dpsan.files.public_text.blocks_of`.
+
+    Args:
+        progress: called with the share that was read.
+
+    Raises:
+        InputError: a file cannot be read.
+    """
+    from dpsan.files.public_text import blocks_of  # for training alone
+
+    total, done = max(1, sum(path.stat().st_size for path in texts)), 0
+
+    def advance(size: int) -> None:
+        nonlocal done
+        before, done = done, done + size
+        # About once a megabyte: lines are many.
+        if progress is not None and before >> 20 < done >> 20:
+            progress(min(1.0, done / total))
+
+    for path in texts:
+        yield from blocks_of(path, advance)

@@ -120,16 +120,6 @@ def space_of(embeddings: Embeddings, store: Store) -> MetricSpace:
     return MetricSpace(embeddings, tables, watch=store.watch)
 
 
-def store_embeddings(embeddings: Embeddings, store: Store) -> None:
-    """Put embeddings into the cache under the digest that :func:`open_space` will look for.
-
-    The file alone cannot give them again, so they are read whole when they are opened.
-    """
-    entry = _entry(embeddings)
-    entry.meta["source_suffices"] = False
-    store.save(INDEX_KIND, embeddings.digest, entry)
-
-
 def _build(path: Path, vocab_size: int | None, digest: str, watch: Watch) -> Entry:
     embeddings = load_watched(path, vocab_size, watch)
     if embeddings.digest != digest:  # else it would be kept under the name of the old file
@@ -245,8 +235,11 @@ def describe(
     """
     started = time.perf_counter()
     if unsafe_pickle and path is not None:
-        # Stored under the digest of the file's bytes: later runs find it without the pickle.
-        store_embeddings(load_unsafe_pickle(path, vocab_size=vocab_size), store)
+        # Stored under the digest of the file's bytes: later runs find it without the pickle.  The
+        # file alone cannot give it again, so it is read whole when it is opened.
+        entry = _entry(load_unsafe_pickle(path, vocab_size=vocab_size))
+        entry.meta["source_suffices"] = False
+        store.save(INDEX_KIND, entry.meta["digest"], entry)
     embeddings, space = open_space(path, vocab_size, store)
     more = also(space)
     nearest = space.nearest_distances()

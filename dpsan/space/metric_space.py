@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Embeddings, Watch, unseen, word_frequencies
 from dpsan.errors import Hint, fewer_words
-from dpsan.space.arrays import Floats, Floats32, Ids, blocks, norms
+from dpsan.space.arrays import Floats, Floats32, Ids, Lattice, blocks, norms
 from dpsan.space.exact_search import FlatIndex
-from dpsan.space.lattice import Lattice
 
 T = TypeVar("T")
 Arrays = dict[str, NDArray[Any]]

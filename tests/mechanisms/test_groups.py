@@ -91,7 +91,7 @@ def test_draws_of_a_vocabulary_too_large_to_hold(monkeypatch):
         return sampler.sample(np.arange(61), streams(61)).tolist()
 
     held = drawn()
-    monkeypatch.setattr("dpsan.space.lattice._HELD_BYTES", 0)
+    monkeypatch.setattr("dpsan.space.arrays._HELD_BYTES", 0)
     monkeypatch.setattr("dpsan.mechanisms.tables.clusters._BLOCK", 5)
     assert drawn() == held
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Watch, unseen
-from dpsan.embeddings.public_texts import blocks_of_all
+from dpsan.embeddings.files import blocks_of_all
 from dpsan.embeddings.training import shaping
 from dpsan.embeddings.training.spelling import (
     SpellingReader,

@@ -23,7 +23,7 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.distributions import has_distribution
 from dpsan.outcomes.emissions import likeliest_inputs
-from dpsan.outcomes.language.lattice import Candidates, best_path, parts, posterior, unit_ends
+from dpsan.outcomes.language.lattice import Candidates, best_path, parts, posteriors, unit_ends
 from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.space.arrays import Floats, Floats32, Ids, norms
 from dpsan.space.metric_space import MetricSpace
@@ -285,7 +285,7 @@ def _read(rows: Ids, kinds: Ids, tables: Tables) -> Floats32:
     states[free], scores[free] = tables.likeliest[number], tables.scores[number]
     contexts = tables.coherence.contexts(says, kinds)
     scores[free] += tables.coherence.logs(states[free], contexts[free])
-    return posterior(Candidates(states, scores), kinds, tables.model, tables.tau, SECOND)
+    return posteriors(Candidates(states, scores), kinds, tables.model, (tables.tau,), SECOND)[0]
 
 
 def _choices(own: Ids, free: Ids, columns: Ids, values: Floats32) -> Candidates:
