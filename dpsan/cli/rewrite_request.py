@@ -93,7 +93,7 @@ class Request(Files):
 
     def _check_classes(self) -> None:
         """Refuse what classes of fields exclude, and spans alone without spans."""
-        from dpsan.embeddings.class_lists import SPANS
+        from dpsan.embeddings.word_lists import SPANS
 
         given = any(self._fields.values())
         refuse(given and self.only is None, "-k NAME:CLASS needs --only, not --epsilon")
@@ -189,7 +189,7 @@ class Request(Files):
     @cached_property
     def _fields(self) -> dict[str, str]:
         """Return by the name of each field its class, or nothing."""
-        from dpsan.embeddings.class_lists import FIELD_CLASSES
+        from dpsan.embeddings.word_lists import FIELD_CLASSES
 
         found: dict[str, str] = {}
         for each in self.field or ():

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from dpsan.files.private_database import Kind, PrivateDatabase
-from dpsan.privacy.composition import Composed
+from dpsan.privacy.guarantee import Composed
 from dpsan.privacy.randomness import new_key
 from dpsan.sanitize.remembered import LedgerTotals
 

@@ -9,7 +9,7 @@ from itertools import accumulate, pairwise
 
 from dpsan.errors import InputError
 from dpsan.formats.base import Record
-from dpsan.privacy.composition import Composed
+from dpsan.privacy.guarantee import Composed
 from dpsan.run.ledger import Ledger
 from dpsan.run.memo import Memo, Pending
 from dpsan.run.workers import Answer, Batch, Workers, sanitized

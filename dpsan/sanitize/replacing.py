@@ -13,7 +13,7 @@ from itertools import chain
 
 import numpy as np
 
-from dpsan.embeddings.class_lists import NUMBERS
+from dpsan.embeddings.word_lists import NUMBERS
 from dpsan.errors import UsageError
 from dpsan.only.decision import NAMES, Decision, decide
 from dpsan.only.draws import Draws, Slot, stream_position

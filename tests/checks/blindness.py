@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from checks.exchanged import SPELT, Drawn, by_text, fits, same, usual
 from checks.places import string_texts, texts
 from dpsan.analysis.verify.base import in_random_order
-from dpsan.embeddings.class_lists import NUMBERS
+from dpsan.embeddings.word_lists import NUMBERS
 from dpsan.only import strings
 from dpsan.only.decision import PLURAL, decide
 from dpsan.only.hashes import Hashes

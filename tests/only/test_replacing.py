@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpsan.embeddings.cache.store import Store
-from dpsan.embeddings.class_lists import CLASSES, only_classes
+from dpsan.embeddings.word_lists import CLASSES, only_classes
 from dpsan.errors import UsageError
 from dpsan.only.templates import choices, radices, string, template
 from dpsan.privacy.randomness import derive_key

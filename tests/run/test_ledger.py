@@ -13,7 +13,7 @@ from support import asked, make_embeddings, run_over, started, write_damaged, wr
 from dpsan import Memo, Sanitizer
 from dpsan.errors import OutputError
 from dpsan.formats.base import ReadOptions
-from dpsan.privacy.composition import Composed
+from dpsan.privacy.guarantee import Composed
 from dpsan.run.ledger import Ledger
 from dpsan.run.records import History
 from dpsan.run.side_outputs import BadRecords
