@@ -156,7 +156,8 @@ class Table:
             rows[left[same]] = at[same]
             at += 1
             more = np.flatnonzero(~same & (at < last))
-            left, at, last, tags = (values.take(more) for values in (left, at, last, tags))
+            left, at = left.take(more), at.take(more)
+            last, tags = last.take(more), tags.take(more)
         return rows
 
     def row(self, word: str) -> int:

@@ -45,7 +45,8 @@ class Order:
         """Return the tokens for which a test may hold, ascending."""
         size = self.sizes[test]
         at, codes = next(level[1:] for level in reversed(self._levels) if level[0] >= size)
-        return at.compress(self._tables[test].take(codes))
+        found: NDArray[np.intp] = at.compress(self._tables[test].take(codes))
+        return found
 
 
 def distinct(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

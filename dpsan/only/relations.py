@@ -133,7 +133,8 @@ def any_in_run(run: Ints, flags: Flags, at: NDArray[np.intp]) -> Flags:
     hit = np.zeros(len(run) + 1, np.bool_)
     hit[run.compress(flags)] = True
     hit[0] = False
-    return hit.take(run.take(at))
+    found: Flags = hit.take(run.take(at))
+    return found
 
 
 def beside_drawn(state: State, at: NDArray[np.intp]) -> Flags:

@@ -163,8 +163,8 @@ class Viewer:
             strings.spans(text[begin - 1 : end], known)
             for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)
         ]
-        first, last, labels, forms = [*zip(*chain.from_iterable(spans), strict=True)] or [()] * 4
-        where = np.array([first, last], np.int32)
+        start, end, labels, forms = [*zip(*chain.from_iterable(spans), strict=True)] or [()] * 4
+        where = np.array([start, end], np.int32)
         where += np.repeat(begins.astype(np.int32), [*map(len, spans)])
         return Found(where.T, labels, forms)
 
