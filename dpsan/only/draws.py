@@ -31,7 +31,12 @@ ASCENDING: Final = frozenset({"iso", "ymd", "year", "clock"})
 """Groups whose strings of one form ascend in a text."""
 AGE: Final = 40
 """Bits of a key below the number of the unit of a long file."""
-ADDRESSES: Final = frozenset({"email", "userip", "userhost"})
+ADDRESSES: Final[dict[str, list[Piece]]] = {
+    "email": ["@example.net"],
+    "userhost": ["@host-", (10, 99, 0)],
+    "userip": ["@", *template("ip", "", ())],
+}
+"""What stands behind the local part."""
 _NAME: Final = "\0"
 """Stands for a name of the unit in a local part."""
 
@@ -181,12 +186,8 @@ class Draws:
 
     def _template(self, pool: Pool) -> list[Piece]:
         group, form, marks = pool
-        if group == "email":
-            return [*local_part(marks, self._given), "@example.net"]
-        if group == "userhost":
-            return [*local_part(marks, self._given), "@host-", (10, 99, 0)]
-        if group == "userip":
-            return [*local_part(marks, self._given), "@", *template("ip", "", ())]
+        if group in ADDRESSES:
+            return [*local_part(marks, self._given), *ADDRESSES[group]]
         return template(group, form, self._given)
 
     def _slots(
@@ -307,8 +308,6 @@ class Draws:
         """Return the text of a slot in a form: pattern of capitals, possessive, plural."""
         caps = form >> 2
         text = slot.written or self._table(slot.pool[0], caps)[slot.number]
-        if not form & 3:
-            return text
         if form & 1:
             text += "es" if text[-1] in "szxSZX" else "s"
         if form & 2:

@@ -46,12 +46,7 @@ def cut_words(lexicon: Lexicon, code: dict[str, int], text: str, words: Words) -
 
 
 def join_phrases(
-    lexicon: Lexicon,
-    code: dict[str, int],
-    closed: Flags,
-    bits: Codes,
-    hashes: Hashes,
-    words: Words,
+    lexicon: Lexicon, code: dict[str, int], closed: Flags, bits: Codes, hashes: Hashes, words: Words
 ) -> Flags:
     """Make listed phrases one token; returns which words stay."""
     start, end, row = words["start"], words["end"], words["row"]

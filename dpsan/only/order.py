@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.view import Flags
-
-_FEWEST: Final = 256
-_STEP: Final = 4
 
 
 class Order:
@@ -33,12 +30,12 @@ class Order:
     def _levels(self) -> list[tuple[int, NDArray[np.intp], NDArray[np.integer]]]:
         """Tokens whose codes occur at most some times, and their codes; rarer from each to each."""
         most, at, codes = len(self._codes), np.arange(len(self._codes)), self._codes
-        levels = [(most, at, codes)]
-        while most > _FEWEST:
-            most //= _STEP
+        levels = []
+        for _ in range(6):
+            levels.append((most, at, codes))
+            most //= 4
             rare = (self._counts <= most).take(codes)
             at, codes = at.compress(rare), codes.compress(rare)
-            levels.append((most, at, codes))
         return levels
 
     def places(self, test: int) -> NDArray[np.intp]:

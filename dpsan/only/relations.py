@@ -98,7 +98,7 @@ def mostly_capitals(state: State) -> Flags:
     """Lines of which most words have a capital: titles, tables."""
     words, capitals = counts(state.line, state.word), counts(state.line, state.capital)
     found = (words >= 3) & (capitals >= MOSTLY * words) | (words == 2) & (capitals == 2)
-    return found.take(state.line)
+    return np.asarray(found[state.line])
 
 
 def mostly_upper(state: State) -> Flags:
@@ -133,8 +133,7 @@ def any_in_run(run: Ints, flags: Flags, at: NDArray[np.intp]) -> Flags:
     hit = np.zeros(len(run) + 1, np.bool_)
     hit[run.compress(flags)] = True
     hit[0] = False
-    found: Flags = hit.take(run.take(at))
-    return found
+    return hit[run.take(at)]
 
 
 def beside_drawn(state: State, at: NDArray[np.intp]) -> Flags:

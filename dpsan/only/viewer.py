@@ -33,7 +33,7 @@ from dpsan.only.characters import (
     running,
     zones,
 )
-from dpsan.only.hashes import Hashes
+from dpsan.only.hashes import Hashes, Words64
 from dpsan.only.joining import Words, cut_words, join_phrases
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.local_parts import split_emails
@@ -222,13 +222,7 @@ class Viewer:
         return at, codes[spot[at]]
 
     def unknown_labels(
-        self,
-        text: str,
-        hashes: NDArray[np.uint64],
-        caps: Codes,
-        inner: Flags,
-        start: Ints,
-        end: Ints,
+        self, text: str, hashes: Words64, caps: Codes, inner: Flags, start: Ints, end: Ints
     ) -> Codes:
         """Return the labels of words that no list holds; each different word is looked at once."""
         cache = self.lexicon.unknown
@@ -257,15 +251,10 @@ class Viewer:
         found = strings.where[inside]
         begin, m, e = words["start"], len(found), len(edges)
         n = len(begin) + m + e
-        of_strings = np.arange(m) + np.searchsorted(begin, found[:, 0])
-        of_strings += np.searchsorted(edges, found[:, 0])
         of_edges = (
             np.arange(e) + np.searchsorted(begin, edges) + np.searchsorted(found[:, 0], edges)
         )
-        of_words = np.ones(n, np.bool_)
-        of_words[of_strings] = of_words[of_edges] = False
-        order = np.empty(n, np.intp)
-        order[np.concatenate([np.flatnonzero(of_words), of_strings, of_edges])] = np.arange(n)
+        order = np.argsort(np.concatenate([begin, found[:, 0], edges]), kind="stable")
 
         def filled(string: Any, edge: Any, word: Any, kind: Any) -> NDArray[Any]:
             """Return the values of strings, edges and words, in order of place."""

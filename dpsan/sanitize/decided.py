@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
-from dpsan.only.decision import Decision
+from dpsan.only.decision import NAMES, Decision
 from dpsan.only.draws import AGE, Unit
 from dpsan.only.hashes import salted
 from dpsan.only.marks import LARGE
@@ -268,24 +268,20 @@ def joined(done: Sanitized, counts: Sequence[int]) -> Sanitized:
 
 
 def address_names(
-    done: Decided,
-    units: Sequence[Shared],
-    keys: NDArray[np.int64],
-    ages: NDArray[np.int64],
-    groups: set[int],
+    done: Decided, units: Sequence[Shared], keys: NDArray[np.int64], ages: NDArray[np.int64]
 ) -> dict[int, tuple[Cut, ...]]:
     """Return by the row of an address the pieces of its local part, with the keys of the unit.
 
     Args:
         keys: of each row.
         ages: numbers of the units of a long file.
-        groups: codes of the groups of names.
     """
     decision = done.decision
     names: dict[int, tuple[Cut, ...]] = {}
     begins: dict[int, int] = {}
     if decision.locals:  # by the key of a name the first text that has it
-        at = np.flatnonzero(np.isin(decision.group, [*groups]))[::-1]
+        named = np.array([name in NAMES for name in decision.groups])
+        at = np.flatnonzero(named[decision.group])[::-1]
         begins = dict(zip(keys[at].tolist(), decision.text[at].tolist(), strict=True))
 
     def in_unit(name: int, row: int) -> int | str:

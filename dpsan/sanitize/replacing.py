@@ -311,8 +311,7 @@ class OnlyRewriter:
         else:
             keys = unit_keys(decision, done.keys, units)
         ages = np.zeros_like(keys) if self.keyed else keys >> AGE
-        names = set(self.rules.codes(NAMES))
-        return replace(decision, key=keys, locals=address_names(done, units, keys, ages, names))
+        return replace(decision, key=keys, locals=address_names(done, units, keys, ages))
 
     def rewrite(
         self,
