@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, get_type_hints
 
 import typer
 
-from dpsan.cli.dropped import DROPPED
+from dpsan.cli.output import DROPPED, say
 from dpsan.errors import UsageError
 from dpsan.files.same_files import FileUses, Use
 
@@ -184,8 +184,6 @@ def function(kind: type[Command]) -> Callable[..., int]:
         sources = {name: getattr(context.get_parameter_source(name), "name", "") for name in given}
         ignored = [name for name in kind.unused(given) if sources[name] == "ENVIRONMENT"]
         if ignored and not given["quiet"]:
-            from dpsan.cli.output import say
-
             named = {each.name: str(each.envvar) for each in context.command.params}
             say(f"--only has no use for {' and '.join(named[name] for name in ignored)}: ignored")
         for name in ignored:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from dpsan.cli.guard import Interrupted
 from dpsan.cli.output import say
 from dpsan.cli.rewrite_files import STDIN, Completed
 from dpsan.cli.rewrite_report import say_result
 from dpsan.cli.rewrite_request import Request
-from dpsan.cli.signals import Interrupted
 from dpsan.text.numerals import counted, number
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def _engine(
 
 def _on_cluster(request: Request, cache: Path, run: Run) -> Result:
     """Execute the run on a Ray cluster."""
-    from dpsan.run.ray import ClusterRun
+    from dpsan.run.ray.driver import ClusterRun
     from dpsan.run.ray.engine import start
 
     given = {each.name: getattr(run, each.name) for each in fields(run)}
@@ -217,9 +217,8 @@ def _on_cluster(request: Request, cache: Path, run: Run) -> Result:
 
 def _history(request: Request, run: Run, stack: ExitStack) -> History:
     """Open the memo and the ledger of a run, and close them with the stack. Raises OutputError."""
-    from dpsan.run.ledger import Ledger
     from dpsan.run.memo import Memo
-    from dpsan.run.records import History
+    from dpsan.run.records import History, Ledger
 
     memo, ledger, dry = None, None, request.dry_run
     if request.memo:

@@ -12,7 +12,7 @@ from pathlib import Path
 from dpsan.cli.command import refuse
 from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.errors import OutputError, UsageError
-from dpsan.files.final_name import stream_number
+from dpsan.files.names import stream_number
 from dpsan.files.same_files import FileUses, Use
 from dpsan.run.run import is_finished, plan_outputs
 from dpsan.run.same_request import NAME

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Final, NamedTuple, Self
 from dpsan.errors import OutputError
 from dpsan.files import private_files as files
 from dpsan.files.atomic_files import AtomicFile, made_once
-from dpsan.files.database_files import check_sides, named_once, only_ours
+from dpsan.files.private_files import check_sides, named_once, only_ours
 from dpsan.files.same_files import side_files
 
 Value = bytes | int | float

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from dpsan.errors import DpsanError, OutputError, reason
-from dpsan.files.final_name import sync_directory
+from dpsan.files.names import sync_directory
 from dpsan.run.one_file import Finished
 from dpsan.run.stream import Outcome
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from dpsan.errors import BudgetError, InputError, OutputError, UsageError, failure, reason
 from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import packer_for
-from dpsan.files.final_name import appeared, stream_number
+from dpsan.files.names import appeared, stream_number
 from dpsan.files.source import FileSource, opened_input
 from dpsan.formats.registry import format_for
 from dpsan.run.group import Group, is_small

@@ -24,7 +24,7 @@ import orjson
 
 from dpsan.errors import InputError
 from dpsan.files.atomic_files import AtomicFile, create_private, write_all
-from dpsan.files.final_name import stream_number
+from dpsan.files.names import stream_number
 from dpsan.run.audit.rows import encodable
 from dpsan.sanitize.result import AuditTable
 from dpsan.version import __version__

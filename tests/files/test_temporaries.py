@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from dpsan.files import temporaries as swept
+from dpsan.files import names as swept
 from dpsan.files.atomic_files import AtomicFile
 
 DIGITS = "0123456789abcdef"
