@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import typer
 
-from dpsan.cli.command import Command, option, refuse
+from dpsan.cli.command import option, refuse
 from dpsan.cli.options import Json, Privacy, Vocabulary, parameters
 from dpsan.cli.output import print_json
 from dpsan.errors import printable
@@ -18,8 +18,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Targets(Command):
-    """Targets for epsilon or parameters."""
+class Calibrate(Json, Vocabulary, Privacy):
+    """Find the epsilon that reaches a target, such as 40 % of words unchanged.
+
+    The result is on the private side of the target.
+
+    Examples:
+        dpsan calibrate --unchanged 0.3
+        dpsan calibrate -m laplace --epsilon-ldp 8
+        dpsan calibrate -m krr --unchanged 0.3
+    """
 
     panel: ClassVar = "Targets"
 
@@ -37,19 +45,6 @@ class _Targets(Command):
     )
     # The variable of rewrite's epsilon means nothing here.
     epsilon: float | None = option("-e, --epsilon X", "What is found.", hidden=True)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Calibrate(_Targets, Json, Vocabulary, Privacy):
-    """Find the epsilon that reaches a target, such as 40 % of words unchanged.
-
-    The result is on the private side of the target.
-
-    Examples:
-        dpsan calibrate --unchanged 0.3
-        dpsan calibrate -m laplace --epsilon-ldp 8
-        dpsan calibrate -m krr --unchanged 0.3
-    """
 
     def run(self) -> int:
         """Search, and print what was found with the command that uses it."""

@@ -6,12 +6,14 @@ checked by the dataclass and not by the parser, so that each message is ours.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from inspect import Parameter, Signature, get_annotations, getdoc
 from pathlib import Path
 from textwrap import dedent
-from typing import Annotated, Any, ClassVar, get_type_hints
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Final, get_type_hints
 
 import typer
 
@@ -34,8 +36,7 @@ def option(names: str, text: str, default: Any = None, **more: Any) -> Any:
             of the form ``a|b|c``.
         text: of the help.
         default: None for an option that may be missing.
-        more: ``panel``, a heading of the help; ``writes=True`` for a file that is written; else
-            arguments of ``typer.Option``.
+        more: ``writes=True`` for a file that is written; else arguments of ``typer.Option``.
     """
     *flags, value = names.replace(", ", " ").split()
     known = [each for each in value.split("|") if each.islower()] if "|" in value else []
@@ -72,19 +73,15 @@ def argument(name: str, text: str, default: Any = MISSING, **more: Any) -> Any:
 
 
 def _declared(
-    kind: Callable[..., Any],
-    flags: Any,
-    default: Any,
-    *,
-    panel: str | None = None,
-    writes: bool = False,
-    **more: Any,
+    kind: Callable[..., Any], flags: Any, default: Any, *, writes: bool = False, **more: Any
 ) -> Any:
-    info = kind(*flags, **more)
     name = flags[-1] if flags else more["metavar"].strip("[].")
-    return field(
-        default=default, metadata={"parser": info, "panel": panel, "name": name, "writes": writes}
-    )
+    about = {"parser": kind(*flags, **more), "name": name, "flags": flags, "writes": writes}
+    return field(default=default, metadata=about)
+
+
+_RULE: Final = re.compile(r" (exclude|need)s? ")
+_OPTION: Final = re.compile(r"(--?[A-Za-z][\w-]*)(?: ([a-z]+))?(?=[,:]| and | or | [A-Z]|$)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,10 +90,16 @@ class Command:
 
     panel: ClassVar[str | None] = None
     """Heading of the help for the options that this class defines."""
+    panels: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Other headings, and the fields below each."""
     variables: ClassVar[str] = ""
     """Fields of this class whose defaults the environment may hold: DPSAN_EPSILON for --epsilon."""
     everyday: ClassVar[str] = ""
     """Long options that ``--help`` shows; ``--help-all`` shows the others too. Empty: all."""
+    rules: ClassVar[str] = ""
+    """Which options exclude or need each other, one rule a line, condition and message at once:
+    ``--a excludes --b and --c``, ``--a and --b exclude each other``, ``--a x needs --b or -c F``;
+    a hint may follow in parentheses."""
 
     @staticmethod
     def unused(given: Mapping[str, Any]) -> Collection[str]:
@@ -106,6 +109,25 @@ class Command:
     def run(self) -> int:
         """Carry the command out and return its exit status.  Raises DpsanError."""
         raise NotImplementedError
+
+    def check_rules(self) -> None:
+        """Raise UsageError with the first of the rules that is not kept."""
+        for rule in self.rules.strip().splitlines():
+            what, _, hint = rule.strip().rstrip(")").partition(" (")
+            head, verb, rest = _RULE.split(what)
+            first, second = (
+                [self._is_given(*each) for each in _OPTION.findall(part)] for part in (head, rest)
+            )
+            wrong = any(first) and any(second) == (verb == "exclude")
+            if rest == "each other":
+                wrong = sum(first) > 1 if verb == "exclude" else any(first) != all(first)
+            refuse(wrong, what, hint)
+
+    def _is_given(self, flag: str, value: str) -> bool:
+        """Return whether an option has this value, or without one another value than its own."""
+        about = next(each for each in fields(self) if flag in each.metadata.get("flags", ()))
+        given = getattr(self, about.name)
+        return bool(given == value) if value else given not in (about.default, [])
 
     def check_files(self, *, stdin: bool = False) -> FileUses:
         """Refuse a file that is written and also read, or written twice.
@@ -168,7 +190,10 @@ def function(kind: type[Command]) -> Callable[..., int]:
     for each in fields(kind):
         if info := each.metadata.get("parser"):
             own = vars(owners[each.name])
-            info.rich_help_panel = each.metadata["panel"] or own.get("panel")
+            info.rich_help_panel = own.get("panel")
+            for heading, names in own.get("panels", {}).items():
+                if each.name in names.split():
+                    info.rich_help_panel = heading
             if each.name in own.get("variables", "").split():
                 name = each.metadata["name"].lstrip("-")
                 info.envvar = f"DPSAN_{name.upper().replace('-', '_')}"

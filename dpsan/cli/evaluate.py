@@ -88,6 +88,15 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
         "--language-model --spans --candidates --authors --labels --json --html --quiet"
     )
 
+    rules: ClassVar = """
+        --test-original and --test-sanitized need each other
+        --test-original needs --labels
+        --authors needs --epsilon or --audit (the attacker sanitizes texts too)
+        --words needs --candidates
+        --class needs --audit
+        --audit excludes --copies, --epsilon and --param
+    """
+    panels: ClassVar = {PRIVACY: "audit class_files", INPUT: "tokenizer copies"}
     original: Path = argument("ORIGINAL", "The texts.")
     sanitized: list[Path] = argument(
         "SANITIZED...",
@@ -96,19 +105,16 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
     audit: Path | None = option(
         "--audit FILE",
         "Take mechanism, epsilon, parameters and tokenizer from this audit of the run.",
-        panel=PRIVACY,
     )
     class_files: list[Path] | None = option(
         "--class FILE",
         "With --audit: a class of your own that the run had. Repeatable.",
-        panel=PRIVACY,
     )
     tokenizer: str | None = option(
         "--tokenizer unicode|ptb|whitespace",
         "The tokenizer of the run; default unicode.",
-        panel=INPUT,
     )
-    copies: int = option("--copies N", "The --copies of the run.", 1, panel=INPUT, min=1)
+    copies: int = option("--copies N", "The --copies of the run.", 1, min=1)
 
     def run(self) -> int:
         """Judge the texts and print the figures."""
@@ -156,17 +162,7 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
 
     def _check(self) -> None:
         """Refuse options that exclude or need each other.  Raises UsageError."""
-        test, given = (self.test_original, self.test_sanitized), self.epsilon is not None
-        refuse(any(test) != all(test), "--test-original and --test-sanitized need each other")
-        refuse(any(test) and self.labels is None, "--test-original needs --labels")
-        alone = self.authors is not None and not given and self.audit is None
-        why = "the attacker sanitizes texts too"
-        refuse(alone, "--authors needs --epsilon or --audit", why)
-        refuse(self.words and self.candidates is None, "--words needs --candidates")
-        refuse(self.class_files and self.audit is None, "--class needs --audit")
-        refuse(self.audit and self.copies > 1, "--audit and --copies exclude each other")
-        twice = self.audit and (given or self.param)
-        refuse(twice, "--audit and --epsilon or --param exclude each other")
+        self.check_rules()
         if self.epsilon is not None:
             options.positive("--epsilon", self.epsilon)
 

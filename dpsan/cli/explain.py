@@ -34,6 +34,7 @@ class Explain(Page, Vocabulary, Privacy, Typed):
 
     variables: ClassVar = "mechanism"
 
+    panels: ClassVar = {PRIVACY: "only mechanism", "Comparison": "at"}
     words: list[str] | None = argument(
         "[WORD]...", "Words; - reads more from stdin, one a line. With --only, texts.", None
     )
@@ -41,19 +42,16 @@ class Explain(Page, Vocabulary, Privacy, Typed):
         "--only CLASSES",
         "Show which rule of these classes draws each token of a text, and by which list the "
         "others pass.",
-        panel=PRIVACY,
     )
     mechanism: list[str] | None = option(  # type: ignore[assignment]
         "-m, --mechanism NAME",
         f"How words are drawn; repeatable, to stand side by side. Default: {DEFAULT_MECHANISM}.",
-        panel=PRIVACY,
         autocompletion=options.mechanism_names,
     )
     at: str | None = option(
         "--at ldp=X|unchanged=X",
         "Find the epsilon of each mechanism with this certified LDP epsilon or share of "
         "unchanged words, instead of --epsilon.",
-        panel="Comparison",
     )
     unknown: bool = flag("--unknown", "Also explain ⊥, the input of every out-of-vocabulary word.")
     top: int = option("--top N", "Number of outputs to list.", 10, min=0)

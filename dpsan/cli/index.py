@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 
@@ -27,6 +27,11 @@ class Index(Json, Vocabulary, Typed):
         dpsan index -e 8
         dpsan index -e 8 glove.txt
         dpsan index --list
+    """
+
+    rules: ClassVar = """
+        --optimize needs --epsilon
+        --verbose needs --epsilon
     """
 
     files: list[Path] | None = argument("[EMBEDDINGS]...", "Default: the bundled vocabulary.", None)
@@ -102,15 +107,13 @@ class Index(Json, Vocabulary, Typed):
 
     def _check(self) -> None:
         """Refuse options that exclude or need each other.  Raises UsageError."""
+        self.check_rules()
         alone = sum((self.list_, self.check, self.clear, self.word_class is not None))
         several = alone > 1 or (self.files and alone)
         refuse(several, "--list, --check, --clear and --class stand alone")
         other = "embeddings" in self.typed and (self.files or alone)
         refuse(other, "--embeddings excludes other files, --list, --check, --clear and --class")
-        if self.epsilon is None:
-            refuse(self.optimize, "--optimize needs --epsilon")
-            refuse(self.verbose, "--verbose needs --epsilon")
-        else:
+        if self.epsilon is not None:
             refuse(alone, "--epsilon is for embeddings")
             positive("--epsilon", self.epsilon)
         bundled = self._paths == [None]

@@ -45,6 +45,8 @@ class Restore(Container, Quiet):
 
     panel: ClassVar = INPUT
 
+    panels: ClassVar = {OUTPUT: "output force", RARE: "invalid"}
+
     file: Path | None = argument("[FILE]", "Default or -: stdin.", None)
     map_: Path | None = option("--map FILE", "The map that 'rewrite --map' wrote.")
     field: list[str] | None = option(
@@ -56,14 +58,13 @@ class Restore(Container, Quiet):
         "names. Default: the whole map, but for replacements of which units disagree.",
     )
     output: Path | None = option(
-        "-o, --output FILE", "Write to FILE, for its owner alone.", panel=OUTPUT, writes=True
+        "-o, --output FILE", "Write to FILE, for its owner alone.", writes=True
     )
-    force: bool = flag("--force", "Replace an existing FILE.", panel=OUTPUT)
+    force: bool = flag("--force", "Replace an existing FILE.")
     invalid: str = choice(
         "--invalid replace|error",
         "Replace undecodable bytes of a text with originals by U+FFFD, or fail.",
         "replace",
-        panel=RARE,
     )
 
     def run(self) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpsan.cli.guard import Interrupted
 from dpsan.cli.output import say
-from dpsan.cli.rewrite_files import STDIN, Completed
+from dpsan.cli.rewrite_options import STDIN, Completed
 from dpsan.cli.rewrite_report import say_result
 from dpsan.cli.rewrite_request import Request
 from dpsan.text.numerals import counted, number

@@ -22,6 +22,7 @@ class Sanitizing(Vocabulary, Privacy):
     """Everything that decides how words are drawn."""
 
     panel: ClassVar = PRIVACY
+    panels: ClassVar = {RARE: "language_model tokenizer"}
     variables: ClassVar = "unknown keep case consistent numbers only roles tokenizer"
 
     unknown: str = choice(
@@ -77,13 +78,11 @@ class Sanitizing(Vocabulary, Privacy):
     language_model: Path | None = option(
         "--language-model FILE",
         "With --fluent: the model of your own vocabulary, from `dpsan train`.",
-        panel=RARE,
     )
     tokenizer: str = option(
         "--tokenizer unicode|ptb|whitespace",
         "How lines are cut into words. `ptb` splits contractions, as GloVe was trained.",
         "unicode",
-        panel=RARE,
     )
     allow_unproved: bool = flag(
         "--allow-unproved", "Run a mechanism whose guarantee is not PROVED."

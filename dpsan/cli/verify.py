@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 
-from dpsan.cli.command import flag, option, refuse
+from dpsan.cli.command import flag, option
 from dpsan.cli.options import JsonAndFile
 from dpsan.cli.output import print_json, say
 from dpsan.cli.sanitizing import Sanitizing
@@ -47,9 +47,10 @@ class Verify(JsonAndFile, Sanitizing):
         "--consistent --numbers --allow-unproved --certificate --draws --jobs --json --quiet"
     )
 
-    spans: bool = flag(
-        "--spans", "Verify a run with --spans, whatever is in its FILE.", panel=PRIVACY
-    )
+    rules: ClassVar = "--only excludes --certificate and --against (no mechanism draws a word)"
+    panels: ClassVar = {PRIVACY: "spans"}
+
+    spans: bool = flag("--spans", "Verify a run with --spans, whatever is in its FILE.")
     words: int = option(
         "--words N", "Number of vocabulary words whose outputs are compared.", 40, min=2
     )
@@ -71,6 +72,7 @@ class Verify(JsonAndFile, Sanitizing):
     def run(self) -> int:
         """Check, and print the verdict."""
         self.check_epsilon()
+        self.check_rules()
         if not 0.5 <= self.confidence < 1:
             raise UsageError(f"--confidence must be >= 0.5 and < 1 (got {self.confidence:g})")
         self.check_files()
@@ -129,9 +131,6 @@ class Verify(JsonAndFile, Sanitizing):
 
     def _replaced(self) -> int:
         """Check a run with ``--only``, in which no mechanism draws."""
-        for name, given in (("certificate", self.certificate), ("against", self.against)):
-            refuse(given is not None, f"--{name} is for mechanisms: with --only none draws a word")
-
         from dpsan.analysis.verify.replaced import STEPS, verify_replaced
         from dpsan.cli.progress import count_progress
         from dpsan.run.workers import Pool

@@ -17,8 +17,7 @@ from support import ROOT, make_embeddings, write_vectors
 from dpsan.errors import ExtraMissingError
 from dpsan.formats.base import ReadOptions
 from dpsan.run.audit import AuditWriter
-from dpsan.run.ray import ClusterRun
-from dpsan.run.ray.driver import Job, Task, rewrite
+from dpsan.run.ray.driver import ClusterRun, Job, Task, rewrite
 from dpsan.run.ray.engine import require_ray, start
 from dpsan.run.run import Run
 from dpsan.run.stream import Plan
@@ -249,7 +248,7 @@ def test_what_the_engine_cannot_do_is_told(fork_server, tmp_path):
         (["a.txt"], "--engine ray needs -O DIR"),
         (["-", "-O", "out"], "--engine ray needs files, not standard input"),
         (["a.txt", "-i"], "--engine ray needs -O DIR"),
-        (["a.txt", "-O", "out", "--budget", "9"], "--budget cannot be kept by --engine ray"),
+        (["a.txt", "-O", "out", "--budget", "9"], "--engine ray excludes --budget, --memo"),
         (["a.txt", "-O", "out", "--engine", "spark"], "--engine"),
         (["a.txt", "-O", "out", "--engine", "local", "--address", "x"], "--address needs"),
     ):
