@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import fill, wrap
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from dpsan.analysis.verify.base import Check
     from dpsan.analysis.verify.configuration import Exposure
     from dpsan.analysis.verify.verdict import Verification
+    from dpsan.embeddings.cache.store import Store
+    from dpsan.run.workers import Pool
+    from dpsan.sanitize.sanitizer import Sanitizer
 
 _STATUS = {"kept": 0, "violated": 1, "inconclusive": 3}
 
@@ -85,7 +88,6 @@ class Verify(JsonAndFile, Sanitizing):
         from dpsan.analysis.verify.verdict import verify
         from dpsan.cli.progress import count_progress, share_progress
         from dpsan.files.public_text import open_public
-        from dpsan.run.workers import Pool
         from dpsan.sanitize.sanitizer import Sanitizer
 
         store = self.store()
@@ -99,11 +101,10 @@ class Verify(JsonAndFile, Sanitizing):
             open_public(self.against).close()
             certificate_file.certificate_weights(sanitizer)
         quiet, total = self.quiet or self.as_json, self.draws + steps(self.draws)
-        with ExitStack() as stack:
-            workers = None
-            if self.jobs > 1:
-                pool = Pool(sanitizer.spec, store.root, self.jobs, sanitizer.embeddings.digest)
-                workers = stack.enter_context(pool)
+        with (
+            self._pool(sanitizer, store) as workers,
+            count_progress("draws", total, quiet) as progress,
+        ):
             found = verify(
                 sanitizer,
                 words=self.words,
@@ -111,7 +112,7 @@ class Verify(JsonAndFile, Sanitizing):
                 confidence=self.confidence,
                 spans=self.spans,
                 workers=workers,
-                progress=stack.enter_context(count_progress("draws", total, quiet)),
+                progress=progress,
             )
         if path is not None:
             with share_progress("writing the certificate", quiet) as bar:
@@ -129,22 +130,24 @@ class Verify(JsonAndFile, Sanitizing):
             _print(found, sanitizer.mechanism.name, sanitizer.guarantee.reviewed)
         return _STATUS[str(found.verdict)]
 
+    def _pool(self, sanitizer: Sanitizer, store: Store) -> AbstractContextManager[Pool | None]:
+        """Return the worker processes, if there are any."""
+        from dpsan.run.workers import Pool
+
+        if self.jobs == 1:
+            return nullcontext()
+        return Pool(sanitizer.spec, store.root, self.jobs, sanitizer.embeddings.digest)
+
     def _replaced(self) -> int:
         """Check a run with ``--only``, in which no mechanism draws."""
         from dpsan.analysis.verify.replaced import STEPS, verify_replaced
         from dpsan.cli.progress import count_progress
-        from dpsan.run.workers import Pool
         from dpsan.sanitize.sanitizer import Sanitizer
 
         store = self.store()
         sanitizer = Sanitizer.from_spec(self.spec(), store)
-        with ExitStack() as stack:
-            workers = None
-            if self.jobs > 1:
-                pool = Pool(sanitizer.spec, store.root, self.jobs, sanitizer.embeddings.digest)
-                workers = stack.enter_context(pool)
-            quiet = self.quiet or self.as_json
-            progress = stack.enter_context(count_progress("tests", STEPS, quiet))
+        bar = count_progress("tests", STEPS, self.quiet or self.as_json)
+        with self._pool(sanitizer, store) as workers, bar as progress:
             found = verify_replaced(sanitizer, workers, progress)
         if self.as_json:
             print_json({"verdict": found.verdict, "checks": found.checks, "seconds": found.seconds})

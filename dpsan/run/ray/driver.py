@@ -22,7 +22,7 @@ from dpsan.errors import DpsanError, InputError, OutputError, UnexpectedError, U
 from dpsan.files.names import publish, sweep, sync_directory, temporary_name
 from dpsan.formats.passing import Passing
 from dpsan.run.audit import AuditWriter
-from dpsan.run.one_file import rewrite_file
+from dpsan.run.group import rewrite_file
 from dpsan.run.run import Result, Run, plan_outputs, replaceable
 from dpsan.run.stream import Outcome, Plan, Work
 from dpsan.sanitize.request import RunSpec
