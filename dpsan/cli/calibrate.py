@@ -31,20 +31,17 @@ class Calibrate(Json, Vocabulary, Privacy):
 
     panel: ClassVar = "Targets"
 
-    unchanged: float | None = option(
-        "--unchanged X", "Target share of running words that stay unchanged, as rewrite prints it."
-    )
-    close: float | None = option(
-        "--close X", "Target share of outputs among the 100 nearest other words."
-    )
-    epsilon_ldp: float | None = option(
-        "--epsilon-ldp X", "Target LDP epsilon, certified. It means the same for every mechanism."
-    )
-    epsilon_metric: float | None = option(
-        "--epsilon-metric X", "Target epsilon per unit of distance, certified."
-    )
+    unchanged: float | None = option("--unchanged X")
+    """Target share of running words that stay unchanged, as rewrite prints it."""
+    close: float | None = option("--close X")
+    """Target share of outputs among the 100 nearest other words."""
+    epsilon_ldp: float | None = option("--epsilon-ldp X")
+    """Target LDP epsilon, certified. It means the same for every mechanism."""
+    epsilon_metric: float | None = option("--epsilon-metric X")
+    """Target epsilon per unit of distance, certified."""
     # The variable of rewrite's epsilon means nothing here.
-    epsilon: float | None = option("-e, --epsilon X", "What is found.", hidden=True)
+    epsilon: float | None = option("-e, --epsilon X", hidden=True)
+    """What is found."""
 
     def run(self) -> int:
         """Search, and print what was found with the command that uses it."""

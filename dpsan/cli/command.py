@@ -6,10 +6,12 @@ checked by the dataclass and not by the parser, so that each message is ours.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from inspect import Parameter, Signature, get_annotations, getdoc
+from inspect import Parameter, Signature, get_annotations, getdoc, getsource
+from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
 from types import MappingProxyType
@@ -28,13 +30,12 @@ def refuse(wrong: object, message: str, hint: str = "") -> None:
         raise UsageError(message, hint)
 
 
-def option(names: str, text: str, default: Any = None, **more: Any) -> Any:
-    """Declare an option with a value.
+def option(names: str, default: Any = None, **more: Any) -> Any:
+    """Declare an option with a value.  What the help says of it stands below the field.
 
     Args:
         names: ``-e, --epsilon X``; the last word stands for the value.  The shell completes values
             of the form ``a|b|c``.
-        text: of the help.
         default: None for an option that may be missing.
         more: ``writes=True`` for a file that is written; else arguments of ``typer.Option``.
     """
@@ -46,10 +47,10 @@ def option(names: str, text: str, default: Any = None, **more: Any) -> Any:
 
     if known:
         more.setdefault("autocompletion", complete)
-    return _declared(typer.Option, flags, default, metavar=value, help=text, **more)
+    return _declared(typer.Option, flags, default, metavar=value, **more)
 
 
-def choice(names: str, text: str, default: Any = None, **more: Any) -> Any:
+def choice(names: str, default: Any = None, **more: Any) -> Any:
     """Declare an option that has one of a few values, ``--case a|b``; see :func:`option`."""
     *_, name, values = names.split()
 
@@ -59,17 +60,17 @@ def choice(names: str, text: str, default: Any = None, **more: Any) -> Any:
         refuse(not known, f"{name} must be one of {values.replace('|', ', ')} (got {given})", hint)
         return given
 
-    return option(names, text, default, callback=check, **more)
+    return option(names, default, callback=check, **more)
 
 
-def flag(names: str, text: str, **more: Any) -> Any:
-    """Declare an option without a value: ``-q, --quiet``."""
-    return _declared(typer.Option, names.split(", "), False, help=text, **more)
+def flag(names: str, **more: Any) -> Any:
+    """Declare an option without a value: ``-q, --quiet``; see :func:`option`."""
+    return _declared(typer.Option, names.split(", "), False, **more)
 
 
-def argument(name: str, text: str, default: Any = MISSING, **more: Any) -> Any:
-    """Declare an argument: ``FILE``, ``FILE...``, ``[FILE]...``."""
-    return _declared(typer.Argument, (), default, metavar=name, help=text, **more)
+def argument(name: str, default: Any = MISSING, **more: Any) -> Any:
+    """Declare an argument: ``FILE``, ``FILE...``, ``[FILE]...``; see :func:`option`."""
+    return _declared(typer.Argument, (), default, metavar=name, **more)
 
 
 def _declared(
@@ -175,6 +176,18 @@ def described(kind: type[Command]) -> tuple[str, list[str]]:
     """Return what the help says of a command, and the examples that end it."""
     text, _, examples = (getdoc(kind) or "").partition("\n\nExamples:\n")
     return text, dedent(examples).splitlines()
+
+
+def told(kind: type[Command]) -> dict[str, str]:
+    """Return what stands below each field of a command: the help of its option."""
+    out: dict[str, str] = {}
+    for owner in reversed(kind.__mro__[:-1]):
+        (tree,) = ast.parse(getsource(owner)).body
+        assert isinstance(tree, ast.ClassDef)  # noqa: S101 - its source
+        for node, text in pairwise(tree.body):
+            if isinstance(node, ast.AnnAssign) and isinstance(text, ast.Expr):
+                out[ast.unparse(node.target)] = " ".join(ast.literal_eval(text.value).split())
+    return out
 
 
 def function(kind: type[Command]) -> Callable[..., int]:

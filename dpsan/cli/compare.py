@@ -46,35 +46,22 @@ class Compare(Page, Texts, Vocabulary):
     }
 
     mechanism: list[str] | None = option(
-        "-m, --mechanism NAME",
-        "Compare this mechanism. Repeatable; default: optimal-response, knn-response, "
-        "laplace, krr.",
-        autocompletion=options.mechanism_names,
+        "-m, --mechanism NAME", autocompletion=options.mechanism_names
     )
-    epsilon_ldp: list[str] | None = option(
-        "--epsilon-ldp LIST",
-        "Certified LDP epsilons with commas between them. Default: 4,8.",
-    )
-    param: list[str] | None = option(
-        "-p, --param NAME=VALUE",
-        "Set a parameter of all mechanisms that have it, such as delta=1e-6. Repeatable.",
-    )
-    data: Path | None = option(
-        "--data FILE",
-        "Texts to sanitize. Default: words of the vocabulary at their public frequencies.",
-    )
-    labels: str | None = option(
-        "--labels FIELD",
-        "Field of --data with labels. Train and test a classifier on clean (c) and "
-        "sanitized (s) texts.",
-    )
-    seeds: int = option(
-        "--seeds N",
-        "Sanitize N times with public random numbers, and print means with 95 % intervals.",
-        5,
-        min=1,
-    )
-    as_csv: bool = flag("--csv", "Write CSV.")
+    """Compare this mechanism. Repeatable; default: optimal-response, knn-response, laplace, krr."""
+    epsilon_ldp: list[str] | None = option("--epsilon-ldp LIST")
+    """Certified LDP epsilons with commas between them. Default: 4,8."""
+    param: list[str] | None = option("-p, --param NAME=VALUE")
+    """Set a parameter of all mechanisms that have it, such as delta=1e-6. Repeatable."""
+    data: Path | None = option("--data FILE")
+    """Texts to sanitize. Default: words of the vocabulary at their public frequencies."""
+    labels: str | None = option("--labels FIELD")
+    """Field of --data with labels. Train and test a classifier on clean (c) and sanitized (s)
+    texts."""
+    seeds: int = option("--seeds N", 5, min=1)
+    """Sanitize N times with public random numbers, and print means with 95 % intervals."""
+    as_csv: bool = flag("--csv")
+    """Write CSV."""
 
     def run(self) -> int:
         """Sanitize, attack and write the table; 1 if no mechanism has figures."""

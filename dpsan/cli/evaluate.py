@@ -26,28 +26,19 @@ class _Attacks(Command):
 
     panel: ClassVar = "Attacks"
 
-    language_model: list[Path] | None = option(
-        "--language-model FILE",
-        "Public text, one paragraph a line (repeatable), or a model of `dpsan train`, for the "
-        "context attack and readability. Default: that of the bundled vocabulary.",
-    )
-    spans: Path | None = option(
-        "--spans FILE", "Measure how much of these spans of personal data is read back."
-    )
-    candidates: Path | None = option(
-        "--candidates FILE",
-        "Texts of which the attacker knows that one is the original. Measure how often it "
-        "is found.",
-    )
-    words: list[str] | None = option(
-        "--words LIST",
-        "With --candidates: also measure by the first N words. Numbers with commas between them.",
-    )
-    authors: str | None = option(
-        "--authors FIELD",
-        "Column of ORIGINAL with authors. Measure how often they are found by their other texts.",
-    )
-    seed: str = option("--seed TEXT", "Use other random numbers for the attackers' draws.", "1")
+    language_model: list[Path] | None = option("--language-model FILE")
+    """Public text, one paragraph a line (repeatable), or a model of `dpsan train`, for the context
+    attack and readability. Default: that of the bundled vocabulary."""
+    spans: Path | None = option("--spans FILE")
+    """Measure how much of these spans of personal data is read back."""
+    candidates: Path | None = option("--candidates FILE")
+    """Texts of which the attacker knows that one is the original. Measure how often it is found."""
+    words: list[str] | None = option("--words LIST")
+    """With --candidates: also measure by the first N words. Numbers with commas between them."""
+    authors: str | None = option("--authors FIELD")
+    """Column of ORIGINAL with authors. Measure how often they are found by their other texts."""
+    seed: str = option("--seed TEXT", "1")
+    """Use other random numbers for the attackers' draws."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,19 +47,14 @@ class _Utility(Command):
 
     panel: ClassVar = "Utility"
 
-    labels: str | None = option(
-        "--labels COLUMN",
-        "Column of ORIGINAL with labels. Train and test a classifier on both versions.",
-    )
-    test_original: Path | None = option(
-        "--test-original FILE", "Test records. Default: every fifth record of ORIGINAL."
-    )
-    test_sanitized: Path | None = option(
-        "--test-sanitized FILE", "Sanitized versions of the test records."
-    )
-    no_scores: bool = flag(
-        "--no-scores", "Leave out ROUGE-1 and BLEU, which need the extra 'evaluate'."
-    )
+    labels: str | None = option("--labels COLUMN")
+    """Column of ORIGINAL with labels. Train and test a classifier on both versions."""
+    test_original: Path | None = option("--test-original FILE")
+    """Test records. Default: every fifth record of ORIGINAL."""
+    test_sanitized: Path | None = option("--test-sanitized FILE")
+    """Sanitized versions of the test records."""
+    no_scores: bool = flag("--no-scores")
+    """Leave out ROUGE-1 and BLEU, which need the extra 'evaluate'."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,24 +83,18 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
         --audit excludes --copies, --epsilon and --param
     """
     panels: ClassVar = {PRIVACY: "audit class_files", INPUT: "tokenizer copies"}
-    original: Path = argument("ORIGINAL", "The texts.")
-    sanitized: list[Path] = argument(
-        "SANITIZED...",
-        "Their sanitized versions, in order; more files: of further runs on the texts.",
-    )
-    audit: Path | None = option(
-        "--audit FILE",
-        "Take mechanism, epsilon, parameters and tokenizer from this audit of the run.",
-    )
-    class_files: list[Path] | None = option(
-        "--class FILE",
-        "With --audit: a class of your own that the run had. Repeatable.",
-    )
-    tokenizer: str | None = option(
-        "--tokenizer unicode|ptb|whitespace",
-        "The tokenizer of the run; default unicode.",
-    )
-    copies: int = option("--copies N", "The --copies of the run.", 1, min=1)
+    original: Path = argument("ORIGINAL")
+    """The texts."""
+    sanitized: list[Path] = argument("SANITIZED...")
+    """Their sanitized versions, in order; more files: of further runs on the texts."""
+    audit: Path | None = option("--audit FILE")
+    """Take mechanism, epsilon, parameters and tokenizer from this audit of the run."""
+    class_files: list[Path] | None = option("--class FILE")
+    """With --audit: a class of your own that the run had. Repeatable."""
+    tokenizer: str | None = option("--tokenizer unicode|ptb|whitespace")
+    """The tokenizer of the run; default unicode."""
+    copies: int = option("--copies N", 1, min=1)
+    """The --copies of the run."""
 
     def run(self) -> int:
         """Judge the texts and print the figures."""

@@ -34,30 +34,26 @@ class Index(Json, Vocabulary, Typed):
         --verbose needs --epsilon
     """
 
-    files: list[Path] | None = argument("[EMBEDDINGS]...", "Default: the bundled vocabulary.", None)
-    list_: bool = flag("--list", "List the cached indexes.")
-    check: bool = flag("--check", "Verify every cached byte.")
-    clear: bool = flag("--clear", "Remove all cached indexes.")
-    word_class: str | None = option(
-        "--class NAME",
-        "Print the listed words of a class, such as names. For 'none', print the ordinary words "
-        "that have no class.",
-    )
-    epsilon: float | None = option(
-        "-e, --epsilon X", "Also build the tables of the default mechanism for this epsilon."
-    )
-    optimize: bool = flag(
-        "--optimize",
-        "With --epsilon: solve for a more exact distribution, which takes minutes. Later "
-        "runs use it.",
-    )
-    unsafe_pickle: bool = flag(
-        "--unsafe-pickle", "Read a gensim .kv or .model file. It can run any code that it contains."
-    )
-    verbose: bool = flag(
-        "-v, --verbose",
-        "With --epsilon: also print the mean cosine and its upper bound, which takes minutes.",
-    )
+    files: list[Path] | None = argument("[EMBEDDINGS]...", None)
+    """Default: the bundled vocabulary."""
+    list_: bool = flag("--list")
+    """List the cached indexes."""
+    check: bool = flag("--check")
+    """Verify every cached byte."""
+    clear: bool = flag("--clear")
+    """Remove all cached indexes."""
+    word_class: str | None = option("--class NAME")
+    """Print the listed words of a class, such as names. For 'none', print the ordinary words that
+    have no class."""
+    epsilon: float | None = option("-e, --epsilon X")
+    """Also build the tables of the default mechanism for this epsilon."""
+    optimize: bool = flag("--optimize")
+    """With --epsilon: solve for a more exact distribution, which takes minutes. Later runs use
+    it."""
+    unsafe_pickle: bool = flag("--unsafe-pickle")
+    """Read a gensim .kv or .model file. It can run any code that it contains."""
+    verbose: bool = flag("-v, --verbose")
+    """With --epsilon: also print the mean cosine and its upper bound, which takes minutes."""
 
     def run(self) -> int:
         """Build what was requested; 1 if a file failed, or the cache is damaged."""

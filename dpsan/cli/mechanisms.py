@@ -38,9 +38,8 @@ class Mechanisms(Json, Vocabulary, Epsilon):
 
     rules: ClassVar = "--param and --embeddings need --epsilon"
 
-    name: str | None = argument(
-        "[NAME]", "Default: a table of all.", None, autocompletion=mechanism_names
-    )
+    name: str | None = argument("[NAME]", None, autocompletion=mechanism_names)
+    """Default: a table of all."""
 
     def run(self) -> int:
         """Print the table, or what is known of one mechanism."""

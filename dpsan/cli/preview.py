@@ -25,11 +25,10 @@ class Preview(Page, Texts, Vocabulary):
 
     panels: ClassVar = {PRIVACY: "epsilon"}
 
-    file: Path = argument("FILE", "The text. About 1,000 words from all over it are measured.")
-    epsilon: list[str] | None = option(
-        "-e, --epsilon LIST",
-        "Epsilons with commas between them. Default: 4,6,8,10,12.",
-    )
+    file: Path = argument("FILE")
+    """The text. About 1,000 words from all over it are measured."""
+    epsilon: list[str] | None = option("-e, --epsilon LIST")
+    """Epsilons with commas between them. Default: 4,6,8,10,12."""
 
     def run(self) -> int:
         """Draw, read back and print."""

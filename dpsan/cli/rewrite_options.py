@@ -39,107 +39,74 @@ class RewriteOptions(Container, Sanitizing):
     }
     variables: ClassVar = "budget memo ledger audit copies jobs invalid engine address"
 
-    files: list[Path] | None = argument("[FILE]...", "Default or -: stdin.", None)
-    budget: float | None = option(
-        "--budget X",
-        "Stop before the epsilons of all draws exceed X. With --ledger, X limits the LDP "
-        "epsilon of each record.",
-    )
-    memo: Path | None = option(
-        "--memo DIR",
-        "Draw each message once, and write its earlier output when it comes again. DIR is "
-        "as sensitive as the input.",
-    )
-    ledger: Path | None = option(
-        "--ledger FILE",
-        "Add up in FILE what each record has cost over all runs. With --budget, refuse a "
-        "record that would exceed it.",
-    )
-    recursive: bool = flag(
-        "-r, --recursive", "Read all files below a directory, except hidden ones and links."
-    )
-    spans: Path | None = option(
-        "--spans FILE",
-        "Draw only words that these spans touch (docs/formats.md), or with --only, these too, from "
-        "the group of their type. All other words pass: NOT PROTECTED.",
-    )
-    strip: bool = flag(
-        "--strip",
-        "Leave out what cannot be rewritten, such as attachments and metadata, instead of "
-        "refusing the file.",
-    )
-    drop_other: bool = flag(
-        "--drop-other",
-        "Leave out the columns and fields that --field does not choose. By default they "
-        "pass unchanged.",
-    )
-    bad_records: Path | None = option(
-        "--bad-records FILE",
-        "Write unreadable or over-budget records to FILE and continue. FILE is as sensitive as "
-        "the input.",
-    )
-    output: Path | None = option("-o, --output FILE", "Write to FILE.")
-    output_dir: Path | None = option(
-        "-O, --output-dir DIR", "Write each file below DIR, keeping the tree."
-    )
-    in_place: bool = flag("-i, --in-place", "Overwrite the input files.")
-    audit: Path | None = option(
-        "-a, --audit FILE", "Write one JSON row for each word. FILE is as sensitive as the input."
-    )
-    audit_originals: bool = flag("--audit-originals", "Write the input words to the audit, too.")
-    map_: Path | None = option(
-        "--map FILE",
-        "With --only: write what each replacement stands for, so that 'dpsan restore' can put it "
-        "back. FILE is as sensitive as the input.",
-    )
-    unit_field: str | None = option(
-        "--unit-field NAME",
-        "With --map: the column or JSON path that names a record's unit. Default: file and line.",
-    )
-    review: Path | None = option(
-        "--review FILE",
-        "With --only: write each different word with its count and the list or rule by which it "
-        "passed or was replaced, for a reviewer. FILE is as sensitive as the input.",
-    )
-    force: bool = flag("--force", "Replace existing files.")
-    resume: bool = flag("--resume", "With -O: skip finished outputs.")
-    dry_run: bool = flag(
-        "-n, --dry-run",
-        "Write nothing. Print the number of words, the privacy cost and three examples.",
-    )
-    copies: int = option(
-        "--copies N",
-        "Write N independent outputs of every record. They cost N times epsilon.",
-        1,
-        min=1,
-    )
-    jobs: int | None = option(
-        "-j, --jobs N",
-        "Number of processes. Each holds the vectors; with --engine ray, default one for each CPU.",
-        min=1,
-    )
-    log_json: Path | None = option(
-        "--log-json FILE",
-        "Write a line of JSON for each input when it ends: path, status, records, words, epsilon, "
-        "seconds.",
-    )
-    verbose: bool = flag(
-        "-v, --verbose", "Also print the privacy cost of the run and what it does not protect."
-    )
-    invalid: str = choice(
-        "--invalid replace|error", "Replace undecodable bytes by U+FFFD, or fail.", "replace"
-    )
-    engine: str = choice(
-        "--engine local|ray",
-        "`ray` runs on a cluster; it needs -O. The words under a seed are the same.",
-        "local",
-    )
-    address: str | None = option(
-        "--address ADDR",
-        "With --engine ray: address of a running cluster. Default: a cluster on this machine.",
-    )
-    seed: str | None = option("--seed TEXT", "Make the output repeatable, for tests. NOT PRIVATE.")
-    line_buffered: bool = flag("--line-buffered", "Write every line at once.")
+    files: list[Path] | None = argument("[FILE]...", None)
+    """Default or -: stdin."""
+    budget: float | None = option("--budget X")
+    """Stop before the epsilons of all draws exceed X. With --ledger, X limits the LDP epsilon of
+    each record."""
+    memo: Path | None = option("--memo DIR")
+    """Draw each message once, and write its earlier output when it comes again. DIR is as
+    sensitive as the input."""
+    ledger: Path | None = option("--ledger FILE")
+    """Add up in FILE what each record has cost over all runs. With --budget, refuse a record that
+    would exceed it."""
+    recursive: bool = flag("-r, --recursive")
+    """Read all files below a directory, except hidden ones and links."""
+    spans: Path | None = option("--spans FILE")
+    """Draw only words that these spans touch (docs/formats.md), or with --only, these too, from
+    the group of their type. All other words pass: NOT PROTECTED."""
+    strip: bool = flag("--strip")
+    """Leave out what cannot be rewritten, such as attachments and metadata, instead of refusing
+    the file."""
+    drop_other: bool = flag("--drop-other")
+    """Leave out the columns and fields that --field does not choose. By default they pass
+    unchanged."""
+    bad_records: Path | None = option("--bad-records FILE")
+    """Write unreadable or over-budget records to FILE and continue. FILE is as sensitive as the
+    input."""
+    output: Path | None = option("-o, --output FILE")
+    """Write to FILE."""
+    output_dir: Path | None = option("-O, --output-dir DIR")
+    """Write each file below DIR, keeping the tree."""
+    in_place: bool = flag("-i, --in-place")
+    """Overwrite the input files."""
+    audit: Path | None = option("-a, --audit FILE")
+    """Write one JSON row for each word. FILE is as sensitive as the input."""
+    audit_originals: bool = flag("--audit-originals")
+    """Write the input words to the audit, too."""
+    map_: Path | None = option("--map FILE")
+    """With --only: write what each replacement stands for, so that 'dpsan restore' can put it
+    back. FILE is as sensitive as the input."""
+    unit_field: str | None = option("--unit-field NAME")
+    """With --map: the column or JSON path that names a record's unit. Default: file and line."""
+    review: Path | None = option("--review FILE")
+    """With --only: write each different word with its count and the list or rule by which it
+    passed or was replaced, for a reviewer. FILE is as sensitive as the input."""
+    force: bool = flag("--force")
+    """Replace existing files."""
+    resume: bool = flag("--resume")
+    """With -O: skip finished outputs."""
+    dry_run: bool = flag("-n, --dry-run")
+    """Write nothing. Print the number of words, the privacy cost and three examples."""
+    copies: int = option("--copies N", 1, min=1)
+    """Write N independent outputs of every record. They cost N times epsilon."""
+    jobs: int | None = option("-j, --jobs N", min=1)
+    """Number of processes. Each holds the vectors; with --engine ray, default one for each CPU."""
+    log_json: Path | None = option("--log-json FILE")
+    """Write a line of JSON for each input when it ends: path, status, records, words, epsilon,
+    seconds."""
+    verbose: bool = flag("-v, --verbose")
+    """Also print the privacy cost of the run and what it does not protect."""
+    invalid: str = choice("--invalid replace|error", "replace")
+    """Replace undecodable bytes by U+FFFD, or fail."""
+    engine: str = choice("--engine local|ray", "local")
+    """`ray` runs on a cluster; it needs -O. The words under a seed are the same."""
+    address: str | None = option("--address ADDR")
+    """With --engine ray: address of a running cluster. Default: a cluster on this machine."""
+    seed: str | None = option("--seed TEXT")
+    """Make the output repeatable, for tests. NOT PRIVATE."""
+    line_buffered: bool = flag("--line-buffered")
+    """Write every line at once."""
 
     @cached_property
     def inputs(self) -> list[Path]:

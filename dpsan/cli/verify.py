@@ -53,24 +53,20 @@ class Verify(JsonAndFile, Sanitizing):
     rules: ClassVar = "--only excludes --certificate and --against (no mechanism draws a word)"
     panels: ClassVar = {PRIVACY: "spans"}
 
-    spans: bool = flag("--spans", "Verify a run with --spans, whatever is in its FILE.")
-    words: int = option(
-        "--words N", "Number of vocabulary words whose outputs are compared.", 40, min=2
-    )
-    draws: int = option("--draws N", "Draws for the empirical bound.", 100_000, min=10_000)
-    confidence: float = option("--confidence X", "Confidence of the empirical bound.", 0.999)
-    certificate: Path | None = option(
-        "--certificate FILE",
-        "Write the certified integers to FILE, for docs/check_certificate.py.",
-        writes=True,
-    )
-    against: Path | None = option(
-        "--against FILE",
-        "Compare the integers of this run with the certificate in FILE: status 1 if they differ.",
-    )
-    jobs: int = option(
-        "-j, --jobs N", "Number of worker processes to check, too; 1: none.", 2, min=1
-    )
+    spans: bool = flag("--spans")
+    """Verify a run with --spans, whatever is in its FILE."""
+    words: int = option("--words N", 40, min=2)
+    """Number of vocabulary words whose outputs are compared."""
+    draws: int = option("--draws N", 100_000, min=10_000)
+    """Draws for the empirical bound."""
+    confidence: float = option("--confidence X", 0.999)
+    """Confidence of the empirical bound."""
+    certificate: Path | None = option("--certificate FILE", writes=True)
+    """Write the certified integers to FILE, for docs/check_certificate.py."""
+    against: Path | None = option("--against FILE")
+    """Compare the integers of this run with the certificate in FILE: status 1 if they differ."""
+    jobs: int = option("-j, --jobs N", 2, min=1)
+    """Number of worker processes to check, too; 1: none."""
 
     def run(self) -> int:
         """Check, and print the verdict."""
