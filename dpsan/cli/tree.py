@@ -77,7 +77,7 @@ class Command(TyperCommand):
             else:
                 section = getattr(param, "rich_help_panel", None) or "Options"
             sections.setdefault(section, []).append((name, text))
-        last = (RUNNING, RARE, "Options")
+        last = (OUTPUT, RUNNING, RARE, "Options")
         order = ["Arguments", *(each for each in sections if each not in last), *last]
         for section in dict.fromkeys(each for each in order if each in sections):
             with formatter.section(section):

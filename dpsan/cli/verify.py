@@ -83,7 +83,7 @@ class Verify(JsonAndFile, Sanitizing):
         from dpsan.analysis.verify.program import steps
         from dpsan.analysis.verify.verdict import verify
         from dpsan.cli.progress import count_progress, share_progress
-        from dpsan.files.public_text import open_public
+        from dpsan.files.compression import open_public
         from dpsan.sanitize.sanitizer import Sanitizer
 
         store = self.store()

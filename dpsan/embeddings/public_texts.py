@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from dpsan.files.public_text import blocks_of
+from dpsan.files.compression import blocks_of
 
 
 def blocks_of_all(
     texts: Sequence[Path], progress: Callable[[float], None] | None
 ) -> Iterator[list[str]]:
-    """Yield the blocks of lines of all texts; see :func:`dpsan.files.public_text.blocks_of`.
+    """Yield the blocks of lines of all texts; see :func:`dpsan.files.compression.blocks_of`.
 
     Args:
         progress: called with the share that was read.

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from dpsan.errors import InputError
-from dpsan.files.private_database import Kind, PrivateDatabase
+from dpsan.files.private_database import PrivateDatabase
 from dpsan.formats.base import Record
 from dpsan.privacy.composition import Composed
 from dpsan.privacy.randomness import new_key
@@ -115,18 +115,6 @@ def _costs(
     return [totals.composed(sum(charges[begin:end])) for begin, end in pairwise(ends)]
 
 
-_KIND: Final = Kind(
-    name="ledger",
-    number=0x64704C31,
-    version=1,
-    table="records",
-    columns=(
-        "record BLOB NOT NULL PRIMARY KEY, epsilon REAL NOT NULL, delta REAL NOT NULL,"
-        " tag BLOB NOT NULL"
-    ),
-    totals={"records": 0},
-    damaged="restore it, and what was spent since then is not in it",
-)
 _LARGEST: Final = 5
 """Records whose sums are listed."""
 
@@ -143,7 +131,14 @@ class Ledger(PrivateDatabase):
         OutputError: it cannot be used, or is damaged.
     """
 
-    _kind: ClassVar[Kind] = _KIND
+    _kind: ClassVar = "ledger"
+    _number: ClassVar = 0x64704C31
+    _table: ClassVar = "records"
+    _columns: ClassVar = (
+        "record BLOB NOT NULL PRIMARY KEY, epsilon REAL NOT NULL, delta REAL NOT NULL,"
+        " tag BLOB NOT NULL"
+    )
+    _damaged: ClassVar = "restore it, and what was spent since then is not in it"
 
     def __init__(
         self, path: Path | str, limit: float | None = None, *, scratch: bool = False

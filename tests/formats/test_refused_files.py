@@ -9,7 +9,7 @@ from identity import identity, through, through_file
 
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.passing import parse_field
-from dpsan.formats.refused_files import REFUSED
+from dpsan.formats.registry import REFUSED
 
 SAME = identity()
 

@@ -24,7 +24,7 @@ from dpsan.embeddings.training import shaping
 from dpsan.embeddings.training.spelling import SpellingReader, Spellings, usual_spellings
 from dpsan.embeddings.training.word_counts import TokenText, most_used
 from dpsan.errors import GensimMissingError, InputError
-from dpsan.files.public_text import open_public
+from dpsan.files.compression import open_public
 
 _FEWEST: Final = 100
 """Words of a vocabulary: with fewer, neighbours have no meaning."""
