@@ -82,7 +82,11 @@ class Request(RewriteOptions):
         uses.add(Use.READ, "--language-model", self.language_model)
         self._check_fields()
         self._check_suffix()
-        self._check_spans()
+        if self.spans is not None:
+            why = "its records are those of one file"
+            refuse(len(self.inputs) != 1, "--spans is for one input", why)
+            why = "offsets refer to one text of each record"
+            refuse(len(self.field or ()) > 1, "--spans is for one --field", why)
         lost = self.consistent == "run" and self.resume and self.seed is None
         what = "--consistent run cannot be resumed: the key of the first run is not stored"
         refuse(lost, what, "--consistent file can")
@@ -97,11 +101,10 @@ class Request(RewriteOptions):
         if self.budget is not None:
             positive("--budget", self.budget)
         self._check_only()
-        self._check_classes()
         return uses
 
-    def _check_classes(self) -> None:
-        """Refuse what classes of fields exclude, and spans alone without spans."""
+    def _check_only(self) -> None:
+        """Refuse what classes of fields and units exclude, and spans alone without spans."""
         from dpsan.embeddings.class_lists import SPANS
 
         given = any(self._fields.values())
@@ -109,13 +112,9 @@ class Request(RewriteOptions):
         refuse(given and self.memo, "-k NAME:CLASS excludes --memo", "a memo stores whole messages")
         nothing = self.only == SPANS and self.spans is None and not given
         refuse(nothing, "--only spans needs --spans FILE or -k NAME:CLASS")
-
-    def _check_only(self) -> None:
-        """Refuse what units and their field exclude."""
         units = self.map_ and self.consistent not in (None, "record")
-        refuse(
-            units, "--map excludes --consistent", "a replacement stands for one word of its unit"
-        )
+        why = "a replacement stands for one word of its unit"
+        refuse(units, "--map excludes --consistent", why)
         lacking = [kind.name for kind in self.kinds if not kind.takes_units]
         refuse(self.unit_field and lacking, f"--unit-field is not for {(lacking or [''])[0]}")
 
@@ -206,14 +205,6 @@ class Request(RewriteOptions):
         if named not in {None, "text", *told, *(kind.name for kind in self.kinds)}:
             what = f"{self.output}: the output is {self.kinds[0].name}, its name says {named}"
             raise UsageError(what, "name it otherwise; -f tells the format of the input")
-
-    def _check_spans(self) -> None:
-        if self.spans is None:
-            return
-        one_file = "its records are those of one file"
-        refuse(len(self.inputs) != 1, "--spans is for one input", one_file)
-        one_text = "offsets refer to one text of each record"
-        refuse(len(self.field or ()) > 1, "--spans is for one --field", one_text)
 
     @property
     def doubtful_header(self) -> bool:

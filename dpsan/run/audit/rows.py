@@ -73,8 +73,9 @@ class Rows:
         form = _ROW + _DRAWN * (table.drawn is not None) + b",%b" + _INPUT * bool(inputs) + b"}\n"
         others: defaultdict[int, bytes] = defaultdict(bytes)
         for text, before in zip(remembered, np.cumsum(table.sizes)[[*remembered]], strict=True):
-            row = f'{{"type":"remembered",{where[text]}"epsilon":0,{_undrawn(remembered[text])}\n'
-            others[int(before)] += row.encode()
+            counts = {str(action): remembered[text][action] for action in UNDRAWN}
+            row = f'{{"type":"remembered",{where[text]}"epsilon":0,'.encode()
+            others[int(before)] += row + orjson.dumps(counts)[1:] + b"\n"
         edges = sorted({0, *range(0, len(table), _ROWS), *others})
         for begin, end in pairwise([*edges, len(table)]):
             part = slice(begin, end)
@@ -175,10 +176,6 @@ def _numbers(lines: Ids) -> Ids:
     every = np.arange(1, len(lines) + 1)
     first = np.where(np.diff(lines, prepend=-1) != 0, every, 0)
     return np.asarray(every - np.maximum.accumulate(first) + 1)
-
-
-def _undrawn(counts: Mapping[Action, int]) -> str:
-    return orjson.dumps({str(action): counts[action] for action in UNDRAWN}).decode()[1:]
 
 
 def as_json(values: Sequence[Any]) -> list[bytes]:

@@ -145,7 +145,9 @@ class ClusterRun(Run):
         for file, (path, target) in enumerate(zip(self.inputs, targets, strict=True), start=1):
             if not self._skip(result, file, path, target):
                 tasks.append(Task(file, path, target))
-        answers = {task: _refused(task) for task in tasks if not replaceable(task.path)}
+        what = "not a regular file", "--engine ray needs files"
+        refused = [task for task in tasks if not replaceable(task.path)]
+        answers = {task: Answer(error=InputError(task.path, *what)) for task in refused}
         audit = [] if self.audit_path is None else [self.audit_path]
         sweep(*audit, again=True)  # a run that was killed left rows there
         with ExitStack() as stack:
@@ -194,11 +196,6 @@ class ClusterRun(Run):
             self._record(result, task.file, answer.outcome)
         if self.progress:
             self.progress(task.path.stat().st_size if task.path.exists() else 0)
-
-
-def _refused(task: Task) -> Answer:
-    problem = InputError(task.path, "not a regular file", "--engine ray needs files")
-    return Answer(error=problem)
 
 
 def _move(rows: Path, send: Callable[[bytes], None]) -> None:
