@@ -177,6 +177,7 @@ def test_every_option_has_help_and_a_man_entry(command):
     assert documented - {"--json"} <= actual | {"--force"}
     assert actual <= documented
     assert COMMANDS[command].help
+    COMMANDS[command].tell()
     assert [each.name for each in given if each.opts and not each.help] == []
 
 

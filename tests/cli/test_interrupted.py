@@ -7,7 +7,7 @@ import termios
 import pytest
 from support import started, wait_for
 
-from dpsan.cli.rewrite_files import Completed, Files
+from dpsan.cli.rewrite_options import Completed, RewriteOptions
 
 BASE = ("rewrite", "-q", "-e", "1000", "-m", "laplace", "-E", "two.txt", "--case", "vocabulary")
 
@@ -46,7 +46,7 @@ def test_files_in_place_are_told_by_what_they_are(tmp_path):
     inputs = [tmp_path / f"{name}.txt" for name in "abc"]
     for path in inputs:
         path.write_text("here there\n")
-    completed = Completed(Files(files=inputs, in_place=True))
+    completed = Completed(RewriteOptions(files=inputs, in_place=True))
     none = completed.message()
     assert none.startswith(f"interrupted: 0 of 3 files are rewritten, not {inputs[0]} and")
     for path in inputs[:2]:
@@ -59,8 +59,8 @@ def test_files_of_an_earlier_run_count_where_they_are_skipped(tmp_path):
     inputs, out = [tmp_path / f"{name}.txt" for name in "abc"], tmp_path / "out"
     out.mkdir()
     (out / "a.txt").write_text("there\n")
-    first = Completed(Files(files=inputs, output_dir=out, force=True))
-    resumed = Completed(Files(files=inputs, output_dir=out, resume=True))
+    first = Completed(RewriteOptions(files=inputs, output_dir=out, force=True))
+    resumed = Completed(RewriteOptions(files=inputs, output_dir=out, resume=True))
     (out / "b.txt").write_text("there\n")
     assert "2 of 3 files are complete" in resumed.message()
     assert "1 of 3 files are complete" in first.message()

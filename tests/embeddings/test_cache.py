@@ -21,8 +21,8 @@ from dpsan.embeddings.cache import store as module
 from dpsan.embeddings.cache.entry import INDEX, KIND
 from dpsan.embeddings.cache.store import Entry, Store
 from dpsan.errors import CacheError
+from dpsan.files.names import create_locked, temporary_name
 from dpsan.files.source import closing_descriptor
-from dpsan.files.temporaries import create_locked, temporary_name
 
 
 def never() -> Entry:

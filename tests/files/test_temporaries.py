@@ -7,7 +7,7 @@ import signal
 import pytest
 from support import started, wait_for
 
-from dpsan.files import temporaries as swept
+from dpsan.files import names as swept
 from dpsan.files.atomic_files import AtomicFile
 
 DIGITS = "0123456789abcdef"

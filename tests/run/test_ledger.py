@@ -14,8 +14,7 @@ from dpsan import Memo, Sanitizer
 from dpsan.errors import OutputError
 from dpsan.formats.base import ReadOptions
 from dpsan.privacy.guarantee import Composed
-from dpsan.run.ledger import Ledger
-from dpsan.run.records import History
+from dpsan.run.records import History, Ledger
 from dpsan.run.side_outputs import BadRecords
 from dpsan.run.stream import Plan, _Flow
 from dpsan.sanitize.statement import Statement
