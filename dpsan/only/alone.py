@@ -15,9 +15,10 @@ from typing import Final, NamedTuple
 
 from dpsan.embeddings.word_lists import CONTACTS, NONE
 from dpsan.only import strings
+from dpsan.only.dates import day_forms
 from dpsan.only.hashes import Hashes
 from dpsan.only.lexicon import Lexicon
-from dpsan.only.marks import ANY_YEAR
+from dpsan.only.marks import ANY_YEAR, unsized
 from dpsan.only.rules import rules_text
 from dpsan.only.templates import Piece, finished, local_part, radices, string, template
 from dpsan.text.bounded_cache import BoundedCache
@@ -27,7 +28,7 @@ _YEAR: Final = "2010"
 """Stands for any four digits in a row: a year, if it is alone or part of a date."""
 _LONGEST: Final = 48
 """Characters of a string that are drawn; a longer one becomes one of this length."""
-_DATED: Final = frozenset({"iso", "ymd", "dmy", "year", "yearspan", "logtime"})
+_YEARS: Final = frozenset({"year", "yearspan"})
 _PICTURES: Final = [*"🙂😀😊👍🎉🌟🌞🍀🌈🎈"]
 _ADDRESSES: Final = (
     ("email", re.compile(r"[^@]+@.*")),
@@ -129,7 +130,10 @@ class Alone:
         text, choices = _stand_in(form[:_LONGEST])
         match = strings.PATTERN.fullmatch(text)
         name = str(match.lastgroup)[:-2] if match else ""
-        label, marks = strings.label_and_form(name, text, frozenset()) if match else ("", "")
+        parts = strings.parts(name, text, frozenset()) if match else [(0, 0, "", "")]
+        if len(parts) > 1:
+            return self._date(text, parts)
+        (*_, label, marks), *_ = parts
         group = self._own.get(label, label)
         if group not in self.class_of:
             group, marks = "number", strings.digit_form(text)
@@ -137,12 +141,28 @@ class Alone:
                 group, marks = "code", strings.letter_form(text)
             if _COUNTRY in choices:
                 group, marks = "iban", text[:2] + marks[2:]
-        if group in _DATED:
-            marks = ANY_YEAR + marks[1:]
-        pieces = template(group, marks)
+        pieces = self._template(group, marks)
         for first, others in choices.items():
             pieces = [_chosen(piece, first, others) for piece in pieces]
         return Kind(group, self.class_of[group], tuple(pieces))
+
+    @staticmethod
+    def _template(group: str, marks: str) -> list[Piece]:
+        """Return the template of a group for any year, number and day."""
+        if group in _YEARS:
+            marks = ANY_YEAR + marks[1:]
+        if group == "daymonth":
+            (marks,) = day_forms([marks], [0])
+        return template(group, unsized(marks))
+
+    def _date(self, text: str, parts: Sequence[tuple[int, int, str, str]]) -> Kind:
+        """Return the kind of a date, of which a year, a day and a time are parts."""
+        pieces: list[Piece] = []
+        last = 0
+        for begin, end, label, form in parts:
+            pieces += [text[last:begin], *self._template(self._own.get(label, label), form)]
+            last = end
+        return Kind("daymonth", self.class_of["daymonth"], (*pieces, text[last:]))
 
     def _address(self, group: str) -> list[Piece]:
         names = tuple(word.lower() for word in self.lexicon.outputs["given_x"])

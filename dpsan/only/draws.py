@@ -20,15 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.decision import MEDICINE, NAMES, PLURAL, Decision
-from dpsan.only.marks import LARGE
+from dpsan.only.marks import LARGE, SIZED, unsized
 from dpsan.only.order import distinct
+from dpsan.only.permutations import Calendar, Permutation, permutation_of
 from dpsan.only.templates import Piece, finished, local_part, radices, string, template
 from dpsan.only.view import LOWER, UPPER
 from dpsan.privacy.randomness import Streams
 from dpsan.text.letter_case import article_for
 
-ASCENDING: Final = frozenset({"iso", "ymd", "year", "clock"})
-"""Groups whose strings of one form ascend in a text."""
 AGE: Final = 40
 """Bits of a key below the number of the unit of a long file."""
 ADDRESSES: Final[dict[str, list[Piece]]] = {
@@ -42,36 +41,6 @@ _NAME: Final = "\0"
 
 Pool = tuple[str, str, tuple[str, ...]]
 """Group, form, and the marks of a local part."""
-
-
-@dataclass(slots=True)
-class Permutation:
-    """Numbers of a pool in random order, each once before any comes again."""
-
-    size: int
-    planned: int = 0
-    """Numbers for which a bound was given."""
-    used: int = 0
-    moved: dict[int, int] = field(default_factory=dict)
-    """Number at each place that holds another than its own."""
-
-    def plan(self) -> int:
-        """Return the bound of the uniform integer of the next number."""
-        bound = self.size - self.planned % self.size
-        self.planned += 1
-        return bound
-
-    def take(self, value: int) -> int:
-        """Return the next number, from a uniform integer below its bound."""
-        at = self.used + value
-        found = self.moved.get(at, at)
-        if at != self.used:
-            self.moved[at] = self.moved.get(self.used, self.used)
-        self.moved.pop(self.used, None)
-        self.used += 1
-        if self.used == self.size:
-            self.used, self.moved = 0, {}
-        return found
 
 
 @dataclass(slots=True)
@@ -103,6 +72,9 @@ class Unit:
     slots: defaultdict[Pool, dict[int, Slot]] = field(default_factory=lambda: defaultdict(dict))
     """Of other words, by their pool."""
     permutations: dict[Pool, Permutation] = field(default_factory=dict)
+    calendars: defaultdict[tuple[str, int], Calendar] = field(
+        default_factory=lambda: defaultdict(Calendar)
+    )
     age: int = 0
     """Number of this unit in a long file."""
 
@@ -220,6 +192,7 @@ class Draws:
                 unit.age = key >> AGE
                 unit.before |= unit.names
                 unit.names, unit.slots, unit.permutations = {}, defaultdict(dict), {}
+                unit.calendars.clear()
             of_words = unit.names if named[which] else unit.slots[pool]
             slot = of_words.get(key) if self.together else None
             if slot is None:
@@ -227,7 +200,8 @@ class Draws:
                 if self._injective:
                     permutation = unit.permutations.get(pool)
                     if permutation is None:
-                        permutation = unit.permutations[pool] = Permutation(size)
+                        permutation = permutation_of(pool[0], size, unit.calendars)
+                        unit.permutations[pool] = permutation
                     reused += permutation.planned >= size
                 chance = 0.0 if pool[0] in ADDRESSES else 1 / size
                 slot = of_words[key] = Slot(pool, key, number, text, permutation, size, chance)
@@ -261,19 +235,13 @@ class Draws:
     @staticmethod
     def _pool(decision: Decision, group: int, form: int) -> Pool:
         name = decision.groups[group]
-        return "surname" if name == PLURAL else name, decision.forms[form - 1] if form else "", ()
+        text = decision.forms[form - 1] if form else ""
+        return "surname" if name == PLURAL else name, text if name in SIZED else unsized(text), ()
 
     def _draw(self, new: Sequence[Slot], values: Sequence[int], streams: Streams) -> None:
         """Give each new slot its number, and strings their text."""
-        rising: defaultdict[tuple[int, int, Pool], list[Slot]] = defaultdict(list)
         for slot, value in zip(new, values, strict=True):
             slot.number = slot.permutation.take(value) if slot.permutation else value
-            if self._injective and slot.pool[0] in ASCENDING:
-                rising[slot.unit, slot.text, slot.pool].append(slot)
-        for same in rising.values():
-            numbers = sorted(slot.number for slot in same)
-            for slot, number in zip(same, numbers, strict=True):
-                slot.number = number
         strings = [at for at, slot in enumerate(new) if slot.pool[0] not in self._words]
         written = [[new[at].number] for at in strings]
         draw_further(written, [self._radices(new[at].pool) for at in strings], strings, streams)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 DIGIT, ZERO, LARGE, SMALL, HEX, LARGE_HEX = "\x01\x02\x03\x04\x05\x07"
 """A digit; a digit of a run that begins with 0; a large or small letter; a hexadecimal digit; a
 large one."""
+SIZES: Final = {"\x0e": (10, 24), "\x0f": (25, 49), "\x10": (50, 99)}
+"""First two digits of numbers of two or three digits, by the mark of the first in a form."""
+SIZED: Final = frozenset(("int", "number", "percent", "quantity", "age"))
+"""Groups whose numbers keep their size; in the forms of all others a first digit is a digit."""
 NOW: Final = 2026
 """The last year of the lists: a constant, never the clock."""
+DAY_FIRST, MONTH_FIRST, EITHER, YEAR_FIRST = "dmey"
+"""Which number of a date is the day; it may be either; it is the last, behind year and month."""
+PADDED, SHORT = "ps"
+"""Whether numbers of dates below 10 have a zero."""
 ANY_YEAR: Final = "Y"
 """Class of all years, where none may be told."""
 YEARS: Final = {
@@ -20,3 +29,9 @@ YEARS: Final = {
     ANY_YEAR: (1900, NOW),
 }
 """Classes of years that a form may show."""
+_SIZE: Final = re.compile("[\x0e-\x10]")
+
+
+def unsized(form: str) -> str:
+    """Return a form that does not tell the size of a number."""
+    return _SIZE.sub(DIGIT, form)

@@ -10,7 +10,8 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from dpsan.only.marks import DIGIT, HEX, LARGE_HEX, NOW, ZERO
+from dpsan.only.dates import KINDS, date_order, date_parts, year_class
+from dpsan.only.marks import DIGIT, HEX, LARGE_HEX, NOW, SIZES, ZERO
 from dpsan.only.marks import LARGE as UPPER
 from dpsan.only.marks import SMALL as LOWER
 
@@ -40,7 +41,7 @@ PATTERNS: Final = (
     ("logtime", r"\b(?:19|20)\d\d(?::\d\d){3}\b"),
     ("ipv6", r"(?=[0-9:]{0,40}(?:[a-fA-F]|::))\b(?:[0-9a-fA-F]{1,4}:){3,7}[0-9a-fA-F]{1,4}\b|(?=[0-9:]{0,40}(?:[a-fA-F]|::))\b[0-9a-fA-F]{1,4}(?::[0-9a-fA-F]{0,4}){3,7}(?=:?[0-9a-fA-F])[0-9a-fA-F]{1,4}\b"),
     ("ip", r"\b\d{1,3}(?:\.\d{1,3}){3}\b(?!\.\d)"),
-    ("iso", r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b|\b\d{8}T\d{6}Z?\b"),
+    ("iso", r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b"),
     ("ymd", r"\b\d{4}/\d{1,2}/\d{1,2}\b|\b\d{4}\.\d{1,2}\.\d{1,2}\b"),
     ("dmy", r"\b\d{1,2}(?:-\d{1,2}-|/\d{1,2}/|\.\d{1,2}\.)(?:\d{4}|\d{2})\b"),
     ("coord", r"(?<![\w.])-?\d{1,3}\.\d{4,8}\b"),
@@ -51,12 +52,15 @@ PATTERNS: Final = (
     ("vanity", r"\b(?:1-)?(?:0?800|888|877|866|855|844|833)[- ][A-Z]{7}\b"),
     ("card", r"\b\d{4}[ -]\d{4}[ -]\d{4}[ -]\d{1,7}\b|\b\d{4}[ -]\d{6}[ -]\d{5}\b"),
     ("phone", rf"(?<![\w.])(?!{MONTH_LIKE}[-–/]{MONTH_LIKE}(?!\d))(?=(?:[ (+.)-]{{0,3}}\d){{7}})(?:\+\d{{1,3}}[ .-]?)?(?:\(\d{{1,4}}\)[ .-]?|\d{{2,4}}[ .-])(?:\d{{2,4}}[ .-])?\d{{3,5}}(?:[ .-]\d{{2,5}})?(?:x\d{{1,6}})?(?!\w)|\+\d{{7,15}}\b"),
+    ("overweeks", r"\b\d{1,2}/(?:40|52)\b(?!/)"),
+    ("gestday", r"\b(?:2\d|3\d|4[0-2])\+[0-6]\b"),
     ("pressure", r"\b\d{2,3}/\d{2,3}(?![\d/])"),
     ("shortyear", r"(?<!\w)['’]\d{2}(?![\w'’])"),
     ("decade", r"\b(?:1[6-9]|20)\d0s\b|['’]?\b[2-9]0s\b"),
     ("ordinal", r"\b\d{1,4}(?:st|nd|rd|th)\b"),
     ("version", r"\bv?\d{1,4}\.\d{1,4}\.\d{1,6}(?:[-.]?(?:rc|beta|alpha|dev)\d{0,3})?\b(?!\.\d)|\bv\d{1,4}(?:\.\d{1,4})?\b"),
     ("money", r"(?:US|CA|AU|A|C|NZ|HK|R)?[$£€¥₹₦₱₩₫₺₽₪₴]\s?\d[\d,]{0,30}(?:\.\d{1,6})?(?:\s?(?:[kKmMbB]|bn|mn|(?:m|b|tr)illion|thousand)\b)?|\b\d[\d,]{0,30}(?:\.\d{1,6})?\s?[£€¥₹₦₱₩₫₺₽₪₴]|\b(?:R|Rs\.?|KSh|Kshs|N)\d[\d,]{1,30}(?:\.\d{1,6})?\b|\bR\d{1,3}\.\d{1,2}\b"),
+    ("agesex", r"\b\d{1,2}[FM]\b"),
     ("quantity", r"\b\d{1,9}(?:[.,]\d{1,6})?(?:mg|mcg|µg|ml|mL|kg|g|km|cm|mm|m|lbs?|oz|ft|mph|kph|rpm|bpm|kHz|MHz|GHz|Hz|KB|MB|GB|TB|kWh|kW|W|V|A|mmHg|min|mins|hrs?|h|s|ms|k|K|M|B|px|pt|x|yo|y|d|w|wks?|yrs?|D|G)\b|\b\d{1,6}(?:\.\d{1,3})?\s?°\s?[CF]?"),
     ("percent", r"\b\d{1,9}(?:[.,]\d{1,6})?\s?%"),
     ("dotted", r"\b(?:[^\W\d_]\.){2,8}(?:[^\W\d_]\b\.?)?|\b[Pp]h\.\s?[Dd]\b\.?"),
@@ -97,7 +101,7 @@ LEGAL: Final = frozenset(".".join(letters) for letters in _FORMS.split())
 LABELS: Final = (
     *("int1", "int2", "int3", "int4", "int40", "int5", "int6", "intlong", "bit", "number", "year"),
     *(name for name, _ in PATTERNS if name not in ("skip", "escape", "int")),
-    *("fixed", "times", "spo2", "legaldot", "monthday", "entname"),
+    *("fixed", "times", "spo2", "legaldot", "monthday", "entname", "daymonth", "dateyear"),
 )
 
 
@@ -109,16 +113,19 @@ def spans(text: str, known: frozenset[str]) -> list[tuple[int, int, str, str]]:
     """
     found = []
     for match in PATTERN.finditer(text, 1):
-        kind, (start, end) = str(match.lastgroup)[:-2], match.span()
+        kind, start = str(match.lastgroup)[:-2], match.start() - 1
         if kind != "skip":
-            label = ("", "") if kind == "escape" else label_and_form(kind, match[0], known)
-            found.append((start - 1, end - 1, *label))
+            for begin, end, label, form in parts(kind, match[0], known):
+                found.append((start + begin, start + end, label, form))
     return found
 
 
-def year_class(year: int) -> str:
-    """Class of a year that a form may show."""
-    return "ABCDE"[(year >= 1900) + (year >= 1950) + (year >= 2000) + (year > NOW)]
+def parts(kind: str, text: str, known: frozenset[str]) -> list[tuple[int, int, str, str]]:
+    """Start, end, label and form of the tokens of a string: of a date those of its parts."""
+    if kind == "escape":
+        return [(0, len(text), "", "")]
+    dated = date_parts(kind, text) if kind in KINDS else []
+    return dated or [(0, len(text), *label_and_form(kind, text, known))]
 
 
 def marked(run: str) -> str:
@@ -131,6 +138,15 @@ def digit_form(text: str) -> str:
     return DIGITS.sub(lambda match: marked(match[0]), text)
 
 
+def sized_form(text: str) -> str:
+    """Text with marks in place of digits, the first of which tells the size of the number."""
+    form, first = digit_form(text), DIGITS.search(text)
+    if first is None or len(first[0]) not in (2, 3) or first[0][0] == "0":
+        return form
+    mark = next(mark for mark, (_, high) in SIZES.items() if int(first[0][:2]) <= high)
+    return form[: first.start()] + mark + form[first.start() + 1 :]
+
+
 def letter_form(text: str) -> str:
     """Text with marks in place of digits and letters."""
     return "".join(
@@ -141,15 +157,10 @@ def letter_form(text: str) -> str:
 
 def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, str]:
     """Label and form of a string: public functions of the string."""
-    if kind in ("iso", "ymd", "logtime"):
-        return kind, year_class(int(text[:4])) + re.sub(r"\d", DIGIT, text)
-    if kind == "dmy":
-        tail = re.split(r"\D", text)[-1]
-        century = 0 if len(tail) == 4 else 2000 if 2000 + int(tail) <= NOW else 1900
-        return kind, year_class(century + int(tail)) + re.sub(r"\d", DIGIT, text)
     if kind == "clock":  # am and pm stay
         half = re.search("[apAP]", text)
-        return kind, ("h" if half else "d") + re.sub(r"\d", DIGIT, text)
+        none = text.startswith("00:")
+        return kind, ("h" if half else "z" if none else "d") + re.sub(r"\d", DIGIT, text)
     if kind == "yearspan":
         begin, end = int(text[:4]), text[5:]
         if 0 < int(end) - begin % 10 ** len(end) <= 60:
@@ -159,22 +170,24 @@ def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, st
         one, two = map(int, text.split("/"))
         if kind == "pressure" and one >= 60 and two >= 30:
             return kind, digit_form(text)
-        if one <= 12 and two <= 31:
-            return "monthday", re.sub(r"\d", DIGIT, text)
+        if date_order(text):
+            return "monthday", date_order(text) + re.sub(r"\d", DIGIT, text)
         return "number", digit_form(text)
     if kind == "int":
+        if text in known:
+            return "fixed", text
         if not text.isdigit():
-            return "number", digit_form(text)
+            return "number", sized_form(text)
         if len(text) == 4 and 1800 <= int(text) <= NOW + 24:
             return "year", year_class(int(text))
         if text in ("0", "1"):
             return "bit", DIGIT
         if len(text) == 4 and text[0] == "0":
             return "int40", marked(text)
-        return (f"int{len(text)}" if len(text) < 7 else "intlong"), marked(text)
+        return (f"int{len(text)}" if len(text) < 7 else "intlong"), sized_form(text)
     if kind == "ordinal":
         value = int(text[:-2])
-        return kind, "d" if value <= 31 else DIGIT * len(text[:-2])
+        return kind, "d" * (value <= 31) + DIGIT * len(text[:-2])
     if kind in ("uuid", "mac"):
         return kind, re.sub(r"[0-9a-fA-F]", LARGE_HEX if text.isupper() else HEX, text)
     if kind == "code":
@@ -206,4 +219,8 @@ def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, st
         return kind, re.sub(r"\d", DIGIT, text)
     if kind in ("handle", "url", "ip", "ipv6", "email", "userip", "userhost"):
         return kind, ""
-    return kind, digit_form(text)
+    if kind == "overweeks":
+        return kind, digit_form(text[:-2]) + text[-2:]
+    if kind in KINDS:
+        return "number", digit_form(text)
+    return kind, sized_form(text) if kind in ("percent", "quantity", "agesex") else digit_form(text)

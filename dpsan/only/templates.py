@@ -6,12 +6,25 @@ form are numbered by a mixed radix, the last piece first.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from dpsan.only.marks import DIGIT, HEX, LARGE, LARGE_HEX, SMALL, YEARS, ZERO
+from dpsan.only.marks import (
+    DAY_FIRST,
+    DIGIT,
+    HEX,
+    LARGE,
+    LARGE_HEX,
+    PADDED,
+    SIZES,
+    SMALL,
+    YEARS,
+    ZERO,
+    unsized,
+)
 
 Range = tuple[int, int, int]
 """Lowest, highest, and the width to which zeros fill it up."""
@@ -39,6 +52,7 @@ _CODES: Final = {
     )
 }
 """Codes of areas, codes of countries and doses by their number of digits."""
+_AGES: Final = dict(zip(SIZES, ((16, 24, 0), (25, 49, 0), (50, 89, 0)), strict=True))
 _HOSTS: Final = ["192.0.2.", "198.51.100.", "203.0.113."]
 _PARTS: Final = {
     f"{DIGIT}.{DIGIT}": ["1.5", "2.5", "7.5"],
@@ -48,18 +62,12 @@ _PARTS: Final = {
     f"{DIGIT},{DIGIT * 3}": ["1,000", "1,500", "2,000"],
 }
 """Doses that are no whole numbers below a thousand."""
-_DATE: Final[list[Range]] = [(1, 12, 0), (1, 28, 0)]
 _DAY: Final = (7, 20, 0)
 """Hours of the day: most texts are about what people do when they are awake."""
 _HALF_DAYS: Final = ((7, 11, 0), (1, 9, 0))
 """Hours before and after noon."""
 _CLOCK: Final[list[Range]] = [(0, 23, 0), (0, 59, 0), (0, 59, 0)]
 _RANGES: Final[dict[str, list[Range]]] = {
-    "logtime": _CLOCK,
-    "iso": [*_DATE, *_CLOCK],
-    "ymd": _DATE,
-    "dmy": [(1, 12, 0), (1, 12, 0)],
-    "monthday": _DATE,
     "height": [(1, 1, 0), (50, 95, 0)],
     "weight": [(48, 99, 0)],
     "mday": [(1, 28, 0)],
@@ -80,7 +88,6 @@ _RANGES: Final[dict[str, list[Range]]] = {
     "pigments": [(9, 16, 0)],
     "weeks": [(10, 41, 0)],
     "weekday": [(0, 6, 0)],
-    "score": [(1, 9, 0), (10, 10, 0)],
     "glycated": [(5, 11, 0)],
     "grams": [(2100, 4400, 0)],
     "minutes": [(10, 55, 0)],
@@ -96,16 +103,19 @@ _RANGES: Final[dict[str, list[Range]]] = {
     "days2": [(10, 30, 0)],
     "months2": [(10, 36, 0)],
 }
-_NATURAL: Final = frozenset(_RANGES) - frozenset(
-    ("logtime", "iso", "ymd", "dmy", "monthday", "height", "weight", "shortyear")
-)
+_NATURAL: Final = frozenset(_RANGES) - frozenset(("height", "weight", "shortyear"))
 """Groups of numbers that no zero fills up."""
 _LOCAL: Final = re.compile("(|.*?[^\x01])((?:\x01{3}[^\x01]{1,2})?)\x01{3}([ .-])\x01{4}", re.S)
-_MARKS: Final = re.compile(r"[\x01\x02]+|[\x03-\x07]|[^\x01-\x07]+")
+_MARKS: Final = re.compile(r"[\x01\x02\x0e-\x10]+|[\x03-\x07]|[^\x01-\x07\x0e-\x10]+")
 _COUNTRY: Final = re.compile(rf"\+({DIGIT}{{2,3}})(?=[ .(-])")
-_SINGLE: Final = re.compile(rf"(?<!{DIGIT}){DIGIT}(?!{DIGIT})")
-_RUNS: Final = re.compile(f"{DIGIT}+")
 _ZONE: Final = re.compile(f"(?<={DIGIT})([+\u2212-]){DIGIT}{{2}}(:?){DIGIT}{{2}}$")
+_GRAMS: Final[dict[str, list[Piece]]] = {
+    f"{DIGIT}g": [["1", "2"], "g"],
+    f"{DIGIT}.{DIGIT}g": [["1.2", "1.5", "1.8", "2.4"], "g"],
+    f"{DIGIT * 4}g": [(2100, 4400, 0), "g"],
+}
+"""Doses in grams, and what a baby weighs."""
+_MARKED: Final = re.compile(r"[\x01\x0e-\x10]")
 _DOSE: Final = re.compile(rf"({DIGIT}{{1,3}})(mg|mcg|µg)")
 
 
@@ -118,23 +128,19 @@ def template(group: str, form: str, names: tuple[str, ...] = ()) -> list[Piece]:
         form: its marks and what stands between them.
         names: what stands for a mark of letters in e-mail addresses, handles and paths.
     """
-    if group == "iso" and (zone := _ZONE.search(form)):
+    if group == "clock" and (zone := _ZONE.search(form)):
         return [*template(group, form[: zone.start()]), zone[1], (0, 12, 2), f"{zone[2]}00"]
     simple = _simple(group, form, names)
     if simple is not None:
         return simple
     ranges = list(_RANGES.get(group, ()))
-    if group in ("dmy", "monthday"):
-        ranges = _unpadded(form[group == "dmy" :], ranges)
-    if group in ("iso", "ymd", "dmy", "logtime"):
-        low, high = YEARS[form[0]]
-        if group == "dmy" and form[-3] != DIGIT:  # two digits of the year
-            low, high = low % 100, high % 100
-        ranges.insert(2 if group == "dmy" else 0, (low, high, 0))
-        form = form[1:]
     twelve = group == "clock" and form[0] == "h"
     if group == "clock":
-        ranges = [_HALF_DAYS["p" in form.lower()] if twelve else _DAY, *_CLOCK[1:]]
+        single = form[1:3] == f"{DIGIT}:"
+        day = (2, 5, 0) if form.count(":") > 1 else (6, 9, 0)
+        day = day if single else _DAY
+        day = (0, 0, 2) if form[0] == "z" else day
+        ranges = [_HALF_DAYS["p" in form.lower()] if twelve else day, *_CLOCK[1:]]
         form = form[1:]
     if group == "phone" and (country := _COUNTRY.match(form)):
         rest = template("phone", form[len(country[0]) :])
@@ -147,7 +153,7 @@ def template(group: str, form: str, names: tuple[str, ...] = ()) -> list[Piece]:
     pieces: list[Piece] = []
     for number, match in enumerate(_MARKS.finditer(form)):
         run = match[0]
-        if run[0] in (DIGIT, ZERO):
+        if run[0] in (DIGIT, ZERO, *SIZES):
             piece = _digits(run[:_AT_ONCE], group, ranges, first=number < 2 or group != "int")
             if twelve and not number and not isinstance(piece, str):
                 piece = (piece[0], piece[1], 0)
@@ -162,28 +168,35 @@ def template(group: str, form: str, names: tuple[str, ...] = ()) -> list[Piece]:
     return pieces
 
 
-def _unpadded(form: str, ranges: list[Range]) -> list[Range]:
-    """Return the ranges of a date; where a day has one digit, those of two need no zero."""
-    if not _SINGLE.search(form):
-        return ranges
-    return [
-        (10, high, 0) if len(run) == 2 else (1, 9, 0)
-        for (_, high, _), run in zip(ranges, _RUNS.findall(form), strict=False)
-    ]
+def _days(form: str) -> list[str]:
+    """Return the days of a year, by which number is the day, its zeros, and what is between."""
+    width = 2 if form[1] == PADDED else 1
+    days = []
+    for month, day in itertools.product(range(1, 13), range(1, 29)):
+        pair = (day, month) if form[0] == DAY_FIRST else (month, day)
+        days.append(form[2:].join(str(number).zfill(width) for number in pair))
+    return days
 
 
 def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None:
     """Return the template of a group whose strings need no look at their marks."""
     hexadecimal: list[Piece] = [list(_ALPHABETS[HEX])] * 4
+    if group == "daymonth":
+        return [_days(form)]
+    if group == "year":
+        low, high = YEARS[form[0]]
+        return [(low % 100, high % 100, 2) if len(form) > 1 else (low, high, 0)]
     if group.startswith("acr"):
         return [list(_ALPHABETS[LARGE])] * int(group[3:])
     if group == "ordinal":
+        if form[0] == "d":  # of a day
+            return [(2, 9, 0) if len(form) == 2 else (10, 31, 0), "th"]
         low = 10 ** (len(form) - 1) + (len(form) == 2) * 22
-        return [(1, 31, 0) if form == "d" else (low, 10 ** len(form) - 1, 0), "th"]
+        return [(low, 10 ** len(form) - 1, 0), "th"]
     if group == "decade":
         head = form.rstrip(DIGIT + "s")
         return [head, (185, 202, 0) if len(form) == 5 else (2, 9, 0), "0s"]
-    if dose := _DOSE.fullmatch(form):
+    if dose := _DOSE.fullmatch(unsized(form)):
         return [_CODES[f"dose{len(dose[1])}"], dose[2]]
     if group == "card":  # none begins with 0
         return ["0", *template("number", form[1:])]
@@ -194,23 +207,28 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
     if group == "dotclock" and form[-3:] != f".{DIGIT * 2}":
         return template("number", form)
     if group == "babyweight":
-        low = (2, 4, 0) if form[1:2] == "." else template("number", form[: form.find(".")])[0]
-        return [low, *template("number", form[form.find(".") :])]
+        kilos: Piece = (2, 4, 0) if form[1:2] == "." else (48, 99, 0)
+        return [kilos, *template("number", form[form.find(".") :])]
     if group == "temperature" and form.startswith(DIGIT * 3):  # Fahrenheit
         return [(98, 102, 0), *template("number", form[3:])]
+    if group == "weight" and form[1:2] == ".":  # of a child
+        return template("number", form)
     if group == "weight" and form[1:2] == ",":  # grams
         return [(2, 4, 0), *template("number", form[1:])]
-    if group == "weight" and form[2:3] == DIGIT:
+    if group == "weight" and form[:3] == DIGIT * 3:
         return [(110, 220, 0), *template("number", form[3:])]
-    found: dict[str, list[Piece]] = {
-        "year": [(*YEARS.get(form, (0, 0)), 0)],
+    found: dict[str, list[Piece] | None] = {
         "hhmm": [(*_DAY[:2], 2), (0, 59, 2)],
         "letters": [list(_ALPHABETS[SMALL])] * 3,
+        "score": [(1, 9, 0), "/10"],
         "times": [form, (2, 9, 0)],
         "gram": [["1", "2"]],
         "dotclock": [(7, 12, 0), ".", (0, 59, 2)],
         "dose": [_PARTS.get(form) or _CODES.get(f"dose{len(form)}", [form])],
-        "age": [(18, 89, 0) if len(form) == 2 else (2, 9, 0)],
+        "age": [_AGES.get(form[:1], (2, 9, 0)), _MARKED.sub("", form)],
+        "gestday": [(28, 41, 0), "+", (0, 6, 0)],
+        "overweeks": [(26, 41, 0) if form.endswith("/40") else (2, 9, 0), form[-3:]],
+        "quantity": _GRAMS.get(form),
         "ip": [_HOSTS, (1, 254, 0)],
         "ipv6": ["2001:db8::", *hexadecimal, ":", *hexadecimal],
         "url": ["https://example.org/", (1000, 9999, 0)],
@@ -229,6 +247,9 @@ def _digits(run: str, group: str, ranges: list[Range], *, first: bool) -> Range 
         return (low, high, size if padded else 0)
     if run[0] == ZERO:
         return "0" if size == 1 else (0, 10**size // 10 - 1, size)
+    if run[0] in SIZES:
+        low, high = SIZES[run[0]]
+        return (low * 10 ** (size - 2), (high + 1) * 10 ** (size - 2) - 1, 0)
     if size == 1:
         return (2 if group == "int" else 1, 9, 0) if first else (0, 9, 0)
     return (10 ** (size - 1), 10**size - 1, 0)

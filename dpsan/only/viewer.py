@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only import strings
+from dpsan.only import dates, strings
 from dpsan.only.articles import far_words, one_article
 from dpsan.only.characters import (
     APOSTROPHE,
@@ -264,7 +264,13 @@ class Viewer:
 
         start = filled(found[:, 0], edges, begin, np.int32)
         forms: dict[str, int] = {}
-        ids = [forms.setdefault(strings.forms[at], len(forms)) for at in inside]
+        written = [strings.forms[at] for at in inside]
+        days = [i for i, at in enumerate(inside) if strings.labels[at] in dates.LABELS]
+        texts = np.searchsorted(edges, found[days, 0]).tolist()
+        of_days = dates.day_forms([written[i] for i in days], texts)
+        for i, day_form in zip(days, of_days, strict=True):
+            written[i] = day_form
+        ids = [forms.setdefault(marks, len(forms)) for marks in written]
         form_of = np.array(ids, np.int32)
         kinds = np.array([code[strings.labels[at]] for at in inside], np.uint8)
         keys, caps_of = hashes.of(found[:, 0], found[:, 1]), np.full(m, NONE, np.uint8)

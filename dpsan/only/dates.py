@@ -1,0 +1,88 @@
+"""Dates in digits: a year, a day and a time, so that equal years and equal days stay equal.
+
+The form of a day tells which number is the day, and between what it stands.  Where one date alone
+does not tell, the other dates of its text do: what is public of a date is whether its day is above
+12 and whether a number below 10 has a zero.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from dpsan.only.marks import DAY_FIRST, DIGIT, EITHER, MONTH_FIRST, NOW, PADDED, SHORT, YEAR_FIRST
+
+LABELS: Final = ("daymonth", "monthday")
+"""Labels of days: of a date, and alone."""
+KINDS: Final = {
+    "iso": re.compile("(?P<dateyear>.{4})-(?P<daymonth>.{5})(?: ?(?P<clock>.+))?"),
+    "ymd": re.compile("(?P<dateyear>.{4})[/.](?P<daymonth>.+)"),
+    "dmy": re.compile(r"(?P<daymonth>\d+[-/.]\d+)[-/.](?P<dateyear>.+)"),
+    "shortyear": re.compile("['’](?P<dateyear>.{2})"),
+    "logtime": re.compile("(?P<dateyear>.{4}):(?P<clock>.+)"),
+}
+"""By the kind of a string its parts, named by their labels."""
+_BETWEEN: Final = re.compile(rf"{DIGIT}+([^{DIGIT}]){DIGIT}+")
+_BARE: Final = re.compile(rf"(?<!{DIGIT}){DIGIT}(?!{DIGIT})")
+
+
+def date_parts(kind: str, text: str) -> list[tuple[int, int, str, str]]:
+    """Return start, end, label and form of the parts of a date; none if the string is no date."""
+    match = KINDS[kind].fullmatch(text)
+    parts = {name: part for name, part in match.groupdict().items() if part} if match else {}
+    day = parts.get("daymonth", "")
+    order = YEAR_FIRST if kind != "dmy" else date_order(day)
+    if match is None or not order:
+        return []
+    forms = {
+        "dateyear": year_form(parts["dateyear"]),
+        "daymonth": order + re.sub(r"\d", DIGIT, day),
+        "clock": "d" + re.sub(r"\d", DIGIT, parts.get("clock", "")),
+    }
+    return sorted((*match.span(name), name, forms[name]) for name in parts)
+
+
+def date_order(text: str) -> str:
+    """Return which of two numbers is the day; nothing if they are no date."""
+    one, two = map(int, re.findall(r"\d+", text))
+    if not 0 < min(one, two) <= 12 or max(one, two) > 31:
+        return ""
+    if one > 12 or ("." in text and two <= 12):
+        return DAY_FIRST
+    return MONTH_FIRST if two > 12 else EITHER
+
+
+def year_class(year: int) -> str:
+    """Return the class of a year that a form may show."""
+    return "ABCDE"[(year >= 1900) + (year >= 1950) + (year >= 2000) + (year > NOW)]
+
+
+def year_form(year: str) -> str:
+    """Return the form of the year of a date: its class, and marks of two digits."""
+    if len(year) == 4:
+        return year_class(int(year))
+    return year_class(int(year) + (2000 if 2000 + int(year) <= NOW else 1900)) + DIGIT * 2
+
+
+def day_forms(forms: Sequence[str], texts: Sequence[int]) -> list[str]:
+    """Return the forms of days by what the dates of each text tell together.
+
+    Args:
+        forms: as :func:`date_parts` returns them.
+        texts: the text of each.
+    """
+    led = {text for form, text in zip(forms, texts, strict=True) if form[0] == DAY_FIRST}
+    short = {
+        text
+        for form, text in zip(forms, texts, strict=True)
+        if form[0] != YEAR_FIRST and _BARE.search(form)
+    }
+    found = []
+    for form, text in zip(forms, texts, strict=True):
+        order, between = form[0], _BETWEEN.fullmatch(form, 1)
+        bare = text in short if order != YEAR_FIRST else _BARE.search(form)
+        first = order == DAY_FIRST or (order == EITHER and text in led)
+        marks = (DAY_FIRST if first else MONTH_FIRST) + (SHORT if bare else PADDED)
+        found.append(marks + (between[1] if between else ""))
+    return found

@@ -1,0 +1,98 @@
+"""Numbers of a pool: in random order, or ascending from a random one on, as dates do."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Final
+
+ASCENDING: Final = frozenset(
+    ("daymonth", "year", "clock", "mday", "month", "month3", "day", "day3", "hhmm", "dotclock")
+) | {"ordinal"}
+"""Groups of dates: those of one form are near each other, and ascend in a text."""
+_STEPS: Final = 30
+"""The part of a pool that the next date goes on at most."""
+_FINE_STEPS: Final = 1000
+"""That of a pool of more, such as times with seconds."""
+
+
+@dataclass(slots=True)
+class Permutation:
+    """Numbers of a pool in random order, each once before any comes again."""
+
+    size: int
+    planned: int = 0
+    """Numbers for which a bound was given."""
+    used: int = 0
+    moved: dict[int, int] = field(default_factory=dict)
+    """Number at each place that holds another than its own."""
+
+    def plan(self) -> int:
+        """Return the bound of the uniform integer of the next number."""
+        bound = self.size - self.planned % self.size
+        self.planned += 1
+        return bound
+
+    def take(self, value: int) -> int:
+        """Return the next number, from a uniform integer below its bound."""
+        at = self.used + value
+        found = self.moved.get(at, at)
+        if at != self.used:
+            self.moved[at] = self.moved.get(self.used, self.used)
+        self.moved.pop(self.used, None)
+        self.used += 1
+        if self.used == self.size:
+            self.used, self.moved = 0, {}
+        return found
+
+
+@dataclass(slots=True)
+class Calendar:
+    """Where the dates of a unit stand, which pools of one group and size share."""
+
+    planned: int = 0
+    at: int = 0
+    """The number behind the last one."""
+
+
+@dataclass(slots=True)
+class Walk(Permutation):
+    """Numbers of a pool in ascending order from a random one on, each once before any again.
+
+    Behind the last number comes the first, so each number of the walk is uniform.
+    """
+
+    calendar: Calendar = field(default_factory=Calendar)
+
+    def plan(self) -> int:
+        """Return the bound of the uniform integer of the next number."""
+        self.planned += 1
+        self.calendar.planned += 1
+        steps = _STEPS if self.size < _FINE_STEPS else _FINE_STEPS
+        return self.size if self.calendar.planned == 1 else max(self.size // steps, 1)
+
+    def take(self, value: int) -> int:
+        """Return the next number, from a uniform integer below its bound."""
+        number = (self.calendar.at + value) % self.size
+        while number in self.moved:
+            number = (number + 1) % self.size
+        self.moved[number] = 0
+        if len(self.moved) == self.size:
+            self.moved = {}
+        self.calendar.at = number + 1
+        return number
+
+
+def permutation_of(
+    group: str, size: int, calendars: defaultdict[tuple[str, int], Calendar]
+) -> Permutation:
+    """Return the numbers of a pool.
+
+    Args:
+        group: of the pool.
+        size: number of its words.
+        calendars: by group and size where the dates of the unit stand.
+    """
+    if group in ASCENDING:
+        return Walk(size, calendar=calendars[group, size])
+    return Permutation(size)
