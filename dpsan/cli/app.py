@@ -11,8 +11,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from dpsan.cli.dropped import DROPPED
-from dpsan.cli.output import say
+from dpsan.cli.output import DROPPED, say
 from dpsan.cli.tree import Commands, Group
 from dpsan.errors import UsageError, check_name
 from dpsan.version import __version__

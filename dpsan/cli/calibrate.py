@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import typer
 
-from dpsan.cli.command import Command, option, refuse
+from dpsan.cli.command import option, refuse
 from dpsan.cli.options import Json, Privacy, Vocabulary, parameters
 from dpsan.cli.output import print_json
 from dpsan.errors import printable
@@ -18,29 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Targets(Command):
-    """Targets for epsilon or parameters."""
-
-    panel: ClassVar = "Targets"
-
-    unchanged: float | None = option(
-        "--unchanged X", "Target share of running words that stay unchanged, as rewrite prints it."
-    )
-    close: float | None = option(
-        "--close X", "Target share of outputs among the 100 nearest other words."
-    )
-    epsilon_ldp: float | None = option(
-        "--epsilon-ldp X", "Target LDP epsilon, certified. It means the same for every mechanism."
-    )
-    epsilon_metric: float | None = option(
-        "--epsilon-metric X", "Target epsilon per unit of distance, certified."
-    )
-    # The variable of rewrite's epsilon means nothing here.
-    epsilon: float | None = option("-e, --epsilon X", "What is found.", hidden=True)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Calibrate(_Targets, Json, Vocabulary, Privacy):
+class Calibrate(Json, Vocabulary, Privacy):
     """Find the epsilon that reaches a target, such as 40 % of words unchanged.
 
     The result is on the private side of the target.
@@ -50,6 +28,20 @@ class Calibrate(_Targets, Json, Vocabulary, Privacy):
         dpsan calibrate -m laplace --epsilon-ldp 8
         dpsan calibrate -m krr --unchanged 0.3
     """
+
+    panel: ClassVar = "Targets"
+
+    unchanged: float | None = option("--unchanged X")
+    """Target share of running words that stay unchanged, as rewrite prints it."""
+    close: float | None = option("--close X")
+    """Target share of outputs among the 100 nearest other words."""
+    epsilon_ldp: float | None = option("--epsilon-ldp X")
+    """Target LDP epsilon, certified. It means the same for every mechanism."""
+    epsilon_metric: float | None = option("--epsilon-metric X")
+    """Target epsilon per unit of distance, certified."""
+    # The variable of rewrite's epsilon means nothing here.
+    epsilon: float | None = option("-e, --epsilon X", hidden=True)
+    """What is found."""
 
     def run(self) -> int:
         """Search, and print what was found with the command that uses it."""

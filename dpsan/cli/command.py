@@ -6,16 +6,20 @@ checked by the dataclass and not by the parser, so that each message is ours.
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from inspect import Parameter, Signature, get_annotations, getdoc
+from inspect import Parameter, Signature, get_annotations, getdoc, getsource
+from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
-from typing import Annotated, Any, ClassVar, get_type_hints
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Final, get_type_hints
 
 import typer
 
-from dpsan.cli.dropped import DROPPED
+from dpsan.cli.output import DROPPED, say
 from dpsan.errors import UsageError
 from dpsan.files.same_files import FileUses, Use
 
@@ -26,16 +30,14 @@ def refuse(wrong: object, message: str, hint: str = "") -> None:
         raise UsageError(message, hint)
 
 
-def option(names: str, text: str, default: Any = None, **more: Any) -> Any:
-    """Declare an option with a value.
+def option(names: str, default: Any = None, **more: Any) -> Any:
+    """Declare an option with a value.  What the help says of it stands below the field.
 
     Args:
         names: ``-e, --epsilon X``; the last word stands for the value.  The shell completes values
             of the form ``a|b|c``.
-        text: of the help.
         default: None for an option that may be missing.
-        more: ``panel``, a heading of the help; ``writes=True`` for a file that is written; else
-            arguments of ``typer.Option``.
+        more: ``writes=True`` for a file that is written; else arguments of ``typer.Option``.
     """
     *flags, value = names.replace(", ", " ").split()
     known = [each for each in value.split("|") if each.islower()] if "|" in value else []
@@ -45,10 +47,10 @@ def option(names: str, text: str, default: Any = None, **more: Any) -> Any:
 
     if known:
         more.setdefault("autocompletion", complete)
-    return _declared(typer.Option, flags, default, metavar=value, help=text, **more)
+    return _declared(typer.Option, flags, default, metavar=value, **more)
 
 
-def choice(names: str, text: str, default: Any = None, **more: Any) -> Any:
+def choice(names: str, default: Any = None, **more: Any) -> Any:
     """Declare an option that has one of a few values, ``--case a|b``; see :func:`option`."""
     *_, name, values = names.split()
 
@@ -58,33 +60,29 @@ def choice(names: str, text: str, default: Any = None, **more: Any) -> Any:
         refuse(not known, f"{name} must be one of {values.replace('|', ', ')} (got {given})", hint)
         return given
 
-    return option(names, text, default, callback=check, **more)
+    return option(names, default, callback=check, **more)
 
 
-def flag(names: str, text: str, **more: Any) -> Any:
-    """Declare an option without a value: ``-q, --quiet``."""
-    return _declared(typer.Option, names.split(", "), False, help=text, **more)
+def flag(names: str, **more: Any) -> Any:
+    """Declare an option without a value: ``-q, --quiet``; see :func:`option`."""
+    return _declared(typer.Option, names.split(", "), False, **more)
 
 
-def argument(name: str, text: str, default: Any = MISSING, **more: Any) -> Any:
-    """Declare an argument: ``FILE``, ``FILE...``, ``[FILE]...``."""
-    return _declared(typer.Argument, (), default, metavar=name, help=text, **more)
+def argument(name: str, default: Any = MISSING, **more: Any) -> Any:
+    """Declare an argument: ``FILE``, ``FILE...``, ``[FILE]...``; see :func:`option`."""
+    return _declared(typer.Argument, (), default, metavar=name, **more)
 
 
 def _declared(
-    kind: Callable[..., Any],
-    flags: Any,
-    default: Any,
-    *,
-    panel: str | None = None,
-    writes: bool = False,
-    **more: Any,
+    kind: Callable[..., Any], flags: Any, default: Any, *, writes: bool = False, **more: Any
 ) -> Any:
-    info = kind(*flags, **more)
     name = flags[-1] if flags else more["metavar"].strip("[].")
-    return field(
-        default=default, metadata={"parser": info, "panel": panel, "name": name, "writes": writes}
-    )
+    about = {"parser": kind(*flags, **more), "name": name, "flags": flags, "writes": writes}
+    return field(default=default, metadata=about)
+
+
+_RULE: Final = re.compile(r" (exclude|need)s? ")
+_OPTION: Final = re.compile(r"(--?[A-Za-z][\w-]*)(?: ([a-z]+))?(?=[,:]| and | or | [A-Z]|$)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,10 +91,16 @@ class Command:
 
     panel: ClassVar[str | None] = None
     """Heading of the help for the options that this class defines."""
+    panels: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Other headings, and the fields below each."""
     variables: ClassVar[str] = ""
     """Fields of this class whose defaults the environment may hold: DPSAN_EPSILON for --epsilon."""
     everyday: ClassVar[str] = ""
     """Long options that ``--help`` shows; ``--help-all`` shows the others too. Empty: all."""
+    rules: ClassVar[str] = ""
+    """Which options exclude or need each other, one rule a line, condition and message at once:
+    ``--a excludes --b and --c``, ``--a and --b exclude each other``, ``--a x needs --b or -c F``;
+    a hint may follow in parentheses."""
 
     @staticmethod
     def unused(given: Mapping[str, Any]) -> Collection[str]:
@@ -106,6 +110,25 @@ class Command:
     def run(self) -> int:
         """Carry the command out and return its exit status.  Raises DpsanError."""
         raise NotImplementedError
+
+    def check_rules(self) -> None:
+        """Raise UsageError with the first of the rules that is not kept."""
+        for rule in self.rules.strip().splitlines():
+            what, _, hint = rule.strip().rstrip(")").partition(" (")
+            head, verb, rest = _RULE.split(what)
+            first, second = (
+                [self._is_given(*each) for each in _OPTION.findall(part)] for part in (head, rest)
+            )
+            wrong = any(first) and any(second) == (verb == "exclude")
+            if rest == "each other":
+                wrong = sum(first) > 1 if verb == "exclude" else any(first) != all(first)
+            refuse(wrong, what, hint)
+
+    def _is_given(self, flag: str, value: str) -> bool:
+        """Return whether an option has this value, or without one another value than its own."""
+        about = next(each for each in fields(self) if flag in each.metadata.get("flags", ()))
+        given = getattr(self, about.name)
+        return bool(given == value) if value else given not in (about.default, [])
 
     def check_files(self, *, stdin: bool = False) -> FileUses:
         """Refuse a file that is written and also read, or written twice.
@@ -155,6 +178,18 @@ def described(kind: type[Command]) -> tuple[str, list[str]]:
     return text, dedent(examples).splitlines()
 
 
+def told(kind: type[Command]) -> dict[str, str]:
+    """Return what stands below each field of a command: the help of its option."""
+    out: dict[str, str] = {}
+    for owner in reversed(kind.__mro__[:-1]):
+        (tree,) = ast.parse(getsource(owner)).body
+        assert isinstance(tree, ast.ClassDef)  # noqa: S101 - its source
+        for node, text in pairwise(tree.body):
+            if isinstance(node, ast.AnnAssign) and isinstance(text, ast.Expr):
+                out[ast.unparse(node.target)] = " ".join(ast.literal_eval(text.value).split())
+    return out
+
+
 def function(kind: type[Command]) -> Callable[..., int]:
     """Return the function that the parser calls: its parameters are the fields of a command."""
     owners = {name: owner for owner in reversed(kind.__mro__) for name in get_annotations(owner)}
@@ -168,7 +203,10 @@ def function(kind: type[Command]) -> Callable[..., int]:
     for each in fields(kind):
         if info := each.metadata.get("parser"):
             own = vars(owners[each.name])
-            info.rich_help_panel = each.metadata["panel"] or own.get("panel")
+            info.rich_help_panel = own.get("panel")
+            for heading, names in own.get("panels", {}).items():
+                if each.name in names.split():
+                    info.rich_help_panel = heading
             if each.name in own.get("variables", "").split():
                 name = each.metadata["name"].lstrip("-")
                 info.envvar = f"DPSAN_{name.upper().replace('-', '_')}"
@@ -184,8 +222,6 @@ def function(kind: type[Command]) -> Callable[..., int]:
         sources = {name: getattr(context.get_parameter_source(name), "name", "") for name in given}
         ignored = [name for name in kind.unused(given) if sources[name] == "ENVIRONMENT"]
         if ignored and not given["quiet"]:
-            from dpsan.cli.output import say
-
             named = {each.name: str(each.envvar) for each in context.command.params}
             say(f"--only has no use for {' and '.join(named[name] for name in ignored)}: ignored")
         for name in ignored:

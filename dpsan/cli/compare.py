@@ -6,7 +6,7 @@ import shlex
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import typer
 
@@ -35,49 +35,37 @@ class Compare(Page, Texts, Vocabulary):
         dpsan compare --data reviews.tsv -k text --labels label --csv
     """
 
+    rules: ClassVar = """
+        --csv excludes --json and --html
+        --labels, --field, --delimiter and --max-records need --data
+    """
+    panels: ClassVar = {
+        PRIVACY: "mechanism epsilon_ldp param",
+        INPUT: "data labels",
+        OUTPUT: "as_csv",
+    }
+
     mechanism: list[str] | None = option(
-        "-m, --mechanism NAME",
-        "Compare this mechanism. Repeatable; default: optimal-response, knn-response, "
-        "laplace, krr.",
-        panel=PRIVACY,
-        autocompletion=options.mechanism_names,
+        "-m, --mechanism NAME", autocompletion=options.mechanism_names
     )
-    epsilon_ldp: list[str] | None = option(
-        "--epsilon-ldp LIST",
-        "Certified LDP epsilons with commas between them. Default: 4,8.",
-        panel=PRIVACY,
-    )
-    param: list[str] | None = option(
-        "-p, --param NAME=VALUE",
-        "Set a parameter of all mechanisms that have it, such as delta=1e-6. Repeatable.",
-        panel=PRIVACY,
-    )
-    data: Path | None = option(
-        "--data FILE",
-        "Texts to sanitize. Default: words of the vocabulary at their public frequencies.",
-        panel=INPUT,
-    )
-    labels: str | None = option(
-        "--labels FIELD",
-        "Field of --data with labels. Train and test a classifier on clean (c) and "
-        "sanitized (s) texts.",
-        panel=INPUT,
-    )
-    seeds: int = option(
-        "--seeds N",
-        "Sanitize N times with public random numbers, and print means with 95 % intervals.",
-        5,
-        min=1,
-    )
-    as_csv: bool = flag("--csv", "Write CSV.", panel=OUTPUT)
+    """Compare this mechanism. Repeatable; default: optimal-response, knn-response, laplace, krr."""
+    epsilon_ldp: list[str] | None = option("--epsilon-ldp LIST")
+    """Certified LDP epsilons with commas between them. Default: 4,8."""
+    param: list[str] | None = option("-p, --param NAME=VALUE")
+    """Set a parameter of all mechanisms that have it, such as delta=1e-6. Repeatable."""
+    data: Path | None = option("--data FILE")
+    """Texts to sanitize. Default: words of the vocabulary at their public frequencies."""
+    labels: str | None = option("--labels FIELD")
+    """Field of --data with labels. Train and test a classifier on clean (c) and sanitized (s)
+    texts."""
+    seeds: int = option("--seeds N", 5, min=1)
+    """Sanitize N times with public random numbers, and print means with 95 % intervals."""
+    as_csv: bool = flag("--csv")
+    """Write CSV."""
 
     def run(self) -> int:
         """Sanitize, attack and write the table; 1 if no mechanism has figures."""
-        refuse(self.as_csv and (self.as_json or self.html), "--csv excludes --json and --html")
-        if self.data is None:
-            for name in ("labels", "field", "delimiter", "max-records"):
-                given = getattr(self, name.replace("-", "_")) is not None
-                refuse(given, f"--{name} needs --data")
+        self.check_rules()
         self.check_files()
 
         from dpsan.analysis.compare.comparison import Request

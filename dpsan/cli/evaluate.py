@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from dpsan.cli import options
-from dpsan.cli.command import Command, argument, flag, option, refuse
+from dpsan.cli.command import argument, flag, option, refuse
 from dpsan.cli.options import Page, Privacy, Texts, Vocabulary
 from dpsan.cli.output import say
 from dpsan.cli.tree import INPUT, PRIVACY
@@ -21,58 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Attacks(Command):
-    """Options about attackers."""
-
-    panel: ClassVar = "Attacks"
-
-    language_model: list[Path] | None = option(
-        "--language-model FILE",
-        "Public text, one paragraph a line (repeatable), or a model of `dpsan train`, for the "
-        "context attack and readability. Default: that of the bundled vocabulary.",
-    )
-    spans: Path | None = option(
-        "--spans FILE", "Measure how much of these spans of personal data is read back."
-    )
-    candidates: Path | None = option(
-        "--candidates FILE",
-        "Texts of which the attacker knows that one is the original. Measure how often it "
-        "is found.",
-    )
-    words: list[str] | None = option(
-        "--words LIST",
-        "With --candidates: also measure by the first N words. Numbers with commas between them.",
-    )
-    authors: str | None = option(
-        "--authors FIELD",
-        "Column of ORIGINAL with authors. Measure how often they are found by their other texts.",
-    )
-    seed: str = option("--seed TEXT", "Use other random numbers for the attackers' draws.", "1")
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Utility(Command):
-    """Options about utility."""
-
-    panel: ClassVar = "Utility"
-
-    labels: str | None = option(
-        "--labels COLUMN",
-        "Column of ORIGINAL with labels. Train and test a classifier on both versions.",
-    )
-    test_original: Path | None = option(
-        "--test-original FILE", "Test records. Default: every fifth record of ORIGINAL."
-    )
-    test_sanitized: Path | None = option(
-        "--test-sanitized FILE", "Sanitized versions of the test records."
-    )
-    no_scores: bool = flag(
-        "--no-scores", "Leave out ROUGE-1 and BLEU, which need the extra 'evaluate'."
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
+class Evaluate(Page, Texts, Vocabulary, Privacy):
     """Measure the utility of sanitized text and how much an attacker can recover.
 
     The result contains no text. Attacks need --epsilon or --audit.
@@ -88,27 +37,53 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
         "--language-model --spans --candidates --authors --labels --json --html --quiet"
     )
 
-    original: Path = argument("ORIGINAL", "The texts.")
-    sanitized: list[Path] = argument(
-        "SANITIZED...",
-        "Their sanitized versions, in order; more files: of further runs on the texts.",
-    )
-    audit: Path | None = option(
-        "--audit FILE",
-        "Take mechanism, epsilon, parameters and tokenizer from this audit of the run.",
-        panel=PRIVACY,
-    )
-    class_files: list[Path] | None = option(
-        "--class FILE",
-        "With --audit: a class of your own that the run had. Repeatable.",
-        panel=PRIVACY,
-    )
-    tokenizer: str | None = option(
-        "--tokenizer unicode|ptb|whitespace",
-        "The tokenizer of the run; default unicode.",
-        panel=INPUT,
-    )
-    copies: int = option("--copies N", "The --copies of the run.", 1, panel=INPUT, min=1)
+    rules: ClassVar = """
+        --test-original and --test-sanitized need each other
+        --test-original needs --labels
+        --authors needs --epsilon or --audit (the attacker sanitizes texts too)
+        --words needs --candidates
+        --class needs --audit
+        --audit excludes --copies, --epsilon and --param
+    """
+    panels: ClassVar = {
+        PRIVACY: "audit class_files",
+        INPUT: "tokenizer copies",
+        "Attacks": "language_model spans candidates words authors seed",
+        "Utility": "labels test_original test_sanitized no_scores",
+    }
+    original: Path = argument("ORIGINAL")
+    """The texts."""
+    sanitized: list[Path] = argument("SANITIZED...")
+    """Their sanitized versions, in order; more files: of further runs on the texts."""
+    audit: Path | None = option("--audit FILE")
+    """Take mechanism, epsilon, parameters and tokenizer from this audit of the run."""
+    class_files: list[Path] | None = option("--class FILE")
+    """With --audit: a class of your own that the run had. Repeatable."""
+    tokenizer: str | None = option("--tokenizer unicode|ptb|whitespace")
+    """The tokenizer of the run; default unicode."""
+    copies: int = option("--copies N", 1, min=1)
+    """The --copies of the run."""
+    language_model: list[Path] | None = option("--language-model FILE")
+    """Public text, one paragraph a line (repeatable), or a model of `dpsan train`, for the context
+    attack and readability. Default: that of the bundled vocabulary."""
+    spans: Path | None = option("--spans FILE")
+    """Measure how much of these spans of personal data is read back."""
+    candidates: Path | None = option("--candidates FILE")
+    """Texts of which the attacker knows that one is the original. Measure how often it is found."""
+    words: list[str] | None = option("--words LIST")
+    """With --candidates: also measure by the first N words. Numbers with commas between them."""
+    authors: str | None = option("--authors FIELD")
+    """Column of ORIGINAL with authors. Measure how often they are found by their other texts."""
+    seed: str = option("--seed TEXT", "1")
+    """Use other random numbers for the attackers' draws."""
+    labels: str | None = option("--labels COLUMN")
+    """Column of ORIGINAL with labels. Train and test a classifier on both versions."""
+    test_original: Path | None = option("--test-original FILE")
+    """Test records. Default: every fifth record of ORIGINAL."""
+    test_sanitized: Path | None = option("--test-sanitized FILE")
+    """Sanitized versions of the test records."""
+    no_scores: bool = flag("--no-scores")
+    """Leave out ROUGE-1 and BLEU, which need the extra 'evaluate'."""
 
     def run(self) -> int:
         """Judge the texts and print the figures."""
@@ -156,17 +131,7 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
 
     def _check(self) -> None:
         """Refuse options that exclude or need each other.  Raises UsageError."""
-        test, given = (self.test_original, self.test_sanitized), self.epsilon is not None
-        refuse(any(test) != all(test), "--test-original and --test-sanitized need each other")
-        refuse(any(test) and self.labels is None, "--test-original needs --labels")
-        alone = self.authors is not None and not given and self.audit is None
-        why = "the attacker sanitizes texts too"
-        refuse(alone, "--authors needs --epsilon or --audit", why)
-        refuse(self.words and self.candidates is None, "--words needs --candidates")
-        refuse(self.class_files and self.audit is None, "--class needs --audit")
-        refuse(self.audit and self.copies > 1, "--audit and --copies exclude each other")
-        twice = self.audit and (given or self.param)
-        refuse(twice, "--audit and --epsilon or --param exclude each other")
+        self.check_rules()
         if self.epsilon is not None:
             options.positive("--epsilon", self.epsilon)
 

@@ -34,36 +34,29 @@ class Explain(Page, Vocabulary, Privacy, Typed):
 
     variables: ClassVar = "mechanism"
 
-    words: list[str] | None = argument(
-        "[WORD]...", "Words; - reads more from stdin, one a line. With --only, texts.", None
-    )
-    only: str | None = option(
-        "--only CLASSES",
-        "Show which rule of these classes draws each token of a text, and by which list the "
-        "others pass.",
-        panel=PRIVACY,
-    )
-    mechanism: list[str] | None = option(  # type: ignore[assignment]
-        "-m, --mechanism NAME",
-        f"How words are drawn; repeatable, to stand side by side. Default: {DEFAULT_MECHANISM}.",
-        panel=PRIVACY,
-        autocompletion=options.mechanism_names,
-    )
-    at: str | None = option(
-        "--at ldp=X|unchanged=X",
-        "Find the epsilon of each mechanism with this certified LDP epsilon or share of "
-        "unchanged words, instead of --epsilon.",
-        panel="Comparison",
-    )
-    unknown: bool = flag("--unknown", "Also explain ⊥, the input of every out-of-vocabulary word.")
-    top: int = option("--top N", "Number of outputs to list.", 10, min=0)
-    draws: int = option(
-        "--draws N", "Draws for each word if the distribution is not known.", 10_000, min=1
-    )
-    no_posterior: bool = flag(
-        "--no-posterior", "Leave out the posterior of the attacker, which is the slow part."
-    )
-    seed: str = option("--seed TEXT", "Use other (public) random numbers.", "")
+    panels: ClassVar = {PRIVACY: "only mechanism", "Comparison": "at"}
+    words: list[str] | None = argument("[WORD]...", None)
+    """Words; - reads more from stdin, one a line. With --only, texts."""
+    only: str | None = option("--only CLASSES")
+    """Show which rule of these classes draws each token of a text, and by which list the others
+    pass."""
+    mechanism: list[str] | None = option(
+        "-m, --mechanism NAME", autocompletion=options.mechanism_names
+    )  # type: ignore[assignment]
+    """How words are drawn; repeatable, to stand side by side. Default: optimal-response."""
+    at: str | None = option("--at ldp=X|unchanged=X")
+    """Find the epsilon of each mechanism with this certified LDP epsilon or share of unchanged
+    words, instead of --epsilon."""
+    unknown: bool = flag("--unknown")
+    """Also explain ⊥, the input of every out-of-vocabulary word."""
+    top: int = option("--top N", 10, min=0)
+    """Number of outputs to list."""
+    draws: int = option("--draws N", 10_000, min=1)
+    """Draws for each word if the distribution is not known."""
+    no_posterior: bool = flag("--no-posterior")
+    """Leave out the posterior of the attacker, which is the slow part."""
+    seed: str = option("--seed TEXT", "")
+    """Use other (public) random numbers."""
 
     def run(self) -> int:
         """Explain each word by each mechanism, or each text by its rules."""

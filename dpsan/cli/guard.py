@@ -1,7 +1,8 @@
 """The wall around every command: errors as one line, signals, exit status, no core files.
 
 Nothing printed here contains input text: messages come from :mod:`dpsan.errors`, and only the type
-and position of any other exception are shown.
+and position of any other exception are shown.  Of the signals that end the program the first one
+decides, and what follows is not heard.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import os
 import resource
 import signal
 import sys
+import threading
+from collections.abc import Callable
+from types import FrameType
 from typing import Final, NoReturn
 
-from dpsan.cli import signals
 from dpsan.cli.output import say
-from dpsan.cli.signals import Interrupted
 from dpsan.errors import DpsanError, UnexpectedError, reason
 
 # Open the wrong way round, so that reading from what nobody opened is an error, and writing to it
@@ -32,12 +34,12 @@ def main() -> NoReturn:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no memory image with text in it
     status = 1
     try:
-        signals.listen(_lost)
+        listen(_lost)
         status = _close_streams(_guarded())
-        signals.finish()
+        finish()
     except Interrupted as interrupted:
         _clean_up()
-        signals.die_of(interrupted.number)
+        die_of(interrupted.number)
     atexit._run_exitfuncs()
     os._exit(status)  # nothing is gained by taking modules and memory apart
 
@@ -114,3 +116,120 @@ def _open_missing() -> None:
 def _writer(number: int) -> io.TextIOWrapper:
     raw = io.BufferedWriter(io.FileIO(number, "w", closefd=False))
     return io.TextIOWrapper(raw, "utf-8", "backslashreplace", line_buffering=number == 2)
+
+
+# --- signals --------------------------------------------------------------------------------
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_AGAIN_SECONDS: Final = 0.01
+"""Interval in which the timer checks that a pending signal is being handled, in seconds."""
+_IMPORT_LOOKS: Final = 500
+"""An import that runs at so many checks, five seconds, is interrupted: it may be hanging."""
+
+
+class Interrupted(BaseException):
+    """Raised when a signal requests the end of the program."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class _State:
+    """Signals that this process has received."""
+
+    arrivals = -1
+    """Descriptor of a pipe: one byte for each signal, in the order of arrival."""
+    heard = 0
+    """The first signal; 0 before any."""
+    looks = 0
+    """Checks since then that found an import running."""
+    finished = False
+    """True if nothing is left to clean up."""
+
+
+def listen(report: Callable[[BaseException], None]) -> None:
+    """From now on the first signal raises :class:`Interrupted` in the main thread.
+
+    Args:
+        report: takes each exception that Python cannot raise (in a destructor, in a callback of C,
+            in a thread) and would print with its message, which may hold input text.
+    """
+    _State.arrivals, ours = os.pipe()
+    for each in (_State.arrivals, ours):
+        os.set_blocking(each, False)
+    signal.set_wakeup_fd(ours, warn_on_full_buffer=False)
+    sys.unraisablehook = lambda hook: report(hook.exc_value or RuntimeError())
+    sys.excepthook = lambda kind, error, trace: report(error)
+    threading.excepthook = lambda hook: report(hook.exc_value or RuntimeError())
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    signal.signal(signal.SIGALRM, _raise_unless_handled)  # first: the others start its timer
+    for number in _SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup keeps ignoring
+            signal.signal(number, _interrupt)
+
+
+def finish() -> None:
+    """End the process at once on a signal that was dropped, or that arrives from now on."""
+    _State.finished = True
+    if _State.heard:
+        die_of(_State.heard)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    if _State.finished:
+        die_of(number)
+    # The handler stays: Python reports a handler that is taken away while its signal waits.
+    if not _State.heard:
+        _State.heard = _first(number)
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS, _AGAIN_SECONDS)
+        _raise_unless_handled(number, frame)
+
+
+def _raise_unless_handled(_: int, frame: FrameType | None) -> None:
+    """Raise the signal that was heard, unless an earlier raise of it is being handled.
+
+    The timer calls this again and again, because Python drops an exception in a destructor and code
+    in C may drop one anywhere.  An import is left to end first: a module in C that is interrupted
+    there may go on without what it needs, or crash.
+    """
+    if not _State.heard:
+        return  # another's alarm
+    if _State.finished:
+        die_of(_State.heard)
+    error = sys.exception()
+    while error is not None:
+        if isinstance(error, Interrupted):
+            return  # somebody cleans up
+        error = error.__context__
+    if _State.looks < _IMPORT_LOOKS and _imports(frame):
+        _State.looks += 1
+        return
+    raise Interrupted(_State.heard)
+
+
+def _imports(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _first(number: int) -> int:
+    """Return the first signal: Python runs handlers by number if several wait."""
+    with contextlib.suppress(OSError):
+        for each in os.read(_State.arrivals, 1 << 10):
+            if each in _SIGNALS:
+                return each
+    return number
+
+
+def die_of(number: int) -> NoReturn:
+    """End by the real signal, so that the shell and make see what happened."""
+    with contextlib.suppress(OSError, ValueError, RuntimeError):  # the last: in a write already
+        sys.stderr.flush()
+    signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (number,))  # as while a worker is started
+    os.kill(os.getpid(), number)
+    os._exit(128 + number)

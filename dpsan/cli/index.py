@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 
@@ -29,30 +29,31 @@ class Index(Json, Vocabulary, Typed):
         dpsan index --list
     """
 
-    files: list[Path] | None = argument("[EMBEDDINGS]...", "Default: the bundled vocabulary.", None)
-    list_: bool = flag("--list", "List the cached indexes.")
-    check: bool = flag("--check", "Verify every cached byte.")
-    clear: bool = flag("--clear", "Remove all cached indexes.")
-    word_class: str | None = option(
-        "--class NAME",
-        "Print the listed words of a class, such as names. For 'none', print the ordinary words "
-        "that have no class.",
-    )
-    epsilon: float | None = option(
-        "-e, --epsilon X", "Also build the tables of the default mechanism for this epsilon."
-    )
-    optimize: bool = flag(
-        "--optimize",
-        "With --epsilon: solve for a more exact distribution, which takes minutes. Later "
-        "runs use it.",
-    )
-    unsafe_pickle: bool = flag(
-        "--unsafe-pickle", "Read a gensim .kv or .model file. It can run any code that it contains."
-    )
-    verbose: bool = flag(
-        "-v, --verbose",
-        "With --epsilon: also print the mean cosine and its upper bound, which takes minutes.",
-    )
+    rules: ClassVar = """
+        --optimize needs --epsilon
+        --verbose needs --epsilon
+    """
+
+    files: list[Path] | None = argument("[EMBEDDINGS]...", None)
+    """Default: the bundled vocabulary."""
+    list_: bool = flag("--list")
+    """List the cached indexes."""
+    check: bool = flag("--check")
+    """Verify every cached byte."""
+    clear: bool = flag("--clear")
+    """Remove all cached indexes."""
+    word_class: str | None = option("--class NAME")
+    """Print the listed words of a class, such as names. For 'none', print the ordinary words that
+    have no class."""
+    epsilon: float | None = option("-e, --epsilon X")
+    """Also build the tables of the default mechanism for this epsilon."""
+    optimize: bool = flag("--optimize")
+    """With --epsilon: solve for a more exact distribution, which takes minutes. Later runs use
+    it."""
+    unsafe_pickle: bool = flag("--unsafe-pickle")
+    """Read a gensim .kv or .model file. It can run any code that it contains."""
+    verbose: bool = flag("-v, --verbose")
+    """With --epsilon: also print the mean cosine and its upper bound, which takes minutes."""
 
     def run(self) -> int:
         """Build what was requested; 1 if a file failed, or the cache is damaged."""
@@ -102,15 +103,13 @@ class Index(Json, Vocabulary, Typed):
 
     def _check(self) -> None:
         """Refuse options that exclude or need each other.  Raises UsageError."""
+        self.check_rules()
         alone = sum((self.list_, self.check, self.clear, self.word_class is not None))
         several = alone > 1 or (self.files and alone)
         refuse(several, "--list, --check, --clear and --class stand alone")
         other = "embeddings" in self.typed and (self.files or alone)
         refuse(other, "--embeddings excludes other files, --list, --check, --clear and --class")
-        if self.epsilon is None:
-            refuse(self.optimize, "--optimize needs --epsilon")
-            refuse(self.verbose, "--verbose needs --epsilon")
-        else:
+        if self.epsilon is not None:
             refuse(alone, "--epsilon is for embeddings")
             positive("--epsilon", self.epsilon)
         bundled = self._paths == [None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import typer
 
@@ -36,9 +36,10 @@ class Mechanisms(Json, Vocabulary, Epsilon):
         dpsan mechanisms trlaplace-paper -e 1
     """
 
-    name: str | None = argument(
-        "[NAME]", "Default: a table of all.", None, autocompletion=mechanism_names
-    )
+    rules: ClassVar = "--param and --embeddings need --epsilon"
+
+    name: str | None = argument("[NAME]", None, autocompletion=mechanism_names)
+    """Default: a table of all."""
 
     def run(self) -> int:
         """Print the table, or what is known of one mechanism."""
@@ -50,8 +51,7 @@ class Mechanisms(Json, Vocabulary, Epsilon):
             _list(self.as_json)
             return 0
         check_name("mechanism", self.name, MECHANISMS)
-        needless = self.epsilon is None and (self.param or self.embeddings)
-        refuse(needless, "--param and --embeddings need --epsilon")
+        self.check_rules()
         found = None if self.epsilon is None else self._numbers(self.name, self.epsilon)
         if self.as_json:
             print_json(found or _without_numbers(self.name))

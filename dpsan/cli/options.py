@@ -42,7 +42,8 @@ class Quiet(Command):
 
     panel: ClassVar = RUNNING
 
-    quiet: bool = flag("-q, --quiet", "Print errors and warnings only.")
+    quiet: bool = flag("-q, --quiet")
+    """Print errors and warnings only."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +52,8 @@ class Json(Command):
 
     panel: ClassVar = OUTPUT
 
-    as_json: bool = flag("--json", "Write JSON.")
+    as_json: bool = flag("--json")
+    """Write JSON."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +62,8 @@ class JsonAndFile(Json):
 
     panel: ClassVar = OUTPUT
 
-    force: bool = flag("--force", "Replace an existing FILE.")
+    force: bool = flag("--force")
+    """Replace an existing FILE."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +72,8 @@ class Page(JsonAndFile):
 
     panel: ClassVar = OUTPUT
 
-    html: Path | None = option("--html FILE", "Write one HTML page.", writes=True)
+    html: Path | None = option("--html FILE", writes=True)
+    """Write one HTML page."""
 
     def check_page(self) -> None:
         """Complain about the page before the long work.  Raises OutputError."""
@@ -121,14 +125,11 @@ class Epsilon(Command):
     panel: ClassVar = PRIVACY
     variables: ClassVar = "epsilon"
 
-    epsilon: float | None = option(
-        "-e, --epsilon X",
-        "Privacy parameter: smaller is more private. The unit is nats for optimal-response "
-        "(try 8), and 1/distance for laplace and exponential.",
-    )
-    param: list[str] | None = option(
-        "-p, --param NAME=VALUE", "Set a parameter of the mechanism, such as k=20. Repeatable."
-    )
+    epsilon: float | None = option("-e, --epsilon X")
+    """Privacy parameter: smaller is more private. The unit is nats for optimal-response (try 8),
+    and 1/distance for laplace and exponential."""
+    param: list[str] | None = option("-p, --param NAME=VALUE")
+    """Set a parameter of the mechanism, such as k=20. Repeatable."""
 
     def required_epsilon(self, hint: str = TRY) -> float:
         """Return epsilon, which is the user's decision.  Raises UsageError: missing, or <= 0."""
@@ -145,17 +146,15 @@ class Privacy(Epsilon):
     variables: ClassVar = "mechanism public"
 
     mechanism: str = option(
-        "-m, --mechanism NAME",
-        "Draw words by this mechanism. 'dpsan mechanisms' lists all; FILE.py:CLASS is one "
-        "of your own.",
-        DEFAULT_MECHANISM,
-        autocompletion=mechanism_names,
+        "-m, --mechanism NAME", DEFAULT_MECHANISM, autocompletion=mechanism_names
     )
+    """Draw words by this mechanism. 'dpsan mechanisms' lists all; FILE.py:CLASS is one of your
+    own."""
     public: Path | None = option(
-        "--public FILE|function|common|function-de|function-fr|function-es",
-        "Give no protection to these words: a FILE, or a list of dpsan. They mostly stay, "
-        "and the guarantee holds for all other words.",
+        "--public FILE|function|common|function-de|function-fr|function-es"
     )
+    """Give no protection to these words: a FILE, or a list of dpsan. They mostly stay, and the
+    guarantee holds for all other words."""
 
     def public_words(self) -> PublicWords | None:
         """Return the list; None without one.  Raises InputError."""
@@ -187,14 +186,11 @@ class Vocabulary(Quiet):
     panel: ClassVar = PRIVACY
     variables: ClassVar = "embeddings vocab_size"
 
-    embeddings: Path | None = option(
-        "-E, --embeddings FILE",
-        "Use these word vectors: word2vec, GloVe, fastText .vec, .npz, or .gz of them. "
-        "Default: the bundled English vocabulary.",
-    )
-    vocab_size: int | None = option(
-        "--vocab-size N", "Use only the first N words of the vocabulary.", min=2
-    )
+    embeddings: Path | None = option("-E, --embeddings FILE")
+    """Use these word vectors: word2vec, GloVe, fastText .vec, .npz, or .gz of them. Default: the
+    bundled English vocabulary."""
+    vocab_size: int | None = option("--vocab-size N", min=2)
+    """Use only the first N words of the vocabulary."""
 
     def store(self) -> Store:
         """Return the cache; its complaints and the progress of long tables go to stderr."""
@@ -237,23 +233,17 @@ class Container(Command):
     panel: ClassVar = INPUT
     variables: ClassVar = "format_ delimiter encoding"
 
-    format_: str = option(
-        f"-f, --format {'|'.join(['auto', *FORMATS])}",
-        "Container. `auto` goes by the suffix of the file; `text` reads any file as lines.",
-        "auto",
-    )
-    field: list[str] | None = option(
-        "-k, --field NAME",
-        "Sanitize this column or JSON path, such as body or messages[].content. Repeatable; other "
-        "fields pass unchanged. With --only, name:names replaces each word of it by a name.",
-    )
-    no_header: bool = flag(
-        "--no-header", "Treat the first row of a table as data. Choose columns by number."
-    )
-    delimiter: str | None = option(
-        "--delimiter CHAR", "Character between the cells of a table, such as ';' or '\\t'."
-    )
-    encoding: str = option("--encoding NAME", "Encoding of input and output.", "utf-8")
+    format_: str = option(f"-f, --format {'|'.join(['auto', *FORMATS])}", "auto")
+    """Container. `auto` goes by the suffix of the file; `text` reads any file as lines."""
+    field: list[str] | None = option("-k, --field NAME")
+    """Sanitize this column or JSON path, such as body or messages[].content. Repeatable; other
+    fields pass unchanged. With --only, name:names replaces each word of it by a name."""
+    no_header: bool = flag("--no-header")
+    """Treat the first row of a table as data. Choose columns by number."""
+    delimiter: str | None = option("--delimiter CHAR")
+    r"""Character between the cells of a table, such as ';' or '\t'."""
+    encoding: str = option("--encoding NAME", "utf-8")
+    """Encoding of input and output."""
 
     @property
     def field_names(self) -> tuple[str, ...]:
@@ -304,7 +294,8 @@ class Texts(Container):
 
     panel: ClassVar = INPUT
 
-    max_records: int | None = option("--max-records N", "Only the first N records.", min=1)
+    max_records: int | None = option("--max-records N", min=1)
+    """Only the first N records."""
 
     def inputs(self, path: Path) -> Inputs:
         """Return how the files are read.

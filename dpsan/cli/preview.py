@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from dpsan.cli.command import argument, option
 from dpsan.cli.options import Page, Texts, Vocabulary, positive_numbers
@@ -22,12 +23,12 @@ class Preview(Page, Texts, Vocabulary):
         dpsan preview -e 6,8 notes.txt
     """
 
-    file: Path = argument("FILE", "The text. About 1,000 words from all over it are measured.")
-    epsilon: list[str] | None = option(
-        "-e, --epsilon LIST",
-        "Epsilons with commas between them. Default: 4,6,8,10,12.",
-        panel=PRIVACY,
-    )
+    panels: ClassVar = {PRIVACY: "epsilon"}
+
+    file: Path = argument("FILE")
+    """The text. About 1,000 words from all over it are measured."""
+    epsilon: list[str] | None = option("-e, --epsilon LIST")
+    """Epsilons with commas between them. Default: 4,6,8,10,12."""
 
     def run(self) -> int:
         """Draw, read back and print."""

@@ -10,15 +10,12 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import count
 from pathlib import Path
-from threading import Event, Thread, Timer
+from threading import Event, Thread
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from dpsan.cli.output import say
 from dpsan.errors import printable
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, ProgressColumn
 
 _STDIN: Final = Path("-")
 _SOON: Final = 3.0
@@ -27,7 +24,10 @@ _LONG: Final = 15.0
 PERIOD: Final = 10.0
 """Seconds between two lines of progress where stderr is no terminal."""
 _GOES_ON: Final = "still looking; this can take minutes, once for each vocabulary"
-_DESCRIPTION: Final = "{task.description}"
+_COLUMNS: Final[dict[str, dict[str, object]]] = {
+    "Text": {"text_format": "{task.description}", "markup": False},
+    "Spinner": {"spinner_name": "line"},
+}
 _open: Final[list[object]] = []
 """The bars that are shown now: a terminal has room for one."""
 
@@ -46,29 +46,19 @@ def byte_progress(
         streams: the text goes to standard output.
     """
 
-    def label(number: int, path: Path) -> str:
-        return f"{number} of {len(inputs)}: {printable(path.name)}" if len(inputs) > 1 else ""
+    def begin(number: int, path: Path) -> None:
+        if update and len(inputs) > 1:
+            update(description=f"{number} of {len(inputs)}: {printable(path.name)}")
 
     shared = (streams and os.isatty(1)) or (_STDIN in inputs and os.isatty(0))
-    if quiet or shared or not sys.stderr.isatty():
-        yield None, lambda number, path: None
-        return
-    sizes = [_size(path) for path in inputs]
+    quiet = quiet or shared or not sys.stderr.isatty()
+    sizes = [] if quiet else [*map(_size, inputs)]
     total = None if None in sizes else sum(each or 0 for each in sizes)
-    del sizes
-    from rich import progress
-
-    shown: tuple[ProgressColumn, ...] = (progress.BarColumn(), progress.DownloadColumn())
-    time: ProgressColumn = progress.TimeRemainingColumn()
+    columns = "Bar Download TransferSpeed TimeRemaining Text"
     if total is None:
-        shown = (progress.SpinnerColumn("line"), progress.FileSizeColumn())
-        time = progress.TimeElapsedColumn()
-    with _bar((*shown, progress.TransferSpeedColumn(), time, _DESCRIPTION)) as bar:
-        task = bar.add_task("", total=total)
-        yield (
-            lambda done: bar.update(task, advance=done),
-            lambda number, path: bar.update(task, description=label(number, path)),
-        )
+        columns = "Spinner FileSize TransferSpeed TimeElapsed Text"
+    with _bar(quiet, columns, "", total) as update:
+        yield update and (lambda done: update(advance=done)), begin
 
 
 def _size(path: Path) -> int | None:
@@ -87,30 +77,16 @@ def _size(path: Path) -> int | None:
 def count_progress(
     what: str, total: float, quiet: bool
 ) -> Iterator[Callable[[float], None] | None]:
-    """Yield a bar over steps, or over parts that add up to 1.0, with time left, on stderr if it is
-    a terminal.
-    """
-    with _steps(what, total, quiet) as update:
+    """Yield a bar over steps with time left, on stderr if it is a terminal."""
+    with _bar(quiet, "Text Bar MofNComplete TimeRemaining", what, total) as update:
         yield update and (lambda done: update(advance=done))
 
 
 @contextmanager
 def share_progress(what: str, quiet: bool) -> Iterator[Callable[[float], None] | None]:
     """Yield a bar over the share done (0 ... 1) with time left, on stderr if it is a terminal."""
-    with _steps(what, 1.0, quiet) as update:
+    with _bar(quiet, "Text Bar TaskProgress TimeRemaining", what) as update:
         yield update and (lambda share: update(completed=share))
-
-
-@contextmanager
-def _steps(what: str, total: float, quiet: bool) -> Iterator[Callable[..., None] | None]:
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich import progress
-
-    done = progress.TaskProgressColumn if total == 1.0 else progress.MofNCompleteColumn
-    with _bar((what, progress.BarColumn(), done(), progress.TimeRemainingColumn())) as bar:
-        yield partial(bar.update, bar.add_task(what, total=total))
 
 
 @contextmanager
@@ -118,15 +94,12 @@ def table_progress(what: str) -> Iterator[Callable[[float], None] | None]:
     """Yield a bar over a table that is made, on a terminal without another; elsewhere a line, if
     long.
     """
-    if sys.stderr.isatty():
-        if _open:
-            yield None
-            return
-        with share_progress(what, False) as bar:
-            yield bar
-        return
-    with _line(_LONG, what, "once for each vocabulary, then kept"):
-        yield None
+    line = f"{what}: once for each vocabulary, then kept"
+    with (
+        _lines(sys.stderr.isatty(), _LONG, lambda _: line, again=False),
+        share_progress(what, bool(_open)) as bar,
+    ):
+        yield bar
 
 
 @contextmanager
@@ -135,18 +108,18 @@ def search_progress(what: str, quiet: bool) -> Iterator[Callable[[str], None]]:
 
     This is for searches of unknown length. Without a terminal print one line, after a while.
     """
-    if quiet:
-        yield lambda _: None
-        return
-    if not sys.stderr.isatty():
-        with _line(_SOON, what, _GOES_ON):
-            yield lambda _: None
-        return
-    from rich.progress import SpinnerColumn, TimeElapsedColumn
+    tries = count(1)
 
-    with _bar((SpinnerColumn("line"), _DESCRIPTION, TimeElapsedColumn())) as bar:
-        task, tries = bar.add_task(what), count(1)
-        yield lambda tried: bar.update(task, description=f"{what}: try {next(tries)}, {tried}")
+    def tell(tried: str) -> None:
+        if update:
+            update(description=f"{what}: try {next(tries)}, {tried}")
+
+    silent = quiet or sys.stderr.isatty()
+    with (
+        _lines(silent, _SOON, lambda _: f"{what}: {_GOES_ON}", again=False),
+        _bar(quiet, "Spinner Text TimeElapsed", what, None) as update,
+    ):
+        yield tell
 
 
 @contextmanager
@@ -155,65 +128,68 @@ def named_progress(quiet: bool) -> Iterator[Callable[[str, float], None]]:
 
     Where stderr is no terminal, a line every ten seconds.
     """
-    if quiet:
-        yield lambda what, share: None
-        return
-    if not sys.stderr.isatty():
-        with _lines() as tell:
-            yield tell
-        return
-    from rich.progress import BarColumn, TaskProgressColumn, TimeElapsedColumn
-
-    with _bar((_DESCRIPTION, BarColumn(), TaskProgressColumn(), TimeElapsedColumn())) as bar:
-        task = bar.add_task("", total=1.0)
-        yield lambda what, share: bar.update(task, description=what, completed=share)
-
-
-@contextmanager
-def _lines() -> Iterator[Callable[[str, float], None]]:
-    """Lines with what was last reported, from a thread: a step may take long without a report."""
     last = "", 0.0
-    over, began = Event(), monotonic()
-
-    def work() -> None:
-        while not over.wait(PERIOD):
-            what, share = last
-            say(f"{share:.0%} done after {monotonic() - began:.0f} s: {what}")
 
     def tell(what: str, share: float) -> None:
         nonlocal last
         last = what, share
+        if update:
+            update(description=what, completed=share)
 
-    thread = Thread(target=work, daemon=True)
-    thread.start()
-    try:
+    def line(seconds: float) -> str:
+        return f"{last[1]:.0%} done after {seconds:.0f} s: {last[0]}"
+
+    with (
+        _lines(quiet or sys.stderr.isatty(), PERIOD, line),
+        _bar(quiet, "Text Bar TaskProgress TimeElapsed") as update,
+    ):
         yield tell
-    finally:
-        over.set()
-        thread.join()
 
 
 @contextmanager
-def _line(seconds: float, what: str, line: str) -> Iterator[None]:
-    """One line, if the body is not over after so many seconds."""
-    timer = Timer(seconds, say, (f"{what}: {line}",))
-    timer.daemon = True
-    timer.start()
+def _lines(
+    silent: bool, seconds: float, line: Callable[[float], str], *, again: bool = True
+) -> Iterator[None]:
+    """Say a line every so many seconds, from a thread: a step may take long without a report."""
+    over, began = Event(), monotonic()
+
+    def work() -> None:
+        while not over.wait(seconds):
+            say(line(monotonic() - began))
+            if not again:
+                return
+
+    thread = Thread(target=work, daemon=True)
+    if not silent:
+        thread.start()
     try:
         yield
     finally:
-        timer.cancel()
+        over.set()
+        if not silent:
+            thread.join()
 
 
 @contextmanager
-def _bar(columns: tuple[ProgressColumn | str, ...]) -> Iterator[Progress]:
-    from rich.console import Console
-    from rich.progress import Progress, TextColumn
+def _bar(
+    quiet: bool, columns: str, what: str = "", total: float | None = 1.0
+) -> Iterator[Callable[..., None] | None]:
+    """Yield what changes a bar on stderr; None where that is no terminal.
 
-    texts = [TextColumn(each, markup=False) if isinstance(each, str) else each for each in columns]
-    with Progress(*texts, console=Console(stderr=True), transient=True) as bar:
+    Args:
+        columns: names of columns of the library that draws it, ``Text`` for what is done.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich import progress
+    from rich.console import Console
+
+    names = columns.split()
+    made = [getattr(progress, f"{name}Column")(**_COLUMNS.get(name, {})) for name in names]
+    with progress.Progress(*made, console=Console(stderr=True), transient=True) as bar:
         _open.append(bar)
         try:
-            yield bar
+            yield partial(bar.update, bar.add_task(what, total=total))
         finally:
             _open.remove(bar)

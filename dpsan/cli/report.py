@@ -25,7 +25,8 @@ class Report(Page):
         dpsan report --json audit.jsonl
     """
 
-    audits: list[Path] = argument("AUDIT...", "Files of --audit.")
+    audits: list[Path] = argument("AUDIT...")
+    """Files of --audit."""
 
     def run(self) -> int:
         """Print the summary; 1 if a file failed."""

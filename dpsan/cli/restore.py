@@ -45,26 +45,23 @@ class Restore(Container, Quiet):
 
     panel: ClassVar = INPUT
 
-    file: Path | None = argument("[FILE]", "Default or -: stdin.", None)
-    map_: Path | None = option("--map FILE", "The map that 'rewrite --map' wrote.")
-    field: list[str] | None = option(
-        "-k, --field NAME", "Put originals back into this column or JSON path. Repeatable."
-    )
-    unit_field: str | None = option(
-        "--unit-field NAME",
-        "Use for each record the entries of its unit alone, which this column or JSON path "
-        "names. Default: the whole map, but for replacements of which units disagree.",
-    )
-    output: Path | None = option(
-        "-o, --output FILE", "Write to FILE, for its owner alone.", panel=OUTPUT, writes=True
-    )
-    force: bool = flag("--force", "Replace an existing FILE.", panel=OUTPUT)
-    invalid: str = choice(
-        "--invalid replace|error",
-        "Replace undecodable bytes of a text with originals by U+FFFD, or fail.",
-        "replace",
-        panel=RARE,
-    )
+    panels: ClassVar = {OUTPUT: "output force", RARE: "invalid"}
+
+    file: Path | None = argument("[FILE]", None)
+    """Default or -: stdin."""
+    map_: Path | None = option("--map FILE")
+    """The map that 'rewrite --map' wrote."""
+    field: list[str] | None = option("-k, --field NAME")
+    """Put originals back into this column or JSON path. Repeatable."""
+    unit_field: str | None = option("--unit-field NAME")
+    """Use for each record the entries of its unit alone, which this column or JSON path names.
+    Default: the whole map, but for replacements of which units disagree."""
+    output: Path | None = option("-o, --output FILE", writes=True)
+    """Write to FILE, for its owner alone."""
+    force: bool = flag("--force")
+    """Replace an existing FILE."""
+    invalid: str = choice("--invalid replace|error", "replace")
+    """Replace undecodable bytes of a text with originals by U+FFFD, or fail."""
 
     def run(self) -> int:
         """Restore the input, and say how much of it stays as it is."""

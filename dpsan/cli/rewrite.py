@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from dpsan.cli.guard import Interrupted
 from dpsan.cli.output import say
-from dpsan.cli.rewrite_files import STDIN, Completed
+from dpsan.cli.rewrite_options import STDIN, Completed
 from dpsan.cli.rewrite_report import say_result
 from dpsan.cli.rewrite_request import Request
-from dpsan.cli.signals import Interrupted
 from dpsan.text.numerals import counted, number
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from dpsan.run.records import History
     from dpsan.run.run import Result, Run
     from dpsan.run.side_outputs import BadRecords
-    from dpsan.sanitize.sanitizer import Sanitizer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +71,19 @@ def _built(request: Request) -> tuple[Run, Path]:
         say(f"{number(words.n)} words of {number(words.d)} dimensions ready")
     if request.inputs == [STDIN] and sys.stdin.isatty() and not request.quiet:
         say("reading from the terminal; end with Ctrl-D")
-    run = Run(
+    kind: Callable[..., Run] = Run
+    if request.engine == "ray":
+        from dpsan.run.ray.driver import ClusterRun
+        from dpsan.run.ray.engine import start
+
+        kind = partial(
+            ClusterRun,
+            start=partial(start, address=request.address, workers=request.jobs),
+            cache=store.root,
+            audit_path=request.audit,
+            originals=request.audit_originals,
+        )
+    run = kind(
         sanitizer,
         plan,
         run_key(request.seed),
@@ -120,7 +131,12 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
     completed = Completed(request)
     try:
         with ExitStack() as stack:
-            execute = stack.enter_context(_engine(request, run.sanitizer, cache))
+            if request.jobs and request.jobs > 1 and request.engine == "local":
+                from dpsan.run.workers import Pool  # heavy import
+
+                digest = run.sanitizer.embeddings.digest
+                pool = Pool(run.sanitizer.spec, cache, request.jobs, digest)
+                run.workers = stack.enter_context(pool)
             if request.audit:
                 from dpsan.run.audit import AuditWriter
 
@@ -167,7 +183,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                 run.log = stack.enter_context(FileLog(request.log_json, force=request.force))
             bar = byte_progress(request.quiet, run.inputs, streams=run.output is None)
             run.progress, run.begun = stack.enter_context(bar)
-            result = execute(run)
+            result = run.execute()
             if history := run.history:
                 result.memo = history.memo.totals() if history.memo else None
                 result.ledger = history.ledger.totals() if history.ledger else None
@@ -177,49 +193,10 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
         raise
 
 
-@contextmanager
-def _engine(
-    request: Request, sanitizer: Sanitizer, cache: Path
-) -> Iterator[Callable[[Run], Result]]:
-    """Yield a function that executes a run. Raises DpsanError.
-
-    Args:
-        request: names the engine, and how many work.
-        sanitizer: of the run; others are made of its request.
-        cache: directory from which they load the vocabulary.
-    """
-    if request.engine == "ray":
-        yield partial(_on_cluster, request, cache)
-    elif request.jobs and request.jobs > 1:
-        from dpsan.run.workers import Pool  # heavy import
-
-        digest = sanitizer.embeddings.digest
-        with Pool(sanitizer.spec, cache, request.jobs, digest) as pool:
-            yield lambda run: replace(run, workers=pool).execute()
-    else:
-        yield lambda run: run.execute()
-
-
-def _on_cluster(request: Request, cache: Path, run: Run) -> Result:
-    """Execute the run on a Ray cluster."""
-    from dpsan.run.ray import ClusterRun
-    from dpsan.run.ray.engine import start
-
-    given = {each.name: getattr(run, each.name) for each in fields(run)}
-    return ClusterRun(
-        **given,
-        start=partial(start, address=request.address, workers=request.jobs),
-        cache=cache,
-        audit_path=request.audit,
-        originals=request.audit_originals,
-    ).execute()
-
-
 def _history(request: Request, run: Run, stack: ExitStack) -> History:
     """Open the memo and the ledger of a run, and close them with the stack. Raises OutputError."""
-    from dpsan.run.ledger import Ledger
     from dpsan.run.memo import Memo
-    from dpsan.run.records import History
+    from dpsan.run.records import History, Ledger
 
     memo, ledger, dry = None, None, request.dry_run
     if request.memo:

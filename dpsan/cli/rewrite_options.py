@@ -1,160 +1,285 @@
-"""The options of ``dpsan rewrite``, a class for each heading of the help.
-
-Only the last class is made to have objects: making the others so would take time at each start.
-"""
+"""The options of ``dpsan rewrite``, the files that it reads and writes, and which are complete."""
 
 from __future__ import annotations
 
+import os
+from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
-from dpsan.cli.command import argument, choice, flag, option
+from dpsan.cli.command import argument, choice, flag, option, refuse
 from dpsan.cli.options import Container
 from dpsan.cli.sanitizing import Sanitizing
 from dpsan.cli.tree import INPUT, OUTPUT, PRIVACY, RARE, RUNNING
+from dpsan.errors import OutputError, UsageError
+from dpsan.files.names import stream_number
+from dpsan.files.same_files import FileUses, Use
+from dpsan.run.run import is_finished, plan_outputs
+from dpsan.run.same_request import NAME
 
-
-@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
-class _Costs(Container, Sanitizing):
-    """Inputs, and what their privacy may cost."""
-
-    panel: ClassVar = PRIVACY
-    variables: ClassVar = "budget memo ledger"
-
-    files: list[Path] | None = argument("[FILE]...", "Default or -: stdin.", None)
-    budget: float | None = option(
-        "--budget X",
-        "Stop before the epsilons of all draws exceed X. With --ledger, X limits the LDP "
-        "epsilon of each record.",
-    )
-    memo: Path | None = option(
-        "--memo DIR",
-        "Draw each message once, and write its earlier output when it comes again. DIR is "
-        "as sensitive as the input.",
-    )
-    ledger: Path | None = option(
-        "--ledger FILE",
-        "Add up in FILE what each record has cost over all runs. With --budget, refuse a "
-        "record that would exceed it.",
-    )
-
-
-@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
-class _Reading(_Costs):
-    """Options for what of the inputs is read and drawn."""
-
-    panel: ClassVar = INPUT
-
-    recursive: bool = flag(
-        "-r, --recursive", "Read all files below a directory, except hidden ones and links."
-    )
-    spans: Path | None = option(
-        "--spans FILE",
-        "Draw only words that these spans touch (docs/formats.md), or with --only, these too, from "
-        "the group of their type. All other words pass: NOT PROTECTED.",
-    )
-    strip: bool = flag(
-        "--strip",
-        "Leave out what cannot be rewritten, such as attachments and metadata, instead of "
-        "refusing the file.",
-    )
-    drop_other: bool = flag(
-        "--drop-other",
-        "Leave out the columns and fields that --field does not choose. By default they "
-        "pass unchanged.",
-    )
-    bad_records: Path | None = option(
-        "--bad-records FILE",
-        "Write unreadable or over-budget records to FILE and continue. FILE is as sensitive as "
-        "the input.",
-    )
-
-
-@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
-class _Writing(_Reading):
-    """Options for what is written."""
-
-    panel: ClassVar = OUTPUT
-    variables: ClassVar = "audit copies"
-
-    output: Path | None = option("-o, --output FILE", "Write to FILE.")
-    output_dir: Path | None = option(
-        "-O, --output-dir DIR", "Write each file below DIR, keeping the tree."
-    )
-    in_place: bool = flag("-i, --in-place", "Overwrite the input files.")
-    audit: Path | None = option(
-        "-a, --audit FILE", "Write one JSON row for each word. FILE is as sensitive as the input."
-    )
-    audit_originals: bool = flag("--audit-originals", "Write the input words to the audit, too.")
-    map_: Path | None = option(
-        "--map FILE",
-        "With --only: write what each replacement stands for, so that 'dpsan restore' can put it "
-        "back. FILE is as sensitive as the input.",
-    )
-    unit_field: str | None = option(
-        "--unit-field NAME",
-        "With --map: the column or JSON path that names a record's unit. Default: file and line.",
-    )
-    review: Path | None = option(
-        "--review FILE",
-        "With --only: write each different word with its count and the list or rule by which it "
-        "passed or was replaced, for a reviewer. FILE is as sensitive as the input.",
-    )
-    force: bool = flag("--force", "Replace existing files.")
-    resume: bool = flag("--resume", "With -O: skip finished outputs.")
-    dry_run: bool = flag(
-        "-n, --dry-run",
-        "Write nothing. Print the number of words, the privacy cost and three examples.",
-    )
-    copies: int = option(
-        "--copies N",
-        "Write N independent outputs of every record. They cost N times epsilon.",
-        1,
-        min=1,
-    )
-
-
-@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
-class _Running(_Writing):
-    """Options for how a run works and what it reports."""
-
-    panel: ClassVar = RUNNING
-    variables: ClassVar = "jobs"
-
-    jobs: int | None = option(
-        "-j, --jobs N",
-        "Number of processes. Each holds the vectors; with --engine ray, default one for each CPU.",
-        min=1,
-    )
-    log_json: Path | None = option(
-        "--log-json FILE",
-        "Write a line of JSON for each input when it ends: path, status, records, words, epsilon, "
-        "seconds.",
-    )
-    verbose: bool = flag(
-        "-v, --verbose", "Also print the privacy cost of the run and what it does not protect."
-    )
+STDIN = Path("-")
+_ABSENT = 0
+_DRAWN_AGAIN = "another run draws the same words again, under another key: they cost twice"
 
 
 @dataclass(frozen=True, kw_only=True)
-class RewriteOptions(_Running):
-    """Options of ``rewrite``."""
+class RewriteOptions(Container, Sanitizing):
+    """Options of ``rewrite``, and the files that they name."""
 
     panel: ClassVar = RARE
-    variables: ClassVar = "invalid engine address"
+    panels: ClassVar = {
+        PRIVACY: "files budget memo ledger",
+        INPUT: "recursive spans strip drop_other bad_records",
+        OUTPUT: "output output_dir in_place audit audit_originals map_ unit_field review force "
+        "resume dry_run copies",
+        RUNNING: "jobs log_json verbose",
+    }
+    variables: ClassVar = "budget memo ledger audit copies jobs invalid engine address"
 
-    invalid: str = choice(
-        "--invalid replace|error", "Replace undecodable bytes by U+FFFD, or fail.", "replace"
-    )
-    engine: str = choice(
-        "--engine local|ray",
-        "`ray` runs on a cluster; it needs -O. The words under a seed are the same.",
-        "local",
-    )
-    address: str | None = option(
-        "--address ADDR",
-        "With --engine ray: address of a running cluster. Default: a cluster on this machine.",
-    )
-    seed: str | None = option("--seed TEXT", "Make the output repeatable, for tests. NOT PRIVATE.")
-    line_buffered: bool = flag("--line-buffered", "Write every line at once.")
+    files: list[Path] | None = argument("[FILE]...", None)
+    """Default or -: stdin."""
+    budget: float | None = option("--budget X")
+    """Stop before the epsilons of all draws exceed X. With --ledger, X limits the LDP epsilon of
+    each record."""
+    memo: Path | None = option("--memo DIR")
+    """Draw each message once, and write its earlier output when it comes again. DIR is as
+    sensitive as the input."""
+    ledger: Path | None = option("--ledger FILE")
+    """Add up in FILE what each record has cost over all runs. With --budget, refuse a record that
+    would exceed it."""
+    recursive: bool = flag("-r, --recursive")
+    """Read all files below a directory, except hidden ones and links."""
+    spans: Path | None = option("--spans FILE")
+    """Draw only words that these spans touch (docs/formats.md), or with --only, these too, from
+    the group of their type. All other words pass: NOT PROTECTED."""
+    strip: bool = flag("--strip")
+    """Leave out what cannot be rewritten, such as attachments and metadata, instead of refusing
+    the file."""
+    drop_other: bool = flag("--drop-other")
+    """Leave out the columns and fields that --field does not choose. By default they pass
+    unchanged."""
+    bad_records: Path | None = option("--bad-records FILE")
+    """Write unreadable or over-budget records to FILE and continue. FILE is as sensitive as the
+    input."""
+    output: Path | None = option("-o, --output FILE")
+    """Write to FILE."""
+    output_dir: Path | None = option("-O, --output-dir DIR")
+    """Write each file below DIR, keeping the tree."""
+    in_place: bool = flag("-i, --in-place")
+    """Overwrite the input files."""
+    audit: Path | None = option("-a, --audit FILE")
+    """Write one JSON row for each word. FILE is as sensitive as the input."""
+    audit_originals: bool = flag("--audit-originals")
+    """Write the input words to the audit, too."""
+    map_: Path | None = option("--map FILE")
+    """With --only: write what each replacement stands for, so that 'dpsan restore' can put it
+    back. FILE is as sensitive as the input."""
+    unit_field: str | None = option("--unit-field NAME")
+    """With --map: the column or JSON path that names a record's unit. Default: file and line."""
+    review: Path | None = option("--review FILE")
+    """With --only: write each different word with its count and the list or rule by which it
+    passed or was replaced, for a reviewer. FILE is as sensitive as the input."""
+    force: bool = flag("--force")
+    """Replace existing files."""
+    resume: bool = flag("--resume")
+    """With -O: skip finished outputs."""
+    dry_run: bool = flag("-n, --dry-run")
+    """Write nothing. Print the number of words, the privacy cost and three examples."""
+    copies: int = option("--copies N", 1, min=1)
+    """Write N independent outputs of every record. They cost N times epsilon."""
+    jobs: int | None = option("-j, --jobs N", min=1)
+    """Number of processes. Each holds the vectors; with --engine ray, default one for each CPU."""
+    log_json: Path | None = option("--log-json FILE")
+    """Write a line of JSON for each input when it ends: path, status, records, words, epsilon,
+    seconds."""
+    verbose: bool = flag("-v, --verbose")
+    """Also print the privacy cost of the run and what it does not protect."""
+    invalid: str = choice("--invalid replace|error", "replace")
+    """Replace undecodable bytes by U+FFFD, or fail."""
+    engine: str = choice("--engine local|ray", "local")
+    """`ray` runs on a cluster; it needs -O. The words under a seed are the same."""
+    address: str | None = option("--address ADDR")
+    """With --engine ray: address of a running cluster. Default: a cluster on this machine."""
+    seed: str | None = option("--seed TEXT")
+    """Make the output repeatable, for tests. NOT PRIVATE."""
+    line_buffered: bool = flag("--line-buffered")
+    """Write every line at once."""
+
+    @cached_property
+    def inputs(self) -> list[Path]:
+        """Return the files to read, in order of their names below a directory; without one standard
+        input.
+
+        Raises:
+            UsageError: a directory without files.
+        """
+        if not self.recursive:
+            return self.files or [STDIN]
+        found: list[Path] = []
+        for path in self.files or [Path()]:
+            if not path.is_dir():
+                found.append(path)
+                continue
+            inner = sorted(
+                each
+                for each in path.rglob("*")
+                if each.is_file()
+                and not each.is_symlink()
+                and not any(part.startswith(".") for part in each.relative_to(path).parts)
+            )
+            if not inner:
+                raise UsageError(f"{path}: no file below it")
+            found += inner
+        return found
+
+    @property
+    def roots(self) -> list[Path]:
+        """Return the directories that are searched for inputs."""
+        paths = self.files or [Path()]
+        return [path for path in paths if path.is_dir()] if self.recursive else []
+
+    @property
+    def outputs(self) -> Iterator[Path]:
+        """Yield what is written, one for each input, with ``-O`` or ``-i``."""
+        if self.output_dir is not None:
+            yield from plan_outputs(self.inputs, self.output_dir, self.roots)
+        elif self.in_place:
+            yield from self.inputs
+
+    def check_outputs(self) -> None:
+        """Refuse combinations that make no sense, before anything is read or written.
+
+        Raises:
+            UsageError: options that exclude or need each other.
+            OutputError: an output exists.
+        """
+        audit, output = self.audit, self.output
+        stdin = (self.output_dir or self.in_place) and STDIN in self.inputs
+        refuse(stdin, "-O and -i need files, not standard input")
+        self._check_directory()
+        if self.resume and audit is not None and audit.is_file() and not self.force:
+            hint = "name another: dpsan report adds several up; --force replaces it"
+            raise OutputError(f"{audit}: exists, and has the rows of the finished outputs", hint)
+        replaced = output is not None and output.is_file() and stream_number(output) is None
+        if replaced and not self.force:
+            # Checked again when it is written; here before an audit that would be in the way.
+            raise OutputError(f"{output}: exists", "--force replaces it")
+
+    def _check_directory(self) -> None:
+        """Refuse to write into a directory that is searched: the next run would find outputs."""
+        if self.output_dir is None:
+            return
+        real = Path(os.path.realpath(self.output_dir))
+        above = {
+            (found.st_dev, found.st_ino) for path in (real, *real.parents) if (found := _stat(path))
+        }
+        for root in self.roots:
+            found = root.stat()
+            what = f"-O {self.output_dir}: lies in the input {root}"
+            hint = "a directory beside it; the next run would take outputs for inputs"
+            refuse((found.st_dev, found.st_ino) in above, what, hint)
+
+    def uses(self) -> FileUses:
+        """Return all files of the run but the embeddings.
+
+        Raises:
+            UsageError: one is written to and also read, or written to twice.
+        """
+        uses = FileUses()
+        uses.add_stream(Use.STANDING, "standard error", 2)
+        uses.add(Use.READ, "--keep", self.keep)
+        uses.add(Use.READ, "--public", self.public)
+        for path in self.inputs:
+            if path == STDIN:
+                uses.add_stream(Use.READ, "input", 0)
+            else:
+                uses.add(Use.WRITTEN if self.in_place else Use.READ, "input", path)
+        if self.output_dir is not None:
+            uses.add(Use.WRITTEN, NAME, self.output_dir / NAME)
+            made: dict[str, Path] = {}
+            for path, target in zip(self.inputs, self.outputs, strict=True):
+                first = made.setdefault(str(target), path)
+                what = f"{first} and {path} would both be written to {target}"
+                refuse(first is not path, what)
+                there = self.resume and is_finished(path, target)
+                uses.add(Use.STANDING if there else Use.WRITTEN, "output", target)
+        elif self.output is not None:
+            there = stream_number(self.output) is not None
+            uses.add(Use.STANDING if there else Use.WRITTEN, "output", self.output)
+        elif not self.in_place:
+            uses.add_stream(Use.STANDING, "standard output", 1)
+        uses.add(Use.WRITTEN, "--audit", self.audit)
+        uses.add(Use.WRITTEN, "--map", self.map_)
+        uses.add(Use.WRITTEN, "--review", self.review)
+        log = self.log_json
+        standing = log is not None and stream_number(log) is not None
+        uses.add(Use.STANDING if standing else Use.WRITTEN, "--log-json", log)
+        return uses
+
+
+class Completed:
+    """Outputs that have become complete since this object was made.
+
+    A file under its final name is complete, so the files themselves say which are.
+
+    Args:
+        files: of the run.
+    """
+
+    def __init__(self, files: RewriteOptions) -> None:
+        self._files = files
+        # No other run can go on with what this one has drawn.
+        self._own_key = files.consistent == "run" and files.seed is None
+        self._before = array("q", map(_state, files.outputs))
+        self._audit_before = files.audit and _state(files.audit)
+
+    def message(self) -> str:
+        """Return the message after a signal: the complete outputs, and how to go on."""
+        return self._message() + self._audit()
+
+    def _audit(self) -> str:
+        """Return what is left of the audit log, which grows under its own name."""
+        path = self._files.audit
+        if path is None or not path.is_file() or _state(path) == self._audit_before:
+            return ""
+        return f"; {path} is incomplete: remove it, or name another"
+
+    def _message(self) -> str:
+        files, before = self._files, self._before
+        skips = files.resume and not files.in_place
+        rest = [
+            path
+            for path, old in zip(files.outputs, before, strict=True)
+            if (now := _state(path)) == _ABSENT or (now == old and not skips)
+        ]
+        many = f"interrupted: {len(before) - len(rest)} of {len(before)} files"
+        if files.in_place:
+            where = f", not {rest[0]} and what follows it" if rest else ""
+            if self._own_key:
+                return f"{many} are rewritten{where} ({_DRAWN_AGAIN})"
+            return f"{many} are rewritten{where} (go on there: a file rewritten twice costs twice)"
+        if before and self._own_key:
+            return f"{many} are complete ({_DRAWN_AGAIN})"
+        if before:
+            return f"{many} are complete (the same command with --resume goes on)"
+        output = files.output
+        if output is not None and (output.is_file() or not output.exists()):
+            return f"interrupted: {output} was not written (the same command begins again)"
+        why = "discard it before you begin again: two rewrites cost twice"
+        return f"interrupted: the output is not complete ({why})"
+
+
+def _state(path: Path) -> int:
+    """A number for device, inode and time of change, as there may be very many files."""
+    found = _stat(path)
+    return hash((found.st_dev, found.st_ino, found.st_mtime_ns)) if found else _ABSENT
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError:
+        return None

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from functools import cached_property
 from hashlib import file_digest
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from dpsan.cli.command import refuse
 from dpsan.cli.options import positive
-from dpsan.cli.rewrite_files import STDIN, Files
-from dpsan.cli.rewrite_options import RewriteOptions
+from dpsan.cli.rewrite_options import STDIN, RewriteOptions
 from dpsan.errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,8 +36,29 @@ def _file_sha256(path: Path) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request(Files):
+class Request(RewriteOptions):
     """The options of the command, and what they stand for."""
+
+    rules: ClassVar = """
+        -o, -O and -i exclude each other
+        --resume needs -O
+        --audit-originals needs --audit FILE
+        --dry-run excludes --audit, --bad-records, --log-json, --resume and --engine ray
+        --bad-records excludes -i and --engine ray
+        --spans excludes --bad-records (after a record that is left out, spans would be wrong)
+        --memo excludes --copies, --consistent and --seed
+        --memo excludes --spans (a memo stores whole messages)
+        --ledger excludes --seed (a run with a seed is not private)
+        --map needs --only: a mechanism's words stand for nothing
+        --map excludes --copies (a replacement stands for one word of its unit)
+        --map excludes --memo, --resume, --dry-run and --engine ray
+        --review needs --only: no rule draws what a mechanism draws
+        --review excludes --memo, --resume, --dry-run and --engine ray
+        --unit-field needs --map FILE
+        --address needs --engine ray
+        --engine ray needs -O DIR (it writes one output for each input)
+        --engine ray excludes --budget, --memo, --ledger, --spans and --line-buffered
+    """
 
     def check(self) -> FileUses:
         """Refuse what cannot be, before anything is read, written or imported.
@@ -51,10 +71,7 @@ class Request(Files):
             OutputError: an output exists.
         """
         self.check_epsilon()
-        remote = self.engine != "local"
-        others = self.audit, self.bad_records, self.log_json, self.resume, remote
-        excluded = "--audit, --bad-records, --log-json, --resume and --engine ray"
-        refuse(self.dry_run and any(others), f"--dry-run excludes {excluded}")
+        self.check_rules()
         self._check_engine()
         from dpsan.files.same_files import Use
 
@@ -65,22 +82,18 @@ class Request(Files):
         uses.add(Use.READ, "--language-model", self.language_model)
         self._check_fields()
         self._check_suffix()
-        self._check_spans()
-        seeded = self.seed is not None
-        lost = self.consistent == "run" and self.resume and not seeded
+        if self.spans is not None:
+            why = "its records are those of one file"
+            refuse(len(self.inputs) != 1, "--spans is for one input", why)
+            why = "offsets refer to one text of each record"
+            refuse(len(self.field or ()) > 1, "--spans is for one --field", why)
+        lost = self.consistent == "run" and self.resume and self.seed is None
         what = "--consistent run cannot be resumed: the key of the first run is not stored"
         refuse(lost, what, "--consistent file can")
-        elsewhere = self.in_place or remote
-        refuse(self.bad_records and elsewhere, "--bad-records excludes -i and --engine ray")
         if self.memo is not None:
-            shared = self.copies > 1 or self.consistent or seeded
-            refuse(shared, "--memo excludes --copies, --consistent and --seed")
-            refuse(self.spans, "--memo excludes --spans", "a memo stores whole messages")
             from dpsan.run.memo import NAME
 
             uses.add_database("--memo", self.memo / NAME)
-        why = "a run with a seed is not private"
-        refuse(self.ledger and seeded, "--ledger excludes --seed", why)
         uses.add_database("--ledger", self.ledger)
         free = self.only is not None and self.numbers != "value"
         counted = self.budget is not None or self.ledger is not None
@@ -88,11 +101,10 @@ class Request(Files):
         if self.budget is not None:
             positive("--budget", self.budget)
         self._check_only()
-        self._check_classes()
         return uses
 
-    def _check_classes(self) -> None:
-        """Refuse what classes of fields exclude, and spans alone without spans."""
+    def _check_only(self) -> None:
+        """Refuse what classes of fields and units exclude, and spans alone without spans."""
         from dpsan.embeddings.word_lists import SPANS
 
         given = any(self._fields.values())
@@ -100,42 +112,16 @@ class Request(Files):
         refuse(given and self.memo, "-k NAME:CLASS excludes --memo", "a memo stores whole messages")
         nothing = self.only == SPANS and self.spans is None and not given
         refuse(nothing, "--only spans needs --spans FILE or -k NAME:CLASS")
-
-    def _check_only(self) -> None:
-        """Refuse what a map of replacements, or a review of them, excludes."""
-        refuse(self.unit_field and self.map_ is None, "--unit-field needs --map FILE")
-        both = {
-            "--memo": self.memo is not None,
-            "--resume": self.resume,
-            "--dry-run": self.dry_run,
-            "--engine ray": self.engine != "local",
-        }
-        units = self.consistent not in (None, "record")
-        of_map = {"--consistent": units, "--copies": self.copies > 1}
-        words = "a mechanism's words stand for nothing", "no rule draws what a mechanism draws"
-        whole = (
-            "a replacement stands for one word of its unit",
-            "it counts the words of a whole run",
-        )
-        for at, (name, file) in enumerate({"--map": self.map_, "--review": self.review}.items()):
-            refuse(file and self.only is None, f"{name} needs --only: {words[at]}")
-            for other, given in (both if at else of_map | both).items():
-                refuse(file and given, f"{name} excludes {other}", whole[at])
+        units = self.map_ and self.consistent not in (None, "record")
+        why = "a replacement stands for one word of its unit"
+        refuse(units, "--map excludes --consistent", why)
         lacking = [kind.name for kind in self.kinds if not kind.takes_units]
         refuse(self.unit_field and lacking, f"--unit-field is not for {(lacking or [''])[0]}")
 
     def _check_engine(self) -> None:
         if self.engine == "local":
-            refuse(self.address is not None, "--address needs --engine ray")
             return
         refuse(STDIN in self.inputs, "--engine ray needs files, not standard input")
-        why = "it writes one output for each input"
-        refuse(self.output_dir is None, "--engine ray needs -O DIR", why)
-        stores = {"--budget": self.budget, "--memo": self.memo, "--ledger": self.ledger}
-        for name, given in stores.items():
-            what = f"{name} cannot be kept by --engine ray"
-            refuse(given is not None, what, "pieces are rewritten at once")
-        refuse(self.line_buffered, "--line-buffered is not for --engine ray")
         from dpsan.run.ray.engine import require_ray  # numpy comes with it
 
         require_ray()
@@ -145,8 +131,8 @@ class Request(Files):
 
         Among files that ``-r`` found, an option may concern some of them only.
         """
-        from dpsan.formats.fields import parse_field
         from dpsan.formats.lines import text_encoding
+        from dpsan.formats.passing import parse_field
         from dpsan.formats.registry import formats_with
 
         kinds, encoding = self.kinds, text_encoding(self.encoding)
@@ -219,18 +205,6 @@ class Request(Files):
         if named not in {None, "text", *told, *(kind.name for kind in self.kinds)}:
             what = f"{self.output}: the output is {self.kinds[0].name}, its name says {named}"
             raise UsageError(what, "name it otherwise; -f tells the format of the input")
-
-    def _check_spans(self) -> None:
-        if self.spans is None:
-            return
-        one_file = "its records are those of one file"
-        refuse(len(self.inputs) != 1, "--spans is for one input", one_file)
-        one_text = "offsets refer to one text of each record"
-        refuse(len(self.field or ()) > 1, "--spans is for one --field", one_text)
-        shifted = "after a record that is left out, spans would be wrong"
-        refuse(self.bad_records, "--spans excludes --bad-records", shifted)
-        in_order = "spans are read in the order of the records"
-        refuse(self.engine != "local", "--spans is not for --engine ray", in_order)
 
     @property
     def doubtful_header(self) -> bool:

@@ -26,37 +26,29 @@ class Train(JsonAndFile, Quiet):
         dpsan train notes-public.txt -o own.npz --language-model own-model.npz
     """
 
-    texts: list[Path] = argument(
-        "PUBLIC...",
-        "Public text in UTF-8, or .gz of it: its words will be in every output, and "
-        "FILE says how often each occurs. Never private text.",
-    )
-    output: Path = option(
-        "-o, --output FILE", "The vocabulary, NAME.npz, for -E.", MISSING, writes=True
-    )
-    language_model: Path | None = option(
-        "--language-model FILE",
-        "Also write a language model of the text, NAME.npz, for rewrite --fluent.",
-        writes=True,
-    )
-    words: int = option("--words N", "Largest number of words.", 32_000, min=100)
-    least: int = option("--least N", "Smallest number of occurrences of a word.", 10, min=1)
-    dimensions: int = option("--dimensions N", "Dimensions of a vector.", 100, min=2, max=1000)
-    epochs: int = option("--epochs N", "Passes over the text.", 10, min=1, max=1000)
-    synonyms: list[Path] | None = option(
-        "--synonyms FILE", "Draw these pairs together, two words a line. Repeatable."
-    )
-    antonyms: list[Path] | None = option(
-        "--antonyms FILE", "Push these pairs apart, two words a line. Repeatable."
-    )
-    seed: int = option("--seed N", "Seed of the training.", 20261122, min=0, max=2**31)
-    jobs: int = option(
-        "-j, --jobs N",
-        "Number of threads. With one, the same text gives the same file every time.",
-        1,
-        min=1,
-        max=64,
-    )
+    texts: list[Path] = argument("PUBLIC...")
+    """Public text in UTF-8, or .gz of it: its words will be in every output, and FILE says how
+    often each occurs. Never private text."""
+    output: Path = option("-o, --output FILE", MISSING, writes=True)
+    """The vocabulary, NAME.npz, for -E."""
+    language_model: Path | None = option("--language-model FILE", writes=True)
+    """Also write a language model of the text, NAME.npz, for rewrite --fluent."""
+    words: int = option("--words N", 32_000, min=100)
+    """Largest number of words."""
+    least: int = option("--least N", 10, min=1)
+    """Smallest number of occurrences of a word."""
+    dimensions: int = option("--dimensions N", 100, min=2, max=1000)
+    """Dimensions of a vector."""
+    epochs: int = option("--epochs N", 10, min=1, max=1000)
+    """Passes over the text."""
+    synonyms: list[Path] | None = option("--synonyms FILE")
+    """Draw these pairs together, two words a line. Repeatable."""
+    antonyms: list[Path] | None = option("--antonyms FILE")
+    """Push these pairs apart, two words a line. Repeatable."""
+    seed: int = option("--seed N", 20261122, min=0, max=2**31)
+    """Seed of the training."""
+    jobs: int = option("-j, --jobs N", 1, min=1, max=64)
+    """Number of threads. With one, the same text gives the same file every time."""
 
     def run(self) -> int:
         """Train, write the vocabulary and print what it is."""

@@ -7,8 +7,8 @@ that draws boxes takes longer to import than everything else that ``dpsan --help
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from importlib import import_module
 from typing import Any, Final
 
@@ -35,6 +35,20 @@ class Command(TyperCommand):
     everyday: Sequence[str] = ()
     """Long options that are shown; empty: all, with their variables."""
     examples: Sequence[str] = ()
+    told: Callable[[], Mapping[str, str]] = dict
+    """Returns the help of each option, by its name: read when it is shown."""
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Return completions, and what they are."""
+        self.tell()
+        return super().shell_complete(ctx, incomplete)
+
+    def tell(self) -> None:
+        """Give each option its help."""
+        for name, text in self.told().items():
+            for param in self.params:
+                if param.name == name:
+                    param.help = text  # type: ignore[attr-defined]
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the usage line; arguments stand in it as they are declared, such as
@@ -45,6 +59,7 @@ class Command(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then options by panel; those of no panel are last."""
+        self.tell()
         sections: dict[str, list[tuple[str, str]]] = {}
         shown = {*self.everyday, "--help", "--help-all"}
         for param in self.get_params(ctx):
@@ -62,7 +77,7 @@ class Command(TyperCommand):
             else:
                 section = getattr(param, "rich_help_panel", None) or "Options"
             sections.setdefault(section, []).append((name, text))
-        last = (RUNNING, RARE, "Options")
+        last = (OUTPUT, RUNNING, RARE, "Options")
         order = ["Arguments", *(each for each in sections if each not in last), *last]
         for section in dict.fromkeys(each for each in order if each in sections):
             with formatter.section(section):
@@ -78,7 +93,11 @@ class Command(TyperCommand):
 
 @cache
 def _imported(name: str, summary: str) -> TyperCommand:
-    from dpsan.cli.command import described, function  # dataclasses take time: not for the help
+    from dpsan.cli.command import (  # dataclasses take time: not for the help
+        described,
+        function,
+        told,
+    )
 
     kind = getattr(import_module(f"dpsan.cli.{name}"), name.capitalize())
     one = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -86,6 +105,7 @@ def _imported(name: str, summary: str) -> TyperCommand:
     command = typer.main.get_command(one)
     assert isinstance(command, Command)  # noqa: S101 - a single command is no group
     command.everyday, (_, command.examples) = kind.everyday.split(), described(kind)
+    command.told = partial(told, kind)
     return command
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import fill, wrap
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 
-from dpsan.cli.command import flag, option, refuse
+from dpsan.cli.command import flag, option
 from dpsan.cli.options import JsonAndFile
 from dpsan.cli.output import print_json, say
 from dpsan.cli.sanitizing import Sanitizing
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from dpsan.analysis.verify.base import Check
     from dpsan.analysis.verify.configuration import Exposure
     from dpsan.analysis.verify.verdict import Verification
+    from dpsan.embeddings.cache.store import Store
+    from dpsan.run.workers import Pool
+    from dpsan.sanitize.sanitizer import Sanitizer
 
 _STATUS = {"kept": 0, "violated": 1, "inconclusive": 3}
 
@@ -47,30 +50,28 @@ class Verify(JsonAndFile, Sanitizing):
         "--consistent --numbers --allow-unproved --certificate --draws --jobs --json --quiet"
     )
 
-    spans: bool = flag(
-        "--spans", "Verify a run with --spans, whatever is in its FILE.", panel=PRIVACY
-    )
-    words: int = option(
-        "--words N", "Number of vocabulary words whose outputs are compared.", 40, min=2
-    )
-    draws: int = option("--draws N", "Draws for the empirical bound.", 100_000, min=10_000)
-    confidence: float = option("--confidence X", "Confidence of the empirical bound.", 0.999)
-    certificate: Path | None = option(
-        "--certificate FILE",
-        "Write the certified integers to FILE, for docs/check_certificate.py.",
-        writes=True,
-    )
-    against: Path | None = option(
-        "--against FILE",
-        "Compare the integers of this run with the certificate in FILE: status 1 if they differ.",
-    )
-    jobs: int = option(
-        "-j, --jobs N", "Number of worker processes to check, too; 1: none.", 2, min=1
-    )
+    rules: ClassVar = "--only excludes --certificate and --against (no mechanism draws a word)"
+    panels: ClassVar = {PRIVACY: "spans"}
+
+    spans: bool = flag("--spans")
+    """Verify a run with --spans, whatever is in its FILE."""
+    words: int = option("--words N", 40, min=2)
+    """Number of vocabulary words whose outputs are compared."""
+    draws: int = option("--draws N", 100_000, min=10_000)
+    """Draws for the empirical bound."""
+    confidence: float = option("--confidence X", 0.999)
+    """Confidence of the empirical bound."""
+    certificate: Path | None = option("--certificate FILE", writes=True)
+    """Write the certified integers to FILE, for docs/check_certificate.py."""
+    against: Path | None = option("--against FILE")
+    """Compare the integers of this run with the certificate in FILE: status 1 if they differ."""
+    jobs: int = option("-j, --jobs N", 2, min=1)
+    """Number of worker processes to check, too; 1: none."""
 
     def run(self) -> int:
         """Check, and print the verdict."""
         self.check_epsilon()
+        self.check_rules()
         if not 0.5 <= self.confidence < 1:
             raise UsageError(f"--confidence must be >= 0.5 and < 1 (got {self.confidence:g})")
         self.check_files()
@@ -82,8 +83,7 @@ class Verify(JsonAndFile, Sanitizing):
         from dpsan.analysis.verify.program import steps
         from dpsan.analysis.verify.verdict import verify
         from dpsan.cli.progress import count_progress, share_progress
-        from dpsan.files.public_text import open_public
-        from dpsan.run.workers import Pool
+        from dpsan.files.compression import open_public
         from dpsan.sanitize.sanitizer import Sanitizer
 
         store = self.store()
@@ -97,11 +97,10 @@ class Verify(JsonAndFile, Sanitizing):
             open_public(self.against).close()
             certificate_file.certificate_weights(sanitizer)
         quiet, total = self.quiet or self.as_json, self.draws + steps(self.draws)
-        with ExitStack() as stack:
-            workers = None
-            if self.jobs > 1:
-                pool = Pool(sanitizer.spec, store.root, self.jobs, sanitizer.embeddings.digest)
-                workers = stack.enter_context(pool)
+        with (
+            self._pool(sanitizer, store) as workers,
+            count_progress("draws", total, quiet) as progress,
+        ):
             found = verify(
                 sanitizer,
                 words=self.words,
@@ -109,7 +108,7 @@ class Verify(JsonAndFile, Sanitizing):
                 confidence=self.confidence,
                 spans=self.spans,
                 workers=workers,
-                progress=stack.enter_context(count_progress("draws", total, quiet)),
+                progress=progress,
             )
         if path is not None:
             with share_progress("writing the certificate", quiet) as bar:
@@ -127,25 +126,24 @@ class Verify(JsonAndFile, Sanitizing):
             _print(found, sanitizer.mechanism.name, sanitizer.guarantee.reviewed)
         return _STATUS[str(found.verdict)]
 
+    def _pool(self, sanitizer: Sanitizer, store: Store) -> AbstractContextManager[Pool | None]:
+        """Return the worker processes, if there are any."""
+        from dpsan.run.workers import Pool
+
+        if self.jobs == 1:
+            return nullcontext()
+        return Pool(sanitizer.spec, store.root, self.jobs, sanitizer.embeddings.digest)
+
     def _replaced(self) -> int:
         """Check a run with ``--only``, in which no mechanism draws."""
-        for name, given in (("certificate", self.certificate), ("against", self.against)):
-            refuse(given is not None, f"--{name} is for mechanisms: with --only none draws a word")
-
         from dpsan.analysis.verify.replaced import STEPS, verify_replaced
         from dpsan.cli.progress import count_progress
-        from dpsan.run.workers import Pool
         from dpsan.sanitize.sanitizer import Sanitizer
 
         store = self.store()
         sanitizer = Sanitizer.from_spec(self.spec(), store)
-        with ExitStack() as stack:
-            workers = None
-            if self.jobs > 1:
-                pool = Pool(sanitizer.spec, store.root, self.jobs, sanitizer.embeddings.digest)
-                workers = stack.enter_context(pool)
-            quiet = self.quiet or self.as_json
-            progress = stack.enter_context(count_progress("tests", STEPS, quiet))
+        bar = count_progress("tests", STEPS, self.quiet or self.as_json)
+        with self._pool(sanitizer, store) as workers, bar as progress:
             found = verify_replaced(sanitizer, workers, progress)
         if self.as_json:
             print_json({"verdict": found.verdict, "checks": found.checks, "seconds": found.seconds})

@@ -305,7 +305,7 @@ def _text(word: bytes | str) -> str:
 def blocks_of_all(
     texts: Sequence[Path], progress: Callable[[float], None] | None
 ) -> Iterator[list[str]]:
-    """Yield the blocks of lines of all texts; see :func:`dpsan.files.public_text.blocks_of`.
+    """Yield the blocks of lines of all texts; see :func:`dpsan.files.compression.blocks_of`.
 
     Args:
         progress: called with the share that was read.
@@ -313,7 +313,7 @@ def blocks_of_all(
     Raises:
         InputError: a file cannot be read.
     """
-    from dpsan.files.public_text import blocks_of  # for training alone
+    from dpsan.files.compression import blocks_of  # for training alone
 
     total, done = max(1, sum(path.stat().st_size for path in texts)), 0
 

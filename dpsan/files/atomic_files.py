@@ -15,9 +15,16 @@ from typing import Final, Protocol, Self
 
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
-from dpsan.files.final_name import publish, refuse_special, sync_directory
+from dpsan.files.names import (
+    NEW_FILE,
+    create_locked,
+    publish,
+    refuse_special,
+    sweep,
+    sync_directory,
+    temporary_name,
+)
 from dpsan.files.source import closing_descriptor
-from dpsan.files.temporaries import NEW_FILE, create_locked, sweep, temporary_name
 
 _ACL: Final = "system.posix_acl_access"
 """An access control list, which is not copied."""

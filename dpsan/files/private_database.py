@@ -20,12 +20,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, ClassVar, Final, NamedTuple, Self
+from typing import Any, ClassVar, Final, Self
 
 from dpsan.errors import OutputError
 from dpsan.files import private_files as files
 from dpsan.files.atomic_files import AtomicFile, made_once
-from dpsan.files.database_files import check_sides, named_once, only_ours
+from dpsan.files.private_files import check_sides, named_once, only_ours
 from dpsan.files.same_files import side_files
 
 Value = bytes | int | float
@@ -52,25 +52,6 @@ _REASONS: Final = {
 }
 
 
-class Kind(NamedTuple):
-    """Kind of a database."""
-
-    name: str
-    """For messages."""
-    number: int
-    """SQLite's ``application_id``."""
-    version: int
-    """Rises whenever the tables change; databases of other versions are refused."""
-    table: str
-    """Name of the table."""
-    columns: str
-    """Its columns, in SQL; those of the primary key come first."""
-    totals: Totals
-    """Totals of an empty database; the first one counts the rows."""
-    damaged: str
-    """Advice for a damaged database."""
-
-
 class PrivateDatabase:
     """An open database; a context manager.
 
@@ -84,7 +65,18 @@ class PrivateDatabase:
             of another version.
     """
 
-    _kind: ClassVar[Kind]
+    _kind: ClassVar[str]
+    """For messages."""
+    _number: ClassVar[int]
+    """SQLite's ``application_id``."""
+    _version: ClassVar[int] = 1
+    """Rises whenever the tables change; databases of other versions are refused."""
+    _table: ClassVar[str]
+    """Name of the table; the only total of an empty database, 0, counts its rows."""
+    _columns: ClassVar[str]
+    """Its columns, in SQL; those of the primary key come first."""
+    _damaged: ClassVar[str]
+    """Advice for a damaged database."""
 
     def __init__(self, path: Path, *, new_key: Callable[[], bytes], scratch: bool = False) -> None:
         self._path, self._new_key = path, new_key
@@ -137,15 +129,15 @@ class PrivateDatabase:
         made_once(path, fill)
 
     def _create(self, connection: sqlite3.Connection) -> None:
-        kind, key = self._kind, self._new_key()
+        key = self._new_key()
         connection.isolation_level = None
-        totals = json.dumps(kind.totals).encode()
-        table = f"CREATE TABLE {kind.table} ({kind.columns}) WITHOUT ROWID"
+        totals = json.dumps({self._table: 0}).encode()
+        table = f"CREATE TABLE {self._table} ({self._columns}) WITHOUT ROWID"
         for line in ("BEGIN IMMEDIATE", _OWN, table):
             connection.execute(line)
         connection.execute("INSERT INTO own VALUES (?, ?, ?)", (key, totals, _tag(key, (totals,))))
-        connection.execute(f"PRAGMA application_id={kind.number}")
-        connection.execute(f"PRAGMA user_version={kind.version}")
+        connection.execute(f"PRAGMA application_id={self._number}")
+        connection.execute(f"PRAGMA user_version={self._version}")
         connection.execute("COMMIT")
 
     def _check_file(self, path: Path) -> None:
@@ -168,15 +160,14 @@ class PrivateDatabase:
 
     def _open(self) -> None:
         """Check what is connected.  Raises OutputError."""
-        kind = self._kind
         for line in _SETTINGS:
             self._ask(line)
         [(number,)] = self._ask("PRAGMA application_id")
         [(version,)] = self._ask("PRAGMA user_version")
-        if number != kind.number:
+        if number != self._number:
             raise self._other_kind()
-        if version != kind.version:
-            what = f"a {kind.name} of another version than {kind.version}, which this dpsan reads"
+        if version != self._version:
+            what = f"a {self._kind} of another version than {self._version}, which this dpsan reads"
             raise OutputError(f"{self._path}: {what}", "use the dpsan that wrote it")
         rows = self._ask("SELECT key FROM own")
         if len(rows) != 1 or not isinstance(rows[0][0], bytes):
@@ -197,18 +188,18 @@ class PrivateDatabase:
         """Read all rows in their order.  Raises OutputError: they are damaged."""
         with self._snapshot():
             count, last = 0, ()
-            for row in self._each(f"SELECT * FROM {self._kind.table}"):  # noqa: S608 - our own
+            for row in self._each(f"SELECT * FROM {self._table}"):  # noqa: S608 - our own
                 if not self._intact(row) or row <= last:
                     raise self._damage()
                 count, last = count + 1, row
             totals = self._read_totals()
             # Earlier versions of dpsan went on without damaged rows, and counted them.
-            if count != totals[next(iter(totals))] - totals.get("lost", 0):
+            if count != totals[self._table] - totals.get("lost", 0):
                 raise self._damage()
 
     def _row(self, key: str, *values: Value) -> tuple[Any, ...] | None:
         """Return the row that some SQL chooses, if there is one.  Raises OutputError: damaged."""
-        line = f"SELECT * FROM {self._kind.table} WHERE {key}"  # noqa: S608 - our own
+        line = f"SELECT * FROM {self._table} WHERE {key}"  # noqa: S608 - our own
         row = next(iter(self._ask(line, values)), None)
         if row is not None and not self._intact(row):
             raise self._damage()
@@ -218,7 +209,7 @@ class PrivateDatabase:
         """Write a row and, last, its tag.  Raises OutputError."""
         row = *values, _tag(self._key, values)
         marks = ", ".join("?" * len(row))
-        self._ask(f"INSERT OR REPLACE INTO {self._kind.table} VALUES ({marks})", row)  # noqa: S608 - our own
+        self._ask(f"INSERT OR REPLACE INTO {self._table} VALUES ({marks})", row)  # noqa: S608 - our own
 
     def _intact(self, row: tuple[Any, ...]) -> bool:
         """Return whether a row is as it was written."""
@@ -240,7 +231,7 @@ class PrivateDatabase:
         ((totals, tag),) = self._ask("SELECT totals, tag FROM own")
         if not isinstance(totals, bytes) or not self._intact((totals, tag)):
             raise self._damage()
-        return {**self._kind.totals, **json.loads(totals)}
+        return {self._table: 0, **json.loads(totals)}
 
     def _count(self, name: str, more: int) -> None:
         """Add to one of the totals.  Raises OutputError."""
@@ -289,16 +280,16 @@ class PrivateDatabase:
             if os.path.samestat(os.lstat(path), opened):
                 return
         what = f"{self._path}: was removed, moved or replaced while this run used it"
-        raise OutputError(what, self._kind.damaged)
+        raise OutputError(what, self._damaged)
 
     # --- errors ------------------------------------------------------------------------------
 
     def _damage(self, what: str = "damaged") -> OutputError:
         """Return the error of a file that is not what was written."""
-        return OutputError(f"{self._path}: {what}", self._kind.damaged)
+        return OutputError(f"{self._path}: {what}", self._damaged)
 
     def _other_kind(self) -> OutputError:
-        return OutputError(f"{self._path}: not a {self._kind.name} of dpsan", "name another")
+        return OutputError(f"{self._path}: not a {self._kind} of dpsan", "name another")
 
     def _patiently(self, step: Callable[[], Any]) -> Any:
         """Do what may have to wait for another run."""

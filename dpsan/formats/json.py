@@ -30,7 +30,6 @@ from typing import ClassVar, Final, TypeAlias
 from dpsan.errors import InputError, MalformedError, UsageError
 from dpsan.files.source import Source, read_whole
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
-from dpsan.formats.fields import near_path, parse_field
 from dpsan.formats.json_scan import (
     EMPTY_LIST,
     KindError,
@@ -47,7 +46,7 @@ from dpsan.formats.json_scan import (
     written,
 )
 from dpsan.formats.lines import byte_order_mark, decode, raw_records, text_encoding, text_records
-from dpsan.formats.passing import Fields, shown_names
+from dpsan.formats.passing import Fields, near_path, parse_field, shown_names
 
 _HELD: Final = 1024
 _HELD_BYTES: Final = 16 << 20

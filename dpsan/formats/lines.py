@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from dpsan.errors import InputError, UsageError
 from dpsan.files.source import Source
 from dpsan.formats.base import ReadOptions, Reject
-from dpsan.formats.refused_files import binary, refuse_document
+from dpsan.formats.registry import binary, refuse_document
 
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 WIDE: Final = ("utf-16", "utf-32")

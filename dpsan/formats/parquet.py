@@ -21,10 +21,9 @@ from typing import Any, ClassVar, Final, TypeAlias
 from dpsan.errors import ExtraMissingError, InputError, reason
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record
-from dpsan.formats.fields import did_you_mean, parse_field
 from dpsan.formats.lines import decode, too_long
 from dpsan.formats.parquet_layout import Output, Positioned, check_times
-from dpsan.formats.passing import Fields, named, shown_names
+from dpsan.formats.passing import Fields, did_you_mean, named, parse_field, shown_names
 
 _BATCH: Final = 1024
 """Rows whose strings are Python objects at once."""

@@ -1,15 +1,20 @@
-"""The formats by name, and which one a file name suggests."""
+"""The formats by name, which one a file name suggests, and which files none of them reads.
+
+Files that are not lines of text are recognized by suffix or first bytes and refused.  Read as text
+they would become something, with exit status 0, that no other program can open.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
-from dpsan.errors import check_name
-
-if TYPE_CHECKING:  # a format is imported when it is used: pyarrow is large and an extra
-    from dpsan.formats.base import Format
+from dpsan.errors import InputError, check_name
+from dpsan.files.source import Source
+from dpsan.formats.base import Format, ReadOptions, Record
+from dpsan.text.patterns import compiled
 
 COMPRESSED: Final = (".gz", ".zst")
 
@@ -56,8 +61,6 @@ def _suggested(path: str) -> str | None:
 
 def suggested_format(path: str) -> str | None:
     """Return the format, or the kind of file that no format reads, that a suffix tells of."""
-    from dpsan.formats.refused_files import REFUSED
-
     refused = REFUSED.get(_suffix(path))
     return _suggested(path) or (refused and refused.name)
 
@@ -83,8 +86,6 @@ def format_for(name: str, path: str) -> Format:
     Raises:
         UsageError: unknown name.
     """
-    from dpsan.formats.refused_files import REFUSED, RefusedFormat
-
     made = format_class(name, path)()
     refused = REFUSED.get(_suffix(path)) if name == "auto" and not _suggested(path) else None
     return RefusedFormat(refused, made) if refused else made
@@ -94,3 +95,117 @@ def formats_with(capability: str) -> str:
     """Return the names of the formats that have an attribute, for messages: ``csv and tsv``."""
     names = [name for name in FORMATS if getattr(format_class(name, ""), capability)]
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+# --- refused files -----------------------------------------------------------------------------
+
+
+class Kind(NamedTuple):
+    """A kind of file, and what to do with it instead."""
+
+    name: str
+    hint: str
+
+    def error(self, source: Source) -> InputError:
+        """Return the error for a file of this kind; the hint can be typed."""
+        hint = "; ".join(filter(None, (self.hint, "-f text reads it as it is")))
+        return InputError(source.name, f"{self.name}, not lines of text", hint)
+
+
+_PLAIN: Final = "pandoc -t plain FILE takes its text out"
+_SHEET: Final = "save the sheet as .csv and choose columns with --field"
+_PIPE: Final = "{} FILE | dpsan rewrite ..."
+_PDF = Kind("a PDF document", "pdftotext FILE - takes its text out")
+_HTML = Kind("an HTML page", "-f html rewrites its text")
+_XML = Kind("an XML document", "put its text into lines, .csv or .jsonl first")
+_RTF = Kind("an RTF document", _PLAIN)
+_ZIP = Kind("a zip archive (.docx, .xlsx and .epub are such)", "-f docx reads the first")
+
+_BY_SUFFIXES: Final = {
+    ".pdf": _PDF,
+    ".xml": _XML,
+    ".mbox .msg": Kind("a mailbox, or a mail of another kind", "save each mail as .eml first"),
+    ".rtf": _RTF,
+    ".doc .odt": Kind("a word processor's document", f"save it as .docx, or: {_PLAIN}"),
+    ".xls .xlsx .ods": Kind("a spreadsheet", _SHEET),
+    ".ppt .pptx .odp": Kind("a presentation", "save its text as .txt first"),
+    ".epub": Kind("an e-book", _PLAIN),
+}
+REFUSED: Final = {each: kind for names, kind in _BY_SUFFIXES.items() for each in names.split()}
+"""Kinds of files by suffix."""
+
+# None of these beginnings holds a newline or NUL, so each lies within the first record.
+_MAGIC: Final[tuple[tuple[bytes, Kind], ...]] = (
+    (b"%PDF-", _PDF),
+    (b"{\\rtf", _RTF),
+    (b"PK\x03\x04", _ZIP),
+    (b"PK\x05\x06", Kind("an empty zip archive", "")),
+    (b"\x1f\x8b", Kind("gzip data", f"{_PIPE.format('zcat')}, or name it .gz")),
+    (b"BZh", Kind("bzip2 data", _PIPE.format("bzcat"))),
+    (b"\xfd7zXZ", Kind("xz data", _PIPE.format("xzcat"))),
+    (b"\x28\xb5\x2f\xfd", Kind("zstd data", f"{_PIPE.format('zstdcat')}, or name it .zst")),
+    (b"7z\xbc\xaf\x27\x1c", Kind("a 7z archive", "unpack it first")),
+    (b"Rar!\x1a\x07", Kind("a RAR archive", "unpack it first")),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", Kind("an old Office document", _PLAIN)),
+    (b"PAR1", Kind("a Parquet file", "-f parquet -k FIELD")),
+    (b"ARROW1", Kind("an Arrow file", "save it as .parquet")),
+    (b"SQLite format 3", Kind("an SQLite database", "export a table as .csv")),
+    (b"\x7fELF", Kind("a program", "")),
+    (b"\x89PNG", Kind("a picture", "")),
+    (b"\xff\xd8\xff", Kind("a picture", "")),
+    (b"GIF8", Kind("a picture", "")),
+)
+_MARKUP: Final = ((b"<!doctype html", _HTML), (b"<html", _HTML), (b"<?xml", _XML))
+"""In any letter case, after white space."""
+
+_JSON: Final = compiled(
+    rb"""_(?:(?P<array>\[)_(?:\{_["}]|\{?_$)|\{_(?:"[^"\\]*+"_:|$))""".replace(
+        b"_",
+        rb"[ \t\r\n]*+",  # other white space is none in JSON
+    )
+)
+"""The first line of an array of objects, or of an object; printed in one line or in many."""
+_ARRAY = Kind("a JSON array", "-f json -k FIELD")
+_OBJECT = Kind("JSON", "-f jsonl -k FIELD; -f json if a record goes over several lines")
+
+
+def refuse_json(source: Source, first: bytes) -> None:
+    """Raise InputError if a first line is JSON: as text its names and keywords would be drawn."""
+    if found := _JSON.match(first, 0, 4096):
+        raise (_ARRAY if found["array"] else _OBJECT).error(source)
+
+
+def refuse_document(source: Source, first: bytes) -> None:
+    """Raise InputError if the first bytes of a source are those of another kind of file."""
+    first = first.removeprefix(b"\xef\xbb\xbf")
+    markup = first[:256].lstrip().lower()
+    for beginning, kinds in ((first, _MAGIC), (markup, _MARKUP)):
+        for start, kind in kinds:
+            if beginning.startswith(start):
+                raise kind.error(source)
+
+
+def binary(source: Source, line: int) -> InputError:
+    """Return the error for a record that holds NUL."""
+    hint = "--encoding utf-16 or tr '\\0' '\\n' may help; -f text reads it as it is"
+    return InputError(source.name, "NUL byte: not text", hint, line=line)
+
+
+class RefusedFormat(Format):
+    """Refuses a file because of its suffix.
+
+    Args:
+        kind: of the file.
+        text: reads the file where the user insists.
+    """
+
+    name: ClassVar[str] = "text"
+    joinable: ClassVar[bool] = True
+
+    def __init__(self, kind: Kind, text: Format) -> None:
+        self._kind, self._text = kind, text
+
+    def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
+        if options.force_text:
+            return self._text.read(source, options)
+        raise self._kind.error(source)

@@ -18,7 +18,7 @@ from dpsan.errors import InputError
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
 from dpsan.formats.lines import WIDE, blocks, byte_order_mark, check, decode, text_encoding
-from dpsan.formats.refused_files import binary, refuse_document, refuse_json
+from dpsan.formats.registry import binary, refuse_document, refuse_json
 
 _LARGE: Final = 1 << 20
 """Bytes above which a record is decoded by itself."""

@@ -1,4 +1,4 @@
-"""Group the fsync calls of many small outputs.
+"""One input into one file, which has its name once it is complete; small ones in groups.
 
 A file under its final name is complete also after a power failure: all outputs of a group are on
 the disk before the first one gets its name.  What an audit says of an output, and the line that
@@ -7,19 +7,23 @@ names its input, are written before that, too: with an audit, a group is one out
 
 from __future__ import annotations
 
+import os
 import resource
 import stat
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dpsan.errors import DpsanError, OutputError, reason
-from dpsan.files.final_name import sync_directory
-from dpsan.run.one_file import Finished
-from dpsan.run.stream import Outcome
+from dpsan.errors import DpsanError, InputError, OutputError, reason
+from dpsan.files.atomic_files import AtomicFile
+from dpsan.files.compression import packer_for
+from dpsan.files.names import sync_directory
+from dpsan.files.source import FileSource, open_input
+from dpsan.run.stream import Outcome, Work, rewrite_stream
 
 if TYPE_CHECKING:
     from dpsan.run.audit import AuditWriter
@@ -43,12 +47,96 @@ def is_small(path: Path) -> bool:
     return stat.S_ISREG(status.st_mode) and status.st_size <= _SMALL
 
 
+def _seen(status: os.stat_result) -> tuple[int, ...]:
+    """Return what tells a file from another, and from itself after a change."""
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _refuse_unusual(path: Path) -> None:
+    """Raise OutputError if an input cannot be replaced: it is a link, a device or a pipe."""
+    with suppress(OSError):  # the call that opens it will fail
+        mode = os.lstat(path).st_mode
+        if stat.S_ISLNK(mode):
+            raise OutputError(f"{path}: is a link", "name the file itself")
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise OutputError(f"{path}: not a regular file", "-o writes another file")
+
+
 @dataclass
-class _Waiting:
+class Finished:
+    """An input whose rewriting is complete, but has no name yet and may not be on the disk."""
+
     file: int
+    """Number of the input, from 1."""
     path: Path
-    finished: Finished
+    sink: AtomicFile
+    outcome: Outcome
+    replaced: os.stat_result | None
+    """The input as it was opened, if the output replaces it."""
     problem: DpsanError | None = None
+
+    def attempt(self, step: Callable[[], None]) -> None:
+        """Do a step, unless an earlier one has failed."""
+        try:
+            if not self.problem:
+                step()
+        except DpsanError as error:
+            self.problem = error
+
+    def publish(self) -> None:
+        """Give the output its name.
+
+        Raises:
+            InputError, OutputError: then the target is as it was, and no temporary file is left.
+        """
+        target = self.sink.target
+        try:
+            if self.replaced and _seen(os.lstat(target)) != _seen(self.replaced):
+                what = "changed while it was read, and is not replaced"
+                raise InputError(target, what, "run it again")
+            self.sink.publish()
+        except OSError as error:
+            raise OutputError(f"{self.outcome.name}: {reason(error)}") from None
+        finally:
+            self.sink.discard()  # nothing to discard once it has its name
+
+
+def rewrite_file(path: Path, target: Path | None, work: Work, file: int = 1) -> Finished:
+    """Sanitize one input into a file that is then to be synced and published.
+
+    Args:
+        target: None for the input itself.
+
+    Raises:
+        BudgetError, InputError, OutputError: then the target is as it was, and no temporary file
+            is left.
+    """
+    if target is None:
+        _refuse_unusual(path)
+    descriptor = open_input(path)
+    try:
+        replaced = None
+        if target is None:
+            replaced = os.fstat(descriptor)
+            if replaced.st_nlink > 1:  # its other names would keep the original
+                raise OutputError(f"{path}: has other names (hard links)", "-o writes another file")
+            sink = AtomicFile(path, force=True, like=descriptor, packer=packer_for(path.name))
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            sink = AtomicFile(target, force=work.plan.force, packer=packer_for(target.name))
+        try:
+            outcome = rewrite_stream(FileSource(str(path), descriptor), sink, work, file=file)
+            sink.seal()
+            outcome = replace(outcome, sha256=(outcome.sha256[0], sink.sha256))  # compressed
+        except BaseException:
+            sink.discard()
+            raise
+        return Finished(file, path, sink, outcome, replaced)
+    except OSError as error:
+        # The system's own words for the number: nothing that a library may have put in.
+        raise OutputError(f"{path}: {os.strerror(error.errno or 0)}") from None
+    finally:
+        os.close(descriptor)
 
 
 class Group:
@@ -70,19 +158,20 @@ class Group:
     ) -> None:
         self._audit, self._requests = audit, requests
         self._done, self._failed = done, failed
-        self._waiting: list[_Waiting] = []
+        self._waiting: list[Finished] = []
         self._since = 0.0
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         self._most = _MOST if soft < 0 else max(1, min(_MOST, soft // 4))
         if audit:
             self._most = 1  # its rows come in the order of the files
 
-    def add(self, file: int, path: Path, finished: Finished) -> None:
-        """Take an output in.  Raises OutputError as :meth:`flush`."""
+    def add(self, finished: Finished, *, alone: bool) -> None:
+        """Take an output in; one that is alone waits for no other.  Raises as :meth:`flush`."""
         if not self._waiting:
             self._since = time.monotonic()
-        self._waiting.append(_Waiting(file, path, finished))
-        if len(self._waiting) >= self._most or time.monotonic() - self._since > _SECONDS:
+        self._waiting.append(finished)
+        full = len(self._waiting) >= self._most or time.monotonic() - self._since > _SECONDS
+        if alone or full:
             self.flush()
 
     def flush(self) -> None:
@@ -96,19 +185,19 @@ class Group:
             return
         _sync_all(waiting)
         if self._requests:
-            pairs = ((each.finished.sink.target, each.finished.outcome) for each in waiting)
-            self._requests.add_outputs((target, outcome.sha256[0]) for target, outcome in pairs)
+            made = [(each.sink.target, each.outcome.sha256[0]) for each in waiting]
+            self._requests.add_outputs(made)
         if self._audit:
             self._audit.place()
-        folders: dict[Path, list[_Waiting]] = {}
+        folders: dict[Path, list[Finished]] = {}
         while waiting:
             each = waiting.pop(0)
-            each.problem = each.problem or _problem(each.finished.publish)
+            each.attempt(each.publish)
             if each.problem:
                 self._failed(each.file, each.path, each.problem)
             else:
-                folders.setdefault(each.finished.sink.target.parent, []).append(each)
-                self._done(each.file, each.finished.outcome)
+                folders.setdefault(each.sink.target.parent, []).append(each)
+                self._done(each.file, each.outcome)
         for folder, placed in folders.items():
             try:
                 sync_directory(folder)
@@ -120,24 +209,15 @@ class Group:
     def abandon(self) -> None:
         """Remove what waits still; nothing after a :meth:`flush`."""
         for each in self._waiting:
-            each.finished.sink.discard()
+            each.sink.discard()
         self._waiting.clear()
 
 
-def _sync_all(waiting: list[_Waiting]) -> None:
+def _sync_all(waiting: list[Finished]) -> None:
     """Sync all outputs at once."""
     pool = ThreadPoolExecutor(min(_AT_ONCE, len(waiting)))
     try:
-        problems = pool.map(_problem, [each.finished.sink.sync for each in waiting])
-        for each, problem in zip(waiting, problems, strict=True):
-            each.problem = problem
+        for _ in pool.map(lambda each: each.attempt(each.sink.sync), waiting):
+            pass
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def _problem(step: Callable[[], None]) -> DpsanError | None:
-    try:
-        step()
-    except DpsanError as error:
-        return error
-    return None

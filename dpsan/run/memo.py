@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import ClassVar, Final, overload
 
 from dpsan.errors import Hint, OutputError, UsageError, reason
-from dpsan.files.private_database import Kind, PrivateDatabase
+from dpsan.files.private_database import PrivateDatabase
 from dpsan.files.private_files import make_private
 from dpsan.outcomes.language.symbols import DECODER
 from dpsan.privacy import randomness
@@ -30,20 +30,6 @@ from dpsan.text.tokens import RULES
 
 NAME: Final = "memo.sqlite"
 """The file, in its directory."""
-_KIND: Final = Kind(
-    name="memo",
-    number=0x64704D31,
-    version=1,
-    # Without row numbers: what is scanned when it is opened is what is searched afterwards.
-    table="entries",
-    columns=(
-        "message BLOB NOT NULL, settings BLOB NOT NULL, output BLOB NOT NULL,"
-        " epsilon REAL NOT NULL, delta REAL NOT NULL, tag BLOB NOT NULL,"
-        " PRIMARY KEY (message, settings)"
-    ),
-    totals={"entries": 0},
-    damaged="restore it, or begin another: then every message is drawn again, and costs twice",
-)
 
 
 @dataclass(frozen=True)
@@ -78,7 +64,18 @@ class Memo(PrivateDatabase):
         OutputError: the directory cannot be used, or the memo is damaged.
     """
 
-    _kind: ClassVar[Kind] = _KIND
+    _kind: ClassVar = "memo"
+    _number: ClassVar = 0x64704D31
+    # Without row numbers: what is scanned when it is opened is what is searched afterwards.
+    _table: ClassVar = "entries"
+    _columns: ClassVar = (
+        "message BLOB NOT NULL, settings BLOB NOT NULL, output BLOB NOT NULL,"
+        " epsilon REAL NOT NULL, delta REAL NOT NULL, tag BLOB NOT NULL,"
+        " PRIMARY KEY (message, settings)"
+    )
+    _damaged: ClassVar = (
+        "restore it, or begin another: then every message is drawn again, and costs twice"
+    )
 
     def __init__(
         self,

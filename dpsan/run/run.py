@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Final
 from dpsan.errors import BudgetError, InputError, OutputError, UsageError, failure, reason
 from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import packer_for
-from dpsan.files.final_name import appeared, stream_number
+from dpsan.files.names import appeared, stream_number
 from dpsan.files.source import FileSource, opened_input
 from dpsan.formats.registry import format_for
-from dpsan.run.group import Group, is_small
-from dpsan.run.one_file import rewrite_file
+from dpsan.run.group import Group, is_small, rewrite_file
 from dpsan.run.stream import Outcome, Work, rewrite_stream
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
@@ -263,9 +262,7 @@ class Run(Work):
                 if isinstance(error, BudgetError):
                     return
             else:
-                group.add(file, path, finished)
-            if not small:
-                group.flush()
+                group.add(finished, alone=not small)
 
     def _together(self, result: Result) -> None:
         """All inputs one after the other into one output."""

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import orjson
 
 from dpsan.errors import InputError
-from dpsan.files.atomic_files import AtomicFile, create_private, write_all
-from dpsan.files.final_name import stream_number
+from dpsan.files.atomic_files import AtomicFile, PrivateFile, create_private, write_all
+from dpsan.files.names import stream_number
 from dpsan.run.audit.rows import encodable
 from dpsan.sanitize.result import AuditTable
 from dpsan.version import __version__
@@ -36,7 +36,7 @@ _SHOWN: Final = 3
 """Number of problems that are printed one by one; the file has the others."""
 
 
-class BadRecords:
+class BadRecords(PrivateFile):
     """Takes bad records; a context manager.
 
     Args:
@@ -49,15 +49,9 @@ class BadRecords:
     """
 
     def __init__(self, path: Path, *, force: bool, complain: Callable[[str], None]) -> None:
-        self._descriptor = create_private(path, force=force)
-        self._path, self._complain = path, complain
-        self.count = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._descriptor)
+        super().__init__(path, force=force)
+        self.place()
+        self._complain, self.count = complain, 0
 
     def __call__(self, raw: bytes, problem: InputError | None) -> None:
         """Write a record to the file of bad records.
@@ -66,7 +60,7 @@ class BadRecords:
             raw: as it stands in the input, with its ending.
             problem: names file and line; None for another piece of the same record.
         """
-        write_all(self._descriptor, raw, self._path)
+        self.send(raw)
         if problem is None:
             return
         self.count += 1

@@ -21,8 +21,15 @@ from dpsan.formats.passing import Fields, Passing
 from dpsan.formats.registry import format_for
 from dpsan.formats.span_file import with_spans
 from dpsan.privacy import randomness
-from dpsan.run.batch_size import BatchSize, FileBatchSize, batches, few_searches
-from dpsan.run.contexts import contexts, lines_and_rows, neighbours
+from dpsan.run.batches import (
+    BatchSize,
+    FileBatchSize,
+    batches,
+    contexts,
+    few_searches,
+    lines_and_rows,
+    neighbours,
+)
 from dpsan.run.workers import Answer, Batch, Inline, Workers, decided, sanitized
 from dpsan.sanitize.accountant import Accountant, Budget
 from dpsan.sanitize.consistent import Distinct, Unit

@@ -133,7 +133,7 @@ def test_no_word_of_the_text_anywhere(dpsan, folder):
         (["-k", "t", "--labels", "x", "o.jsonl", "s.jsonl"], 1, "o.jsonl:1: no label 'x'"),
         (["--audit", "o.txt", "o.txt", "s.txt"], 1, "o.txt:1: not an audit of dpsan"),
         (["--audit", "audit.jsonl", "--vocab-size", "9", "o.txt", "s.txt"], 2, "other embeddings"),
-        (["--audit", "audit.jsonl", "-e", "3", "o.txt", "s.txt"], 2, "exclude each other"),
+        (["--audit", "audit.jsonl", "-e", "3", "o.txt", "s.txt"], 2, "--audit excludes"),
         (["-e", "3", "-m", "kr", "o.txt", "s.txt"], 2, "did you mean 'krr'"),
         (["--test-original", "o.txt", "o.txt", "s.txt"], 2, "need each other"),
         (["--spans", "v.txt", "o.txt", "s.txt"], 1, "v.txt:1: not JSON (such as {"),

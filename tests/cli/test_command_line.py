@@ -8,7 +8,7 @@ import pytest
 
 from dpsan import __version__
 from dpsan.cli.app import COMMANDS
-from dpsan.cli.dropped import DROPPED
+from dpsan.cli.output import DROPPED
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,13 @@
 """What a run that is ended by a signal says: what is complete, and how to go on."""
 
+import fcntl
 import signal
-import subprocess
-import sys
-import time
+import termios
 
 import pytest
+from support import started, wait_for
 
-from dpsan.cli.rewrite_files import Completed, Files
+from dpsan.cli.rewrite_options import Completed, RewriteOptions
 
 BASE = ("rewrite", "-q", "-e", "1000", "-m", "laplace", "-E", "two.txt", "--case", "vocabulary")
 
@@ -28,25 +28,16 @@ BASE = ("rewrite", "-q", "-e", "1000", "-m", "laplace", "-E", "two.txt", "--case
     ],
 )
 def test_issue_13_one_output(folder, env, output, message):
-    child = subprocess.Popen(
-        [sys.executable, "-m", "dpsan", *BASE, *output],
-        cwd=folder,
-        env=env,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    child.stdin.write(b"here\n")
-    child.stdin.flush()
-    if output:  # the audit shows that the run has begun
-        begun = time.monotonic()
-        while not (folder / "audit").exists() and time.monotonic() - begun < 60:
-            time.sleep(0.05)
-        time.sleep(0.5)
-    else:
-        assert child.stdout.readline() == b"here\n"
-    child.send_signal(signal.SIGINT)
-    _, told = child.communicate(timeout=60)
+    with started(*BASE, *output, cwd=folder, env=env) as child:
+        child.stdin.write(b"here\n")
+        child.stdin.flush()
+        if output:  # the run has begun when it has an audit and has read the line
+            wait_for((folder / "audit").exists)
+            wait_for(lambda: not any(fcntl.ioctl(child.stdin, termios.FIONREAD, bytes(4))))
+        else:
+            assert child.stdout.readline() == b"here\n"
+        child.send_signal(signal.SIGINT)
+        _, told = child.communicate(timeout=300)
     assert (child.returncode, told) == (-signal.SIGINT, b"dpsan: " + message)
 
 
@@ -55,7 +46,7 @@ def test_files_in_place_are_told_by_what_they_are(tmp_path):
     inputs = [tmp_path / f"{name}.txt" for name in "abc"]
     for path in inputs:
         path.write_text("here there\n")
-    completed = Completed(Files(files=inputs, in_place=True))
+    completed = Completed(RewriteOptions(files=inputs, in_place=True))
     none = completed.message()
     assert none.startswith(f"interrupted: 0 of 3 files are rewritten, not {inputs[0]} and")
     for path in inputs[:2]:
@@ -68,8 +59,8 @@ def test_files_of_an_earlier_run_count_where_they_are_skipped(tmp_path):
     inputs, out = [tmp_path / f"{name}.txt" for name in "abc"], tmp_path / "out"
     out.mkdir()
     (out / "a.txt").write_text("there\n")
-    first = Completed(Files(files=inputs, output_dir=out, force=True))
-    resumed = Completed(Files(files=inputs, output_dir=out, resume=True))
+    first = Completed(RewriteOptions(files=inputs, output_dir=out, force=True))
+    resumed = Completed(RewriteOptions(files=inputs, output_dir=out, resume=True))
     (out / "b.txt").write_text("there\n")
     assert "2 of 3 files are complete" in resumed.message()
     assert "1 of 3 files are complete" in first.message()

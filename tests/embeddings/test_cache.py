@@ -21,8 +21,8 @@ from dpsan.embeddings.cache import store as module
 from dpsan.embeddings.cache.entry import INDEX, KIND
 from dpsan.embeddings.cache.store import Entry, Store
 from dpsan.errors import CacheError
+from dpsan.files.names import create_locked, temporary_name
 from dpsan.files.source import closing_descriptor
-from dpsan.files.temporaries import create_locked, temporary_name
 
 
 def never() -> Entry:
@@ -131,7 +131,7 @@ def test_threads_build_once_and_note_that_they_wait(tmp_path, monkeypatch):
 
     def build():
         built.append(1)
-        assert all("waiting" in noted.get(timeout=60) for _ in range(3))
+        assert all("waiting" in noted.get(timeout=300) for _ in range(3))
         return small()
 
     store = Store(tmp_path, noted.put)

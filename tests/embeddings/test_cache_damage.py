@@ -14,7 +14,7 @@ from cache_entries import left_behind, same
 
 from dpsan.embeddings.cache.entry import INDEX
 from dpsan.embeddings.cache.store import Entry, Store
-from dpsan.files.temporaries import remove
+from dpsan.files.names import remove
 
 KIND, KEY = "index", "some key"
 

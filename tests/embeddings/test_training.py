@@ -20,7 +20,7 @@ from dpsan.embeddings.training.shaping import (
 )
 from dpsan.embeddings.training.spelling import TokenText, admissible, most_used
 from dpsan.errors import InputError
-from dpsan.files.public_text import blocks_of
+from dpsan.files.compression import blocks_of
 
 
 def blocks(path):

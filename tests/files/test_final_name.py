@@ -11,10 +11,10 @@ from identity import identity
 
 from dpsan.errors import OutputError
 from dpsan.files import atomic_files as files
-from dpsan.files import final_name
+from dpsan.files import names as final_name
 from dpsan.files.atomic_files import AtomicFile
 from dpsan.run import group
-from dpsan.run import one_file as batch
+from dpsan.run import group as batch
 from dpsan.run.audit import AuditWriter
 from dpsan.run.run import Run
 from dpsan.run.stream import Plan

@@ -12,8 +12,7 @@ from support import ROOT
 from test_docs import format_man, format_names
 from toy_container import archive_of
 
-from dpsan.formats.refused_files import REFUSED
-from dpsan.formats.registry import FORMATS, Home
+from dpsan.formats.registry import FORMATS, REFUSED, Home
 
 HOME = Home("toy_container", "OdtFormat", (".odt",))
 LAUNCHER = f"""

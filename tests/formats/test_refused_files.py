@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from identity import identity, through, through_file
 
 from dpsan.errors import InputError, UsageError
-from dpsan.formats.fields import parse_field
-from dpsan.formats.refused_files import REFUSED
+from dpsan.formats.passing import parse_field
+from dpsan.formats.registry import REFUSED
 
 SAME = identity()
 

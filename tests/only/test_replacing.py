@@ -97,6 +97,22 @@ def test_addresses_follow_earlier_names_however_much_is_decided_at_once(sensitiv
     assert f"{surname}@" in together[2].lower()
 
 
+def test_addresses_follow_the_names_of_their_unit_where_a_long_file_begins_another(
+    sensitive, monkeypatch
+):
+    """In a broken program the names of the unit that ended were no longer there: a KeyError."""
+    monkeypatch.setattr("dpsan.sanitize.decided.MOST", 8)
+    codes = " ".join(f"AB{number:06}C" for number in range(9))
+    names = (codes, "Grace Young, Maria Lopez")
+    texts = [f"{some} and Grace Young met at grace@mail.com." for some in names]
+    shared = Shared(0)
+    decided = sensitive.replacing.decided_unit(texts, range(2))
+    for line in sensitive.replacing.in_unit(decided, KEY, shared).lines:
+        given, address = re.search(r"and (\S+) \S+ met at ([^@]+)@", line).groups()
+        assert given.lower() == address
+    assert shared.units == 2
+
+
 @given(st.text(max_size=300), st.binary(max_size=4))
 def test_any_text_keeps_its_lines_and_audits_as_it_is_written(text, seed):
     """Whatever it is: as many lines, no mark of the program, the same with and without an audit."""

@@ -12,7 +12,7 @@ from dpsan.files import atomic_files as files
 from dpsan.files.atomic_files import Sink
 from dpsan.files.source import FileSource
 from dpsan.run.audit import AuditWriter
-from dpsan.run.batch_size import FileBatchSize
+from dpsan.run.batches import FileBatchSize
 from dpsan.run.stream import Plan, Work, rewrite_stream
 from dpsan.sanitize.sanitizer import Sanitizer
 

@@ -101,7 +101,6 @@ def shown(text):
 
 SETTINGS = {
     "rows": st.sampled_from([1, 3, 1 << 13]),
-    "most": st.sampled_from([1, 4, 1 << 16]),
     "together": st.booleans(),
     "file": st.sampled_from([7, 123_456_789]),
     "first": st.sampled_from([1, 5, 98, 10**15]),
@@ -120,7 +119,6 @@ def test_rows_are_those_of_orjson(kind, how, tmp_path_factory):
     expected = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(audit_rows, "_ROWS", how.rows)
-        patch.setattr(audit_rows, "_MOST", how.most)
         with AuditWriter(path, KINDS[kind], part=True, **how.options) as audit:
             for batch in how.batches:
                 lines = [how.first if how.together else how.first + at for at in range(len(batch))]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpsan.run.batch_size import BatchSize, FileBatchSize
+from dpsan.run.batches import BatchSize, FileBatchSize
 
 FIRST, FAST = 4096, 2_000_000
 

@@ -17,9 +17,8 @@ from support import ROOT, make_embeddings, write_vectors
 from dpsan.errors import ExtraMissingError
 from dpsan.formats.base import ReadOptions
 from dpsan.run.audit import AuditWriter
-from dpsan.run.ray import ClusterRun
+from dpsan.run.ray.driver import ClusterRun, Job, Task, rewrite
 from dpsan.run.ray.engine import require_ray, start
-from dpsan.run.ray.task import Job, Task, rewrite
 from dpsan.run.run import Run
 from dpsan.run.stream import Plan
 from dpsan.sanitize.sanitizer import Sanitizer, run_key
@@ -163,7 +162,7 @@ def test_worker_errors_hold_no_text(sanitizer, tmp_path, monkeypatch):
     def fail(*_):
         raise ValueError("Maria Gonzalez")
 
-    monkeypatch.setattr("dpsan.run.ray.task.rewrite_file", fail)
+    monkeypatch.setattr("dpsan.run.ray.driver.rewrite_file", fail)
     answer = rewrite(__version__, job(sanitizer.embeddings.digest).packed(), task)
     assert answer.error.message.startswith("internal error: ValueError at test_ray.py:")
     assert "Maria" not in str(answer)
@@ -249,7 +248,7 @@ def test_what_the_engine_cannot_do_is_told(fork_server, tmp_path):
         (["a.txt"], "--engine ray needs -O DIR"),
         (["-", "-O", "out"], "--engine ray needs files, not standard input"),
         (["a.txt", "-i"], "--engine ray needs -O DIR"),
-        (["a.txt", "-O", "out", "--budget", "9"], "--budget cannot be kept by --engine ray"),
+        (["a.txt", "-O", "out", "--budget", "9"], "--engine ray excludes --budget, --memo"),
         (["a.txt", "-O", "out", "--engine", "spark"], "--engine"),
         (["a.txt", "-O", "out", "--engine", "local", "--address", "x"], "--address needs"),
     ):

@@ -234,7 +234,7 @@ def test_verify_names_the_setting():
         (["a", "b"], {}, "--spans is for one input"),
         (["a.jsonl"], {"field": ["t", "u"]}, "--spans is for one --field"),
         (["a.jsonl"], {"field": ["t"], "bad_records": Path("bad")}, "--spans excludes --bad-rec"),
-        (["a"], {"engine": "ray", "output_dir": Path("out")}, "--spans is not for --engine ray"),
+        (["a"], {"engine": "ray", "output_dir": Path("out")}, "--engine ray excludes --bud"),
         (["a"], {"output": Path("s")}, "--spans and output are the same file"),
     ],
 )

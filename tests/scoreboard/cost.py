@@ -172,9 +172,9 @@ no text is long @ LONG
 names before the disk has the files @ Group.flush
 - _sync_all(waiting)
 each name is made durable by itself @ Group.flush
-- self._done(each.file, each.finished.outcome)
-+ self._done(each.file, each.finished.outcome)
-+ sync_directory(each.finished.sink.target.parent)
+- self._done(each.file, each.outcome)
++ self._done(each.file, each.outcome)
++ sync_directory(each.sink.target.parent)
 one sync after the other @ _AT_ONCE
 - 16
 + 1

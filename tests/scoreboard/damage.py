@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpsan.embeddings.cache.store import Entry, Store
-from dpsan.files.temporaries import remove
+from dpsan.files.names import remove
 from scoreboard.base import Row, Size, row
 from scoreboard.patterns import mutants
 

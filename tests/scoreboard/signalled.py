@@ -167,7 +167,7 @@ a signal is not cleaned up after @ main
 the status is a number, not the signal @ die_of
 - os.kill(os.getpid(), number)
 + pass
-SIGHUP is forgotten @ signals._SIGNALS
+SIGHUP is forgotten @ guard._SIGNALS
 - (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 + (signal.SIGINT, signal.SIGTERM)
 SIGTERM is ignored @ _interrupt

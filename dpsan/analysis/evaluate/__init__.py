@@ -22,7 +22,7 @@ from dpsan.analysis.evaluate.readability import MODEL, Readability, language_mod
 from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordClass
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import ExtraMissingError, InputError, UsageError
-from dpsan.files.public_text import blocks_of
+from dpsan.files.compression import blocks_of
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.distributions import Progress, part_of
 from dpsan.outcomes.emissions import Emissions

@@ -35,8 +35,8 @@ from numpy.typing import NDArray
 
 from dpsan.files import private_files as files
 from dpsan.files.atomic_files import AtomicFile
+from dpsan.files.names import stored_bytes
 from dpsan.files.private_files import DamagedError
-from dpsan.files.temporaries import stored_bytes
 
 FORMAT_VERSION: Final = 3
 INDEX: Final = "index.faiss"

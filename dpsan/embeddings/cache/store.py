@@ -29,8 +29,8 @@ from dpsan.embeddings.cache.entry import (
 from dpsan.errors import CacheError, OutputError
 from dpsan.files import private_files as files
 from dpsan.files.atomic_files import AtomicFile
+from dpsan.files.names import remove, stored_bytes, sweep, sweep_directory
 from dpsan.files.private_files import DamagedError
-from dpsan.files.temporaries import remove, stored_bytes, sweep, sweep_directory
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}-[0-9a-f]{64}")
 _LOCK_SUFFIX: Final = ".lock"

@@ -29,7 +29,7 @@ from dpsan.embeddings.training.spelling import (
     usual_spellings,
 )
 from dpsan.errors import GensimMissingError, InputError
-from dpsan.files.public_text import open_public
+from dpsan.files.compression import open_public
 
 _FEWEST: Final = 100
 """Words of a vocabulary: with fewer, neighbours have no meaning."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, product
+from itertools import pairwise, product
 from typing import Any, Final
 
 import numpy as np
@@ -16,21 +17,12 @@ from dpsan.text.tokens import folded
 
 _ROWS: Final = 1 << 11
 """Rows that are put together at once."""
-_MOST: Final = 1 << 16
-"""Positions that are kept."""
+_ROW: Final = b'%b"start":%d,"end":%d,"action":"%b","out":%b'
+_DRAWN: Final = b',"drawn":%b'
+_INPUT: Final = b',"in":%b,"in_start":%d,"in_end":%d,"unchanged":%b,"rank":%b,"distance":%b'
+_ACTIONS: Final = [str(action).encode() for action in ACTIONS]
 
 Ids = NDArray[np.int64]
-
-
-class _Positions(dict[int, bytes]):
-    """What stands between the beginning of a row and the output, made once for a position."""
-
-    def __missing__(self, code: int) -> bytes:
-        if len(self) >= _MOST:
-            self.clear()
-        start, length, action = code >> 36, code >> 4 & 0xFFFFFFFF, ACTIONS[code & 15]
-        self[code] = f'{start},"end":{start + length},"action":"{action}","out":'.encode()
-        return self[code]
 
 
 class Rows:
@@ -51,7 +43,6 @@ class Rows:
         grouping = sanitizer.grouping
         self._classes = [None, *sanitizer.replaced_classes]
         self._kinds = None if grouping is None else grouping.kinds(self._space.n)
-        self._positions = _Positions()
         self._class_of: dict[str | None, str | None] = {None: None}
         if only := sanitizer.replacing:
             self._class_of |= zip(only.groups, only.classes, strict=True)
@@ -73,38 +64,33 @@ class Rows:
             f'"file":{file},"line":{line},"text":{text},'
             for line, text in zip(lines, numbers.tolist(), strict=True)
         ]
-        heads = [f'{{"type":"word",{each}"start":'.encode() for each in where]
+        heads = [f'{{"type":"word",{each}'.encode() for each in where]
         tails, which = self._tails(table, copy)
-        drawn, inputs = table.drawn, self._inputs(table) if self._originals else None
         lengths = np.fromiter(map(len, table.outputs), np.int64, len(table))
-        codes = (table.output_starts(lengths) << 32 | lengths) << 4 | table.actions
-        texts = np.repeat(np.arange(len(heads)), table.sizes)
-        before = np.cumsum(table.sizes)[[*remembered]]
-        others = [
-            f'{{"type":"remembered",{where[text]}"epsilon":0,{_undrawn(counts)}\n'.encode()
-            for text, counts in remembered.items()
-        ]
-        for at in range(0, max(len(table), 1), _ROWS):
-            part = slice(at, at + _ROWS)
-            columns: list[Iterable[bytes]] = [
+        starts, texts = table.output_starts(lengths), np.repeat(np.arange(len(heads)), table.sizes)
+        ends = starts + lengths
+        inputs = self._inputs(table) if self._originals else []
+        form = _ROW + _DRAWN * (table.drawn is not None) + b",%b" + _INPUT * bool(inputs) + b"}\n"
+        others: defaultdict[int, bytes] = defaultdict(bytes)
+        for text, before in zip(remembered, np.cumsum(table.sizes)[[*remembered]], strict=True):
+            counts = {str(action): remembered[text][action] for action in UNDRAWN}
+            row = f'{{"type":"remembered",{where[text]}"epsilon":0,'.encode()
+            others[int(before)] += row + orjson.dumps(counts)[1:] + b"\n"
+        edges = sorted({0, *range(0, len(table), _ROWS), *others})
+        for begin, end in pairwise([*edges, len(table)]):
+            part = slice(begin, end)
+            columns: list[Iterable[object]] = [
                 map(heads.__getitem__, texts[part].tolist()),
-                map(self._positions.__getitem__, codes[part].tolist()),
+                starts[part].tolist(),
+                ends[part].tolist(),
+                map(_ACTIONS.__getitem__, table.actions[part].tolist()),
                 as_json(table.outputs[part]),
+                *([] if table.drawn is None else [as_json(table.drawn[part])]),
                 map(tails.__getitem__, which[part].tolist()),
+                *(column[part] for column in inputs),
             ]
-            if drawn is not None:
-                columns.insert(3, [b',"drawn":' + word for word in as_json(drawn[part])])
-            if inputs is not None:
-                columns.append(inputs[part])
-            rows = zip(*columns, strict=True)
-            if not others:
-                yield b"".join(chain.from_iterable(rows))
-                continue
-            last = at + _ROWS >= len(table)  # it also has those behind the last word
-            here = np.flatnonzero((before >= at) & ((before < at + _ROWS) | last))
-            words = np.array([*map(b"".join, rows)], dtype=object)
-            mixed = np.insert(words, before[here] - at, np.array(others, dtype=object)[here])
-            yield b"".join(mixed.tolist())
+            rows = map(form.__mod__, zip(*columns, strict=True))
+            yield others.get(begin, b"") + b"".join(rows)
 
     def _tails(self, table: AuditTable, copy: int) -> tuple[list[bytes], Ids]:
         """Return the ends of rows, from the epsilon on, and which of them each word has.
@@ -131,8 +117,7 @@ class Rows:
             which = which * len(self._classes) + kinds
         more = {"copy": copy} if self._copies > 1 else {}
         rows = [dict(zip(names, row, strict=True)) | more for row in values]
-        end = b"" if self._originals else b"}\n"
-        return [b",%b%b" % (orjson.dumps(row)[1:-1], end) for row in rows], which
+        return [orjson.dumps(row)[1:-1] for row in rows], which
 
     def _epsilons(self, table: AuditTable) -> tuple[list[float | None], Ids]:
         """Return epsilons, and which of them each word has."""
@@ -160,25 +145,15 @@ class Rows:
         which[~drawn] = 0
         return shares, which
 
-    def _inputs(self, table: AuditTable) -> list[bytes]:
-        """Return the ends of rows about the inputs."""
+    def _inputs(self, table: AuditTable) -> list[Sequence[object]]:
+        """Return columns about the inputs."""
         distances, ranks = self._ranks(table)
-        originals = [*table.originals]
+        originals, starts = [*table.originals], table.starts
         pairs = zip(originals, table.outputs, strict=True)
         same = [a == b or folded(a) == folded(b) for a, b in pairs]  # as evaluate compares
-        return [
-            b',"in":%b,"in_start":%d,"in_end":%d,"unchanged":%b,"rank":%b,"distance":%b}\n'
-            % (original, start, start + length, unchanged, rank, distance)
-            for original, start, length, unchanged, rank, distance in zip(
-                as_json(originals),
-                table.starts.tolist(),
-                map(len, originals),
-                as_json(same),
-                as_json(ranks),
-                as_json(distances),
-                strict=True,
-            )
-        ]
+        ends = starts + np.fromiter(map(len, originals), np.int64, len(table))
+        places = starts.tolist(), ends.tolist()
+        return [as_json(originals), *places, as_json(same), as_json(ranks), as_json(distances)]
 
     def _ranks(self, table: AuditTable) -> tuple[list[float | None], list[int | None]]:
         """Distance and rank of each output that was drawn for a known word."""
@@ -201,10 +176,6 @@ def _numbers(lines: Ids) -> Ids:
     every = np.arange(1, len(lines) + 1)
     first = np.where(np.diff(lines, prepend=-1) != 0, every, 0)
     return np.asarray(every - np.maximum.accumulate(first) + 1)
-
-
-def _undrawn(counts: Mapping[Action, int]) -> str:
-    return orjson.dumps({str(action): counts[action] for action in UNDRAWN}).decode()[1:]
 
 
 def as_json(values: Sequence[Any]) -> list[bytes]:

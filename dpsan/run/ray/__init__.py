@@ -2,10 +2,6 @@
 
 A task does what a single process does with the same file: it has the same key, so it draws the same
 words.  Open :mod:`driver` first: it hands out the tasks and takes their outputs in order.
-:mod:`task` runs on a worker, and :mod:`engine` is the only module that imports Ray.  No text passes
-through Ray: a worker reads and writes files, which every machine must find under the same paths.
+:mod:`engine` is the only module that imports Ray.  No text passes through Ray: a worker reads and
+writes files, which every machine must find under the same paths.
 """
-
-from dpsan.run.ray.driver import ClusterRun
-
-__all__ = ["ClusterRun"]

@@ -15,8 +15,7 @@ from functools import partial
 from typing import Final
 
 from dpsan.errors import DpsanError, ExtraMissingError, InputError
-from dpsan.run.ray.driver import Engine
-from dpsan.run.ray.task import Answer, Job, Task, rewrite
+from dpsan.run.ray.driver import Answer, Engine, Job, Task, rewrite
 from dpsan.version import __version__
 
 _TRIES: Final = 10
