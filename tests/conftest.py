@@ -13,12 +13,17 @@ import pytest
 from fixed_keys import fix_keys
 from fork_server import ForkServer
 from hypothesis import HealthCheck, settings
-from support import ROOT, SHARED, make_embeddings
+from support import ROOT, SHARED, hear_signals, make_embeddings
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
+
+hear_signals()
+# Else each Python that a test starts compiles all of dpsan anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # No test is timed: a loaded machine is not a defect.  No test fails by chance: examples and keys
 # are the same in every run, but with EXPLORE=1.
@@ -50,6 +55,17 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object]) -> Iterator[obje
             patch.setattr(randomness, "secrets", secrets)
             fix_keys(f"{fixturedef.baseid} {fixturedef.argname}")
         return (yield)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """A worker begins with a half of the files, so that what a file shares is made once.
+
+    It takes from the other when it has done its own.
+    """
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log) if config.getvalue("dist") == "load" else None
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
@@ -148,7 +164,7 @@ def dpsan(
             [sys.executable, *program, *arguments],
             input=stdin,
             capture_output=True,
-            timeout=120,
+            timeout=600,
             env=environment,
             cwd=cwd,
             **more,
@@ -190,7 +206,7 @@ def shell(
             capture_output=True,
             text=True,
             env={**os.environ, **own, **more},
-            timeout=300,
+            timeout=600,
         )
 
     return run

@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib import import_module
 
-_SECONDS = 120
+_SECONDS = 600
 _runs = Counter[str]()
 _MOST = 1 << 20
 """Bytes of a request: arguments and environment."""

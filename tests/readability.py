@@ -22,8 +22,8 @@ from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.formats.base import ReadOptions
 from dpsan.mechanisms.tables.near_sets import Base
 from dpsan.mechanisms.tables.sparse import SparseTable
-from dpsan.outcomes.word_statistics import unit_vectors
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.space.arrays import unit_rows
 
 PAGE: Final = ROOT / "docs" / "readability.md"
 DATA: Final = ROOT.parent / "shared" / "data"
@@ -216,7 +216,7 @@ def _widened(space: Any, base: Any) -> Any:
 
 def _shares(space: Any, base: Any, epsilon: float) -> tuple[float, float, float]:
     """Return the shares with another word above .5 and .9, and the mean cosine."""
-    sampler, units = SparseTable(space, base, float(epsilon)), unit_vectors(space)
+    sampler, units = SparseTable(space, base, float(epsilon)), unit_rows(space.vectors)
     most, cosine = np.empty(space.n), 0.0
     for at in range(0, space.n, 1000):
         ids = np.arange(at, min(at + 1000, space.n))

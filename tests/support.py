@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import sqlite3
+import subprocess
+import sys
+import time
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
@@ -34,6 +38,40 @@ ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "data"
 ALPHA = 1e-9
 """Significance of statistical tests: a sound program fails one in 10^9 runs per test."""
+
+
+def hear_signals() -> None:
+    """Undo what ``nohup`` and shells do for commands in the background, which inherit it.
+
+    A program that is told to ignore Ctrl-C does so, and tests that send it would wait in vain.
+    """
+    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, None)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, usual or signal.SIG_DFL)
+
+
+@contextmanager
+def started(*arguments: str, **more: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """A ``dpsan`` with pipes, a process of its own that does not outlive the block.
+
+    Else a test that fails leaves it, and its pipes, to the garbage collector: in the middle of
+    another test, which fails because of it.
+    """
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    command = [sys.executable, "-m", "dpsan", *arguments]
+    with subprocess.Popen(command, **pipes | more) as child:
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
+def wait_for(sign: Callable[[], object]) -> None:
+    """Wait until there is a sign; five minutes are for a program that hangs."""
+    end = time.monotonic() + 300
+    while not sign():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def extra_is_installed(extra: str) -> bool:

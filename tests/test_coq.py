@@ -91,6 +91,7 @@ def compiled(tmp_path_factory):
     return folder, done.stdout
 
 
+@pytest.mark.coq
 def test_no_axiom_is_in_the_integers(compiled):
     assert compiled[1].count("Closed under the global context") >= 5
 
@@ -123,6 +124,7 @@ WEAKER = {
 }
 
 
+@pytest.mark.coq
 @pytest.mark.parametrize(
     ("file", "before", "after"), [(file, *each) for file, some in WEAKER.items() for each in some]
 )
@@ -157,6 +159,7 @@ def reader(compiled):
     return read
 
 
+@pytest.mark.coq
 @pytest.mark.parametrize("name", ["krr", "knn-response", "optimal-response"])
 def test_the_third_reader_accepts_what_is_true_and_little_more(name, reader, tmp_path):
     """A number that is changed: never accepted where the second reader, which is exact, refuses."""
@@ -180,6 +183,7 @@ def test_the_third_reader_accepts_what_is_true_and_little_more(name, reader, tmp
     assert refused > 30
 
 
+@pytest.mark.coq
 def test_the_third_reader_names_what_is_wrong(reader, tmp_path):
     path = written(tmp_path / "c.json", made("optimal-response"))
     first, *rows = lines_of(path)

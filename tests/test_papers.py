@@ -72,17 +72,17 @@ def test_a_table_is_what_the_command_prints(name, shared, cache, monkeypatch):
 
 def test_a_wrong_figure_on_the_page_is_found(tmp_path, monkeypatch, capsys):
     """What a command does not print fails the run; data that are not there do not."""
-    row = "| {} | `python docs/studies/tldp.py table-5 -e 1{}` | test | - | **{}** | holds |\n"
+    row = "| {} | `dpsan mechanisms{}` | test | - | **{}** | holds |\n"
     page = tmp_path / "papers.md"
     head = "| item | command | time | the paper | here | verdict |\n|---|---|---|---|---|---|\n"
-    page.write_text(head + row.format("right", "", "1.414") + row.format("no data", " -E $NONE", 1))
+    rows = (("right", "", "krr"), ("no data", " -E $NONE", 1), *[("wrong", "", "krrr")] * 2)
+    page.write_text(head + "".join(row.format(*each) for each in rows))
     monkeypatch.setattr(papers, "PAGE", page)
-    assert papers.run_all() == 0
-    page.write_text(page.read_text() + row.format("wrong", "", "1.415"))
-    assert papers.run_all() == 1
-    out = capsys.readouterr().out.splitlines()
-    assert [line.split()[-1] for line in out if "WRONG" in line] == ["wrong"]
-    assert "NONE is not set" in out[1]
+    assert papers.run_all() == 2
+    right, none, *wrong = capsys.readouterr().out.splitlines()
+    assert "as the page says" in right
+    assert "NONE is not set" in none
+    assert all("WRONG" in line for line in wrong)
     assert papers.same("x, 10 s.\n", "x, 99 s.")
     assert not papers.same("x .1, 10 s.", "x .2, 10 s.")
 

@@ -60,7 +60,7 @@ def main() -> None:
         started = time.perf_counter()
         usual = OptimalResponse(epsilon)
         task = usual.task(space)
-        found = base_table(space, *task[:5])
+        found = base_table(space, task)
         np.savez_compressed(chosen.folder / "tables" / f"{task.name}.npz", **found)
         if epsilon in chosen.bounds:
             space.replace_table(task.name, found)

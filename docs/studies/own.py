@@ -45,7 +45,7 @@ from dpsan.mechanisms.tldp_paper import (
 from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper
 from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.distributions import has_distribution, in_steps, part_of
-from dpsan.outcomes.linked_words import (
+from dpsan.outcomes.text_likelihood import (
     CANDIDATES,
     LONGEST,
     TEXTS,
@@ -196,7 +196,7 @@ def linkage(space: MetricSpace, asked: Asked) -> Result:
 
     Every word has its epsilon; a text has that of all its words together.  An attacker who holds
     some candidates takes the one under which the output is likeliest.  Assumption: words are drawn
-    independently by their public frequencies (:mod:`dpsan.outcomes.linked_words`).
+    independently by their public frequencies (:mod:`dpsan.outcomes.text_likelihood`).
     """
     held = whole(asked.parameters, "candidates", CANDIDATES, 2, 10_000)
     texts = at_least(asked.draws, 1, min(TEXTS, held), "--draws")

@@ -55,7 +55,7 @@ class Calibrate(Json, Vocabulary, Privacy):
         from dpsan.cli.progress import search_progress
         from dpsan.outcomes.calibrate import calibrate
         from dpsan.outcomes.calibrate.target import Target
-        from dpsan.outcomes.linked_words import half_linked
+        from dpsan.outcomes.text_likelihood import half_linked
 
         target, wanted = Target(given[0].replace("_", "-")), getattr(self, given[0])
         target.check(wanted)

@@ -16,7 +16,7 @@ from dpsan.errors import InputError, UsageError, check_name
 if TYPE_CHECKING:
     from dpsan.analysis.evaluate import Question
     from dpsan.analysis.evaluate.setting import Setting
-    from dpsan.embeddings.public_words import PublicWords
+    from dpsan.embeddings.word_lists import PublicWords
     from dpsan.outcomes.calibrate.target import Draft
 
 

@@ -115,7 +115,7 @@ class Explain(Page, Vocabulary, Privacy, Typed):
         named = {each.name: str(each.metadata.get("name")) for each in fields(self)}
         refuse(others, f"--only excludes {' and '.join(named[name] for name in others)}", _NO_DRAW)
         refuse(not texts, "give a TEXT, or - for a text on stdin")
-        from dpsan.embeddings.class_lists import only_classes
+        from dpsan.embeddings.word_lists import only_classes
         from dpsan.sanitize.only_rewriter import explained, rewriter_of_classes
 
         rewriter = rewriter_of_classes(only_classes(only))

@@ -132,7 +132,7 @@ class Index(Json, Vocabulary, Typed):
 
 def _print_class(name: str, as_json: bool) -> int:
     """Print the words of a class."""
-    from dpsan.embeddings.class_lists import CLASSES, NONE
+    from dpsan.embeddings.word_lists import CLASSES, NONE
     from dpsan.only.alone import alone
 
     check_name("class of words", name, (*CLASSES, NONE))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dpsan.analysis.pages.sections import Shown
     from dpsan.embeddings.base import Embeddings
     from dpsan.embeddings.cache.store import Store
-    from dpsan.embeddings.public_words import PublicWords
+    from dpsan.embeddings.word_lists import PublicWords
     from dpsan.formats.base import Format, ReadOptions
     from dpsan.sanitize.request import RunSpec
     from dpsan.space.metric_space import MetricSpace
@@ -158,7 +158,7 @@ class Privacy(Epsilon):
 
     def public_words(self) -> PublicWords | None:
         """Return the list; None without one.  Raises InputError."""
-        from dpsan.embeddings.public_words import public_words
+        from dpsan.embeddings.word_lists import public_words
 
         return None if self.public is None else public_words(str(self.public))
 
@@ -168,7 +168,7 @@ class Privacy(Epsilon):
         Raises:
             DpsanError: a value outside its domain, or a list that cannot be read.
         """
-        from dpsan.embeddings.class_lists import word_classes
+        from dpsan.embeddings.word_lists import word_classes
         from dpsan.sanitize.request import RunSpec
 
         names = [each.name for each in fields(RunSpec) if each.name in vars(self)]

@@ -94,7 +94,7 @@ def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> No
     for line in statement.lines(verbose=request.verbose):
         say(line)
     if result.totals.draws and sanitizer.guarantee.metric is not None:
-        from dpsan.outcomes.word_statistics import usual_nearest
+        from dpsan.outcomes.distributions import usual_nearest
 
         apart = number(usual_nearest(sanitizer.space))
         unit = f"epsilon is per unit of {sanitizer.guarantee.metric} distance"

@@ -105,7 +105,7 @@ class Request(RewriteOptions):
 
     def _check_only(self) -> None:
         """Refuse what classes of fields and units exclude, and spans alone without spans."""
-        from dpsan.embeddings.class_lists import SPANS
+        from dpsan.embeddings.word_lists import SPANS
 
         given = any(self._fields.values())
         refuse(given and self.only is None, "-k NAME:CLASS needs --only, not --epsilon")
@@ -175,7 +175,7 @@ class Request(RewriteOptions):
     @cached_property
     def _fields(self) -> dict[str, str]:
         """Return by the name of each field its class, or nothing."""
-        from dpsan.embeddings.class_lists import FIELD_CLASSES
+        from dpsan.embeddings.word_lists import FIELD_CLASSES
 
         found: dict[str, str] = {}
         for each in self.field or ():

@@ -12,7 +12,7 @@ from dpsan.cli.options import Privacy, Vocabulary
 from dpsan.cli.tree import PRIVACY, RARE
 
 if TYPE_CHECKING:
-    from dpsan.embeddings.class_lists import WordClass
+    from dpsan.embeddings.word_lists import WordClass
     from dpsan.sanitize.request import RunSpec
 
 
@@ -71,7 +71,7 @@ class Sanitizing(Vocabulary, Privacy):
 
     def word_classes(self) -> tuple[WordClass, ...]:
         """Return the classes of words that are drawn; empty: all words.  Raises DpsanError."""
-        from dpsan.embeddings.class_lists import only_classes
+        from dpsan.embeddings.word_lists import only_classes
 
         return () if self.only is None else only_classes(self.only, self.tokenizer)
 

@@ -5,8 +5,7 @@ vocabulary of public text.  This package must not know distances, mechanisms or 
 """
 
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.gensim_pickle import load_unsafe_pickle
-from dpsan.embeddings.loading import file_digest, load
+from dpsan.embeddings.loading import file_digest, load, load_unsafe_pickle
 
 load_embeddings = load
 

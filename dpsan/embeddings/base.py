@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -67,3 +68,12 @@ def word_frequencies(n: int, counts: NDArray[np.int64] | None) -> NDArray[np.flo
     """
     found = 1 / (np.arange(n) + _OFFSET) if counts is None else np.maximum(counts, 1) * 1.0
     return np.asarray(found / found.sum())
+
+
+Watch = Callable[[str], AbstractContextManager[Callable[[float], None] | None]]
+"""Shows progress: takes a description, and its body gets a function of the share that is done."""
+
+
+def unseen(what: str) -> AbstractContextManager[Callable[[float], None] | None]:
+    """Show nothing."""
+    return nullcontext()

@@ -7,12 +7,16 @@ import io
 import json
 import os
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.embeddings.base import Embeddings
 from dpsan.errors import EmbeddingError, file_reason
 from dpsan.files.source import open_regular
 
@@ -142,3 +146,183 @@ def _part_sha256(descriptor: int, start: int) -> str:
         digest.update(buffer[:got])
         at += got
     return digest.hexdigest()
+
+
+def refuse(path: Path) -> EmbeddingError:
+    """Return the error for a pickle given to ``load``."""
+    hint = "export with save_word2vec_format, or see dpsan index --unsafe-pickle"
+    return EmbeddingError(path, "refused: pickle files can run code", hint)
+
+
+# Collecting usable rows, whatever format they come from.
+#
+# Memory grows with the rows that really arrive: no header's count is believed.  Left out and
+# counted by reason, the first that applies: ``empty_word``, ``nul`` (a NUL or a line feed in the
+# word), ``non_finite`` (also what float32 cannot hold), ``zero``, ``duplicate`` (of a kept row).
+
+MAX_DIMENSIONS: Final = 10_000
+BLOCK: Final = 4 << 20
+"""Bytes read at a time."""
+_UNUSABLE: Final = 100_000
+"""Rows left out that are never questioned; beyond, at most ten per kept row."""
+
+
+def check_dimensions(path: Path, d: int, *, line: int | None = None) -> None:
+    """Refuse numbers of dimensions that no embedding has.
+
+    Raises:
+        EmbeddingError: ``d`` is not in 1 ... 10,000.
+    """
+    if not 1 <= d <= MAX_DIMENSIONS:
+        raise EmbeddingError(path, f"{d} dimensions, expected 1 to {MAX_DIMENSIONS}", line=line)
+
+
+class Rows:
+    """Words and vectors so far, at most ``limit`` of them."""
+
+    def __init__(self, path: Path, d: int, limit: int | None) -> None:
+        self.path = path
+        self.dropped: dict[str, int] = {}
+        self._d = d
+        self._limit = limit
+        self._words: list[str] = []
+        self._seen: set[str] = set()
+        self._vectors = np.empty((0, d), dtype=np.float32)
+        self._counts: list[int] = []
+        self._spellings: list[str] = []
+
+    @property
+    def full(self) -> bool:
+        """Return True if the limit is reached."""
+        return self._limit is not None and len(self._words) >= self._limit
+
+    def room(self, wanted: int) -> int:
+        """Return the number of rows to read next, at most ``wanted``."""
+        return wanted if self._limit is None else min(wanted, self._limit - len(self._words))
+
+    def blocks(self, n: int, row_bytes: int) -> Iterator[tuple[int, int]]:
+        """Yield first row and length of each block of n rows, until the limit is reached."""
+        at = 0
+        while at < n and not self.full:
+            count = min(self.room(max(1, BLOCK // row_bytes)), n - at)
+            yield at, count
+            at += count
+
+    def add(
+        self,
+        words: Sequence[bytes | str],
+        vectors: NDArray[Any],
+        counts: Sequence[int] | None = None,
+        spellings: Sequence[bytes | str] | None = None,
+    ) -> None:
+        """Keep the usable rows of a block; ``vectors`` is (m, d) of any real type.
+
+        Raises:
+            EmbeddingError: a word is longer than 1 MB, a spelling is that of another word, or
+                nearly all rows are unusable.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            block = vectors.astype(np.float32, copy=False)
+        finite = np.logical_and.reduce(np.isfinite(block), axis=1).tolist()
+        nonzero = np.logical_or.reduce(block != 0, axis=1).tolist()
+        keep: list[int] = []
+        for row, raw in enumerate(words):
+            if self.full:
+                break
+            if len(raw) > MAX_WORD:
+                raise EmbeddingError(self.path, "a word longer than 1 MB")
+            word = _text(raw)
+            if not word:
+                reason = "empty_word"
+            elif "\0" in word or "\n" in word:
+                reason = "nul"
+            elif not finite[row]:
+                reason = "non_finite"
+            elif not nonzero[row]:
+                reason = "zero"
+            elif word in self._seen:
+                reason = "duplicate"
+            else:
+                self._seen.add(word)
+                self._words.append(word)
+                keep.append(row)
+                continue
+            self.dropped[reason] = self.dropped.get(reason, 0) + 1
+        unusable = sum(self.dropped.values())
+        if unusable > _UNUSABLE and unusable > 10 * len(self._words):
+            # Else a small compressed file of one repeated row would keep us busy for hours.
+            raise EmbeddingError(self.path, f"too many unusable rows: {self._reasons()}")
+        if counts is not None:
+            self._counts.extend(counts[row] for row in keep)
+        if spellings is not None:
+            self._spellings.extend(_text(spellings[row]) for row in keep)
+        n = len(self._words)
+        if n > len(self._vectors):
+            # realloc in place of a second copy, an eighth ahead: peak 1.125 times the matrix.
+            self._vectors.resize((n + n // 8, self._d), refcheck=False)
+        self._vectors[n - len(keep) : n] = block if len(keep) == len(block) else block[keep]
+
+    def _reasons(self) -> str:
+        return ", ".join(f"{count} {reason}" for reason, count in self.dropped.items())
+
+    def finish(self, source: str, digest: str) -> Embeddings:
+        """Return the collected rows; call once.
+
+        Raises:
+            EmbeddingError: there are none.
+        """
+        n = len(self._words)
+        if not n:
+            raise EmbeddingError(self.path, f"no usable row: {self._reasons() or 'no row at all'}")
+        for word, spelling in zip(self._words, self._spellings, strict=False):
+            # What is written must not be read as another word.
+            if spelling != word and (spelling.lower() != word or spelling in self._seen):
+                raise EmbeddingError(self.path, "a spelling that is not of its word")
+        self._seen.clear()
+        self._vectors.resize((n, self._d), refcheck=False)
+        return Embeddings(
+            index_to_key=self._words,
+            vectors=self._vectors,
+            source=source,
+            digest=digest,
+            counts=np.array(self._counts, dtype=np.int64) if self._counts else None,
+            dropped=self.dropped,
+            spellings=self._spellings or None,
+        )
+
+
+def _text(word: bytes | str) -> str:
+    """Return a word that can be written as UTF-8: what cannot becomes U+FFFD."""
+    if isinstance(word, bytes):
+        return word.decode("utf-8", "replace")
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return word.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return word
+
+
+def blocks_of_all(
+    texts: Sequence[Path], progress: Callable[[float], None] | None
+) -> Iterator[list[str]]:
+    """Yield the blocks of lines of all texts; see :func:`dpsan.files.compression.blocks_of`.
+
+    Args:
+        progress: called with the share that was read.
+
+    Raises:
+        InputError: a file cannot be read.
+    """
+    from dpsan.files.compression import blocks_of  # for training alone
+
+    total, done = max(1, sum(path.stat().st_size for path in texts)), 0
+
+    def advance(size: int) -> None:
+        nonlocal done
+        before, done = done, done + size
+        # About once a megabyte: lines are many.
+        if progress is not None and before >> 20 < done >> 20:
+            progress(min(1.0, done / total))
+
+    for path in texts:
+        yield from blocks_of(path, advance)

@@ -26,9 +26,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.files import MAX_WORD
-from dpsan.embeddings.gensim_pickle import refuse
-from dpsan.embeddings.usable_rows import BLOCK, Rows, check_dimensions
+from dpsan.embeddings.files import BLOCK, MAX_WORD, Rows, check_dimensions, refuse
 from dpsan.errors import EmbeddingError
 from dpsan.files.compression import Bounded, Readable
 

@@ -1,19 +1,27 @@
-"""Public lists of words from a file: a number for each word, weight or count.
-
-Listed words that the vocabulary lacks are left out.
-
-A line is a word, a tab and a number, in UTF-8; blank lines do not count.
-"""
+"""Lists of words, of dpsan and of users: numbers for words, public words, classes of words."""
 
 from __future__ import annotations
 
+import difflib
+import hashlib
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
+from typing import Final
 
-from dpsan.errors import InputError
-from dpsan.text.out_of_vocabulary import read_utf8
-from dpsan.text.tokens import lookup_keys
+from dpsan.embeddings.bundled import directory
+from dpsan.errors import InputError, UsageError, check_name
+from dpsan.text.out_of_vocabulary import read_utf8, read_word_list
+from dpsan.text.tokens import folded, lookup_keys
+
+# Public lists of words from a file: a number for each word, weight or count.
+#
+# Listed words that the vocabulary lacks are left out.
+#
+# A line is a word, a tab and a number, in UTF-8; blank lines do not count.
 
 
 class WordLists:
@@ -85,3 +93,229 @@ def row_of(rows: Mapping[str, int], word: str) -> int | None:
     if (row := rows.get(word)) is not None:  # as most often, and sooner
         return row
     return next((rows[key] for key in lookup_keys(word) if key in rows), None)
+
+
+# Public words: those that need no protection, from a list that comes with dpsan or from a file.
+#
+# A listed word is looked up as a word of a text is; what the vocabulary lacks is ⊥, and protected.
+
+BUNDLED: Final[Mapping[str, tuple[str, ...]]] = {
+    "function": ("function",),
+    "common": ("function", "common"),
+    "function-de": ("function-de",),
+    "function-fr": ("function-fr",),
+    "function-es": ("function-es",),
+}
+"""Names of the lists that come with dpsan, and the files ``vocab/public/*.txt`` of each."""
+
+
+_LEAST: Final = 0.5
+"""Share of the function words of a language that a vocabulary of that language has."""
+
+
+@dataclass(frozen=True)
+class PublicWords:
+    """A list of public words; picklable."""
+
+    name: str
+    """A key of :data:`BUNDLED`, or ``list`` for words of the user's own."""
+    words: frozenset[str] = field(repr=False)
+
+    def rows(self, key_to_index: Mapping[str, int]) -> tuple[int, ...]:
+        """Return the row numbers of the listed words that a vocabulary has, ascending.
+
+        Raises:
+            UsageError: it has none of them, or they are of another language.
+        """
+        if self.name in BUNDLED and not _has(key_to_index, BUNDLED[self.name][0]):
+            lacks = f"lacks most function words of the language of {self.name}"
+            hint = "name a FILE of your own words, or another list"
+            raise UsageError(f"the vocabulary {lacks}", hint)
+        found = {row_of(key_to_index, word) for word in self.words}
+        rows = sorted(row for row in found if row is not None)
+        if not rows:
+            raise UsageError("none of the public words is in the vocabulary")
+        return tuple(rows)
+
+    @property
+    def sha256(self) -> str:
+        """Return the SHA-256 of the sorted words, one on each line (hex)."""
+        text = "".join(f"{word}\n" for word in sorted(self.words))
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _has(key_to_index: Mapping[str, int], name: str) -> bool:
+    """Return True if a vocabulary has half of the words of a list or more."""
+    words = _bundled(name)
+    known = sum(row_of(key_to_index, word) is not None for word in words)
+    return known >= _LEAST * len(words)
+
+
+def check_english(key_to_index: Mapping[str, int], what: str) -> None:
+    """Raise UsageError if a vocabulary for which English lists are named is not English."""
+    if not _has(key_to_index, "function"):
+        lacks = "the vocabulary lacks most English function words"
+        hint = "name a FILE of your own words instead"
+        raise UsageError(f"{what} are English, and {lacks}", hint)
+
+
+def _bundled(name: str) -> frozenset[str]:
+    """Return the words of a list that comes with dpsan."""
+    folder = directory().parent / "public"
+    files = [folder / f"{each}.txt" for each in BUNDLED[name]]
+    return frozenset(word for file in files for word in read_word_list(file))
+
+
+def public_words(given: str | Path) -> PublicWords:
+    """Return a list of :data:`BUNDLED` by its name, else from a file of the grammar of --keep.
+
+    Raises:
+        InputError: the file is missing, not UTF-8 or lists no word.
+    """
+    if given in BUNDLED:
+        return PublicWords(str(given), _bundled(str(given)))
+    path = Path(given)
+    if not path.exists() and (near := difflib.get_close_matches(str(given), BUNDLED, n=1)):
+        raise InputError(path, "no such file", f"did you mean --public {near[0]}?")
+    words = frozenset(read_word_list(path))
+    if not words:
+        raise InputError(path, "lists no word")
+    return PublicWords("list", words)
+
+
+def chosen_words(given: str | Iterable[str]) -> PublicWords:
+    """Return a list of dpsan by its name, or words.  Raises UsageError: another name."""
+    if not isinstance(given, str):
+        return PublicWords("list", frozenset(given))
+    check_name("list of public words", given, BUNDLED)
+    return public_words(given)
+
+
+# Public classes of words: those of the lists that come with dpsan, and a user's own.
+#
+# A class has one group of words or more.  With ``--class`` all words of a group are read as the
+# same input, so which of them stood in a text is hidden completely; the group of a word is a
+# property of the word alone.  With ``--only`` the rules of ``dpsan/only`` choose a group.
+
+CONTACTS: Final = "contacts"
+"""E-mail addresses, telephone numbers and the like: strings of a recognized kind, and no words."""
+NUMBERS: Final = "numbers"
+NAMES: Final = "names"
+NONE: Final = "none"
+"""Written in place of a class for words that have none."""
+IDS: Final = "ids"
+DATES: Final = "dates"
+STRINGS: Final = (CONTACTS, IDS, DATES, NUMBERS)
+"""Classes that hold strings; contacts and ids hold no words."""
+FORMED: Final = 1 + len(STRINGS)
+"""Input codes after that of ⊥ for strings that are drawn by their form: numbers by value, and the
+strings of each class."""
+SENSITIVE: Final = "sensitive"
+"""All classes together."""
+CLASSES: Final = (*("names", "places", "organizations", "nationalities", *STRINGS, "health"),)
+"""Names of the classes that come with dpsan."""
+SPANS: Final = "spans"
+"""Stands alone in ``--only``: no class, only what spans and fields of a class hold."""
+FIELD_CLASSES: Final = (*CLASSES, "given", "surname", "city", "country", "state", "medicine")
+"""Classes and groups of which each word of a field can be drawn."""
+PRESETS: Final = {
+    SENSITIVE: CLASSES,
+    "people": ("names", "places", "contacts", "ids"),
+    "identifiers": ("names", "places", "contacts", "ids", "dates", "numbers"),
+}
+"""Names for several of these; ``identifiers`` holds the eighteen kinds of identifiers of the Safe
+Harbor method, 45 CFR 164.514(b)(2)."""
+
+
+@dataclass(frozen=True)
+class WordClass:
+    """One class of words; picklable."""
+
+    name: str
+    """One of :data:`CLASSES`, or the name of the user's file."""
+    groups: tuple[tuple[str, ...], ...] = field(default=(), repr=False)
+    """Its words by group."""
+    english: bool = True
+    """True for the lists of dpsan."""
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 (hex) of its words, or of the rules and lists of dpsan with its name."""
+        if self.english:
+            return f"{lists_digest()} {self.name}"
+        return hashlib.sha256(repr(self.groups).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def word_classes(given: str, tokenizer: str | None = None) -> tuple[WordClass, ...]:
+    """Return the classes of ``CLASS,…``, in the order in which a word is looked up.
+
+    Args:
+        tokenizer: every word of a file must be one token of it; default: any string.
+
+    Raises:
+        UsageError: an unknown class, a class named twice, or one with an epsilon of its own.
+        InputError: a file that is missing, not UTF-8, lists no word, or a word of several tokens.
+    """
+    own: list[WordClass] = []
+    chosen: list[str] = []
+    for name in filter(None, map(str.strip, given.split(","))):
+        before, equals, value = name.rpartition("=")
+        if equals and _is_number(value) and not Path(name).exists():
+            raise UsageError(
+                f"the class {before} needs no epsilon: which word of its group stood there is "
+                "hidden completely",
+                f"write {before}",
+            )
+        if name in (*CLASSES, *PRESETS):
+            chosen += PRESETS.get(name, (name,))
+        else:
+            own.append(_own(name, tokenizer))
+    names = [*(word_class.name for word_class in own), *chosen]
+    if len(set(names)) < len(names):
+        raise UsageError(f"the class {max(names, key=names.count)} is named twice")
+    if not names:
+        raise UsageError("no class of words is named", f"such as {SENSITIVE}, or {NAMES}")
+    return (*own, *(WordClass(name) for name in CLASSES if name in chosen))
+
+
+def only_classes(given: str, tokenizer: str | None = None) -> tuple[WordClass, ...]:
+    """Return the classes of ``--only CLASS,…``: files of one's own first.
+
+    Raises:
+        UsageError, InputError: as :func:`word_classes`.
+    """
+    if given.strip() == SPANS:
+        return (WordClass(SPANS),)
+    classes = word_classes(given, tokenizer)
+    for word_class in classes:
+        if not word_class.english and len(set(map(folded, word_class.groups[0]))) < 2:
+            what = f"{word_class.name} has one word, and nothing could replace it"
+            raise UsageError(what, "list common words beside it")
+    return classes
+
+
+@cache
+def lists_digest() -> str:
+    """Return the SHA-256 (hex) of the rules and lists of dpsan."""
+    rules = files("dpsan.only").joinpath("rules.tsv").read_bytes()
+    lists = directory().parent / "only" / "lists" / "manifest.json"
+    return hashlib.sha256(rules + lists.read_bytes()).hexdigest()
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _own(name: str, tokenizer: str | None) -> WordClass:
+    path = Path(name)
+    if not path.exists():
+        known = ", ".join((*CLASSES, *PRESETS))
+        raise UsageError(f"no class and no file '{name}'", f"classes: {known}")
+    words = tuple(read_word_list(path, tokenizer))
+    if not words:
+        raise InputError(path, "lists no word")
+    return WordClass(path.name, (words,), english=False)

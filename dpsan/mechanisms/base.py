@@ -14,18 +14,22 @@ from numpy.typing import NDArray
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError, check_positive, unknown_name
 from dpsan.mechanisms.parameters import Parameter
-from dpsan.mechanisms.samplers.base import PointSampler, Sampler
-from dpsan.mechanisms.tables.table import Table
-from dpsan.privacy.certificate import Certificate
-from dpsan.privacy.guarantee import Arithmetic, Guarantee, Status
-from dpsan.privacy.noise_distributions import NoiseDistribution
-from dpsan.privacy.rounding import float64_gap
-from dpsan.space.arrays import Floats
-from dpsan.space.diameters import largest_norm, smallest_distance
+from dpsan.mechanisms.samplers.base import PointSampler, Sampler, Table
+from dpsan.mechanisms.tables.near_sets import Base, Group, with_floor
+from dpsan.mechanisms.tables.sparse import SparseTable, integer_loss
+from dpsan.privacy.certificate import (
+    MATRIX_WORDS,
+    Certificate,
+    input_distances,
+    matrix_certificate,
+)
+from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
+from dpsan.privacy.rounding import NoiseDistribution, float64_gap
+from dpsan.space.arrays import Floats, largest_norm
+from dpsan.space.diameters import smallest_distance
 from dpsan.space.metric_space import MetricSpace
 
 if TYPE_CHECKING:
-    from dpsan.mechanisms.optimal.groups import Group
     from dpsan.mechanisms.optimal.optimum import Optimum
 
 
@@ -264,9 +268,61 @@ class IntegerResponse(Mechanism):
 class BaseResponse(IntegerResponse):
     """A public base with a near set of each word: what groups of words need."""
 
+    takes_public = True
+    euclidean: ClassVar[bool] = False
+    """True if near is by the distance of the space, else by the cosine."""
+    why: ClassVar[str]
+    """Reason of the guarantee."""
+
     if TYPE_CHECKING:  # the order of fields is that of the parameters
+        public: tuple[int, ...]
         groups: tuple[Group, ...]
+
+    @abstractmethod
+    def base(self, space: MetricSpace) -> Base:
+        """Return the outputs, their integer weights, and the mass of near sets.
+
+        Raises:
+            UsageError: there is none for these parameters.
+        """
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """Pure LDP; no metric needed."""
+        base = with_floor(self.base(space), self.groups, space.n)
+        return self.promise(
+            # The exact integer distribution; never above epsilon.
+            epsilon_ldp=min(self.epsilon, integer_loss(self.epsilon, base.total, base.mass)),
+            claimed=Claim(self.epsilon),
+            public_words=len(self.public),
+            why=self.why,
+        )
+
+    def table(self, space: MetricSpace) -> SparseTable:
+        """Return the table of the base and its near sets."""
+        given = self.base(space), self.epsilon, self.public
+        return SparseTable(space, *given, euclidean=self.euclidean, groups=self.groups)
 
     def with_groups(self, groups: tuple[Group, ...]) -> BaseResponse:
         """Return the same where all words of a group are one input; no epsilon changes."""
         return replace(self, groups=groups)
+
+
+def certify(mechanism: Mechanism, space: MetricSpace) -> Certificate | None:
+    """Return the exact certificate of a mechanism on a vocabulary; None where no exact method
+    exists.
+
+    Closed forms take O(n²·d) and are cached with the space; other distributions are compared cell
+    by cell up to :data:`MATRIX_WORDS` words.
+    """
+    found = mechanism.certificate(space)
+    if found is not None or space.n > MATRIX_WORDS:
+        return found
+    sampler = mechanism.prepare(space)
+    pmf = sampler.probabilities(np.arange(space.n + 1))
+    if pmf is None:
+        return None
+    claim = mechanism.guarantee(space).claimed
+    distances = None
+    if claim is not None and claim.metric == "euclidean":
+        distances = input_distances(space)
+    return matrix_certificate(pmf, claim, distances, error=sampler.probability_error)

@@ -25,9 +25,9 @@ from __future__ import annotations
 
 import math
 
-from dpsan.mechanisms.clipped_noise import ScaledLaplace
+from dpsan.mechanisms.noise import ScaledLaplace
 from dpsan.mechanisms.parameters import clip_parameter
-from dpsan.privacy.noise_distributions import LaplaceCoordinates
+from dpsan.privacy.rounding import LaplaceCoordinates
 from dpsan.space.metric_space import MetricSpace
 
 _UP = 1 + 1e-12

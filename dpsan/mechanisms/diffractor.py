@@ -28,8 +28,7 @@ from __future__ import annotations
 
 from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.tables.ranks import RankNoise, RankTable
-from dpsan.mechanisms.tables.word_orders import ORDERS, word_order
+from dpsan.mechanisms.tables.ranks import ORDERS, RankNoise, RankTable, word_order
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace
 

@@ -37,8 +37,7 @@ import numpy as np
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.tables.ranks import RankNoise, RankTable
-from dpsan.mechanisms.tables.word_orders import word_order
+from dpsan.mechanisms.tables.ranks import RankNoise, RankTable, word_order
 from dpsan.privacy.certificate import Certificate, support_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams

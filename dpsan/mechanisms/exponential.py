@@ -21,7 +21,7 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dpsan.mechanisms.distance_weights import DistanceWeights
+from dpsan.mechanisms.tables.dense import DistanceWeights
 
 
 class Exponential(DistanceWeights):

@@ -23,7 +23,7 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dpsan.mechanisms.gaussian_noise import GaussianNoise
+from dpsan.mechanisms.noise import GaussianNoise
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.privacy.noise_formulas import gaussian_mu
 from dpsan.space.metric_space import MetricSpace

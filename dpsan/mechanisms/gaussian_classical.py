@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.gaussian_noise import GaussianNoise
+from dpsan.mechanisms.noise import GaussianNoise
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.privacy.noise_formulas import gaussian_delta
 from dpsan.space.metric_space import MetricSpace

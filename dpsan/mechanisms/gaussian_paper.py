@@ -27,8 +27,8 @@ from __future__ import annotations
 import math
 import sys
 
-from dpsan.mechanisms.gaussian_noise import GaussianNoise
-from dpsan.mechanisms.parameters import published_delta_parameter
+from dpsan.mechanisms.noise import GaussianNoise
+from dpsan.mechanisms.parameters import delta_parameter
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.noise_formulas import gaussian_delta
 from dpsan.space.metric_space import MetricSpace
@@ -43,7 +43,7 @@ class GaussianPaper(GaussianNoise):
     source = "TrLap Theorem 2"
     unclipped = True
 
-    delta: float | str = published_delta_parameter()  # type: ignore[assignment]
+    delta: float | str = delta_parameter(published=True)  # type: ignore[assignment]
 
     def _log(self, d: int) -> float:
         """Logarithm of delta, which may be far below the smallest float64."""

@@ -47,16 +47,12 @@ from dataclasses import field, replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import BaseResponse
-from dpsan.mechanisms.optimal.groups import Group, with_floor
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.tables.near_sets import Base
-from dpsan.mechanisms.tables.sparse import SparseTable, integer_loss
-from dpsan.privacy.guarantee import Claim, Guarantee
-from dpsan.space.arrays import Floats, Ids, blocks, side_by_side
+from dpsan.mechanisms.tables.near_sets import Base, Group
+from dpsan.space.arrays import Floats, Ids, unit_rows
 from dpsan.space.metric_space import MetricSpace
 
 _OUTPUTS: Final = (1000, 2000, 5000, 10_000)
@@ -66,10 +62,8 @@ _SIZES: Final = (5, 10, 20, 50)
 _FREQUENT: Final = 4000
 _RARE: Final = 1000
 """Inputs whose cosines are averaged: the most frequent words, and some of the others."""
-_UNITS: Final = 8192
-"""Vectors whose directions are made at once."""
-_CELLS: Final = 1 << 20
-"""Words ranked at once by a thread, about."""
+_TOGETHER: Final = 1024
+"""Inputs whose nearest outputs are found at once."""
 _AUTO_FLOPS: Final = 6e11
 """Bound on the work 2·inputs·n·d of ``auto``; fewer inputs are taken beyond it."""
 
@@ -81,7 +75,8 @@ class KnnResponse(BaseResponse):
     compared = True
     summary = "randomized response among the K nearest words: pure LDP"
     source = "dpsan §knn-response"
-    takes_public = True
+    euclidean = True
+    why = "two weights with ratio e^epsilon and the same total for every word"
 
     k: int | str = parameter(
         "auto",
@@ -136,22 +131,8 @@ class KnnResponse(BaseResponse):
         k, m = self.sizes(space)
         return replace(self, k=k, outputs=m)
 
-    def guarantee(self, space: MetricSpace) -> Guarantee:
-        """Pure LDP; no metric needed."""
-        base = with_floor(self._base(space), self.groups, space.n)
-        return self.promise(
-            epsilon_ldp=min(self.epsilon, integer_loss(self.epsilon, base.total, base.mass)),
-            claimed=Claim(self.epsilon),
-            public_words=len(self.public),
-            why="two weights with ratio e^epsilon and the same total for every word",
-        )
-
-    def table(self, space: MetricSpace) -> SparseTable:
-        """Return the table of the k outputs that are nearest to each word."""
-        given = self._base(space), self.epsilon, self.public
-        return SparseTable(space, *given, euclidean=True, groups=self.groups)
-
-    def _base(self, space: MetricSpace) -> Base:
+    def base(self, space: MetricSpace) -> Base:
+        """Return the M outputs, and K."""
         k, m = self.sizes(space)
         return Base.even(_protected(space, self.public)[:m], k)
 
@@ -182,61 +163,29 @@ def mean_cosines(
     name = f"cosines-{'-'.join(map(str, outputs))}-of-{'-'.join(map(str, sizes))}"
     if public:
         name += f"-without-{hashlib.sha256(np.array(public, dtype='<i8').tobytes()).hexdigest()}"
-    words = _protected(space, public)
-    found = space.table(name, lambda: _mean_cosines(space, words, outputs, sizes))
+
+    def build() -> dict[str, Floats]:
+        words = _protected(space, public)
+        units = unit_rows(space.vectors)
+        inputs, shares = _inputs(space.frequencies[words], space.d)
+        ids, all_of_them = words[inputs], len(words) == space.n
+        means = np.stack([units[words[:m]].mean(axis=0, dtype=np.float64) for m in outputs])
+        near = np.full((len(outputs), len(sizes)), np.nan)
+        near[np.array(outputs)[:, None] >= np.array(sizes)] = 0.0
+
+        def add(part: Ids) -> None:
+            for i, m in enumerate(outputs):
+                if len(few := np.array([k for k in sizes if k <= m], dtype=np.int64)):
+                    among = m if all_of_them else words[:m].astype(np.int32)
+                    found = units[space.neighbors(ids[part], int(few[-1]), among)]
+                    sums = np.cumsum(np.einsum("mkd,md->mk", found, units[ids[part]]), axis=1)
+                    near[i, : len(few)] += shares[part] @ sums[:, few - 1] / few
+
+        space.by_blocks("comparing numbers of outputs", len(ids), _TOGETHER, add)
+        return {"near": near, "all": (means @ units[ids].T) @ shares}
+
+    found = space.table(name, build)
     return found["near"], found["all"]
-
-
-def _mean_cosines(
-    space: MetricSpace, words: Ids, outputs: tuple[int, ...], sizes: tuple[int, ...]
-) -> dict[str, Floats]:
-    vectors = space.vectors if len(words) == space.n else space.vectors[words]
-    norms, unit = np.empty(len(words), dtype=np.float32), np.empty_like(vectors)
-    for some in blocks(len(words), _UNITS):
-        norms[some] = np.linalg.norm(vectors[some], axis=1)
-        unit[some] = vectors[some] / np.maximum(norms[some], np.float32(1e-30))[:, None]
-    inputs, shares = _inputs(space.frequencies[words], space.d)
-    means = np.stack([unit[:m].mean(axis=0, dtype=np.float64) for m in outputs])
-    every = (means @ unit[inputs].T) @ shares
-    near = np.full((len(outputs), len(sizes)), np.nan)
-    near[np.array(outputs)[:, None] >= np.array(sizes)] = 0.0
-    squares, width = norms**2, sizes[-1]
-
-    def add(some: Ids) -> None:
-        rows, share = inputs[some], shares[some]
-        cosines, twice = unit[rows] @ unit.T, 2 * norms[rows]
-        sums = [np.empty((len(rows), min(m, width))) for m in outputs]
-
-        def rank(part: slice) -> None:
-            # Squared distances rank like distances; the word's own |x|² changes no rank.
-            ranks = twice[part, None] * norms
-            ranks *= cosines[part]
-            np.subtract(squares, ranks, out=ranks)
-            ranks[np.arange(len(ranks)), rows[part]] = -np.inf  # the word itself comes first
-            best, done = np.empty((len(ranks), 0), dtype=np.int64), 0
-            for m, out in zip(outputs, sums, strict=True):
-                best = np.concatenate([best, _smallest(ranks[:, done:m], width) + done], axis=1)
-                order = np.argsort(np.take_along_axis(ranks, best, axis=1), axis=1, kind="stable")
-                best, done = np.take_along_axis(best, order[:, :width], axis=1), m
-                similar = np.take_along_axis(cosines[part], best, axis=1)
-                np.cumsum(similar, axis=1, dtype=np.float64, out=out[part])
-
-        step = max(1, _CELLS // len(words))
-        side_by_side(rank, [slice(at, at + step) for at in range(0, len(rows), step)])
-        for i, m in enumerate(outputs):
-            for j, k in enumerate(sizes):
-                if k <= m:
-                    near[i, j] += share @ sums[i][:, k - 1] / k
-
-    space.by_blocks("comparing numbers of outputs", len(inputs), 128, add)
-    return {"near": near, "all": every}
-
-
-def _smallest(values: NDArray[np.float32], k: int) -> Ids:
-    """Return positions of the k smallest values of each row, in no order."""
-    if values.shape[1] <= k:
-        return np.broadcast_to(np.arange(values.shape[1]), values.shape)
-    return np.asarray(np.argpartition(values, k - 1, axis=1)[:, :k], dtype=np.int64)
 
 
 def _inputs(frequencies: Floats, d: int) -> tuple[Ids, Floats]:

@@ -21,7 +21,7 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dpsan.mechanisms.laplace_noise import LaplaceNoise
+from dpsan.mechanisms.noise import LaplaceNoise
 
 
 class Laplace(LaplaceNoise):

@@ -24,37 +24,18 @@ Not to be confused with
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.laplace_noise import LaplaceNoise
+from dpsan.mechanisms.noise import LaplaceNoise
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.samplers.base import PointSampler
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee
-from dpsan.privacy.noise_distributions import SphericalLaplace
-from dpsan.space.arrays import Floats, Ids
-from dpsan.space.diameters import largest_norm
+from dpsan.privacy.rounding import SphericalLaplace
+from dpsan.space.arrays import Floats, Ids, largest_norm
 from dpsan.space.metric_space import Arrays, MetricSpace, diameter_bound
 
 _UP = 1 + 1e-9
-
-
-def _covariance(space: MetricSpace) -> Arrays:
-    """Eigenvalues (>= 0) and eigenvectors of the covariance scaled to trace d."""
-    total = np.zeros((space.d, space.d))
-
-    def add(some: Ids) -> None:
-        nonlocal total
-        centred = space.vectors[some] - space.centroid
-        total += centred.T @ centred
-
-    space.by_blocks("finding directions of variance", space.n, 8192, add)
-    trace = float(np.trace(total))
-    scaled = total * (space.d / trace) if trace > 0 else np.eye(space.d)
-    values, vectors = np.linalg.eigh(scaled)
-    return {"values": np.maximum(values, 0.0), "vectors": vectors}
 
 
 class Mahalanobis(LaplaceNoise):
@@ -72,11 +53,11 @@ class Mahalanobis(LaplaceNoise):
 
     def spectrum(self, space: MetricSpace) -> tuple[Floats, Floats]:
         """Eigenvalues and eigenvectors of S, (d,) and (d, d).  Raises UsageError if singular."""
-        held = space.table("covariance", partial(_covariance, space))
-        values = self.lam * held["values"] + (1 - self.lam)
+        variances, axes = space.variance()
+        values = self.lam * variances + (1 - self.lam)
         if values.min() <= 1e-9 * values.max():
             raise UsageError("the covariance of this vocabulary is singular", "-p lam=0.99")
-        return values, held["vectors"]
+        return values, axes
 
     def factor(self, space: MetricSpace) -> float:
         """Largest Mahalanobis distance per unit of Euclidean distance, rounded up."""

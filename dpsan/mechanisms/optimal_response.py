@@ -74,7 +74,6 @@ from dpsan.embeddings.word_classes import wanted_outputs
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import BaseResponse
-from dpsan.mechanisms.optimal.groups import Group, with_floor
 from dpsan.mechanisms.optimal.optimum import Optimum, has_bound, mean_cosine, optimum
 from dpsan.mechanisms.optimal.public_base import (
     MOST_FREQUENT,
@@ -87,9 +86,7 @@ from dpsan.mechanisms.optimal.public_base import (
 )
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.tables.directions import cosine_unit
-from dpsan.mechanisms.tables.near_sets import Base
-from dpsan.mechanisms.tables.sparse import SparseTable, integer_loss
-from dpsan.privacy.guarantee import Claim, Guarantee
+from dpsan.mechanisms.tables.near_sets import Base, Group
 from dpsan.space.metric_space import MetricSpace
 
 _POWERS: Final = {"cosine": 1, "squared": 2}
@@ -102,7 +99,10 @@ class OptimalResponse(BaseResponse):
     compared = True
     summary = "words nearly as similar as any LDP mechanism can give: pure LDP"
     source = "dpsan §optimal-response"
-    takes_public = True
+    why = (
+        "a public base with near sets of equal mass, e^epsilon times as likely: the same "
+        "total for every word"
+    )
 
     mass: float | str = parameter(
         "auto",
@@ -224,18 +224,6 @@ class OptimalResponse(BaseResponse):
         base = self.base(space)
         return replace(self, mass=base.mass / base.total)
 
-    def guarantee(self, space: MetricSpace) -> Guarantee:
-        """Pure LDP; no metric needed."""
-        base = with_floor(self.base(space), self.groups, space.n)
-        return self.promise(
-            # The exact integer distribution; never above epsilon.
-            epsilon_ldp=min(self.epsilon, integer_loss(self.epsilon, base.total, base.mass)),
-            claimed=Claim(self.epsilon),
-            public_words=len(self.public),
-            why="a public base with near sets of equal mass, e^epsilon times as likely: the same "
-            "total for every word",
-        )
-
     def optimum(self, space: MetricSpace, *, quick: bool = False) -> Optimum | None:
         """With public words or groups no bound is known but 1."""
         if self.public or self.groups:
@@ -247,9 +235,5 @@ class OptimalResponse(BaseResponse):
     def optimize(self, space: MetricSpace) -> None:
         task = self.task(space)
         with space.watch(f"improving the distribution at epsilon {task.epsilon:g}") as progress:
-            found = optimized_table(space, *task[:5], progress=progress)
+            found = optimized_table(space, task, progress)
         space.replace_table(task.name, found)
-
-    def table(self, space: MetricSpace) -> SparseTable:
-        given = self.base(space), self.epsilon, self.public
-        return SparseTable(space, *given, groups=self.groups)

@@ -30,12 +30,12 @@ from typing import Final
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.laplace_noise import LaplaceNoise
+from dpsan.mechanisms.noise import LaplaceNoise
 from dpsan.mechanisms.parameters import parameter
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.privacy.randomness import seeded_key, streams_for
-from dpsan.space.arrays import Floats
-from dpsan.space.diameters import largest_norm, largest_stretch
+from dpsan.space.arrays import Floats, largest_norm
+from dpsan.space.diameters import largest_stretch
 from dpsan.space.metric_space import Arrays, MetricSpace
 
 _UP: Final = 1 + 1e-6

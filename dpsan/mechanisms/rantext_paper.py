@@ -30,7 +30,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, Final
+from functools import cached_property
+from typing import Final
 
 import numpy as np
 
@@ -38,8 +39,8 @@ from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.privacy.certificate import Certificate, kept_certificate, matrix_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
-from dpsan.privacy.noise_distributions import LaplaceCoordinates
 from dpsan.privacy.randomness import Streams
+from dpsan.privacy.rounding import LaplaceCoordinates
 from dpsan.space.arrays import Floats, Ids, by_word
 from dpsan.space.metric_space import MetricSpace
 
@@ -116,14 +117,16 @@ def divisor(epsilon: float) -> float:
 class RanTextSampler(Sampler):
     """Radius, candidates, word; float64."""
 
-    integrates = True
     makes_rows = True
 
     def __init__(self, space: MetricSpace, epsilon: float) -> None:
         self.space, self.epsilon = space, epsilon
         ranges = space.vectors.max(axis=0).astype(np.float64) - space.vectors.min(axis=0)
         self.scales = ranges / divisor(epsilon)
-        self._norm: LaplaceNorm | None = None
+
+    @cached_property
+    def _norm(self) -> LaplaceNorm:
+        return LaplaceNorm(self.scales)
 
     def _pmf(self, apart: Floats, radii: Floats) -> Floats:
         """P(u|w, R) for distances (m, n), or (n,) of one word, and radii (m,)."""
@@ -165,16 +168,11 @@ class RanTextSampler(Sampler):
         """Radii and the shares of R that they stand for; no cut lies between those of one share."""
         if not (self.scales > 0).any():
             return np.zeros(1), np.ones(1)
-        if self._norm is None:
-            self._norm = LaplaceNorm(self.scales)
         end = max(self._norm.end, 1.01 * float(cuts.max(initial=0.0)))
         edges = np.unique(np.concatenate([np.linspace(0.0, end, _RADII), cuts]))
         above = np.minimum.accumulate(self._norm.above(edges))
         radii = np.append((edges[1:] + edges[:-1]) / 2, 1.1 * end)
         return radii, np.append(-np.diff(above), above[-1])
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_norm": None}
 
 
 class RanTextPaper(Mechanism):
@@ -208,11 +206,12 @@ class RanTextPaper(Mechanism):
 
         def build() -> Certificate:
             pmf = self.prepare(space).probabilities(np.arange(space.n + 1))
+            found = matrix_certificate(np.asarray(pmf), Claim(self.epsilon))
             # What rounding adds is nothing beside the quadrature's error.
-            return replace(matrix_certificate(np.asarray(pmf), Claim(self.epsilon)), slack=0.0)
+            method = "exact distribution matrix, quadrature over the radius"
+            return replace(found, method=method, slack=0.0)
 
-        method = "exact distribution matrix, quadrature over the radius"
-        return kept_certificate(space, repr(self), method, build)
+        return kept_certificate(space, repr(self), build)
 
     def prepare(self, space: MetricSpace) -> RanTextSampler:
         """Return the published sampler."""

@@ -31,9 +31,8 @@ from functools import partial
 import numpy as np
 
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.distance_weights import distance_guarantee
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.tables.dense import TOP, DenseTable, weights_of
+from dpsan.mechanisms.tables.dense import TOP, DenseTable, distance_guarantee, weights_of
 from dpsan.privacy.certificate import MATRIX_WORDS, Certificate, support_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.space.arrays import Ids, Integers

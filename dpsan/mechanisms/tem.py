@@ -27,8 +27,8 @@ from __future__ import annotations
 
 import math
 
-from dpsan.mechanisms.distance_weights import DistanceWeights
 from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.tables.dense import DistanceWeights
 
 
 class TEM(DistanceWeights):

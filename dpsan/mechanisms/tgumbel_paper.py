@@ -32,6 +32,7 @@ Not to be confused with
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -87,7 +88,6 @@ class TruncatedGumbelSampler(Sampler):
         delta: the noise is truncated to [-delta, delta].
     """
 
-    integrates = True
     probability_error = 1e-8
     """An estimate: no bound is proved for the quadrature."""
 
@@ -110,14 +110,11 @@ class TruncatedGumbelSampler(Sampler):
             noise = -self.b * np.log(-np.log(low + uniform * (high - low)))
         return np.clip(noise, -self.delta, self.delta)
 
-    def _distances(self, word: int) -> Floats:
-        points = self.space.vectors - self.space.vectors[word].astype(np.float64)
-        return np.asarray(np.sqrt(np.einsum("nd,nd->n", points, points)))
-
-    def _order(self, distances: Floats, word: int) -> Ids:
-        first = distances.copy()
-        first[word] = -1.0
-        return np.argsort(first, kind="stable")
+    def _nearest(self, words: Ids, k: int) -> tuple[Ids, Floats]:
+        """Return the k nearest words of words, and their distances, (m, k) each."""
+        near = self.space.neighbors(words, k)
+        apart = self.space.vectors[near] - self.space.points(words)[:, None, :]
+        return near, np.sqrt(np.einsum("mkd,mkd->mk", apart, apart))
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
         n = self.space.n
@@ -129,9 +126,7 @@ class TruncatedGumbelSampler(Sampler):
         for at in range(0, len(known), 1024):
             rows = known[at : at + 1024]
             words, indices = np.unique(ids[rows], return_inverse=True)
-            near = self.space.neighbors(words, self.few)
-            apart = self.space.vectors[near] - self.space.points(words)[:, None, :]
-            distances = np.sqrt(np.einsum("mkd,mkd->mk", apart, apart))
+            near, distances = self._nearest(words, self.few)
             near, values = near[indices], distances[indices] + noise[rows]
             values[np.arange(self.few) >= size[rows, None]] = np.inf
             out[rows] = near[np.arange(len(rows)), np.argmin(values, axis=1)]
@@ -140,9 +135,8 @@ class TruncatedGumbelSampler(Sampler):
         for row in many.tolist():  # one word in n; a stream of its own for n numbers
             assert keys is not None  # noqa: S101 - for the type checker
             uniform = streams_for(keys[row].tobytes(), [0], [1]).uniform("gumbel", n)[0]
-            distances = self._distances(int(ids[row]))
-            order = self._order(distances, int(ids[row]))[: size[row]]
-            out[row] = order[np.argmin(distances[order] + self._noise(uniform)[: len(order)])]
+            (order,), (distances,) = self._nearest(ids[row : row + 1], int(size[row]))
+            out[row] = order[np.argmin(distances + self._noise(uniform)[: len(order)])]
         return out
 
     def probabilities(self, ids: Ids) -> Floats | None:
@@ -152,11 +146,9 @@ class TruncatedGumbelSampler(Sampler):
             return None
         distinct, indices = np.unique(ids, return_inverse=True)
         rows = np.full((len(distinct), n), 1 / n)
-        for row, word in enumerate(distinct.tolist()):
-            if word < n:
-                distances = self._distances(word)
-                order = self._order(distances, word)
-                rows[row, order] = self.pmf(distances[order])
+        for row in np.flatnonzero(distinct < n).tolist():
+            (order,), (distances,) = self._nearest(distinct[row : row + 1], n)
+            rows[row, order] = self.pmf(distances)
         return rows[indices]
 
     def pmf(self, distances: Floats) -> Floats:
@@ -263,17 +255,16 @@ class TGumbelPaper(Mechanism):
         """Exact audit of all pairs by quadrature; O(n³) times some hundreds."""
         if space.n > MATRIX_WORDS:
             return None
-        claim = Claim(self.epsilon, metric="euclidean")
 
         def build() -> Certificate:
-            pmf = self.prepare(space).probabilities(np.arange(space.n + 1))
+            sampler, claim = self.prepare(space), Claim(self.epsilon, metric="euclidean")
+            pmf = np.asarray(sampler.probabilities(np.arange(space.n + 1)))
             distances = input_distances(space)
             distances[-1], distances[:, -1] = math.inf, math.inf  # nothing is claimed for ⊥
-            error = TruncatedGumbelSampler.probability_error
-            return matrix_certificate(np.asarray(pmf), claim, distances, error=error)
+            found = matrix_certificate(pmf, claim, distances, error=sampler.probability_error)
+            return replace(found, method="exact distribution matrix by quadrature")
 
-        method = "exact distribution matrix by quadrature"
-        return kept_certificate(space, repr(self), method, build)
+        return kept_certificate(space, repr(self), build)
 
     def prepare(self, space: MetricSpace) -> TruncatedGumbelSampler:
         """Return the published sampler."""

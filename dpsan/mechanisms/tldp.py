@@ -45,7 +45,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import field
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -53,12 +52,10 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.keep_or_noise import nearest_words
-from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.mechanisms.tables.word_weights import FREQUENCY, NO_WEIGHTS, resolve, with_listed
-from dpsan.privacy.grid import TOTAL, certified_loss, grid_table, mixed_loss
+from dpsan.mechanisms.parameters import FREQUENCY, NO_WEIGHTS, parameter, resolve, with_listed
+from dpsan.mechanisms.samplers.base import Sampler, nearest_words
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
+from dpsan.privacy.noise_formulas import TOTAL, certified_loss, grid_table, mixed_loss
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
@@ -95,18 +92,7 @@ def principal_components(space: MetricSpace, dimensions: int) -> NDArray[np.floa
     """Centred vectors projected to the directions of largest variance, (n, D), cached."""
 
     def build() -> dict[str, NDArray[Any]]:
-        scatter = np.zeros((space.d, space.d))
-
-        def add(some: Ids) -> None:
-            nonlocal scatter
-            part = space.vectors[some] - space.centroid
-            scatter += part.T @ part
-
-        space.by_blocks("finding directions of variance", space.n, 8192, add)
-        _, axes = np.linalg.eigh(scatter)
-        axes = axes[:, ::-1][:, :dimensions]
-        # The sign of an eigenvector is arbitrary: its largest component is made positive.
-        axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(dimensions)])
+        axes = space.variance()[1][:, ::-1][:, :dimensions]
         out = np.empty((space.n, dimensions), dtype=np.float32)
 
         def move(some: Ids) -> None:
@@ -122,13 +108,6 @@ def coordinate_budgets(epsilon: float, shares: Floats) -> list[float]:
     """epsilon·v_i/sum v for public shares v, rounded down so that they sum to at most epsilon."""
     total = math.fsum(shares.tolist())
     return [epsilon * share / total * (1 - 2.0**-48) for share in shares.tolist()]
-
-
-@lru_cache(maxsize=64)  # for as many lengths of lines
-def _cumulative(budgets: tuple[float, ...], levels: int) -> NDArray[np.uint64]:
-    """Return the table of each coordinate, summed along its rows, (D, k, k)."""
-    tables = [grid_table(budget, levels) for budget in budgets]
-    return np.cumsum(tables, axis=2, dtype=np.uint64)
 
 
 class GridSampler(Sampler):
@@ -186,8 +165,7 @@ class GridSampler(Sampler):
         column = np.arange(width)
         for size in np.unique(words).tolist():
             rows = np.flatnonzero(words == size)
-            budgets = coordinate_budgets(self.epsilon / size, self.shares)
-            cumulative = _cumulative(tuple(budgets), k)[column, levels[rows]]
+            cumulative = np.cumsum(self.tables(size), axis=2)[column, levels[rows]]
             out[rows] = (cumulative <= drawn[rows][:, :, None]).sum(axis=2)
         return out
 

@@ -42,12 +42,248 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dpsan.mechanisms.keep_or_noise import (
-    GAUSSIAN,
-    LAPLACE,
-    PaperTensor,
-    WeightedTensor,
+import math
+from collections.abc import Callable
+from dataclasses import field
+from typing import ClassVar, Final, NamedTuple
+
+import numpy as np
+
+from dpsan.embeddings.word_lists import WordLists
+from dpsan.errors import UsageError
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.parameters import FREQUENCY, NO_WEIGHTS, parameter, resolve, with_listed
+from dpsan.mechanisms.samplers.base import Sampler, nearest_words
+from dpsan.privacy.guarantee import Claim, Guarantee, Loss, Status
+from dpsan.privacy.noise_formulas import gaussian_delta, laplace_delta
+from dpsan.privacy.randomness import Streams
+from dpsan.privacy.rounding import (
+    GaussianCoordinates,
+    LaplaceCoordinates,
+    NoiseDistribution,
 )
+from dpsan.space.arrays import Floats, Ids
+from dpsan.space.metric_space import MetricSpace
+
+# Keep a coordinate, or add noise to it: the base of the four published forms of [TLDP].
+#
+# The distribution of one coordinate is q·(atom at x) + (1-q)·noise.  For two inputs that differ by
+# the range in all I coordinates, an output that keeps any coordinate excludes the other input; the
+# rest has mass A = (1-q)^I and the loss of I noises.  So delta(epsilon) = 1 - A +
+# A·delta_noise(epsilon), in general 1 - ∫min(A f, e^epsilon A' g), which falls in A and A': the
+# largest q of any input is worst, also where q depends on the word (weights).
+
+
+class Noise(NamedTuple):
+    """One of the paper's two noises, for range Delta and the claimed epsilon."""
+
+    scale: Callable[[float, float], float]
+    """(Delta, epsilon) -> b or sigma."""
+    mass: float
+    """1 / (scale · density at 0)."""
+    distribution: Callable[[float], NoiseDistribution]
+    """b or sigma -> the noise."""
+    delta: Callable[[float, int], float]
+    """(claimed epsilon, I) -> delta of the noise alone at that epsilon, all shifts Delta."""
+    bounded: bool
+    """True if I densities differ by at most e^(I epsilon); else no finite epsilon holds."""
+
+
+LAPLACE: Final = Noise(
+    scale=lambda range_, epsilon: range_ / epsilon,
+    mass=2.0,
+    distribution=LaplaceCoordinates,
+    delta=lambda epsilon, coordinates: laplace_delta(epsilon, epsilon, coordinates),
+    bounded=True,
+)
+GAUSSIAN: Final = Noise(
+    scale=lambda range_, epsilon: range_ / math.sqrt(2 * epsilon),
+    mass=math.sqrt(2 * math.pi),
+    distribution=GaussianCoordinates,
+    # I shifts of Delta are one shift of sqrt(I)·Delta; Delta/sigma = sqrt(2 epsilon).
+    delta=lambda epsilon, count: gaussian_delta(epsilon, math.sqrt(2 * epsilon * count)),
+    bounded=False,
+)
+
+
+def keep_probability(noise: Noise, epsilon: float, range_: float, coordinates: int) -> float:
+    """Return the paper's p = e^(epsilon(1-I)) / (c + e^(epsilon(1-I))), c = 2b or sigma·sqrt(2 pi).
+
+    A probability divided by a density: p changes with the unit of the data.
+    """
+    odds = epsilon * (1 - coordinates) - math.log(noise.mass * noise.scale(range_, epsilon))
+    return 1 / (1 + math.exp(-odds)) if odds > -700 else math.exp(odds)
+
+
+def atoms(kept: float, coordinates: int) -> float:
+    """Probability that at least one coordinate is unchanged, 1 - (1-q)^I."""
+    return -math.expm1(coordinates * math.log1p(-kept)) if kept < 1 else 1.0
+
+
+def true_delta(noise: Noise, epsilon: float, kept: float, coordinates: int) -> float:
+    """Return the delta with which the claimed epsilon is true, all coordinates ``range`` apart.
+
+    Args:
+        kept: largest probability q with which a coordinate is kept.
+    """
+    none = 1 - atoms(kept, coordinates)
+    return min(1.0, atoms(kept, coordinates) + none * noise.delta(epsilon, coordinates))
+
+
+class TensorSampler(Sampler):
+    """Keep each coordinate of a word or line, or add noise; then the nearest word."""
+
+    def __init__(self, space: MetricSpace, mechanism: PaperTensor) -> None:
+        self.space, self.mechanism = space, mechanism
+        self.whole_records = mechanism.tensor == "line"
+        self.range = mechanism.coordinate_range(space)
+        self.plain = 1 - mechanism.word_weights(space)
+
+    def kept(self, words: int) -> float:
+        """Return the paper's p for a tensor of so many words."""
+        mechanism = self.mechanism
+        return keep_probability(
+            mechanism.added, mechanism.epsilon, self.range, words * self.space.d
+        )
+
+    def release(self, ids: Ids, words: Ids, streams: Streams) -> Floats:
+        """Return the noisy tensor, (m, d): what the paper releases.
+
+        Args:
+            words: for each word how many its tensor has.
+        """
+        noise, d = self.mechanism.added, self.space.d
+        points = self.space.points(ids)
+        sizes, which = np.unique(words, return_inverse=True)
+        p = np.array([self.kept(size) for size in sizes.tolist()])[which]
+        keep = streams.uniform("keep", d) < (p * self.plain[ids])[:, None]
+        scale = noise.scale(self.range, self.mechanism.epsilon)
+        return np.where(keep, points, points + noise.distribution(scale)(streams, d))
+
+    def sample(self, ids: Ids, streams: Streams) -> Ids:
+        return nearest_words(self.space, ids, streams, self.release, line=self.whole_records)
+
+
+class PaperTensor(Mechanism):
+    """Algorithms 1 (without weights) and 2 (with weights) of the paper on a word or a line."""
+
+    family = "tensor"
+    status = Status.REFUTED
+    epsilon_unit = "nats"
+    added: ClassVar[Noise]
+
+    tensor: str = parameter(
+        "word", "what is one tensor: a word, or a whole line", words=("word", "line")
+    )
+    range: float | str = parameter(
+        "auto",
+        "range Delta of a coordinate; auto: the largest of this vocabulary",
+        convert=float,
+        unit="coordinate",
+        low=0,
+        open_low=True,
+        words=("auto",),
+    )
+    words: int = parameter(
+        64, "length of the line that the statement speaks of", unit="words", low=1, high=4096
+    )
+
+    def coordinate_range(self, space: MetricSpace) -> float:
+        """Delta: max - min of a coordinate over all inputs, the largest of all coordinates.
+
+        Raises:
+            UsageError: the given range is smaller than that.
+        """
+        vectors = space.vectors  # ⊥ is their mean: inside
+        spread = vectors.max(axis=0).astype(np.float64) - vectors.min(axis=0)
+        least = float(spread.max()) * (1 + 2.0**-50)  # safe side
+        if isinstance(self.range, str):
+            return least or 1.0
+        if self.range < least * (1 - 1e-5):  # the value in the message, typed back, is accepted
+            raise UsageError(
+                f"range must be >= {least:.6g}, the range of this vocabulary (got {self.range:g})"
+            )
+        return max(self.range, least)
+
+    def word_weights(self, space: MetricSpace) -> Floats:
+        """Weight w of each input, shape (n + 1,): kept with p(1-w)."""
+        return np.zeros(space.n + 1)
+
+    def truth(self, kept: float, coordinates: int) -> tuple[float, float]:
+        """Return a true (epsilon, delta) of a tensor with this largest probability to keep."""
+        if self.added.bounded:
+            return coordinates * self.epsilon, atoms(kept, coordinates)
+        return self.epsilon, true_delta(self.added, self.epsilon, kept, coordinates)
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """Return the truth for one word.
+
+        Of a line of l words only d coordinates belong to one word; it keeps them with the p of
+        I = l·d, which is largest for l = 1: the statement for a single word covers all lines.
+        """
+        range_, d = self.coordinate_range(space), space.d
+        lightest = 1 - float(self.word_weights(space).min())
+
+        def kept(coordinates: int) -> float:
+            return keep_probability(self.added, self.epsilon, range_, coordinates) * lightest
+
+        def found(coordinates: int) -> float:
+            return true_delta(self.added, self.epsilon, kept(coordinates), coordinates)
+
+        q = kept(d)
+        epsilon, delta = self.truth(q, d)
+        why = (
+            f"a kept coordinate excludes every other value (mass {atoms(q, d):.3g} over the {d} "
+            f"coordinates of a word, in the released tensor) and {d} noises add up; true delta at "
+            f"the claimed epsilon: {found(d):.4f}"
+        )
+        if self.tensor == "line":
+            size = self.words * d
+            bound, rest = self.truth(kept(size), size)
+            why += f"; of a line of {self.words} words, {size} coordinates: {found(size):.4f}"
+            if bound != self.epsilon:
+                why += f", or epsilon {bound:g} with delta {rest:.3g}"
+        return self.promise(
+            epsilon_ldp=epsilon,
+            delta=delta,
+            infinite_loss_mass=atoms(q, d),
+            at_claim=Loss(self.epsilon, found(d)),
+            claimed=Claim(self.epsilon),
+            why=why,
+        )
+
+    def noise_scale(self, space: MetricSpace) -> float | None:
+        """Root mean square of what a word's coordinate gets: nothing where it is kept.
+
+        [TLDP] Table V has the square of it, (1-q) times the variance of the noise.
+        """
+        range_ = self.coordinate_range(space)
+        kept = keep_probability(self.added, self.epsilon, range_, space.d)
+        share = 1 - kept * (1 - float(self.word_weights(space)[:-1].mean()))
+        noise = self.added.distribution(self.added.scale(range_, self.epsilon))
+        return noise.std(space.d) * math.sqrt(share)
+
+    def prepare(self, space: MetricSpace) -> TensorSampler:
+        """Return a tensor sampler."""
+        return TensorSampler(space, self)
+
+
+class WeightedTensor(PaperTensor):
+    """The same with p(1-w): words of weight near 1 are almost never kept."""
+
+    weights: str = parameter(
+        FREQUENCY,
+        f"weight of each word: '{FREQUENCY}', '{NO_WEIGHTS}' or a file of word TAB weight",
+    )
+    listed: tuple[float, ...] | None = field(default=None, repr=False)
+    """Weights of all words, read from the file."""
+
+    def with_vocabulary(self, lists: WordLists) -> WeightedTensor:
+        found: WeightedTensor = with_listed(self, lists)
+        return found
+
+    def word_weights(self, space: MetricSpace) -> Floats:
+        return resolve(self.weights, self.listed, space.counts, space.n)
 
 
 class TLDPPaperL(PaperTensor):

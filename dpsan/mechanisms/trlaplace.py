@@ -24,7 +24,7 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dpsan.mechanisms.clipped_noise import TruncatedLaplace
+from dpsan.mechanisms.noise import TruncatedLaplace
 from dpsan.mechanisms.parameters import clip_parameter, delta_parameter
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.privacy.noise_formulas import largest_escape, sound_truncation

@@ -30,8 +30,8 @@ from __future__ import annotations
 import math
 import sys
 
-from dpsan.mechanisms.clipped_noise import TruncatedLaplace
-from dpsan.mechanisms.parameters import clip_parameter, published_delta_parameter
+from dpsan.mechanisms.noise import TruncatedLaplace
+from dpsan.mechanisms.parameters import clip_parameter, delta_parameter
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.noise_formulas import (
     largest_escape,
@@ -50,7 +50,7 @@ class TrLaplacePaper(TruncatedLaplace):
     source = "TrLap Theorem 3"
     unclipped = True
 
-    delta: float | str = published_delta_parameter()
+    delta: float | str = delta_parameter(published=True)
     clip: float | str = clip_parameter()
 
     def dimensions(self, d: int) -> int:

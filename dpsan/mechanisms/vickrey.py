@@ -26,7 +26,7 @@ from functools import partial
 
 import numpy as np
 
-from dpsan.mechanisms.laplace_noise import LaplaceNoise
+from dpsan.mechanisms.noise import LaplaceNoise
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.samplers.base import Projection
 from dpsan.privacy.guarantee import Arithmetic
@@ -56,6 +56,6 @@ class Vickrey(LaplaceNoise):
 
     t: float = parameter(0.75, "weight of the second nearest word", low=0, high=1)
 
-    def projection(self) -> Projection:
+    def projection(self, space: MetricSpace) -> Projection:
         """By the distances of the two nearest words."""
         return partial(first_or_second, t=self.t)

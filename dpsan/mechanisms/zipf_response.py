@@ -23,9 +23,7 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from functools import partial
-from typing import Final
 
 import numpy as np
 
@@ -36,32 +34,14 @@ from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.arrays import Ids, Integers
 from dpsan.space.metric_space import MetricSpace
 
-# All words in order of distance from a word, exact: ties by row number, the word itself first.
-#
-# A distance becomes a key of 16 bits by a map that never decreases, so a counting sort puts a row
-# of n words nearly in order in a fraction of the time of a comparison sort.  A merge sort by the
-# distances themselves then has little to do.
 
-_LEVELS: Final = 65_534
-"""Keys of other words are 1 ... 65,535; 0 is the word itself."""
-
-
-def orders(space: MetricSpace, words: Ids) -> Iterator[Ids]:
-    """Yield, for each word (not ⊥), all words in order, shape (n,)."""
-    squares = np.empty((len(words), space.n))
-    space.lattice.squares(words, squares)
-    for row, word in zip(squares, words.tolist(), strict=True):
-        distances = np.sqrt(row, out=row)
-        distances[word] = distances[word - 1]  # the range is that of the others
-        low = distances.min()
-        width = distances.max() - low
-        # Each step rounds a function that never decreases, so no key misorders.
-        scaled = (distances - low) * (_LEVELS / width if width > 0 else 0.0)
-        keys = scaled.astype(np.uint16) + np.uint16(1)
-        distances[word], keys[word] = -1.0, 0
-        order = np.argsort(keys, kind="stable")
-        # Equal distances have equal keys, and there the counting sort kept row numbers in order.
-        yield order[np.argsort(distances[order], kind="stable")]
+def orders(space: MetricSpace, words: Ids) -> Ids:
+    """Return all words in order of exact distance from each word (not ⊥), shape (m, n): the word
+    itself first, ties by row number.
+    """
+    distances = space.distances(words)
+    distances[np.arange(len(words)), words] = -1.0
+    return np.argsort(distances, axis=1, kind="stable")
 
 
 def rank_weights(epsilon: float, n: int) -> Integers:
@@ -98,7 +78,7 @@ class ZipfResponse(IntegerResponse):
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
         """Return the loss of the first weight against the last: all words have the same weights."""
-        (order,) = orders(space, np.zeros(1, dtype=np.int64))
+        order = orders(space, np.zeros(1, dtype=np.int64))[0]
         return Certificate(
             method="exact certificate, integer weights by rank",
             epsilon_ldp=self.guarantee(space).epsilon_ldp,
@@ -112,6 +92,5 @@ class ZipfResponse(IntegerResponse):
 
 def _rows(space: MetricSpace, weights: Integers, words: Ids) -> Integers:
     out = np.empty((len(words), space.n), dtype=np.uint64)
-    for row, order in zip(out, orders(space, words), strict=True):
-        row[order] = weights
+    np.put_along_axis(out, orders(space, words), weights[None], axis=1)
     return out

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
-from dpsan.embeddings.class_lists import CONTACTS, NONE
+from dpsan.embeddings.word_lists import CONTACTS, NONE
 from dpsan.only import strings
 from dpsan.only.hashes import Hashes
 from dpsan.only.lexicon import Lexicon

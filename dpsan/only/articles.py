@@ -29,7 +29,7 @@ def one_article(
         pair: the triggers of *a* and *an*.
         func: label of function words.
     """
-    at = np.flatnonzero(np.isin(trigger, pair))
+    at = np.flatnonzero((trigger == pair[0]) | (trigger == pair[1]))
     behind = gap[np.minimum(at + 1, len(gap) - 1)]
     joined = ~np.isin(behind, BEHIND_ARTICLE)
     joined |= (behind == GAP["line"]) & (caps[at] == ONE)  # a mark of a list
@@ -47,11 +47,11 @@ def far_words(view: View, places: Places, article: int) -> dict[int, int]:
         article: the trigger of articles.
     """
     at = np.flatnonzero(view.trigger == article)
-    edge, start = view.labels.index(EDGE), places.start
+    edge, before = view.labels.index(EDGE), places.start[at + 1] - 1
     words = {
-        int(i): _behind_tags(places, int(i) + 1)
-        for i in at.tolist()
-        if places.block[start[i + 1] - 1] in "</"
+        token: _behind_tags(places, token + 1)
+        for token, place in zip(at.tolist(), before.tolist(), strict=True)
+        if places.block[place] in "</"
     }
     for i in at[view.label[at + 1] == edge].tolist():
         follows = i + 2

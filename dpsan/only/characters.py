@@ -34,7 +34,7 @@ class Block:
 
     text: str
     points: NDArray[np.uint32]
-    small: NDArray[np.uint32]
+    small: NDArray[np.uint64]
     """Folded code points."""
     bits: Codes
     """Classes of the characters."""
@@ -78,10 +78,10 @@ def running(flags: Flags) -> Ints:
 
 def pattern(block: Block, start: Ints, end: Ints) -> Codes:
     """Return the pattern of capitals of each word."""
-    bits, upper = block.bits, block.capitals[end] - block.capitals[start]
+    bits, upper = block.bits, block.capitals.take(end) - block.capitals.take(start)
     length = end - start
-    first = bits[start] & CAPITAL != 0
-    second = bits[np.minimum(start + 1, end - 1)]
+    first = bits.take(start) & CAPITAL != 0
+    second = bits.take(np.minimum(start + 1, end - 1))
     title = first & (second & CAPITAL == 0) | first & (second & APOSTROPHE != 0)
     caps = np.where(title, TITLE, MIXED).astype(np.uint8)
     caps[upper == 0] = LOWER
@@ -100,7 +100,7 @@ def gaps(block: Block, start: Ints, end: Ints) -> Codes:
     out = np.full(len(start), GAP["other"], np.uint8)
     out[length <= 0] = GAP["none"]
     short = np.flatnonzero(length == 1)
-    only = bits[start[short]]
+    only = bits.take(start.take(short))
     out[short[only & (BLANK | NEWLINE) != 0]] = GAP["space"]
     out[short[only & NEWLINE != 0]] = GAP["line"]
     rest = np.flatnonzero((length > 0) & (out == GAP["other"]))
@@ -110,7 +110,7 @@ def gaps(block: Block, start: Ints, end: Ints) -> Codes:
     last = np.cumsum(size)
     first = last - size
     inside = np.arange(last[-1]) + np.repeat(start[rest] - first, size)
-    chars, classes = points[inside], bits[inside]
+    chars, classes = points.take(inside), bits.take(inside)
 
     def many(flags: Flags) -> Ints:
         """Return the number of true flags of each gap."""
@@ -155,19 +155,18 @@ def firsts(
     """Return the first token of the unit with the same word, and with the same stem."""
     n = len(hashed)
     equal = np.arange(n, dtype=np.int32)
-    stems = equal.copy()
     at = np.flatnonzero(wanted)
-    keys = salted(hashed[at], unit[at])
+    keys = salted(hashed.take(at), unit.take(at))
     first, inverse = distinct(keys)
-    equal[at] = at[first[inverse]]
-    stems[at] = equal[at]
-    plural = np.flatnonzero(stem[at] != hashed[at])
+    equal[at] = at.take(first).take(inverse)
+    stems = equal.copy()
+    plural = at[stem.take(at) != hashed.take(at)]
     if len(plural):
-        order = np.argsort(keys)
-        stem_keys = salted(stem[at[plural]], unit[at[plural]])
-        spot = np.minimum(np.searchsorted(keys[order], stem_keys), len(order) - 1)
-        same = keys[order[spot]] == stem_keys
-        stems[at[plural[same]]] = equal[at[order[spot[same]]]]
+        words, keys = at[first], keys[first]  # ascending by key
+        stem_keys = salted(stem[plural], unit[plural])
+        spot = np.minimum(np.searchsorted(keys, stem_keys), len(keys) - 1)
+        same = keys[spot] == stem_keys
+        stems[plural[same]] = words[spot[same]]
     return equal, stems
 
 

@@ -31,7 +31,12 @@ ASCENDING: Final = frozenset({"iso", "ymd", "year", "clock"})
 """Groups whose strings of one form ascend in a text."""
 AGE: Final = 40
 """Bits of a key below the number of the unit of a long file."""
-ADDRESSES: Final = frozenset({"email", "userip", "userhost"})
+ADDRESSES: Final[dict[str, list[Piece]]] = {
+    "email": ["@example.net"],
+    "userhost": ["@host-", (10, 99, 0)],
+    "userip": ["@", *template("ip", "", ())],
+}
+"""What stands behind the local part."""
 _NAME: Final = "\0"
 """Stands for a name of the unit in a local part."""
 
@@ -80,6 +85,8 @@ class Slot:
     permutation: Permutation | None
     size: int
     """Number of words of its pool; 0 of a number by value, which has none."""
+    chance: float
+    """That the word stays as it is, at most: none of an address, whose host is reserved."""
     number: int = 0
     written: str = ""
     """The string, where the pool is no list of words."""
@@ -89,9 +96,12 @@ class Slot:
 class Unit:
     """Holds the replacements that one unit has so far."""
 
-    pools: dict[int, Pool] = field(default_factory=dict)
-    """Pool of each name: that of its first token."""
-    slots: dict[tuple[Pool, int], Slot] = field(default_factory=dict)
+    names: dict[int, Slot] = field(default_factory=dict)
+    """Of each name and medicine: its pool is that of its first token."""
+    before: dict[int, Slot] = field(default_factory=dict)
+    """The same of units that ended in the block: addresses in it name them."""
+    slots: defaultdict[Pool, dict[int, Slot]] = field(default_factory=lambda: defaultdict(dict))
+    """Of other words, by their pool."""
     permutations: dict[Pool, Permutation] = field(default_factory=dict)
     age: int = 0
     """Number of this unit in a long file."""
@@ -163,11 +173,9 @@ class Draws:
             if caps != LOWER:
                 article = article.upper() if loud else article.capitalize()
             articles.append(article)
-        # An address is at a reserved host, and its names are those of its unit.
-        drawn = [slot.size > 0 and slot.pool[0] not in ADDRESSES for slot in slots]
-        chance = np.array(drawn) / np.array([max(slot.size, 1) for slot in slots])
+        chance = np.array([slot.chance for slot in slots])
         forms = {slot.size for slot in new if slot.pool[0] not in self._listed}
-        share = float(chance[of_slot].sum())
+        share = float(chance.take(of_slot).sum())
         return Outputs(tokens, articles, share, min(forms, default=0), reused)
 
     def _radices(self, pool: Pool) -> list[int]:
@@ -178,12 +186,8 @@ class Draws:
 
     def _template(self, pool: Pool) -> list[Piece]:
         group, form, marks = pool
-        if group == "email":
-            return [*local_part(marks, self._given), "@example.net"]
-        if group == "userhost":
-            return [*local_part(marks, self._given), "@host-", (10, 99, 0)]
-        if group == "userip":
-            return [*local_part(marks, self._given), "@", *template("ip", "", ())]
+        if group in ADDRESSES:
+            return [*local_part(marks, self._given), *ADDRESSES[group]]
         return template(group, form, self._given)
 
     def _slots(
@@ -199,10 +203,13 @@ class Draws:
         reused = 0
         columns = (decision.key[first], decision.unit[first], decision.text[first], of_pool[first])
         rows = zip(first.tolist(), *(column.tolist() for column in columns), strict=True)
+        for unit in units:
+            unit.before = {}
+        named = [pool[0] in NAMES or pool[0].startswith(MEDICINE) for pool in pools]
         for row, key, number, text, which in rows:
             pool, unit = pools[which], units[number]
             if row in values:
-                slots.append(Slot(pool, key, number, text, None, 0, written=values[row]))
+                slots.append(Slot(pool, key, number, text, None, 0, 0.0, written=values[row]))
                 continue
             if pool[0] in ADDRESSES:
                 parts = chain.from_iterable(decision.locals.get(row, ()))
@@ -211,22 +218,19 @@ class Draws:
                 pool = (pool[0], pool[1], tuple(marks))
             if self._injective and key >> AGE != unit.age:
                 unit.age = key >> AGE
-                unit.pools, unit.slots, unit.permutations = {}, {}, {}
-            if not self.together:
-                place = pool, len(unit.slots)
-            elif pool[0] in NAMES or pool[0].startswith(MEDICINE):
-                place = unit.pools.setdefault(key, pool), key
-            else:
-                place = pool, key
-            slot = unit.slots.get(place)
+                unit.before |= unit.names
+                unit.names, unit.slots, unit.permutations = {}, defaultdict(dict), {}
+            of_words = unit.names if named[which] else unit.slots[pool]
+            slot = of_words.get(key) if self.together else None
             if slot is None:
-                permutation, size = None, self._radices(place[0])[0]
+                permutation, size = None, self._radices(pool)[0]
                 if self._injective:
-                    permutation = unit.permutations.get(place[0])
+                    permutation = unit.permutations.get(pool)
                     if permutation is None:
-                        permutation = unit.permutations[place[0]] = Permutation(size)
+                        permutation = unit.permutations[pool] = Permutation(size)
                     reused += permutation.planned >= size
-                slot = unit.slots[place] = Slot(*place, number, text, permutation, size)
+                chance = 0.0 if pool[0] in ADDRESSES else 1 / size
+                slot = of_words[key] = Slot(pool, key, number, text, permutation, size, chance)
                 bounds.append(permutation.plan() if permutation else size)
                 new.append(slot)
             slots.append(slot)
@@ -313,7 +317,7 @@ class Draws:
 
     def _name(self, unit: Unit, key: int) -> str:
         """Return the replacement of a name of the unit, in small letters."""
-        slot = unit.slots[unit.pools[key], key]
+        slot = unit.names.get(key) or unit.before[key]
         return self._table(slot.pool[0], LOWER)[slot.number]
 
     def _table(self, group: str, caps: int) -> list[str]:

@@ -51,7 +51,7 @@ class Match:
             return relations.MOVING[name](self._state, at)
         if name not in self._related:
             self._related[name] = relations.FIXED[name](self._state)
-        return self._related[name][at]
+        return self._related[name].take(at)
 
     def holds(self, term: str, at: NDArray[np.intp]) -> Flags:
         """Return whether a term holds at some tokens."""
@@ -61,21 +61,23 @@ class Match:
         out: Flags = np.logical_or.reduce(values) if len(values) > 1 else values[0]
         return out
 
-    def where(self, test: int, at: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return those of some tokens for which a test holds."""
+    def where(self, test: int, at: NDArray[np.intp], but: str = "") -> NDArray[np.intp]:
+        """Return those of some tokens for which a test holds, but for the table of one array."""
         found = self._tests[test]
         for field, table in found.tables.items():
-            at = at[table.take(self._fields[field].take(at))]
+            if field != but:
+                at = at.compress(table.take(self._fields[field].take(at)))
         for term in found.others:
             if len(at):
-                at = at[self.holds(term, at)]
+                at = at.compress(self.holds(term, at))
         return at
 
     def places(self, test: int) -> NDArray[np.intp]:
         """Return all tokens for which a test holds, ascending."""
         if test not in self._places:
-            at = self._orders[self._rarest[test]].places(test)
-            self._places[test] = self.where(test, at)
+            rarest = self._rarest[test]
+            at = self._orders[rarest].places(test)
+            self._places[test] = self.where(test, at, FIELDS[rarest])
         return self._places[test]
 
     def _matches(self, pattern: Sequence[Position]) -> NDArray[np.intp]:

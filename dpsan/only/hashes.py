@@ -62,13 +62,13 @@ class Hashes:
 
     def __init__(self, points: NDArray[np.unsignedinteger]) -> None:
         n = len(points)
-        if len(Hashes.powers) <= n:
-            steps = np.empty((2, max(n + 1, 1 << 16)), np.uint64)
-            steps[:, 0], steps[0, 1:], steps[1, 1:] = 1, BASE, INVERSE
-            Hashes.powers, Hashes.inverses = np.multiply.accumulate(steps, axis=1)
+        while (size := len(Hashes.powers)) <= n:
+            Hashes.powers, Hashes.inverses = (
+                np.append(values, values * np.uint64(pow(base, size, 1 << 64)))
+                for values, base in ((Hashes.powers, BASE), (Hashes.inverses, INVERSE))
+            )
         self.sums = np.zeros(n + 1, np.uint64)
-        values = points.astype(np.uint64)
-        values += np.uint64(1)
+        values = points + np.uint64(1)
         values *= self.powers[:n]
         np.cumsum(values, out=self.sums[1:])
 
@@ -85,7 +85,9 @@ class Hashes:
 
     def of(self, start: NDArray[np.integer], end: NDArray[np.integer]) -> Words64:
         """Return the hash of each span: (k,)."""
-        out: Words64 = (self.sums[end] - self.sums[start]) * self.inverses[start]
+        out = self.sums.take(end)
+        out -= self.sums.take(start)
+        out *= self.inverses.take(start)
         return out
 
     def shortened(self, start: NDArray[np.integer], end: NDArray[np.integer]) -> Words64:
@@ -114,7 +116,7 @@ class Table:
     """
 
     def __init__(self, tags: NDArray[np.uint32], counts: NDArray[np.uint8]) -> None:
-        self.tags, self.deepest = tags, int(counts.max())
+        self.tags = tags
         self.shift = 65 - len(counts).bit_length()
         self.first = np.zeros(len(counts) + 1, np.int32)
         np.cumsum(counts, out=self.first[1:])
@@ -146,17 +148,16 @@ class Table:
         spread = mixed(hashes)
         bucket = (spread >> np.uint64(self.shift)).astype(np.int64)
         tags = spread.astype(np.uint32)
-        at, last = self.first[bucket], self.first[bucket + 1]
+        at, last = self.first.take(bucket), self.first.take(bucket + 1)
         left = np.flatnonzero(at < last)
-        at = at[left]
-        for _ in range(self.deepest):
-            same = self.tags[at] == tags[left]
+        at, last, tags = at.take(left), last.take(left), tags.take(left)
+        while len(left):
+            same = self.tags.take(at) == tags
             rows[left[same]] = at[same]
-            at = at + 1
-            more = ~same & (at < last[left])
-            left, at = left[more], at[more]
-            if not len(left):
-                break
+            at += 1
+            more = np.flatnonzero(~same & (at < last))
+            left, at = left.take(more), at.take(more)
+            last, tags = last.take(more), tags.take(more)
         return rows
 
     def row(self, word: str) -> int:

@@ -46,30 +46,20 @@ def cut_words(lexicon: Lexicon, code: dict[str, int], text: str, words: Words) -
 
 
 def join_phrases(
-    lexicon: Lexicon,
-    code: dict[str, int],
-    closed: Flags,
-    bits: Codes,
-    hashes: Hashes,
-    words: Words,
+    lexicon: Lexicon, code: dict[str, int], closed: Flags, bits: Codes, hashes: Hashes, words: Words
 ) -> Flags:
     """Make listed phrases one token; returns which words stay."""
     start, end, row = words["start"], words["end"], words["row"]
     n = len(start)
     keep = ~words.pop("dead", np.zeros(n, bool))
-    opens = np.flatnonzero(lexicon.opens_phrase[row])
-    opens = opens[opens < n - 1]
-    joined = (start[opens + 1] - words["after"][opens] == 1) & (
-        bits[words["after"][opens]] & BLANK != 0
+    blank = (np.append(start[1:], 0) - words["after"] == 1) & (
+        bits.take(words["after"]) & BLANK != 0
     )
-    opens = opens[joined]
+    opens = np.flatnonzero(lexicon.opens_phrase.take(row) & blank)
     for size in (4, 3, 2):
         at = opens[opens + size <= n]
-        for step in range(1, size):
-            one = (start[at + step] - words["after"][at + step - 1] == 1) & (
-                bits[words["after"][at + step - 1]] & BLANK != 0
-            )
-            at = at[one]
+        for step in range(size - 1):
+            at = at[blank.take(at + step)]
         found = lexicon.phrases.rows(hashes.of(start[at], end[at + size - 1]))
         at, found = at[found >= 0], found[found >= 0]
         small = words["caps"][at] == LOWER
@@ -102,4 +92,5 @@ def join_phrases(
         words["possessive"][at] = words["possessive"][at + size - 1]
         for step in range(1, size):
             keep[at + step] = False
+        blank[at] = False
     return keep

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.view import Flags, Ints
+from dpsan.only.view import Flags
 
 
 class Order:
@@ -20,22 +20,30 @@ class Order:
     """
 
     def __init__(self, tables: Flags, codes: NDArray[np.integer]) -> None:
-        self._codes, self._counts = codes, np.bincount(codes)
-        self._present = np.flatnonzero(self._counts)
-        self._tables = tables[:, self._present]
-        counts = self._counts[self._present].astype("f4")
-        self.sizes = np.einsum("tc,c->t", self._tables.astype("f4"), counts)
+        self._tables, self._codes, self._counts = tables, codes, np.bincount(codes)
+        present = np.flatnonzero(self._counts)
+        counts = self._counts[present].astype("f4")
+        self.sizes = np.einsum("tc,c->t", tables[:, present].astype("f4"), counts)
         """For how many tokens each test may hold."""
 
     @cached_property
-    def _parts(self) -> list[Ints]:
-        order = np.argsort(self._codes, kind="stable").astype(np.int32)
-        return np.split(order, np.cumsum(self._counts[self._present])[:-1])
+    def _levels(self) -> list[tuple[int, NDArray[np.intp], NDArray[np.integer]]]:
+        """Tokens whose codes occur at most some times, and their codes; rarer from each to each."""
+        most, at, codes = len(self._codes), np.arange(len(self._codes)), self._codes
+        levels = []
+        for _ in range(6):
+            levels.append((most, at, codes))
+            most //= 4
+            rare = (self._counts <= most).take(codes)
+            at, codes = at.compress(rare), codes.compress(rare)
+        return levels
 
     def places(self, test: int) -> NDArray[np.intp]:
         """Return the tokens for which a test may hold, ascending."""
-        parts = [self._parts[at] for at in np.flatnonzero(self._tables[test]).tolist()]
-        return np.sort(np.concatenate([np.zeros(0, np.int32), *parts])).astype(np.intp)
+        size = self.sizes[test]
+        at, codes = next(level[1:] for level in reversed(self._levels) if level[0] >= size)
+        found: NDArray[np.intp] = at.compress(self._tables[test].take(codes))
+        return found
 
 
 def distinct(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

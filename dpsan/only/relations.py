@@ -91,7 +91,7 @@ def numbers(begins: Flags) -> Ints:
 
 def counts(group: Ints, flags: Flags) -> NDArray[np.intp]:
     """Return the number of flagged tokens of each group."""
-    return np.bincount(group[flags], minlength=group[-1] + 1)
+    return np.bincount(group.compress(flags), minlength=group[-1] + 1)
 
 
 def mostly_capitals(state: State) -> Flags:
@@ -107,7 +107,7 @@ def mostly_upper(state: State) -> Flags:
     acronym = among(view.label, [view.labels.index(f"acr{n}") for n in range(2, 6)])
     words = counts(state.line, state.word)
     upper = counts(state.line, state.word & (view.caps == UPPER) & ~acronym)
-    return np.asarray(((words >= 3) & (upper >= MOSTLY * words))[state.line])
+    return ((words >= 3) & (upper >= MOSTLY * words)).take(state.line)
 
 
 def sentence_start(state: State) -> Flags:
@@ -131,9 +131,9 @@ def line_start(state: State) -> Flags:
 def any_in_run(run: Ints, flags: Flags, at: NDArray[np.intp]) -> Flags:
     """Return whether a token of the run of some tokens is flagged."""
     hit = np.zeros(len(run) + 1, np.bool_)
-    hit[run[flags]] = True
+    hit[run.compress(flags)] = True
     hit[0] = False
-    return hit[run[at]]
+    return hit[run.take(at)]
 
 
 def beside_drawn(state: State, at: NDArray[np.intp]) -> Flags:
@@ -149,15 +149,15 @@ def beside_name(state: State, at: NDArray[np.intp]) -> Flags:
 def name_elsewhere(state: State, at: NDArray[np.intp]) -> Flags:
     """Words with a capital that are drawn as a name at another place of the unit."""
     hit = np.zeros(len(state.group), np.bool_)
-    hit[state.view.equal[state.drawn(NAMES) & state.capital]] = True
-    return hit[state.view.equal[at]] & state.capital[at]
+    hit[state.view.equal.compress(state.drawn(NAMES) & state.capital)] = True
+    return hit.take(state.view.equal.take(at)) & state.capital.take(at)
 
 
 def clinical(state: State) -> Flags:
     """Units with four words of health or more, at least one of fifty."""
     unit, words = state.view.unit, state.words["clinical"]
     count = counts(unit, words)
-    return np.asarray(((count >= 4) & (50 * count >= counts(unit, state.word)))[unit])
+    return ((count >= 4) & (50 * count >= counts(unit, state.word))).take(unit)
 
 
 def small_letters(state: State) -> Flags:
@@ -165,14 +165,14 @@ def small_letters(state: State) -> Flags:
     unit, caps = state.view.unit, state.view.caps
     words = counts(unit, state.word)
     capitals = counts(unit, (caps != LOWER) & (caps != NONE))
-    return np.asarray(((50 * capitals <= words) & (words >= 3))[unit])
+    return ((50 * capitals <= words) & (words >= 3)).take(unit)
 
 
 def foreign(state: State) -> Flags:
     """Units with four function words of another language or more, one of eight words."""
     unit, words = state.view.unit, state.words["foreign"]
     count = counts(unit, words)
-    return np.asarray(((count >= 4) & (8 * count >= counts(unit, state.word)))[unit])
+    return ((count >= 4) & (8 * count >= counts(unit, state.word))).take(unit)
 
 
 def repeated_mark(state: State) -> Flags:
@@ -180,8 +180,8 @@ def repeated_mark(state: State) -> Flags:
     view = state.view
     mark = line_start(state) & (view.label == view.labels.index("letter"))
     mark &= np.append(among(view.gap[1:], [G["stop"], G["dot"], G["colon"]]), False)
-    count = np.bincount(view.equal[mark], minlength=len(mark))
-    found: Flags = mark & (count[view.equal] > 1)
+    count = np.bincount(view.equal.compress(mark), minlength=len(mark))
+    found: Flags = mark & (count > 1).take(view.equal)
     return found
 
 

@@ -33,7 +33,7 @@ from dpsan.only.characters import (
     running,
     zones,
 )
-from dpsan.only.hashes import Hashes
+from dpsan.only.hashes import Hashes, Words64
 from dpsan.only.joining import Words, cut_words, join_phrases
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.local_parts import split_emails
@@ -52,9 +52,9 @@ class Found(NamedTuple):
 
     where: Ints
     """Start and end of each: (k, 2)."""
-    labels: list[str]
+    labels: Sequence[str]
     """Empty for escapes, which are no tokens."""
-    forms: list[str]
+    forms: Sequence[str]
 
 
 class Viewer:
@@ -136,10 +136,10 @@ class Viewer:
         of_text = np.arange(len(texts)) if units is None else np.asarray(units, dtype=np.int64)
         return self.assemble(block, words, found, of_text)
 
-    def _characters(self, points: NDArray[np.uint32]) -> tuple[Codes, NDArray[np.uint32]]:
+    def _characters(self, points: NDArray[np.uint32]) -> tuple[Codes, NDArray[np.uint64]]:
         """Return the class bits and the folded value of each character."""
-        low = np.minimum(points, 0xFFFF).astype(np.uint16)
-        bits, small = self.bits[low], self.lexicon.fold[low].astype(np.uint32)
+        low = np.minimum(points, 0xFFFF).astype(np.intp)
+        bits, small = self.bits.take(low), self.lexicon.fold.take(low)
         high = points > 0xFFFF
         if high.any():
             for point in np.unique(points[high]).tolist():
@@ -163,10 +163,10 @@ class Viewer:
             strings.spans(text[begin - 1 : end], known)
             for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)
         ]
-        rows = [*chain.from_iterable(spans)]
-        where = np.array([row[:2] for row in rows], np.int32).reshape(-1, 2)
-        where += np.repeat(begins.astype(np.int32), [*map(len, spans)])[:, None]
-        return Found(where, [row[2] for row in rows], [row[3] for row in rows])
+        start, end, labels, forms = [*zip(*chain.from_iterable(spans), strict=True)] or [()] * 4
+        where = np.array([start, end], np.int32)
+        where += np.repeat(begins.astype(np.int32), [*map(len, spans)])
+        return Found(where.T, labels, forms)
 
     def words(self, block: Block, start: Ints, end: Ints) -> Words:
         """Return label, pattern, possessive and hash of each word."""
@@ -174,8 +174,8 @@ class Viewer:
         whole = hashes.of(start, end)
         row = lexicon.table.rows(whole)
         length = end - start
-        mark = small[np.maximum(end - 2, 0)] == ord("'")
-        possessive = (length > 2) & mark & (small[end - 1] == ord("s"))
+        mark = small.take(np.maximum(end - 2, 0)) == ord("'")
+        possessive = (length > 2) & mark & (small.take(end - 1) == ord("s"))
         owned = np.flatnonzero(possessive)
         listed = owned[row[owned] >= 0]
         label = lexicon.codes[row[listed], 0]
@@ -188,7 +188,7 @@ class Viewer:
         # an apostrophe behind a capitalised word, if its unit has not opened a quotation
         ahead, behind = bits[block.marks - 1], bits[block.marks + 1]
         opening = block.marks[(behind & LETTER != 0) & (ahead & (LETTER | DIGIT) == 0)]
-        bare = np.flatnonzero(bits[after] & APOSTROPHE != 0)
+        bare = np.flatnonzero(bits.take(after) & APOSTROPHE != 0)
         bare = bare[~possessive[bare] & (bits[start[bare]] & CAPITAL != 0)]
         first = block.edges[np.searchsorted(block.edges, start[bare]) - 1]
         bare = bare[
@@ -200,7 +200,7 @@ class Viewer:
         whole[owned] = hashes.of(start[owned], end[owned])
         row[owned] = lexicon.table.rows(whole[owned])
         caps = pattern(block, start, end)
-        label = lexicon.codes[row, COLUMN[caps]]
+        label = lexicon.codes.ravel().take(row * 3 + COLUMN.take(caps))
         unknown = np.flatnonzero(row < 0)
         upper = block.capitals[end[unknown]] - block.capitals[start[unknown]]
         inner = (upper > 1) | (caps[unknown] == MIXED)
@@ -222,13 +222,7 @@ class Viewer:
         return at, codes[spot[at]]
 
     def unknown_labels(
-        self,
-        text: str,
-        hashes: NDArray[np.uint64],
-        caps: Codes,
-        inner: Flags,
-        start: Ints,
-        end: Ints,
+        self, text: str, hashes: Words64, caps: Codes, inner: Flags, start: Ints, end: Ints
     ) -> Codes:
         """Return the labels of words that no list holds; each different word is looked at once."""
         cache = self.lexicon.unknown
@@ -257,19 +251,16 @@ class Viewer:
         found = strings.where[inside]
         begin, m, e = words["start"], len(found), len(edges)
         n = len(begin) + m + e
-        of_strings = np.arange(m) + np.searchsorted(begin, found[:, 0])
-        of_strings += np.searchsorted(edges, found[:, 0])
         of_edges = (
             np.arange(e) + np.searchsorted(begin, edges) + np.searchsorted(found[:, 0], edges)
         )
-        of_words = np.ones(n, np.bool_)
-        of_words[of_strings] = of_words[of_edges] = False
+        order = np.argsort(np.concatenate([begin, found[:, 0], edges]), kind="stable")
 
         def filled(string: Any, edge: Any, word: Any, kind: Any) -> NDArray[Any]:
             """Return the values of strings, edges and words, in order of place."""
-            values = np.empty(n, kind)
-            values[of_strings], values[of_edges], values[of_words] = string, edge, word
-            return values
+            values, last = np.empty(n, kind), n - e
+            values[: last - m], values[last - m : last], values[last:] = word, string, edge
+            return values.take(order)
 
         start = filled(found[:, 0], edges, begin, np.int32)
         forms: dict[str, int] = {}
@@ -293,11 +284,11 @@ class Viewer:
         row = filled(-1, -1, words["row"], np.int32)
         text_of = np.repeat(np.arange(e, dtype=np.int32), np.diff(of_edges, append=n))
         index = np.minimum(text_of, len(of_text) - 1, dtype=np.int32)
-        unit = np.cumsum(np.diff(of_text, prepend=of_text[:1]) != 0).astype(np.int32)[index]
+        unit = np.cumsum(np.diff(of_text, prepend=of_text[:1]) != 0).astype(np.int32).take(index)
         gap = gaps(block, np.append(0, after[:-1]), start)
-        trigger = self.trigger[row]
+        trigger = self.trigger.take(row)
         trigger[row < 0] = 0
-        trigger[~self.closed[label] & (row != self.letter_a)] = 0
+        trigger[~self.closed.take(label) & (row != self.letter_a)] = 0
         one_article(self.articles, code["func"], label, caps, gap, trigger)
         stem = hashed.copy()  # without a plural s where a rule could need it
         at = np.flatnonzero(label == code["surnamepl"])

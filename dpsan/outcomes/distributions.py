@@ -14,16 +14,77 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.word_statistics import words_at
 from dpsan.privacy import randomness
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Floats, Floats32, Ids, blocks
 from dpsan.space.metric_space import MetricSpace
+
+# Public statistics of a vocabulary: prior of the inputs, close words, cosines.
+
+UNKNOWN_PRIOR: Final = 0.06
+"""Prior of ⊥: the share of tokens of AG News and SST-2 that the bundled vocabulary lacks."""
+CLOSE: Final = 100
+"""Ranks 1 ... 100 from the true word are close ([Curse] §2)."""
+_BATCH: Final = 1024
+_FLOPS_OF_SEARCH: Final = 4e9
+"""Floating-point operations of the search for the median distance to the nearest word."""
+
+
+def prior(space: MetricSpace) -> Floats:
+    """Return the public probabilities of the inputs, shape (n + 1,), ⊥ last; they sum to 1.
+
+    See :func:`dpsan.embeddings.base.word_frequencies`.
+    """
+    return np.append(space.frequencies * (1 - UNKNOWN_PRIOR), UNKNOWN_PRIOR)
+
+
+def words_at(space: MetricSpace, quantiles: Floats) -> Ids:
+    """Return the words at quantiles 0 ... 1 of the public frequencies, shape (m,).
+
+    Uniform quantiles choose words by frequency; evenly spaced ones stand for the whole vocabulary.
+    """
+    rows = np.searchsorted(np.cumsum(space.frequencies), quantiles, side="right")
+    return np.asarray(np.minimum(rows, space.n - 1), dtype=np.int64)
+
+
+def cosines(units: Floats32, ids: Ids, outputs: Ids) -> Floats:
+    """Return the cosines of words (m,) and their outputs (m,), shape (m,)."""
+    out = np.empty(len(ids))
+    for part in blocks(len(ids), _BATCH):
+        out[part] = np.einsum("md,md->m", units[ids[part]], units[outputs[part]])
+    return out
+
+
+def usual_nearest(space: MetricSpace) -> float:
+    """Return the median distance from a word to its nearest other word, by public frequencies."""
+    if space.n < 2:
+        return 0.0
+    words = int(min(max(_FLOPS_OF_SEARCH / (2 * space.n * space.d), 16), 128))
+    ids = words_at(space, (np.arange(words) + 0.5) / words)
+    return float(np.median(space.search(space.points(ids), 2)[1][:, 1]))
+
+
+def close_words(space: MetricSpace, ids: Ids) -> NDArray[np.int32]:
+    """Return the words of rank 1 ... 100 from each word, (m, 100), or all others if fewer.
+
+    The table is cached with the space where ``ids`` are at least half of the vocabulary.
+    """
+    width = min(CLOSE, space.n - 1)
+
+    def search(wanted: Ids) -> NDArray[np.int32]:
+        out = np.empty((len(wanted), width), dtype=np.int32)
+        for part in blocks(len(wanted), _BATCH):
+            out[part] = space.neighbors(wanted[part], width + 1)[:, 1:]
+        return out
+
+    if 2 * len(ids) < space.n or not space.eager(space.n):
+        return search(ids)
+    table = space.table(f"close-{width}", lambda: {"words": search(np.arange(space.n))})
+    return np.asarray(table["words"][ids])
+
 
 Progress = Callable[[float], None]
 """Called with a share of the work, 0 ... 1; may raise to interrupt."""
 
-_BATCH: Final = 1024
-"""Draws between two reports of progress, a fraction of a second for a large vocabulary."""
 _FLOPS: Final = 4e9
 """Floating-point operations of the draws, 2·n·d each."""
 _WORDS: Final = (50, 400)
@@ -65,13 +126,8 @@ def draw(sampler: Sampler, ids: Ids, key: bytes, progress: Progress | None = Non
         key: public.
         progress: called with the share done, after every batch.
     """
-    out, at = np.empty_like(ids), 0
-    for part in randomness.streams_for(key, range(len(ids)), [1] * len(ids)).chunks(_BATCH):
-        out[at : at + len(part)] = sampler.sample(ids[at : at + len(part)], part)
-        at += len(part)
-        if progress:
-            progress(at / len(ids))
-    return out
+    streams = randomness.streams_for(key, range(len(ids)), [1] * len(ids))
+    return sampler.sample_all(ids, streams, progress)
 
 
 def expected_share_of(sampler: Sampler, space: MetricSpace, among: NDArray[np.bool_]) -> float:
@@ -90,8 +146,7 @@ def expected_share_of(sampler: Sampler, space: MetricSpace, among: NDArray[np.bo
         return 0.0
     many = min(int(among.sum()), _WORDS[1])
     ids = np.searchsorted(ends, (np.arange(many) + 0.5) / many * ends[-1], side="right")
-    known = sampler.unchanged(ids)
-    if known is None:
+    if (known := sampler.unchanged(ids)) is None:
         raise AssertionError("the probability of an unchanged word is not known")
     return float(np.mean(known))
 

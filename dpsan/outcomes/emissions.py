@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.outcomes.distributions import distributions, has_distribution
 from dpsan.space.arrays import Floats, Ids, blocks, by_word, side_by_side
-from dpsan.space.metric_space import MetricSpace
+from dpsan.space.metric_space import Arrays, MetricSpace
 
 _CELLS: Final = 1 << 23
 """Probabilities that are held at once."""
@@ -193,3 +194,86 @@ class Emissions:
             if progress:
                 progress((ids[-1] + 1) / n)
         return found
+
+
+# The inputs that explain each output of a mechanism best.
+
+MOST_INPUTS: Final = 48
+"""Inputs considered for each output at most."""
+LEAST_POSTERIOR: Final = 0.001
+"""Least posterior probability, before any context, of an input that is considered."""
+_PROBABLE: Final = -400.0
+"""ln of the least probability that ⊥ has an output of the mechanism."""
+
+
+def likeliest_inputs(mechanism: Mechanism, space: MetricSpace) -> Arrays:
+    """Return the outputs of a mechanism, and the inputs that explain each best; cached.
+
+    Args:
+        mechanism: resolved; its output distributions are known.
+
+    Returns:
+        ``outputs`` (q,); ``inputs`` (q, s), by prior times likelihood, with ⊥ last and -1 where
+        others are too unlikely; ``scores`` (q, s), ln P(output|input).
+    """
+    name = f"likeliest-5-{MOST_INPUTS}-{mechanism.name}-{mechanism.digest()}"
+    return space.table(name, lambda: _build(mechanism, space), of_mechanism=True)
+
+
+def _build(mechanism: Mechanism, space: MetricSpace) -> Arrays:
+    emissions = Emissions(mechanism, space)
+    outputs = np.flatnonzero(emissions.unknown > _PROBABLE)
+    prior = np.log(space.frequencies)
+    sampler = emissions.sampler
+    if isinstance(sampler, SparseTable):
+        inputs, scores = _by_weights(sampler, outputs, prior)
+    else:
+        with space.watch("finding the likeliest inputs of each output") as progress:
+            found = emissions.candidates(outputs, [prior], MOST_INPUTS, progress)[0]
+        inputs, scores = found.inputs, found.scores - prior[np.maximum(found.inputs, 0)]
+        scores[inputs < 0] = -np.inf
+    joint = np.exp(scores + prior[np.maximum(inputs, 0)])
+    unlikely = joint < LEAST_POSTERIOR * joint.sum(axis=1, keepdims=True)
+    inputs[unlikely], scores[unlikely] = -1, -np.inf
+    unknown = np.full((len(outputs), 1), space.n, dtype=np.int32)
+    scores = np.concatenate([scores, emissions.unknown[outputs][:, None]], axis=1)
+    return {
+        "outputs": outputs,
+        "inputs": np.concatenate([inputs, unknown], axis=1),
+        "scores": scores.astype(np.float32),
+    }
+
+
+def _by_weights(
+    table: SparseTable, outputs: Ids, prior: Floats
+) -> tuple[NDArray[np.int32], Floats]:
+    """Return the best inputs of each output and ln P(output|input), both (q, MOST_INPUTS).
+
+    An input gives most outputs their common weight.  So the best ones have the output in their near
+    set, or are among the most frequent words.
+    """
+    owners, near, masses = table.near.sets(np.arange(len(prior)))
+    more = table.increment * masses.astype(np.float64)
+    common = table.common.astype(np.float64)
+    totals = np.log(common.sum() + np.bincount(owners, more, minlength=len(prior)))
+    usual = np.argsort(totals - prior, kind="stable")[:MOST_INPUTS]
+    real = np.isin(near, outputs)  # a public word may be an output of itself alone
+    owners, near, more = owners[real], near[real], more[real] + common[near[real]]
+    with np.errstate(divide="ignore"):
+        log = np.log(more) - totals[owners]
+        far = np.log(common[outputs])[:, None] - totals[usual]
+    u = np.concatenate([near, np.repeat(outputs, len(usual))])
+    w = np.concatenate([owners, np.tile(usual, len(outputs))])
+    log = np.concatenate([log, far.ravel()])
+    # An input of both kinds counts once, with its own weight, which stands first.
+    _, first = np.unique(u * len(prior) + w, return_index=True)
+    u, w, log = u[first], w[first], log[first]
+    order = np.lexsort((w, -(log + prior[w]), u))
+    u, w, log = u[order], w[order], log[order]
+    rank = np.arange(len(u)) - np.searchsorted(u, u)
+    number = np.searchsorted(outputs, u)
+    held = (rank < MOST_INPUTS) & (log > -np.inf)
+    inputs = np.full((len(outputs), MOST_INPUTS), -1, dtype=np.int32)
+    scores = np.full((len(outputs), MOST_INPUTS), -np.inf)
+    inputs[number[held], rank[held]], scores[number[held], rank[held]] = w[held], log[held]
+    return inputs, scores

@@ -21,10 +21,9 @@ import numpy as np
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import Progress, distributions
+from dpsan.outcomes.distributions import Progress, close_words, distributions, prior
 from dpsan.outcomes.emissions import Emissions, Likeliest
 from dpsan.outcomes.intervals import Estimate
-from dpsan.outcomes.word_statistics import close_words, prior
 from dpsan.space.arrays import Floats, Ids, blocks
 from dpsan.space.metric_space import Arrays, MetricSpace
 

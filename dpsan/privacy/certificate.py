@@ -5,21 +5,23 @@ The loss of input w against w' is ``max over outputs u of ln P(u|w) - ln P(u|w')
 inequality: it is ``S(w, w') + ln Z(w') - ln Z(w)``, so O(n²) values are enough instead of O(n³).
 
 A mechanism that has a closed form hands its distribution to one of the functions below
-(``Mechanism.certificate``); :func:`certify` falls back on the matrix of a small vocabulary.
+(``Mechanism.certificate``); ``mechanisms.base.certify`` falls back on the matrix of a small
+vocabulary.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal, localcontext
-from typing import Any, Final, Protocol
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.privacy.guarantee import Claim, Guarantee
+from dpsan.privacy.guarantee import Claim
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import Arrays, MetricSpace
 
@@ -79,7 +81,6 @@ _LOGARITHMS: Final = 2.0**-40
 """Bound on the rounding of two logarithms above -745, to an ulp each, and of their difference."""
 _TOP: Final = 62 * math.log(2)
 """Logarithm of the largest integer weight."""
-_KEPT: Final = ("epsilon_ldp", "epsilon_metric", "delta", "slack", "infinite_loss_mass")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,44 +101,6 @@ class Certificate:
     metric: str | None = None
     slack: float = 0.0
     """Width of the rounding bound, nats; included in ``epsilon_ldp``."""
-
-
-class Certifiable(Protocol):
-    """Interface that a certificate needs of a mechanism."""
-
-    def certificate(self, space: MetricSpace) -> Certificate | None:
-        """Return its own closed form, if any."""
-        ...
-
-    def guarantee(self, space: MetricSpace) -> Guarantee:
-        """Return its guarantee, which holds the claim."""
-        ...
-
-    def prepare(self, space: MetricSpace) -> Any:
-        """Return its sampler."""
-        ...
-
-
-def certify(mechanism: Certifiable, space: MetricSpace) -> Certificate | None:
-    """Return the exact certificate of a mechanism on a vocabulary; None where no exact method
-    exists.
-
-    Closed forms take O(n²·d) and are cached with the space; other distributions are compared cell
-    by cell up to :data:`MATRIX_WORDS` words.
-    """
-    found = mechanism.certificate(space)
-    if found is not None or space.n > MATRIX_WORDS:
-        return found
-    sampler = mechanism.prepare(space)
-    pmf = sampler.probabilities(np.arange(space.n + 1))
-    if pmf is None:
-        return None
-    claim = mechanism.guarantee(space).claimed
-    distances = None
-    if claim is not None and claim.metric == "euclidean":
-        distances = input_distances(space)
-    error = sampler.probability_error
-    return matrix_certificate(pmf, claim, distances, error=error)
 
 
 def input_distances(space: MetricSpace) -> Floats:
@@ -188,77 +151,62 @@ def exp_certificate(
     """
     if 2.0 * space.n**2 * (space.d + 32) > WORK:
         return None
-    pmf = weights, distances, score, unknown, (error, distance_error), block
-    found = space.table(f"certificate-3-{key}", lambda: _exp_losses(space, *pmf), of_mechanism=True)
-    ldp, per_unit, slack = found["values"].tolist()
-    first, second = found["pair"].tolist()
-    return Certificate(
-        method="exact certificate, integer weights",
-        epsilon_ldp=ldp,
-        epsilon_metric=per_unit,
-        pair=(first, second),
-        metric=metric,
-        slack=slack,
-    )
 
+    def build() -> Certificate:
+        n = space.n
+        totals, smallest = np.empty(n), np.empty(n)
+        for at in range(0, n, block):
+            ids = np.arange(at, min(at + block, n))
+            rows = weights(ids)
+            totals[ids] = rows.sum(axis=1, dtype=np.float64)
+            smallest[ids] = rows.min(axis=1)
+        totals = np.log(totals)
+        # ⊥ against words and words against ⊥, exact from the integers.
+        from_unknown = totals - math.log(n) - np.log(smallest)
+        to_unknown = math.log(n) + _TOP - totals
+        w = int(np.argmax(from_unknown))
+        worst, pair = float(from_unknown[w]), (n, w)
+        w = int(np.argmax(to_unknown))
+        if to_unknown[w] > worst:
+            worst, pair = float(to_unknown[w]), (w, n)
+        # The triangle inequality holds for the true scores: two weights and the score at hand are
+        # rounded, so a loss is at most score + gap + 3·error, and a gap at most score + 3·error.
+        # Totals of n <= 2^24 float64 terms are good to 1e-8.
+        rounded = 3 * error + 2e-8 * (n > 1 << 20) + 1e-11
+        per_unit = worst / unknown if unknown > 0 else 0.0
+        for at in range(0, n, 8 * block):
+            ids = np.arange(at, min(at + 8 * block, n))
+            apart = distances(ids)
+            scores = score(apart)
+            gaps = np.abs(totals[ids, None] - totals)
+            losses = scores + gaps
+            index = int(np.argmax(losses))
+            if losses.flat[index] > worst:
+                worst = float(losses.flat[index])
+                i, j = at + index // n, index % n
+                pair = (i, j) if totals[i] <= totals[j] else (j, i)
+            # What rounding may have made of a gap is slack and no loss per unit: all that it can be
+            # next to a word, elsewhere what exceeds the score.
+            least = np.maximum(gaps - rounded, 0)
+            np.minimum(gaps, scores, out=gaps)
+            gaps[scores < 1000 * rounded] = 0
+            np.maximum(gaps, least, out=gaps)
+            gaps += scores
+            apart[apart == 0] = math.inf
+            gaps /= apart
+            per_unit = max(per_unit, float(gaps.max()))
+        # loss <= score + gap less rounding + 2·rounded, and the true distance is not that at hand.
+        slack = 2 * rounded + per_unit * distance_error
+        return Certificate(
+            method="exact certificate, integer weights",
+            epsilon_ldp=worst + slack,
+            epsilon_metric=per_unit,
+            pair=pair,
+            metric=metric,
+            slack=slack,
+        )
 
-def _exp_losses(
-    space: MetricSpace,
-    weights: Callable[[Ids], NDArray[np.uint64]],
-    distances: Callable[[Ids], Floats],
-    score: Callable[[Floats], Floats],
-    unknown: float,
-    errors: tuple[float, float],
-    block: int,
-) -> Arrays:
-    n = space.n
-    totals, smallest = np.empty(n), np.empty(n)
-    for at in range(0, n, block):
-        ids = np.arange(at, min(at + block, n))
-        rows = weights(ids)
-        totals[ids] = rows.sum(axis=1, dtype=np.float64)
-        smallest[ids] = rows.min(axis=1)
-    totals = np.log(totals)
-    # ⊥ against words and words against ⊥, exact from the integers.
-    from_unknown = totals - math.log(n) - np.log(smallest)
-    to_unknown = math.log(n) + _TOP - totals
-    w = int(np.argmax(from_unknown))
-    worst, pair = float(from_unknown[w]), (n, w)
-    w = int(np.argmax(to_unknown))
-    if to_unknown[w] > worst:
-        worst, pair = float(to_unknown[w]), (w, n)
-    # The triangle inequality holds for the true scores: two weights and the score at hand are
-    # rounded, so a loss is at most score + gap + 3·error, and a gap at most score + 3·error.
-    # Totals of n <= 2^24 float64 terms are good to 1e-8.
-    rounded = 3 * errors[0] + 2e-8 * (n > 1 << 20) + 1e-11
-    per_unit = worst / unknown if unknown > 0 else 0.0
-    for at in range(0, n, 8 * block):
-        ids = np.arange(at, min(at + 8 * block, n))
-        apart = distances(ids)
-        scores = score(apart)
-        gaps = np.abs(totals[ids, None] - totals)
-        losses = scores + gaps
-        index = int(np.argmax(losses))
-        if losses.flat[index] > worst:
-            worst = float(losses.flat[index])
-            i, j = at + index // n, index % n
-            pair = (i, j) if totals[i] <= totals[j] else (j, i)
-        # What rounding may have made of a gap is slack and no loss per unit: all that it can be
-        # next to a word, elsewhere what exceeds the score.
-        least = np.maximum(gaps - rounded, 0)
-        np.minimum(gaps, scores, out=gaps)
-        gaps[scores < 1000 * rounded] = 0
-        np.maximum(gaps, least, out=gaps)
-        gaps += scores
-        apart[apart == 0] = math.inf
-        gaps /= apart
-        per_unit = max(per_unit, float(gaps.max()))
-    # loss <= score + gap less rounding + 2·rounded, and the true distance is not that at hand.
-    slack = 2 * rounded + per_unit * errors[1]
-    return {
-        "values": np.array([worst + slack, per_unit, slack]),
-        "pair": np.array(pair, dtype=np.int64),
-    }
+    return kept_certificate(space, key, build)
 
 
 # Any distribution of which more is known.
@@ -292,27 +240,19 @@ def log_ratio(a: int, b: int) -> float:
         return value if Decimal(value) >= exact else math.nextafter(value, math.inf)
 
 
-def kept_certificate(
-    space: MetricSpace, key: str, method: str, build: Callable[[], Certificate]
-) -> Certificate:
+def kept_certificate(space: MetricSpace, key: str, build: Callable[[], Certificate]) -> Certificate:
     """Return a certificate that takes long: built once, then kept with the space.
 
     Args:
         key: names the distribution, for the cache.
-        method: what the certificate calls itself.
     """
 
     def table() -> Arrays:
-        found = build()
-        values = np.array([getattr(found, name) for name in _KEPT], dtype=np.float64)
-        return {"values": values, "pair": np.array(found.pair)}
+        return {"json": np.frombuffer(json.dumps(asdict(build())).encode(), dtype=np.uint8)}
 
-    held = space.table(f"certificate-3-{key}", table, of_mechanism=True)
-    values = (None if math.isnan(each) else each for each in held["values"].tolist())
-    figures: dict[str, Any] = dict(zip(_KEPT, values, strict=True))
-    metric = None if figures["epsilon_metric"] is None else "euclidean"
-    first, second = held["pair"].tolist()
-    return Certificate(method=method, pair=(first, second), metric=metric, **figures)
+    held = space.table(f"certificate-4-{key}", table, of_mechanism=True)
+    figures = json.loads(held["json"].tobytes())
+    return Certificate(**{**figures, "pair": tuple(figures["pair"])})
 
 
 # Any distribution, as a matrix.

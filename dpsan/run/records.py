@@ -18,7 +18,7 @@ from typing import ClassVar, Final
 from dpsan.errors import InputError
 from dpsan.files.private_database import PrivateDatabase
 from dpsan.formats.base import Record
-from dpsan.privacy.composition import Composed
+from dpsan.privacy.guarantee import Composed
 from dpsan.privacy.randomness import new_key
 from dpsan.run.memo import Memo, Pending
 from dpsan.run.workers import Answer, Batch, Workers, sanitized

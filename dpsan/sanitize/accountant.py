@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 
-from dpsan.privacy.composition import Composed, compose_basic
-from dpsan.privacy.guarantee import Guarantee
+from dpsan.privacy.guarantee import Composed, Guarantee, compose_basic
 from dpsan.sanitize.consistent import Distinct
 from dpsan.sanitize.result import Action, Forms, Sanitized
 

@@ -11,20 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.class_lists import (
+from dpsan.embeddings.word_lists import (
     DATES,
     FORMED,
     NUMBERS,
     SENSITIVE,
     STRINGS,
     WordClass,
+    check_english,
+    row_of,
     word_classes,
 )
-from dpsan.embeddings.public_words import check_english
-from dpsan.embeddings.word_lists import row_of
 from dpsan.errors import UsageError
-from dpsan.mechanisms.optimal.groups import Group
 from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tables.near_sets import Group
 from dpsan.outcomes.distributions import expected_share_of
 from dpsan.privacy.guarantee import WordGroup
 from dpsan.sanitize.numbers_by_value import NumberPolicy, kind_or_number

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
-from dpsan.only.decision import Decision
+from dpsan.only.decision import NAMES, Decision
 from dpsan.only.draws import AGE, Unit
 from dpsan.only.hashes import salted
 from dpsan.only.marks import LARGE
@@ -71,7 +71,7 @@ class Decided:
     """By the row of an address the hashes of its pieces."""
     between: list[str] = field(repr=False)
     """What stands behind each of :attr:`order`."""
-    order: list[int]
+    order: NDArray[np.intp]
     """Drawn tokens, articles and edges in the order of the text, numbered in this order."""
     breaks: dict[int, int]
     """By the row of a token the line breaks in it."""
@@ -115,22 +115,22 @@ def unit_keys(
         units: by their number in the decision; they grow.
     """
     first, inverse = same_words(hashes, decision.unit)
-    if max((len(shared.ids) for shared in units), default=0) + len(first) > MOST:
-        first = inverse = np.arange(len(hashes))  # a unit may end here: one word after the other
+    ids = [shared.ids for shared in units]
+    ending = max(map(len, ids), default=0) + len(first) > MOST
+    if ending:  # a unit may end here: one word after the other
+        first = inverse = np.arange(len(hashes))
     order = np.argsort(first)
-    keys: list[int] = []
-    last: dict[int, int] = {}
     columns = (hashes[first[order]], decision.unit[first[order]], decision.text[first[order]])
+    last: dict[int, int] = {}
+    keys: list[int] = []
     for value, number, text in zip(*(column.tolist() for column in columns), strict=True):
-        shared = units[number]
-        key = shared.ids.get(value)
-        if key is None:
-            if len(shared.ids) > MOST and text != last.get(number):
-                shared.ids.clear()
-                shared.units += 1
+        if ending and value not in ids[number]:
+            if len(ids[number]) > MOST and text != last.get(number):
+                ids[number].clear()
+                units[number].units += 1
             last[number] = text
-            key = shared.ids[value] = len(shared.ids)
-        keys.append(key + (shared.units << AGE))
+        key = ids[number].setdefault(value, len(ids[number]))
+        keys.append(key + (units[number].units << AGE))
     in_order = np.empty(len(first), np.int64)
     in_order[order] = keys
     return in_order[inverse]
@@ -175,10 +175,10 @@ def replaced_in(
 
 def lines_of(done: Decided, written: Sequence[str]) -> list[str]:
     """Return the texts with what is written in place of drawn tokens and articles."""
-    edges = np.flatnonzero(np.array(done.order) >= len(written)).tolist()
+    edges = np.flatnonzero(done.order >= len(written)).tolist()
     tokens = [*written, *[""] * len(edges)]
     parts = [""] * (2 * len(done.between))
-    parts[::2], parts[1::2] = map(tokens.__getitem__, done.order), done.between
+    parts[::2], parts[1::2] = map(tokens.__getitem__, done.order.tolist()), done.between
     return ["".join(parts[2 * first : 2 * last]) for first, last in pairwise(edges)]
 
 
@@ -268,20 +268,29 @@ def joined(done: Sanitized, counts: Sequence[int]) -> Sanitized:
 
 
 def address_names(
-    done: Decided, units: Sequence[Shared], keys: NDArray[np.int64], groups: set[int]
+    done: Decided, units: Sequence[Shared], keys: NDArray[np.int64], ages: NDArray[np.int64]
 ) -> dict[int, tuple[Cut, ...]]:
     """Return by the row of an address the pieces of its local part, with the keys of the unit.
 
     Args:
         keys: of each row.
-        groups: codes of the groups of names.
+        ages: numbers of the units of a long file.
     """
     decision = done.decision
     names: dict[int, tuple[Cut, ...]] = {}
     begins: dict[int, int] = {}
     if decision.locals:  # by the key of a name the first text that has it
-        at = np.flatnonzero(np.isin(decision.group, [*groups]))[::-1]
+        named = np.array([name in NAMES for name in decision.groups])
+        at = np.flatnonzero(named[decision.group])[::-1]
         begins = dict(zip(keys[at].tolist(), decision.text[at].tolist(), strict=True))
+
+    def in_unit(name: int, row: int) -> int | str:
+        """Return the key of a name in the unit of an address; a mark if that lacks it."""
+        if ages[name] == ages[row]:
+            return int(keys[name])
+        same = np.flatnonzero((decision.key == decision.key[name]) & (ages == ages[row]))
+        return int(keys[same[0]]) if len(same) else LARGE
+
     for row, parts in decision.locals.items():
         shared, text = units[int(decision.unit[row])], int(decision.text[row])
         cuts: list[Cut] = []
@@ -289,9 +298,9 @@ def address_names(
             known = shared.ids.get(value) if cut == (LARGE,) and value else None
             key = -1 if known is None else known + (shared.units << AGE)
             # A name of an earlier context, whether it is decided at once with this one or not.
-            if key in shared.unit.pools or begins.get(key, text) < text:
+            if key in shared.unit.names or begins.get(key, text) < text:
                 cuts.append((key,))
             else:
-                cuts.append(tuple(p if isinstance(p, str) else int(keys[p]) for p in cut))
+                cuts.append(tuple(p if isinstance(p, str) else in_unit(p, row) for p in cut))
         names[row] = tuple(cuts)
     return names

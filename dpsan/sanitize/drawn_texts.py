@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.class_lists import FORMED
+from dpsan.embeddings.word_lists import FORMED
 from dpsan.sanitize.result import ACTIONS, Action, Forms
 from dpsan.text.batch import Batch, Ids, Mask, Words
 from dpsan.text.letter_case import REACH, agree

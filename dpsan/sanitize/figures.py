@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from dpsan.privacy.composition import Composed
+from dpsan.privacy.guarantee import Composed
 from dpsan.sanitize.remembered import LedgerTotals
 from dpsan.text.numerals import counted, number
 

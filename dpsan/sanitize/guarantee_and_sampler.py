@@ -13,14 +13,13 @@ import numpy as np
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
-from dpsan.embeddings.class_lists import lists_digest
-from dpsan.embeddings.word_lists import WordLists
+from dpsan.embeddings.word_lists import WordLists, lists_digest
 from dpsan.errors import Hint, UnprovedError, UsageError
 from dpsan.mechanisms import is_own, own_file, space_for
 from dpsan.mechanisms.base import BaseResponse, Mechanism
 from dpsan.mechanisms.optimal.group_response import GroupResponse
-from dpsan.mechanisms.optimal.groups import words_in_groups
 from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tables.near_sets import words_in_groups
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize.classes import Grouping, grouping
 from dpsan.sanitize.numbers_by_value import check_numbers

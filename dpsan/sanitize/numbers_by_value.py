@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.class_lists import DATES, NUMBERS
+from dpsan.embeddings.word_lists import DATES, NUMBERS
 from dpsan.errors import Hint, UsageError
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.privacy.randomness import Streams, derive_key, streams_by_word, string_positions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from dpsan.embeddings.class_lists import WordClass
+from dpsan.embeddings.word_lists import WordClass
 from dpsan.only.decision import NAMES
 from dpsan.only.rules import rules_text
 from dpsan.sanitize.guarantee_and_sampler import Built

@@ -5,7 +5,6 @@ A *unit* is who shares replacements: a record, or a file of text with its contex
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,10 +12,10 @@ from itertools import chain
 
 import numpy as np
 
-from dpsan.embeddings.class_lists import NUMBERS
+from dpsan.embeddings.word_lists import NUMBERS
 from dpsan.errors import UsageError
 from dpsan.only.decision import NAMES, Decision, decide
-from dpsan.only.draws import Draws, Slot, stream_position
+from dpsan.only.draws import AGE, Draws, Slot, stream_position
 from dpsan.only.engine import Match
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.places import Places
@@ -171,7 +170,8 @@ class OnlyRewriter:
         begin, end = places.start[spots[order]].tolist(), places.after[spots[order]].tolist()
         block = places.block
         between = [block[a:b] for a, b in zip(end, [*begin[1:], len(block)], strict=True)]
-        lines = np.array([match.start() for match in re.finditer("\n", block)], np.int64)
+        points = np.frombuffer(block.encode("utf-32-le", "surrogatepass"), np.uint32)
+        lines = np.flatnonzero(points == ord("\n"))
         rows = np.searchsorted(places.start[at], lines, "right") - 1
         broken = rows[lines < np.append(places.after[at], 0)[rows]]
         pieces = {row: places.pieces[int(at[row])] for row in decision.locals}
@@ -206,7 +206,7 @@ class OnlyRewriter:
             keys,
             pieces,
             between,
-            order.tolist(),
+            order,
             dict(Counter(broken.tolist())),
             dict(zip(Action, words, strict=True)),
             int(listed.min()) if len(listed) else 0,
@@ -310,8 +310,8 @@ class OnlyRewriter:
             keys = decision.key  # units of one block each
         else:
             keys = unit_keys(decision, done.keys, units)
-        names = set(self.rules.codes(NAMES))
-        return replace(decision, key=keys, locals=address_names(done, units, keys, names))
+        ages = np.zeros_like(keys) if self.keyed else keys >> AGE
+        return replace(decision, key=keys, locals=address_names(done, units, keys, ages))
 
     def rewrite(
         self,

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dpsan.embeddings.class_lists import NUMBERS, WordClass
-from dpsan.embeddings.public_words import PublicWords
+from dpsan.embeddings.word_lists import NUMBERS, PublicWords, WordClass
 from dpsan.errors import Hint, UsageError, check_name
 from dpsan.mechanisms import (
     DEFAULT_MECHANISM,

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
-from dpsan.embeddings.class_lists import only_classes, word_classes
-from dpsan.embeddings.public_words import chosen_words
+from dpsan.embeddings.word_lists import chosen_words, only_classes, word_classes
 from dpsan.errors import UsageError, check_name
 from dpsan.mechanisms import DEFAULT_MECHANISM
 from dpsan.mechanisms.samplers.base import Sampler
@@ -34,7 +33,7 @@ from dpsan.text.out_of_vocabulary import UnknownPolicy
 from dpsan.text.spanned_tokens import Spans, spans_of, strings_of
 
 if TYPE_CHECKING:
-    from dpsan.outcomes.linked_words import HalfLinked
+    from dpsan.outcomes.text_likelihood import HalfLinked
     from dpsan.sanitize.replacing import OnlyRewriter
 
 
@@ -264,7 +263,7 @@ class Sanitizer:
     @cached_property
     def half_linked(self) -> HalfLinked | None:
         """Words by which half of the texts are linked to their originals; None if not known."""
-        from dpsan.outcomes.linked_words import half_linked
+        from dpsan.outcomes.text_likelihood import half_linked
 
         # Unchanged words identify the text.
         return None if self.spec.only else half_linked(self.mechanism, self.space)

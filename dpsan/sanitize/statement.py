@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dpsan.privacy.composition import compose_optimal
-from dpsan.privacy.guarantee import Status
+from dpsan.privacy.guarantee import Status, compose_optimal
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.figures import Figure, Figures, ledger_line, loss

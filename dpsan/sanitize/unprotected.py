@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from dpsan.embeddings.class_lists import STRINGS
+from dpsan.embeddings.word_lists import STRINGS
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.numbers_by_value import NumberPolicy
 from dpsan.sanitize.request import RunSpec

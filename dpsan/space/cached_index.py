@@ -17,15 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings import file_digest, load
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.base import Embeddings, Watch
 from dpsan.embeddings.bundled import bundled_table
 from dpsan.embeddings.cache.entry import INDEX, Entry
 from dpsan.embeddings.cache.store import Store
-from dpsan.embeddings.cache.watch import Watch
-from dpsan.embeddings.gensim_pickle import load_unsafe_pickle
-from dpsan.embeddings.loading import load_watched
+from dpsan.embeddings.loading import load_unsafe_pickle, load_watched
 from dpsan.errors import EmbeddingError
-from dpsan.space.exact_search import FlatIndex, largest_norm
+from dpsan.space.arrays import largest_norm
+from dpsan.space.exact_search import FlatIndex
 from dpsan.space.metric_space import Arrays, MetricSpace, Tables, centroid_of
 
 INDEX_KIND = "index"
@@ -82,10 +81,10 @@ class CachedTables(Tables):
 
     def __call__(self, name: str, build: Callable[[], Arrays], /) -> Arrays:
         found = bundled_table(name) if self._bundled else None
-        if found is not None:
-            return found
-        entry = self._store.get(TABLE_KIND, self._key(name), lambda: self._entry(name, build()))
-        return entry.arrays
+        if found is None:
+            key = self._key(name)
+            found = self._store.get(TABLE_KIND, key, lambda: self._entry(name, build())).arrays
+        return found
 
     def find(self, name: str) -> Arrays | None:
         found = bundled_table(name) if self._bundled else None
@@ -119,16 +118,6 @@ def space_of(embeddings: Embeddings, store: Store) -> MetricSpace:
         content.update(b" classes " + embeddings.classes.astype("i1").tobytes())
     tables = CachedTables(store, f"memory-{content.hexdigest()}")
     return MetricSpace(embeddings, tables, watch=store.watch)
-
-
-def store_embeddings(embeddings: Embeddings, store: Store) -> None:
-    """Put embeddings into the cache under the digest that :func:`open_space` will look for.
-
-    The file alone cannot give them again, so they are read whole when they are opened.
-    """
-    entry = _entry(embeddings)
-    entry.meta["source_suffices"] = False
-    store.save(INDEX_KIND, embeddings.digest, entry)
 
 
 def _build(path: Path, vocab_size: int | None, digest: str, watch: Watch) -> Entry:
@@ -246,8 +235,11 @@ def describe(
     """
     started = time.perf_counter()
     if unsafe_pickle and path is not None:
-        # Stored under the digest of the file's bytes: later runs find it without the pickle.
-        store_embeddings(load_unsafe_pickle(path, vocab_size=vocab_size), store)
+        # Stored under the digest of the file's bytes: later runs find it without the pickle.  The
+        # file alone cannot give it again, so it is read whole when it is opened.
+        entry = _entry(load_unsafe_pickle(path, vocab_size=vocab_size))
+        entry.meta["source_suffices"] = False
+        store.save(INDEX_KIND, entry.meta["digest"], entry)
     embeddings, space = open_space(path, vocab_size, store)
     more = also(space)
     nearest = space.nearest_distances()

@@ -10,16 +10,13 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.embeddings.cache.watch import Watch, unseen
+from dpsan.embeddings.base import Watch, unseen
 from dpsan.errors import UsageError
-from dpsan.space.arrays import Floats, Floats32, Ids, norms, side_by_side
+from dpsan.space.arrays import Floats, Ids, largest_norm, norms, side_by_side
 from dpsan.space.exact_search import FlatIndex
-from dpsan.space.metric_space import Arrays, MetricSpace, far_apart
+from dpsan.space.metric_space import Arrays, MetricSpace, diameter_bound
 
 _UP: Final = 1 + 1e-9
-_WORK: Final = 2e10
-"""Coordinate differences up to which all pairs are compared; about 20 s on one core."""
-_BLOCK: Final = 256
 _PAIRS: Final = 512
 _NEAR: Final = 1e-6
 """Pairs nearer than this share of their two squared norms are compared by differences."""
@@ -27,11 +24,6 @@ _MANY: Final = 5_000_000
 _LEAST: Final = 2.0**-100
 """Smallest clipping radius, and smallest factor of a clipped vector: far above the denormal
 numbers of float32, where rounding is no longer relative."""
-
-
-def largest_norm(vectors: Floats32) -> float:
-    """Return the largest Euclidean norm of a row, rounded up."""
-    return float(norms(vectors).max()) * _UP
 
 
 def clipped(space: MetricSpace, clip: float | str) -> tuple[MetricSpace, float]:
@@ -73,7 +65,11 @@ def l2_diameter(space: MetricSpace, radius: float) -> float:
 
 def l1_diameter(space: MetricSpace, radius: float) -> float:
     """Largest L1 distance of two inputs: exact where cheap, else the smallest of four bounds."""
-    held = space.table("l1-diameter", lambda: _l1(space.vectors, space.watch))
+
+    def build() -> Arrays:
+        return {"bound": np.array([diameter_bound(space.vectors, space.watch, 1)[0]])}
+
+    held = space.table("l1-diameter-2", build)
     root = float(np.sqrt(space.d)) * _UP
     return min(float(held["bound"][0]), root * l2_diameter(space, radius))
 
@@ -99,43 +95,6 @@ def smallest_distance(space: MetricSpace) -> float | None:
 
     found = float(space.table("smallest-distance-1", build)["distance"][0])
     return found if np.isfinite(found) else None
-
-
-def _l1(vectors: Floats32, watch: Watch = unseen) -> Arrays:
-    """Exact L1 diameter, or an upper bound; rounded up.
-
-    Rows i, j farther apart than L have radii (L1 distances from the centroid) that sum to at least
-    L, so with rows in descending order of radius each meets only a prefix of the others.
-    """
-    from scipy.spatial.distance import cdist  # heavy import
-
-    centroid = vectors.mean(axis=0, dtype=np.float64)
-    radii = np.concatenate(
-        [
-            np.abs(vectors[at : at + 65536] - centroid).sum(axis=1)
-            for at in range(0, len(vectors), 65536)
-        ]
-    )
-    best = far_apart(vectors, int(np.argmax(radii)), 1)
-    order = np.argsort(-radii, kind="stable")
-    radii = radii[order]
-    # How many rows each row has to meet: those of radius >= best - own radius.
-    ends = np.searchsorted(-radii, -(best - radii) * (1 - 1e-6), side="right")
-    work = float(np.maximum(ends - np.arange(len(radii)), 0).sum()) * vectors.shape[1]
-    if work > _WORK:
-        ranges = (vectors.max(axis=0).astype(np.float64) - vectors.min(axis=0)).sum()
-        return {"bound": np.array([min(2 * radii[0], ranges) * _UP]), "exact": np.array([False])}
-    blocks = [at for at in range(0, len(radii), _BLOCK) if ends[at] > at]
-    with watch("comparing words far out") as progress:
-        for done, at in enumerate(blocks, start=1):
-            end = int(ends[at])  # the largest of the block
-            rows = vectors[order[at : at + _BLOCK]].astype(np.float64)
-            for other in range(at, end, 4096):
-                part = vectors[order[other : min(other + 4096, end)]].astype(np.float64)
-                best = max(best, float(cdist(rows, part, "cityblock").max()))
-            if progress is not None:
-                progress(done / len(blocks))
-    return {"bound": np.array([best * _UP]), "exact": np.array([True])}
 
 
 def largest_stretch(points: Floats, images: Floats, watch: Watch = unseen) -> float:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.space.arrays import Floats, Floats32, Ids, side_by_side, threads
+from dpsan.space.arrays import Floats, Floats32, Ids, largest_norm, side_by_side, threads
 from dpsan.space.float32_search import least_values
 from dpsan.space.int8_search import FEWEST_POINTS, MOST_NEAREST, SmallIntegers
 
@@ -47,15 +47,6 @@ _LARGE: Final = 1e7
 takes less then."""
 _SCORED: Final = 8192
 """Candidates re-scored at a time where their number differs from point to point."""
-
-
-def largest_norm(vectors: Floats32) -> float:
-    """Return the largest Euclidean norm of a row of vectors (n, d), by sums in float64."""
-    squares = [
-        float(np.einsum("ij,ij->i", block, block, dtype=np.float64).max())
-        for block in (vectors[at : at + 65536] for at in range(0, len(vectors), 65536))
-    ]
-    return float(np.sqrt(max(squares)))
 
 
 class FlatIndex:

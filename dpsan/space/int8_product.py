@@ -172,15 +172,6 @@ def levels() -> int:
     return next((level for level in _LEVELS if all(map(fits, _cases(level)))), 0)
 
 
-def kernel() -> str:
-    """Return the name and the bits of the kernel; empty without a kernel."""
-    if not (level := levels()):
-        return ""
-    import onnxruntime  # heavy import
-
-    return f"onnxruntime {onnxruntime.__version__}, {level.bit_length() + 1} bits"
-
-
 Case = tuple[int, NDArray[np.float64], NDArray[np.int8]]
 
 

@@ -13,12 +13,10 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Embeddings, word_frequencies
-from dpsan.embeddings.cache.watch import Watch, unseen
+from dpsan.embeddings.base import Embeddings, Watch, unseen, word_frequencies
 from dpsan.errors import Hint, fewer_words
-from dpsan.space.arrays import Floats, Floats32, Ids, blocks, norms
+from dpsan.space.arrays import Floats, Floats32, Ids, Lattice, blocks, norms
 from dpsan.space.exact_search import FlatIndex
-from dpsan.space.lattice import Lattice
 
 T = TypeVar("T")
 Arrays = dict[str, NDArray[Any]]
@@ -43,6 +41,10 @@ no_tables: Final = Tables()
 
 _EAGER_FLOPS: Final = 2e12
 """Work (2·n²·d) up to which whole-vocabulary tables are computed; about 20 s on two cores."""
+_SLOWNESS: Final = {1: 50, 2: 2}
+"""By the norm: the share of that work after which a diameter is a bound."""
+_FAR: Final = 512
+"""Rows that are compared with others at once."""
 
 
 class MetricSpace:
@@ -198,12 +200,9 @@ class MetricSpace:
     def ranks(self, word: int, others: Ids) -> tuple[list[float], list[int]]:
         """Distances from a word to others, and for each how many are nearer (ties by row)."""
         distances = self.distances(np.array([word]))[0]
-        reached = distances[others]
-        ranks = []
-        for other, limit in zip(others.tolist(), reached, strict=True):
-            nearer = int((distances < limit).sum() + (distances[:other] == limit).sum())
-            ranks.append(0 if other == word else max(nearer, 1))
-        return reached.tolist(), ranks
+        places = np.argsort(np.argsort(distances, kind="stable"))
+        ranks = np.where(others == word, 0, np.maximum(places[others], 1))
+        return distances[others].tolist(), ranks.tolist()
 
     @property
     def distance_error(self) -> float:
@@ -288,6 +287,30 @@ class MetricSpace:
             return np.zeros(0)
         return self.table(f"nearest-{sample}", build)["nearest"]
 
+    def variance(self) -> tuple[Floats, Floats]:
+        """Variances along the directions in which the words vary, ascending and of sum d, shape
+        (d,), and these directions, the columns of (d, d); equal vectors vary alike in all.
+        """
+
+        def build() -> Arrays:
+            scatter = np.zeros((self.d, self.d))
+
+            def add(some: Ids) -> None:
+                nonlocal scatter
+                apart = self.vectors[some] - self.centroid
+                scatter += apart.T @ apart
+
+            self.by_blocks("finding directions of variance", self.n, 8192, add)
+            trace = float(np.trace(scatter))
+            scatter = scatter * (self.d / trace) if trace > 0 else np.eye(self.d)
+            values, axes = np.linalg.eigh(scatter)
+            # The sign of an eigenvector is arbitrary: its largest component is made positive.
+            axes *= np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(self.d)])
+            return {"values": np.maximum(values, 0.0), "axes": axes}
+
+        held = self.table("variance", build)
+        return held["values"], held["axes"]
+
     def _diameter(self) -> Arrays:
         def build() -> Arrays:
             bound, exact = diameter_bound(self.vectors, self.watch)
@@ -307,14 +330,23 @@ def centroid_of(vectors: Floats32) -> Floats:
     return mean
 
 
-def far_apart(vectors: Floats32, here: int, norm: int) -> float:
-    """Return the distance of two rows of vectors (n, d) that are far apart, by a walk from row
-    ``here``.
+def diameter_bound(vectors: Floats32, watch: Watch = unseen, norm: int = 2) -> tuple[float, bool]:
+    """Return an upper bound on the largest distance between rows, and whether it is the exact
+    value.
+
+    Two rows at distance >= L have radii (distances from the centroid) that sum to at least L.  So
+    with L from a walk to far points and rows by falling radius each row meets the first ones only.
+    Where too many are left, twice the largest radius is the bound.
 
     Args:
+        vectors: shape (n, d).
+        watch: shows it where it takes long.
         norm: 1 or 2.
     """
-    best, far = 0.0, np.empty(len(vectors), dtype=np.float32)
+    centroid = centroid_of(vectors)
+    radii = norms(vectors, centroid, norm)
+    best, here = 0.0, int(np.argmax(radii))
+    far = np.empty(len(vectors), dtype=np.float32)
     for _ in range(8):  # each step goes to the row farthest from the present one
         with np.errstate(over="ignore"):  # float32 is enough to choose a row
             for at in range(0, len(vectors), 4096):
@@ -325,44 +357,33 @@ def far_apart(vectors: Floats32, here: int, norm: int) -> float:
         if reached <= best:
             break
         best, here = reached, there
-    return best
+    rounding = 1 + 1e-9  # float64 sums of at most 10^4 terms are good to 1e-12; safe side
+    order = np.argsort(-radii, kind="stable")
+    radii = radii[order]
+    ends = np.searchsorted(-radii, -(best - radii) * (1 - 1e-6), side="right")
+    ends = ends[ends > np.arange(len(ends))]  # the others meet no row after themselves
+    pairs = float((ends - np.arange(len(ends))).sum())
+    if 2 * pairs * vectors.shape[1] > _EAGER_FLOPS / _SLOWNESS[norm]:
+        ranges = vectors.max(axis=0).astype(np.float64) - vectors.min(axis=0)
+        return min(2 * float(radii[0]), float(np.linalg.norm(ranges, norm))) * rounding, False
 
+    def farthest(some: Floats, others: Floats) -> float:
+        if norm == 1:
+            from scipy.spatial.distance import cdist  # heavy import
 
-def diameter_bound(vectors: Floats32, watch: Watch = unseen) -> tuple[float, bool]:
-    """Return an upper bound on the largest distance between rows, and whether it is the exact
-    value.
-
-    Two rows at distance >= L have radii (distances from the centroid) that sum to at least L, so
-    with L from a walk to far points only rows of radius >= L - largest radius are compared.  Where
-    too many are left, twice the largest radius is the bound.
-
-    Args:
-        vectors: shape (n, d).
-        watch: shows it where it takes long.
-    """
-    centroid = centroid_of(vectors)
-    radii = norms(vectors, centroid)
-    low = far_apart(vectors, int(np.argmax(radii)), 2)
-    largest = float(radii.max())
-    rounding = 1 + 1e-9  # float64 sums of at most 10^4 squares are good to 1e-12; safe side
-    rows = np.flatnonzero(radii >= (low - largest) * (1 - 1e-6))
-    if 2.0 * len(rows) ** 2 * vectors.shape[1] > _EAGER_FLOPS:
-        return 2 * largest * rounding, False
-    points = vectors[rows] - centroid
-    squares = np.einsum("nd,nd->n", points, points)
-    best = low**2
-
-    def farthest(at: int) -> float:
-        # The upper triangle is enough.
-        product = points[at : at + 1024] @ points[at:].T
+            return float(cdist(some, others, "cityblock").max())
+        product = some @ others.T
         product *= -2
-        product += squares[at : at + 1024, None]
-        product += squares[at:]
-        return float(product.max())
+        product += np.einsum("nd,nd->n", some, some)[:, None]
+        product += np.einsum("nd,nd->n", others, others)
+        return float(np.sqrt(max(product.max(), 0.0)))
 
     with watch("comparing words far out") as progress:
-        for at in range(0, len(rows), 1024):
-            best = max(best, farthest(at))
+        for at in range(0, len(ends), _FAR):
+            some = vectors[order[at : at + _FAR]] - centroid
+            for other in range(at, int(ends[at]), 16 * _FAR):
+                others = vectors[order[other : min(other + 16 * _FAR, int(ends[at]))]] - centroid
+                best = max(best, farthest(some, others))
             if progress is not None:
-                progress(min(1.0, (at + 1024) / len(rows)))
-    return float(np.sqrt(best)) * rounding, True
+                progress(min(1.0, (at + _FAR) / len(ends)))
+    return best * rounding, True

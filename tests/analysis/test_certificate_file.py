@@ -18,7 +18,7 @@ from support import ROOT, make_embeddings
 from dpsan.analysis.verify import certificate_file as certificates
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.errors import InputError, OutputError, UsageError
-from dpsan.privacy.certificate import certify
+from dpsan.mechanisms.base import certify
 from dpsan.sanitize.sanitizer import Sanitizer
 
 CHECKER = ROOT / "docs" / "check_certificate.py"

@@ -20,10 +20,9 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes import one_word
 from dpsan.outcomes.calibrate import Draft
-from dpsan.outcomes.distributions import draw
+from dpsan.outcomes.distributions import UNKNOWN_PRIOR, draw, prior
 from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.outcomes.one_word import Observer, from_draws, from_pmf, points_to
-from dpsan.outcomes.word_statistics import UNKNOWN_PRIOR, prior
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace

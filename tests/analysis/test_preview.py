@@ -11,9 +11,8 @@ from dpsan.analysis.pages.html import page
 from dpsan.analysis.pages.sections import odds, plain_meaning
 from dpsan.analysis.preview import Level, Preview
 from dpsan.analysis.preview.page import shown as said
-from dpsan.outcomes.emissions import Emissions
+from dpsan.outcomes.emissions import LEAST_POSTERIOR, MOST_INPUTS, Emissions, likeliest_inputs
 from dpsan.outcomes.intervals import Share
-from dpsan.outcomes.language.likeliest import FIRST, LEAST, likeliest_inputs
 from dpsan.sanitize.sanitizer import Sanitizer
 
 TEXT = (
@@ -160,7 +159,7 @@ def test_the_likeliest_inputs_are_those_of_all_distributions(mechanism, given):
     mechanism, space = sanitizer.mechanism, sanitizer.space
     held = likeliest_inputs(mechanism, space)
     prior = np.log(space.frequencies)
-    swept = Emissions(mechanism, space).candidates(held["outputs"], [prior], FIRST)[0]
+    swept = Emissions(mechanism, space).candidates(held["outputs"], [prior], MOST_INPUTS)[0]
 
     inputs, logs = held["inputs"][:, :-1], held["scores"][:, :-1]
     own = np.sort(logs + prior[np.maximum(inputs, 0)], axis=1)
@@ -169,5 +168,5 @@ def test_the_likeliest_inputs_are_those_of_all_distributions(mechanism, given):
     assert own[kept] == pytest.approx(every[kept], abs=1e-4)
     shares = np.exp(every) / np.exp(every).sum(axis=1, keepdims=True)
     assert kept.any(axis=1).all()
-    assert shares[kept].min() > 0.999 * LEAST
-    assert shares[~kept].max() < 1.001 * LEAST
+    assert shares[kept].min() > 0.999 * LEAST_POSTERIOR
+    assert shares[~kept].max() < 1.001 * LEAST_POSTERIOR

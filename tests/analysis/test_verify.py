@@ -19,9 +19,10 @@ from dpsan.analysis.verify.verdict import Verdict, claim_of, verify
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import gaussian_classical
+from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.gaussian_classical import ClassicalGaussian
 from dpsan.outcomes.intervals import clopper_pearson
-from dpsan.privacy.certificate import certify, hockey_stick
+from dpsan.privacy.certificate import hockey_stick
 from dpsan.privacy.noise_formulas import gaussian_delta
 from dpsan.sanitize.sanitizer import Sanitizer
 

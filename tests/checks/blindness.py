@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from checks.exchanged import SPELT, Drawn, by_text, fits, same, usual
 from checks.places import string_texts, texts
 from dpsan.analysis.verify.base import in_random_order
-from dpsan.embeddings.class_lists import NUMBERS
+from dpsan.embeddings.word_lists import NUMBERS
 from dpsan.only import strings
 from dpsan.only.decision import PLURAL, decide
 from dpsan.only.hashes import Hashes
@@ -232,8 +232,10 @@ class Blindness:
         spelt = {caps for _, caps in wanted} | plurals
         begin = self._next(len(pool))
         span = np.arange(begin, begin + min(len(pool), _TRIED * self._others))
-        out = []
+        out: list[str] = []
         for row in np.take(pool, span, mode="wrap").tolist():
+            if len(out) == self._others:
+                break
             word, codes = self._words[row], self._codes[row]
             if (
                 (len(word) == 1) == (spelt == {ONE})
@@ -244,7 +246,7 @@ class Blindness:
                 and not drawn.relates(word, self._in_phrases)
             ):
                 out.append(word)
-        return out[: self._others]
+        return out
 
     def _label(self, word: str, caps: int) -> int:
         """Return the label of a word that stands alone."""
@@ -263,6 +265,8 @@ class Blindness:
             return []  # beside other characters it is of another kind
         out: dict[str, None] = {}
         for _ in range(_TRIED * self._others):
+            if len(out) == self._others:
+                break
             new = self._string(kind, old, drawn)
             match = strings.PATTERN.fullmatch(new)
             if (
@@ -273,7 +277,7 @@ class Blindness:
                 and not drawn.relates_address(new)
             ):
                 out[new] = None
-        return [*out][: self._others]
+        return [*out]
 
     def _string(self, kind: str, old: str, drawn: Drawn) -> str:
         """Return a string that may have the kind and form of another one.

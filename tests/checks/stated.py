@@ -4,8 +4,9 @@ import numpy as np
 
 from checks import KEY
 from dpsan.analysis.verify.base import words_at_random
+from dpsan.mechanisms.base import certify
 from dpsan.outcomes.distributions import distributions, has_distribution
-from dpsan.privacy.certificate import certify, pairwise_losses
+from dpsan.privacy.certificate import pairwise_losses
 from dpsan.sanitize.sanitizer import Sanitizer
 
 _WORDS = 23

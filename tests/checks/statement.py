@@ -10,8 +10,8 @@ from collections import Counter
 
 from checks import KEY
 from dpsan.analysis.verify.base import rewritten, unknown_strings, words_at_random
-from dpsan.embeddings.class_lists import STRINGS
-from dpsan.privacy.certificate import certify
+from dpsan.embeddings.word_lists import STRINGS
+from dpsan.mechanisms.base import certify
 from dpsan.privacy.guarantee import Status
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.consistent import Unit

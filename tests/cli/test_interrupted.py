@@ -1,11 +1,11 @@
 """What a run that is ended by a signal says: what is complete, and how to go on."""
 
+import fcntl
 import signal
-import subprocess
-import sys
-import time
+import termios
 
 import pytest
+from support import started, wait_for
 
 from dpsan.cli.rewrite_options import Completed, RewriteOptions
 
@@ -28,25 +28,16 @@ BASE = ("rewrite", "-q", "-e", "1000", "-m", "laplace", "-E", "two.txt", "--case
     ],
 )
 def test_issue_13_one_output(folder, env, output, message):
-    child = subprocess.Popen(
-        [sys.executable, "-m", "dpsan", *BASE, *output],
-        cwd=folder,
-        env=env,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    child.stdin.write(b"here\n")
-    child.stdin.flush()
-    if output:  # the audit shows that the run has begun
-        begun = time.monotonic()
-        while not (folder / "audit").exists() and time.monotonic() - begun < 60:
-            time.sleep(0.05)
-        time.sleep(0.5)
-    else:
-        assert child.stdout.readline() == b"here\n"
-    child.send_signal(signal.SIGINT)
-    _, told = child.communicate(timeout=60)
+    with started(*BASE, *output, cwd=folder, env=env) as child:
+        child.stdin.write(b"here\n")
+        child.stdin.flush()
+        if output:  # the run has begun when it has an audit and has read the line
+            wait_for((folder / "audit").exists)
+            wait_for(lambda: not any(fcntl.ioctl(child.stdin, termios.FIONREAD, bytes(4))))
+        else:
+            assert child.stdout.readline() == b"here\n"
+        child.send_signal(signal.SIGINT)
+        _, told = child.communicate(timeout=300)
     assert (child.returncode, told) == (-signal.SIGINT, b"dpsan: " + message)
 
 

@@ -17,7 +17,7 @@ def end_of(body, sent, folder=None):
     """Status and outputs of a command that does this; it imports from the folder too."""
     code = HEAD + (f"sys.path.append({str(folder)!r})\n" if folder else "") + TAKE
     code += body.replace("SENT", str(int(sent))) + "app.run = run\n" + TAIL
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=30)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=300)
     return done.returncode, done.stdout, done.stderr
 
 

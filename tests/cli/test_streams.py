@@ -7,24 +7,20 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
+from support import started, wait_for
 
 LINE = b"here there, HERE\r\n"
 BASE = ["-q", "-e", "1000", "-m", "laplace", "-E", "two.txt", "--case", "vocabulary"]
 
 
-def start(arguments, folder, env):
-    return subprocess.Popen(
-        [sys.executable, "-m", "dpsan", "rewrite", *arguments],
-        cwd=folder,
-        env=env,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
+def group_lives(number):
+    try:
+        os.killpg(number, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def leftovers(folder):
@@ -36,15 +32,13 @@ def test_signals_and_resume(folder, env, dpsan):
     (folder / "a.txt").write_bytes(LINE)
     os.mkfifo(folder / "b.txt")
     command = [*BASE, "-O", "out", "a.txt", "b.txt"]
-    child = start([*command, "-j", "2"], folder, env)
-    feed = os.open(folder / "b.txt", os.O_WRONLY)
-    os.write(feed, LINE * 100)
-    begun = time.monotonic()
-    while not leftovers(folder) and time.monotonic() - begun < 20:
-        time.sleep(0.05)
-    assert leftovers(folder)
-    os.killpg(child.pid, signal.SIGINT)  # as the terminal does
-    out, told = child.communicate(timeout=20)
+    how = {"cwd": folder, "env": env, "start_new_session": True}
+    with started("rewrite", *command, "-j", "2", **how) as child:
+        feed = os.open(folder / "b.txt", os.O_WRONLY)
+        os.write(feed, LINE * 100)
+        wait_for(lambda: leftovers(folder))
+        os.killpg(child.pid, signal.SIGINT)  # as the terminal does
+        out, told = child.communicate(timeout=300)
     os.close(feed)
     message = b"1 of 2 files are complete (the same command with --resume goes on)\n"
     assert (child.returncode, out) == (-signal.SIGINT, b"")
@@ -62,19 +56,13 @@ def test_signals_and_resume(folder, env, dpsan):
 
 
 def test_workers_end_when_the_program_is_killed(folder, env):
-    child = start([*BASE, "-j", "2"], folder, env)
-    child.stdin.write(b"here\n")
-    child.stdin.flush()
-    child.stdout.readline()
-    child.kill()
-    child.communicate()
-    for _ in range(100):
-        try:
-            os.killpg(child.pid, 0)
-        except ProcessLookupError:
-            return
-        time.sleep(0.1)
-    pytest.fail("a worker is left")
+    how = {"cwd": folder, "env": env, "start_new_session": True}
+    with started("rewrite", *BASE, "-j", "2", **how) as child:
+        child.stdin.write(b"here\n")
+        child.stdin.flush()
+        child.stdout.readline()
+        child.kill()
+    wait_for(lambda: not group_lives(child.pid))
 
 
 def test_in_place_and_compression(folder, dpsan):

@@ -4,12 +4,11 @@ import gzip
 import json
 import os
 import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from embeddings.test_training import sentences
+from support import started, wait_for
 
 from dpsan import load_embeddings
 from dpsan.errors import EmbeddingError
@@ -92,14 +91,11 @@ def test_interrupted(folder):
     """While vectors are trained: nothing is left, neither output nor temporary files."""
     (folder / "tmp").mkdir()
     env = {**os.environ, "TMPDIR": str(folder / "tmp")}
-    running = subprocess.Popen(
-        [sys.executable, "-m", "dpsan", "train", "t.txt.gz", "-o", "o.npz", "--epochs", "1000"],
-        cwd=folder, env=env, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    while running.poll() is None and not list((folder / "tmp").glob("*/text")):
-        pass
-    running.send_signal(signal.SIGTERM)
-    _, told = running.communicate(timeout=60)
+    command = ("train", "t.txt.gz", "-o", "o.npz", "--epochs", "1000")
+    with started(*command, cwd=folder, env=env) as running:
+        wait_for(lambda: list((folder / "tmp").glob("*/text")))
+        running.send_signal(signal.SIGTERM)
+        _, told = running.communicate(timeout=300)
     assert running.returncode == -signal.SIGTERM, told
     assert b"Traceback" not in told
     assert sorted(path.name for path in folder.iterdir()) == ["t.txt.gz", "tmp"]

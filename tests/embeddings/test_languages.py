@@ -10,7 +10,7 @@ import pytest
 from support import ROOT
 
 from dpsan.embeddings.loading import load
-from dpsan.embeddings.public_words import public_words
+from dpsan.embeddings.word_lists import public_words
 from dpsan.text.tokens import TOKENIZERS
 
 LETTERS = {"de": "Traum Zimmer", "fr": "Proviseur garçon", "es": "hidalgo Mancha"}

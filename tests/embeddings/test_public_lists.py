@@ -6,7 +6,7 @@ import pytest
 from support import ROOT
 
 from dpsan.embeddings.bundled import load_bundled
-from dpsan.embeddings.public_words import PublicWords, public_words
+from dpsan.embeddings.word_lists import PublicWords, public_words
 from dpsan.errors import InputError, UsageError
 
 _SENSITIVE = """

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 
-from dpsan.embeddings.training import word_counts
+from dpsan.embeddings.training import spelling
 from dpsan.embeddings.training.recipe import Recipe, packed, train
 from dpsan.embeddings.training.shaping import (
     Shaping,
@@ -18,7 +18,7 @@ from dpsan.embeddings.training.shaping import (
     shape_vectors,
     word_pairs,
 )
-from dpsan.embeddings.training.word_counts import TokenText, admissible, most_used
+from dpsan.embeddings.training.spelling import TokenText, admissible, most_used
 from dpsan.errors import InputError
 from dpsan.files.compression import blocks_of
 
@@ -75,8 +75,8 @@ def test_texts_that_cannot_be_read(tmp_path, name, data, why):
 
 def test_memory_does_not_grow_with_the_text(tmp_path, monkeypatch):
     """Nor with the number of different words: the rarest are forgotten."""
-    monkeypatch.setattr(word_counts, "_MOST", 500)
-    monkeypatch.setattr(word_counts, "_CACHED", 500)
+    monkeypatch.setattr(spelling, "_MOST", 500)
+    monkeypatch.setattr(spelling, "_CACHED", 500)
     text = TokenText(tmp_path / "tokens")
     tracemalloc.start()
     peaks = []

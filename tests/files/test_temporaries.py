@@ -3,10 +3,9 @@
 import fcntl
 import os
 import signal
-import subprocess
-import sys
 
 import pytest
+from support import started, wait_for
 
 from dpsan.files import names as swept
 from dpsan.files.atomic_files import AtomicFile
@@ -36,17 +35,16 @@ def test_a_killed_run_is_swept_by_the_next(tmp_path, dpsan, cache):
     os.mkfifo(tmp_path / "a.txt")
     command = ["rewrite", "-q", "-e", "9", "-m", "laplace", "-E", "two.txt", "-O", "out", "a.txt"]
     env = {**os.environ, "DPSAN_CACHE_DIR": str(cache)}
-    child = subprocess.Popen([sys.executable, "-m", "dpsan", *command], cwd=tmp_path, env=env)
-    feed = os.open(tmp_path / "a.txt", os.O_WRONLY)
     out = tmp_path / "out"
-    while not (out.is_dir() and temporaries(out)) and child.poll() is None:
-        pass
-    left = temporaries(out)
-    # While it lives, another run onto the same name leaves its file alone.
-    write(out / "a.txt")
-    assert temporaries(out) == left
-    child.kill()
-    assert child.wait() == -signal.SIGKILL
+    with started(*command, cwd=tmp_path, env=env) as child:
+        feed = os.open(tmp_path / "a.txt", os.O_WRONLY)
+        wait_for(lambda: out.is_dir() and temporaries(out))
+        left = temporaries(out)
+        # While it lives, another run onto the same name leaves its file alone.
+        write(out / "a.txt")
+        assert temporaries(out) == left
+        child.kill()
+        assert child.wait() == -signal.SIGKILL
     os.close(feed)
     assert temporaries(out) == left != []
     (tmp_path / "a.txt").unlink()

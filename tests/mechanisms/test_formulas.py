@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from line_laws import draws_follow, line_space
 
+from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.krr import KRR
 from dpsan.mechanisms.santext_plus import SanTextPlus
 from dpsan.mechanisms.tem import TEM
 from dpsan.mechanisms.uniform import Uniform
 from dpsan.mechanisms.zipf_response import ZipfResponse
-from dpsan.privacy.certificate import certify
 
 
 def test_exponential_on_three_words_of_a_line():

@@ -11,10 +11,9 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.mahalanobis import Mahalanobis
 from dpsan.mechanisms.pte import ProjectedLaplace, projection
-from dpsan.mechanisms.rank_softmax import RankSoftmax, draw_ranks
-from dpsan.mechanisms.tables.pivot_ranks import PivotRanks
+from dpsan.mechanisms.rank_softmax import PivotRanks, RankSoftmax, draw_ranks
 from dpsan.mechanisms.vickrey import Vickrey
-from dpsan.privacy.noise_distributions import SphericalLaplace, unit_directions
+from dpsan.privacy.rounding import SphericalLaplace, unit_directions
 from dpsan.space.metric_space import MetricSpace
 
 LINE = [0.0, 0.4, -0.7, 1.9, 1.5]
@@ -150,7 +149,7 @@ def test_ranks_from_the_true_word_are_caught():
 def test_what_is_kept_of_pivots_changes_no_word(kept):
     """Few pivots again and again, ranks of every size, with room for none, some and all."""
     space, generator = MetricSpace(make_embeddings(300, 3)), np.random.default_rng(2)
-    ranking, held = space.neighbors(np.arange(300), 300), PivotRanks(space, kept)
+    ranking, held = space.neighbors(np.arange(300), 300), PivotRanks(space, 1.0, kept)
     for size in (1, 5, 400, 400, 50):
         pivots = generator.integers(0, 300, size)
         ranks = np.minimum(generator.zipf(1.3, size) - 1, 299)

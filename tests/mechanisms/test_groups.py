@@ -8,6 +8,7 @@ from line_laws import line_space, space_of
 from support import make_embeddings, streams
 
 from dpsan.errors import UsageError
+from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.bucket_exponential import BucketExponential
 from dpsan.mechanisms.clusant import CluSanT
 from dpsan.mechanisms.custext import CusText
@@ -15,7 +16,7 @@ from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.tables import clusters as module
 from dpsan.mechanisms.tables.clusters import groups
 from dpsan.outcomes.calibrate import Draft, Target, calibrate
-from dpsan.privacy.certificate import certify, matrix_certificate, pairwise_losses
+from dpsan.privacy.certificate import matrix_certificate, pairwise_losses
 from dpsan.space.metric_space import MetricSpace
 
 PLACES = np.array([0.0, 9.0, 10.0, 30.0, 39.0, 40.0])
@@ -90,7 +91,7 @@ def test_draws_of_a_vocabulary_too_large_to_hold(monkeypatch):
         return sampler.sample(np.arange(61), streams(61)).tolist()
 
     held = drawn()
-    monkeypatch.setattr("dpsan.space.lattice._HELD_BYTES", 0)
+    monkeypatch.setattr("dpsan.space.arrays._HELD_BYTES", 0)
     monkeypatch.setattr("dpsan.mechanisms.tables.clusters._BLOCK", 5)
     assert drawn() == held
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from dpsan.embeddings.base import Embeddings
+from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.geodesic import Geodesic
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.zipf_response import ZipfResponse, orders, rank_weights
-from dpsan.privacy.certificate import certify
 from dpsan.space.arrays import blocks
 from dpsan.space.metric_space import MetricSpace
 

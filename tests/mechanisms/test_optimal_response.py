@@ -18,6 +18,7 @@ from dpsan.embeddings import bundled
 from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import EmbeddingError, InputError, UsageError
+from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.optimal import optimum, public_base
 from dpsan.mechanisms.optimal.optimum import similarity_bound
@@ -26,7 +27,6 @@ from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.mechanisms.tables.directions import cosine_unit, directions, ranking
 from dpsan.mechanisms.tables.near_sets import Base
 from dpsan.mechanisms.tables.sparse import SparseTable, integer_increments
-from dpsan.privacy.certificate import certify
 from dpsan.privacy.randomness import Streams
 from dpsan.space.cached_index import open_space
 from dpsan.space.metric_space import MetricSpace
@@ -217,13 +217,13 @@ SOLVE = """if True:
     import hashlib
     import numpy as np
     from dpsan.embeddings.base import Embeddings
-    from dpsan.mechanisms.optimal.public_base import base_table
+    from dpsan.mechanisms.optimal.public_base import BaseTask, base_table
     from dpsan.space.metric_space import MetricSpace
     data = hashlib.shake_256(b"vectors").digest(500 * 24)
     vectors = np.frombuffer(data, np.int8).reshape(500, 24).astype(np.float32)
     counts = 10**6 // np.arange(1, 501)
     space = MetricSpace(Embeddings([str(row) for row in range(500)], vectors, "", "", counts))
-    found = base_table(space, 5.0, space.counts, 0.75, 1, rounds=20)
+    found = base_table(space, BaseTask(5.0, space.counts, 0.75, 1), rounds=20)
     data = b"".join(found[name].tobytes() for name in ("words", "base", "mass"))
     print(hashlib.sha256(data).hexdigest())
 """

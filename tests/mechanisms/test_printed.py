@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from line_laws import space_of
 from support import make_embeddings
 
-from dpsan.mechanisms.distance_weights import COARSE
+from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.krr import KRR
 from dpsan.mechanisms.pte import ProjectedLaplace
 from dpsan.mechanisms.santext_plus import SanTextPlus
+from dpsan.mechanisms.tables.dense import COARSE
 from dpsan.mechanisms.tables.sparse import integer_increments
 from dpsan.mechanisms.tem import TEM
 from dpsan.mechanisms.tldp import TLDP
 from dpsan.mechanisms.zipf_response import ZipfResponse, rank_weights
-from dpsan.privacy.certificate import certify
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.statement import Statement
 from dpsan.space.metric_space import MetricSpace

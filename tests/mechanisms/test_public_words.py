@@ -11,6 +11,7 @@ from support import fits, largest_ratio, make_embeddings, streams
 
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.errors import UsageError
+from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.mechanisms.tables import near_sets
@@ -19,7 +20,6 @@ from dpsan.mechanisms.tables.near_sets import Base
 from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.one_word import Observer
-from dpsan.privacy.certificate import certify
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
 

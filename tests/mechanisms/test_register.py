@@ -14,12 +14,11 @@ from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.embeddings.cache.store import Store
 from dpsan.errors import UnprovedError, UsageError
 from dpsan.mechanisms import MECHANISMS, registry
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.base import Mechanism, certify
 from dpsan.mechanisms.bucket_exponential import BucketExponential
 from dpsan.mechanisms.clusant import CluSanT
 from dpsan.mechanisms.krr import KRR
 from dpsan.outcomes.calibrate import Draft, Target, calibrate
-from dpsan.privacy.certificate import certify
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.space.cached_index import space_of
 

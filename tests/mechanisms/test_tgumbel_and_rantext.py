@@ -20,7 +20,7 @@ from dpsan.mechanisms.tgumbel_paper import (
 )
 from dpsan.privacy.certificate import infinite_loss, matrix_certificate
 from dpsan.privacy.guarantee import Claim
-from dpsan.privacy.noise_distributions import LaplaceCoordinates
+from dpsan.privacy.rounding import LaplaceCoordinates
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
 
@@ -97,8 +97,8 @@ def test_large_vocabularies_are_not_audited_and_have_no_law():
 def test_planted_poisson_zero_keeps_the_word(space, sampler):
     """Instead of taking all n candidates. Also planted: distances squared before the noise."""
     planted, other = (TruncatedGumbelSampler(space, sampler.b, sampler.delta) for _ in range(2))
-    plain = other._distances
-    other._distances = lambda word: plain(word) ** 2
+    plain = other._nearest
+    other._nearest = lambda words, k: [part**power for power, part in enumerate(plain(words, k), 1)]
     squared = other.probabilities(np.array([3]))[0]
     planted.sizes[0] += planted.sizes[-1]
     planted.sizes[-1] = 0.0

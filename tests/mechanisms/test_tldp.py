@@ -9,9 +9,9 @@ from line_laws import losses, off
 from support import fits, make_embeddings, streams
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.tables.word_weights import resolve
+from dpsan.mechanisms.parameters import resolve
 from dpsan.mechanisms.tldp import TLDP, coordinate_budgets, principal_components
-from dpsan.privacy.grid import TOTAL, certified_loss, grid_pmf, grid_table, mixed_loss
+from dpsan.privacy.noise_formulas import TOTAL, certified_loss, grid_pmf, grid_table, mixed_loss
 from dpsan.space.metric_space import MetricSpace
 
 SMALL = MetricSpace(make_embeddings(n=40, d=4))

@@ -13,12 +13,20 @@ from support import ALPHA, streams
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import InputError, UsageError
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.keep_or_noise import GAUSSIAN, LAPLACE, atoms, keep_probability, true_delta
-from dpsan.mechanisms.tables.word_weights import frequency, resolve
-from dpsan.mechanisms.tldp_paper import TLDPPaperG, TLDPPaperL, TLDPPaperLWeighted
+from dpsan.mechanisms.parameters import frequency, resolve
+from dpsan.mechanisms.tldp_paper import (
+    GAUSSIAN,
+    LAPLACE,
+    TLDPPaperG,
+    TLDPPaperL,
+    TLDPPaperLWeighted,
+    atoms,
+    keep_probability,
+    true_delta,
+)
 from dpsan.privacy import randomness
-from dpsan.privacy.grid import laplace_delta
 from dpsan.privacy.guarantee import Status
+from dpsan.privacy.noise_formulas import laplace_delta
 from dpsan.sanitize.sanitizer import Sanitizer
 
 FORMS = [f"tldp-paper-{letter}{rest}" for letter in "lg" for rest in ("", "-weighted")]

@@ -40,7 +40,7 @@ def unexplained(found):
 
 @pytest.mark.parametrize("key", [b"k" * 32, b"q" * 32], ids=["first", "second"])
 def test_another_word_of_its_label_changes_nothing_in_150_000_exchanges(one, key):
-    blindness = Blindness(one, key, 20)
+    blindness = Blindness(one, key, 10)
     found = blindness.run(blindness.public_texts())
     assert found.exchanges >= 150_000
     assert found.left < found.exchanged / 10

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpsan.embeddings.cache.store import Store
-from dpsan.embeddings.class_lists import CLASSES, only_classes
+from dpsan.embeddings.word_lists import CLASSES, only_classes
 from dpsan.errors import UsageError
 from dpsan.only.templates import choices, radices, string, template
 from dpsan.privacy.randomness import derive_key
@@ -95,6 +95,22 @@ def test_addresses_follow_earlier_names_however_much_is_decided_at_once(sensitiv
     _, given, surname, _ = together[0].rstrip(".").lower().split()
     assert f"{given}@" in together[1]
     assert f"{surname}@" in together[2].lower()
+
+
+def test_addresses_follow_the_names_of_their_unit_where_a_long_file_begins_another(
+    sensitive, monkeypatch
+):
+    """In a broken program the names of the unit that ended were no longer there: a KeyError."""
+    monkeypatch.setattr("dpsan.sanitize.decided.MOST", 8)
+    codes = " ".join(f"AB{number:06}C" for number in range(9))
+    names = (codes, "Grace Young, Maria Lopez")
+    texts = [f"{some} and Grace Young met at grace@mail.com." for some in names]
+    shared = Shared(0)
+    decided = sensitive.replacing.decided_unit(texts, range(2))
+    for line in sensitive.replacing.in_unit(decided, KEY, shared).lines:
+        given, address = re.search(r"and (\S+) \S+ met at ([^@]+)@", line).groups()
+        assert given.lower() == address
+    assert shared.units == 2
 
 
 @given(st.text(max_size=300), st.binary(max_size=4))

@@ -9,13 +9,13 @@ from support import make_embeddings
 from dpsan import Sanitizer
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
+from dpsan.mechanisms.base import certify
 from dpsan.outcomes import calibrate
 from dpsan.outcomes.calibrate import Draft, Target
-from dpsan.outcomes.calibrate.outputs import Outputs
+from dpsan.outcomes.calibrate.__init__ import Outputs
 from dpsan.outcomes.calibrate.target import solve
 from dpsan.outcomes.distributions import expected_unchanged
 from dpsan.privacy import randomness
-from dpsan.privacy.certificate import certify
 from dpsan.sanitize.request import RunSpec
 from dpsan.space.metric_space import MetricSpace
 
@@ -43,7 +43,7 @@ def other_end(value, wanted, start, **more):
 
 @pytest.fixture
 def few_draws(monkeypatch):
-    monkeypatch.setattr(calibrate.outputs, "_DRAWS", (2000, 6000))
+    monkeypatch.setattr(calibrate, "_DRAWS", (2000, 6000))
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_all_mechanisms_answer_or_say_why(few_draws):
 def test_the_wrong_end_is_noticed(name, target, wanted, monkeypatch):
     assert private(found(name, target, wanted, MetricSpace(make_embeddings(n=300, d=5))))
     monkeypatch.setattr(calibrate, "solve", other_end)
-    monkeypatch.setattr(calibrate.losses, "solve", other_end)
+    monkeypatch.setattr(calibrate, "solve", other_end)
     # A space of its own: answers are kept with it.
     assert not private(found(name, target, wanted, MetricSpace(make_embeddings(n=300, d=5))))
 
@@ -218,7 +218,7 @@ def test_epsilon_is_asked_for():
 def test_laplace_on_glove(glove, monkeypatch):
     """GloVe 840B: 30 % of running words unchanged is near epsilon 12, and a run shows the share."""
     _, space = glove
-    monkeypatch.setattr(calibrate.outputs, "_DRAWS", (1000, 5000))
+    monkeypatch.setattr(calibrate, "_DRAWS", (1000, 5000))
     answer = found("laplace", "unchanged", 0.3, space)
     assert 11 < answer.mechanism.epsilon < 12.5
     assert private(answer)
@@ -238,7 +238,7 @@ def test_issue_13_few_certificates_are_made(name, most, monkeypatch):
         made.append(mechanism.epsilon)
         return certify(mechanism, space)
 
-    monkeypatch.setattr(calibrate.losses, "certify", counting)
+    monkeypatch.setattr(calibrate, "certify", counting)
     space = MetricSpace(make_embeddings(n=2200, d=6), held)
     for wanted in (3.0, 9.0):
         made.clear()

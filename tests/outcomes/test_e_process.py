@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from dpsan.outcomes.e_process import EProcess
+from dpsan.outcomes.intervals import EProcess
 
 LAW = np.array([[0.55, 0.3, 0.1, 0.05]])
 WORD = np.array([1])

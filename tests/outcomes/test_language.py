@@ -12,15 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsan.outcomes.language import decoding
-from dpsan.outcomes.language.coherence import Coherence
-from dpsan.outcomes.language.decoding import Tables, decode
+from dpsan.outcomes.language.decoding import Coherence, Tables, decode
 from dpsan.outcomes.language.kneser_ney import Counts, estimated, symbols_of_lines
 from dpsan.outcomes.language.lattice import (
     LONGEST,
     Candidates,
     best_path,
     parts,
-    posterior,
+    posteriors,
     unit_ends,
 )
 from dpsan.outcomes.language.ngrams import ModelError, Ngrams
@@ -213,7 +212,7 @@ def test_posteriors_are_those_of_all_paths(tau, trigrams):
     scores = generator.normal(size=states.shape).astype(np.float32)
     scores[states < 0] = -1e30
     second = states.shape[1] if trigrams else 0
-    found = posterior(Candidates(states, scores), kinds, PRUNED, tau, second)
+    found = posteriors(Candidates(states, scores), kinds, PRUNED, (tau,), second)[0]
     for part in (slice(0, 4), slice(4, 7)):
         wanted = enumerated(
             states[part], scores[part], kinds[part.start : part.stop + 1], PRUNED, tau, trigrams
@@ -226,8 +225,8 @@ def test_the_second_stage_leaves_the_others_their_share():
     states = np.stack([generator.permutation(N)[:5] for _ in range(8)])
     scores = generator.normal(size=states.shape).astype(np.float32)
     kinds = np.array([1, *[0] * 7, 1])
-    first = posterior(Candidates(states, scores), kinds, MODEL, 1.0, 0)
-    second = posterior(Candidates(states, scores), kinds, MODEL, 1.0, 3)
+    first = posteriors(Candidates(states, scores), kinds, MODEL, (1.0,), 0)[0]
+    second = posteriors(Candidates(states, scores), kinds, MODEL, (1.0,), 3)[0]
     assert second.sum(axis=1) == pytest.approx(1, abs=1e-5)
     least = np.argsort(first, axis=1)[:, :2]
     for row in range(8):

@@ -12,8 +12,15 @@ from dpsan.outcomes import text_likelihood
 from dpsan.outcomes.distributions import draw
 from dpsan.outcomes.emissions import Emissions, Likeliest
 from dpsan.outcomes.intervals import median
-from dpsan.outcomes.linked_words import HalfLinked, half_linked, linked_by_words
-from dpsan.outcomes.text_likelihood import Texts, bag, ordered, ranks
+from dpsan.outcomes.text_likelihood import (
+    HalfLinked,
+    Texts,
+    bag,
+    half_linked,
+    linked_by_words,
+    ordered,
+    ranks,
+)
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 

@@ -10,6 +10,7 @@ from support import make_embeddings
 
 from dpsan.embeddings.cache.store import Store
 from dpsan.mechanisms import MECHANISMS
+from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.geodesic import Geodesic
 from dpsan.mechanisms.knn_response import KnnResponse
@@ -21,7 +22,6 @@ from dpsan.mechanisms.uniform import Uniform
 from dpsan.mechanisms.zipf_response import ZipfResponse
 from dpsan.privacy.certificate import (
     Certificate,
-    certify,
     hockey_stick,
     infinite_loss,
     matrix_certificate,

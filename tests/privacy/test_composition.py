@@ -7,8 +7,7 @@ from support import make_embeddings, need_extra
 
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.description import numbers
-from dpsan.privacy.composition import compose_basic, compose_optimal
-from dpsan.privacy.guarantee import Guarantee, Loss, Status
+from dpsan.privacy.guarantee import Guarantee, Loss, Status, compose_basic, compose_optimal
 from dpsan.privacy.noise_formulas import gaussian_delta, gaussian_mu
 from dpsan.space.metric_space import MetricSpace
 

@@ -6,13 +6,13 @@ from mechanisms.line_laws import truncated_cdf
 from scipy import stats
 from support import ALPHA, streams
 
-from dpsan.privacy.noise_distributions import (
+from dpsan.privacy.noise_formulas import radial_std, truncated_laplace_std
+from dpsan.privacy.rounding import (
     GaussianCoordinates,
     LaplaceCoordinates,
     SphericalLaplace,
     TruncatedLaplaceCoordinates,
 )
-from dpsan.privacy.noise_formulas import radial_std, truncated_laplace_std
 
 M = 30_000
 

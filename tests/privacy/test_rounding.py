@@ -12,13 +12,15 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.privacy import rounding
 from dpsan.privacy.guarantee import Arithmetic, Status
-from dpsan.privacy.noise_distributions import (
+from dpsan.privacy.rounding import (
+    LIBRARY_ERROR,
     GaussianCoordinates,
     LaplaceCoordinates,
     SphericalLaplace,
     TruncatedLaplaceCoordinates,
+    float64_delta,
+    float64_gap,
 )
-from dpsan.privacy.rounding import LIBRARY_ERROR, float64_delta, float64_gap
 from dpsan.space.diameters import smallest_distance
 from dpsan.space.metric_space import MetricSpace
 

@@ -4,13 +4,12 @@ import json
 import os
 import random
 import stat
-import subprocess
-import sys
 from collections import Counter
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from support import started
 
 from dpsan.errors import OutputError
 from dpsan.restore.map_file import Map, MapWriter, Row
@@ -401,11 +400,10 @@ def test_rows_of_a_unit_are_read_wherever_they_stand(tmp_path, dpsan):
 def test_a_line_is_answered_before_the_next_one_comes(tmp_path):
     """As ``tail -f`` needs it; a program that waits for more would never end this test."""
     path = write_map(tmp_path / "t.map", {"1": TICKET})
-    command = [sys.executable, "-m", "dpsan", "restore", "-q", "--map", str(path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+    with started("restore", "-q", "--map", str(path)) as program:
         for line, wanted in ((b"Pam\n", b"Grace\n"), (b"Dickey's\n", b"Young's\n")):
             program.stdin.write(line)
             program.stdin.flush()
             assert program.stdout.readline() == wanted
         program.stdin.close()
-    assert program.returncode == 0
+        assert program.wait(300) == 0

@@ -1,8 +1,6 @@
 """The ledger: what a record has cost in all runs: never too little, never beyond the limit."""
 
 import os
-import subprocess
-import sys
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
@@ -10,12 +8,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support import asked, make_embeddings, run_over, write_damaged, write_vectors
+from support import asked, make_embeddings, run_over, started, write_damaged, write_vectors
 
 from dpsan import Memo, Sanitizer
 from dpsan.errors import OutputError
 from dpsan.formats.base import ReadOptions
-from dpsan.privacy.composition import Composed
+from dpsan.privacy.guarantee import Composed
 from dpsan.run.records import History, Ledger
 from dpsan.run.side_outputs import BadRecords
 from dpsan.run.stream import Plan, _Flow
@@ -226,12 +224,11 @@ def test_two_processes_pay_for_each_record_once_where_there_is_enough_for_one(tm
     (tmp_path / "in.txt").write_text("".join(f"word1 word{at}\n" for at in range(2, 42)))
     tmp_path.chmod(0o700)
     more = ["-E", "words.txt", "--ledger", "l", "--budget", "4", "--line-buffered", "in.txt"]
-    command = [sys.executable, "-m", "dpsan", "rewrite", "-q", "-e2", "-mkrr", *more]
+    command = ("rewrite", "-q", "-e2", "-mkrr", *more)
     how = {"cwd": tmp_path, "env": {**os.environ, "DPSAN_CACHE_DIR": str(cache)}}
-    how |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    both = [subprocess.Popen(command, **how) for _ in range(2)]
-    done = [each.communicate(timeout=120) for each in both]
-    assert sorted(each.returncode for each in both) == [0, 1], done
+    with started(*command, **how) as one, started(*command, **how) as other:
+        done = [each.communicate(timeout=300) for each in (one, other)]
+    assert sorted((one.returncode, other.returncode)) == [0, 1], done
     assert sorted(out.count(b"\n") for out, _ in done) == [0, 40]
     assert [said for _, said in done if said] == [
         b"dpsan: in.txt:1: the ledger refuses this record: it would cost more than 4 in all "

@@ -5,8 +5,7 @@ import dataclasses
 import pytest
 from support import embed
 
-from dpsan.embeddings.class_lists import WordClass
-from dpsan.embeddings.public_words import PublicWords
+from dpsan.embeddings.word_lists import PublicWords, WordClass
 from dpsan.run.memo import _settings
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.request import RunSpec

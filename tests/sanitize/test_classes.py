@@ -20,7 +20,7 @@ from support import ROOT, fits, make_embeddings
 
 from dpsan.analysis.verify import program
 from dpsan.analysis.verify import verdict as verifying
-from dpsan.embeddings.class_lists import word_classes
+from dpsan.embeddings.word_lists import word_classes
 from dpsan.errors import InputError, UsageError
 from dpsan.mechanisms.tables import sparse as response
 from dpsan.only.alone import alone

@@ -10,7 +10,7 @@ from support import change_row, make_embeddings, write_vectors
 
 from dpsan.analysis.evaluate.setting import read_setting
 from dpsan.analysis.report import read_audit
-from dpsan.embeddings.public_words import PublicWords
+from dpsan.embeddings.word_lists import PublicWords
 from dpsan.errors import InputError, UsageError
 from dpsan.run.audit import AuditWriter, read_rows
 from dpsan.run.run import Run

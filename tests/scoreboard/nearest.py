@@ -69,7 +69,7 @@ def nearest_words(row: Row, size: Size, folder: Path) -> None:
             row.count("self-test fails: another word", bool((failed != by_float64).any()))
             row.count("integers were used although their test failed", none > 0)
             row.tried += 3 * len(ids)
-    row.note = int8_product.kernel() or "without dpsan[fast]"
+    row.note = f"level {level}" if (level := int8_product.levels()) else "without dpsan[fast]"
 
 
 def _random(n: int, d: int) -> Any:

@@ -3,7 +3,6 @@
 import ast
 import re
 from collections.abc import Iterator
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -51,7 +50,7 @@ class Mutant:
             return path, f"{path.read_text()}\n\n{name} = ({self.by})({name})\n"
         [match] = matches
         changed = match.string[: match.start()] + self._filled(match) + match.string[match.end() :]
-        return path, ast.unparse(deepcopy(tree, {id(node): ast.parse(changed).body[0]}))
+        return path, _unparsed(tree, node, ast.parse(changed).body[0])
 
     @property
     def _expression(self) -> bool:
@@ -114,6 +113,19 @@ def _sources(package: Path) -> list[tuple[Path, str]]:
 def _module(text: str) -> tuple[ast.Module, list[tuple[str, _Definition]]]:
     tree = ast.parse(text)
     return tree, [*_named(tree, "")]
+
+
+def _unparsed(tree: ast.Module, node: _Definition, other: ast.stmt) -> str:
+    """Return the text of a module with one statement in the place of another."""
+    for parent in ast.walk(tree):
+        for _, children in ast.iter_fields(parent):
+            if isinstance(children, list) and node in children:
+                at = children.index(node)
+                children[at] = other
+                text = ast.unparse(tree)
+                children[at] = node
+                return text
+    raise MutantError("a definition that no block holds")
 
 
 def _definitions(package: Path, where: str) -> Iterator[tuple[Path, ast.Module, str, _Definition]]:

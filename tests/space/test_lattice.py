@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsan.space import lattice as module
-from dpsan.space.lattice import Lattice
+from dpsan.space import arrays as module
+from dpsan.space.arrays import Lattice
 
 
 def make(n, d, seed=1, scale=1.0):

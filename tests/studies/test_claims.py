@@ -15,7 +15,7 @@ from support import make_embeddings
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.keep_or_noise import LAPLACE, atoms, keep_probability
+from dpsan.mechanisms.tldp_paper import LAPLACE, atoms, keep_probability
 from dpsan.outcomes.calibrate import Draft
 from dpsan.space.metric_space import MetricSpace
 

@@ -6,11 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import Progress, draw
+from dpsan.outcomes.distributions import Progress, close_words, cosines, draw
 from dpsan.outcomes.intervals import CONFIDENCE, Estimate
-from dpsan.outcomes.word_statistics import close_words, cosines, unit_vectors
 from dpsan.privacy import randomness
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Floats, Ids, unit_rows
 from dpsan.space.metric_space import MetricSpace
 
 _BATCH = 8192
@@ -30,7 +29,7 @@ class Draws:
         self.key = randomness.derive_key(key, "outputs")
         distinct, self._place = np.unique(self.ids, return_inverse=True)
         self._near = close_words(space, distinct)
-        self._units = unit_vectors(space) if similar else np.empty((0, space.d), np.float32)
+        self._units = unit_rows(space.vectors) if similar else np.empty((0, space.d), np.float32)
 
     def close(self, drawn: Ids) -> NDArray[np.bool_]:
         """Which outputs have rank 1 ... 100, (count,)."""

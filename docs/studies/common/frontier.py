@@ -24,12 +24,11 @@ from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.calibrate.target import Draft
-from dpsan.outcomes.distributions import Progress, draw, in_steps, part_of
+from dpsan.outcomes.distributions import Progress, cosines, draw, in_steps, part_of
 from dpsan.outcomes.intervals import Estimate
-from dpsan.outcomes.word_statistics import cosines, unit_vectors
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Status
-from dpsan.space.arrays import Ids
+from dpsan.space.arrays import Ids, unit_rows
 from dpsan.space.metric_space import MetricSpace
 
 _RANGE: Final = (-1.0, 1.0)
@@ -99,7 +98,7 @@ def drawn_cosines(
     """
     own = randomness.derive_key(key, "outputs by frequency")
     _, ids = _by_frequency(space, 0, count, key)
-    units = unit_vectors(space)
+    units = unit_rows(space.vectors)
     return [
         mean_of_words(cosines(units, ids, draw(sampler, ids, own, step)), math.inf, _RANGE)
         for sampler, step in in_steps(progress, samplers)

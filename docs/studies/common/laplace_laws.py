@@ -29,7 +29,7 @@ from common.panels import Series
 from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.privacy import randomness
-from dpsan.privacy.noise_distributions import SphericalLaplace
+from dpsan.privacy.rounding import SphericalLaplace
 from dpsan.space.arrays import Floats
 
 _BATCH: Final = 4096

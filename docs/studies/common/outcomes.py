@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import THREADS, Progress, distributions
-from dpsan.outcomes.word_statistics import close_words, unit_vectors
-from dpsan.space.arrays import Ids
+from dpsan.outcomes.distributions import THREADS, Progress, close_words, distributions
+from dpsan.space.arrays import Ids, unit_rows
 from dpsan.space.metric_space import MetricSpace
 
 _CELLS: Final = 2e6
@@ -80,7 +79,7 @@ def from_pmfs(
     """
     n = space.n
     tallies = [Outcomes(len(ids), n, near, similar) for _ in samplers]
-    units = unit_vectors(space) if similar else None
+    units = unit_rows(space.vectors) if similar else None
     close = close_words(space, ids) if near else None
     size = max(32, int(_CELLS / n) // 32 * 32)
     with ThreadPoolExecutor(THREADS) as pool:

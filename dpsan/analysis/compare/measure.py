@@ -17,13 +17,19 @@ from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.errors import InputError, UsageError
 from dpsan.mechanisms.base import Mechanism
-from dpsan.outcomes.distributions import Progress, in_steps, part_of
+from dpsan.outcomes.distributions import (
+    UNKNOWN_PRIOR,
+    Progress,
+    cosines,
+    in_steps,
+    part_of,
+    words_at,
+)
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.text_likelihood import Texts, ordered, ranks, sanitized
-from dpsan.outcomes.word_statistics import UNKNOWN_PRIOR, cosines, unit_vectors, words_at
 from dpsan.privacy import randomness
-from dpsan.space.arrays import Ids
+from dpsan.space.arrays import Ids, unit_rows
 from dpsan.space.metric_space import MetricSpace
 
 LINKED: Final = 12
@@ -189,7 +195,7 @@ def measure(
     seen = np.unique(np.concatenate(outputs))
     guessing = part_of(progress, _DRAWN, _GUESSED)
     (found,) = emissions.candidates(seen, [np.log(space.frequencies)], 1, guessing)
-    guesses, fold, units = found.guesses(), corpus.fold, unit_vectors(space)
+    guesses, fold, units = found.guesses(), corpus.fold, unit_rows(space.vectors)
     similar, same, read = [], [], []
     for each, drawn in zip(inputs, outputs, strict=True):
         known = each.ids < space.n

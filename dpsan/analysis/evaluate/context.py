@@ -20,12 +20,11 @@ import numpy as np
 
 from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.emissions import Emissions, Likeliest, Observations
-from dpsan.outcomes.language.coherence import Coherence
+from dpsan.outcomes.language.decoding import Coherence
 from dpsan.outcomes.language.lattice import Candidates, parts, posteriors, unit_ends
 from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.outcomes.language.symbols import Gap
-from dpsan.outcomes.word_statistics import unit_vectors
-from dpsan.space.arrays import Floats32, Ids
+from dpsan.space.arrays import Floats32, Ids, unit_rows
 
 BEST: Final = 50
 """Inputs that explain an output best."""
@@ -71,7 +70,7 @@ class Reader:
 
     def __post_init__(self) -> None:
         self._beside = self.model.neighbours(KNOWN)
-        vectors = unit_vectors(self.emissions.space)
+        vectors = unit_rows(self.emissions.space.vectors)
         self._coherence = Coherence.of(vectors, self.model, 1.0)
 
     def context(self, progress: Progress = lambda _: None) -> Guesses:

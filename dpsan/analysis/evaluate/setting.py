@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.class_lists import CLASSES, WordClass, word_classes
-from dpsan.embeddings.public_words import BUNDLED, PublicWords
+from dpsan.embeddings.word_lists import BUNDLED, CLASSES, PublicWords, WordClass, word_classes
 from dpsan.errors import InputError, UsageError
 from dpsan.mechanisms.own import OwnFile
 from dpsan.run.audit import read_header

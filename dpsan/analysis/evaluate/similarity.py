@@ -9,7 +9,8 @@ import numpy as np
 
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.errors import ExtraMissingError
-from dpsan.outcomes.word_statistics import cosines, unit_vectors
+from dpsan.outcomes.distributions import cosines
+from dpsan.space.arrays import unit_rows
 from dpsan.space.metric_space import MetricSpace
 
 
@@ -55,5 +56,5 @@ def bleu(original: list[str], sanitized: list[str]) -> dict[str, Any]:
 def mean_cosine(pairs: Pairs, space: MetricSpace) -> tuple[float | None, int]:
     """Mean cosine of word and output over the words whose both are known, and their number."""
     both = (pairs.inputs < space.n) & (pairs.outputs >= 0)
-    found = cosines(unit_vectors(space), pairs.inputs[both], pairs.outputs[both])
+    found = cosines(unit_rows(space.vectors), pairs.inputs[both], pairs.outputs[both])
     return (float(found.mean()) if len(found) else None), len(found)

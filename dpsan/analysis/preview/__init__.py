@@ -22,14 +22,14 @@ from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.analysis.pages.sections import plain_meaning
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
-from dpsan.embeddings.class_lists import SENSITIVE, only_classes, word_classes
+from dpsan.embeddings.word_lists import SENSITIVE, only_classes, word_classes
 from dpsan.errors import InputError, UsageError, printable
+from dpsan.outcomes.emissions import likeliest_inputs
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.language.decoding import guesses, reading_tables
-from dpsan.outcomes.language.likeliest import likeliest_inputs
 from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.outcomes.language.symbols import gap_kinds
-from dpsan.outcomes.linked_words import LONGEST
+from dpsan.outcomes.text_likelihood import LONGEST
 from dpsan.privacy import randomness
 from dpsan.sanitize.classes import class_rows
 from dpsan.sanitize.consistent import Unit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpsan.analysis.pages.sections import Part, Prose, Section, Shown
 from dpsan.analysis.preview import Level, Preview
 from dpsan.outcomes.intervals import CONFIDENCE, Share
-from dpsan.outcomes.linked_words import CANDIDATES, LONGEST
+from dpsan.outcomes.text_likelihood import CANDIDATES, LONGEST
 from dpsan.text.numerals import counted, number, percent
 
 WARNING = (

@@ -34,8 +34,8 @@ from dpsan.analysis.verify.verdict import Verdict, Verification
 from dpsan.errors import Hint, InputError, UsageError, file_reason
 from dpsan.files.atomic_files import AtomicFile
 from dpsan.files.source import open_regular
+from dpsan.mechanisms.samplers.base import ROWS, Table
 from dpsan.mechanisms.tables.sparse import SparseTable
-from dpsan.mechanisms.tables.table import ROWS, Table
 from dpsan.privacy.certificate import MATRIX_WORDS
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Ids, blocks

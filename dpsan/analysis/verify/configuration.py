@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from dpsan.embeddings.public_words import BUNDLED
+from dpsan.embeddings.word_lists import BUNDLED
 from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.privacy import randomness
 from dpsan.sanitize.numbers_by_value import NumberPolicy

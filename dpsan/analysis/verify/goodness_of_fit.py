@@ -10,7 +10,7 @@ of tests:
    unlikely (:func:`far_repeats`), chosen from the whole vocabulary, or from a random share of it
    where every word needs a row of the distribution.
 4. The outputs of all inputs of family 2 are counted together.
-5. E-processes (:mod:`dpsan.outcomes.e_process`) combine all draws but those of the screen.  They
+5. E-processes (:mod:`dpsan.outcomes.intervals`) combine all draws but those of the screen.  They
    show what deviates in one way everywhere, and too little to see in any cell.
 6. The same over fresh draws of the words that deviated most, each in its own direction.
 
@@ -33,8 +33,7 @@ from dpsan.analysis.verify import base
 from dpsan.analysis.verify.base import Check
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import distributions, has_distribution
-from dpsan.outcomes.e_process import EProcess
-from dpsan.outcomes.intervals import log_tail_of_cells, log_tail_of_share, surprise
+from dpsan.outcomes.intervals import EProcess, log_tail_of_cells, log_tail_of_share, surprise
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats, Ids

@@ -9,8 +9,7 @@ from typing import Final
 import numpy as np
 
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.mechanisms.tables.table import Table
+from dpsan.mechanisms.samplers.base import Sampler, Table
 from dpsan.privacy.certificate import Certificate, hockey_stick
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee
 from dpsan.privacy.noise_formulas import gaussian_delta

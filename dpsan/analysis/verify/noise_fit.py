@@ -15,8 +15,8 @@ from dpsan.analysis.verify.base import Check
 from dpsan.analysis.verify.goodness_of_fit import ERROR
 from dpsan.mechanisms.samplers.base import PointSampler
 from dpsan.outcomes.intervals import log_tail_of_cells, log_tail_of_share
-from dpsan.privacy.noise_distributions import NoiseDistribution
 from dpsan.privacy.randomness import streams_for
+from dpsan.privacy.rounding import NoiseDistribution
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats
 

@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 
 from dpsan.analysis.verify.base import Check, in_random_order, rewritten
-from dpsan.embeddings.class_lists import NUMBERS
+from dpsan.embeddings.word_lists import NUMBERS
 from dpsan.errors import UsageError
 from dpsan.formats.registry import RECORDS
 from dpsan.only.decision import decide

@@ -23,9 +23,10 @@ from dpsan.analysis.verify.grade import Grade, delta_curve, grade
 from dpsan.analysis.verify.lower_bounds import Finding, Question, search
 from dpsan.analysis.verify.program import check_program
 from dpsan.errors import UsageError
+from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.description import finite
 from dpsan.privacy import randomness
-from dpsan.privacy.certificate import Certificate, certify
+from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.run.workers import Workers
 from dpsan.sanitize.sanitizer import Sanitizer

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from dpsan.embeddings.base import Watch, unseen
 from dpsan.embeddings.cache.entry import (
     FORMAT_VERSION,
     Entry,
@@ -25,7 +26,6 @@ from dpsan.embeddings.cache.entry import (
     read_entry,
     write_entry,
 )
-from dpsan.embeddings.cache.watch import Watch, unseen
 from dpsan.errors import CacheError, OutputError
 from dpsan.files import private_files as files
 from dpsan.files.atomic_files import AtomicFile

@@ -18,11 +18,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.cache.watch import Watch, unseen
-from dpsan.embeddings.public_texts import blocks_of_all
+from dpsan.embeddings.base import Watch, unseen
+from dpsan.embeddings.files import blocks_of_all
 from dpsan.embeddings.training import shaping
-from dpsan.embeddings.training.spelling import SpellingReader, Spellings, usual_spellings
-from dpsan.embeddings.training.word_counts import TokenText, most_used
+from dpsan.embeddings.training.spelling import (
+    SpellingReader,
+    Spellings,
+    TokenText,
+    most_used,
+    usual_spellings,
+)
 from dpsan.errors import GensimMissingError, InputError
 from dpsan.files.compression import open_public
 

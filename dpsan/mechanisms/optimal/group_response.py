@@ -15,7 +15,6 @@ Source
 from __future__ import annotations
 
 from dpsan.mechanisms.base import IntegerResponse
-from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.space.metric_space import MetricSpace
 
@@ -40,6 +39,3 @@ class GroupResponse(IntegerResponse):
             only_groups=True,
             why="the output depends on the group of a drawn word, and on no word",
         )
-
-    def prepare(self, space: MetricSpace) -> Sampler:
-        raise NotImplementedError("words of a group are drawn by the rewriter of texts")

@@ -156,12 +156,12 @@ def mean_cosine(sampler: SparseTable) -> float:
     rows = directions(space.vectors)
     mean_input = shares @ rows.astype(np.float64)
     outside = float(base.weights @ (rows[base.words] @ mean_input)) * sampler.scale
-    owners, indices, masses = sampler.entries()
+    owners, outputs, masses = sampler.entries()
     weights = shares[owners] * masses
     inside = 0.0
     for at in range(0, len(owners), _ENTRIES):
         part = slice(at, at + _ENTRIES)
-        left, right = rows[owners[part]], rows[base.words[indices[part]]]
+        left, right = rows[owners[part]], rows[outputs[part]]
         inside += float(weights[part] @ np.einsum("ed,ed->e", left, right))
     # A public word's near set is the word itself.
     inside += float(shares[sampler.public].sum()) * base.mass * cosine_unit(space.d)

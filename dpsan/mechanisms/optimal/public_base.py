@@ -138,13 +138,29 @@ def favours(
     )
 
 
+class BaseTask(NamedTuple):
+    """Vocabulary, epsilon and settings that a base is solved for; see :func:`base_table`."""
+
+    epsilon: float
+    counts: NDArray[np.integer[Any]] | None
+    prior: float
+    power: int
+    """Power of the cosine, whose mean is made large."""
+    frequency: float = 0.0
+    """See :func:`favours`."""
+    key: str = ""
+    """Names counts that are not the vocabulary's own, for the cache."""
+
+    @property
+    def name(self) -> str:
+        """Return the name of the table that stores the base."""
+        frequency = f"-{self.frequency!r}" if self.frequency else ""
+        return f"base-2-{self.epsilon:g}-{self.prior!r}-{self.power}{frequency}{self.key}"
+
+
 def base_table(
     space: MetricSpace,
-    epsilon: float,
-    counts: NDArray[np.integer[Any]] | None,
-    prior: float,
-    power: int,
-    frequency: float = 0.0,
+    task: BaseTask,
     *,
     frequent: int = _FREQUENT,
     rare: int = _RARE,
@@ -157,32 +173,30 @@ def base_table(
     """Solve for a base at a grid point.
 
     Args:
-        power: of the cosine, whose mean is made large.
-        frequency: see :func:`favours`.
         start: a first base of all words, shape (n,); default the square root of the shares.
 
     Returns:
         ``words``: outputs in use, ascending; ``base``: their integer weights; ``mass``: that of
         every near set, shape (1,).
     """
-    ids, shares = public_inputs(counts, space.n, frequent, rare, prior)
+    ids, shares = public_inputs(task.counts, space.n, frequent, rare, task.prior)
     k = min(space.n, outputs)
     unit = cosine_unit(space.d)
-    added, shift = favours(counts, space.n, k, frequency, unit)
+    added, shift = favours(task.counts, space.n, k, task.frequency, unit)
     one = None if added is None else 1.0
     if start is None:
-        _, weight = public_inputs(counts, space.n, k, 0, prior)
+        _, weight = public_inputs(task.counts, space.n, k, 0, task.prior)
         start = np.sqrt(weight[:k])
     problem = Problem(
         inputs=favoured(directions(space.vectors[ids]), one),
         shares=shares,
         outputs=favoured(directions(space.vectors[:k]), added),
         unit=unit,
-        growth=float(Decimal(epsilon).exp() - 1),  # correctly rounded everywhere
-        power=power,
+        growth=float(Decimal(task.epsilon).exp() - 1),  # correctly rounded everywhere
+        power=task.power,
         shift=shift,
     )
-    first = first_mass(epsilon) if mass is None else mass
+    first = first_mass(task.epsilon) if mass is None else mass
     found = solve(problem, start[:k], first, rounds=rounds, progress=progress)
     base = found.base * (TOTAL / math.fsum(found.base.tolist()))
     weights = np.floor(base + 0.5).astype(np.int64)
@@ -196,14 +210,7 @@ def base_table(
 
 
 def optimized_table(
-    space: MetricSpace,
-    epsilon: float,
-    counts: NDArray[np.integer[Any]] | None,
-    prior: float,
-    power: int,
-    frequency: float = 0.0,
-    *,
-    progress: Callable[[float], None] | None = None,
+    space: MetricSpace, task: BaseTask, progress: Callable[[float], None] | None = None
 ) -> Arrays:
     """Return a better base than :func:`base_table`'s, in minutes: more inputs and rounds, two
     stages.
@@ -211,14 +218,12 @@ def optimized_table(
     The second stage begins with the result of the first one, and outputs that this dropped may
     come back.
     """
-    solve_for = partial(
-        base_table, space, epsilon, counts, prior, power, frequency, rounds=_MORE_ROUNDS
-    )
+    solve_for = partial(base_table, space, task, rounds=_MORE_ROUNDS)
     first = solve_for(
         frequent=_MORE_FREQUENT, rare=_MORE_RARE, progress=_part(progress, 0.0, _FIRST_STAGE)
     )
     k = min(space.n, MOST_FREQUENT)
-    _, usual = public_inputs(counts, space.n, k, 0, 1.0)
+    _, usual = public_inputs(task.counts, space.n, k, 0, 1.0)
     start = np.zeros(space.n)
     start[:k] = np.sqrt(usual[:k])
     start *= _COME_BACK / math.fsum(start.tolist())
@@ -283,30 +288,12 @@ def softened(
     return words, weights, min(max(1, round(int(solved["mass"][0]) * scale)), total)
 
 
-class BaseTask(NamedTuple):
-    """Vocabulary, epsilon and settings that a base is solved for; see :func:`base_table`."""
-
-    epsilon: float
-    counts: NDArray[np.integer[Any]] | None
-    prior: float
-    power: int
-    frequency: float = 0.0
-    key: str = ""
-    """Names counts that are not the vocabulary's own, for the cache."""
-
-    @property
-    def name(self) -> str:
-        """Return the name of the table that stores the base."""
-        frequency = f"-{self.frequency!r}" if self.frequency else ""
-        return f"base-2-{self.epsilon:g}-{self.prior!r}-{self.power}{frequency}{self.key}"
-
-
 def solved_base(space: MetricSpace, task: BaseTask) -> Arrays:
     """Return the kept base of a grid point."""
 
     def build() -> Arrays:
         what = f"looking for the best distribution at epsilon {task.epsilon:g}"
         with space.watch(what) as progress:
-            return base_table(space, *task[:5], progress=progress)
+            return base_table(space, task, progress=progress)
 
     return space.table(task.name, build)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpsan.privacy.certificate import PROBABILITY_ERROR
+from dpsan.privacy.certificate import PROBABILITY_ERROR, Certificate
 from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_for
 from dpsan.space.arrays import Floats, Ids, side_by_side
 from dpsan.space.metric_space import MetricSpace
@@ -25,8 +26,6 @@ class Sampler(ABC):
     """Words best given at once: enough to work on together, few enough to hold."""
     makes_rows: bool = False
     """True if the first draw of a word computes n numbers."""
-    integrates: bool = False
-    """True if a known distribution takes an integral, and its certificate minutes."""
 
     @abstractmethod
     def sample(self, ids: Ids, streams: Streams) -> Ids:
@@ -124,3 +123,71 @@ class PointSampler(Sampler):
         begins = np.cumsum([0, *map(len, parts)])[:-1].tolist()
         side_by_side(add, list(zip(begins, parts, strict=True)))
         return self.project(self.space, points, streams)
+
+
+_PARTS: Final = 4096
+"""Words whose noise is held at once."""
+
+
+def nearest_words(
+    space: MetricSpace,
+    ids: Ids,
+    streams: Streams,
+    release: Callable[[Ids, Ids, Streams], Floats],
+    *,
+    line: bool,
+) -> Ids:
+    """Return the words nearest to noisy points, some at a time.
+
+    Args:
+        release: ids, for each how many words its tensor has, and streams -> points.
+        line: a tensor is a record, which must be whole; else it is a word.
+    """
+    words, out, at = np.ones_like(ids), np.empty_like(ids), 0
+    if line:
+        _, which, counts = np.unique(streams.records, return_inverse=True, return_counts=True)
+        words = counts[which]
+    for part in streams.chunks(_PARTS):
+        here = slice(at, at + len(part))
+        out[here] = nearest(space, release(ids[here], words[here], part), part)
+        at += len(part)
+    return out
+
+
+# A table: whole numbers for each input and output, of which draws and certificates are read.
+#
+# ``P(u|x) = W[x, u] / sum of the row``.  Inputs are the n words and ⊥, whose number is n; all words
+# of a group share one row.
+
+ROWS = 32
+"""Rows that are looked at together."""
+
+
+class Table(Sampler):
+    """Rows of whole numbers: what is certified is what is drawn."""
+
+    space: MetricSpace
+
+    @abstractmethod
+    def weights(self, ids: Ids) -> NDArray[Any]:
+        """Return the whole numbers of inputs (⊥ allowed) for all outputs, shape (m, n)."""
+
+    @abstractmethod
+    def certificate(self, key: str) -> Certificate | None:
+        """Return the largest loss of any two inputs; None where it takes more than minutes.
+
+        Args:
+            key: names the table, for the cache.
+        """
+
+    def probabilities(self, ids: Ids) -> Floats:
+        weights = self.weights(ids).astype(np.float64)
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    def unchanged(self, ids: Ids) -> Floats:
+        distinct, inverse = np.unique(ids, return_inverse=True)
+        found = np.empty(len(distinct))
+        for at in range(0, len(distinct), ROWS):
+            part = distinct[at : at + ROWS]
+            found[at : at + len(part)] = self.probabilities(part)[np.arange(len(part)), part]
+        return np.asarray(found[inverse], dtype=np.float64)

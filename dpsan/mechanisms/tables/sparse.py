@@ -19,9 +19,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.optimal.groups import Group, near_set, with_floor
-from dpsan.mechanisms.tables.near_sets import Base, NearSets
-from dpsan.mechanisms.tables.table import Table
+from dpsan.mechanisms.samplers.base import Table
+from dpsan.mechanisms.tables.near_sets import Base, Group, NearSets, near_set, with_floor
 from dpsan.privacy.certificate import Certificate, log_ratio
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids
@@ -136,23 +135,18 @@ class SparseTable(Table):
 
     def weights(self, ids: Ids) -> Ids:
         """Return the integer weights that are sampled, shape (m, n)."""
-        out = np.zeros((len(ids), self.space.n), dtype=np.int64)
-        known = ids < self.space.n
-        scale = np.where(known, self.scale, 1)
-        out[:, self.base.words] = self.base.weights * scale[:, None]
-        for row in np.flatnonzero(known).tolist():
-            words, masses = self.near.row(int(ids[row]))
-            out[row, words] += self.increment * masses
+        out = np.tile(self.common, (len(ids), 1))
+        out[ids == self.space.n] //= self.scale
+        known = np.flatnonzero(ids < self.space.n)
+        which, outputs, masses = self.near.sets(ids[known])
+        out[known[which], outputs] += self.increment * masses
         return out
 
     def unchanged(self, ids: Ids) -> Floats:
-        self.near.make(ids)
-        weights = np.zeros(self.space.n, dtype=np.int64)
-        weights[self.base.words] = self.base.weights
-        same = self.scale * weights[ids]
-        for at, word in enumerate(ids.tolist()):
-            words, masses = self.near.row(word)
-            same[at] += self.increment * int(masses[words == word].sum())
+        which, outputs, masses = self.near.sets(ids)
+        same = self.common[ids]
+        itself = outputs == ids[which]
+        same[which[itself]] += self.increment * masses[itself]
         return np.asarray(same / self.totals(ids))
 
     @property
@@ -163,30 +157,17 @@ class SparseTable(Table):
         return out
 
     def rows(self) -> Iterator[tuple[Ids, Ids]]:
-        """Yield, for every word in order, its few outputs and their masses."""
-        self.near.make(np.arange(self.space.n))
-        for word in range(self.space.n):
-            words, masses = self.near.row(word)
-            yield words.astype(np.int64), masses
+        """Return, for every word in order, its few outputs and their masses."""
+        return map(self.near.row, range(self.space.n))
 
     def certificate(self, key: str = "") -> Certificate:
         """Return the exact loss over all pairs, from the integers of every word's set.
 
         A public word is the second input of a pair only.
         """
-        epsilon, pair, slack = self._loss()
-        return Certificate(
-            method="exact certificate, integer base and near sets of all words"
-            + (", of protected words against all" if len(self.public) else ""),
-            epsilon_ldp=epsilon + slack,
-            pair=pair,
-            slack=slack,
-        )
-
-    def _loss(self) -> tuple[float, tuple[int, int], float]:
-        """Largest loss, the two inputs, and a bound on its rounding."""
         n, base, scale = self.space.n, self.base, self.scale
-        owners, indices, masses = self.entries()
+        owners, near, masses = self.entries()
+        indices = np.searchsorted(base.words, near)
         sums = np.bincount(owners, masses, minlength=n).astype(np.int64)[self._first]
         sums[self.public] = self.near.masses(self.public)
         # ⊥ is an input whose set is empty: weights D·b, total D·B.
@@ -225,24 +206,20 @@ class SparseTable(Table):
             (sums == sums[0]).all() and (masses <= base.weights[indices[: len(masses)]]).all()
         )
         # With equal masses no loss exceeds that of the two integers; else rounding may have chosen.
-        return (
-            loss,
-            pair,
-            0.0 if same and loss == log_ratio(scale + self.increment, scale) else 1e-12,
+        slack = 0.0 if same and loss == log_ratio(scale + self.increment, scale) else 1e-12
+        return Certificate(
+            method="exact certificate, integer base and near sets of all words"
+            + (", of protected words against all" if len(self.public) else ""),
+            epsilon_ldp=loss + slack,
+            pair=pair,
+            slack=slack,
         )
 
     def entries(self) -> tuple[Ids, Ids, Ids]:
         """Return the sets of all protected words, those of a group as the set of its first word:
-        word, position of the output in the base, mass.
+        word, output, mass.
         """
-        n = self.space.n
-        self.near.make(np.arange(n))
-        owners = np.setdiff1d(np.flatnonzero(self._first == np.arange(n)), self.public)
-        starts, sizes = self.near.starts[owners], self.near.sizes[owners].astype(np.int64)
-        first = np.cumsum(sizes) - sizes
-        at = np.arange(int(sizes.sum())) + np.repeat(starts - first, sizes)
-        ends = self.near.ends[at].astype(np.int64)
-        masses = np.diff(ends, prepend=0)
-        masses[first] = ends[first]
-        indices = np.searchsorted(self.base.words, self.near.words[at])
-        return np.repeat(owners, sizes), indices, masses
+        alone = np.flatnonzero(self._first == np.arange(self.space.n))
+        owners = np.setdiff1d(alone, self.public)
+        which, outputs, masses = self.near.sets(owners)
+        return owners[which], outputs, masses

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.public_texts import blocks_of_all
+from dpsan.embeddings.files import blocks_of_all
 from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.outcomes.language.symbols import KINDS, Gap, gap_kinds, symbols_of

@@ -60,11 +60,6 @@ def unit_ends(kinds: Ids) -> Ids:
     return np.array(out, dtype=np.int64)
 
 
-def posterior(found: Candidates, kinds: Ids, model: Ngrams, tau: float, second: int) -> Floats32:
-    """Return q of each candidate of m words, shape (m, s); see :func:`posteriors`."""
-    return posteriors(found, kinds, model, (tau,), second)[0]
-
-
 def posteriors(
     found: Candidates, kinds: Ids, model: Ngrams, taus: Sequence[float], second: int
 ) -> list[Floats32]:

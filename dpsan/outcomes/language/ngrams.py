@@ -65,70 +65,28 @@ class _Keys:
     """
 
     def __init__(self, keys: Ids) -> None:
-        bits = max(8, int(np.ceil(np.log2(1.6 * len(keys) + 1))))
-        self._mask = (1 << bits) - 1
-        self._shift = np.uint64(64 - bits)
-        filter_bits = min(bits + 4, _FILTER_BITS)
-        self._filter_shift = np.uint64(64 - filter_bits)
         self._keys = keys
-        self._slots = np.full(1 << bits, -1, dtype=np.int32)
-        """Index of a key, at its hash or some strides after it; -1: none."""
-        self._filter = np.zeros(1 << filter_bits - 3, dtype=np.uint8)
+        bits = min(max(12, int(np.ceil(np.log2(16 * len(keys) + 1)))), _FILTER_BITS)
+        self._shift = np.uint64(64 - bits)
+        self._filter = np.zeros(1 << bits - 3, dtype=np.uint8)
         for start in range(0, len(keys), _AT_ONCE):
-            self._put(np.arange(start, min(start + _AT_ONCE, len(keys)), dtype=np.int32))
+            some = keys[start : start + _AT_ONCE].astype(np.int64)
+            np.bitwise_or.at(self._filter, *self._bits(some))
 
-    def _put(self, left: NDArray[np.int32]) -> None:
-        """Give keys their slots.
-
-        Args:
-            left: their indices.
-        """
-        # Indices of 64 bits: numpy would copy others before it uses them.
-        hashes = self._keys[left].astype(np.uint64) * _FACTOR
-        np.bitwise_or.at(self._filter, *self._bits(hashes))
-        at, stride = (hashes >> self._shift).view(np.int64), self._strides(hashes)
-        while True:  # of those that want one slot, one has it, and the others go on
-            free = np.flatnonzero(self._slots.take(at) < 0)
-            self._slots[at[free]] = left[free]
-            lost = np.flatnonzero(self._slots.take(at) != left)
-            if not len(lost):
-                return
-            left, stride = left[lost], stride[lost]
-            at = (at[lost] + stride) & self._mask
-
-    def _bits(self, hashes: NDArray[np.uint64]) -> tuple[Ids, NDArray[np.uint8]]:
+    def _bits(self, keys: Ids) -> tuple[Ids, NDArray[np.uint8]]:
         """Return the byte of the filter for each key, and its bit there."""
-        at = hashes >> self._filter_shift
+        at = (keys.view(np.uint64) * _FACTOR) >> self._shift
         bit = np.left_shift(np.uint8(1), at.astype(np.uint8) & np.uint8(7))
         return (at >> np.uint64(3)).view(np.int64), bit
 
-    def _strides(self, hashes: NDArray[np.uint64]) -> Ids:
-        """Return how far apart the slots of each key are, odd numbers.
-
-        Double hashing: with strides of one, full slots would stand together, and most of the
-        time would be spent in passing them.
-        """
-        return (hashes >> _STRIDE).view(np.int64) & 254 | 1
-
-    def find(self, keys: Ids) -> tuple[Ids, NDArray[np.int32]]:
+    def find(self, keys: Ids) -> tuple[Ids, Ids]:
         """Return which of some keys, shape (k,), are there: their positions, and their indices."""
-        hashes = keys.view(np.uint64) * _FACTOR
-        byte, bit = self._bits(hashes)
+        byte, bit = self._bits(keys)
         there = np.flatnonzero(self._filter.take(byte) & bit)
-        hashes, keys = hashes[there], keys[there]
-        at = (hashes >> self._shift).view(np.int64)
-        out = self._slots.take(at)
-        more = np.flatnonzero((self._keys[out] != keys) & (out >= 0)) if len(keys) else there
-        hashes, keys, at = hashes[more], keys[more], at[more]
-        stride = self._strides(hashes)
-        while len(more):
-            at = (at + stride) & self._mask
-            found = self._slots.take(at)
-            out[more] = found
-            left = np.flatnonzero((self._keys[found] != keys) & (found >= 0))
-            more, keys, at, stride = more[left], keys[left], at[left], stride[left]
-        real = out >= 0
-        return there[real], out[real]
+        keys = keys[there].astype(self._keys.dtype)
+        at = np.searchsorted(self._keys, keys)
+        real = np.flatnonzero(self._keys.take(at, mode="clip") == keys) if len(self._keys) else at
+        return there[real], at[real]
 
 
 @dataclass(frozen=True, eq=False)

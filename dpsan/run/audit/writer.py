@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from dpsan.embeddings.class_lists import WordClass
+from dpsan.embeddings.word_lists import WordClass
 from dpsan.files.atomic_files import PrivateFile
 from dpsan.formats.passing import Passing
 from dpsan.mechanisms import own_file

@@ -1,0 +1,141 @@
+"""Noise on points: what mechanisms of the same noise share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.parameters import clip_parameter, delta_parameter
+from dpsan.mechanisms.samplers.base import PointSampler, Projection, nearest, nearest_in
+from dpsan.privacy.certificate import Certificate
+from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
+from dpsan.privacy.noise_formulas import gaussian_delta, gaussian_epsilon
+from dpsan.privacy.rounding import (
+    GaussianCoordinates,
+    NoiseDistribution,
+    SphericalLaplace,
+    TruncatedLaplaceCoordinates,
+)
+from dpsan.space.diameters import clipped, l2_diameter
+from dpsan.space.metric_space import MetricSpace
+
+
+class LaplaceNoise(Mechanism):
+    """Noise with a density that falls as exp(-rate·|z|); the rest is post-processing."""
+
+    family = "point"
+    status = Status.PROVED
+    arithmetic = Arithmetic.ROUNDED
+    epsilon_unit = "1/distance"
+    why: ClassVar[str]
+    """Reason of the guarantee."""
+
+    def projected(self, space: MetricSpace) -> MetricSpace:
+        """Return the words where noise is added to them."""
+        return space
+
+    def rate(self, space: MetricSpace) -> float:
+        """Epsilon per unit of distance there."""
+        return self.epsilon
+
+    def projection(self, space: MetricSpace) -> Projection:
+        """Return the function from noisy points to words."""
+        return nearest
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """epsilon·d_X and epsilon·diameter LDP."""
+        return self.promise(
+            epsilon_ldp=self.epsilon * space.diameter,
+            metric="euclidean",
+            epsilon_metric=self.epsilon,
+            claimed=Claim(self.epsilon, metric="euclidean"),
+            why=self.why,
+        )
+
+    def noise(self, space: MetricSpace) -> PointSampler:
+        noise = SphericalLaplace(self.rate(space))
+        return PointSampler(self.projected(space), noise, self.projection(space))
+
+
+class ClippedNoise(Mechanism):
+    """Noise on a clipped point, then the nearest clipped word."""
+
+    family = "point"
+    status = Status.PROVED
+    epsilon_unit = "nats"
+    unclipped = False
+    """True if the nearest word is searched among unclipped vectors."""
+
+    if TYPE_CHECKING:  # the order of fields is that of the parameters
+        clip: float | str
+
+    @abstractmethod
+    def distribution(self, moved: MetricSpace, radius: float) -> NoiseDistribution:
+        """Return the noise among words clipped at a radius."""
+
+    def noise(self, space: MetricSpace) -> PointSampler:
+        """Clipped points in; clipped or unclipped words out."""
+        moved, radius = clipped(space, self.clip)
+        project = partial(nearest_in, space) if self.unclipped else nearest
+        return PointSampler(moved, self.distribution(moved, radius), project)
+
+
+class ScaledLaplace(ClippedNoise):
+    """Laplace noise of one scale in every coordinate: pure LDP."""
+
+    why: ClassVar[str]
+    """Reason of the guarantee."""
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """Pure LDP."""
+        return self.promise(epsilon_ldp=self.epsilon, claimed=Claim(self.epsilon), why=self.why)
+
+
+class TruncatedLaplace(ClippedNoise):
+    """Truncated Laplace noise in every coordinate."""
+
+    @abstractmethod
+    def truncation(self, d: int, radius: float) -> tuple[float, float]:
+        """Alpha and A for vectors of d dimensions clipped to a radius."""
+
+    def distribution(self, moved: MetricSpace, radius: float) -> NoiseDistribution:
+        return TruncatedLaplaceCoordinates(*self.truncation(moved.d, radius))
+
+
+class GaussianNoise(ClippedNoise):
+    """Noise N(0, sigma²·I) with sigma = sensitivity/mu, then the nearest word."""
+
+    arithmetic = Arithmetic.ROUNDED
+
+    delta: float = delta_parameter()
+    clip: float | str = clip_parameter()
+
+    @abstractmethod
+    def mu(self, d: int) -> float:
+        """Sensitivity/sigma for words of d dimensions."""
+
+    def wanted_delta(self, d: int) -> float:
+        """Return the delta that sigma was chosen for."""
+        return self.delta
+
+    def sensitivity(self, moved: MetricSpace, radius: float) -> float:
+        """Return the largest distance of two clipped inputs, or an upper bound."""
+        return l2_diameter(moved, radius)
+
+    def certificate(self, space: MetricSpace) -> Certificate:
+        """Return the exact delta of the noise that the sampler draws, whatever ``mu`` says of
+        it.
+        """
+        moved, radius = clipped(space, self.clip)
+        mu = l2_diameter(moved, radius) / self.distribution(moved, radius).sigma
+        return Certificate(
+            method="analytic certificate, exact delta of the noise drawn",
+            epsilon_ldp=gaussian_epsilon(mu, self.wanted_delta(space.d) * (1 + 1e-9)),
+            delta=gaussian_delta(self.epsilon, mu),
+            pair=(0, 0),
+        )
+
+    def distribution(self, moved: MetricSpace, radius: float) -> GaussianCoordinates:
+        return GaussianCoordinates(self.sensitivity(moved, radius) / self.mu(moved.d))
