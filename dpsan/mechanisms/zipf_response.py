@@ -78,11 +78,10 @@ class ZipfResponse(IntegerResponse):
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
         """Return the loss of the first weight against the last: all words have the same weights."""
-        order = orders(space, np.zeros(1, dtype=np.int64))[0]
         return Certificate(
             method="exact certificate, integer weights by rank",
             epsilon_ldp=self.guarantee(space).epsilon_ldp,
-            pair=(int(order[-1]), 0),
+            pair=(int(orders(space, np.zeros(1, dtype=np.int64))[0, -1]), 0),
         )
 
     def table(self, space: MetricSpace) -> DenseTable:
