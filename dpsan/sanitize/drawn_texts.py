@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.class_lists import FORMED
 from dpsan.sanitize.result import ACTIONS, Action, Forms
-from dpsan.text.batch import Batch, Ids, Mask, Words
+from dpsan.text.batch import Batch, Ids
 from dpsan.text.letter_case import REACH, agree
 from dpsan.text.lookup import KEPT, MASKED, OUTSIDE
-from dpsan.text.out_of_vocabulary import MASK
 
 _ACTIONS: Final = {KEPT: Action.KEPT, MASKED: Action.MASKED, OUTSIDE: Action.OUTSIDE}
 _INDICES: Final = np.array([ACTIONS.index(_ACTIONS[code]) for code in sorted(_ACTIONS)])
@@ -49,8 +48,6 @@ class DrawnTexts:
     """The row number of each output where the drawn words were decoded, negative as ``rows``."""
     several: Ids | None = None
     """Indices of decoded outputs that are several words."""
-    within: Mask | None = None
-    """True for words that are written in a string before them, see :class:`Runs`."""
 
 
 class Outputs(NamedTuple):
@@ -70,24 +67,6 @@ class Decoded(NamedTuple):
     strings: list[str]
     several: Ids
     """Indices of outputs that are several words."""
-
-
-def in_runs(words: Words, codes: Ids, drawn: NDArray[np.object_]) -> tuple[list[str], Mask]:
-    """Return the output of each word, passing words in a row as one, and which follow in these.
-
-    Args:
-        codes: of the words, (words,).
-        drawn: the outputs of those that are drawn.
-    """
-    masked = codes == MASKED
-    alone = codes == OUTSIDE
-    alone[:-1] |= alone[1:]  # the words around one that may be an article decide its capitals
-    alone[1:] |= alone[:-1]
-    alone[1:] |= alone[:-1]
-    runs = words.runs((codes < 0) & ~masked, alone)
-    runs.strings[codes >= 0] = drawn
-    runs.strings[masked] = MASK
-    return runs.strings.tolist(), runs.within
 
 
 def decoded(one: DrawnTexts, found: Decoded) -> DrawnTexts:

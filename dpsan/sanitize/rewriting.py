@@ -24,13 +24,12 @@ from dpsan.sanitize.drawn_texts import (
     articles,
     counts_of,
     decoded,
-    in_runs,
     sums_of_runs,
 )
 from dpsan.sanitize.guarantee_and_sampler import Built
 from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers
 from dpsan.sanitize.result import AuditTable, Forms, Sanitized, of_one, together
-from dpsan.text.batch import Batch, Ids, Mask, Words, strings_at
+from dpsan.text.batch import Batch, Ids, Mask, strings_at
 from dpsan.text.letter_case import ARTICLES, LetterCase, NaturalCase
 from dpsan.text.lookup import MASKED, Lookup
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
@@ -164,7 +163,7 @@ class Rewriter:
                 batch = self.lookup.batch(some)
             else:
                 batch = self.lookup.of_split(list(map(self.lookup.split, some)), spans[at:position])
-            one = self._drawn(batch, key, numbers[at:position], every=audit)
+            one = self._drawn(batch, key, numbers[at:position])
             if self._fluent is not None:
                 outputs = Outputs(one.rows, one.outputs)
                 one = decoded(one, self._fluent.of_texts(outputs, gap_kinds(batch), batch.sizes))
@@ -225,7 +224,6 @@ class Rewriter:
         key: bytes,
         numbers: Sequence[int],
         *,
-        every: bool = True,
         before: int = 0,
         held: PreviousDraws | None = None,
         strings: dict[str, int] | None = None,
@@ -233,7 +231,6 @@ class Rewriter:
         """Draw the words of texts.
 
         Args:
-            every: whether each word has an output of its own.
             before: words of the first text that were drawn before.
             held: earlier draws of the first text, if equal words share a draw.
             strings: its earlier numbers in the order in which they appeared, likewise.
@@ -262,11 +259,8 @@ class Rewriter:
             streams = randomness.streams_for(key, numbers, drawn.tolist(), before=before)
             chosen = self.sampler.sample_all(self._codes.inputs[codes[drawing]], streams)
         rows = np.full(len(codes), -1, dtype=np.int64)
-        rows[drawing], within = chosen, None
-        if not every and isinstance(words, Words) and self._passes_in_runs(chosen, len(words)):
-            outputs, within = in_runs(words, codes, self._vocabulary()[0][chosen])
-        else:
-            outputs = self._outputs(words, codes, drawing, chosen)
+        rows[drawing] = chosen
+        outputs = self._outputs(words, codes, drawing, chosen)
         forms, at = Forms(), self._codes.formed(codes)
         if self._numbers and len(at):
             numbered, records = strings_at(words, at), np.repeat(numbers, sizes)[at]
@@ -290,7 +284,6 @@ class Rewriter:
             first,
             marks,
             *self._public_of(codes, drawing if first is None else first, marks),
-            within=within,
         )
 
     def _public_of(
@@ -345,7 +338,7 @@ class Rewriter:
                 drawn,
             )
         return Sanitized(
-            [*batch.lines(outputs, one.within)],
+            [*batch.lines(outputs)],
             one.drawn,
             one.charged,
             counts_of(actions),
@@ -371,21 +364,13 @@ class Rewriter:
             parts.append(Sanitized([], drawn, drawn, *about, by_kind=kinds))
         return of_one(parts)
 
-    def _passes_in_runs(self, chosen: Ids, words: int) -> bool:
-        """Return whether words that pass need no output of their own."""
-        if len(chosen) == words or self._fluent:
-            return False
-        # What is written for a drawn article depends on the word after it.
-        return not np.isin(chosen, self._drawn_articles).any()
-
     def _outputs(self, words: Sequence[str], codes: Ids, drawing: Mask, chosen: Ids) -> list[str]:
         """Return the output string of each word."""
         written: list[str] = self._vocabulary()[0][chosen].tolist()
         if len(chosen) == len(codes):
             return written
-        out = [*words]
-        for at, word in zip(np.flatnonzero(drawing).tolist(), written, strict=True):
-            out[at] = word
-        for at in np.flatnonzero(codes == MASKED).tolist():
-            out[at] = MASK
-        return out
+        out = np.full(len(codes), MASK, dtype=object)
+        out[drawing] = written
+        passing = np.flatnonzero((codes < 0) & (codes != MASKED))
+        out[passing] = strings_at(words, passing)
+        return [*out]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, compress
+from itertools import chain
 from typing import Final, NamedTuple, overload
 
 import numpy as np
@@ -37,15 +37,6 @@ class Chunk(NamedTuple):
     """Number of characters that each gap was longer in the input; None: no gap was."""
 
 
-class Runs(NamedTuple):
-    """Words of which those that pass in a row are one string, with the gaps between them."""
-
-    strings: NDArray[np.object_]
-    """A run stands where its first word does; elsewhere, and for other words, "". (words,)."""
-    within: Mask
-    """True for the words of a run but its first one, (words,)."""
-
-
 class Words(Sequence[str]):
     """Words that are made when one is requested, which is rare.
 
@@ -53,17 +44,12 @@ class Words(Sequence[str]):
         count: number of words.
         made: makes all of them.
         some: makes those at some indices; all words are not made for them.
-        runs: makes the words of one mask in runs, but those of another, which stand alone.
     """
 
     def __init__(
-        self,
-        count: int,
-        made: Callable[[], list[str]],
-        some: Callable[[Ids], list[str]],
-        runs: Callable[[Mask, Mask], Runs],
+        self, count: int, made: Callable[[], list[str]], some: Callable[[Ids], list[str]]
     ) -> None:
-        self._count, self._make, self.some, self.runs = count, made, some, runs
+        self._count, self._make, self.some = count, made, some
 
     @cached_property
     def _words(self) -> list[str]:
@@ -105,28 +91,17 @@ class Batch:
     more: list[tuple[int, list[int]]]
     """First gap of some chunks (each text has one gap more than words), and lost characters."""
 
-    def lines(self, outputs: list[str], within: Mask | None = None) -> list[str]:
-        """Return the texts with these words, (words,).
-
-        Args:
-            within: True for words that stand in a string before them, with the gap between.
-        """
+    def lines(self, outputs: list[str]) -> list[str]:
+        """Return the texts with these words, (words,)."""
         if not len(self.sizes):
             return []
-        gaps, written = self.gaps, outputs
-        if within is not None:
-            apart = (~within).tobytes() + b"\1"
-            gaps, written = [*compress(gaps, apart)], [*compress(outputs, apart)]
-        pieces = [""] * (2 * len(written) + 1)
-        pieces[::2], pieces[1::2] = gaps, written
+        pieces = [""] * (2 * len(outputs) + 1)
+        pieces[::2], pieces[1::2] = self.gaps, outputs
         lines = "".join(pieces).split(self.seam)
         if len(lines) == len(self.sizes):
             return lines
         # A word has the seam in it.
-        gaps = [*self.gaps]
-        for index in [] if within is None else np.flatnonzero(within).tolist():
-            gaps[index] = ""
-        gaps = self.seam.join(gaps).split(self.seam)
+        gaps = self.seam.join(self.gaps).split(self.seam)
         lines, at = [], 0
         for text, size in enumerate(self.sizes.tolist()):
             pieces = [""] * (2 * size + 1)

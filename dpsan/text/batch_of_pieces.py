@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.text.batch import BETWEEN, CHUNK, EMPTY, MARK, Batch, Chunk, Ids, Mask, Runs, Words
+from dpsan.text.batch import BETWEEN, CHUNK, EMPTY, MARK, Batch, Chunk, Ids, Mask, Words
 from dpsan.text.pieces import Pieces
 
 _MARK: Final = Chunk([MARK], [], [])
@@ -73,7 +73,6 @@ def joined_at_spaces(
             total,
             partial(_words, blocks, own, special, chunks),
             partial(_some_words, blocks, own, ends, special, chunks),
-            partial(_in_runs, blocks, own, ends, within, chunks),
         ),
         codes,
         sizes,
@@ -149,41 +148,6 @@ def _some_words(
     for at, number, from_end in zip(others.tolist(), numbers, before_end, strict=True):
         out[at] = chunks[number].words[from_end]
     return out
-
-
-def _in_runs(
-    blocks: Sequence[Pieces],
-    own: Mask,
-    ends: Ids,
-    of_chunks: Mask,
-    chunks: Sequence[Chunk],
-    passing: Mask,
-    alone: Mask,
-) -> Runs:
-    """Return the words that pass in runs.
-
-    Args:
-        ends: number of words up to the end of each piece.
-        of_chunks: True for the words of pieces that are no word, (words,).
-        chunks: what each of these pieces is.
-        passing: words that pass, (words,).
-        alone: those of them that stand alone, (words,).
-    """
-    strings, within = np.full(len(passing), "", dtype=object), np.zeros_like(passing)
-    strings[of_chunks] = [*chain.from_iterable([chunk.words for chunk in chunks])]
-    end = 0
-    for block in blocks:
-        begin, end = end, end + len(block)
-        pieces = np.flatnonzero(own[begin:end])
-        indices = ends[begin:end][pieces] - 1
-        chosen = passing[indices]
-        pieces, indices = pieces[chosen], indices[chosen]
-        apart = alone[indices]
-        first = (np.diff(pieces, prepend=-2) > 1) | apart | np.append(False, apart)[:-1]
-        last = np.append(first, True)[1:]
-        strings[indices[first]] = block.runs(pieces[first], pieces[last])
-        within[indices[~first]] = True
-    return Runs(strings, within)
 
 
 def _words(blocks: Sequence[Pieces], own: Mask, special: Ids, chunks: Sequence[Chunk]) -> list[str]:

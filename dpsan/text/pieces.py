@@ -88,11 +88,6 @@ class Pieces:
             found = self._slices(begins, ends)
         return self._read(found)
 
-    def runs(self, firsts: Ids, lasts: Ids) -> list[str]:
-        """Return what stands between the beginnings and ends of pieces, without the last tails."""
-        found = self._slices(self.begins[firsts], self.begins[lasts] + self.lengths[lasts])
-        return self._read(found)
-
     def trailing(self, indices: Ids) -> list[str]:
         """Return the tails of some pieces, and the space after each."""
         begins = self.begins[indices] + self.lengths[indices]
