@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import tee
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -150,8 +149,9 @@ class Rewriter:
         """Rewrite a batch of texts: see :meth:`dpsan.sanitize.sanitizer.Sanitizer.sanitize`."""
         self.begin()
         numbers = range(len(texts)) if records is None else records
-        # Rows of an audit take more than the words do, and some noise is that of a whole text.
-        whole = audit or self.sampler.whole_records
+        # Rows of an audit take more than the words do, some noise is that of a whole text, and a
+        # decoder reads all of it.
+        whole = audit or self.sampler.whole_records or self._built.decoding is not None
         long = [] if whole else [at for at, text in enumerate(texts) if len(text) > LONG]
         if self._one_draw and long:  # the texts of a record share their draws
             shared = Counter(numbers)
@@ -187,12 +187,7 @@ class Rewriter:
             out.extend(written.lines[0].encode("utf-8", "surrogatepass"))
             done.append(replace(written, lines=[]))
 
-        texts = self._drawn_segments(text, key, number, spans)
-        if self._fluent is not None:
-            texts, same = tee(texts)
-            read = ((Outputs(one.rows, one.outputs), one.batch.gaps) for one in same)
-            texts = map(decoded, texts, self._fluent.of_segments(read))
-        for one in texts:
+        for one in self._drawn_segments(text, key, number, spans):
             agree_within(one, self._articles(one))
             if pending is not None:
                 agree_across(pending, one, (self._articles(pending), self._articles(one)))

@@ -3,7 +3,6 @@
 import itertools
 import json
 import re
-from collections.abc import Iterator
 from inspect import signature
 from pathlib import Path
 from typing import get_type_hints
@@ -201,14 +200,13 @@ def test_the_command_verifies_it(tmp_path, dpsan):
 
 def test_the_decoder_sees_no_input():
     """Its signatures have outputs, gaps and public tables, and its file finds no words."""
-    methods = Fluent, Fluent.of_texts, Fluent.of_segments
+    methods = Fluent, Fluent.of_texts
     public = {"self", "tables", "rows", "split", "words", "spellings", "english", "alike"}
     takes = {name for each in methods for name in signature(each).parameters}
-    assert takes - public == {"outputs", "kinds", "sizes", "segments"}
-    hints = get_type_hints(Fluent.of_texts), get_type_hints(Fluent.of_segments)
-    assert [each.pop("return") for each in hints] == [Decoded, Iterator[Decoded]]
-    assert hints[0]["outputs"] is Outputs
-    assert hints[1] == {"segments": Iterator[tuple[Outputs, list[str]]]}
+    assert takes - public == {"outputs", "kinds", "sizes"}
+    hints = get_type_hints(Fluent.of_texts)
+    assert hints["return"] is Decoded
+    assert hints["outputs"] is Outputs
     assert Outputs._fields == ("rows", "strings")
     assert [*signature(decoding.decode).parameters] == ["rows", "kinds", "tables", "same"]
     root = Path(decoding.__file__).parents[2]
