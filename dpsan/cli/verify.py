@@ -211,9 +211,6 @@ def _print(found: Verification, name: str, reviewed: bool) -> None:
         typer.echo(f"             delta {found.certified_delta:.6g} at the claimed epsilon")
     if found.grade and found.grade.delta is not None:
         typer.echo(f"             delta {found.grade.delta:.3g} with the rounding of float64")
-    if found.curve:
-        points = (f"{delta:.3g} at {epsilon:.4g}" for epsilon, delta in found.curve)
-        typer.echo(f"  delta      at least {', '.join(points).replace(' at ', ' at epsilon ', 1)}")
     for each in found.exposures:
         whose = f" for {each.left_out}" if each.stated else ""
         for number, line in enumerate(wrap(f"{_option(each)}: no epsilon holds{whose}", 77)):
@@ -264,7 +261,6 @@ def _print_json(found: Verification, reviewed: bool) -> None:
         "certified_slack": found.certified_slack,
         "certified_delta": found.certified_delta,
         "certified_pair": found.tightest,
-        "curve": [{"epsilon": epsilon, "delta": delta} for epsilon, delta in found.curve],
         "empirical": {
             "epsilon_lower": empirical.epsilon_lower,
             "allowed": empirical.allowed,

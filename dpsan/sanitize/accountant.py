@@ -6,11 +6,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
+from typing import Final
 
 from dpsan.privacy.composition import Composed, compose_basic
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.consistent import Distinct
 from dpsan.sanitize.result import Action, Forms, Sanitized
+
+_SUMS: Final = (
+    *("charged", "forms", "texts", "records", "invalid", "invisible", "reused", "plain_names"),
+    "unmarked",
+)
+"""Totals of an accountant that add up as they are."""
 
 
 @dataclass
@@ -158,15 +165,8 @@ class Accountant:
         else:
             self.draws += other.draws
             self.public += other.public
-        self.charged += other.charged
         self.by_kind.update(other.by_kind)
-        self.forms += other.forms
-        self.texts += other.texts
+        for name in _SUMS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
         self.largest_record = max(self.largest_record, other.largest_record)
         self.largest_file = max(self.largest_file, other.charges)
-        self.records += other.records
-        self.invalid += other.invalid
-        self.invisible += other.invisible
-        self.reused += other.reused
-        self.plain_names += other.plain_names
-        self.unmarked += other.unmarked

@@ -7,7 +7,6 @@ public tables.  It gets no input.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,18 +16,6 @@ from dpsan.outcomes.language.symbols import Gap, gap_kind
 from dpsan.sanitize.drawn_texts import Decoded, Outputs
 from dpsan.space.arrays import Ids
 from dpsan.text.tokens import folded
-
-
-@dataclass(frozen=True)
-class Words:
-    """Words in a row, as the decoder takes them."""
-
-    rows: Ids
-    """Rows of the drawn words; elsewhere negative, see :func:`decode`.  Shape (m,)."""
-    kinds: Ids
-    """Kinds of the gaps before each word and after the last, shape (m + 1,)."""
-    records: Ids
-    """Number of the record of each, shape (m,)."""
 
 
 class Fluent:
@@ -79,9 +66,10 @@ class Fluent:
             kinds: kinds of the gaps before each word and after the last, shape (m + 1,).
             sizes: words of each text.
         """
-        records = np.repeat(np.arange(len(sizes)), sizes)
-        words, counts = self._read(outputs, kinds, records)
-        return self._written(outputs, words.rows, counts, self._decoded(words))
+        seen, between, counts = self._read(outputs, kinds)
+        records = np.repeat(np.repeat(np.arange(len(sizes)), sizes), counts)
+        found = decode(seen, between, self.tables, records if self._alike else None)
+        return self._written(outputs, seen, counts, found)
 
     def _symbol(self, word: str) -> int:
         """Return ``~symbol`` of a word that stays as it is."""
@@ -91,8 +79,10 @@ class Fluent:
         row = self._rows.get(folded(word))
         return self._symbol(word) if row is None else int(self._first[row])
 
-    def _read(self, one: Outputs, kinds: Ids, records: Ids) -> tuple[Words, Ids]:
-        """Return words as a reader of the text sees them, and how many each draw became, (m,)."""
+    def _read(self, one: Outputs, kinds: Ids) -> tuple[Ids, Ids, Ids]:
+        """Return words and kinds of gaps as a reader of the text sees them, and how many words each
+        draw became, (m,).
+        """
         rows = one.rows.copy()
         for at in np.flatnonzero(rows < 0).tolist():
             rows[at] = self._symbol(one.strings[at])
@@ -101,7 +91,7 @@ class Fluent:
         seen = np.where(rows >= 0, self._first[drawn], rows)
         wide = np.flatnonzero((rows >= 0) & self._several[drawn])
         if not len(wide):
-            return Words(seen, kinds, records), counts
+            return seen, kinds, counts
         parts = [self._parts[row] for row in rows[wide].tolist()]
         counts[wide] = [len(pieces) // 2 for pieces in parts]
         starts = np.cumsum(counts) - counts
@@ -115,12 +105,7 @@ class Fluent:
             for index, gap in ((at, pieces[0]), (at + size, pieces[-1])):
                 if gap and between[index] == Gap.SPACE:
                     between[index] = gap_kind(gap)
-        return Words(out, between, np.repeat(records, counts)), counts
-
-    def _decoded(self, words: Words) -> Ids:
-        """Return the rows that are written."""
-        same = words.records if self._alike else None
-        return decode(words.rows, words.kinds, self.tables, same)
+        return out, between, counts
 
     def _written(self, one: Outputs, seen: Ids, counts: Ids, decoded: Ids) -> Decoded:
         """Return texts with what was decoded; an output that is several words keeps its row.

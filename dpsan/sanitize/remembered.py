@@ -108,18 +108,4 @@ def _spread(
     rows = np.repeat(kept, table.sizes)
     sizes = np.zeros(texts, dtype=np.int64)
     sizes[positions] = np.where(kept, table.sizes, 0)
-    return AuditTable(
-        sizes,
-        table.gaps[rows],
-        table.read[rows],
-        table.actions[rows],
-        list(compress(table.originals, rows)),
-        list(compress(table.outputs, rows)),
-        table.input_ids[rows],
-        table.output_ids[rows],
-        table.usual[rows],
-        None if table.first is None else table.first[rows],
-        None if table.drawn is None else list(compress(table.drawn, rows)),
-        None if table.reasons is None else list(compress(table.reasons, rows)),
-        None if table.passes is None else list(compress(table.passes, rows)),
-    )
+    return table.part(rows, sizes)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
+from itertools import chain, compress
 from typing import Any, Final
 
 import numpy as np
@@ -80,6 +81,11 @@ class AuditTable:
     def __len__(self) -> int:
         return len(self.outputs)
 
+    def part(self, rows: NDArray[np.bool_], sizes: NDArray[np.int64]) -> AuditTable:
+        """Return some rows, of texts that have so many of them each."""
+        chosen = {name: _some(getattr(self, name), rows) for name in _COLUMNS}
+        return AuditTable(sizes=sizes, **chosen)
+
     @cached_property
     def starts(self) -> NDArray[np.int64]:
         """First character of each word in its input text."""
@@ -96,6 +102,15 @@ class AuditTable:
         sizes = self.sizes[self.sizes > 0]
         first = np.cumsum(sizes) - sizes
         return np.asarray(starts - np.repeat(starts[first] - gaps[first], sizes))
+
+
+_COLUMNS: Final = tuple(each.name for each in fields(AuditTable) if each.name != "sizes")
+
+
+def _some(column: Any, rows: NDArray[np.bool_]) -> Any:
+    if isinstance(column, np.ndarray):
+        return column[rows]
+    return None if column is None else [*compress(column, rows)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,14 +186,14 @@ def together(parts: Sequence[Sanitized]) -> Sanitized:
 
 def tables_together(tables: Sequence[AuditTable]) -> AuditTable:
     """Return the audit of successive texts of which only groups of words were drawn."""
-    arrays = ("sizes", "gaps", "read", "actions", "input_ids", "output_ids", "usual", "first")
-    lists = ("originals", "outputs", "reasons", "passes")
-    found: dict[str, Any] = {
-        name: np.concatenate([getattr(table, name) for table in tables]) for name in arrays
-    }
-    for name in lists:
-        found[name] = [row for table in tables for row in getattr(table, name)]
-    return replace(tables[0], **found)
+    found: dict[str, Any] = {}
+    for name in ("sizes", *_COLUMNS):
+        parts = [getattr(table, name) for table in tables]
+        lists = not isinstance(parts[0], np.ndarray)
+        if parts[0] is None:
+            continue
+        found[name] = [*chain(*parts)] if lists else np.concatenate(parts)
+    return AuditTable(**found)
 
 
 def of_one(parts: Sequence[Sanitized]) -> Sanitized:

@@ -19,7 +19,7 @@ import numpy as np
 
 from dpsan.analysis.verify.base import Check
 from dpsan.analysis.verify.configuration import Exposure, exposures, unknown_words
-from dpsan.analysis.verify.grade import Grade, delta_curve, grade
+from dpsan.analysis.verify.grade import Grade, grade
 from dpsan.analysis.verify.lower_bounds import Finding, Question, search
 from dpsan.analysis.verify.program import check_program
 from dpsan.errors import UsageError
@@ -80,8 +80,6 @@ class Verification:
     """Arithmetic for which the guarantee is kept; None where it is not."""
     tightest: tuple[str, str] | None = None
     """Worst-case pair of the certificate, with ⊥ for OOV words."""
-    curve: tuple[tuple[float, float], ...] = ()
-    """Pairs (epsilon, smallest delta) of the compared inputs."""
 
     def with_check(self, check: Check) -> Verification:
         """Return the same with one more check, which may refute it."""
@@ -277,8 +275,6 @@ def verify(
     worth = None
     if verdict is Verdict.KEPT:
         worth = grade(sanitizer.mechanism, sanitizer.sampler, space, certificate, claim)
-    ldp = claim.epsilon if claim.metric is None else bounds[1]
-    protected = rows[~np.isin(rows, sanitizer.public)]
     event = tuple(output for output in finding.event if sanitizer.row_of(output) is not None)
     return Verification(
         verdict,
@@ -293,7 +289,6 @@ def verify(
         checks,
         worth,
         _tightest(sanitizer, certificate),
-        delta_curve(sanitizer.sampler, guarantee, protected, ldp),
     )
 
 
