@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from dpsan.outcomes.language.symbols import gap_kinds
 from dpsan.privacy import randomness
 from dpsan.sanitize.classes import Codes, class_rules
-from dpsan.sanitize.consistent import OneDraw, PreviousDraws
+from dpsan.sanitize.consistent import OneDraw
 from dpsan.sanitize.drawn_texts import (
     DrawnTexts,
     Outputs,
@@ -149,13 +148,11 @@ class Rewriter:
         """Rewrite a batch of texts: see :meth:`dpsan.sanitize.sanitizer.Sanitizer.sanitize`."""
         self.begin()
         numbers = range(len(texts)) if records is None else records
-        # Rows of an audit take more than the words do, some noise is that of a whole text, and a
-        # decoder reads all of it.
-        whole = audit or self.sampler.whole_records or self._built.decoding is not None
+        # Rows of an audit take more than the words do, some noise and equal draws are those of a
+        # whole text, and a decoder reads all of it.
+        whole = audit or self.sampler.whole_records or self._one_draw is not None
+        whole = whole or self._built.decoding is not None
         long = [] if whole else [at for at, text in enumerate(texts) if len(text) > LONG]
-        if self._one_draw and long:  # the texts of a record share their draws
-            shared = Counter(numbers)
-            long = [at for at in long if shared[numbers[at]] == 1]
         parts, at = [], 0
         for position in [*long, len(texts)]:
             some = [*texts[at:position]]
@@ -203,13 +200,11 @@ class Rewriter:
     ) -> Iterator[DrawnTexts]:
         """Yield the segments of a long text, drawn."""
         drawn = at = 0
-        held: PreviousDraws = {}
-        strings: dict[str, int] = {}
         for pieces in segments(text, self.lookup.split):
             end = at + sum(map(len, pieces))
             own = None if spans is None else [clipped(spans, at, end)]
             batch = self.lookup.of_split([pieces], own)
-            one = self._drawn(batch, key, [number], before=drawn, held=held, strings=strings)
+            one = self._drawn(batch, key, [number], before=drawn)
             drawn, at = drawn + one.drawn[0], end
             yield one
 
@@ -220,15 +215,11 @@ class Rewriter:
         numbers: Sequence[int],
         *,
         before: int = 0,
-        held: PreviousDraws | None = None,
-        strings: dict[str, int] | None = None,
     ) -> DrawnTexts:
         """Draw the words of texts.
 
         Args:
             before: words of the first text that were drawn before.
-            held: earlier draws of the first text, if equal words share a draw.
-            strings: its earlier numbers in the order in which they appeared, likewise.
         """
         words, codes, sizes = batch.words, batch.codes, batch.sizes
         drawing = codes >= 0
@@ -245,7 +236,6 @@ class Rewriter:
                 drawn,
                 numbers,
                 key,
-                held,
             )
             drawn = sums_of_runs(new, drawn)
             first = np.zeros_like(drawing)
@@ -261,7 +251,7 @@ class Rewriter:
             numbered, records = strings_at(words, at), np.repeat(numbers, sizes)[at]
             forms = self._numbers.forms(numbered)
             if streams is None:
-                values = self._numbers.drawn_once(numbered, records, key, strings)
+                values = self._numbers.drawn_once(numbered, records, key)
             else:
                 among = np.searchsorted(np.flatnonzero(drawing), at)
                 values = self._numbers.drawn(numbered, among, streams)
