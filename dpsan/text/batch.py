@@ -42,18 +42,15 @@ class Words(Sequence[str]):
 
     Args:
         count: number of words.
-        made: makes all of them.
         some: makes those at some indices; all words are not made for them.
     """
 
-    def __init__(
-        self, count: int, made: Callable[[], list[str]], some: Callable[[Ids], list[str]]
-    ) -> None:
-        self._count, self._make, self.some = count, made, some
+    def __init__(self, count: int, some: Callable[[Ids], list[str]]) -> None:
+        self._count, self.some = count, some
 
     @cached_property
     def _words(self) -> list[str]:
-        return self._make()
+        return self.some(np.arange(self._count))
 
     def __len__(self) -> int:
         return self._count

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import chain, compress
+from itertools import chain
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.text.batch import BETWEEN, CHUNK, EMPTY, MARK, Batch, Chunk, Ids, Mask, Words
+from dpsan.text.batch import BETWEEN, CHUNK, EMPTY, MARK, Batch, Chunk, Ids, Words
 from dpsan.text.pieces import Pieces
 
 _MARK: Final = Chunk([MARK], [], [])
@@ -69,11 +69,7 @@ def joined_at_spaces(
     odd[1:] |= within
     return Batch(
         gaps,
-        Words(
-            total,
-            partial(_words, blocks, own, special, chunks),
-            partial(_some_words, blocks, own, ends, special, chunks),
-        ),
+        Words(total, partial(_words, blocks, own, ends, special, chunks)),
         codes,
         sizes,
         np.flatnonzero(odd),
@@ -117,7 +113,7 @@ def _each(
         yield from strings(block, np.flatnonzero(chosen[begin:end]))
 
 
-def _some_words(
+def _words(
     blocks: Sequence[Pieces],
     own: NDArray[np.bool_],
     ends: Ids,
@@ -148,17 +144,3 @@ def _some_words(
     for at, number, from_end in zip(others.tolist(), numbers, before_end, strict=True):
         out[at] = chunks[number].words[from_end]
     return out
-
-
-def _words(blocks: Sequence[Pieces], own: Mask, special: Ids, chunks: Sequence[Chunk]) -> list[str]:
-    """Return all words: pieces that are one, and those of the others."""
-    pieces = [*chain.from_iterable(block.strings(slice(None)) for block in blocks)]
-    there = own.tolist()
-    words: list[str] = []
-    done = 0
-    for index, (_, some, *_) in zip(special.tolist(), chunks, strict=True):
-        if some:
-            words += compress(pieces[done:index], there[done:index])
-            words += some
-            done = index
-    return [*words, *compress(pieces[done:], there[done:])]
