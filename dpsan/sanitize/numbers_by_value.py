@@ -115,7 +115,7 @@ class Numbers:
             sizes = number.sizes
             return _Drawn(number.write, sizes, (uniform(sizes[0]), 0), 1 / prod(sizes))
         grid = grid_response(self._epsilon or 0.0, number.size, number.widest)
-        same, write = min(1.0, number.widest * grid.inside / grid.total), number.writer
+        same, write = min(1.0, number.widest * grid.inside / grid.total), number.written
         return _Drawn(lambda own: write(own[0]), [number.size], (grid, number.value), same)
 
     def forms(self, words: Sequence[str]) -> Forms:

@@ -7,7 +7,7 @@ command lines.  Results hold figures only: no word of a text, no label, no file'
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -213,7 +213,7 @@ def evaluate(
     held = None
     if question.candidates is not None:
         held = read_candidates(question.candidates, inputs, vocabulary, pairs)
-    judged = None if question.labels is None else _accuracy(question, question.labels, pairs)
+    judged = None if question.labels is None else _accuracy(question, question.labels)
     learning, judging = part_of(progress, _READ, _LEARNT), part_of(progress, _LEARNT, _READABLE)
     model = language_model(question.public, embeddings, vocabulary, learning)
     readable = None
@@ -278,29 +278,26 @@ def _authors(
     return attribution(pairs, names, sampler, embeddings.index_to_key, question.seed)
 
 
-def _accuracy(question: Question, column: str, pairs: Pairs) -> Accuracy:
-    labels = read_labels(question.original, column, question.inputs)
-    if len(labels) != pairs.records:
-        raise InputError(question.original, f"{len(labels)} labels for {pairs.records} records")
-    each = len(pairs.original) // max(pairs.records, 1)
-    if each * pairs.records != len(pairs.original):
-        what = "records have different numbers of texts"
-        raise InputError(question.original, what, "--labels needs one")
-    clean, other = (
-        [" ".join(texts[at : at + each]) for at in range(0, len(texts), each)]
-        for texts in (pairs.original, pairs.sanitized)
-    )
-    whole = Labelled(clean, other, labels)
+def _accuracy(question: Question, column: str) -> Accuracy:
+    given, files = (question.inputs, column), (question.original, question.sanitized)
+    whole = _labelled(*given, *files, question.copies)
     if question.test is None:
         return accuracy.judge(*accuracy.split(whole))
-    original, sanitized = question.test
-    clean = [" ".join(each.texts) for each in records(original, question.inputs)]
-    other = [" ".join(each.texts) for each in records(sanitized, question.inputs)]
-    labels = read_labels(original, column, question.inputs)
+    return accuracy.judge(whole, _labelled(*given, *question.test))
+
+
+def _labelled(
+    inputs: Inputs, column: str, original: Path, sanitized: Path, copies: int = 1
+) -> Labelled:
+    """Return the texts of two files with labels; of each one the first copy."""
+    most = None if inputs.max_records is None else copies * inputs.max_records
+    clean = [" ".join(each.texts) for each in records(original, inputs)]
+    other = [" ".join(each.texts) for each in records(sanitized, replace(inputs, max_records=most))]
+    labels, other = read_labels(original, column, inputs), other[::copies]
     if not len(clean) == len(other) == len(labels):
-        what = f"{len(other)} records where {original} has {len(clean)}"
+        what = f"{len(other)} records where {original} has {len(clean)}, with {len(labels)} labels"
         raise InputError(sanitized, what, "in order")
-    return accuracy.judge(whole, Labelled(clean, other, labels))
+    return Labelled(clean, other, labels)
 
 
 def _notes(
