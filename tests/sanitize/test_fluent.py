@@ -165,7 +165,7 @@ def test_commands(tmp_path, dpsan, fluent):
     assert len(refused := run("smooth", "-e", 8, safe, status=2)[1].splitlines()) == 1
     assert "dpsan rewrite --fluent" in refused[0]
     run("report", audit)
-    several = run("evaluate", "--audit", audit, "--no-scores", safe, safe, safe, status=2)[1]
+    several = run("evaluate", "--audit", audit, safe, safe, safe, status=2)[1]
     assert "without --copies and further files" in several
 
     out.write_text(written)

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from dpsan.analysis.evaluate import accuracy, similarity, spans
+from dpsan.analysis.evaluate import accuracy, spans
 from dpsan.analysis.evaluate.accuracy import Accuracy, Labelled, read_labels
 from dpsan.analysis.evaluate.attack import Attack, ClassShares, attacks, by_class
 from dpsan.analysis.evaluate.authors import Authors, attribution
@@ -28,6 +28,7 @@ from dpsan.outcomes.distributions import Progress, part_of
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.language.ngrams import Ngrams
+from dpsan.outcomes.word_statistics import cosines, unit_vectors
 from dpsan.sanitize.classes import Grouping
 from dpsan.space.metric_space import MetricSpace
 from dpsan.version import __version__
@@ -84,8 +85,6 @@ class Evaluation:
     words: int
     unchanged: dict[WordClass, Share]
     cosine: tuple[float | None, int]
-    rouge: dict[str, float] | None
-    bleu: dict[str, Any] | None
     readability: Readability | None
     """None without a language model."""
     attacks: tuple[Attack, ...]
@@ -133,8 +132,6 @@ class Evaluation:
             "confidence": CONFIDENCE,
             "unchanged": _plain(self.unchanged),
             "cosine": {"mean": self.cosine[0], "words": self.cosine[1]},
-            "rouge1": self.rouge,
-            "bleu": self.bleu,
             "readability": None if self.readability is None else self.readability.as_json(),
             "attacks": [each.as_json() for each in self.attacks],
             "classes": [each.as_json() for each in self.classes],
@@ -152,11 +149,6 @@ def _plain(shares: Share | Mapping[Any, Any]) -> dict[str, Any]:
     if isinstance(shares, Share):
         return shares.as_json()
     return {str(name): _plain(each) for name, each in shares.items()}
-
-
-def can_score() -> bool:
-    """Return whether the libraries of ROUGE and BLEU are installed, which are an extra."""
-    return all(find_spec(library) is not None for library in ("rouge_score", "sacrebleu"))
 
 
 def check(question: Question) -> None:
@@ -187,13 +179,12 @@ def evaluate(
     embeddings: Embeddings,
     space: MetricSpace,
     *,
-    scores: bool = True,
     progress: Progress = lambda _: None,
 ) -> Evaluation:
     """Judge a sanitized text.
 
     Args:
-        scores: compute ROUGE and BLEU, which need an extra.
+        progress: called with the share of the work that is done.
 
     Raises:
         InputError: a file cannot be read, or does not fit the others.
@@ -235,10 +226,6 @@ def evaluate(
     if table is not None:
         recovery = {each.key: spans.recovered(table, each.right) for each in made}
     wrote = None if question.authors is None else _authors(question, pairs, space, embeddings)
-    rouge = bleu = None
-    if scores:
-        rouge = similarity.rouge(pairs.original, pairs.sanitized)
-        bleu = similarity.bleu(pairs.original, pairs.sanitized)
     progress(1.0)
     shape = {"words": embeddings.n, "dimensions": embeddings.d}
     return Evaluation(
@@ -249,9 +236,7 @@ def evaluate(
         unaligned=pairs.unaligned,
         words=len(pairs.same),
         unchanged=made[0].shares,  # reading the output as it stands
-        cosine=similarity.mean_cosine(pairs, space),
-        rouge=rouge,
-        bleu=bleu,
+        cosine=_mean_cosine(pairs, space),
         readability=readable,
         attacks=made,
         classes=classes,
@@ -263,6 +248,13 @@ def evaluate(
         authors=wrote,
         notes=_notes(question, pairs, impossible, model),
     )
+
+
+def _mean_cosine(pairs: Pairs, space: MetricSpace) -> tuple[float | None, int]:
+    """Mean cosine of word and output over the words whose both are known, and their number."""
+    both = (pairs.inputs < space.n) & (pairs.outputs >= 0)
+    found = cosines(unit_vectors(space), pairs.inputs[both], pairs.outputs[both])
+    return (float(found.mean()) if len(found) else None), len(found)
 
 
 def _authors(
