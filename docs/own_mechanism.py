@@ -7,8 +7,7 @@ from tempfile import TemporaryDirectory
 from dpsan import Sanitizer, register
 from dpsan.analysis.compare.comparison import Request, compare
 from dpsan.analysis.evaluate import Question, evaluate
-from dpsan.analysis.explain import explain
-from dpsan.analysis.explain.result import read
+from dpsan.analysis.explain import explain, read
 from dpsan.analysis.verify.verdict import verify
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.tables.dense import DenseTable

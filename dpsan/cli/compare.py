@@ -103,7 +103,7 @@ class Compare(Page, Texts, Vocabulary):
 
     def _write(self, found: Comparison, vocabulary: Embeddings) -> None:
         """Write the table in the chosen form."""
-        from dpsan.analysis.compare.table import as_csv, as_record, shown
+        from dpsan.analysis.compare.comparison import as_csv, as_record, shown
 
         command = shlex.join(["dpsan", *sys.argv[1:]])
         if self.as_csv:

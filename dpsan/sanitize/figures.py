@@ -7,11 +7,15 @@ compare the figures and read no sentence.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from dpsan.privacy.composition import Composed
+from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.remembered import LedgerTotals
-from dpsan.text.numerals import counted, number
+from dpsan.sanitize.result import Action
+from dpsan.text.numerals import counted, number, percent
 
 
 class Figure(NamedTuple):
@@ -57,3 +61,63 @@ def ledger_line(ledger: LedgerTotals, name: str, most: int) -> str:
     if sums:
         line += f"; largest sum{'s' if len(sums) > 1 else ''}{limit}: {name} {', '.join(sums)}"
     return line
+
+
+_WEAK_LDP: Final = 16.0
+"""LDP epsilon of a word, in nats, above which a bound says next to nothing: e^16 is 9 million, more
+than the words of any vocabulary."""
+RANDOM: Final = 1.0
+"""LDP epsilon of a word below which outputs are nearly random."""
+_WEAK_SHARE: Final = 0.5
+_FEW_OUTSIDE: Final = 2
+"""Out-of-vocabulary words that say nothing about the language of a text."""
+
+
+def weakness(guarantee: Guarantee, copies: int, unchanged: float) -> str | None:
+    """Why the protection is weak whatever its proof, or None.
+
+    Args:
+        copies: independent rewrites of every word.
+        unchanged: expected share of words that stay unchanged, of each copy.
+    """
+    reasons = []
+    loss = copies * guarantee.epsilon_ldp
+    if loss > _WEAK_LDP:
+        each = "line" if guarantee.per_line else "word"
+        name = guarantee.loss_name
+        known = f"{name} {number(loss)}" if loss < math.inf else f"no finite {name}"
+        reasons.append(f"{known} per {each}, and above 16 a bound says almost nothing")
+    if unchanged > _WEAK_SHARE:
+        what = "protected words" if guarantee.public_words else "words"
+        share = f"{percent(unchanged)} of the {what} in the vocabulary"
+        reasons.append(f"{share} are expected to stay unchanged")
+    return "; ".join(reasons) or None
+
+
+@dataclass
+class Lacking:
+    """Files of which more than a third of the words are out of vocabulary."""
+
+    files: int = 0
+    worst: tuple[float, str] = 0.0, ""
+    """Share of these words in the worst file, and its name."""
+
+    def add(self, name: str, counts: Mapping[Action, int]) -> None:
+        """Take in the words of a file, by action."""
+        outside = counts[Action.UNKNOWN] + counts[Action.MASKED]
+        known = (Action.DRAWN, Action.NUMBER, Action.STRING, Action.PLAIN)
+        words = outside + sum(counts[each] for each in known)
+        if outside > max(_FEW_OUTSIDE, words / 3):
+            self.files += 1
+            self.worst = max(self.worst, (outside / words, name))
+
+    def warning(self) -> str:
+        """Return a warning if there are such files."""
+        if not self.files:
+            return ""
+        share, name = self.worst
+        many = f", and more than a third in {counted(self.files - 1, 'other file')}"
+        return (
+            f"{name}: {percent(share)} of the words are out of vocabulary{many * (self.files > 1)} "
+            "(another language? 'dpsan train' makes a vocabulary, -E FILE uses it)"
+        )

@@ -12,7 +12,7 @@ from dpsan.privacy.composition import compose_optimal
 from dpsan.privacy.guarantee import Status
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.figures import Figure, Figures, ledger_line, loss
+from dpsan.sanitize.figures import RANDOM, Figure, Figures, ledger_line, loss, weakness
 from dpsan.sanitize.numbers_by_value import FORMS
 from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
@@ -24,7 +24,6 @@ from dpsan.sanitize.unprotected import (
     not_protected,
     of_guarantee,
 )
-from dpsan.sanitize.warnings import RANDOM, weakness
 from dpsan.text.numerals import counted, number, percent
 
 FLUENT: Final = (

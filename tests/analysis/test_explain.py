@@ -11,9 +11,8 @@ import pytest
 from read_back import Page
 from support import ALPHA, make_embeddings
 
-from dpsan.analysis.explain import explain
+from dpsan.analysis.explain import Word, explain, read
 from dpsan.analysis.explain.page import rows, shown
-from dpsan.analysis.explain.result import Word, read
 from dpsan.analysis.pages.html import page as html_page
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError

@@ -13,9 +13,8 @@ from support import ROOT, some_mutants
 from dpsan.analysis.verify import configuration as exposure
 from dpsan.analysis.verify import independence
 from dpsan.analysis.verify.configuration import exposures, unknown_words
-from dpsan.analysis.verify.grade import grade
 from dpsan.analysis.verify.lower_bounds import Question, epsilon_lower, search
-from dpsan.analysis.verify.verdict import Verdict, claim_of, verify
+from dpsan.analysis.verify.verdict import Verdict, claim_of, grade, verify
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import gaussian_classical

@@ -12,10 +12,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from dpsan.analysis.evaluate import accuracy, spans
-from dpsan.analysis.evaluate.accuracy import Accuracy, Labelled, read_labels
-from dpsan.analysis.evaluate.attack import Attack, ClassShares, attacks, by_class
-from dpsan.analysis.evaluate.authors import Authors, attribution
+from dpsan.analysis.evaluate import accuracy
+from dpsan.analysis.evaluate.accuracy import Accuracy, Authors, Labelled, attribution, read_labels
+from dpsan.analysis.evaluate.attack import (
+    Attack,
+    ClassShares,
+    Recovery,
+    attacks,
+    by_class,
+    locate,
+    recovered,
+)
 from dpsan.analysis.evaluate.linkage import Linkage, linkage, read_candidates
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, read_pairs, records
 from dpsan.analysis.evaluate.readability import MODEL, Readability, language_model, readability
@@ -92,7 +99,7 @@ class Evaluation:
     """Shares of each class of words; empty if the mechanism has no classes."""
     impossible: int
     """Output words that the mechanism cannot have given."""
-    span_recovery: dict[str, dict[str, spans.Recovery]] | None
+    span_recovery: dict[str, dict[str, Recovery]] | None
     """By attack, then by type."""
     spans_left_out: int
     accuracy: Accuracy | None
@@ -200,7 +207,7 @@ def evaluate(
     progress(_READ)
     table = None
     if question.spans is not None:  # mistakes in small files come before the long work
-        table = spans.locate(question.spans, pairs, whole=inputs.max_records is None)
+        table = locate(question.spans, pairs, whole=inputs.max_records is None)
     held = None
     if question.candidates is not None:
         held = read_candidates(question.candidates, inputs, vocabulary, pairs)
@@ -224,7 +231,7 @@ def evaluate(
         linked = linkage(held, vocabulary, emissions, first, question.seed, linking)
     recovery = None
     if table is not None:
-        recovery = {each.key: spans.recovered(table, each.right) for each in made}
+        recovery = {each.key: recovered(table, each.right) for each in made}
     wrote = None if question.authors is None else _authors(question, pairs, space, embeddings)
     progress(1.0)
     shape = {"words": embeddings.n, "dimensions": embeddings.d}

@@ -6,12 +6,16 @@ needs to be, and results are repeatable.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Final
 
 import numpy as np
 
-from dpsan.analysis.explain.result import UNKNOWN, Explanation, Output, Posterior, Word
+from dpsan.errors import UsageError
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.description import finite
+from dpsan.mechanisms.optimal.optimum import Optimum
 from dpsan.outcomes.distributions import (
     Progress,
     distributions,
@@ -20,6 +24,7 @@ from dpsan.outcomes.distributions import (
     in_steps,
     part_of,
 )
+from dpsan.outcomes.intervals import Estimate
 from dpsan.outcomes.one_word import (
     MOST_CELLS,
     Figures,
@@ -30,8 +35,88 @@ from dpsan.outcomes.one_word import (
     points_to,
 )
 from dpsan.privacy import randomness
+from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
+
+UNKNOWN: Final = "⊥"
+"""The one input that every unknown word becomes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One possible output."""
+
+    word: str
+    probability: Estimate
+    distance: float | None
+    """From the input word; None for ⊥, which has no vector."""
+
+
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """The inputs that one output points to, likeliest first."""
+
+    output: str
+    inputs: tuple[tuple[str, bool, Estimate], ...]
+    """Word, whether it is ⊥, and its probability given the output."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation(Figures):
+    """Output distribution of one word under one mechanism."""
+
+    word: str
+    """Word as it was given."""
+    input: str | None
+    """The word of the vocabulary that it is to the mechanism; None for ⊥."""
+    mechanism: Mechanism
+    guarantee: Guarantee
+    public: bool
+    """It is a public word: nothing is promised for it."""
+    optimum: Optimum | None
+    """Mean cosine over all words, and the most that this epsilon allows, where it is known."""
+    outputs: tuple[Output, ...]
+    neighbors: tuple[tuple[str, float], ...]
+    """The nearest other words and their distances."""
+    posterior: tuple[Posterior, ...]
+    posterior_note: str
+    observer_success: float | None
+    """Share of words, by frequency, that an optimal observer of single outputs names."""
+
+    @property
+    def epsilon_ldp(self) -> float | None:
+        """Certified LDP epsilon; None where no finite value holds."""
+        return finite(self.guarantee.epsilon_ldp)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word requested."""
+
+    text: str = field(repr=False)
+    id: int
+    """Row number; n for ⊥."""
+
+
+def read(sanitizer: Sanitizer, texts: Iterable[tuple[str, str]]) -> list[Word]:
+    """Look words up as ``rewrite`` does.
+
+    Args:
+        sanitizer: with unknown words drawn as ⊥.
+        texts: the position of each word, for messages, and its text; :data:`UNKNOWN` is ⊥ itself.
+
+    Raises:
+        UsageError: a text that is not one word to the tokenizer.
+    """
+    out = []
+    for position, text in texts:
+        found = sanitizer.space.n if text == UNKNOWN else sanitizer.input_of(text)
+        if found is None:
+            raise UsageError(f"{position}: not a single word", "give its words one by one")
+        out.append(Word(text, found))
+    return out
+
 
 DRAWS = 10_000
 """Draws for a word whose distribution is not known."""
@@ -53,7 +138,7 @@ def explain(
     """Return the output distribution of each word under one mechanism.
 
     Args:
-        words: from :func:`dpsan.analysis.explain.result.read`.
+        words: from :func:`dpsan.analysis.explain.read`.
         top: outputs to list, most likely first.
         draws: for each word where the distribution is not known.
         seed: public; names the random numbers.

@@ -11,7 +11,7 @@ from typing import Final
 
 from dpsan.errors import printable
 from dpsan.outcomes.intervals import Estimate, Share
-from dpsan.sanitize.warnings import RANDOM
+from dpsan.sanitize.figures import RANDOM
 from dpsan.text.numerals import number
 
 Cell = str | int | float | Share | Estimate | None

@@ -8,9 +8,8 @@ from itertools import chain, compress
 from typing import Final
 
 from dpsan.analysis.verify.base import Check
-from dpsan.analysis.verify.goodness_of_fit import goodness_of_fit
+from dpsan.analysis.verify.goodness_of_fit import goodness_of_fit, noise_fit
 from dpsan.analysis.verify.independence import independence
-from dpsan.analysis.verify.noise_fit import noise_fit
 from dpsan.mechanisms.samplers.base import PointSampler
 from dpsan.privacy import randomness
 from dpsan.run.workers import Workers

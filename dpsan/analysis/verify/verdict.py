@@ -19,18 +19,62 @@ import numpy as np
 
 from dpsan.analysis.verify.base import Check
 from dpsan.analysis.verify.configuration import Exposure, exposures, unknown_words
-from dpsan.analysis.verify.grade import Grade, grade
 from dpsan.analysis.verify.lower_bounds import Finding, Question, search
 from dpsan.analysis.verify.program import check_program
 from dpsan.errors import UsageError
+from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.description import finite
+from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tables.table import Table
 from dpsan.privacy import randomness
 from dpsan.privacy.certificate import Certificate, certify
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
+from dpsan.privacy.rounding import float64_delta
 from dpsan.run.workers import Workers
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
+
+
+@dataclass(frozen=True)
+class Grade:
+    """Arithmetic for which a guarantee is kept."""
+
+    name: str
+    gap: float | None
+    """Bound on the total variation distance between the drawn distribution and the proved one."""
+    delta: float | None = None
+    """Delta of the claimed LDP epsilon with that gap; None without a gap or a claim."""
+
+
+def grade(
+    mechanism: Mechanism,
+    sampler: Sampler,
+    space: MetricSpace,
+    certificate: Certificate | None,
+    claim: Claim,
+) -> Grade:
+    """Return the grade of a guarantee that is kept.
+
+    Args:
+        mechanism: the mechanism under test.
+        sampler: its sampler.
+        space: its vocabulary.
+        certificate: certificate of its integers, or of anything else.
+        claim: the claim that is kept.
+    """
+    gap = mechanism.float64_gap(space)
+    whole = isinstance(sampler, Table)  # else the certificate is of probabilities
+    if mechanism.arithmetic is Arithmetic.INTEGERS and certificate is not None and whole:
+        return Grade("certified on the sampled integers", gap)
+    if gap is None:
+        return Grade("proved for real numbers only", None)
+    # Rounded up in print, as every bound is.
+    name = f"proved; float64 gap at most {1.05 * gap:.2g}"
+    if not gap or claim.metric is not None:
+        return Grade(name, gap)
+    return Grade(name, gap, float64_delta(claim.epsilon, claim.delta, gap))
+
 
 _TOLERANCE: Final = 1e-9
 """Nats by which a float64 certificate may exceed a claim that it equals."""
