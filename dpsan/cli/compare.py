@@ -116,7 +116,7 @@ class Compare(Page, Texts, Vocabulary):
 
     def _drafts(self) -> list[Draft]:
         """Return the mechanisms.  Raises UsageError for a wrong name or value, or one twice."""
-        from dpsan.analysis.explain.match import candidates
+        from dpsan.analysis.explain import candidates
         from dpsan.mechanisms import MECHANISMS, mechanism_class
 
         names = self.mechanism or [each.name for each in MECHANISMS.values() if each.compared]

@@ -193,7 +193,7 @@ class Evaluate(Page, _Utility, _Attacks, Texts, Vocabulary, Privacy):
 
     def _draft(self, setting: Setting | None) -> Draft:
         """Return the mechanism.  Raises UsageError."""
-        from dpsan.analysis.explain.match import candidates
+        from dpsan.analysis.explain import candidates
 
         values = options.parameters(self.param) if setting is None else setting.parameters
         (draft,) = candidates([self.mechanism], values, public=self.public is not None)

@@ -77,8 +77,7 @@ class Explain(Page, Vocabulary, Privacy, Typed):
         epsilon = self.required_epsilon() if self.at is None else None
         self.check_files(stdin="-" in words)
 
-        from dpsan.analysis.explain import explain, read
-        from dpsan.analysis.explain.match import candidates, parse_at, prepare
+        from dpsan.analysis.explain import candidates, explain, parse_at, prepare, read
         from dpsan.cli.progress import search_progress, share_progress
         from dpsan.sanitize.request import RunSpec
 

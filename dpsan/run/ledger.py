@@ -15,7 +15,7 @@ from typing import ClassVar, Final
 from dpsan.files.private_database import Kind, PrivateDatabase
 from dpsan.privacy.composition import Composed
 from dpsan.privacy.randomness import new_key
-from dpsan.sanitize.remembered import LedgerTotals
+from dpsan.sanitize.accountant import LedgerTotals
 
 _KIND: Final = Kind(
     name="ledger",

@@ -21,9 +21,8 @@ from dpsan.formats.registry import format_for
 from dpsan.run.group import Group, is_small
 from dpsan.run.one_file import rewrite_file
 from dpsan.run.stream import Outcome, Work, rewrite_stream
-from dpsan.sanitize.accountant import Accountant
+from dpsan.sanitize.accountant import Accountant, LedgerTotals, MemoTotals
 from dpsan.sanitize.figures import Lacking
-from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
 
 if TYPE_CHECKING:
     from dpsan.run.same_request import RequestFile

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpsan.outcomes.language.decoding import Tables, decode
 from dpsan.outcomes.language.symbols import Gap, gap_kind
-from dpsan.sanitize.drawn_texts import Decoded, Outputs
+from dpsan.sanitize.result import Decoded, Outputs
 from dpsan.space.arrays import Ids
 from dpsan.text.tokens import folded
 

@@ -13,20 +13,24 @@ from dpsan.outcomes.language.symbols import gap_kinds
 from dpsan.privacy import randomness
 from dpsan.sanitize.classes import Codes, class_rules
 from dpsan.sanitize.consistent import OneDraw
-from dpsan.sanitize.drawn_texts import (
+from dpsan.sanitize.guarantee_and_sampler import Built
+from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers
+from dpsan.sanitize.result import (
+    AuditTable,
     DrawnTexts,
+    Forms,
     Outputs,
+    Sanitized,
     actions_of,
     agree_across,
     agree_within,
     articles,
     counts_of,
     decoded,
+    of_one,
     sums_of_runs,
+    together,
 )
-from dpsan.sanitize.guarantee_and_sampler import Built
-from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers
-from dpsan.sanitize.result import AuditTable, Forms, Sanitized, of_one, together
 from dpsan.text.batch import Batch, Ids, Mask, strings_at
 from dpsan.text.letter_case import ARTICLES, LetterCase, NaturalCase
 from dpsan.text.lookup import MASKED, Lookup

@@ -22,8 +22,8 @@ from dpsan.outcomes.language.kneser_ney import Counts, estimated
 from dpsan.outcomes.language.ngrams import ModelError
 from dpsan.privacy.randomness import derive_key
 from dpsan.run.memo import _settings
-from dpsan.sanitize.drawn_texts import Decoded, Outputs
 from dpsan.sanitize.fluent import Fluent
+from dpsan.sanitize.result import Decoded, Outputs
 from dpsan.sanitize.sanitizer import Sanitizer
 
 KEY = derive_key(b"k" * 32, "test")
