@@ -132,7 +132,7 @@ class Verify(JsonAndFile, Sanitizing):
         for name, given in (("certificate", self.certificate), ("against", self.against)):
             refuse(given is not None, f"--{name} is for mechanisms: with --only none draws a word")
 
-        from dpsan.analysis.verify.replaced import STEPS, verify_replaced
+        from dpsan.analysis.verify.program import STEPS, verify_replaced
         from dpsan.cli.progress import count_progress
         from dpsan.run.workers import Pool
         from dpsan.sanitize.sanitizer import Sanitizer

@@ -27,7 +27,7 @@ from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
 from dpsan.formats.fields import did_you_mean
 from dpsan.formats.lines import WIDE, byte_order_mark, decode, text_encoding, text_records, too_long
 from dpsan.formats.passing import Fields, named, shown_names
-from dpsan.text.patterns import compiled
+from dpsan.text.shape import compiled
 
 _QUOTED: Final = compiled(rb'(?:[^"]++|"")*+')
 _SEPARATOR: Final = compiled(rb"""(?i)sep=([\t -!#-/:-@[-`{-~])\r?""")

@@ -12,7 +12,7 @@ from typing import ClassVar, Final, NamedTuple
 from dpsan.errors import InputError
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record
-from dpsan.text.patterns import compiled
+from dpsan.text.shape import compiled
 
 
 class Kind(NamedTuple):

@@ -17,7 +17,7 @@ from dpsan.privacy.guarantee import Guarantee
 from dpsan.privacy.randomness import Streams, derive_key, streams_by_word, string_positions
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.result import Forms
-from dpsan.text.bounded_cache import BoundedCache
+from dpsan.text.batch import BoundedCache
 from dpsan.text.tokens import folded
 
 if TYPE_CHECKING:

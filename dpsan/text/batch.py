@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Final, NamedTuple, overload
+from typing import Final, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,3 +168,25 @@ def strings_at(words: Sequence[str], indices: Ids) -> list[str]:
     if isinstance(words, Words):
         return words.some(indices)
     return [words[index] for index in indices.tolist()]
+
+
+T = TypeVar("T")
+
+_LONGEST: Final = 64
+"""Characters of the longest string that is stored."""
+
+
+class BoundedCache(dict[str, T]):
+    """Memoize a function of strings, for at most ``most`` strings of up to 64 characters."""
+
+    def __init__(self, function: Callable[[str], T], most: int) -> None:
+        super().__init__()
+        self._function, self._most = function, most
+
+    def __missing__(self, text: str) -> T:
+        found = self._function(text)
+        if len(text) <= _LONGEST:
+            if len(self) >= self._most:
+                self.clear()
+            self[text] = found
+        return found

@@ -9,9 +9,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from dpsan.text.batch import CHUNK, MARK, Batch, Chunk, Ids, joined
+from dpsan.text.batch import CHUNK, MARK, Batch, BoundedCache, Chunk, Ids, joined
 from dpsan.text.batch_of_pieces import joined_at_spaces
-from dpsan.text.bounded_cache import BoundedCache
 from dpsan.text.pieces import TRAILING, cut, one_word
 from dpsan.text.pieces import Codes as PieceCodes
 from dpsan.text.shape import INVISIBLE

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, AnyStr, Final, NamedTuple, cast
 
 import regex
 
@@ -155,3 +155,15 @@ def visible(text: str) -> bool:
     if text.isascii():  # most often, and with a faster engine
         return text.isprintable() or not _UNSEEN_ASCII.search(text)
     return not INVISIBLE.search(text)
+
+
+_BROKEN: Final = re.match(r"(?:\.[0-9]++)?+x", ".x") is not None
+
+
+def compiled(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """Return a pattern, as the library re would compile it."""
+    if _BROKEN:
+        import regex
+
+        return cast("re.Pattern[AnyStr]", regex.compile(pattern, flags))
+    return re.compile(pattern, flags)

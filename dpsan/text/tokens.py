@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from dpsan.text.patterns import compiled
 from dpsan.text.shape import (
     CLITIC,
     CLITICS,
@@ -35,6 +34,7 @@ from dpsan.text.shape import (
     POSSESSIVES,
     WHITE,
     Literals,
+    compiled,
     shape,
     visible,
 )

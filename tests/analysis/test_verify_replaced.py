@@ -6,7 +6,7 @@ import pytest
 from checks import only
 from checks.blindness import Blindness
 
-from dpsan.analysis.verify import replaced
+from dpsan.analysis.verify import program as replaced
 from dpsan.cli.app import run
 from dpsan.errors import UsageError
 from dpsan.only import draws

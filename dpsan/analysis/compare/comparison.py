@@ -11,7 +11,7 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from dpsan.analysis.compare.measure import (
     ACCURACIES,
@@ -249,50 +249,31 @@ def cell(figure: Figure | None, *, bound: bool = False) -> str:
     return f"{'≥' * bound}{number(figure.value)}{half}"
 
 
-class Group(NamedTuple):
-    """The rows of one epsilon."""
-
-    epsilon: float
-    """LDP epsilon, nats."""
-    rows: list[list[str]]
-    """Cells of the mechanisms that reach it."""
-    reasons: list[tuple[str, str]]
-    """The other mechanisms, and why they have no figures."""
-
-
-def table(comparison: Comparison) -> tuple[list[str], list[Group]]:
-    """Return the headings, and the rows by epsilon.
+def shown(comparison: Comparison) -> Shown:
+    """Return a table for each epsilon, with the mechanisms that do not reach it below.
 
     A mechanism's own epsilon stands in the column of its unit, if it is not the LDP epsilon.
     """
-    measured = comparison.measured
+    measured, names = comparison.measured, _columns(comparison)
     units = list(dict.fromkeys(row.unit for row in measured if row.epsilon != row.wanted))
     private = any(row.delta for row in measured)
-    names = _columns(comparison)
-    headings = ["mechanism", *(f"epsilon ({unit})" for unit in units), *["delta"] * private]
-    groups = []
-    for epsilon in dict.fromkeys(row.wanted for row in comparison.rows):
-        group = Group(epsilon, [], [])
-        for row in comparison.rows:
-            if row.wanted == epsilon and row.reason:
-                group.reasons.append((row.mechanism, row.reason))
-            elif row.wanted == epsilon:
-                own = [f"{row.epsilon:.4g}" if row.unit == unit else "-" for unit in units]
-                own += [f"{row.delta:.2g}"] * private
-                group.rows.append([row.mechanism, *own, *(_cell(row, name) for name in names)])
-        groups.append(group)
-    return [*headings, *(HEADINGS[name] for name in names)], groups
-
-
-def shown(comparison: Comparison) -> Shown:
-    """Return a table for each epsilon, with the mechanisms that do not reach it below."""
-    (_, *headings), groups = table(comparison)
-    spare = [at for at, name in enumerate(headings, 1) if name.startswith("epsilon")]
+    headings = [*(f"epsilon ({unit})" for unit in units), *["delta"] * private]
     parts = []
-    for group in groups:
-        below = [f"{name}: {reason}" for name, reason in group.reasons]
-        columns = (f"LDP epsilon {group.epsilon:g}", *headings)
-        parts.append(Section(columns, group.rows, below, spare=spare))
+    for epsilon in dict.fromkeys(row.wanted for row in comparison.rows):
+        rows = [row for row in comparison.rows if row.wanted == epsilon]
+        below = [f"{row.mechanism}: {row.reason}" for row in rows if row.reason]
+        cells = [
+            [
+                row.mechanism,
+                *(f"{row.epsilon:.4g}" if row.unit == unit else "-" for unit in units),
+                *[f"{row.delta:.2g}"] * private,
+                *(_cell(row, name) for name in names),
+            ]
+            for row in rows
+            if not row.reason
+        ]
+        columns = (f"LDP epsilon {epsilon:g}", *headings, *(HEADINGS[name] for name in names))
+        parts.append(Section(columns, cells, below, spare=range(1, len(units) + 1)))
     return Shown("", parts, caption(comparison), good=True)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from dpsan.text.bounded_cache import BoundedCache
+from dpsan.text.batch import BoundedCache
 from dpsan.text.tokens import TOKENIZERS, lookup_keys
 
 _FEWEST_WORDS: Final = 6

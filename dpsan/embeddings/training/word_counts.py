@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 import regex
 
-from dpsan.text.bounded_cache import BoundedCache
+from dpsan.text.batch import BoundedCache
 from dpsan.text.tokens import TOKENIZERS, folded, is_token
 
 _MOST: Final = 2_000_000
