@@ -229,17 +229,10 @@ class DrawnTexts:
     """The row number of each drawn word, negative where nothing was drawn."""
     outputs: list[str]
     """The string that is written for each word."""
-    drawn: list[int]
-    charged: list[int]
-    by_kind: Counter[int]
-    forms: Forms
-    """``drawn``, ``charged`` and these: see :class:`dpsan.sanitize.result.Sanitized`."""
+    done: Sanitized
+    """The result, but for lines, counts and audit."""
     first: NDArray[np.bool_] | None
     """True for the first of equal words, where equal words share a draw."""
-    marks: NDArray[np.uint64] | None
-    public: int
-    public_marks: NDArray[np.uint64] | None
-    """``marks``, ``public`` and this: see :class:`dpsan.sanitize.result.Sanitized`."""
     decoded: Ids | None = None
     """The row number of each output where the drawn words were decoded, negative as ``rows``."""
     several: Ids | None = None

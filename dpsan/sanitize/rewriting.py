@@ -100,7 +100,7 @@ class Rewriter:
                 from dpsan.sanitize.fluent import Fluent
 
                 self._fluent = Fluent(
-                    self._built.decoding.tables,
+                    self._built.decoding,
                     embeddings.key_to_index,
                     self._strings[1].split,
                     embeddings.index_to_key,
@@ -209,7 +209,7 @@ class Rewriter:
             own = None if spans is None else [clipped(spans, at, end)]
             batch = self.lookup.of_split([pieces], own)
             one = self._drawn(batch, key, [number], before=drawn)
-            drawn, at = drawn + one.drawn[0], end
+            drawn, at = drawn + one.done.drawn[0], end
             yield one
 
     def _drawn(
@@ -262,18 +262,12 @@ class Rewriter:
             for position, number in zip(at.tolist(), values, strict=True):
                 outputs[position] = number
             rows[at] = -1
-        return DrawnTexts(
-            batch,
-            rows,
-            outputs,
-            drawn.tolist(),
-            drawn.tolist(),
-            self._codes.by_kind(codes[drawing]),
-            forms,
-            first,
-            marks,
-            *self._public_of(codes, drawing if first is None else first, marks),
-        )
+        public, public_marks = self._public_of(codes, drawing if first is None else first, marks)
+        own = drawn.tolist()
+        done = Sanitized([], own, own, {}, None, public, batch.invisible, marks, public_marks)
+        by_kind = self._codes.by_kind(codes[drawing])
+        done = replace(done, by_kind=by_kind, forms=forms)
+        return DrawnTexts(batch, rows, outputs, done, first)
 
     def _public_of(
         self, codes: Ids, drawn: Mask, marks: NDArray[np.uint64] | None
@@ -326,19 +320,8 @@ class Rewriter:
                 one.first,
                 drawn,
             )
-        return Sanitized(
-            [*batch.lines(outputs)],
-            one.drawn,
-            one.charged,
-            counts_of(actions),
-            table,
-            one.public,
-            batch.invisible,
-            one.marks,
-            one.public_marks,
-            by_kind=one.by_kind,
-            forms=one.forms,
-        )
+        lines = [*batch.lines(outputs)]
+        return replace(one.done, lines=lines, counts=counts_of(actions), records=table)
 
     def survey(self, text: str) -> Sanitized:
         """Return the counts of rewriting a text, without drawing a word and without a line."""

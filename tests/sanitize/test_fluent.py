@@ -47,7 +47,7 @@ def plain():
 
 
 def _tables(sanitizer):
-    return sanitizer._rewriter._built.decoding.tables
+    return sanitizer._rewriter._built.decoding
 
 
 def test_words_that_a_reader_takes_for_several_are_read_so(fluent, monkeypatch):
