@@ -18,7 +18,7 @@ import numpy as np
 
 from dpsan.formats.base import Record
 from dpsan.sanitize.result import AuditTable
-from dpsan.text.contexts import CONTEXT
+from dpsan.text.spanned_tokens import CONTEXT
 
 _ARTICLE: Final = re.compile(r"(?i)\ban?\Z")
 
