@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import fill, wrap
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
@@ -138,7 +139,7 @@ class Verify(JsonAndFile, Sanitizing):
         from dpsan.sanitize.sanitizer import Sanitizer
 
         store = self.store()
-        sanitizer = Sanitizer.from_spec(self.spec(), store)
+        sanitizer, started = Sanitizer.from_spec(self.spec(), store), perf_counter()
         with ExitStack() as stack:
             workers = None
             if self.jobs > 1:
@@ -146,16 +147,17 @@ class Verify(JsonAndFile, Sanitizing):
                 workers = stack.enter_context(pool)
             quiet = self.quiet or self.as_json
             progress = stack.enter_context(count_progress("tests", STEPS, quiet))
-            found = verify_replaced(sanitizer, workers, progress)
+            verdict, checks = verify_replaced(sanitizer, workers, progress)
+        seconds = perf_counter() - started
         if self.as_json:
-            print_json({"verdict": found.verdict, "checks": found.checks, "seconds": found.seconds})
+            print_json({"verdict": verdict, "checks": checks, "seconds": seconds})
         else:
             but = ", except of numbers by value" * (sanitizer.guarantee.epsilon_ldp > 0)
-            hidden = f" for two words of one group{but}" * (found.verdict == "kept")
-            typer.echo(f"--only {self.only}: {found.verdict.upper()}{hidden}")
-            _print_checks(found.checks)
-            typer.echo(f"  {found.seconds:.1f} seconds")
-        return _STATUS[found.verdict]
+            hidden = f" for two words of one group{but}" * (verdict == "kept")
+            typer.echo(f"--only {self.only}: {verdict.upper()}{hidden}")
+            _print_checks(checks)
+            typer.echo(f"  {seconds:.1f} seconds")
+        return _STATUS[verdict]
 
 
 def _print_checks(checks: Sequence[Check]) -> None:

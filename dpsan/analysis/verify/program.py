@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, compress, product
 from operator import ne
@@ -159,26 +157,11 @@ _TEXTS: Final = 400
 STEPS: Final = 3
 
 
-@dataclass(frozen=True)
-class Replaced:
-    """Outcome of a verification with ``--only``."""
-
-    checks: tuple[Check, ...]
-    seconds: float
-
-    @property
-    def verdict(self) -> str:
-        """Return kept, violated or inconclusive."""
-        if any(check.held is False for check in self.checks):
-            return "violated"
-        return "kept" if all(check.held for check in self.checks) else "inconclusive"
-
-
 def verify_replaced(
     sanitizer: Sanitizer,
     workers: Workers | None = None,
     progress: Callable[[int], None] | None = None,
-) -> Replaced:
+) -> tuple[str, list[Check]]:
     """Test a program that replaces words of some classes.
 
     Args:
@@ -186,12 +169,15 @@ def verify_replaced(
         workers: processes that are tested too.
         progress: called with 1 after each of :data:`STEPS` tests.
 
+    Returns:
+        kept, violated or inconclusive, and the tests.
+
     Raises:
         UsageError: the sanitizer has a seed, so its draws are public.
     """
     if sanitizer.seeded:
         raise UsageError("NOT PRIVATE: a seed makes the random numbers public", "leave it out")
-    started, key = time.perf_counter(), randomness.new_key()
+    key = randomness.new_key()
     single = sanitizer.by_text()
     texts, others = exchanged_texts(single, derive_key(key, "words"))
     some = texts[:: max(1, len(texts) // _TEXTS)]
@@ -205,7 +191,8 @@ def verify_replaced(
         checks.append(test())
         if progress:
             progress(1)
-    return Replaced(tuple(checks), time.perf_counter() - started)
+    held = [check.held for check in checks]
+    return "violated" if False in held else "kept" if all(held) else "inconclusive", checks
 
 
 def _words(sanitizer: Sanitizer, key: bytes) -> Iterator[tuple[str, str]]:
