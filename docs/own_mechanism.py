@@ -7,8 +7,7 @@ from tempfile import TemporaryDirectory
 from dpsan import Sanitizer, register
 from dpsan.analysis.compare.comparison import Request, compare
 from dpsan.analysis.evaluate import Question, evaluate
-from dpsan.analysis.explain import explain
-from dpsan.analysis.explain.result import read
+from dpsan.analysis.explain import explain, read
 from dpsan.analysis.verify.verdict import verify
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.tables.dense import DenseTable
@@ -47,7 +46,7 @@ def main():
         question = Question(
             Path(folder, "original"), Path(folder, "safe"), mechanism=mine.mechanism
         )
-        judged = evaluate(question, mine.embeddings, mine.space, scores=False)
+        judged = evaluate(question, mine.embeddings, mine.space)
     print(f"evaluate: mean cosine {judged.cosine[0]:.3f}, {judged.best.key} guesses best")
     (row,) = compare(Request([Draft(Squares)], [4.0]), mine.embeddings, mine.space).rows
     print(f"compare: at LDP epsilon 4 the mean cosine is {row.figures['cosine'].value:.3f}")

@@ -133,7 +133,7 @@ def perplexity() -> str:
                 run = ("-q", *reading, original)
                 given = ("-e", "8", "-m", mechanism, "--seed", "readability", "--force")
                 dpsan("rewrite", *given, *run, "-o", safe)
-                shown = dpsan("evaluate", *run, safe, "--no-scores", "--json")
+                shown = dpsan("evaluate", *run, safe, "--json")
                 found: dict[str, Any] = json.loads(shown)["readability"]["perplexity"]
                 of = found["original"]
                 cells.append(f"{found['sanitized']:,.0f} ({found['sanitized'] / of:.2f})")

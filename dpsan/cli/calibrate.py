@@ -51,7 +51,7 @@ class Calibrate(Json, Vocabulary, Privacy):
         refuse(len(given) != 1, f"give one of {options}")
         refuse(self.epsilon is not None, "--epsilon is what calibrate searches for")
         self.check_files()
-        from dpsan.analysis.explain.match import candidates
+        from dpsan.analysis.explain import candidates
         from dpsan.cli.progress import search_progress
         from dpsan.outcomes.calibrate import calibrate
         from dpsan.outcomes.calibrate.target import Target

@@ -91,7 +91,7 @@ class Compare(Page, Texts, Vocabulary):
 
     def _write(self, found: Comparison, vocabulary: Embeddings) -> None:
         """Write the table in the chosen form."""
-        from dpsan.analysis.compare.table import as_csv, as_record, shown
+        from dpsan.analysis.compare.comparison import as_csv, as_record, shown
 
         command = shlex.join(["dpsan", *sys.argv[1:]])
         if self.as_csv:
@@ -104,7 +104,7 @@ class Compare(Page, Texts, Vocabulary):
 
     def _drafts(self) -> list[Draft]:
         """Return the mechanisms.  Raises UsageError for a wrong name or value, or one twice."""
-        from dpsan.analysis.explain.match import candidates
+        from dpsan.analysis.explain import candidates
         from dpsan.mechanisms import MECHANISMS, mechanism_class
 
         names = self.mechanism or [each.name for each in MECHANISMS.values() if each.compared]

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from dpsan.cli import options
-from dpsan.cli.command import argument, flag, option, refuse
+from dpsan.cli.command import argument, option, refuse
 from dpsan.cli.options import Page, Privacy, Texts, Vocabulary
-from dpsan.cli.output import say
 from dpsan.cli.tree import INPUT, PRIVACY
 from dpsan.errors import InputError, UsageError, check_name
 
@@ -49,7 +48,7 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
         PRIVACY: "audit class_files",
         INPUT: "tokenizer copies",
         "Attacks": "language_model spans candidates words authors seed",
-        "Utility": "labels test_original test_sanitized no_scores",
+        "Utility": "labels test_original test_sanitized",
     }
     original: Path = argument("ORIGINAL")
     """The texts."""
@@ -82,15 +81,13 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
     """Test records. Default: every fifth record of ORIGINAL."""
     test_sanitized: Path | None = option("--test-sanitized FILE")
     """Sanitized versions of the test records."""
-    no_scores: bool = flag("--no-scores")
-    """Leave out ROUGE-1 and BLEU, which need the extra 'evaluate'."""
 
     def run(self) -> int:
         """Judge the texts and print the figures."""
         self._check()
         self.check_files()
 
-        from dpsan.analysis.evaluate import can_score, check, evaluate
+        from dpsan.analysis.evaluate import check, evaluate
         from dpsan.analysis.evaluate.setting import read_setting
         from dpsan.cli.progress import share_progress
 
@@ -105,9 +102,6 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
                 what = "a fluent run is evaluated without --copies and further files"
                 refuse(several, what, "its audit has the drawn words of one output")
                 question = replace(question, drawn=self.audit)
-        scores = not self.no_scores and can_score()
-        if not (scores or self.no_scores or self.quiet):
-            say("ROUGE and BLEU are left out (pip install 'dpsan[evaluate]')")
         check(question)
         self.check_page()
         vocabulary, space = self.open_space()
@@ -123,7 +117,7 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
             question = replace(question, mechanism=draft.at(used.epsilon).resolved(space))
         with share_progress("judging", self.quiet) as bar:
             progress = bar or (lambda _: None)
-            found = evaluate(question, vocabulary, space, scores=scores, progress=progress)
+            found = evaluate(question, vocabulary, space, progress=progress)
         from dpsan.analysis.evaluate.page import shown
 
         self.show(found.as_json(), [shown(found)], quiet=self.quiet)
@@ -165,7 +159,7 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
 
     def _draft(self, setting: Setting | None) -> Draft:
         """Return the mechanism.  Raises UsageError."""
-        from dpsan.analysis.explain.match import candidates
+        from dpsan.analysis.explain import candidates
 
         values = options.parameters(self.param) if setting is None else setting.parameters
         (draft,) = candidates([self.mechanism], values, public=self.public is not None)

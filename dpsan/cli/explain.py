@@ -15,7 +15,7 @@ from dpsan.cli.output import say
 from dpsan.cli.tree import PRIVACY
 
 if TYPE_CHECKING:
-    from dpsan.analysis.explain.result import Explanation
+    from dpsan.analysis.explain import Explanation
 
 _COLUMNS: Final = ("token", "label", "class", "group", "rule", "why")
 _NO_DRAW: Final = "the rules show no output, and no mechanism draws"
@@ -70,9 +70,7 @@ class Explain(Page, Vocabulary, Privacy, Typed):
         epsilon = self.required_epsilon() if self.at is None else None
         self.check_files(stdin="-" in words)
 
-        from dpsan.analysis.explain import explain
-        from dpsan.analysis.explain.match import candidates, parse_at, prepare
-        from dpsan.analysis.explain.result import read
+        from dpsan.analysis.explain import candidates, explain, parse_at, prepare, read
         from dpsan.cli.progress import search_progress, share_progress
         from dpsan.sanitize.request import RunSpec
 

@@ -100,7 +100,7 @@ class Page(JsonAndFile):
         from dpsan.cli.output import print_json, print_result, say
 
         if self.html is not None and results:
-            from dpsan.analysis.pages.html import page
+            from dpsan.analysis.pages.sections import page
             from dpsan.files.atomic_files import write_whole
 
             written = page(f"dpsan {type(self).__name__.lower()}", results).encode()

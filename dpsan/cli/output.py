@@ -30,6 +30,7 @@ DROPPED: Final = {
     "--maximize": "optimal-response has the largest mean cosine; compare -p shows that of others",
     "--coverage": "dpsan rewrite --dry-run -E FILE TEXT says how many of its words are unknown",
     "--latex": "compare --csv > t.csv, then pandas.read_csv('t.csv').to_latex() in Python",
+    "--no-scores": "leave it out; rouge-score and sacrebleu compare two files by ROUGE and BLEU",
     "--text": "-f text reads any file as text",
 }
 """By the word, or the option and its value, as it was typed."""

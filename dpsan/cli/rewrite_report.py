@@ -59,8 +59,8 @@ def _say_dry_run(result: Result, run: Run) -> bool:
 
 def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> None:
     """Say what was done, and what it means."""
+    from dpsan.sanitize.figures import facts_of
     from dpsan.sanitize.statement import Statement
-    from dpsan.sanitize.unprotected import facts_of
 
     inputs = len(request.inputs)
     if inputs > 1:

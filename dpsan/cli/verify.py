@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import fill, wrap
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
@@ -136,24 +137,25 @@ class Verify(JsonAndFile, Sanitizing):
 
     def _replaced(self) -> int:
         """Check a run with ``--only``, in which no mechanism draws."""
-        from dpsan.analysis.verify.replaced import STEPS, verify_replaced
+        from dpsan.analysis.verify.program import STEPS, verify_replaced
         from dpsan.cli.progress import count_progress
         from dpsan.sanitize.sanitizer import Sanitizer
 
         store = self.store()
-        sanitizer = Sanitizer.from_spec(self.spec(), store)
+        sanitizer, started = Sanitizer.from_spec(self.spec(), store), perf_counter()
         bar = count_progress("tests", STEPS, self.quiet or self.as_json)
         with self._pool(sanitizer, store) as workers, bar as progress:
-            found = verify_replaced(sanitizer, workers, progress)
+            verdict, checks = verify_replaced(sanitizer, workers, progress)
+        seconds = perf_counter() - started
         if self.as_json:
-            print_json({"verdict": found.verdict, "checks": found.checks, "seconds": found.seconds})
+            print_json({"verdict": verdict, "checks": checks, "seconds": seconds})
         else:
             but = ", except of numbers by value" * (sanitizer.guarantee.epsilon_ldp > 0)
-            hidden = f" for two words of one group{but}" * (found.verdict == "kept")
-            typer.echo(f"--only {self.only}: {found.verdict.upper()}{hidden}")
-            _print_checks(found.checks)
-            typer.echo(f"  {found.seconds:.1f} seconds")
-        return _STATUS[found.verdict]
+            hidden = f" for two words of one group{but}" * (verdict == "kept")
+            typer.echo(f"--only {self.only}: {verdict.upper()}{hidden}")
+            _print_checks(checks)
+            typer.echo(f"  {seconds:.1f} seconds")
+        return _STATUS[verdict]
 
 
 def _print_checks(checks: Sequence[Check]) -> None:
@@ -209,9 +211,6 @@ def _print(found: Verification, name: str, reviewed: bool) -> None:
         typer.echo(f"             delta {found.certified_delta:.6g} at the claimed epsilon")
     if found.grade and found.grade.delta is not None:
         typer.echo(f"             delta {found.grade.delta:.3g} with the rounding of float64")
-    if found.curve:
-        points = (f"{delta:.3g} at {epsilon:.4g}" for epsilon, delta in found.curve)
-        typer.echo(f"  delta      at least {', '.join(points).replace(' at ', ' at epsilon ', 1)}")
     for each in found.exposures:
         whose = f" for {each.left_out}" if each.stated else ""
         for number, line in enumerate(wrap(f"{_option(each)}: no epsilon holds{whose}", 77)):
@@ -262,7 +261,6 @@ def _print_json(found: Verification, reviewed: bool) -> None:
         "certified_slack": found.certified_slack,
         "certified_delta": found.certified_delta,
         "certified_pair": found.tightest,
-        "curve": [{"epsilon": epsilon, "delta": delta} for epsilon, delta in found.curve],
         "empirical": {
             "epsilon_lower": empirical.epsilon_lower,
             "allowed": empirical.allowed,

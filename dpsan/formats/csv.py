@@ -26,7 +26,7 @@ from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
 from dpsan.formats.lines import WIDE, byte_order_mark, decode, text_encoding, text_records, too_long
 from dpsan.formats.passing import Fields, did_you_mean, named, shown_names
-from dpsan.text.patterns import compiled
+from dpsan.text.shape import compiled
 
 _QUOTED: Final = compiled(rb'(?:[^"]++|"")*+')
 _SEPARATOR: Final = compiled(rb"""(?i)sep=([\t -!#-/:-@[-`{-~])\r?""")

@@ -12,7 +12,7 @@ from typing import Final
 
 from dpsan.errors import MalformedError
 from dpsan.formats.passing import Fields
-from dpsan.text.patterns import compiled
+from dpsan.text.shape import compiled
 
 _DEEPEST: Final = 32
 """Steps of a path; what is deeper has the same one."""

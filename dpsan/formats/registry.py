@@ -14,7 +14,7 @@ from typing import ClassVar, Final, NamedTuple
 from dpsan.errors import InputError, check_name
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record
-from dpsan.text.patterns import compiled
+from dpsan.text.shape import compiled
 
 COMPRESSED: Final = (".gz", ".zst")
 

@@ -21,7 +21,7 @@ from dpsan.only.lexicon import Lexicon
 from dpsan.only.marks import ANY_YEAR, unsized
 from dpsan.only.rules import rules_text
 from dpsan.only.templates import Piece, finished, local_part, radices, string, template
-from dpsan.text.bounded_cache import BoundedCache
+from dpsan.text.batch import BoundedCache
 from dpsan.text.shape import DIGIT, LETTER, MARK, PICTURE, POSSESSIVES, WEB, shape
 
 _YEAR: Final = "2010"

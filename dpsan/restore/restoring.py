@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 from dpsan.files.atomic_files import Sink
 from dpsan.formats.base import Record
 from dpsan.restore.map_file import Map, Row
-from dpsan.text.patterns import compiled
+from dpsan.text.shape import compiled
 
 _MARKS: Final = ".,:/'’-"
 """Characters that join digits to one number."""

@@ -23,7 +23,7 @@ import numpy as np
 from dpsan.errors import InputError
 from dpsan.formats.base import Record
 from dpsan.sanitize.result import AuditTable
-from dpsan.text.contexts import CONTEXT
+from dpsan.text.spanned_tokens import CONTEXT
 
 _FIRST_CHARACTERS: Final = 1 << 12
 """Size of the first batch: its output is there soon after the start, however slow the mechanism."""

@@ -22,8 +22,8 @@ from dpsan.files.private_files import make_private
 from dpsan.outcomes.language.symbols import DECODER
 from dpsan.privacy import randomness
 from dpsan.run.workers import Batch, Done, Inline, Workers, sanitized
+from dpsan.sanitize.accountant import MemoTotals, merged
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.remembered import MemoTotals, merged
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import RULES

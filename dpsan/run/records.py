@@ -22,8 +22,7 @@ from dpsan.privacy.guarantee import Composed
 from dpsan.privacy.randomness import new_key
 from dpsan.run.memo import Memo, Pending
 from dpsan.run.workers import Answer, Batch, Workers, sanitized
-from dpsan.sanitize.accountant import Accountant
-from dpsan.sanitize.remembered import LedgerTotals
+from dpsan.sanitize.accountant import Accountant, LedgerTotals
 from dpsan.sanitize.result import Sanitized
 from dpsan.text.numerals import number
 

@@ -20,9 +20,8 @@ from dpsan.files.source import FileSource, opened_input
 from dpsan.formats.registry import format_for
 from dpsan.run.group import Group, is_small, rewrite_file
 from dpsan.run.stream import Outcome, Work, rewrite_stream
-from dpsan.sanitize.accountant import Accountant
-from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
-from dpsan.sanitize.warnings import Lacking
+from dpsan.sanitize.accountant import Accountant, LedgerTotals, MemoTotals
+from dpsan.sanitize.figures import Lacking
 
 if TYPE_CHECKING:
     from dpsan.run.same_request import RequestFile

@@ -29,8 +29,6 @@ from dpsan.text.batch import Ids
 from dpsan.text.tokens import folded
 
 Draw = Callable[[Ids, Streams], Ids]
-PreviousDraws = dict[int | str, int]
-"""Output rows of the current record, by input row or string."""
 
 _TABLES: Final = 4
 """Keys of which it is held what was drawn for the words of the vocabulary: 4 bytes for each."""
@@ -108,7 +106,6 @@ class OneDraw:
         sizes: Ids,
         numbers: Sequence[int],
         key: bytes,
-        held: PreviousDraws | None = None,
     ) -> DrawnOnce:
         """Draw the words of a batch of texts.
 
@@ -119,7 +116,6 @@ class OneDraw:
             sizes: drawn words of each text, (texts,).
             numbers: of the record of each text: those of a record are neighbours.
             key: of the file or run, and of the copy.
-            held: where the texts are parts of one record, what its earlier parts drew; grows.
         """
         codes, strings, inputs = self._numbered(codes, words)
         begins = np.diff(np.asarray(numbers, dtype=np.int64), prepend=-1) != 0
@@ -128,19 +124,12 @@ class OneDraw:
             records * (self.n + len(strings)) + codes, return_index=True, return_inverse=True
         )
         new = np.sort(indices)
-        if held is not None:
-            names = self._names(codes, strings)
-            new = np.array([at for at in new.tolist() if names(at) not in held], dtype=np.int64)
         marks = None
         if self.unit is Unit.RECORD:
             outputs = np.empty_like(codes)
             counts = np.bincount(records[new], minlength=int(begins.sum())).tolist()
             own = [number for number, begin in zip(numbers, begins.tolist(), strict=True) if begin]
-            streams = streams_for(key, own, counts, before=len(held or ()))
-            outputs[new] = draw(inputs[new], streams)
-            if held is not None:
-                old = np.setdiff1d(indices, new)
-                outputs[old] = [held[names(at)] for at in old.tolist()]
+            outputs[new] = draw(inputs[new], streams_for(key, own, counts))
             outputs = outputs[indices][which]
         else:
             found = string_positions(derive_key(key, "strings"), strings)
@@ -149,8 +138,6 @@ class OneDraw:
             marks = codes[new].astype(np.uint64)
             unknown = codes[new] >= self.n
             marks[unknown] = names_of[codes[new][unknown] - self.n]
-        if held is not None:
-            held.update(zip(map(names, new.tolist()), outputs[new].tolist(), strict=True))
         first = np.zeros(len(codes), dtype=np.bool_)
         first[new] = True
         return DrawnOnce(outputs, first, marks)
@@ -172,15 +159,6 @@ class OneDraw:
             self.n + numbers.setdefault(folded(word), len(numbers)) for word in words(unknown)
         ]
         return keys, list(numbers), inputs
-
-    def _names(self, codes: Ids, strings: list[str]) -> Callable[[int], int | str]:
-        """Return a function from the index of a word to its identity in the record."""
-
-        def name(at: int) -> int | str:
-            code = int(codes[at])
-            return code if code < self.n else strings[code - self.n]
-
-        return name
 
     def _by_word(
         self, draw: Draw, key: bytes, codes: Ids, inputs: Ids, strings: list[tuple[int, int]]

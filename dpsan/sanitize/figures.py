@@ -7,11 +7,18 @@ compare the figures and read no sentence.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
-from dpsan.privacy.guarantee import Composed
-from dpsan.sanitize.remembered import LedgerTotals
-from dpsan.text.numerals import counted, number
+from dpsan.embeddings.word_lists import STRINGS
+from dpsan.privacy.guarantee import Composed, Guarantee
+from dpsan.sanitize.accountant import LedgerTotals
+from dpsan.sanitize.numbers_by_value import NumberPolicy
+from dpsan.sanitize.request import RunSpec
+from dpsan.sanitize.result import Action
+from dpsan.text.numerals import counted, number, percent
+from dpsan.text.out_of_vocabulary import UnknownPolicy
 
 
 class Figure(NamedTuple):
@@ -57,3 +64,145 @@ def ledger_line(ledger: LedgerTotals, name: str, most: int) -> str:
     if sums:
         line += f"; largest sum{'s' if len(sums) > 1 else ''}{limit}: {name} {', '.join(sums)}"
     return line
+
+
+_WEAK_LDP: Final = 16.0
+"""LDP epsilon of a word, in nats, above which a bound says next to nothing: e^16 is 9 million, more
+than the words of any vocabulary."""
+RANDOM: Final = 1.0
+"""LDP epsilon of a word below which outputs are nearly random."""
+_WEAK_SHARE: Final = 0.5
+_FEW_OUTSIDE: Final = 2
+"""Out-of-vocabulary words that say nothing about the language of a text."""
+
+
+def weakness(guarantee: Guarantee, copies: int, unchanged: float) -> str | None:
+    """Why the protection is weak whatever its proof, or None.
+
+    Args:
+        copies: independent rewrites of every word.
+        unchanged: expected share of words that stay unchanged, of each copy.
+    """
+    reasons = []
+    loss = copies * guarantee.epsilon_ldp
+    if loss > _WEAK_LDP:
+        each = "line" if guarantee.per_line else "word"
+        name = guarantee.loss_name
+        known = f"{name} {number(loss)}" if loss < math.inf else f"no finite {name}"
+        reasons.append(f"{known} per {each}, and above 16 a bound says almost nothing")
+    if unchanged > _WEAK_SHARE:
+        what = "protected words" if guarantee.public_words else "words"
+        share = f"{percent(unchanged)} of the {what} in the vocabulary"
+        reasons.append(f"{share} are expected to stay unchanged")
+    return "; ".join(reasons) or None
+
+
+@dataclass
+class Lacking:
+    """Files of which more than a third of the words are out of vocabulary."""
+
+    files: int = 0
+    worst: tuple[float, str] = 0.0, ""
+    """Share of these words in the worst file, and its name."""
+
+    def add(self, name: str, counts: Mapping[Action, int]) -> None:
+        """Take in the words of a file, by action."""
+        outside = counts[Action.UNKNOWN] + counts[Action.MASKED]
+        known = (Action.DRAWN, Action.NUMBER, Action.STRING, Action.PLAIN)
+        words = outside + sum(counts[each] for each in known)
+        if outside > max(_FEW_OUTSIDE, words / 3):
+            self.files += 1
+            self.worst = max(self.worst, (outside / words, name))
+
+    def warning(self) -> str:
+        """Return a warning if there are such files."""
+        if not self.files:
+            return ""
+        share, name = self.worst
+        many = f", and more than a third in {counted(self.files - 1, 'other file')}"
+        return (
+            f"{name}: {percent(share)} of the words are out of vocabulary{many * (self.files > 1)} "
+            "(another language? 'dpsan train' makes a vocabulary, -E FILE uses it)"
+        )
+
+
+COUNTS: Final = "counts of unknown, masked and kept words (they depend on the words)"
+EQUAL: Final = "which words are equal (and so how often each occurs)"
+"""Fact that is not protected where equal words share a draw."""
+SAME: Final = "which messages are equal"
+"""Fact that is not protected where equal messages share a draw."""
+OPEN: Final = (
+    "every word that passes",
+    "group, form and capitals of each replaced word",
+    "its possessive",
+)
+"""Facts that are not protected where only classes of words are drawn."""
+ROLES_OFF: Final = (
+    OPEN[0],
+    "group (one for all names, one for all places), form and capitals of each replaced word",
+    OPEN[2],
+)
+"""The same with roles off: given names and surnames, cities and countries are not told apart."""
+NUMBER: Final = "which words are numbers and their form"
+"""Fact that is not protected where numbers become numbers of the same form."""
+KINDS: Final = "which words are strings of a recognized kind, their kind and form"
+"""Fact that is not protected where such strings become strings of the same kind."""
+CHOICE: Final = "everything outside the spans and their choice"
+"""Facts that are not protected where spans choose the drawn words."""
+CHOSEN: Final = "the choice of spans"
+"""The same where words outside the spans are replaced too."""
+REPEATED: Final = "repeated runs on the same text (they add up)"
+"""Fact that is protected where which word of its group stood there is hidden completely."""
+NOT_PROTECTED: Final = (
+    "number of words and lines",
+    COUNTS,
+    "punctuation and white space",
+    "language",
+    "word positions",
+    "correlation between words",
+    REPEATED,
+    "timing, swap and logs",
+    "the audit file itself",
+)
+
+
+def of_guarantee(guarantee: Guarantee, roles: str = "on") -> list[str]:
+    """Return the facts that a guarantee itself leaves out, in words."""
+    words = guarantee.public_words
+    if guarantee.only_groups:
+        return [*(OPEN if roles == "on" else ROLES_OFF)]
+    if not words:
+        return []
+    return [f"{counted(words, 'public word')} (an output among them says what the input was)"]
+
+
+def not_protected(
+    guarantee: Guarantee, facts: Sequence[str], *, spans: bool, equal: bool, roles: str = "on"
+) -> list[str]:
+    """Return all facts that a run leaves unprotected, in words.
+
+    Args:
+        facts: those of its settings, see :func:`facts_of`.
+        spans: whether spans choose words.
+        equal: whether equal words share a draw.
+        roles: ``off`` where names and places have one group each.
+    """
+    only = guarantee.only_groups
+    more = {CHOSEN if only else CHOICE: spans, EQUAL: equal}
+    free = only and not guarantee.epsilon_ldp  # then repeated runs tell nothing more
+    always = [fact for fact in NOT_PROTECTED if not (free and fact == REPEATED)]
+    return [*of_guarantee(guarantee, roles), *facts, *filter(more.get, more), *always]
+
+
+def facts_of(spec: RunSpec) -> list[str]:
+    """Return the facts that the settings of a run leave unprotected, in words."""
+    chosen = {word_class.name for word_class in spec.classes}
+    facts = {
+        "which words are unknown": spec.unknown == UnknownPolicy.MASK,
+        "how many words have a class (the expected share tells)": bool(spec.classes),
+        NUMBER: spec.numbers == NumberPolicy.VALUE and not spec.only,
+        KINDS: not chosen.isdisjoint(STRINGS),
+        "the words of the keep-list": bool(spec.keep),
+        "word boundaries that another tool chose": spec.tokenizer == "whitespace",
+    }
+    return [fact for fact, holds in facts.items() if holds]

@@ -6,52 +6,16 @@ public tables.  It gets no input.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.outcomes.language.decoding import Tables, decode
-from dpsan.outcomes.language.lattice import unit_ends
 from dpsan.outcomes.language.symbols import Gap, gap_kind
-from dpsan.sanitize.drawn_texts import Decoded, Outputs
+from dpsan.sanitize.result import Decoded, Outputs
 from dpsan.space.arrays import Ids
 from dpsan.text.tokens import folded
-
-
-@dataclass(frozen=True)
-class Words:
-    """Words in a row, as the decoder takes them."""
-
-    rows: Ids
-    """Rows of the drawn words; elsewhere negative, see :func:`decode`.  Shape (m,)."""
-    kinds: Ids
-    """Kinds of the gaps before each word and after the last, shape (m + 1,)."""
-    records: Ids
-    """Number of the record of each, shape (m,)."""
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def joined(self, other: Words) -> Words:
-        """Return these words and those after them."""
-        if not len(self):
-            return other
-        if not len(other):
-            return self
-        seam = other.kinds[:1]
-        between = np.where(seam == Gap.SPACE, self.kinds[-1:], seam)
-        return Words(
-            np.concatenate([self.rows, other.rows]),
-            np.concatenate([self.kinds[:-1], between, other.kinds[1:]]),
-            np.concatenate([self.records, other.records]),
-        )
-
-    def part(self, start: int, end: int) -> Words:
-        """Return the words from one index to another."""
-        return Words(self.rows[start:end], self.kinds[start : end + 1], self.records[start:end])
 
 
 class Fluent:
@@ -102,39 +66,10 @@ class Fluent:
             kinds: kinds of the gaps before each word and after the last, shape (m + 1,).
             sizes: words of each text.
         """
-        records = np.repeat(np.arange(len(sizes)), sizes)
-        words, counts = self._read(outputs, kinds, records)
-        return self._written(outputs, words.rows, counts, self._decoded(words))
-
-    def of_segments(self, segments: Iterator[tuple[Outputs, list[str]]]) -> Iterator[Decoded]:
-        """Yield the segments of one text, each with its gaps, with their words decoded.
-
-        What is written depends on no seam: a unit is decoded when all of its words are drawn.
-        """
-        waiting: deque[tuple[Outputs, Ids, Ids]] = deque()
-        words: Words | None = None
-        decoded, seam = np.zeros(0, dtype=np.int64), ""
-        for one, gaps in segments:
-            kinds = np.array([*map(gap_kind, gaps)], dtype=np.int64)
-            kinds[0] = Gap.LINE if words is None else gap_kind(seam + gaps[0])
-            kinds[-1] = Gap.SPACE  # the next segment has the gap
-            seam = gaps[-1] if len(gaps) > 1 else seam + gaps[0]
-            new, counts = self._read(one, kinds, np.zeros(len(gaps) - 1, dtype=np.int64))
-            waiting.append((one, new.rows, counts))
-            words = new if words is None else words.joined(new)
-            # Equal words of a record are written alike: all of it must be known.
-            complete = 0 if self._alike else _complete(words)
-            decoded = np.append(decoded, self._decoded(words.part(0, complete)))
-            words = words.part(complete, len(words))
-            while waiting and len(waiting[0][1]) <= len(decoded):
-                ready, rows, counts = waiting.popleft()
-                yield self._written(ready, rows, counts, decoded[: len(rows)])
-                decoded = decoded[len(rows) :]
-        if words is not None:
-            decoded = np.append(decoded, self._decoded(words))
-        for ready, rows, counts in waiting:
-            yield self._written(ready, rows, counts, decoded[: len(rows)])
-            decoded = decoded[len(rows) :]
+        seen, between, counts = self._read(outputs, kinds)
+        records = np.repeat(np.repeat(np.arange(len(sizes)), sizes), counts)
+        found = decode(seen, between, self.tables, records if self._alike else None)
+        return self._written(outputs, seen, counts, found)
 
     def _symbol(self, word: str) -> int:
         """Return ``~symbol`` of a word that stays as it is."""
@@ -144,8 +79,10 @@ class Fluent:
         row = self._rows.get(folded(word))
         return self._symbol(word) if row is None else int(self._first[row])
 
-    def _read(self, one: Outputs, kinds: Ids, records: Ids) -> tuple[Words, Ids]:
-        """Return words as a reader of the text sees them, and how many each draw became, (m,)."""
+    def _read(self, one: Outputs, kinds: Ids) -> tuple[Ids, Ids, Ids]:
+        """Return words and kinds of gaps as a reader of the text sees them, and how many words each
+        draw became, (m,).
+        """
         rows = one.rows.copy()
         for at in np.flatnonzero(rows < 0).tolist():
             rows[at] = self._symbol(one.strings[at])
@@ -154,7 +91,7 @@ class Fluent:
         seen = np.where(rows >= 0, self._first[drawn], rows)
         wide = np.flatnonzero((rows >= 0) & self._several[drawn])
         if not len(wide):
-            return Words(seen, kinds, records), counts
+            return seen, kinds, counts
         parts = [self._parts[row] for row in rows[wide].tolist()]
         counts[wide] = [len(pieces) // 2 for pieces in parts]
         starts = np.cumsum(counts) - counts
@@ -168,12 +105,7 @@ class Fluent:
             for index, gap in ((at, pieces[0]), (at + size, pieces[-1])):
                 if gap and between[index] == Gap.SPACE:
                     between[index] = gap_kind(gap)
-        return Words(out, between, np.repeat(records, counts)), counts
-
-    def _decoded(self, words: Words) -> Ids:
-        """Return the rows that are written."""
-        same = words.records if self._alike else None
-        return decode(words.rows, words.kinds, self.tables, same)
+        return out, between, counts
 
     def _written(self, one: Outputs, seen: Ids, counts: Ids, decoded: Ids) -> Decoded:
         """Return texts with what was decoded; an output that is several words keeps its row.
@@ -198,11 +130,3 @@ class Fluent:
                     pieces[2 * index + 1] = str(self._spellings[decoded[first + index]])
             outputs[at] = "".join(pieces)
         return Decoded(rows, outputs, np.flatnonzero(counts > 1))
-
-
-def _complete(words: Words) -> int:
-    """Return how many words stand before the end of the last unit that no word can extend."""
-    if not len(words):
-        return 0
-    ends = unit_ends(np.append(words.kinds[:-1], Gap.LINE))
-    return int(ends[-2]) if len(ends) > 1 else 0

@@ -49,17 +49,10 @@ class Built:
     """Row numbers of public words, ascending."""
     grouping: Grouping | None = None
     """Groups of words that are one input; None without classes."""
-    decoding: Decoding | None = None
+    decoding: Tables | None = None
     """The decoder's tables if the drawn words are decoded, else None."""
-
-
-@dataclass(frozen=True, eq=False)
-class Decoding:
-    """A decoder's tables, and the language model they have."""
-
-    tables: Tables
-    digest: str
-    """SHA-256 of the model's file."""
+    language_model: str | None = None
+    """SHA-256 of the file of the model that they have."""
 
 
 def build(spec: RunSpec, opened: Opened) -> Built:
@@ -116,18 +109,12 @@ def build(spec: RunSpec, opened: Opened) -> Built:
             f"{mechanism.name} draws the words of a line together: equal words cannot share a draw",
             Hint("leave consistent out", "leave --consistent out"),
         )
-    decoding = _decoding(spec, embeddings, space, mechanism, guarantee) if spec.fluent else None
-    return Built(spec, embeddings, space, mechanism, guarantee, sampler, public, groups, decoding)
+    built = Built(spec, embeddings, space, mechanism, guarantee, sampler, public, groups)
+    return _decoding(built) if spec.fluent else built
 
 
-def _decoding(
-    spec: RunSpec,
-    embeddings: Embeddings,
-    space: MetricSpace,
-    mechanism: Mechanism,
-    guarantee: Guarantee,
-) -> Decoding:
-    """Return how drawn words are decoded.
+def _decoding(built: Built) -> Built:
+    """Return the same with tables by which drawn words are decoded.
 
     Raises:
         UsageError: this mechanism cannot be decoded, or the vocabulary has no language model.
@@ -136,8 +123,9 @@ def _decoding(
     from dpsan.outcomes.language.decoding import tables_for
     from dpsan.outcomes.language.ngrams import Ngrams
 
-    if spec.language_model is not None:
-        model, digest = Ngrams.read(spec.language_model, embeddings.digest)
+    embeddings, path, space = built.embeddings, built.spec.language_model, built.space
+    if path is not None:
+        model, digest = Ngrams.read(path, embeddings.digest)
     else:
         data = bundled_language_model() if embeddings.digest == bundled_digest() else None
         if data is None:
@@ -146,8 +134,9 @@ def _decoding(
                 "'dpsan train' makes one of your own text",
             )
         model, digest = Ngrams.from_bytes(data, embeddings.digest)
-    rows = words_in_groups(getattr(mechanism, "groups", ()))
-    return Decoding(tables_for(mechanism, space, model, guarantee.epsilon_ldp, rows), digest)
+    rows = words_in_groups(getattr(built.mechanism, "groups", ()))
+    tables = tables_for(built.mechanism, space, model, built.guarantee.epsilon_ldp, rows)
+    return replace(built, decoding=tables, language_model=digest)
 
 
 def _guarantee(mechanism: Mechanism, space: MetricSpace, reviewed: bool) -> Guarantee:

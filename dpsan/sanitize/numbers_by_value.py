@@ -17,7 +17,7 @@ from dpsan.privacy.guarantee import Guarantee
 from dpsan.privacy.randomness import Streams, derive_key, streams_by_word, string_positions
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.result import Forms
-from dpsan.text.bounded_cache import BoundedCache
+from dpsan.text.batch import BoundedCache
 from dpsan.text.tokens import folded
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Numbers:
             sizes = number.sizes
             return _Drawn(number.write, sizes, (uniform(sizes[0]), 0), 1 / prod(sizes))
         grid = grid_response(self._epsilon or 0.0, number.size, number.widest)
-        same, write = min(1.0, number.widest * grid.inside / grid.total), number.writer
+        same, write = min(1.0, number.widest * grid.inside / grid.total), number.written
         return _Drawn(lambda own: write(own[0]), [number.size], (grid, number.value), same)
 
     def forms(self, words: Sequence[str]) -> Forms:

@@ -45,10 +45,9 @@ from dpsan.sanitize.decided import (
 from dpsan.sanitize.numbers_by_value import Numbers
 from dpsan.sanitize.passing_words import label_sizes, passed_by
 from dpsan.sanitize.result import ACTIONS, Action, Forms, Sanitized
-from dpsan.text.contexts import batches, blocks, context_numbers, without_invisible
-from dpsan.text.contexts import pieces as pieces_of
 from dpsan.text.number_forms import formed_number
-from dpsan.text.spanned_tokens import Spans
+from dpsan.text.spanned_tokens import Spans, batches, blocks, context_numbers, without_invisible
+from dpsan.text.spanned_tokens import pieces as pieces_of
 from dpsan.text.tokens import folded
 
 _DRAWN, _STRING, _PLAIN, _KEPT, _NUMBER = map(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import tee
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,23 +12,26 @@ from numpy.typing import NDArray
 from dpsan.outcomes.language.symbols import gap_kinds
 from dpsan.privacy import randomness
 from dpsan.sanitize.classes import Codes, class_rules
-from dpsan.sanitize.consistent import OneDraw, PreviousDraws
-from dpsan.sanitize.drawn_texts import (
+from dpsan.sanitize.consistent import OneDraw
+from dpsan.sanitize.guarantee_and_sampler import Built
+from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers
+from dpsan.sanitize.result import (
+    AuditTable,
     DrawnTexts,
+    Forms,
     Outputs,
+    Sanitized,
     actions_of,
     agree_across,
     agree_within,
     articles,
     counts_of,
     decoded,
-    in_runs,
+    of_one,
     sums_of_runs,
+    together,
 )
-from dpsan.sanitize.guarantee_and_sampler import Built
-from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers
-from dpsan.sanitize.result import AuditTable, Forms, Sanitized, of_one, together
-from dpsan.text.batch import Batch, Ids, Mask, Words, strings_at
+from dpsan.text.batch import Batch, Ids, Mask, strings_at
 from dpsan.text.letter_case import ARTICLES, LetterCase, NaturalCase
 from dpsan.text.lookup import MASKED, Lookup
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
@@ -99,7 +100,7 @@ class Rewriter:
                 from dpsan.sanitize.fluent import Fluent
 
                 self._fluent = Fluent(
-                    self._built.decoding.tables,
+                    self._built.decoding,
                     embeddings.key_to_index,
                     self._strings[1].split,
                     embeddings.index_to_key,
@@ -151,12 +152,11 @@ class Rewriter:
         """Rewrite a batch of texts: see :meth:`dpsan.sanitize.sanitizer.Sanitizer.sanitize`."""
         self.begin()
         numbers = range(len(texts)) if records is None else records
-        # Rows of an audit take more than the words do, and some noise is that of a whole text.
-        whole = audit or self.sampler.whole_records
+        # Rows of an audit take more than the words do, some noise and equal draws are those of a
+        # whole text, and a decoder reads all of it.
+        whole = audit or self.sampler.whole_records or self._one_draw is not None
+        whole = whole or self._built.decoding is not None
         long = [] if whole else [at for at, text in enumerate(texts) if len(text) > LONG]
-        if self._one_draw and long:  # the texts of a record share their draws
-            shared = Counter(numbers)
-            long = [at for at in long if shared[numbers[at]] == 1]
         parts, at = [], 0
         for position in [*long, len(texts)]:
             some = [*texts[at:position]]
@@ -164,7 +164,7 @@ class Rewriter:
                 batch = self.lookup.batch(some)
             else:
                 batch = self.lookup.of_split(list(map(self.lookup.split, some)), spans[at:position])
-            one = self._drawn(batch, key, numbers[at:position], every=audit)
+            one = self._drawn(batch, key, numbers[at:position])
             if self._fluent is not None:
                 outputs = Outputs(one.rows, one.outputs)
                 one = decoded(one, self._fluent.of_texts(outputs, gap_kinds(batch), batch.sizes))
@@ -188,12 +188,7 @@ class Rewriter:
             out.extend(written.lines[0].encode("utf-8", "surrogatepass"))
             done.append(replace(written, lines=[]))
 
-        texts = self._drawn_segments(text, key, number, spans)
-        if self._fluent is not None:
-            texts, same = tee(texts)
-            read = ((Outputs(one.rows, one.outputs), one.batch.gaps) for one in same)
-            texts = map(decoded, texts, self._fluent.of_segments(read))
-        for one in texts:
+        for one in self._drawn_segments(text, key, number, spans):
             agree_within(one, self._articles(one))
             if pending is not None:
                 agree_across(pending, one, (self._articles(pending), self._articles(one)))
@@ -209,14 +204,12 @@ class Rewriter:
     ) -> Iterator[DrawnTexts]:
         """Yield the segments of a long text, drawn."""
         drawn = at = 0
-        held: PreviousDraws = {}
-        strings: dict[str, int] = {}
         for pieces in segments(text, self.lookup.split):
             end = at + sum(map(len, pieces))
             own = None if spans is None else [clipped(spans, at, end)]
             batch = self.lookup.of_split([pieces], own)
-            one = self._drawn(batch, key, [number], before=drawn, held=held, strings=strings)
-            drawn, at = drawn + one.drawn[0], end
+            one = self._drawn(batch, key, [number], before=drawn)
+            drawn, at = drawn + one.done.drawn[0], end
             yield one
 
     def _drawn(
@@ -225,18 +218,12 @@ class Rewriter:
         key: bytes,
         numbers: Sequence[int],
         *,
-        every: bool = True,
         before: int = 0,
-        held: PreviousDraws | None = None,
-        strings: dict[str, int] | None = None,
     ) -> DrawnTexts:
         """Draw the words of texts.
 
         Args:
-            every: whether each word has an output of its own.
             before: words of the first text that were drawn before.
-            held: earlier draws of the first text, if equal words share a draw.
-            strings: its earlier numbers in the order in which they appeared, likewise.
         """
         words, codes, sizes = batch.words, batch.codes, batch.sizes
         drawing = codes >= 0
@@ -253,7 +240,6 @@ class Rewriter:
                 drawn,
                 numbers,
                 key,
-                held,
             )
             drawn = sums_of_runs(new, drawn)
             first = np.zeros_like(drawing)
@@ -262,36 +248,26 @@ class Rewriter:
             streams = randomness.streams_for(key, numbers, drawn.tolist(), before=before)
             chosen = self.sampler.sample_all(self._codes.inputs[codes[drawing]], streams)
         rows = np.full(len(codes), -1, dtype=np.int64)
-        rows[drawing], within = chosen, None
-        if not every and isinstance(words, Words) and self._passes_in_runs(chosen, len(words)):
-            outputs, within = in_runs(words, codes, self._vocabulary()[0][chosen])
-        else:
-            outputs = self._outputs(words, codes, drawing, chosen)
+        rows[drawing] = chosen
+        outputs = self._outputs(words, codes, drawing, chosen)
         forms, at = Forms(), self._codes.formed(codes)
         if self._numbers and len(at):
             numbered, records = strings_at(words, at), np.repeat(numbers, sizes)[at]
             forms = self._numbers.forms(numbered)
             if streams is None:
-                values = self._numbers.drawn_once(numbered, records, key, strings)
+                values = self._numbers.drawn_once(numbered, records, key)
             else:
                 among = np.searchsorted(np.flatnonzero(drawing), at)
                 values = self._numbers.drawn(numbered, among, streams)
             for position, number in zip(at.tolist(), values, strict=True):
                 outputs[position] = number
             rows[at] = -1
-        return DrawnTexts(
-            batch,
-            rows,
-            outputs,
-            drawn.tolist(),
-            drawn.tolist(),
-            self._codes.by_kind(codes[drawing]),
-            forms,
-            first,
-            marks,
-            *self._public_of(codes, drawing if first is None else first, marks),
-            within=within,
-        )
+        public, public_marks = self._public_of(codes, drawing if first is None else first, marks)
+        own = drawn.tolist()
+        done = Sanitized([], own, own, {}, None, public, batch.invisible, marks, public_marks)
+        by_kind = self._codes.by_kind(codes[drawing])
+        done = replace(done, by_kind=by_kind, forms=forms)
+        return DrawnTexts(batch, rows, outputs, done, first)
 
     def _public_of(
         self, codes: Ids, drawn: Mask, marks: NDArray[np.uint64] | None
@@ -344,19 +320,8 @@ class Rewriter:
                 one.first,
                 drawn,
             )
-        return Sanitized(
-            [*batch.lines(outputs, one.within)],
-            one.drawn,
-            one.charged,
-            counts_of(actions),
-            table,
-            one.public,
-            batch.invisible,
-            one.marks,
-            one.public_marks,
-            by_kind=one.by_kind,
-            forms=one.forms,
-        )
+        lines = [*batch.lines(outputs)]
+        return replace(one.done, lines=lines, counts=counts_of(actions), records=table)
 
     def survey(self, text: str) -> Sanitized:
         """Return the counts of rewriting a text, without drawing a word and without a line."""
@@ -371,21 +336,13 @@ class Rewriter:
             parts.append(Sanitized([], drawn, drawn, *about, by_kind=kinds))
         return of_one(parts)
 
-    def _passes_in_runs(self, chosen: Ids, words: int) -> bool:
-        """Return whether words that pass need no output of their own."""
-        if len(chosen) == words or self._fluent:
-            return False
-        # What is written for a drawn article depends on the word after it.
-        return not np.isin(chosen, self._drawn_articles).any()
-
     def _outputs(self, words: Sequence[str], codes: Ids, drawing: Mask, chosen: Ids) -> list[str]:
         """Return the output string of each word."""
         written: list[str] = self._vocabulary()[0][chosen].tolist()
         if len(chosen) == len(codes):
             return written
-        out = [*words]
-        for at, word in zip(np.flatnonzero(drawing).tolist(), written, strict=True):
-            out[at] = word
-        for at in np.flatnonzero(codes == MASKED).tolist():
-            out[at] = MASK
-        return out
+        out = np.full(len(codes), MASK, dtype=object)
+        out[drawing] = written
+        passing = np.flatnonzero((codes < 0) & (codes != MASKED))
+        out[passing] = strings_at(words, passing)
+        return [*out]

@@ -168,7 +168,7 @@ class Sanitizer:
         self.guarantee: Guarantee = built.guarantee
         self.public = built.public
         """Row numbers of public words, ascending."""
-        self.language_model = None if built.decoding is None else built.decoding.digest
+        self.language_model = built.language_model
         """SHA-256 of the language model that drawn words are decoded by."""
         self.grouping: Grouping | None = built.grouping
         """Groups of words that are one input; None without classes."""

@@ -9,21 +9,24 @@ from dataclasses import dataclass
 from typing import Final
 
 from dpsan.privacy.guarantee import Status, compose_optimal
-from dpsan.sanitize.accountant import Accountant
+from dpsan.sanitize.accountant import Accountant, LedgerTotals, MemoTotals
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.figures import Figure, Figures, ledger_line, loss
-from dpsan.sanitize.numbers_by_value import FORMS
-from dpsan.sanitize.remembered import LedgerTotals, MemoTotals
-from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
-from dpsan.sanitize.unprotected import (
+from dpsan.sanitize.figures import (
     CHOICE,
     CHOSEN,
     EQUAL,
+    RANDOM,
     SAME,
+    Figure,
+    Figures,
+    ledger_line,
+    loss,
     not_protected,
     of_guarantee,
+    weakness,
 )
-from dpsan.sanitize.warnings import RANDOM, weakness
+from dpsan.sanitize.numbers_by_value import FORMS
+from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
 from dpsan.text.numerals import counted, number, percent
 
 FLUENT: Final = (

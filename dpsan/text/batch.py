@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, compress
-from typing import Final, NamedTuple, overload
+from itertools import chain
+from typing import Final, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,37 +37,20 @@ class Chunk(NamedTuple):
     """Number of characters that each gap was longer in the input; None: no gap was."""
 
 
-class Runs(NamedTuple):
-    """Words of which those that pass in a row are one string, with the gaps between them."""
-
-    strings: NDArray[np.object_]
-    """A run stands where its first word does; elsewhere, and for other words, "". (words,)."""
-    within: Mask
-    """True for the words of a run but its first one, (words,)."""
-
-
 class Words(Sequence[str]):
     """Words that are made when one is requested, which is rare.
 
     Args:
         count: number of words.
-        made: makes all of them.
         some: makes those at some indices; all words are not made for them.
-        runs: makes the words of one mask in runs, but those of another, which stand alone.
     """
 
-    def __init__(
-        self,
-        count: int,
-        made: Callable[[], list[str]],
-        some: Callable[[Ids], list[str]],
-        runs: Callable[[Mask, Mask], Runs],
-    ) -> None:
-        self._count, self._make, self.some, self.runs = count, made, some, runs
+    def __init__(self, count: int, some: Callable[[Ids], list[str]]) -> None:
+        self._count, self.some = count, some
 
     @cached_property
     def _words(self) -> list[str]:
-        return self._make()
+        return self.some(np.arange(self._count))
 
     def __len__(self) -> int:
         return self._count
@@ -105,28 +88,17 @@ class Batch:
     more: list[tuple[int, list[int]]]
     """First gap of some chunks (each text has one gap more than words), and lost characters."""
 
-    def lines(self, outputs: list[str], within: Mask | None = None) -> list[str]:
-        """Return the texts with these words, (words,).
-
-        Args:
-            within: True for words that stand in a string before them, with the gap between.
-        """
+    def lines(self, outputs: list[str]) -> list[str]:
+        """Return the texts with these words, (words,)."""
         if not len(self.sizes):
             return []
-        gaps, written = self.gaps, outputs
-        if within is not None:
-            apart = (~within).tobytes() + b"\1"
-            gaps, written = [*compress(gaps, apart)], [*compress(outputs, apart)]
-        pieces = [""] * (2 * len(written) + 1)
-        pieces[::2], pieces[1::2] = gaps, written
+        pieces = [""] * (2 * len(outputs) + 1)
+        pieces[::2], pieces[1::2] = self.gaps, outputs
         lines = "".join(pieces).split(self.seam)
         if len(lines) == len(self.sizes):
             return lines
         # A word has the seam in it.
-        gaps = [*self.gaps]
-        for index in [] if within is None else np.flatnonzero(within).tolist():
-            gaps[index] = ""
-        gaps = self.seam.join(gaps).split(self.seam)
+        gaps = self.seam.join(self.gaps).split(self.seam)
         lines, at = [], 0
         for text, size in enumerate(self.sizes.tolist()):
             pieces = [""] * (2 * size + 1)
@@ -196,3 +168,25 @@ def strings_at(words: Sequence[str], indices: Ids) -> list[str]:
     if isinstance(words, Words):
         return words.some(indices)
     return [words[index] for index in indices.tolist()]
+
+
+T = TypeVar("T")
+
+_LONGEST: Final = 64
+"""Characters of the longest string that is stored."""
+
+
+class BoundedCache(dict[str, T]):
+    """Memoize a function of strings, for at most ``most`` strings of up to 64 characters."""
+
+    def __init__(self, function: Callable[[str], T], most: int) -> None:
+        super().__init__()
+        self._function, self._most = function, most
+
+    def __missing__(self, text: str) -> T:
+        found = self._function(text)
+        if len(text) <= _LONGEST:
+            if len(self) >= self._most:
+                self.clear()
+            self[text] = found
+        return found

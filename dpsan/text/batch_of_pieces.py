@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import chain, compress
+from itertools import chain
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.text.batch import BETWEEN, CHUNK, EMPTY, MARK, Batch, Chunk, Ids, Mask, Runs, Words
+from dpsan.text.batch import BETWEEN, CHUNK, EMPTY, MARK, Batch, Chunk, Ids, Words
 from dpsan.text.pieces import Pieces
 
 _MARK: Final = Chunk([MARK], [], [])
@@ -69,12 +69,7 @@ def joined_at_spaces(
     odd[1:] |= within
     return Batch(
         gaps,
-        Words(
-            total,
-            partial(_words, blocks, own, special, chunks),
-            partial(_some_words, blocks, own, ends, special, chunks),
-            partial(_in_runs, blocks, own, ends, within, chunks),
-        ),
+        Words(total, partial(_words, blocks, own, ends, special, chunks)),
         codes,
         sizes,
         np.flatnonzero(odd),
@@ -118,7 +113,7 @@ def _each(
         yield from strings(block, np.flatnonzero(chosen[begin:end]))
 
 
-def _some_words(
+def _words(
     blocks: Sequence[Pieces],
     own: NDArray[np.bool_],
     ends: Ids,
@@ -149,52 +144,3 @@ def _some_words(
     for at, number, from_end in zip(others.tolist(), numbers, before_end, strict=True):
         out[at] = chunks[number].words[from_end]
     return out
-
-
-def _in_runs(
-    blocks: Sequence[Pieces],
-    own: Mask,
-    ends: Ids,
-    of_chunks: Mask,
-    chunks: Sequence[Chunk],
-    passing: Mask,
-    alone: Mask,
-) -> Runs:
-    """Return the words that pass in runs.
-
-    Args:
-        ends: number of words up to the end of each piece.
-        of_chunks: True for the words of pieces that are no word, (words,).
-        chunks: what each of these pieces is.
-        passing: words that pass, (words,).
-        alone: those of them that stand alone, (words,).
-    """
-    strings, within = np.full(len(passing), "", dtype=object), np.zeros_like(passing)
-    strings[of_chunks] = [*chain.from_iterable([chunk.words for chunk in chunks])]
-    end = 0
-    for block in blocks:
-        begin, end = end, end + len(block)
-        pieces = np.flatnonzero(own[begin:end])
-        indices = ends[begin:end][pieces] - 1
-        chosen = passing[indices]
-        pieces, indices = pieces[chosen], indices[chosen]
-        apart = alone[indices]
-        first = (np.diff(pieces, prepend=-2) > 1) | apart | np.append(False, apart)[:-1]
-        last = np.append(first, True)[1:]
-        strings[indices[first]] = block.runs(pieces[first], pieces[last])
-        within[indices[~first]] = True
-    return Runs(strings, within)
-
-
-def _words(blocks: Sequence[Pieces], own: Mask, special: Ids, chunks: Sequence[Chunk]) -> list[str]:
-    """Return all words: pieces that are one, and those of the others."""
-    pieces = [*chain.from_iterable(block.strings(slice(None)) for block in blocks)]
-    there = own.tolist()
-    words: list[str] = []
-    done = 0
-    for index, (_, some, *_) in zip(special.tolist(), chunks, strict=True):
-        if some:
-            words += compress(pieces[done:index], there[done:index])
-            words += some
-            done = index
-    return [*words, *compress(pieces[done:], there[done:])]

@@ -21,8 +21,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.text.batch import MARK, Batch, Mask
-from dpsan.text.bounded_cache import BoundedCache
+from dpsan.text.batch import MARK, Batch, BoundedCache, Mask
 
 
 class LetterCase(StrEnum):

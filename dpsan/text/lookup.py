@@ -9,15 +9,13 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from dpsan.text.batch import CHUNK, MARK, Batch, Chunk, Ids, joined
+from dpsan.text.batch import CHUNK, MARK, Batch, BoundedCache, Chunk, Ids, joined
 from dpsan.text.batch_of_pieces import joined_at_spaces
-from dpsan.text.bounded_cache import BoundedCache
 from dpsan.text.pieces import TRAILING, cut, one_word
 from dpsan.text.pieces import Codes as PieceCodes
-from dpsan.text.shape import INVISIBLE
+from dpsan.text.shape import INVISIBLE, amount
 from dpsan.text.spanned_tokens import Spans, gaps_inside, inside, widened
 from dpsan.text.tokens import gaps_to_write, lookup_keys
-from dpsan.text.whole_tokens import amount
 
 KEPT: Final = -1
 """On the keep-list."""

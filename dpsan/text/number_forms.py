@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import regex
 
@@ -27,20 +27,6 @@ _FIRST_OF_CENTURY: Final = 30
 """Years of two digits count from 30 (1930) up to 29 (2029)."""
 _YEAR_INDICES: Final = 50
 """Positions of a year where four digits stand alone; every other value has one."""
-
-
-class _Figure(Protocol):
-    """A part of the value: what stands in some pieces of a token."""
-
-    @property
-    def size(self) -> int:
-        """Return positions of the figure."""
-
-    def read(self, pieces: Sequence[str]) -> int:
-        """Return the position of what stands in the pieces of a token, 0 ... size - 1."""
-
-    def write(self, position: int, pieces: list[str]) -> None:
-        """Put the value at a position into the pieces."""
 
 
 class _Digits(NamedTuple):
@@ -123,6 +109,10 @@ class _Letters(NamedTuple):
         pieces[self.at] = self.strings[position]
 
 
+_Figure = _Digits | _Whole | _Year | _Letters
+"""A part of the value, at one of ``size`` positions, which it reads from and writes to pieces."""
+
+
 @dataclass(frozen=True, slots=True)
 class FormedNumber:
     """A number: its form, and its position among all numbers of that form."""
@@ -141,13 +131,9 @@ class FormedNumber:
         """Most positions that are one number."""
         return _YEAR_INDICES if isinstance(self.fields[0], _Year) else 1
 
-    def written(self, value: int) -> str:
-        """Return another number of the form."""
-        return self.writer(value)
-
     @property
-    def writer(self) -> Callable[[int], str]:
-        """Return what :meth:`written` does, for many values."""
+    def written(self) -> Callable[[int], str]:
+        """Return what writes another number of the form, by its value."""
         return _writer(self.pieces, self.fields)
 
 

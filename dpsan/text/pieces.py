@@ -54,8 +54,6 @@ _FACTORS: Final = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
 _PROBES: Final = 8
 """Positions where a piece may stand; one that has none is looked up another way."""
 _FIRST: Final = 1 << 12
-_NEVER: Final = "\xff"
-"""A byte that UTF-8 never has."""
 _MOST: Final = 200_000
 """Pieces that are cached, about."""
 
@@ -82,41 +80,15 @@ class Pieces:
         ends = begins + self.lengths[indices]
         if tails:
             ends = ends + self.tails[indices]
-        if isinstance(indices, slice):  # in order: splitting is faster than slicing
-            found = self._split(begins, ends)
-        else:
-            found = self._slices(begins, ends)
-        return self._read(found)
-
-    def runs(self, firsts: Ids, lasts: Ids) -> list[str]:
-        """Return what stands between the beginnings and ends of pieces, without the last tails."""
-        found = self._slices(self.begins[firsts], self.begins[lasts] + self.lengths[lasts])
-        return self._read(found)
+        found = self._slices(begins, ends)
+        if self.text.isascii():
+            return found
+        return [each if each.isascii() else _decoded(each) for each in found]
 
     def trailing(self, indices: Ids) -> list[str]:
         """Return the tails of some pieces, and the space after each."""
         begins = self.begins[indices] + self.lengths[indices]
         return self._slices(begins, begins + self.tails[indices] + 1)
-
-    def _split(self, begins: Ids, ends: Ids) -> list[str]:
-        """Return the strings between ascending offsets, no two of which touch."""
-        inside = np.zeros(len(self.text) + 1, dtype=np.int8)
-        inside[begins] = 1
-        inside[ends] -= 1
-        inside[begins[begins == ends]] = 0
-        data = np.frombuffer(self.text.encode("latin-1"), dtype=np.uint8)
-        kept = np.where(np.cumsum(inside[:-1], dtype=np.int8), data, np.uint8(ord(_NEVER)))
-        found = [*filter(None, kept.tobytes().decode("latin-1").split(_NEVER))]
-        if len(found) < len(begins):
-            every = np.full(len(begins), "", dtype=object)
-            every[begins < ends] = found
-            found = every.tolist()
-        return found
-
-    def _read(self, found: list[str]) -> list[str]:
-        if self.text.isascii():
-            return found
-        return [each if each.isascii() else _decoded(each) for each in found]
 
     def _slices(self, begins: Ids, ends: Ids) -> list[str]:
         text, both = self.text, zip(begins.tolist(), ends.tolist(), strict=True)

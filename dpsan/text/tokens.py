@@ -23,22 +23,25 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from dpsan.text.patterns import compiled
 from dpsan.text.shape import (
     CLITIC,
     CLITICS,
     DIGIT,
     INVISIBLE,
     MARK,
+    MAY,
     NARROW,
+    NUMBER_MARKS,
     PICTURE,
     POSSESSIVES,
     WHITE,
+    WHOLE,
+    WORD,
     Literals,
+    compiled,
     shape,
     visible,
 )
-from dpsan.text.whole_tokens import MAY, NUMBER_MARKS, WHOLE, WORD
 
 LONG: Final = 1 << 20
 """Characters above which a text is split in segments: split whole it takes 20 times its size."""

@@ -85,10 +85,10 @@ BROKEN: dict[str, dict[str, tuple[str, ...]]] = {
         ),
     },
     f"{_CHECKS}::test_fluent_output_is_a_function_of_what_was_drawn[plain]": {
-        "the segments of a long text are decoded apart": (
-            "Fluent.of_segments",
-            "0 if self._alike else _complete(words)",
-            "len(words)",
+        "a long text is not decoded": (
+            "Rewriter.rewrite",
+            "whole or self._built.decoding is not None",
+            "whole",
         ),
     },
 }

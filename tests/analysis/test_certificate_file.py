@@ -252,7 +252,7 @@ def test_a_run_is_compared_with_a_certificate(dpsan, tmp_path):
         b"".join(lines): None,
         b"".join(lines[:-1]): "line 31",
         b"".join([*lines[:5], lines[6], *lines[6:]]): "line 6",
-        b"".join(lines) + b"x": "line 31",
+        b"".join(lines) + b"x": "line 32",
         b"\xff nothing\n": "the claim",
         b"": "the claim",
     }.items():

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 from support import need_extra
 
-from dpsan.analysis.compare import table
+from dpsan.analysis.compare import comparison as table
 from dpsan.analysis.compare.comparison import Request, compare
 from dpsan.analysis.compare.measure import (
     Figure,
@@ -141,8 +141,9 @@ def test_rows_say_why_there_are_no_figures():
 
 def test_no_column_mixes_units():
     found = compared(draft("krr"), draft("laplace"), draft("gaussian", delta=1e-3), seeds=2)
-    headings, (group,) = table.table(found)
-    assert headings[:3] == ["mechanism", "epsilon (1/distance)", "delta"]
+    said = table.shown(found)
+    (group,) = said.parts
+    assert group.columns[:3] == ("LDP epsilon 2", "epsilon (1/distance)", "delta")
     second = f"{found.rows[1].epsilon:.4g}"
     assert [row[1:3] for row in group.rows] == [["-", "0"], [second, "0"], ["-", "0.001"]]
     for row, own in zip(table.as_dicts(found), found.rows, strict=True):
@@ -152,9 +153,7 @@ def test_no_column_mixes_units():
         assert row["attack"] == ("optimal" if own.mechanism == "krr" else "lower bound")
     assert group.rows[1][-1].startswith("≥")
     assert len(json.dumps(table.as_record(found))) > 100
-    said = table.shown(found)
-    assert said.parts[0].columns[:3] == ("LDP epsilon 2", *headings[1:3])
-    assert said.parts[0].right() == {*range(1, len(headings))}
+    assert group.right() == {*range(1, len(group.columns))}
     assert said.conclusion == table.caption(found)
 
 

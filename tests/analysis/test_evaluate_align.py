@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from support import embed, make_embeddings
 
 from dpsan import load_embeddings
+from dpsan.analysis.evaluate.attack import locate, recovered
 from dpsan.analysis.evaluate.pairs import Inputs, aligned, cut, read_pairs
-from dpsan.analysis.evaluate.spans import locate, recovered
 from dpsan.analysis.evaluate.vocabulary import MASKED, OTHER, Vocabulary, WordClass
 from dpsan.errors import InputError
 from dpsan.outcomes.intervals import Share

@@ -247,7 +247,7 @@ def test_the_command_reads_classes(dpsan, tmp_path):
         assert dpsan("rewrite", "-q", *chosen, *files, cwd=tmp_path).returncode == 0
 
     def told(name, *more):
-        given = (*small, "--no-scores", "--json", "text.txt", f"{name}.txt")
+        given = (*small, "--json", "text.txt", f"{name}.txt")
         done = dpsan("evaluate", "--audit", f"{name}.jsonl", *more, *given, cwd=tmp_path)
         if done.returncode:
             return done.stderr.decode()

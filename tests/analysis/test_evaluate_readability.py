@@ -73,7 +73,7 @@ def test_table_json_and_page(dpsan, tmp_path):
     (tmp_path / "far.txt").write_text(broken * len(LANGUAGE))
 
     def run(*arguments):
-        done = dpsan("evaluate", "--no-scores", "-E", "v.txt", *arguments, cwd=tmp_path)
+        done = dpsan("evaluate", "-E", "v.txt", *arguments, cwd=tmp_path)
         skip_without_extra(done.stderr.decode())
         assert done.returncode == 0, done.stderr.decode()
         return done

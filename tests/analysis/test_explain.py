@@ -11,10 +11,9 @@ import pytest
 from read_back import Page
 from support import ALPHA, make_embeddings
 
-from dpsan.analysis.explain import explain
+from dpsan.analysis.explain import Word, explain, read
 from dpsan.analysis.explain.page import rows, shown
-from dpsan.analysis.explain.result import Word, read
-from dpsan.analysis.pages.html import page as html_page
+from dpsan.analysis.pages.sections import page as html_page
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from read_back import Page
 
-from dpsan.analysis.pages.html import page
-from dpsan.analysis.pages.sections import odds, plain_meaning
+from dpsan.analysis.pages.sections import odds, page, plain_meaning
 from dpsan.analysis.preview import Level, Preview
 from dpsan.analysis.preview.page import shown as said
 from dpsan.outcomes.emissions import LEAST_POSTERIOR, MOST_INPUTS, Emissions, likeliest_inputs

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from read_back import Page
 
-from dpsan.analysis.pages.html import page
+from dpsan.analysis.pages.sections import page
 from dpsan.analysis.report import read_audit
 from dpsan.analysis.report.page import shown as said
 from dpsan.errors import InputError

@@ -6,7 +6,7 @@ import pytest
 from checks import only
 from checks.blindness import Blindness
 
-from dpsan.analysis.verify import replaced
+from dpsan.analysis.verify import program as replaced
 from dpsan.cli.app import run
 from dpsan.errors import UsageError
 from dpsan.only import draws
@@ -147,9 +147,9 @@ def test_nothing_to_exchange_is_no_verdict(tmp_path):
 
 def test_the_verdict_is_that_of_all_tests(one, monkeypatch):
     monkeypatch.setattr(replaced, "PLACES", replaced.PLACES[:2])
-    found = replaced.verify_replaced(one)
-    assert (found.verdict, len(found.checks)) == ("kept", replaced.STEPS)
-    assert replaced.verify_replaced(one, Renumbered(one)).verdict == "violated"
+    verdict, checks = replaced.verify_replaced(one)
+    assert (verdict, len(checks)) == ("kept", replaced.STEPS)
+    assert replaced.verify_replaced(one, Renumbered(one))[0] == "violated"
 
 
 @pytest.mark.parametrize("by_value", [False, True])

@@ -15,10 +15,9 @@ from dpsan.mechanisms.base import certify
 from dpsan.privacy.guarantee import Status
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.figures import Figure
+from dpsan.sanitize.figures import Figure, facts_of
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import Statement
-from dpsan.sanitize.unprotected import facts_of
 from dpsan.text.numerals import counted, number
 from dpsan.text.tokens import folded
 

@@ -9,7 +9,7 @@ import pytest
         (("calibrate", "-m", "krr", "--unchanged", "0.3"), b"krr: try "),
         (("explain", "-m", "krr", "w1", "--at", "unchanged=0.3"), b"krr: try "),
         (("explain", "-m", "krr", "w1", "-e", "3"), b"explaining krr"),
-        (("evaluate", "--no-scores", "o.txt", "s.txt"), b"judging"),
+        (("evaluate", "o.txt", "s.txt"), b"judging"),
         (("index", "v.txt", "-e", "3.5"), b"best distribution at epsilon 3.5"),
     ],
 )

@@ -139,7 +139,7 @@ def test_rewrite_says_whose_it_is(dpsan, folder):
     told = dpsan("report", "a.jsonl", cwd=folder).stdout.decode()
     assert f"third party, not reviewed: own.py, SHA-256 {DIGEST[:16]}" in " ".join(told.split())
     assert run(dpsan, folder, "in.txt", "-o", "own.py", "--force").returncode == 2
-    judged = ("evaluate", "--audit", "a.jsonl", "-E", "words.txt", "--no-scores", "in.txt", "out")
+    judged = ("evaluate", "--audit", "a.jsonl", "-E", "words.txt", "in.txt", "out")
     (folder / "out").write_bytes(first.stdout)
     assert dpsan(*judged, "-m", "own.py:Mine", cwd=folder).returncode == 0
     done = dpsan(*judged, cwd=folder)

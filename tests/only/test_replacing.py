@@ -22,7 +22,7 @@ from dpsan.sanitize.decided import Shared
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import Statement
-from dpsan.text.contexts import CONTEXT, contexts
+from dpsan.text.spanned_tokens import CONTEXT, contexts
 
 KEY = b"k" * 32
 LINE = (

@@ -19,10 +19,10 @@ from dpsan.run.audit import AuditWriter, read_rows
 from dpsan.run.ray import engine
 from dpsan.run.run import Run
 from dpsan.run.stream import Plan
+from dpsan.sanitize.figures import CHOICE
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import Statement
-from dpsan.sanitize.unprotected import CHOICE
 
 EMBEDDINGS = make_embeddings(n=40, d=4)
 KEY = b"k" * 32

@@ -89,7 +89,7 @@ def test_words_and_units_are_independent(unit, monkeypatch):
     def by_word(key, rows, places):
         return broken(key, [0] * (len(rows) + len(places)))
 
-    def by_record(key, records, counts, before):
+    def by_record(key, records, counts):
         return broken(key, np.repeat(records, counts).tolist())
 
     for text, ids in TWO:

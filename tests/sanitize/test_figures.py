@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from dpsan.sanitize.figures import facts_of
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import Statement
-from dpsan.sanitize.unprotected import facts_of
 from dpsan.text.numerals import number
 
 TEXT = [

@@ -3,7 +3,6 @@
 import itertools
 import json
 import re
-from collections.abc import Iterator
 from inspect import signature
 from pathlib import Path
 from typing import get_type_hints
@@ -23,8 +22,8 @@ from dpsan.outcomes.language.kneser_ney import Counts, estimated
 from dpsan.outcomes.language.ngrams import ModelError
 from dpsan.privacy.randomness import derive_key
 from dpsan.run.memo import _settings
-from dpsan.sanitize.drawn_texts import Decoded, Outputs
 from dpsan.sanitize.fluent import Fluent
+from dpsan.sanitize.result import Decoded, Outputs
 from dpsan.sanitize.sanitizer import Sanitizer
 
 KEY = derive_key(b"k" * 32, "test")
@@ -48,7 +47,7 @@ def plain():
 
 
 def _tables(sanitizer):
-    return sanitizer._rewriter._built.decoding.tables
+    return sanitizer._rewriter._built.decoding
 
 
 def test_words_that_a_reader_takes_for_several_are_read_so(fluent, monkeypatch):
@@ -166,7 +165,7 @@ def test_commands(tmp_path, dpsan, fluent):
     assert len(refused := run("smooth", "-e", 8, safe, status=2)[1].splitlines()) == 1
     assert "dpsan rewrite --fluent" in refused[0]
     run("report", audit)
-    several = run("evaluate", "--audit", audit, "--no-scores", safe, safe, safe, status=2)[1]
+    several = run("evaluate", "--audit", audit, safe, safe, safe, status=2)[1]
     assert "without --copies and further files" in several
 
     out.write_text(written)
@@ -201,14 +200,13 @@ def test_the_command_verifies_it(tmp_path, dpsan):
 
 def test_the_decoder_sees_no_input():
     """Its signatures have outputs, gaps and public tables, and its file finds no words."""
-    methods = Fluent, Fluent.of_texts, Fluent.of_segments
+    methods = Fluent, Fluent.of_texts
     public = {"self", "tables", "rows", "split", "words", "spellings", "english", "alike"}
     takes = {name for each in methods for name in signature(each).parameters}
-    assert takes - public == {"outputs", "kinds", "sizes", "segments"}
-    hints = get_type_hints(Fluent.of_texts), get_type_hints(Fluent.of_segments)
-    assert [each.pop("return") for each in hints] == [Decoded, Iterator[Decoded]]
-    assert hints[0]["outputs"] is Outputs
-    assert hints[1] == {"segments": Iterator[tuple[Outputs, list[str]]]}
+    assert takes - public == {"outputs", "kinds", "sizes"}
+    hints = get_type_hints(Fluent.of_texts)
+    assert hints["return"] is Decoded
+    assert hints["outputs"] is Outputs
     assert Outputs._fields == ("rows", "strings")
     assert [*signature(decoding.decode).parameters] == ["rows", "kinds", "tables", "same"]
     root = Path(decoding.__file__).parents[2]

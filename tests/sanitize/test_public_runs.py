@@ -173,7 +173,7 @@ def test_commands(dpsan, tmp_path):
     assert "high-low LDP" in run("report", "1.jsonl")
     run("report", "1.jsonl", "--html", "page.html")
     assert "high-low LDP epsilon per protected word" in (tmp_path / "page.html").read_text()
-    files = ("evaluate", "-E", "v.txt", "a.txt", "out1/a.txt", "--no-scores", "--json")
+    files = ("evaluate", "-E", "v.txt", "a.txt", "out1/a.txt", "--json")
     assert "other public words" in run(*files, "--audit", "1.jsonl", status=2)
     assert '"impossible_outputs": 0' in run(*files, "--audit", "1.jsonl", *free)
     command = run("calibrate", *common[:2], *common[4:], *free, "--unchanged", ".3")

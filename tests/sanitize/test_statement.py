@@ -11,11 +11,10 @@ from dpsan.mechanisms import MECHANISMS
 from dpsan.privacy.guarantee import Arithmetic, Guarantee, Status
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Unit
+from dpsan.sanitize.figures import Lacking, facts_of, weakness
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import Action, Sanitized
 from dpsan.sanitize.statement import Statement, expected_share
-from dpsan.sanitize.unprotected import facts_of
-from dpsan.sanitize.warnings import Lacking, weakness
 from dpsan.text.out_of_vocabulary import UnknownPolicy
 
 

@@ -11,7 +11,7 @@ from scoreboard.base import TWO, Row, Size, environment, row
 from scoreboard.patterns import mutants
 
 _RUN = "rewrite -q -e 1 -m laplace -E two.txt --keep keep.txt"
-_EVALUATE = "evaluate -q --no-scores -e 1 -m laplace -E two.txt"
+_EVALUATE = "evaluate -q -e 1 -m laplace -E two.txt"
 _RELATIONS = {
     # What it is: (the file that is read, the command; {} is another name of that file).
     "output = input": ("a.txt", f"{_RUN} a.txt -o {{}}"),

@@ -135,7 +135,7 @@ def _failing(stage: str, kind: str, secret: str) -> Callable[[], None]:
     return install
 
 
-_EVALUATE = "evaluate -q --no-scores -e 1 -m laplace -E words.txt -k t"
+_EVALUATE = "evaluate -q -e 1 -m laplace -E words.txt -k t"
 _REWRITE = "rewrite -v -e 5 -m laplace -E words.txt -a audit -O out"
 _PROVOKED: list[tuple[str, str, bytes, str]] = [
     # what it is, name and content of the input ({0}: the secret, {1}: one word of it), the command

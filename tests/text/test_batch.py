@@ -61,8 +61,6 @@ def test_a_batch_is_its_texts(name, texts, in_pieces):
 def test_a_word_may_hold_what_stands_between_texts():
     batch = looked_up().batch(["the no", "", "art!"])
     assert batch.lines(["a", f"b{batch.seam}c", "d"]) == [f"a b{batch.seam}c", "", "d!"]
-    within = np.array([False, True, False])
-    assert batch.lines([f"b{batch.seam}c", "", "d"], within) == [f"b{batch.seam}c", "", "d!"]
 
 
 def test_many_texts_are_one_batch():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsan.text import patterns
+from dpsan.text import shape as patterns
 from dpsan.text.shape import INVISIBLE
 from dpsan.text.tokens import TOKENIZERS, is_token, lookup_keys, write_gaps
 
@@ -147,7 +147,7 @@ def test_a_group_that_fails_has_matched_nothing(monkeypatch, broken):
 
 ALL_PATTERNS = r"""
 import pkgutil, re
-from dpsan.text import patterns
+from dpsan.text import shape as patterns
 patterns._BROKEN = True  # from here on re has no possessive group to compile
 import dpsan
 def values(found):

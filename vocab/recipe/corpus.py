@@ -22,7 +22,7 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.text.bounded_cache import BoundedCache
+from dpsan.text.batch import BoundedCache
 from dpsan.text.tokens import TOKENIZERS, folded
 
 __all__ = [

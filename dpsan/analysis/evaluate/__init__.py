@@ -7,15 +7,22 @@ command lines.  Results hold figures only: no word of a text, no label, no file'
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from dpsan.analysis.evaluate import accuracy, similarity, spans
-from dpsan.analysis.evaluate.accuracy import Accuracy, Labelled, read_labels
-from dpsan.analysis.evaluate.attack import Attack, ClassShares, attacks, by_class
-from dpsan.analysis.evaluate.authors import Authors, attribution
+from dpsan.analysis.evaluate import accuracy
+from dpsan.analysis.evaluate.accuracy import Accuracy, Authors, Labelled, attribution, read_labels
+from dpsan.analysis.evaluate.attack import (
+    Attack,
+    ClassShares,
+    Recovery,
+    attacks,
+    by_class,
+    locate,
+    recovered,
+)
 from dpsan.analysis.evaluate.linkage import Linkage, linkage, read_candidates
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, read_pairs, records
 from dpsan.analysis.evaluate.readability import MODEL, Readability, language_model, readability
@@ -24,11 +31,12 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.errors import ExtraMissingError, InputError, UsageError
 from dpsan.files.compression import blocks_of
 from dpsan.mechanisms.base import Mechanism
-from dpsan.outcomes.distributions import Progress, part_of
+from dpsan.outcomes.distributions import Progress, cosines, part_of
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.sanitize.classes import Grouping
+from dpsan.space.arrays import unit_rows
 from dpsan.space.metric_space import MetricSpace
 from dpsan.version import __version__
 
@@ -84,8 +92,6 @@ class Evaluation:
     words: int
     unchanged: dict[WordClass, Share]
     cosine: tuple[float | None, int]
-    rouge: dict[str, float] | None
-    bleu: dict[str, Any] | None
     readability: Readability | None
     """None without a language model."""
     attacks: tuple[Attack, ...]
@@ -93,7 +99,7 @@ class Evaluation:
     """Shares of each class of words; empty if the mechanism has no classes."""
     impossible: int
     """Output words that the mechanism cannot have given."""
-    span_recovery: dict[str, dict[str, spans.Recovery]] | None
+    span_recovery: dict[str, dict[str, Recovery]] | None
     """By attack, then by type."""
     spans_left_out: int
     accuracy: Accuracy | None
@@ -133,8 +139,6 @@ class Evaluation:
             "confidence": CONFIDENCE,
             "unchanged": _plain(self.unchanged),
             "cosine": {"mean": self.cosine[0], "words": self.cosine[1]},
-            "rouge1": self.rouge,
-            "bleu": self.bleu,
             "readability": None if self.readability is None else self.readability.as_json(),
             "attacks": [each.as_json() for each in self.attacks],
             "classes": [each.as_json() for each in self.classes],
@@ -152,11 +156,6 @@ def _plain(shares: Share | Mapping[Any, Any]) -> dict[str, Any]:
     if isinstance(shares, Share):
         return shares.as_json()
     return {str(name): _plain(each) for name, each in shares.items()}
-
-
-def can_score() -> bool:
-    """Return whether the libraries of ROUGE and BLEU are installed, which are an extra."""
-    return all(find_spec(library) is not None for library in ("rouge_score", "sacrebleu"))
 
 
 def check(question: Question) -> None:
@@ -187,13 +186,12 @@ def evaluate(
     embeddings: Embeddings,
     space: MetricSpace,
     *,
-    scores: bool = True,
     progress: Progress = lambda _: None,
 ) -> Evaluation:
     """Judge a sanitized text.
 
     Args:
-        scores: compute ROUGE and BLEU, which need an extra.
+        progress: called with the share of the work that is done.
 
     Raises:
         InputError: a file cannot be read, or does not fit the others.
@@ -209,11 +207,11 @@ def evaluate(
     progress(_READ)
     table = None
     if question.spans is not None:  # mistakes in small files come before the long work
-        table = spans.locate(question.spans, pairs, whole=inputs.max_records is None)
+        table = locate(question.spans, pairs, whole=inputs.max_records is None)
     held = None
     if question.candidates is not None:
         held = read_candidates(question.candidates, inputs, vocabulary, pairs)
-    judged = None if question.labels is None else _accuracy(question, question.labels, pairs)
+    judged = None if question.labels is None else _accuracy(question, question.labels)
     learning, judging = part_of(progress, _READ, _LEARNT), part_of(progress, _LEARNT, _READABLE)
     model = language_model(question.public, embeddings, vocabulary, learning)
     readable = None
@@ -233,12 +231,8 @@ def evaluate(
         linked = linkage(held, vocabulary, emissions, first, question.seed, linking)
     recovery = None
     if table is not None:
-        recovery = {each.key: spans.recovered(table, each.right) for each in made}
+        recovery = {each.key: recovered(table, each.right) for each in made}
     wrote = None if question.authors is None else _authors(question, pairs, space, embeddings)
-    rouge = bleu = None
-    if scores:
-        rouge = similarity.rouge(pairs.original, pairs.sanitized)
-        bleu = similarity.bleu(pairs.original, pairs.sanitized)
     progress(1.0)
     shape = {"words": embeddings.n, "dimensions": embeddings.d}
     return Evaluation(
@@ -249,9 +243,7 @@ def evaluate(
         unaligned=pairs.unaligned,
         words=len(pairs.same),
         unchanged=made[0].shares,  # reading the output as it stands
-        cosine=similarity.mean_cosine(pairs, space),
-        rouge=rouge,
-        bleu=bleu,
+        cosine=_mean_cosine(pairs, space),
         readability=readable,
         attacks=made,
         classes=classes,
@@ -263,6 +255,13 @@ def evaluate(
         authors=wrote,
         notes=_notes(question, pairs, impossible, model),
     )
+
+
+def _mean_cosine(pairs: Pairs, space: MetricSpace) -> tuple[float | None, int]:
+    """Mean cosine of word and output over the words whose both are known, and their number."""
+    both = (pairs.inputs < space.n) & (pairs.outputs >= 0)
+    found = cosines(unit_rows(space.vectors), pairs.inputs[both], pairs.outputs[both])
+    return (float(found.mean()) if len(found) else None), len(found)
 
 
 def _authors(
@@ -278,29 +277,26 @@ def _authors(
     return attribution(pairs, names, sampler, embeddings.index_to_key, question.seed)
 
 
-def _accuracy(question: Question, column: str, pairs: Pairs) -> Accuracy:
-    labels = read_labels(question.original, column, question.inputs)
-    if len(labels) != pairs.records:
-        raise InputError(question.original, f"{len(labels)} labels for {pairs.records} records")
-    each = len(pairs.original) // max(pairs.records, 1)
-    if each * pairs.records != len(pairs.original):
-        what = "records have different numbers of texts"
-        raise InputError(question.original, what, "--labels needs one")
-    clean, other = (
-        [" ".join(texts[at : at + each]) for at in range(0, len(texts), each)]
-        for texts in (pairs.original, pairs.sanitized)
-    )
-    whole = Labelled(clean, other, labels)
+def _accuracy(question: Question, column: str) -> Accuracy:
+    given, files = (question.inputs, column), (question.original, question.sanitized)
+    whole = _labelled(*given, *files, question.copies)
     if question.test is None:
         return accuracy.judge(*accuracy.split(whole))
-    original, sanitized = question.test
-    clean = [" ".join(each.texts) for each in records(original, question.inputs)]
-    other = [" ".join(each.texts) for each in records(sanitized, question.inputs)]
-    labels = read_labels(original, column, question.inputs)
+    return accuracy.judge(whole, _labelled(*given, *question.test))
+
+
+def _labelled(
+    inputs: Inputs, column: str, original: Path, sanitized: Path, copies: int = 1
+) -> Labelled:
+    """Return the texts of two files with labels; of each one the first copy."""
+    most = None if inputs.max_records is None else copies * inputs.max_records
+    clean = [" ".join(each.texts) for each in records(original, inputs)]
+    other = [" ".join(each.texts) for each in records(sanitized, replace(inputs, max_records=most))]
+    labels, other = read_labels(original, column, inputs), other[::copies]
     if not len(clean) == len(other) == len(labels):
-        what = f"{len(other)} records where {original} has {len(clean)}"
+        what = f"{len(other)} records where {original} has {len(clean)}, with {len(labels)} labels"
         raise InputError(sanitized, what, "in order")
-    return accuracy.judge(whole, Labelled(clean, other, labels))
+    return Labelled(clean, other, labels)
 
 
 def _notes(

@@ -53,7 +53,9 @@ def sections(found: Evaluation) -> list[Section]:
     """Return all figures, in the order in which they are read."""
     unchanged: Rows = [(str(kind), each.total, each) for kind, each in found.unchanged.items()]
     out = [Section(("kept", "words", "unchanged"), unchanged)]
-    out.append(Section(("similarity", "value", "what it is"), _scores(found)))
+    mean, many = found.cosine
+    cosine = ("cosine", mean, f"of word and output, mean over {number(many)} words")
+    out.append(Section(("similarity", "value", "what it is"), [cosine]))
     if found.readability is not None:
         out.append(_readability(found.readability))
     readers = [each for each in found.attacks[1:] if each.key != "informed"]
@@ -72,18 +74,6 @@ def sections(found: Evaluation) -> list[Section]:
         head = ("class", "words", "unchanged", "read back")
         out.append(Section(head, classes, notes))
     return [*out, *_linkage(found), *_authors(found), *_spans(found), *_accuracy(found)]
-
-
-def _scores(found: Evaluation) -> list[tuple[str, float | None, str]]:
-    mean, words = found.cosine
-    rows = [("cosine", mean, f"of word and output, mean over {number(words)} words")]
-    if found.rouge is not None:
-        texts = f"mean over {number(found.texts)} texts"
-        rows.append(("ROUGE-1 F1", found.rouge["f1"], f"words that both have, {texts}"))
-        rows.append(("ROUGE-1 recall", found.rouge["recall"], f"words that are left, {texts}"))
-    if found.bleu is not None:
-        rows.append(("BLEU", found.bleu["score"], "runs of up to four words; 100: the same text"))
-    return rows
 
 
 def _readability(readable: Readability) -> Section:

@@ -129,7 +129,7 @@ class Pairs:
     """Line of each text in its file."""
     records: int
     unaligned: int
-    """Texts whose words could not be paired; they are in no figure but ROUGE and BLEU."""
+    """Texts whose words could not be paired; they are in no figure by word."""
     text: Ids = field(repr=False)
     """Number of the text of each word, ascending, shape (m,)."""
     spans: Ids = field(repr=False)

@@ -6,7 +6,7 @@ Only the first row of the audit is read.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,41 +20,35 @@ from dpsan.sanitize.request import RunSpec
 from dpsan.space.metric_space import MetricSpace
 
 
-@dataclass(frozen=True)
 class Setting:
-    """Mechanism and options of the run that made the sanitized text."""
+    """Mechanism and options of the run that made the sanitized text.
 
-    mechanism: str
-    epsilon: float
-    parameters: dict[str, Any]
-    tokenizer: str
-    digest: str
-    """Digest of the embeddings."""
-    source: str
-    """Name of their file."""
-    copies: int
-    public: dict[str, Any] | None = None
-    """Public words of the run, as the header has them."""
-    by_value: bool = False
-    """True if numbers were drawn by value."""
-    fluent: bool = False
-    """True if the drawn words were decoded: the audit has them too."""
-    classes: tuple[dict[str, Any], ...] = ()
-    """Classes whose groups are one input each."""
-    own: dict[str, str] | None = None
-    """File of the mechanism, its class and digest, if it is a third party's."""
+    Args:
+        row: the header of its audit.
+    """
+
+    def __init__(self, row: dict[str, Any]) -> None:
+        self._row = row
+        self.mechanism: str = row["mechanism"]
+        self.epsilon: float = row["epsilon"]
+        self.parameters = {k: v for k, v in row["parameters"].items() if v is not None}
+        self.tokenizer: str = row["tokenizer"]
+        self.copies: int = row["copies"]
+        self.public: dict[str, Any] | None = row["public"]
+        """Public words of the run, as the header has them."""
+        self.by_value = row["numbers"] == "value"
+        """True if numbers were drawn by value."""
+        self.fluent = row["fluent"] is not None
+        """True if the drawn words were decoded: the audit has them too."""
+        self.by_class = bool(row["classes"])
+        """True if words have classes, whose groups are one input each."""
 
     def check_own(self, file: OwnFile | None) -> None:
         """Raise UsageError if a third party's mechanism is not that of the run."""
-        if self.own is not None and (file is None or file.sha256 != self.own["sha256"]):
-            name = self.own["file"]
-            other = f"the audit was made with a mechanism of {name}"
-            raise UsageError(other, f"give -m {name}:{self.own['class']}, the same file")
-
-    @property
-    def by_class(self) -> bool:
-        """Return True if words have classes."""
-        return bool(self.classes)
+        own = self._row["own"]
+        if own is not None and (file is None or file.sha256 != own["sha256"]):
+            other = f"the audit was made with a mechanism of {own['file']}"
+            raise UsageError(other, f"give -m {own['file']}:{own['class']}, the same file")
 
     def built(self, embeddings: Embeddings, space: MetricSpace, files: Sequence[str] = ()) -> Built:
         """Return mechanism and groups of a run with classes of words.
@@ -68,7 +62,7 @@ class Setting:
         """
         own = [each for name in files for each in word_classes(name) if not each.english]
         spec = RunSpec(self.epsilon, self.mechanism, self.parameters)
-        spec = replace(spec, classes=_classes(self.classes, own))
+        spec = replace(spec, classes=_classes(self._row["classes"], own))
         return build(spec, lambda: (embeddings, space))
 
     @property
@@ -85,8 +79,9 @@ class Setting:
 
     def check(self, digest: str) -> None:
         """Raise UsageError if these embeddings are not those of the run."""
-        if digest != self.digest:
-            other = f"the audit was made with other embeddings ({self.source})"
+        embeddings = self._row["embeddings"]
+        if digest != embeddings["digest"]:
+            other = f"the audit was made with other embeddings ({embeddings['source']})"
             raise UsageError(other, "give the same --embeddings and --vocab-size")
 
 
@@ -121,18 +116,4 @@ def read_setting(path: Path) -> Setting:
     if row["only"] is not None:
         what = "an audit of --only: no mechanism drew its words"
         raise InputError(path, what, "dpsan report counts them by class")
-    parameters = {k: v for k, v in row["parameters"].items() if v is not None}
-    return Setting(
-        mechanism=row["mechanism"],
-        epsilon=row["epsilon"],
-        parameters=parameters,
-        tokenizer=row["tokenizer"],
-        digest=row["embeddings"]["digest"],
-        source=row["embeddings"]["source"],
-        copies=row["copies"],
-        public=row["public"],
-        by_value=row["numbers"] == "value",
-        fluent=row["fluent"] is not None,
-        classes=tuple(row["classes"] or ()),
-        own=row["own"],
-    )
+    return Setting(row)

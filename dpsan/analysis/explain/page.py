@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpsan.analysis.explain.result import Explanation
+from dpsan.analysis.explain import Explanation
 from dpsan.analysis.pages.sections import Cell, Part, Prose, Section, Shown, cosine_and_bound
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import printable

@@ -21,6 +21,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from itertools import chain, zip_longest
@@ -38,7 +39,7 @@ from dpsan.mechanisms.samplers.base import ROWS, Table
 from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.privacy.certificate import MATRIX_WORDS
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.space.arrays import Ids, blocks
+from dpsan.space.arrays import blocks
 from dpsan.version import __version__
 
 _VERSION: Final = 2
@@ -105,13 +106,11 @@ def write_certificate(
     weights, n = certificate_weights(sanitizer), sanitizer.space.n
     sink = AtomicFile(path, force=force)
     try:
-        sink.write(_line(_claim(sanitizer, found.certified, weights, language_model)))
-        for word, row in enumerate(_rows(weights)):
-            sink.write(_line(row))
-            if progress is not None and word % 256 == 255:
-                progress((word + 1) / n)
-        digest = sink.sha256
-        sink.write(_line({"sha256": digest}))
+        for at, line in enumerate(_lines(sanitizer, found.certified, weights, language_model)):
+            digest = sink.sha256
+            sink.write(line)
+            if progress is not None and at % 256 == 255:
+                progress(at / n)
         sink.commit()
     finally:
         sink.discard()
@@ -132,42 +131,33 @@ def compare_certificate(
         UsageError: see :func:`certificate_weights`.
     """
     weights = certificate_weights(sanitizer)
-    claim = _claim(sanitizer, epsilon, weights, language_model)
-    ours = chain([claim], _rows(weights), [None])
-    digest = hashlib.sha256()
     try:
         with os.fdopen(open_regular(path), "rb") as file:
-            for at, (line, own) in enumerate(zip_longest(file, ours, fillvalue=b"")):
-                if own is None:
-                    same = line == _line({"sha256": digest.hexdigest()}) and not file.read(1)
-                else:
-                    same = not isinstance(own, bytes) and _same(line, own)
-                if not same:
-                    what = "the claim" if at == 0 else f"line {at + 1}"
+            first = file.readline()
+            version = re.search(rb'"dpsan":"([^"]*)"', first)  # another may draw the same
+            named = __version__ if version is None else version[1].decode("latin-1")
+            ours = _lines(sanitizer, epsilon, weights, language_model, named)
+            pairs = zip_longest(chain([first], file), ours, fillvalue=b"")
+            for at, (line, own) in enumerate(pairs):
+                if line != own:
+                    what = f"line {at + 1}" if at else "the claim"
                     return Check("against", False, f"{what} of {path} is another than this run's")
-                digest.update(line)
     except OSError as error:
         raise InputError(path, file_reason(error)) from None
     return Check("against", True, f"this run draws from the {at - 1:,} rows of integers of {path}")
 
 
-def _same(line: bytes, own: dict[str, Any] | list[int]) -> bool:
-    """Return whether a line says what this run says, whatever program wrote it."""
-    if isinstance(own, list):
-        return line == _line(own)
-    try:
-        found = json.loads(line)
-    except ValueError:
-        return False
-    return isinstance(found, dict) and {**found, "dpsan": None} == {**own, "dpsan": None}
-
-
-def _claim(
-    sanitizer: Sanitizer, epsilon: float, weights: Table, language_model: str | None
-) -> dict[str, Any]:
+def _lines(
+    sanitizer: Sanitizer,
+    epsilon: float,
+    weights: Table,
+    language_model: str | None,
+    version: str = __version__,
+) -> Iterator[bytes]:
+    """Yield the lines of a certificate."""
     claim: dict[str, Any] = {
         "dpsan_certificate": _VERSION,
-        "dpsan": __version__,
+        "dpsan": version,
         "mechanism": sanitizer.mechanism.name,
         "vocabulary": sanitizer.embeddings.digest,
         "words": sanitizer.space.n,
@@ -175,23 +165,25 @@ def _claim(
         "epsilon": str(Decimal(epsilon)),  # every digit: a rounded one may be too small
         "delta": "0",
         **({} if language_model is None else {"language_model": language_model}),
+        "weights": "dense",
     }
-    if not isinstance(weights, SparseTable):
-        return claim | {"weights": "dense"}
-    common = {"common": weights.common.tolist(), "increment": weights.increment}
-    return claim | {"weights": "sparse", **common}
+    if isinstance(weights, SparseTable):
+        common = {"common": weights.common.tolist(), "increment": weights.increment}
+        claim |= {"weights": "sparse", **common}
+    digest = hashlib.sha256()
+    for value in chain([claim], _rows(weights)):
+        line = _line(value)
+        digest.update(line)
+        yield line
+    yield _line({"sha256": digest.hexdigest()})
 
 
 def _rows(table: Table) -> Iterator[list[int]]:
     if isinstance(table, SparseTable):
-        yield from (_pairs(*row) for row in table.rows())
+        yield from (np.stack(row, axis=1).ravel().tolist() for row in table.rows())
     else:
         for ids in blocks(table.space.n + 1, ROWS):
             yield from table.weights(ids).tolist()
-
-
-def _pairs(outputs: Ids, masses: Ids) -> list[int]:
-    return np.stack([outputs, masses], axis=1).ravel().tolist()
 
 
 def _line(value: object) -> bytes:

@@ -12,8 +12,8 @@ value it is for two numbers of one form, and for two words that are not numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from dpsan.embeddings.word_lists import BUNDLED
 from dpsan.outcomes.intervals import clopper_pearson
@@ -45,27 +45,21 @@ class Exposure:
     """Descriptions of the input that gives the event and of the input that never does."""
     event: str
     """Description of the event."""
-    probability: float
-    """Lower confidence bound of the event under the first input."""
+    inputs: tuple[str, str] = field(repr=False)
+    """Two texts that stand for the pair."""
+    occurs: Callable[[str], bool] = field(repr=False)
+    """Whether an output has the event."""
+    spans: tuple[Spans | None, Spans | None] = (None, None)
+    """Spans of each text that are drawn; default all."""
     left_out: str = ""
     """Pairs of inputs that the guarantee leaves out, if it says so."""
+    probability: float = 0.0
+    """Lower confidence bound of the event under the first input."""
 
     @property
     def stated(self) -> bool:
         """True if the guarantee leaves such pairs out, and says so."""
         return bool(self.left_out)
-
-
-class _Rule(NamedTuple):
-    option: str
-    value: str
-    pair: tuple[str, str]
-    event: str
-    inputs: tuple[str, str]
-    occurs: Callable[[str], bool]
-    spans: tuple[Spans | None, Spans | None] = (None, None)
-    """Spans of each input that are drawn; default all."""
-    left_out: str = ""
 
 
 def unknown_words(sanitizer: Sanitizer) -> list[str]:
@@ -80,8 +74,8 @@ def unknown_words(sanitizer: Sanitizer) -> list[str]:
     return out
 
 
-def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
-    """Yield the rule of every setting in use that has one."""
+def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[Exposure]:
+    """Yield every setting in use that has infinite loss."""
     spec, keys = sanitizer.spec, sanitizer.embeddings.index_to_key
     missing = unknown_words(sanitizer)
     drawn = [*keys, *missing]
@@ -102,7 +96,7 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
         ends = (word for word in _ENDINGS if len(ended[word]) == 1 and ended[word][0][1] >= 0)
         first, second = other + next(ends, ""), f"{other}{kept}"
     if kept is not None:
-        yield _Rule(
+        yield Exposure(
             "keep",
             "",
             ("a word that is not on the list", "a word on the list"),
@@ -113,7 +107,7 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
     public = {keys[row] for row in sanitizer.public}
     seen = next((word for word in keys if word in public and is_drawn(word)), None)
     if spec.public is not None and seen is not None:
-        yield _Rule(
+        yield Exposure(
             "public",
             spec.public.name if spec.public.name in BUNDLED else "",
             ("a public word", "any other word"),
@@ -125,7 +119,7 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
     kinds = [each for each in _STRINGS if (sanitizer.input_of(each[0]) or 0) > sanitizer.space.n]
     if kinds and spec.classes:
         string, mark = kinds[0]
-        yield _Rule(
+        yield Exposure(
             "class",
             "CLASS",
             ("a word", "a string of a recognized kind"),
@@ -135,7 +129,7 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
             left_out="a string of a kind against a word, or a string of another kind",
         )
     if spec.unknown is UnknownPolicy.MASK:
-        yield _Rule(
+        yield Exposure(
             "unknown",
             str(spec.unknown),
             ("a word of the vocabulary", "an OOV word"),
@@ -144,7 +138,7 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
             lambda output: output != MASK,
         )
     if spec.numbers == NumberPolicy.VALUE:
-        yield _Rule(
+        yield Exposure(
             "numbers",
             str(spec.numbers),
             ("a word that is no number", "a number"),
@@ -154,7 +148,7 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
             left_out="a number against a word, or a number of another form",
         )
     if spans:
-        yield _Rule(
+        yield Exposure(
             "spans",
             "",
             ("a word in a span", "another word outside of spans"),
@@ -165,7 +159,7 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[_Rule]:
         )
     if spec.consistent is not None:
         second = next((word for word in drawn if word != other and is_drawn(word)), missing[0])
-        yield _Rule(
+        yield Exposure(
             "consistent",
             spec.consistent,
             ("two different words", "the first of them twice"),
@@ -208,5 +202,5 @@ def exposures(
         # Were the event seen under the second input, the rule would not hold here.
         hits = 0 if any(map(rule.occurs, second)) else sum(map(rule.occurs, first))
         low, _ = clopper_pearson(hits, _DRAWS, (1 - confidence) / len(rules))
-        out.append(Exposure(*rule[:4], low, rule.left_out))
+        out.append(replace(rule, probability=low))
     return tuple(out)

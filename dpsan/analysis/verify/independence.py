@@ -26,8 +26,7 @@ from typing import Final
 import numpy as np
 
 from dpsan.analysis.verify import base
-from dpsan.analysis.verify.agreement import Agreement, Rows, closest
-from dpsan.analysis.verify.base import Check
+from dpsan.analysis.verify.base import Agreement, Check, Rows, closest
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.intervals import share_at_most
 from dpsan.privacy.randomness import BLOCK, derive_key, streams_for

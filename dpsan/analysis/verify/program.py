@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import chain, compress
+from itertools import chain, compress, product
+from operator import ne
 from typing import Final
 
-from dpsan.analysis.verify.base import Check
-from dpsan.analysis.verify.goodness_of_fit import goodness_of_fit
+import numpy as np
+
+from dpsan.analysis.verify.base import Check, in_random_order, rewritten
+from dpsan.analysis.verify.goodness_of_fit import goodness_of_fit, noise_fit
 from dpsan.analysis.verify.independence import independence
-from dpsan.analysis.verify.noise_fit import noise_fit
+from dpsan.embeddings.word_lists import NUMBERS
+from dpsan.errors import UsageError
+from dpsan.formats.registry import RECORDS
 from dpsan.mechanisms.samplers.base import PointSampler
+from dpsan.only.decision import decide
+from dpsan.only.hashes import Hashes
 from dpsan.privacy import randomness
+from dpsan.privacy.randomness import derive_key
 from dpsan.run.workers import Workers
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Ids
@@ -121,3 +132,197 @@ def classes(sanitizer: Sanitizer, *, key: bytes) -> Check:
         return Check("classes", False, sentence, figures)
     sentence = f"all {len(listed):,} words of the lists are drawn in every letter case"
     return Check("classes", True, sentence, figures)
+
+
+_LISTED: Final = 12
+"""Words of public lists with the same labels, at most."""
+_SPELT: Final[dict[str, Callable[[str], str]]] = {"l": str, "T": str.capitalize, "U": str.upper}
+PLACES: Final = (
+    *("{T} called.", "We met {T} before lunch, and {T} left.", "The {l} was late, they said."),
+    *("NOBODY SAW {U} THERE", "Mr. {T} and someone wrote.", "Dear {T},\nthanks for writing."),
+    *("Patient: {T}\nResult: fine", "my name is {l} and her name is {l}", "{T}: hello {l}"),
+    *("They work at {T} Inc. and like it.", "We flew from {T} on a plane.", "On {T} they sang."),
+    "She took some {l} daily, not {T}.",
+)
+"""Texts for a word in small letters, with a capital and in capitals."""
+_AROUND: Final = ("Ref {l}, then nothing.", "She wrote {l} twice: {l}.")
+_STRINGS: Final = (
+    *("zelda9@uni.org", "maria4@box.org", "@zelda_w", "@quentin_k", "10.1.2.33", "10.4.5.66"),
+    *("https://zelda.com/a", "https://quentin.com/b", "555-0199", "555-0123", "ABC123", "XYZ789"),
+    *("4111 1111 1111 1111", "4222 2222 2222 2222", "123-45-6789", "987-65-4321"),
+    *("2021-05-03", "2019-11-27", "10:45", "11:52", "$1,250", "$3,470", "1985", "1979"),
+)
+"""Pairs of strings of one form."""
+_TEXTS: Final = 400
+STEPS: Final = 3
+
+
+def verify_replaced(
+    sanitizer: Sanitizer,
+    workers: Workers | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[str, list[Check]]:
+    """Test a program that replaces words of some classes.
+
+    Args:
+        sanitizer: as in the planned run.
+        workers: processes that are tested too.
+        progress: called with 1 after each of :data:`STEPS` tests.
+
+    Returns:
+        kept, violated or inconclusive, and the tests.
+
+    Raises:
+        UsageError: the sanitizer has a seed, so its draws are public.
+    """
+    if sanitizer.seeded:
+        raise UsageError("NOT PRIVATE: a seed makes the random numbers public", "leave it out")
+    key = randomness.new_key()
+    single = sanitizer.by_text()
+    texts, others = exchanged_texts(single, derive_key(key, "words"))
+    some = texts[:: max(1, len(texts) // _TEXTS)]
+    checks: list[Check] = []
+    tests = (
+        partial(exchanges, single, texts, others, derive_key(key, "outputs")),
+        partial(lists, sanitizer),
+        partial(same_everywhere, sanitizer, some, workers, derive_key(key, "run")),
+    )
+    for test in tests:
+        checks.append(test())
+        if progress:
+            progress(1)
+    held = [check.held for check in checks]
+    return "violated" if False in held else "kept" if all(held) else "inconclusive", checks
+
+
+def _words(sanitizer: Sanitizer, key: bytes) -> Iterator[tuple[str, str]]:
+    """Yield words of one's own lists and of each label, each with another of the same label.
+
+    Their labels are equal in small letters, with a capital and in capitals.
+    """
+    rewriter = sanitizer.replacing
+    assert rewriter is not None  # noqa: S101 - the caller knows the request
+    viewer, lexicon = rewriter.viewer, rewriter.lexicon
+    own = [word for word in _own(sanitizer) if _usual(word)]
+    labels = defaultdict[tuple[int, ...], list[str]](list)
+    if own:
+        views = (viewer.view([*map(spelt, own)])[0] for spelt in _SPELT.values())
+        columns = (view.label[~view.edge].tolist() for view in views)
+        for word, *codes in zip(own, *columns, strict=True):
+            labels[tuple(codes)].append(word)
+    most = {codes: len(members) + _LISTED for codes, members in labels.items()}
+    words = np.array([word for word in lexicon.lines("words.txt") if _usual(word)])
+    hashes = Hashes.of_words(words.tolist())
+    rows = lexicon.table.rows(hashes)
+    drawn = ~np.isin(hashes, viewer.special[0]) & (viewer.trigger[rows] == 0)
+    order = in_random_order(len(words), key)
+    order = order[drawn[order]]
+    for word, codes in zip(words[order].tolist(), lexicon.codes[rows[order]].tolist(), strict=True):
+        if len(labels[tuple(codes)]) < most.get(tuple(codes), _LISTED):
+            labels[tuple(codes)].append(word)
+    for members in labels.values():
+        if len(members) > 1:
+            yield from zip(members, [*members[1:], members[0]], strict=True)
+
+
+def exchanged_texts(sanitizer: Sanitizer, key: bytes) -> tuple[list[str], list[str]]:
+    """Return texts in which a word or string is drawn at all places, and with another instead.
+
+    Args:
+        sanitizer: each text is a unit of its own.
+        key: of the choice of words.
+    """
+    rewriter = sanitizer.replacing
+    assert rewriter is not None  # noqa: S101 - the caller knows the request
+    strings = zip(_STRINGS[::2], _STRINGS[1::2], strict=True)
+    pairs = [(text, *pair) for text, pair in product(_AROUND, strings)]
+    phrases = {w for phrase in rewriter.lexicon.lines("phrases.txt") for w in phrase.split(" ")}
+    for pair in _words(sanitizer, key):
+        for place in PLACES:
+            beside = {*re.findall(r"\w+", place.lower())}
+            phrase = not phrases.isdisjoint(pair) and not phrases.isdisjoint(beside)
+            if beside.isdisjoint(pair) and not phrase:
+                pairs.append((place, *pair))
+    texts = [_filled(place, word) for place, word, _ in pairs]
+    others = [_filled(place, other) for place, _, other in pairs]
+    view, places = rewriter.viewer.view(texts)
+    decision = decide(view, rewriter.rules)
+    shown = NUMBERS if sanitizer.spec.epsilon is not None else ""  # by value
+    groups = (rewriter.classes[group] for group in decision.group.tolist())
+    rows = zip(decision.text.tolist(), places.words(decision.at), groups, strict=True)
+    drawn = Counter((text, folded(word)) for text, word, name in rows if name != shown)
+    chosen = [
+        drawn[at, folded(word)] == place.count("{") for at, (place, word, _) in enumerate(pairs)
+    ]
+    return [*compress(texts, chosen)], [*compress(others, chosen)]
+
+
+def _filled(place: str, word: str) -> str:
+    """Return a text with a word in its places."""
+    return place.format(**{slot: spelt(word) for slot, spelt in _SPELT.items()})
+
+
+def exchanges(sanitizer: Sanitizer, texts: list[str], others: list[str], key: bytes) -> Check:
+    """Compare the outputs of texts with those of the same texts with other words."""
+    figures = {"exchanges": len(texts)}
+    before, after = (sanitizer.sanitize(units, key).lines for units in (texts, others))
+    changed = sum(map(ne, before, after))
+    figures["outputs changed"] = changed
+    if changed:
+        sentence = f"of {len(texts):,} exchanges {changed:,} change an output: it depends on"
+        sentence += " which word of its group was replaced"
+        return Check("blindness", False, sentence, figures)
+    if not texts:
+        return Check("blindness", None, "no word of the public texts is replaced", figures)
+    sentence = f"{len(texts):,} times another word of its label, or string of its form, stood "
+    return Check("blindness", True, f"{sentence}there: outputs stay", figures)
+
+
+def _own(sanitizer: Sanitizer) -> list[str]:
+    """Return the words of one's own lists that are not kept, folded."""
+    kept = {*map(folded, sanitizer.spec.keep)}
+    own = (word_class.groups[0] for word_class in sanitizer.spec.only if not word_class.english)
+    return [*({*map(folded, chain.from_iterable(own))} - kept)]
+
+
+def _usual(word: str) -> bool:
+    """Return whether a word has letters alone, which are as many in capitals."""
+    return len(word) > 2 and word.isalpha() and word.upper().lower() == word
+
+
+def lists(sanitizer: Sanitizer) -> Check:
+    """Look for kept words that are replaced, and for words of one's own lists that pass."""
+    spec, rewriter = sanitizer.spec, sanitizer.replacing
+    assert rewriter is not None  # noqa: S101 - the caller knows the request
+    kept = {folded(word) for word in spec.keep}
+    own = _own(sanitizer)
+    words = [spelt(word) for word in (*own, *kept) for spelt in (str, str.capitalize, str.upper)]
+    drawn = np.zeros((len(own) + len(kept), 3), np.int64)
+    if words:
+        decided = rewriter.decided([f"They saw {word} there." for word in words])
+        drawn = np.bincount(decided.decision.text, minlength=len(words)).reshape(-1, 3)
+    passed = int((drawn[: len(own)] == 0).any(axis=1).sum())
+    replaced = int(drawn[len(own) :].any(axis=1).sum())
+    figures = {"own": len(own), "kept": len(kept), "passed": passed, "replaced": replaced}
+    if passed or replaced:
+        sentence = f"{passed:,} words of own lists pass, and {replaced:,} kept words are replaced"
+        return Check("lists", False, sentence, figures)
+    sentence = f"all {len(own):,} words of own lists are replaced, and all {len(kept):,} kept "
+    return Check("lists", True, f"{sentence}words pass, in every letter case", figures)
+
+
+def same_everywhere(
+    sanitizer: Sanitizer, texts: list[str], workers: Workers | None, key: bytes
+) -> Check:
+    """Compare what is written in batches and by other processes."""
+    # Records: the lines of a text file are one unit.
+    document = "".join(f"{json.dumps({'text': text})}\n" for text in texts).encode()
+    write = partial(rewritten, sanitizer, [document], key, format=RECORDS, fields=("text",))
+    ways = {"in one batch": write(), "in small batches": write(batch=7)}
+    if workers is not None:
+        ways["by workers"] = write(workers=workers, batch=40)
+    figures = {"texts": len(texts)}
+    if wrong := [way for way, lines in ways.items() if lines != ways["in one batch"]]:
+        return Check("processes", False, f"texts are written otherwise {wrong[0]}", figures)
+    where = "in batches" + " and by other processes" * (workers is not None)
+    return Check("processes", True, f"{len(texts):,} texts are written alike {where}", figures)

@@ -19,19 +19,61 @@ import numpy as np
 
 from dpsan.analysis.verify.base import Check
 from dpsan.analysis.verify.configuration import Exposure, exposures, unknown_words
-from dpsan.analysis.verify.grade import Grade, delta_curve, grade
 from dpsan.analysis.verify.lower_bounds import Finding, Question, search
 from dpsan.analysis.verify.program import check_program
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import certify
+from dpsan.mechanisms.base import Mechanism, certify
 from dpsan.mechanisms.description import finite
+from dpsan.mechanisms.samplers.base import Sampler, Table
 from dpsan.privacy import randomness
 from dpsan.privacy.certificate import Certificate
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
+from dpsan.privacy.rounding import float64_delta
 from dpsan.run.workers import Workers
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
+
+
+@dataclass(frozen=True)
+class Grade:
+    """Arithmetic for which a guarantee is kept."""
+
+    name: str
+    gap: float | None
+    """Bound on the total variation distance between the drawn distribution and the proved one."""
+    delta: float | None = None
+    """Delta of the claimed LDP epsilon with that gap; None without a gap or a claim."""
+
+
+def grade(
+    mechanism: Mechanism,
+    sampler: Sampler,
+    space: MetricSpace,
+    certificate: Certificate | None,
+    claim: Claim,
+) -> Grade:
+    """Return the grade of a guarantee that is kept.
+
+    Args:
+        mechanism: the mechanism under test.
+        sampler: its sampler.
+        space: its vocabulary.
+        certificate: certificate of its integers, or of anything else.
+        claim: the claim that is kept.
+    """
+    gap = mechanism.float64_gap(space)
+    whole = isinstance(sampler, Table)  # else the certificate is of probabilities
+    if mechanism.arithmetic is Arithmetic.INTEGERS and certificate is not None and whole:
+        return Grade("certified on the sampled integers", gap)
+    if gap is None:
+        return Grade("proved for real numbers only", None)
+    # Rounded up in print, as every bound is.
+    name = f"proved; float64 gap at most {1.05 * gap:.2g}"
+    if not gap or claim.metric is not None:
+        return Grade(name, gap)
+    return Grade(name, gap, float64_delta(claim.epsilon, claim.delta, gap))
+
 
 _TOLERANCE: Final = 1e-9
 """Nats by which a float64 certificate may exceed a claim that it equals."""
@@ -81,8 +123,6 @@ class Verification:
     """Arithmetic for which the guarantee is kept; None where it is not."""
     tightest: tuple[str, str] | None = None
     """Worst-case pair of the certificate, with ⊥ for OOV words."""
-    curve: tuple[tuple[float, float], ...] = ()
-    """Pairs (epsilon, smallest delta) of the compared inputs."""
 
     def with_check(self, check: Check) -> Verification:
         """Return the same with one more check, which may refute it."""
@@ -278,8 +318,6 @@ def verify(
     worth = None
     if verdict is Verdict.KEPT:
         worth = grade(sanitizer.mechanism, sanitizer.sampler, space, certificate, claim)
-    ldp = claim.epsilon if claim.metric is None else bounds[1]
-    protected = rows[~np.isin(rows, sanitizer.public)]
     event = tuple(output for output in finding.event if sanitizer.row_of(output) is not None)
     return Verification(
         verdict,
@@ -294,7 +332,6 @@ def verify(
         checks,
         worth,
         _tightest(sanitizer, certificate),
-        delta_curve(sanitizer.sampler, guarantee, protected, ldp),
     )
 
 

@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 import regex
 
-from dpsan.text.bounded_cache import BoundedCache
+from dpsan.text.batch import BoundedCache
 from dpsan.text.tokens import TOKENIZERS, folded, is_token, lookup_keys
 
 _FEWEST_WORDS: Final = 6

@@ -28,7 +28,7 @@ from dpsan.formats.documents.document import Document, RefusedError, name_lists
 from dpsan.formats.documents.docx_package import DECLARATION, Package, Part, Role
 from dpsan.formats.passing import LEFT_OUT, PASSED
 from dpsan.text.numerals import counted
-from dpsan.text.patterns import compiled
+from dpsan.text.shape import compiled
 from dpsan.text.tokens import TOKENIZERS, wordless
 
 _W: Final = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"

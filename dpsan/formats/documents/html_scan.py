@@ -23,7 +23,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from dpsan.errors import MalformedError
 from dpsan.formats.documents.document import name_lists
-from dpsan.text.patterns import compiled
+from dpsan.text.shape import compiled
 
 _LISTS: Final = name_lists("html_names.txt")
 _LINKS: Final = _LISTS["LINKS"]

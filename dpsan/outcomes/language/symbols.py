@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.space.arrays import Ids
-from dpsan.text.batch import Batch
-from dpsan.text.bounded_cache import BoundedCache
+from dpsan.text.batch import Batch, BoundedCache
 
 
 class Gap(IntEnum):

@@ -19,10 +19,9 @@ from dpsan.privacy.guarantee import WordGroup
 from dpsan.run.audit.rows import Rows, encodable
 from dpsan.run.audit.schema import SCHEMA, finite, guarantee_row
 from dpsan.sanitize.accountant import Accountant
+from dpsan.sanitize.figures import SAME, facts_of, not_protected, weakness
 from dpsan.sanitize.result import Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.sanitize.unprotected import SAME, facts_of, not_protected
-from dpsan.sanitize.warnings import weakness
 from dpsan.version import __version__
 
 
