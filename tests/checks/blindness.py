@@ -12,7 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import cycle
+from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from checks.places import string_texts, texts
 from dpsan.analysis.verify.base import in_random_order
 from dpsan.embeddings.word_lists import NUMBERS
 from dpsan.only import strings
+from dpsan.only.dates import date_order, year_form
 from dpsan.only.decision import PLURAL, decide
 from dpsan.only.hashes import Hashes
 from dpsan.only.templates import ordinal
@@ -42,6 +43,8 @@ _BITS = 1 << 16
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _LETTERED = frozenset(["code", "dotted", "vanity", "password", "uuid", "mac", "ipv6", "iban"])
 """Kinds of strings whose letters are exchanged."""
+_PUBLIC_OF_DATES = {"daymonth": date_order, "monthday": date_order, "dateyear": year_form}
+"""By a label what is public of a part of a date, beside its digits."""
 _HOSTS = ("org", "de", "co.uk", "net", "fr")
 
 
@@ -256,6 +259,8 @@ class Blindness:
     def _strings(self, drawn: Drawn) -> list[str]:
         """Return other strings of the form of a string."""
         old, lexicon = drawn.old, self.rewriter.lexicon
+        if drawn.form[0] in _PUBLIC_OF_DATES:
+            return self._dates(drawn)
         match = strings.PATTERN.fullmatch(old)
         if match is None or len(set(map(drawn.written, drawn.tokens))) > 1:
             return []
@@ -278,6 +283,14 @@ class Blindness:
             ):
                 out[new] = None
         return [*out]
+
+    def _dates(self, drawn: Drawn) -> list[str]:
+        """Return other days or years of which the same is public."""
+        told = _PUBLIC_OF_DATES[drawn.form[0]]
+        new = (re.sub(r"[0-9]", self._digit, drawn.old) for _ in range(_TRIED * self._others))
+        other = (text for text in new if text not in drawn.lowered)
+        fitting = (text for text in other if told(text) == told(drawn.old))
+        return [*islice(dict.fromkeys(fitting), self._others)]
 
     def _string(self, kind: str, old: str, drawn: Drawn) -> str:
         """Return a string that may have the kind and form of another one.

@@ -181,8 +181,9 @@ def same(one: Decided, other: Decided) -> bool:
         len(a.at) == len(b.at)
         and all(np.array_equal(getattr(a, name), getattr(b, name)) for name in arrays)
         and np.array_equal(a.articles[:, 1:], b.articles[:, 1:])
-        and (a.locals, a.forms, one.order, one.between, one.breaks)
-        == (b.locals, b.forms, other.order, other.between, other.breaks)
+        and np.array_equal(one.order, other.order)
+        and (a.locals, a.forms, one.between, one.breaks)
+        == (b.locals, b.forms, other.between, other.breaks)
         and (one.numbers, one.smallest) == (other.numbers, other.smallest)
     )
 

@@ -89,10 +89,10 @@ def test_no_word_is_both_one_name_and_another(lexicon):
 
 @pytest.mark.parametrize("pool", POOLS)
 def test_a_missed_name_that_is_a_word_hides_among_the_outputs(lexicon, pool):
-    """Three to five per cent of a pool are ordinary words."""
+    """Four to seven per cent of a pool are ordinary words in small letters."""
     labels = [lexicon.label(word.lower(), 0) for word in lexicon.outputs[pool]]
     words = [label.endswith("?") or label in ("plain", "func", "rank") for label in labels]
-    assert 0.03 <= sum(words) / len(words) <= 0.05
+    assert 0.04 <= sum(words) / len(words) <= 0.07
 
 
 @pytest.mark.parametrize("pool", POOLS)
