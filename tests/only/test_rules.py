@@ -22,7 +22,7 @@ CASES = [
     ("He came in 18.12 hrs to us.", "18.12"),
     ("We have the Hope_passport file.", "Hope_passport"),
     ("Tell us of St Mary's, at noon.", "Mary"),
-    ("The RLL was clear, BP stable.", ""),
+    ("The RLL is clear, BP stable, HR even, no hx of pt.", ""),
     ("Then Mr Kwabena Osei came.", "Kwabena Osei"),
     ("Then Mrs Kwabena Osei came.", "Kwabena Osei"),
     ("He saw the brochure, the duvet and a slipper.", ""),
