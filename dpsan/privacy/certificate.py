@@ -248,10 +248,10 @@ def kept_certificate(space: MetricSpace, key: str, build: Callable[[], Certifica
     """
 
     def table() -> Arrays:
-        return {"json": np.frombuffer(json.dumps(asdict(build())).encode(), dtype=np.uint8)}
+        return {"figures": np.frombuffer(json.dumps(asdict(build())).encode(), dtype=np.uint8)}
 
-    held = space.table(f"certificate-4-{key}", table, of_mechanism=True)
-    figures = json.loads(held["json"].tobytes())
+    held = space.table(f"certificate-5-{key}", table, of_mechanism=True)
+    figures = json.loads(held["figures"].tobytes())
     return Certificate(**{**figures, "pair": tuple(figures["pair"])})
 
 

@@ -20,6 +20,7 @@ from dpsan.mechanisms.tables.near_sets import Base
 from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.one_word import Observer
+from dpsan.privacy.certificate import Certificate
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
 
@@ -173,7 +174,8 @@ def test_public_words_that_keep_themselves_too_often_are_violated(monkeypatch, t
     found = verified()
     assert (found.verdict, found.certified > least) == (Verdict.VIOLATED, True)
     if times == 40:
-        monkeypatch.setattr(SparseTable, "_loss", lambda self: (1.0, (2, 3), 0.0))
+        certificate = Certificate(method="a mutant", epsilon_ldp=1.0, pair=(2, 3), slack=0.0)
+        monkeypatch.setattr(SparseTable, "certificate", lambda self, key="": certificate)
         found = verified(1.0)
         assert (found.verdict, found.certified) == (Verdict.VIOLATED, 1.0)
         assert found.empirical.violated

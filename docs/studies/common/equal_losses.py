@@ -19,7 +19,7 @@ import numpy as np
 from common.sweeps import label
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
-from dpsan.outcomes.calibrate.__init__ import epsilon_for_loss
+from dpsan.outcomes.calibrate import epsilon_for_loss
 from dpsan.outcomes.calibrate.target import Draft, Target, per_nat, solve
 from dpsan.outcomes.distributions import Progress
 from dpsan.space.metric_space import MetricSpace

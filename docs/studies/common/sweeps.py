@@ -14,7 +14,7 @@ from common.study import Asked
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.calibrate.__init__ import Outputs
+from dpsan.outcomes.calibrate import Outputs
 from dpsan.outcomes.calibrate.target import Draft, Target, per_nat
 from dpsan.outcomes.distributions import Progress, has_distribution, in_steps, part_of
 from dpsan.space.metric_space import MetricSpace
