@@ -11,8 +11,7 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.base import certify
 from dpsan.outcomes import calibrate
-from dpsan.outcomes.calibrate import Draft, Target
-from dpsan.outcomes.calibrate.__init__ import Outputs
+from dpsan.outcomes.calibrate import Draft, Outputs, Target
 from dpsan.outcomes.calibrate.target import solve
 from dpsan.outcomes.distributions import expected_unchanged
 from dpsan.privacy import randomness
