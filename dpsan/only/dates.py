@@ -23,6 +23,21 @@ KINDS: Final = {
     "logtime": re.compile("(?P<dateyear>.{4}):(?P<clock>.+)"),
 }
 """By the kind of a string its parts, named by their labels."""
+DAYS: Final = 2
+"""Sort of the days of dates in digits."""
+SORTS: Final = {
+    **dict.fromkeys(("year", "dateyear"), 1),
+    **dict.fromkeys(LABELS, DAYS),
+    **dict.fromkeys(("int1", "int2", "bit", "int4", "int40"), 3),
+    **dict.fromkeys(("clock", "number"), 4),
+    "ordinal": 5,
+    **dict.fromkeys(("month", "month?", "month3", "month3?"), 6),
+    **dict.fromkeys(("day", "day3", "day3?"), 7),
+}
+"""By their labels the sorts of tokens of which one may be earlier than another."""
+_NAMES: Final = re.findall("...", "janfebmaraprmayjunjulaugsepoctnovdecmontuewedthufrisatsun")
+"""First letters of months and weekdays."""
+_LIMIT: Final = 10_000
 _BETWEEN: Final = re.compile(rf"{DIGIT}+([^{DIGIT}]){DIGIT}+")
 _BARE: Final = re.compile(rf"(?<!{DIGIT}){DIGIT}(?!{DIGIT})")
 
@@ -86,3 +101,24 @@ def day_forms(forms: Sequence[str], texts: Sequence[int]) -> list[str]:
         marks = (DAY_FIRST if first else MONTH_FIRST) + (SHORT if bare else PADDED)
         found.append(marks + (between[1] if between else ""))
     return found
+
+
+def moment(text: str, *, day_first: bool) -> int:
+    """Return a number that is smaller for an earlier date, time or number of one sort."""
+    name = text[:3].lower()
+    if name in _NAMES:
+        return _NAMES.index(name)
+    numbers = [int(run) % _LIMIT for run in re.findall(r"\d+", text)[:4]] or [0]
+    if day_first:
+        numbers.reverse()
+    numbers[0] += 12 * _afternoon(text, numbers[0])
+    value = 0
+    for number in [*numbers, 0, 0, 0][:4]:
+        value = value * _LIMIT + number
+    return value
+
+
+def _afternoon(text: str, hour: int) -> int:
+    """Return 1 behind noon, -1 in the hour after midnight as twelve hours write it."""
+    half = re.search("[apAP]", text)
+    return int(half[0] in "pP") - int(hour == 12) if half else 0

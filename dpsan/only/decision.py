@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.engine import Match
+from dpsan.only.order import ranks
+from dpsan.only.permutations import ASCENDING
 from dpsan.only.rules import PASS, Rules
 from dpsan.only.spans import drawn
 from dpsan.only.view import LOWER, ONE, TITLE, UPPER, Codes, Cut, Flags, Ints, View
@@ -41,6 +43,8 @@ class Decision:
     """The same for drawn tokens of a unit that are one word, and for no others."""
     unit: Ints
     text: Ints
+    order: Ints
+    """Of dates how many replaced ones of their group in the text are earlier, 0 of others."""
     articles: NDArray[np.int64]
     """Token, pattern of capitals, and row of the drawn token behind it: (a, 3)."""
     locals: dict[int, tuple[Cut, ...]]
@@ -96,6 +100,10 @@ def decide(
     for token, pieces in view.pieces.items():
         if group[token] > PASS:
             local[int(row[token])] = tuple(_read(cuts, key_of) for cuts in pieces)
+    dated = np.flatnonzero(np.isin(group[at], rules.codes(ASCENDING)))
+    order = np.zeros(len(at), np.int32)
+    of_text = view.text[at[dated]].astype(np.int64) * len(rules.groups) + group[at[dated]]
+    order[dated] = ranks(of_text, view.order[at[dated]])
     return Decision(
         at,
         group[at],
@@ -105,6 +113,7 @@ def decide(
         first[key[at]],  # the first drawn token, never one that passes
         view.unit[at],
         view.text[at],
+        order,
         articles,
         local,
         match.rule[at],

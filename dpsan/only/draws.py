@@ -12,9 +12,11 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import chain
+from operator import attrgetter
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +24,7 @@ from numpy.typing import NDArray
 from dpsan.only.decision import MEDICINE, NAMES, PLURAL, Decision
 from dpsan.only.marks import LARGE, SIZED, unsized
 from dpsan.only.order import distinct
-from dpsan.only.permutations import Calendar, Permutation, permutation_of
+from dpsan.only.permutations import Calendar, Permutation, Walk, permutation_of
 from dpsan.only.templates import Piece, finished, local_part, radices, string, template
 from dpsan.only.view import LOWER, UPPER
 from dpsan.privacy.randomness import Streams
@@ -51,11 +53,15 @@ class Slot:
     key: int
     unit: int
     text: int
+    order: int
+    """Of a date how many of its group in the text are earlier."""
     permutation: Permutation | None
     size: int
     """Number of words of its pool; 0 of a number by value, which has none."""
     chance: float
     """That the word stays as it is, at most: none of an address, whose host is reserved."""
+    begins: bool = False
+    """Whether its integer tells where the dates of the unit begin."""
     number: int = 0
     written: str = ""
     """The string, where the pool is no list of words."""
@@ -92,6 +98,7 @@ class Outputs(NamedTuple):
     """New replacements that another word of their unit has too."""
 
 
+_earlier = attrgetter("order")
 Source = Callable[[Sequence[Slot]], Streams]
 """Returns the random streams of new slots, in order."""
 
@@ -173,15 +180,17 @@ class Draws:
         new: list[Slot] = []
         bounds: list[int] = []
         reused = 0
-        columns = (decision.key[first], decision.unit[first], decision.text[first], of_pool[first])
+        key, order = decision.key[first], decision.order[first]
+        columns = (key, decision.unit[first], decision.text[first], order, of_pool[first])
         rows = zip(first.tolist(), *(column.tolist() for column in columns), strict=True)
         for unit in units:
             unit.before = {}
         named = [pool[0] in NAMES or pool[0].startswith(MEDICINE) for pool in pools]
-        for row, key, number, text, which in rows:
+        for row, key, number, text, order, which in rows:
             pool, unit = pools[which], units[number]
             if row in values:
-                slots.append(Slot(pool, key, number, text, None, 0, 0.0, written=values[row]))
+                given = Slot(pool, key, number, text, 0, None, 0, 0.0, written=values[row])
+                slots.append(given)
                 continue
             if pool[0] in ADDRESSES:
                 parts = chain.from_iterable(decision.locals.get(row, ()))
@@ -200,14 +209,16 @@ class Draws:
                 if self._injective:
                     permutation = unit.permutations.get(pool)
                     if permutation is None:
-                        permutation = permutation_of(pool[0], size, unit.calendars)
+                        permutation = permutation_of(pool[0], pool[1], size, unit.calendars)
                         unit.permutations[pool] = permutation
                     reused += permutation.planned >= size
                 chance = 0.0 if pool[0] in ADDRESSES else 1 / size
-                slot = of_words[key] = Slot(pool, key, number, text, permutation, size, chance)
+                place = pool, key, number, text, order
+                slot = of_words[key] = Slot(*place, permutation, size, chance)
                 bounds.append(permutation.plan() if permutation else size)
                 new.append(slot)
             slots.append(slot)
+        _begin_walks(new, bounds)
         return slots, inverse, new, bounds, reused
 
     def _places(
@@ -240,8 +251,18 @@ class Draws:
 
     def _draw(self, new: Sequence[Slot], values: Sequence[int], streams: Streams) -> None:
         """Give each new slot its number, and strings their text."""
+        dates: defaultdict[tuple[int, int], list[Slot]] = defaultdict(list)
         for slot, value in zip(new, values, strict=True):
-            slot.number = slot.permutation.take(value) if slot.permutation else value
+            walk = slot.permutation
+            slot.number = walk.take(value) if walk and not isinstance(walk, Walk) else value
+            if isinstance(walk, Walk):
+                dates[id(walk.calendar), slot.text].append(slot)
+                if slot.begins:
+                    walk.begin(value)
+                    slot.number = 0
+        for of_text in dates.values():
+            for slot in sorted(of_text, key=_earlier):
+                slot.number = cast(Walk, slot.permutation).take(slot.number)
         strings = [at for at, slot in enumerate(new) if slot.pool[0] not in self._words]
         written = [[new[at].number] for at in strings]
         draw_further(written, [self._radices(new[at].pool) for at in strings], strings, streams)
@@ -302,6 +323,22 @@ class Draws:
                 table = [word[0].upper() + word[1:] for word in table]
             self._tables[group, caps] = table
         return table
+
+
+def _begin_walks(new: Sequence[Slot], bounds: list[int]) -> None:
+    """Let new calendars begin where they leave room for all dates of their first text."""
+    turns: defaultdict[int, list[int]] = defaultdict(list)
+    for at, slot in enumerate(new):
+        if isinstance(slot.permutation, Walk):
+            turns[id(slot.permutation.calendar)].append(at)
+    for first, *rest in turns.values():
+        slot, walk = new[first], cast(Walk, new[first].permutation)
+        if not walk.calendar.start:
+            parts = (Fraction(bounds[at], new[at].size) for at in rest if new[at].text == slot.text)
+            bounds[first] = walk.plan_start(sum(parts, Fraction(0)))
+            slot.begins = True
+        for at in (first, *rest):
+            new[at].chance = float(1 / (new[at].size * walk.calendar.start))
 
 
 def stream_position(pool: Pool) -> int:

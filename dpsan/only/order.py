@@ -46,6 +46,17 @@ class Order:
         return found
 
 
+def ranks(groups: NDArray[np.integer], values: NDArray[np.integer]) -> NDArray[np.int32]:
+    """Return of each value how many different ones of its group are smaller."""
+    order = np.lexsort((values, groups))
+    group, value = groups[order], values[order]
+    other = np.append(True, group[1:] != group[:-1])[: len(order)]
+    steps = np.cumsum(~other & np.append(False, value[1:] != value[:-1])[: len(order)])
+    found = np.zeros(len(order), np.int32)
+    found[order] = steps - np.maximum.accumulate(np.where(other, steps, 0))
+    return found
+
+
 def distinct(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return where each distinct value stands first, by value, and of each value its index there.
 

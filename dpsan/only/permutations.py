@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Final
 
 ASCENDING: Final = frozenset(
@@ -48,51 +50,67 @@ class Permutation:
 
 @dataclass(slots=True)
 class Calendar:
-    """Where the dates of a unit stand, which pools of one group and size share."""
+    """Where the dates of a unit stand, which pools of one group share."""
 
-    planned: int = 0
-    at: int = 0
-    """The number behind the last one."""
+    at: Fraction = Fraction(0)
+    """The part of the pool behind the last date."""
+    start: Fraction = Fraction(0)
+    """The part of the pool from which the first date is drawn; 0 before there is one."""
 
 
 @dataclass(slots=True)
 class Walk(Permutation):
     """Numbers of a pool in ascending order from a random one on, each once before any again.
 
-    Behind the last number comes the first, so each number of the walk is uniform.
+    Behind the last number comes the first, so no number has more than its part of the start.
     """
 
     calendar: Calendar = field(default_factory=Calendar)
 
     def plan(self) -> int:
-        """Return the bound of the uniform integer of the next number."""
+        """Return the bound of the uniform integer by which the walk goes on."""
         self.planned += 1
-        self.calendar.planned += 1
-        steps = _STEPS if self.size < _FINE_STEPS else _FINE_STEPS
-        return self.size if self.calendar.planned == 1 else max(self.size // steps, 1)
+        return max(self.size // (_STEPS if self.size < _FINE_STEPS else _FINE_STEPS), 1)
+
+    def plan_start(self, room: Fraction) -> int:
+        """Return the bound of the uniform integer at which the calendar begins.
+
+        Args:
+            room: the part of the pool that the other dates of the text go on at most.
+        """
+        bound = self.size - min(math.ceil(self.size * room), self.size // 2)
+        self.calendar.start = Fraction(bound, self.size)
+        return bound
+
+    def begin(self, value: int) -> None:
+        """Let the calendar begin at a uniform integer below the bound."""
+        self.calendar.at = Fraction(value, self.size)
 
     def take(self, value: int) -> int:
         """Return the next number, from a uniform integer below its bound."""
-        number = (self.calendar.at + value) % self.size
+        number = (math.ceil(self.calendar.at * self.size) + value) % self.size
         while number in self.moved:
             number = (number + 1) % self.size
         self.moved[number] = 0
         if len(self.moved) == self.size:
             self.moved = {}
-        self.calendar.at = number + 1
+        self.calendar.at = Fraction(number + 1, self.size)
         return number
 
 
 def permutation_of(
-    group: str, size: int, calendars: defaultdict[tuple[str, int], Calendar]
+    group: str, form: str, size: int, calendars: defaultdict[tuple[str, int], Calendar]
 ) -> Permutation:
     """Return the numbers of a pool.
 
     Args:
         group: of the pool.
+        form: of its strings.
         size: number of its words.
-        calendars: by group and size where the dates of the unit stand.
+        calendars: by group and size where the dates of the unit stand; all times of a whole day
+            have one.
     """
     if group in ASCENDING:
-        return Walk(size, calendar=calendars[group, size])
+        whole = group == "clock" and form.startswith("d")
+        return Walk(size, calendar=calendars[group, 0 if whole else size])
     return Permutation(size)

@@ -56,6 +56,8 @@ class View:
     """Index of the unit in the block."""
     text: Ints
     """Index of the text in the block."""
+    order: Ints
+    """Of dates and times how many of their sort in the text are earlier, 0 of other tokens."""
     labels: tuple[str, ...]
     forms: tuple[str, ...]
     pieces: dict[int, tuple[tuple[Cut, ...], ...]]

@@ -37,6 +37,8 @@ from dpsan.only.hashes import Hashes, Words64
 from dpsan.only.joining import Words, cut_words, join_phrases
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.local_parts import split_emails
+from dpsan.only.marks import DAY_FIRST
+from dpsan.only.order import ranks
 from dpsan.only.places import Places
 from dpsan.only.view import COLUMN, EDGE, KEPT, LOWER, MIXED, NONE, TITLE, Codes, Flags, Ints, View
 from dpsan.text.letter_case import ARTICLES
@@ -104,6 +106,7 @@ class Viewer:
             np.array([codes[value] for value in sorted(codes)], np.uint8),
         )
         """Hashes of words and strings of a request, ascending, and labels; these come first."""
+        self.sorts = np.array([dates.SORTS.get(label, 0) for label in self.labels], np.uint8)
         self.closed = np.array([label in CLOSED for label in self.labels])
 
     def view(self, texts: Sequence[str], units: Sequence[int] | None = None) -> tuple[View, Places]:
@@ -302,12 +305,34 @@ class Viewer:
         common = (label == code["func"]) | ((label == code["plain"]) & (caps == LOWER))
         equal, first = firsts(hashed, stem, unit, (trigger == 0) & ~common)
         owns = filled(False, False, words["possessive"], np.bool_)
-        relations = form, trigger, equal, first, unit, index
+        earlier = self.earlier(block.text, label, start, end, index, form, [*forms])
+        relations = form, trigger, equal, first, unit, index, earlier
         view = View(label, caps, owns, gap, *relations, self.labels, tuple(forms), {}, {})
         places = Places(block.text, start, end, after, hashed, stem, {})
         split_emails(view, places)
         view.far_words.update(far_words(view, places, self.articles[0]))
         return view, places
+
+    def earlier(
+        self,
+        block: str,
+        label: Codes,
+        start: Ints,
+        end: Ints,
+        text: Ints,
+        form: Ints,
+        forms: list[str],
+    ) -> Ints:
+        """Return of each date how many of its sort in the text are earlier."""
+        sort = self.sorts.take(label)
+        at = np.flatnonzero(sort)
+        days = np.array([*[marks[:1] == DAY_FIRST for marks in forms], False])  # -1: no string
+        day_first = days[form[at]] & (sort[at] == dates.DAYS)  # times of a day are marked so too
+        rows = zip(start[at].tolist(), end[at].tolist(), day_first.tolist(), strict=True)
+        values = [dates.moment(block[begin:last], day_first=first) for begin, last, first in rows]
+        found = np.zeros(len(label), np.int32)
+        found[at] = ranks(text[at] * np.int64(16) + sort[at], np.array(values, np.int64))
+        return found
 
 
 def labels_of(lexicon: Lexicon, own: Iterable[str] = ()) -> tuple[str, ...]:

@@ -129,6 +129,8 @@ class Lacking:
 COUNTS: Final = "counts of unknown, masked and kept words (they depend on the words)"
 EQUAL: Final = "which words are equal (and so how often each occurs)"
 """Fact that is not protected where equal words share a draw."""
+EARLIER: Final = "which date or time of a text is earlier"
+"""Fact that is not protected where dates are replaced, and equal words share a draw."""
 SAME: Final = "which messages are equal"
 """Fact that is not protected where equal messages share a draw."""
 OPEN: Final = (
@@ -188,7 +190,7 @@ def not_protected(
         roles: ``off`` where names and places have one group each.
     """
     only = guarantee.only_groups
-    more = {CHOSEN if only else CHOICE: spans, EQUAL: equal}
+    more = {CHOSEN if only else CHOICE: spans, EQUAL: equal, EARLIER: equal and only}
     free = only and not guarantee.epsilon_ldp  # then repeated runs tell nothing more
     always = [fact for fact in NOT_PROTECTED if not (free and fact == REPEATED)]
     return [*of_guarantee(guarantee, roles), *facts, *filter(more.get, more), *always]

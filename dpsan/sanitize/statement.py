@@ -14,6 +14,7 @@ from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.figures import (
     CHOICE,
     CHOSEN,
+    EARLIER,
     EQUAL,
     RANDOM,
     SAME,
@@ -141,10 +142,9 @@ class Statement:
             out += self._summary(short=not verbose)
         if totals.guarantee.only_groups and totals.records:
             plain = counted(totals.counts[Action.PLAIN], "word")
-            shown = [
-                *of_guarantee(totals.guarantee, self.roles)[1:],
-                *([EQUAL] if self.consistent else []),
-            ]
+            classes = {self.classes[kind] for kind, words in totals.by_kind.items() if words}
+            equal = [EQUAL, EARLIER][: 1 + ("dates" in classes)] if self.consistent else []
+            shown = [*of_guarantee(totals.guarantee, self.roles)[1:], *equal]
             out.append(f"NOT PROTECTED: {plain} that passed unchanged; {'; '.join(shown)}")
         sight = self.figures().get(("names in plain sight", "run"))
         if totals.draws and totals.plain_names and sight:

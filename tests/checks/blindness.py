@@ -26,6 +26,7 @@ from dpsan.only import strings
 from dpsan.only.dates import date_order, year_form
 from dpsan.only.decision import PLURAL, decide
 from dpsan.only.hashes import Hashes
+from dpsan.only.permutations import ASCENDING
 from dpsan.only.templates import ordinal
 from dpsan.only.view import COLUMN, LOWER, MIXED, ONE, TITLE, UPPER
 from dpsan.privacy.randomness import derive_key, streams_for
@@ -217,10 +218,21 @@ class Blindness:
             by_value = self._sanitizer.spec.epsilon is not None
             if by_value and self.rewriter.classes[group] == NUMBERS:
                 return []
-            return self._strings(drawn)
+            return self._in_order(drawn, self._strings(drawn))
         if any("\n" in drawn.written(token) for token in drawn.tokens):
             return []  # cut at the end of a line
-        return self._candidates(drawn)
+        return self._in_order(drawn, self._candidates(drawn))
+
+    def _in_order(self, drawn: Drawn, others: list[str]) -> list[str]:
+        """Return those beside which the dates of the text are in the same order."""
+        group = drawn.decision.group[drawn.rows[0]]
+        if not others or drawn.decision.groups[group] not in ASCENDING:
+            return others
+        block = [drawn.text, *map(drawn.exchanged, others)]
+        view, _ = self.rewriter.viewer.view(block)
+        decision = decide(view, self.rewriter.rules)
+        order = [decision.order[decision.text == at].tolist() for at in range(len(block))]
+        return [other for other, own in zip(others, order[1:], strict=True) if own == order[0]]
 
     def _candidates(self, drawn: Drawn) -> list[str]:
         """Return words that may stand at all places of a word, without a new relation."""

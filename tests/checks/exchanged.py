@@ -176,7 +176,7 @@ def fits(phrase: str, spelt: set[int]) -> bool:
 def same(one: Decided, other: Decided) -> bool:
     """Return whether the same is decided of all texts; may be False where it is."""
     a, b = one.decision, other.decision
-    arrays = ("group", "form", "caps", "possessive", "key", "text")
+    arrays = ("group", "form", "caps", "possessive", "key", "text", "order")
     return (
         len(a.at) == len(b.at)
         and all(np.array_equal(getattr(a, name), getattr(b, name)) for name in arrays)
@@ -195,7 +195,7 @@ def by_text(done: Decided) -> list[Any]:
     edges = [at for at, item in enumerate(done.order) if item >= hidden]
     forms = [d.forms[form] if form >= 0 else None for form in d.form.tolist()]
     first = np.searchsorted(d.text, np.arange(len(edges))).tolist()
-    arrays = [d.group.tolist(), forms, d.caps.tolist(), d.possessive.tolist()]
+    arrays = [d.group.tolist(), forms, d.caps.tolist(), d.possessive.tolist(), d.order.tolist()]
     keys, caps, behind = d.key.tolist(), d.articles[:, 1].tolist(), d.articles[:, 2].tolist()
     out = []
     for text, (begin, end) in enumerate(pairwise(edges)):

@@ -1,14 +1,16 @@
 """Dates and sizes of numbers with ``--only``: what is equal, near and in order."""
 
 import re
+from calendar import month_name
 from collections import Counter
 from datetime import date
+from fractions import Fraction
 from itertools import pairwise, product
 
 import pytest
 
 from dpsan import Sanitizer
-from dpsan.only.permutations import Calendar, Walk
+from dpsan.only.permutations import Walk
 
 SEEDS = range(40)
 
@@ -31,14 +33,22 @@ def test_equal_years_and_days_stay_equal():
 
 
 def test_dates_follow_each_other_by_some_days():
-    """But for the turn of a year, which the walk does not know."""
-    turns = 0
     for seed in SEEDS:
         out = days(drawn("Admitted 2023-10-28, seen 2023-11-01, left 2023-11-05.", seed))
-        gaps = [(later - earlier).days for earlier, later in pairwise(out)]
-        turns += min(gaps) < 0
-        assert all(0 < gap < 20 or gap < -300 for gap in gaps)
-    assert turns < len(SEEDS) / 4
+        assert all(0 < (later - earlier).days < 20 for earlier, later in pairwise(out))
+
+
+def test_dates_keep_their_order_wherever_they_stand():
+    text = "Left 2023-11-05, came 2023-10-28; 10:15 am and 2:30 pm, after 9:05 am. May, then March."
+    for seed in SEEDS:
+        out = drawn(text, seed)
+        left, came = days(out)
+        times = re.findall(r"(\d+):(\d+) ([ap])m", out)
+        morning, evening, early = [(half, int(hour), int(rest)) for hour, rest, half in times]
+        names = [*map([*month_name].index, re.findall("[A-Z][a-z]+", out)[-2:])]
+        assert came < left
+        assert early < morning < evening
+        assert names[1] < names[0]
 
 
 @pytest.mark.parametrize(
@@ -69,17 +79,35 @@ def test_a_number_keeps_its_size():
         assert 500 <= e < 1000
 
 
-def test_each_number_of_a_walk_is_uniform():
-    """All draws of four dates of two pools of 7: what the first is, each is."""
-    size = 7
-    counts = [Counter(), Counter(), Counter(), Counter()]
-    bounds = [2, 1, 2]
-    for first, *steps in product(range(size), *map(range, bounds)):
-        calendar = Calendar()
-        one, two = Walk(size, calendar=calendar), Walk(size, calendar=calendar)
-        walks = (one, one, two, one)
-        numbers = [walk.take(value) for walk, value in zip(walks, (first, *steps), strict=True)]
-        assert len({numbers[0], numbers[1], numbers[3]}) == 3
-        for count, number in zip(counts, numbers, strict=True):
-            count[number] += 1
-    assert all(set(count.values()) == {4} and len(count) == size for count in counts)
+def test_no_number_of_a_walk_is_likelier_than_its_start():
+    """All draws of four dates of two pools of 9, which begin at one of 5 or 9 numbers."""
+    size = 9
+    for room, start in ((Fraction(0), 9), (Fraction(3, 7), 5)):
+        counts = [Counter(), Counter(), Counter(), Counter()]
+        assert Walk(size).plan_start(room) == start
+        for first, *steps in product(range(start), *map(range, (2, 1, 2))):
+            one = Walk(size)
+            one.begin(first)
+            two = Walk(size, calendar=one.calendar)
+            walks = (one, one, two, one)
+            numbers = [walk.take(value) for walk, value in zip(walks, (0, *steps), strict=True)]
+            assert len({numbers[0], numbers[1], numbers[3]}) == 3
+            for count, number in zip(counts, numbers, strict=True):
+                count[number] += 1
+        assert all(max(count.values()) <= 4 for count in counts)
+        assert len(counts[0]) == start
+
+
+def test_times_with_and_without_seconds_keep_their_order():
+    text = "[08:00:01.250] up [08:00:02] on [08:01] off [08:01:30.001] up [09:15:00] down"
+    for seed in SEEDS:
+        times = re.findall(r"\[([\d:.]+)\]", drawn(text, seed))
+        assert times == sorted(times)
+
+
+def test_dates_of_one_text_leave_room_for_each_other():
+    """Fifteen days ascend without a turn of the year."""
+    text = "; ".join(f"2023-{month:02}-{day:02}" for month in (2, 5, 8) for day in range(10, 15))
+    for seed in SEEDS:
+        found = days(drawn(text, seed))
+        assert found == sorted(found)
