@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
@@ -22,6 +23,7 @@ from dpsan.privacy.certificate import (
     Certificate,
     input_distances,
     matrix_certificate,
+    support_certificate,
 )
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.privacy.rounding import NoiseDistribution, float64_gap
@@ -56,6 +58,8 @@ class Mechanism(ABC):
     """``1/distance`` (metric privacy) or ``nats`` (local differential privacy)."""
     source: ClassVar[str]
     """Bibliography key and section."""
+    why: ClassVar[str] = ""
+    """Reason of the guarantee, where it is the same for all parameters."""
 
     arithmetic: ClassVar[Arithmetic] = Arithmetic.REALS
     """In which numbers the guarantee is proved."""
@@ -136,14 +140,18 @@ class Mechanism(ABC):
         """Return the true guarantee for these parameters on this vocabulary."""
 
     def promise(self, epsilon_ldp: float, **about: Any) -> Guarantee:
-        """Return a guarantee with this mechanism's status and source; the rest as for Guarantee."""
+        """Return a guarantee with this mechanism's status, source and reason, and its epsilon as
+        the claim; the rest as for Guarantee.
+        """
+        about.setdefault("why", self.why)
+        about.setdefault("claimed", Claim(self.epsilon, metric=self.claimed_metric()))
         return Guarantee(
-            self.status,
-            epsilon_ldp,
-            source=self.source,
-            arithmetic=self.arithmetic,
-            **about,
+            self.status, epsilon_ldp, source=self.source, arithmetic=self.arithmetic, **about
         )
+
+    def claimed_metric(self) -> str | None:
+        """Return the metric that epsilon is claimed for; None for local differential privacy."""
+        return None if self.is_ldp() else "euclidean"
 
     def resolved(self, space: MetricSpace) -> Mechanism:
         """Return the same mechanism with what ``auto`` stands for on a vocabulary, for the
@@ -265,15 +273,42 @@ class IntegerResponse(Mechanism):
         return sampler.certificate(repr(self)) if isinstance(sampler, Table) else None
 
 
+class DisjointSupports(Mechanism):
+    """A published table in which some outputs of an input are impossible for another one."""
+
+    family: ClassVar[str] = "table"
+    status: ClassVar[Status] = Status.NONE
+
+    @abstractmethod
+    def excluded(self, space: MetricSpace) -> float:
+        """Return the largest probability of outputs that another input never gives."""
+
+    @abstractmethod
+    def excluding(self, space: MetricSpace) -> tuple[int, int]:
+        """Return the input with these outputs, and the other one."""
+
+    def loss_of_one_support(self, space: MetricSpace) -> float:
+        """Return the LDP epsilon where all inputs have the same outputs."""
+        return 0.0
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """Infinite loss wherever an input excludes outputs of another one."""
+        mass = self.excluded(space)
+        loss = math.inf if mass else self.loss_of_one_support(space)
+        return self.promise(loss, delta=mass, infinite_loss_mass=mass)
+
+    def certificate(self, space: MetricSpace) -> Certificate | None:
+        """Return the closed form, whose delta is a lower bound of that of the claim."""
+        mass = self.excluded(space)
+        return support_certificate(mass, self.excluding(space)) if mass else None
+
+
 class BaseResponse(IntegerResponse):
     """A public base with a near set of each word: what groups of words need."""
 
     takes_public = True
     euclidean: ClassVar[bool] = False
     """True if near is by the distance of the space, else by the cosine."""
-    why: ClassVar[str]
-    """Reason of the guarantee."""
-
     if TYPE_CHECKING:  # the order of fields is that of the parameters
         public: tuple[int, ...]
         groups: tuple[Group, ...]
@@ -289,13 +324,9 @@ class BaseResponse(IntegerResponse):
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Pure LDP; no metric needed."""
         base = with_floor(self.base(space), self.groups, space.n)
-        return self.promise(
-            # The exact integer distribution; never above epsilon.
-            epsilon_ldp=min(self.epsilon, integer_loss(self.epsilon, base.total, base.mass)),
-            claimed=Claim(self.epsilon),
-            public_words=len(self.public),
-            why=self.why,
-        )
+        # That of the exact integer distribution, which is never above epsilon.
+        loss = min(self.epsilon, integer_loss(self.epsilon, base.total, base.mass))
+        return self.promise(loss, public_words=len(self.public))
 
     def table(self, space: MetricSpace) -> SparseTable:
         """Return the table of the base and its near sets."""

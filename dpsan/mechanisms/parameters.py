@@ -16,20 +16,27 @@ from dpsan.errors import Hint, UsageError
 from dpsan.space.arrays import Floats
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """Meaning, domain and default of a parameter."""
+    """Meaning and domain of a parameter."""
 
     help: str
-    unit: str
-    low: float
-    high: float
-    open_low: bool
-    words: tuple[str, ...]
     convert: Callable[[str], Any]
-    required: bool = False
-    """No default: a decision of the user's, such as delta."""
+    """Text to value."""
+    unit: str = ""
+    low: float = -math.inf
+    above: float = -math.inf
+    """Bound that no value reaches, where :attr:`low` is one that values may have."""
+    high: float = math.inf
+    words: tuple[str, ...] = ()
+    """Values that are words."""
     example: str = ""
+    """What an error message suggests: there is no default, as for delta."""
+
+    @property
+    def required(self) -> bool:
+        """Return True if the value is a decision of the user's."""
+        return bool(self.example)
 
     def domain(self) -> str:
         """Return the domain in words."""
@@ -37,7 +44,8 @@ class Parameter:
         if self.convert is str:
             return " or ".join(words) or "a name"
         kind = "a whole number" if self.convert is int else "a number"
-        low = f"{'>' if self.open_low else '>='} {self.low:g}" if self.low > -math.inf else ""
+        low = f">= {self.low:g}" if self.low > -math.inf else ""
+        low = f"> {self.above:g}" if self.above > -math.inf else low
         high = f"<= {self.high:g}" if self.high < math.inf else ""
         limits = " and ".join(filter(None, [low, high]))
         return " or ".join([f"{kind} {limits}".strip(), *words])
@@ -57,8 +65,7 @@ class Parameter:
         else:
             good = self.convert is not str and math.isfinite(value)
             good = good and (isinstance(value, int) or self.convert is float)
-            good = good and self.low <= value <= self.high
-            good = good and not (self.open_low and value == self.low)
+            good = good and self.low <= value <= self.high and value > self.above
         if not good:
             raise UsageError(f"{name} must be {self.domain()} (got {value})")
 
@@ -75,39 +82,25 @@ class Parameter:
 def parameter(
     default: Any,
     help: str,  # noqa: A002 - the word every argument parser uses
-    *,
-    convert: Callable[[str], Any] | None = None,
-    unit: str = "",
-    low: float = -math.inf,
-    high: float = math.inf,
-    open_low: bool = False,
-    words: tuple[str, ...] = (),
-    example: str | None = None,
+    **about: Any,
 ) -> Any:
     """Return a field of a mechanism with its documentation and domain.
 
     Args:
-        convert: text to value; by default the type of ``default``.
-        example: makes it required (its default is None then): what an error message suggests.
+        default: a word beside numbers is one of the words.
+        about: other attributes of :class:`Parameter`; ``convert`` is the type of the default unless
+            it is given.
     """
-    kind = convert or type(default)
-    about = Parameter(
-        help, unit, low, high, open_low, words, kind, example is not None, example or ""
-    )
-    return field(default=default, metadata={"parameter": about})
+    convert = about.setdefault("convert", type(default))
+    if isinstance(default, str) and convert is not str:
+        about["words"] = (default, *about.get("words", ()))
+    return field(default=default, metadata={"parameter": Parameter(help=help, **about)})
 
 
 def clip_parameter() -> Any:
     """Return the field ``clip`` of mechanisms on clipped vectors."""
-    return parameter(
-        "auto",
-        "vectors longer than this are shortened to it",
-        convert=float,
-        unit="distance",
-        low=0,
-        open_low=True,
-        words=("auto",),
-    )
+    what = "vectors longer than this are shortened to it"
+    return parameter("auto", what, convert=float, unit="distance", above=0)
 
 
 def delta_parameter(published: bool = False) -> Any:
@@ -116,19 +109,11 @@ def delta_parameter(published: bool = False) -> Any:
     Args:
         published: as [TrLap] has it: 4^-d unless it is given.
     """
-    return parameter(
-        "auto" if published else None,
-        "the paper's delta; auto is 4^-d"
-        if published
-        else "probability that the loss may exceed epsilon",
-        convert=float,
-        unit="probability",
-        low=0,
-        high=0.5,
-        open_low=True,
-        words=("auto",) if published else (),
-        example=None if published else "1e-6",
-    )
+    domain = {"convert": float, "unit": "probability", "above": 0, "high": 0.5}
+    if published:
+        return parameter("auto", "the paper's delta; auto is 4^-d", **domain)
+    what = "probability that the loss may exceed epsilon"
+    return parameter(None, what, **domain, example="1e-6")
 
 
 # Weights of words for mechanisms on tensors: a public list, or corpus frequency.

@@ -123,9 +123,7 @@ class RankSoftmax(LaplaceNoise):
     source = "Curse §7"
     why = "laplace, followed by a random choice that reads only the noisy point"
 
-    c: float = parameter(
-        0.04, "decay of the weight per rank", unit="1/epsilon", low=0, open_low=True
-    )
+    c: float = parameter(0.04, "decay of the weight per rank", unit="1/epsilon", above=0)
 
     def projection(self, space: MetricSpace) -> PivotRanks:
         """By the rank among the neighbours of the nearest word."""

@@ -180,9 +180,7 @@ class PaperTensor(Mechanism):
         "range Delta of a coordinate; auto: the largest of this vocabulary",
         convert=float,
         unit="coordinate",
-        low=0,
-        open_low=True,
-        words=("auto",),
+        above=0,
     )
     words: int = parameter(
         64, "length of the line that the statement speaks of", unit="words", low=1, high=4096
