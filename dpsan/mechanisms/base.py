@@ -238,14 +238,6 @@ class Mechanism(ABC):
         """
         return None
 
-    def optimize(self, space: MetricSpace) -> None:
-        """Take minutes to improve what is solved for, and keep it for later runs.
-
-        Raises:
-            UsageError: nothing is solved for.
-        """
-        raise UsageError(f"{self.name} has nothing to optimize")
-
     def table(self, space: MetricSpace) -> Table:
         """Return the whole numbers that are drawn from, for a mechanism that has a table."""
         raise NotImplementedError(f"{self.name} has no table")

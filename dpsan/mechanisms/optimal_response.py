@@ -80,7 +80,6 @@ from dpsan.mechanisms.optimal.public_base import (
     BaseTask,
     favours,
     nearest_epsilon,
-    optimized_table,
     softened,
     solved_base,
 )
@@ -212,9 +211,3 @@ class OptimalResponse(BaseResponse):
         if quick and not has_bound(space, self.epsilon):
             return None
         return optimum(self.table(space), self.epsilon)
-
-    def optimize(self, space: MetricSpace) -> None:
-        task = self.task(space)
-        with space.watch(f"improving the distribution at epsilon {task.epsilon:g}") as progress:
-            found = optimized_table(space, task, progress)
-        space.replace_table(task.name, found)

@@ -39,7 +39,7 @@ import numpy as np
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.samplers.base import QuadratureSampler
 from dpsan.privacy.certificate import (
     MATRIX_WORDS,
     Certificate,
@@ -80,7 +80,7 @@ def few_candidates(n: int) -> int:
     return min(n, math.ceil(rate + 8 * math.sqrt(rate)) + 4)
 
 
-class TruncatedGumbelSampler(Sampler):
+class TruncatedGumbelSampler(QuadratureSampler):
     """Argmin of distance plus truncated Gumbel noise over a Poisson number of neighbours.
 
     Args:
@@ -88,6 +88,7 @@ class TruncatedGumbelSampler(Sampler):
         delta: the noise is truncated to [-delta, delta].
     """
 
+    most_words = MATRIX_WORDS
     probability_error = 1e-8
     """An estimate: no bound is proved for the quadrature."""
 
@@ -139,17 +140,11 @@ class TruncatedGumbelSampler(Sampler):
             out[row] = order[np.argmin(distances + self._noise(uniform)[: len(order)])]
         return out
 
-    def probabilities(self, ids: Ids) -> Floats | None:
-        """Return None above 2000 words."""
-        n = self.space.n
-        if n > MATRIX_WORDS:
-            return None
-        distinct, indices = np.unique(ids, return_inverse=True)
-        rows = np.full((len(distinct), n), 1 / n)
-        for row in np.flatnonzero(distinct < n).tolist():
-            (order,), (distances,) = self._nearest(distinct[row : row + 1], n)
-            rows[row, order] = self.pmf(distances)
-        return rows[indices]
+    def distribution(self, word: Ids) -> Floats:
+        (order,), (distances,) = self._nearest(word, self.space.n)
+        out = np.empty(len(order))
+        out[order] = self.pmf(distances)
+        return out
 
     def pmf(self, distances: Floats) -> Floats:
         """P(candidate j) for ascending distances (n,), by Gauss-Legendre quadrature.
@@ -237,17 +232,15 @@ class TGumbelPaper(Mechanism):
         others.
         """
         self.constants(space)
-        claim = Claim(self.epsilon, metric="euclidean")
         why = "the proof uses the untruncated distribution function; "
         found = self.certificate(space) if space.n <= _AUDIT_WORDS else None
         if found is None:
             why += f"no finite bound is known, and only up to {_AUDIT_WORDS} words are audited here"
-            return Guarantee(self.status, math.inf, claimed=claim, why=why, source=self.source)
+            return self.promise(math.inf, why=why)
         return self.promise(
-            epsilon_ldp=found.epsilon_ldp,
+            found.epsilon_ldp,
             metric="euclidean",
             epsilon_metric=found.epsilon_metric,
-            claimed=claim,
             why=why + "the values are an exact audit of all pairs of this vocabulary",
         )
 

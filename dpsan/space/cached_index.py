@@ -93,10 +93,6 @@ class CachedTables(Tables):
         entry = self._store.load(TABLE_KIND, self._key(name))
         return None if entry is None else entry.arrays
 
-    def keep(self, name: str, arrays: Arrays) -> None:
-        """Raise CacheError if the cache cannot be written."""
-        self._store.save(TABLE_KIND, self._key(name), self._entry(name, arrays))
-
     def _key(self, name: str) -> str:
         return f"{self._digest}/{name}"
 

@@ -33,9 +33,6 @@ class Tables:
         """Return the arrays of a name if they are kept."""
         return None
 
-    def keep(self, name: str, arrays: Arrays) -> None:
-        """Keep arrays in place of those of the same name."""
-
 
 no_tables: Final = Tables()
 
@@ -147,12 +144,6 @@ class MetricSpace:
         """Return a table that is in memory or stored, else None."""
         full = self._key(name)
         return self._memory.get(full) or self._tables.find(full)
-
-    def replace_table(self, name: str, arrays: Arrays) -> None:
-        """Keep arrays in place of those that :meth:`table` gave."""
-        full = self._key(name)
-        self._memory[full] = arrays
-        self._tables.keep(full, arrays)
 
     def transformed(
         self, name: str, vectors: Floats32, index: FlatIndex | None = None
