@@ -29,16 +29,14 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.base import AuditedTable
 from dpsan.mechanisms.samplers.base import QuadratureSampler
-from dpsan.privacy.certificate import Certificate, kept_certificate, matrix_certificate
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.privacy.randomness import Streams
 from dpsan.privacy.rounding import LaplaceCoordinates
 from dpsan.space.arrays import Floats, Ids, by_word
@@ -169,15 +167,15 @@ class RanTextSampler(QuadratureSampler):
         return radii, np.append(-np.diff(above), above[-1])
 
 
-class RanTextPaper(Mechanism):
+class RanTextPaper(AuditedTable):
     """RANTEXT as published."""
 
     name = "rantext-paper"
-    family = "table"
     status = Status.NONE
     summary = "RANTEXT: exponential mechanism within a random distance of the word"
     epsilon_unit = "nats"
     source = "InferDPT RANTEXT, authors' code"
+    method = "exact distribution matrix, quadrature over the radius"
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Return the exact loss for small vocabularies, else a bound; both are finite."""
@@ -192,20 +190,6 @@ class RanTextPaper(Mechanism):
             loss = found.epsilon_ldp
             why += "with one radius for both, two words have different outputs; it is not released"
         return self.promise(loss, why=why)
-
-    def certificate(self, space: MetricSpace) -> Certificate | None:
-        """Exact audit of all pairs of a small vocabulary, to about 1e-5."""
-        if space.n > _AUDITED:
-            return None
-
-        def build() -> Certificate:
-            pmf = self.prepare(space).probabilities(np.arange(space.n + 1))
-            found = matrix_certificate(np.asarray(pmf), Claim(self.epsilon))
-            # What rounding adds is nothing beside the quadrature's error.
-            method = "exact distribution matrix, quadrature over the radius"
-            return replace(found, method=method, slack=0.0)
-
-        return kept_certificate(space, repr(self), build)
 
     def prepare(self, space: MetricSpace) -> RanTextSampler:
         """Return the published sampler."""

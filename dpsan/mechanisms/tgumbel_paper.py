@@ -32,22 +32,15 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.base import AuditedTable
 from dpsan.mechanisms.samplers.base import QuadratureSampler
-from dpsan.privacy.certificate import (
-    MATRIX_WORDS,
-    Certificate,
-    input_distances,
-    kept_certificate,
-    matrix_certificate,
-)
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.certificate import MATRIX_WORDS, input_distances
+from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.privacy.randomness import Streams, streams_for
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
@@ -193,15 +186,15 @@ class TruncatedGumbelSampler(QuadratureSampler):
         return np.concatenate(nodes), np.concatenate(weights)
 
 
-class TGumbelPaper(Mechanism):
+class TGumbelPaper(AuditedTable):
     """Truncated Gumbel mechanism as published."""
 
     name = "tgumbel-paper"
-    family = "table"
     status = Status.REFUTED
     summary = "truncated Gumbel noise on neighbour distances, as published"
     epsilon_unit = "1/distance"
     source = "TGumbel Algorithm 2"
+    method = "exact distribution matrix by quadrature"
 
     @classmethod
     def least_epsilon(cls, space: MetricSpace) -> float:
@@ -244,20 +237,11 @@ class TGumbelPaper(Mechanism):
             why=why + "the values are an exact audit of all pairs of this vocabulary",
         )
 
-    def certificate(self, space: MetricSpace) -> Certificate | None:
-        """Exact audit of all pairs by quadrature; O(n³) times some hundreds."""
-        if space.n > MATRIX_WORDS:
-            return None
-
-        def build() -> Certificate:
-            sampler, claim = self.prepare(space), Claim(self.epsilon, metric="euclidean")
-            pmf = np.asarray(sampler.probabilities(np.arange(space.n + 1)))
-            distances = input_distances(space)
-            distances[-1], distances[:, -1] = math.inf, math.inf  # nothing is claimed for ⊥
-            found = matrix_certificate(pmf, claim, distances, error=sampler.probability_error)
-            return replace(found, method="exact distribution matrix by quadrature")
-
-        return kept_certificate(space, repr(self), build)
+    def audited_distances(self, space: MetricSpace) -> Floats:
+        """Return true distances; nothing is claimed for ⊥."""
+        distances = input_distances(space)
+        distances[-1], distances[:, -1] = math.inf, math.inf
+        return distances
 
     def prepare(self, space: MetricSpace) -> TruncatedGumbelSampler:
         """Return the published sampler."""
