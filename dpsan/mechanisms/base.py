@@ -24,7 +24,6 @@ from dpsan.privacy.certificate import (
     input_distances,
     kept_certificate,
     matrix_certificate,
-    support_certificate,
 )
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.privacy.rounding import NoiseDistribution, float64_gap
@@ -292,8 +291,15 @@ class DisjointSupports(Mechanism):
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
         """Return the closed form, whose delta is a lower bound of that of the claim."""
-        mass = self.excluded(space)
-        return support_certificate(mass, self.excluding(space)) if mass else None
+        if not (mass := self.excluded(space)):
+            return None
+        return Certificate(
+            method="supports differ, closed form",
+            epsilon_ldp=math.inf,
+            delta=mass,
+            infinite_loss_mass=mass,
+            pair=self.excluding(space),
+        )
 
 
 class AuditedTable(Mechanism):

@@ -222,23 +222,6 @@ def exp_certificate(
 # Any distribution of which more is known.
 
 
-def support_certificate(mass: float, pair: tuple[int, int]) -> Certificate:
-    """Certificate of a distribution whose supports differ, from its closed form.
-
-    Args:
-        mass: probability of the outputs of the first input that the second cannot give; ``delta``
-            is at least this.
-        pair: the two inputs.
-    """
-    return Certificate(
-        method="supports differ, closed form",
-        epsilon_ldp=math.inf,
-        delta=mass,
-        infinite_loss_mass=mass,
-        pair=pair,
-    )
-
-
 def log_ratio(a: int, b: int) -> float:
     """ln(a/b) of positive integers, at least 0: the least float64 that is not below it."""
     if a <= b:

@@ -35,8 +35,8 @@ from dpsan.space.metric_space import MetricSpace
 # Both parts are uint64, low is below 2^32.  Weights are at most 2^62; the sum of n of them needs
 # log2(n) bits more.
 
-WideIntegers = tuple[Integers, Integers]
-"""High and low parts, of the same shape."""
+WideIntegers = tuple[Integers, NDArray[Any]]
+"""High and low parts, of the same shape; low may have a shorter type."""
 
 LOW: Final = np.uint64(0xFFFFFFFF)
 SHIFT: Final = np.uint64(32)
@@ -49,16 +49,17 @@ def less(a: WideIntegers, b: WideIntegers) -> NDArray[np.bool_]:
 
 def cumulative(weights: Integers) -> WideIntegers:
     """Return the cumulative sums of rows (m, n)."""
-    low, high = weights & LOW, weights >> SHIFT
-    np.cumsum(low, axis=1, out=low)
-    np.cumsum(high, axis=1, out=high)
-    high += low >> SHIFT
-    low &= LOW
+    high, low = np.empty_like(weights), np.empty(weights.shape, dtype=np.uint32)
+    for at, row in enumerate(weights):  # what a row needs stays in the processor's cache
+        sums = np.cumsum(row & LOW)
+        np.cumsum(row >> SHIFT, out=high[at])
+        low[at] = sums & LOW
+        high[at] += sums >> SHIFT
     return high, low
 
 
 def number_below(
-    high: Integers, low: Integers, bits: Integers
+    high: Integers, low: NDArray[Any], bits: Integers
 ) -> tuple[NDArray[np.bool_], WideIntegers]:
     """Uniform numbers below totals (m,), or rejected: accepted?, the numbers.
 
