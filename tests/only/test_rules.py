@@ -71,6 +71,8 @@ CASES = [
     ("She was Deputy Attorney General then.", ""),
     ("He leaves as Head of it.", ""),
     ("You will take unit 40 now.", "40"),
+    ("It is at unit 8524 box 0979 there.", "unit 8524 box 0979"),
+    ("We met at Rua Mila 53 again.", "Rua Mila 53"),
     ("They gave ASA 324 and pain pills.", "ASA 324"),
     ("She had CPAP and phototherapy.", "CPAP phototherapy"),
     ("AT KISUMU he saw Kisumu then.", "KISUMU Kisumu"),
