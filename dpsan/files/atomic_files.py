@@ -11,7 +11,7 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, Protocol, Self
+from typing import Any, Final, Protocol, Self
 
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
@@ -188,22 +188,24 @@ class AtomicFile(Sink):
     def sync(self) -> None:
         """Wait until the bytes are on disk.  Raises as :meth:`commit`."""
         with self._or_nothing():
-            os.fsync(self.descriptor)
+            if self.descriptor >= 0:  # else it was synced before it was handed over
+                os.fsync(self.descriptor)
 
     def publish(self) -> None:
         """Give the file its final name.  Raises as :meth:`commit`."""
         with self._or_nothing():
             publish(self._temporary, self.target, force=self._force)
-            descriptor, self.descriptor = self.descriptor, -1
-            os.close(descriptor)
-            self._forget()
+        self.discard()  # the temporary name
 
-    def hand_over(self) -> Path:
+    def hand_over(self) -> None:
         """Close the file and keep its temporary name, for another process to publish it."""
         descriptor, self.descriptor = self.descriptor, -1
         os.close(descriptor)
         _UNFINISHED.discard(self._temporary)
-        return self._temporary
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what the other process needs."""
+        return vars(self) | {"_hash": None, "_packer": None}
 
     @contextmanager
     def _or_nothing(self) -> Iterator[None]:

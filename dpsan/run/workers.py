@@ -264,7 +264,7 @@ def _serve(parent: Connection, spec: RunSpec, root: Path, digest: str) -> None:
         sanitizer.warm_up()
         opened: Sanitizer | DpsanError = sanitizer
     except Exception as error:  # noqa: BLE001, raised in the parent
-        opened = _portable(error)
+        opened = portable(error)
     try:
         while True:
             parent.send(_answer(opened, parent.recv()))
@@ -280,10 +280,10 @@ def _answer(opened: Sanitizer | DpsanError, work: Batch) -> Done | DpsanError:
     try:
         return work.sanitized(opened)
     except Exception as error:  # noqa: BLE001, raised in the parent
-        return _portable(error)
+        return portable(error)
 
 
-def _portable(error: Exception) -> DpsanError:
+def portable(error: Exception) -> DpsanError:
     """Return an error that can be pickled, with the position of an unexpected one."""
     return error if isinstance(error, DpsanError) else UnexpectedError(error)
 

@@ -157,9 +157,9 @@ an error of reading is taken for the end @ FileSource.read
 status 0 though inputs failed @ say_result
 - 1 if result.failed or not enough else 0
 + 0
-one input that fails ends the batch @ Run._files
-- isinstance(error, BudgetError)
-+ error
+one input that fails ends the batch @ Run._each
+- isinstance(outcome.error, BudgetError)
++ outcome.error
 the audit always says complete @ Run.execute
 - not result.failed
 + True
