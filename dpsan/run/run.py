@@ -322,9 +322,8 @@ class Run(Work):
                 raise OutputError(f"{self.output}: cannot write: {reason(error)}") from None
             stack.callback(os.close, descriptor)
             return Sink(str(self.output), descriptor, packer)
-        sink = AtomicFile(self.output, force=self.plan.force, packer=packer)
-        stack.callback(sink.discard)  # nothing to discard after a commit
-        return sink
+        new = AtomicFile(self.output, force=self.plan.force, packer=packer)
+        return stack.enter_context(new)
 
 
 def _opened(path: Path) -> AbstractContextManager[FileSource]:

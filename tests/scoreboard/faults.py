@@ -166,9 +166,9 @@ the audit always says complete @ Run.execute
 the audit is not synced @ PrivateFile.to_disk
 - os.fsync(self._descriptor)
 + pass
-the audit is open to others @ create_private
-- os.fchmod(descriptor, 0o600)
-+ os.fchmod(descriptor, 0o644)
+the audit is open to others @ AtomicFile._mode
+- return 0o600
++ return 0o644
 finished outputs are made again @ Run._skip
 - not self.resume or not is_finished(path, target)
 + True

@@ -145,9 +145,9 @@ hard links are rewritten in place @ group._output
 what exists is replaced @ group._output
 - AtomicFile(target, force=work.plan.force, packer=...)
 + AtomicFile(target, force=True, packer=...)
-an audit replaces what exists @ create_private
-- if force: ...
-+ if True: ...
+an audit replaces what exists @ PrivateFile.__init__
+- AtomicFile(path, force=force, private=True)
++ AtomicFile(path, force=True, private=True)
 only the paths are compared @ _identity
 - (status.st_dev, status.st_ino)
 + (os.path.abspath(path),)

@@ -259,9 +259,9 @@ a traceback is shown @ failure
 - error = UnexpectedError(error)
 + traceback.print_exception(error)
 + error = UnexpectedError(error)
-the audit is open to others @ create_private
-- os.fchmod(descriptor, 0o600)
-+ os.fchmod(descriptor, 0o644)
+the audit is open to others @ AtomicFile._mode
+- return 0o600
++ return 0o644
 the audit holds the input words @ Rows._columns
 - columns["epsilon"] = ...
 + columns["epsilon"] = ...
