@@ -175,7 +175,7 @@ def rewrite_stream(
             # order must not depend on the time taken.
             at_rest = source.descriptor() is not None and workers.window == 0 and plan.copies == 1
             # Each rule of --only is looked up once in a batch, however large that is.
-            file_sizes = FileBatchSize(inf) if sanitizer.spec.only else FileBatchSize()
+            file_sizes = FileBatchSize(fast=inf) if sanitizer.spec.only else FileBatchSize()
             sizes = file_sizes if at_rest else BatchSize(plan.copies == 1)
             for batch, urgent in batches(
                 records, plan.batch, sizes, line_buffered=plan.line_buffered

@@ -150,30 +150,6 @@ def guarantee_row(guarantee: Guarantee) -> Row:
     }
 
 
-def word_fields(
-    *,
-    copies: bool,
-    originals: bool,
-    classes: bool = False,
-    only: bool = False,
-    fluent: bool = False,
-) -> Fields:
-    """Return the fields of a word's row in an audit of several copies, with classes, rules,
-    drawn words and input words.
-    """
-    more = (
-        (_DRAWN, fluent),
-        (_CLASS, classes),
-        (_REASON, only),
-        (_COPY, copies),
-        (_ORIGINALS, originals),
-    )
-    out = dict(_WORD)
-    for each, has in more:
-        out |= each if has else {}
-    return out
-
-
 def checked(row: object, fields: Fields | None = None) -> Row:
     """Return the row, if it is one of the grammar.
 
@@ -293,13 +269,13 @@ class _Grammar:
         self._spans = header["spans"]
         self._only = header["only"] is not None
         self._classes = self._only or header["classes"] is not None
-        self._word = word_fields(
-            copies=header["copies"] > 1,
-            originals=header["originals"],
-            classes=header["classes"] is not None,
-            only=self._only,
-            fluent=header["fluent"] is not None,
-        )
+        self._word = {
+            **_WORD,
+            **(_DRAWN if header["fluent"] is not None else {}),
+            **(_REASON if self._only else _CLASS if self._classes else {}),
+            **(_COPY if header["copies"] > 1 else {}),
+            **(_ORIGINALS if header["originals"] else {}),
+        }
         self._text: tuple[int, ...] | None = None
         self._shares: list[float] = []
         self._ended = False
