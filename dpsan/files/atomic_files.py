@@ -251,16 +251,19 @@ def made_once(path: Path, fill: Callable[[AtomicFile], object]) -> bool:
     """
     if os.path.lexists(path):
         return False
+    made = True
     try:
         with AtomicFile(path, private=True) as sink:
             fill(sink)
-            sink.commit()
+            sink.seal()
+            sink.sync()
+            sink.publish()
     except OutputError:
         if not os.path.lexists(path):
             raise
-        sync_directory(path.parent)  # another process was faster
-        return False
-    return True
+        made = False  # another process was faster
+    sync_directory(path.parent)
+    return made
 
 
 class PrivateFile:
