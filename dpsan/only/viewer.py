@@ -41,7 +41,7 @@ from dpsan.only.marks import DAY_FIRST
 from dpsan.only.order import ranks
 from dpsan.only.places import Places
 from dpsan.only.view import COLUMN, EDGE, KEPT, LOWER, MIXED, NONE, TITLE, Codes, Flags, Ints, View
-from dpsan.text.letter_case import ARTICLES
+from dpsan.text.tokens import ARTICLES
 
 CLOSED: Final = ("func", "funcname?", "title")
 """Labels of trigger words."""

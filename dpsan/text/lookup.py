@@ -14,7 +14,7 @@ from dpsan.text.batch_of_pieces import joined_at_spaces
 from dpsan.text.pieces import TRAILING, cut, one_word
 from dpsan.text.pieces import Codes as PieceCodes
 from dpsan.text.shape import INVISIBLE, amount
-from dpsan.text.spanned_tokens import Spans, gaps_inside, inside, widened
+from dpsan.text.spanned_tokens import Spans, in_spans
 from dpsan.text.tokens import gaps_to_write, lookup_keys
 
 KEPT: Final = -1
@@ -116,12 +116,11 @@ class Lookup:
         return joined(chunks, "".join(chain.from_iterable(each.gaps for each in chunks)))
 
     def _in_spans(self, pieces: list[str], spans: Spans) -> Chunk:
-        wide = widened(pieces, spans)
-        drawn = inside(pieces, wide).tolist()
-        gaps, _, invisible = gaps_inside(pieces, wide)
+        drawn, gaps, invisible = in_spans(pieces, spans)
         words = pieces[1::2]
         codes = [
-            self._codes[word] if each else OUTSIDE for word, each in zip(words, drawn, strict=True)
+            self._codes[word] if touched else OUTSIDE
+            for word, touched in zip(words, drawn, strict=True)
         ]
         return Chunk(gaps, words, codes, invisible, _more(pieces[::2], gaps))
 

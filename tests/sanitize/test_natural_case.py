@@ -1,5 +1,7 @@
 """``case="natural"``: the default; free, and what it does to sanitizers, audits and pairs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -102,5 +104,20 @@ def test_stretches_of_a_long_text_are_written_as_the_whole(text):
     with pytest.MonkeyPatch.context() as patch:
         cut_long(patch, 12, 5, 4)
         (cut,) = sanitizer.sanitize([text], KEY).lines
-        assert len(text) < 40 or len(list(segments(text, TOKENIZERS["unicode"].split))) > 1
+        parts = len(list(segments(text, TOKENIZERS["unicode"].split)))
+    assert len(text) < 40 or words_of(text) & {"a", "an"} or parts > 1
     assert cut == whole
+
+
+def test_articles_before_the_seams_of_a_long_text_agree_where_sentences_end():
+    embeddings = replace(embed(WORDS, seed=0, spellings=SPELLINGS), english=True)
+    sanitizer = Sanitizer("krr", epsilon=2.0, embeddings=embeddings)
+    text = "hour x paris x house the. " * 200
+    (whole,) = sanitizer.sanitize([text], KEY).lines
+    assert " an hour" in whole
+    assert " a hour" not in whole
+    for stretch in range(60, 70):
+        with pytest.MonkeyPatch.context() as patch:
+            cut_long(patch, stretch, 5, 4)
+            assert len(list(segments(text, TOKENIZERS["unicode"].split))) > 50
+            assert sanitizer.sanitize([text], KEY).lines == [whole]
