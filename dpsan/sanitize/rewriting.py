@@ -26,7 +26,7 @@ from dpsan.sanitize.result import (
     sums_of_runs,
     together,
 )
-from dpsan.text.batch import Batch, Ids, Mask, strings_at
+from dpsan.text.batch import Batch, Ids, Mask, Words
 from dpsan.text.letter_case import LetterCase, NaturalCase, agree
 from dpsan.text.lookup import MASKED, OUTSIDE, Lookup
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
@@ -203,7 +203,7 @@ class Rewriter:
             chosen, new, marks = self._one_draw(
                 self.sampler.sample_all,
                 codes[drawing],
-                lambda at: [words[position] for position in indices[at].tolist()],
+                lambda at: words.some(indices[at]),
                 drawn,
                 numbers,
                 key,
@@ -219,7 +219,7 @@ class Rewriter:
         outputs = self._outputs(words, codes, drawing, chosen)
         forms, at = Forms(), self._codes.formed(codes)
         if self._numbers and len(at):
-            numbered, records = strings_at(words, at), np.repeat(numbers, sizes)[at]
+            numbered, records = words.some(at), np.repeat(numbers, sizes)[at]
             forms = self._numbers.forms(numbered)
             if streams is None:
                 values = self._numbers.drawn_once(numbered, records, key)
@@ -281,7 +281,7 @@ class Rewriter:
                 batch.sizes,
                 *batch.gap_lengths(),
                 actions,
-                batch.words,
+                [*batch.words],
                 outputs,
                 codes,
                 one.rows,
@@ -305,7 +305,7 @@ class Rewriter:
             parts.append(Sanitized([], drawn, drawn, *about, by_kind=kinds))
         return of_one(parts)
 
-    def _outputs(self, words: Sequence[str], codes: Ids, drawing: Mask, chosen: Ids) -> list[str]:
+    def _outputs(self, words: Words, codes: Ids, drawing: Mask, chosen: Ids) -> list[str]:
         """Return the output string of each word."""
         written: list[str] = self._vocabulary()[0][chosen].tolist()
         if len(chosen) == len(codes):
@@ -313,5 +313,5 @@ class Rewriter:
         out = np.full(len(codes), MASK, dtype=object)
         out[drawing] = written
         passing = np.flatnonzero((codes < 0) & (codes != MASKED))
-        out[passing] = strings_at(words, passing)
+        out[passing] = words.some(passing)
         return [*out]

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from dpsan.text.batch import CHUNK, MARK, Batch, BoundedCache, Chunk, Ids, joined
-from dpsan.text.batch_of_pieces import joined_at_spaces
+from dpsan.text.batch import CHUNK, MARK, Batch, BoundedCache, Chunk, Ids
+from dpsan.text.batch_of_pieces import joined, joined_at_spaces
 from dpsan.text.pieces import TRAILING, cut, one_word
 from dpsan.text.pieces import Codes as PieceCodes
 from dpsan.text.shape import INVISIBLE, amount
@@ -113,7 +113,7 @@ class Lookup:
             chunks = [self._codes.chunk(pieces) for pieces in split]
         else:
             chunks = list(map(self._in_spans, split, spans))
-        return joined(chunks, "".join(chain.from_iterable(each.gaps for each in chunks)))
+        return joined(chunks)
 
     def _in_spans(self, pieces: list[str], spans: Spans) -> Chunk:
         drawn, gaps, invisible = in_spans(pieces, spans)
