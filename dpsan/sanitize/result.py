@@ -168,21 +168,15 @@ class Sanitized:
 def together(parts: Sequence[Sanitized]) -> Sanitized:
     """Merge the results of successive calls, without audits, into the result of one call."""
     first = parts[0]
-    sums = {
-        each.name: sum(getattr(part, each.name) for part in parts)
-        for each in fields(first)
-        if isinstance(getattr(first, each.name), int)
-    }
+    sums: dict[str, Any] = {}
+    for column in fields(first):
+        values = [getattr(part, column.name) for part in parts]
+        if isinstance(values[0], int | list | Forms | Counter):
+            sums[column.name] = sum(values, type(values[0])())
     return replace(
         first,
         marks=_joined([part.marks for part in parts]),
         public_marks=_joined([part.public_marks for part in parts]),
-        lines=[line for part in parts for line in part.lines],
-        drawn=[drawn for part in parts for drawn in part.drawn],
-        charged=[charged for part in parts for charged in part.charged],
-        by_kind=sum((part.by_kind for part in parts), Counter()),
-        forms=sum((part.forms for part in parts), Forms()),
-        replaced=[rows for part in parts for rows in part.replaced],
         counts={action: sum(part.counts[action] for part in parts) for action in Action},
         **sums,
     )

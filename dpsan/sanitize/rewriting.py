@@ -157,8 +157,10 @@ class Rewriter:
                 batch = self.lookup.of_split(list(map(self.lookup.split, some)), spans[at:position])
             one = self._drawn(batch, key, numbers[at:position])
             if self._fluent is not None:
-                found = self._fluent.of_texts(one.rows, one.outputs, gap_kinds(batch), batch.sizes)
-                one = one.as_decoded(found)
+                decoded = self._fluent.of_texts(
+                    one.rows, one.outputs, gap_kinds(batch), batch.sizes
+                )
+                one = one.as_decoded(decoded)
             parts.append(self._written(one, audit=audit))
             if position < len(texts):
                 whole_text = None if spans is None else spans[position]

@@ -125,25 +125,21 @@ _AT_ONCE: Final = 1 << 20
 """Characters of which arrays are made at once."""
 
 
-def batches(texts: Sequence[str], numbers: Sequence[int]) -> Iterator[tuple[int, int, bool]]:
+def batches(texts: Sequence[str], numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Yield first and last of texts that are rewritten at once, whole records.
 
-    The third is True for a record with a text of several contexts, which stands alone.
+    A record with a text of several contexts stands alone.
     """
     starts = [at for at in range(len(texts)) if not at or numbers[at] != numbers[at - 1]]
     begin = size = 0
-    for first, last in zip(starts, [*starts[1:], len(texts)], strict=True):
+    for first, last in zip(starts, [*starts[1:], len(texts)], strict=False):  # none: no text
         lengths = [len(text) for text in texts[first:last]]
-        long = max(lengths) > CONTEXT
-        if first > begin and (long or size + sum(lengths) > _AT_ONCE):
-            yield begin, first, False
+        if first > begin and (size + sum(lengths) > _AT_ONCE or max(lengths) > CONTEXT):
+            yield begin, first
             begin, size = first, 0
-        size += sum(lengths)
-        if long:
-            yield first, last, True
-            begin, size = last, 0
+        size += _AT_ONCE if max(lengths) > CONTEXT else sum(lengths)
     if begin < len(texts):
-        yield begin, len(texts), False
+        yield begin, len(texts)
 
 
 def blocks(contexts: Sequence[str]) -> Iterator[tuple[int, int]]:
