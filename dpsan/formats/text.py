@@ -33,10 +33,7 @@ class TextFormat(Format):
         if options.fields:
             hint = "--format jsonl, csv, tsv or parquet has"
             raise InputError(source.name, "text has no fields", hint)
-        return self._lines(source, options, text_encoding(options.encoding))
-
-    @staticmethod
-    def _lines(source: Source, options: ReadOptions, encoding: str) -> Iterator[Record | None]:
+        encoding = text_encoding(options.encoding)
         ended: Callable[[list[str]], bytes] = partial(_render, b"\n", encoding)
         unended: Callable[[list[str]], bytes] = partial(_render, b"", encoding)
         utf8 = encoding == "utf-8"

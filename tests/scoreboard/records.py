@@ -206,7 +206,7 @@ the last line without newline is dropped @ blocks
 a form feed ends a line @ blocks
 - data.split(b"\n")
 + data.replace(b"\x0c", b"\n").split(b"\n")
-the byte order mark is lost @ TextFormat._lines
+the byte order mark is lost @ TextFormat.read
 - if mark: ...
 + if False: ...
 invalid bytes are dropped @ decode
