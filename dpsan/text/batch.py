@@ -51,24 +51,18 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """The words of some texts and what will be written between them."""
+class Layout:
+    """What will be written between the words of some texts; it has no word of them."""
 
     gaps: list[str]
     """Before each word, and after the last: one more than words.  One that ends a text goes on
     with the seam and the gap that begins the next text."""
-    words: Words
-    codes: Ids
-    """Input code of each word, shape (words,)."""
     sizes: Ids
     """Words of each text, (texts,)."""
     odd: Ids
     """Positions of the gaps that may be no single space, ascending."""
     seam: str
     """Occurs in no gap of a text."""
-    invisible: int
-    more: list[tuple[int, list[int]]]
-    """First gap of some chunks (each text has one gap more than words), and lost characters."""
 
     def lines(self, outputs: list[str]) -> list[str]:
         """Return the texts with these words, (words,)."""
@@ -91,6 +85,18 @@ class Batch:
             lines.append("".join(pieces))
             at += size
         return lines
+
+
+@dataclass(frozen=True, slots=True)
+class Batch(Layout):
+    """The words of some texts and what will be written between them."""
+
+    words: Words
+    codes: Ids
+    """Input code of each word, shape (words,)."""
+    invisible: int
+    more: list[tuple[int, list[int]]]
+    """First gap of some chunks (each text has one gap more than words), and lost characters."""
 
     def gap_lengths(self) -> tuple[Ids, Ids]:
         """Code points of the gap before each word that will be written, and of that which was read,

@@ -22,7 +22,7 @@ def joined(texts: Sequence[Chunk]) -> Batch:
     if not texts:
         none = np.zeros(0, dtype=np.int64)
         first = np.zeros(1, dtype=np.int64)
-        return Batch([""], Words(0, lambda _: []), none, none, first, MARK, 0, [])
+        return Batch([""], none, first, MARK, Words(0, lambda _: []), none, 0, [])
     marks = sum(gap.count(MARK) for text in texts for gap in text.gaps)
     mark = MARK * (marks + 1)  # more than there are together
     codes = np.full(2 * len(texts) - 1, CHUNK)
@@ -106,11 +106,11 @@ def _batch(
     odd[1:] |= within
     return Batch(
         gaps,
-        Words(total, partial(_words, blocks, own, ends, special, chunks)),
-        codes,
         sizes,
         np.flatnonzero(odd),
         seam,
+        Words(total, partial(_words, blocks, own, ends, special, chunks)),
+        codes,
         sum([chunk.invisible for chunk in chunks]),
         longer,
     )

@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.text.batch import MARK, Batch, BoundedCache, Mask
+from dpsan.text.batch import MARK, BoundedCache, Layout, Mask
 from dpsan.text.tokens import ARTICLES, TAG
 
 
@@ -180,7 +180,7 @@ class NaturalCase:
 
     def write(
         self,
-        batch: Batch,
+        layout: Layout,
         outputs: list[str],
         rows: NDArray[np.int64],
         *,
@@ -192,7 +192,7 @@ class NaturalCase:
         stays small.  Words that were not drawn stay as they are.
 
         Args:
-            batch: the texts, with the gaps that will be written.
+            layout: of the texts, with the gaps that will be written.
             outputs: what is written for each word of all texts, in its usual spelling.
             rows: the row number of each, negative where nothing was drawn, shape (words,).
             continued: whether the only text is a segment of a long one, and not its first.
@@ -200,13 +200,13 @@ class NaturalCase:
         Returns:
             The positions of the outputs that may have changed.
         """
-        begins = list(self._within(batch, rows, continued=continued))
+        begins = list(self._within(layout, rows, continued=continued))
         if not continued:
-            sizes = batch.sizes
+            sizes = layout.sizes
             starts = np.cumsum(sizes) - sizes
             begins += starts[sizes > 1].tolist()
             for start in starts[sizes == 1].tolist():
-                if not _MARKS.isdisjoint(batch.gaps[start + 1].split(batch.seam)[0]):
+                if not _MARKS.isdisjoint(layout.gaps[start + 1].split(layout.seam)[0]):
                     begins.append(start)
         indices = np.array(begins, dtype=np.int64)
         indices = indices[rows[indices] >= 0]
@@ -214,10 +214,10 @@ class NaturalCase:
             outputs[at] = self._capitalised[outputs[at]]
         return indices
 
-    def _within(self, batch: Batch, rows: NDArray[np.int64], *, continued: bool) -> Iterator[int]:
+    def _within(self, layout: Layout, rows: NDArray[np.int64], *, continued: bool) -> Iterator[int]:
         """Yield the drawn words that begin a sentence, but for the first of a whole text."""
-        gaps, seam = batch.gaps, batch.seam
-        inside = batch.odd[batch.odd < len(batch.codes)]
+        gaps, seam = layout.gaps, layout.seam
+        inside = layout.odd[layout.odd < len(rows)]
         odd = inside[rows[inside] >= 0].tolist()
         for at in compress(odd, map(self._begins.__getitem__, [gaps[index] for index in odd])):
             # The last full stop of U.S. or p.m. ends no sentence.

@@ -1,6 +1,8 @@
 """``case="natural"``: the default; free, and what it does to sanitizers, audits and pairs."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
+from inspect import signature
+from typing import get_type_hints
 
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ from support import audit_rows, cut_long, embed, written_at
 
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.letter_case import LetterCase
+from dpsan.text.batch import Layout
+from dpsan.text.letter_case import LetterCase, NaturalCase, agree
 from dpsan.text.tokens import TOKENIZERS, segments
 
 WORDS = ["the", "a", "an", "hour", "paris", "iphone", "house", "mcdonald", "5", "o'clock"]
@@ -92,6 +95,15 @@ def test_no_input_word_decides_how_another_is_written(units, gaps, at):
     for number, (a, b) in enumerate(zip(one, other, strict=True)):
         article = number == where - 1 and {a.lower(), b.lower()} <= {"a", "an"}
         assert a == b or number == where or article
+
+
+def test_what_is_written_sees_no_input():
+    """Outputs, their rows, and the gaps between them: its signatures have nothing else."""
+    assert [field.name for field in fields(Layout)] == ["gaps", "sizes", "odd", "seam"]
+    takes = ["self", "layout", "outputs", "rows", "continued"]
+    assert [*signature(NaturalCase.write).parameters] == takes
+    assert get_type_hints(NaturalCase.write)["layout"] is Layout
+    assert [*signature(agree).parameters] == ["outputs", "gaps", "drawn", "at"]
 
 
 PIECES = st.sampled_from(["a ", "an ", "hour ", "the. ", "b.a. ", "x ", "\n", "5\n"])
