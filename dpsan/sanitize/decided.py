@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
 from dpsan.only.decision import NAMES, Decision
-from dpsan.only.draws import AGE, Unit
 from dpsan.only.engine import Match
 from dpsan.only.hashes import salted
 from dpsan.only.lexicon import Lexicon
@@ -20,6 +19,7 @@ from dpsan.only.marks import LARGE
 from dpsan.only.order import distinct
 from dpsan.only.places import Places
 from dpsan.only.rules import PASS
+from dpsan.only.slots import AGE, Unit
 from dpsan.only.view import KEPT, Codes, Cut, Ints, View
 from dpsan.sanitize.result import Action, AuditTable, Sanitized, tables_together, together
 from dpsan.text.spanned_tokens import KNOWN_TYPES, UNKNOWN_TYPE, Spans
