@@ -24,7 +24,7 @@ from typing import ClassVar, Final, NamedTuple
 from dpsan.errors import InputError, UsageError
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
-from dpsan.formats.lines import WIDE, byte_order_mark, decode, text_encoding, text_records, too_long
+from dpsan.formats.lines import byte_order_mark, decode, text_encoding, text_records, too_long
 from dpsan.formats.passing import Fields, did_you_mean, named, shown_names
 from dpsan.text.shape import compiled
 
@@ -158,12 +158,6 @@ class CsvFormat(Format):
     delimiter: ClassVar[bytes] = b","
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
-        encoding = text_encoding(options.encoding)
-        if encoding.startswith(WIDE):
-            raise InputError(source.name, f"{self.name} cannot be {encoding}", "convert it first")
-        return self._records(source, options)
-
-    def _records(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
         given = options.delimiter if self.takes_delimiter else ""
         table: _Table | None = None
         rows = Rows(source, given.encode() or self.delimiter, options)

@@ -143,12 +143,8 @@ class JsonReader:
 
     def _unit(self, line: int, raw: bytes) -> str:
         """Return the string or the digits of a number that names the unit of a record."""
-        node = Node("")
-        inner = node
-        for step in self._unit_steps:
-            inner = inner.child(step)
         try:
-            found = json.loads(pruned(raw, node), parse_int=str, parse_float=str)
+            found = json.loads(raw, parse_int=str, parse_float=str)
             for step in self._unit_steps:
                 found = found[step]
         except (LookupError, TypeError, ValueError, RecursionError):

@@ -18,8 +18,7 @@ from dpsan.formats.base import ReadOptions, Reject
 from dpsan.formats.registry import binary, refuse_document
 
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-WIDE: Final = ("utf-16", "utf-32")
-"""Encodings in which a newline is not one byte."""
+_ICONV: Final = "iconv -f UTF-16 -t UTF-8 FILE | dpsan rewrite ..."
 
 _Item: TypeAlias = tuple[int, bytes, bytes]
 """A record's line, its bytes and its ending."""
@@ -170,7 +169,7 @@ def text_encoding(name: str) -> str:
         raise UsageError(f"unknown encoding '{name}'") from None
     if encoding == "utf-8-sig":
         return "utf-8"  # a byte order mark is kept anyway
-    if newline != b"\n" and not encoding.startswith(WIDE):
+    if newline != b"\n":  # UTF-16, UTF-32
         raise UsageError(f"encoding '{name}' is not supported", "convert the file to UTF-8")
     return encoding
 
@@ -182,5 +181,5 @@ def byte_order_mark(source: Source, raw: bytes) -> bytes:
         InputError: that of UTF-16.
     """
     if raw.startswith(_UTF16):
-        raise InputError(source.name, "looks like UTF-16", "--encoding utf-16", line=1)
+        raise InputError(source.name, "looks like UTF-16", _ICONV, line=1)
     return codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""

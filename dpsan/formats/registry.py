@@ -6,14 +6,13 @@ they would become something, with exit status 0, that no other program can open.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import PurePath
-from typing import ClassVar, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from dpsan.errors import InputError, check_name
 from dpsan.files.source import Source
-from dpsan.formats.base import Format, ReadOptions, Record
+from dpsan.formats.base import Format
 from dpsan.text.shape import compiled
 
 COMPRESSED: Final = (".gz", ".zst")
@@ -81,14 +80,8 @@ def format_class(name: str, path: str) -> type[Format]:
 
 
 def format_for(name: str, path: str) -> Format:
-    """Return the format of a name and path; one that refuses files whose suffix is known as such.
-
-    Raises:
-        UsageError: unknown name.
-    """
-    made = format_class(name, path)()
-    refused = REFUSED.get(_suffix(path)) if name == "auto" and not _suggested(path) else None
-    return RefusedFormat(refused, made) if refused else made
+    """Return the format of a name and path.  Raises UsageError: unknown name."""
+    return format_class(name, path)()
 
 
 def formats_with(capability: str) -> str:
@@ -169,6 +162,12 @@ _ARRAY = Kind("a JSON array", "-f json -k FIELD")
 _OBJECT = Kind("JSON", "-f jsonl -k FIELD; -f json if a record goes over several lines")
 
 
+def refuse_suffix(source: Source) -> None:
+    """Raise InputError if the name of a source is that of a kind of file which no format reads."""
+    if refused := REFUSED.get(_suffix(source.name)):
+        raise refused.error(source)
+
+
 def refuse_json(source: Source, first: bytes) -> None:
     """Raise InputError if a first line is JSON: as text its names and keywords would be drawn."""
     if found := _JSON.match(first, 0, 4096):
@@ -187,25 +186,5 @@ def refuse_document(source: Source, first: bytes) -> None:
 
 def binary(source: Source, line: int) -> InputError:
     """Return the error for a record that holds NUL."""
-    hint = "--encoding utf-16 or tr '\\0' '\\n' may help; -f text reads it as it is"
+    hint = "iconv -f UTF-16 or tr '\\0' '\\n' may help; -f text reads it as it is"
     return InputError(source.name, "NUL byte: not text", hint, line=line)
-
-
-class RefusedFormat(Format):
-    """Refuses a file because of its suffix.
-
-    Args:
-        kind: of the file.
-        text: reads the file where the user insists.
-    """
-
-    name: ClassVar[str] = "text"
-    joinable: ClassVar[bool] = True
-
-    def __init__(self, kind: Kind, text: Format) -> None:
-        self._kind, self._text = kind, text
-
-    def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
-        if options.force_text:
-            return self._text.read(source, options)
-        raise self._kind.error(source)

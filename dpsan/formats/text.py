@@ -7,18 +7,15 @@ order mark at the very start is kept and is not part of the first record.
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
-from itertools import chain
 from typing import ClassVar, Final
 
 from dpsan.errors import InputError
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
-from dpsan.formats.lines import WIDE, blocks, byte_order_mark, check, decode, text_encoding
-from dpsan.formats.registry import binary, refuse_document, refuse_json
+from dpsan.formats.lines import blocks, byte_order_mark, check, decode, text_encoding
+from dpsan.formats.registry import binary, refuse_json, refuse_suffix
 
 _LARGE: Final = 1 << 20
 """Bytes above which a record is decoded by itself."""
@@ -31,40 +28,15 @@ class TextFormat(Format):
     one_text = joinable = takes_budget = copyable = takes_spans = True
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
+        if not options.force_text:
+            refuse_suffix(source)
         if options.fields:
             hint = "--format jsonl, csv, tsv or parquet has"
             raise InputError(source.name, "text has no fields", hint)
         encoding = text_encoding(options.encoding)
-        if encoding.startswith(WIDE):
-            return self._wide(source, options, encoding)
-        return self._lines(source, options, encoding)
-
-    @classmethod
-    def _wide(cls, source: Source, options: ReadOptions, encoding: str) -> Iterator[Record | None]:
-        """Read encodings in which a newline is not one byte as UTF-8; write them as they were."""
-        data = source.read()
-        while data and len(data) < 4 and (more := source.read()):  # a mark has up to four bytes
-            data += more
-        if not options.force_text:
-            refuse_document(source, data)
-        mark, written = _byte_order(data, encoding)
-        if mark:
-            yield Record(1, [], Unchanged(mark), part="mark")
-        texts = codecs.iterdecode(chain((data[len(mark) :],), iter(source.read, b"")), written)
-        utf8 = _Utf8(source, texts, encoding)
-        yield from cls._lines(utf8, replace(options, encoding="utf-8"), written)
-
-    @staticmethod
-    def _lines(source: Source, options: ReadOptions, written: str) -> Iterator[Record | None]:
-        """Yield the records of a source.
-
-        Args:
-            written: encoding of the output; another one than of the source if that is wide.
-        """
-        ending = "\n".encode(written)
-        ended: Callable[[list[str]], bytes] = partial(_render, ending, written)
-        unended: Callable[[list[str]], bytes] = partial(_render, b"", written)
-        utf8 = text_encoding(options.encoding) == "utf-8"
+        ended: Callable[[list[str]], bytes] = partial(_render, b"\n", encoding)
+        unended: Callable[[list[str]], bytes] = partial(_render, b"", encoding)
+        utf8 = encoding == "utf-8"
         for block in blocks(source, options.max_record):
             if block is None:
                 yield None
@@ -78,7 +50,7 @@ class TextFormat(Format):
             records.reverse()
             while records:  # a long line is not kept here while it is rewritten
                 raw = records.pop()
-                if line == 1 and not written.startswith(WIDE):
+                if line == 1:
                     mark = _begin(source, raw, options, utf8=utf8)
                     raw = raw[len(mark) :]
                     if mark:
@@ -92,7 +64,7 @@ class TextFormat(Format):
                 if invalid and options.keep_equal:
                     render = partial(_render_changed, text, raw + end, render)
                 del raw
-                yield Record(line, [text], render, invalid, owes=b"" if end else ending)
+                yield Record(line, [text], render, invalid, owes=b"" if end else b"\n")
                 line += 1
 
 
@@ -117,41 +89,6 @@ def _texts(records: list[bytes], options: ReadOptions) -> list[str] | None:
         return data.decode().split("\n")
     except UnicodeDecodeError:
         return None
-
-
-def _byte_order(first: bytes, encoding: str) -> tuple[bytes, str]:
-    """Return the byte order mark of a stream and the encoding to write in."""
-    orders = ("-be", "-le") if encoding in WIDE else ("",)
-    for written in (encoding + order for order in orders):
-        mark = "\ufeff".encode(written)
-        if first.startswith(mark):
-            return mark, written
-    return b"", written
-
-
-class _Utf8:
-    """A source in another encoding as UTF-8.
-
-    Args:
-        texts: its text in pieces.
-        encoding: for messages.
-    """
-
-    def __init__(self, source: Source, texts: Iterator[str], encoding: str) -> None:
-        self.name, self.idle, self._texts = source.name, source.idle, texts
-        self._encoding, self._line = encoding, 1
-
-    def descriptor(self) -> int | None:
-        return None
-
-    def read(self) -> bytes:
-        try:
-            text = next(self._texts, "")
-        except UnicodeError:
-            what = f"invalid {self._encoding}"
-            raise InputError(self.name, what, "convert the file first", line=self._line) from None
-        self._line += text.count("\n")
-        return text.encode()
 
 
 def _render_changed(

@@ -54,7 +54,7 @@ from dpsan.only.view import (
     Ints,
     View,
 )
-from dpsan.text.letter_case import ARTICLES
+from dpsan.text.tokens import ARTICLES
 
 CLOSED: Final = ("func", "funcname?", "title")
 """Labels of trigger words."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, compress, pairwise
+from itertools import accumulate, pairwise
 from typing import Final
 
 import numpy as np
@@ -225,37 +225,35 @@ def merged(
     """
     fresh = [index not in earlier for index in indices]
     counts, public, invisible = Counter(done.counts), done.public, done.invisible
-    by_kind = Counter(done.by_kind)
-    for index in indices:
-        if index in earlier:
-            unused = survey(texts[index])
-            counts.subtract(unused.counts)
-            by_kind.subtract(unused.by_kind)
-            public -= unused.public
-            invisible -= unused.invisible
+    by_kind, unpublished = Counter(done.by_kind), earlier.keys() & {*indices}
     lines = dict(zip(indices, done.lines, strict=True))
-    drawn = dict(zip(compress(indices, fresh), compress(done.drawn, fresh), strict=True))
-    charged = dict(zip(compress(indices, fresh), compress(done.charged, fresh), strict=True))
+    drawn = dict(zip(indices, done.drawn, strict=True))
+    charged = dict(zip(indices, done.charged, strict=True))
     remembered = {}
-    for index, output in earlier.items():
+    for index, output in sorted(earlier.items()):
         seen = survey(texts[index])
-        lines[index] = output
-        now = {each: 0 if each in DRAWN else seen.counts[each] for each in Action}
-        now[Action.REMEMBERED] = sum(seen.counts[each] for each in DRAWN)
+        if index in unpublished:
+            counts.subtract(seen.counts)
+            by_kind.subtract(seen.by_kind)
+            public -= seen.public
+            invisible -= seen.invisible
+        lines[index], drawn[index], charged[index] = output, 0, 0
+        now = {action: 0 if action in DRAWN else seen.counts[action] for action in Action}
+        now[Action.REMEMBERED] = sum(seen.counts[action] for action in DRAWN)
         remembered[index] = now
         counts.update(now)
         invisible += seen.invisible
     return replace(
         done,
         lines=[lines[index] for index in range(len(texts))],
-        drawn=[drawn.get(index, 0) for index in range(len(texts))],
-        charged=[charged.get(index, 0) for index in range(len(texts))],
+        drawn=[drawn[index] for index in range(len(texts))],
+        charged=[charged[index] for index in range(len(texts))],
         by_kind=by_kind,
         counts={action: counts[action] for action in Action},
         records=None if done.records is None else _spread(done.records, indices, fresh, len(texts)),
         public=public,
         invisible=invisible,
-        remembered=dict(sorted(remembered.items())),
+        remembered=remembered,
     )
 
 

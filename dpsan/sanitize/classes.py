@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,25 +52,6 @@ class ClassRows:
     """Words of the user's list that the vocabulary lacks, in lower case."""
     listed: frozenset[str] = frozenset()
     """Names of its groups in the lists of dpsan."""
-
-    def without(self, taken: Set[int]) -> ClassRows:
-        """Return the group without some rows; without outputs, all its words are outputs."""
-        rows, outputs = ([*set(some) - taken] for some in (self.rows, self.outputs))
-        return replace(self, rows=_ordered(rows), outputs=_ordered(outputs or rows))
-
-    def joined(self, other: ClassRows) -> ClassRows:
-        """Return both groups as one."""
-        fields = ("rows", "outputs", "lacking", "listed")
-        rows, outputs, lacking, listed = (
-            {*getattr(self, field), *getattr(other, field)} for field in fields
-        )
-        return replace(
-            self,
-            rows=_ordered(rows),
-            outputs=_ordered(outputs),
-            lacking=frozenset(lacking),
-            listed=frozenset(listed),
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,6 +176,20 @@ def grouping(spec: RunSpec, embeddings: Embeddings) -> Grouping:
     return Grouping(class_rows(spec.classes, embeddings), -1)
 
 
+class _Sets(NamedTuple):
+    """A group while others are taken from it and joined to it, as :class:`ClassRows` says."""
+
+    rows: set[int]
+    outputs: set[int]
+    lacking: set[str]
+    listed: set[str]
+
+    def joined(self, other: _Sets) -> _Sets:
+        """Return both groups as one."""
+        rows, outputs = self.rows | other.rows, self.outputs | other.outputs
+        return _Sets(rows, outputs, self.lacking | other.lacking, self.listed | other.listed)
+
+
 def class_rows(classes: tuple[WordClass, ...], embeddings: Embeddings) -> tuple[ClassRows, ...]:
     """Return the rows of each group of each class on a vocabulary; a word counts once.
 
@@ -210,13 +205,14 @@ def class_rows(classes: tuple[WordClass, ...], embeddings: Embeddings) -> tuple[
     taken: set[int] = set()
     out: list[ClassRows] = []
     for word_class in classes:
-        groups: list[ClassRows] = []
+        groups: list[_Sets] = []
         for listed in _groups(word_class, embeddings, rows_of_group):
-            group = listed.without(taken)
-            taken.update(group.rows)
-            if groups and 1 in (len(group.rows), len(groups[-1].rows)):
+            rows = listed.rows - taken
+            group = listed._replace(rows=rows, outputs=(listed.outputs - taken) or {*rows})
+            taken |= rows
+            if groups and 1 in (len(rows), len(groups[-1].rows)):
                 groups[-1] = groups[-1].joined(group)  # alone, a word would never change
-            elif group.rows:
+            elif rows:
                 groups.append(group)
         if groups and len(groups[0].rows) == 1:
             only = f"only one word of the class {word_class.name} is in the vocabulary"
@@ -224,7 +220,10 @@ def class_rows(classes: tuple[WordClass, ...], embeddings: Embeddings) -> tuple[
             raise UsageError(f"{only}, and nothing could replace it", hint)
         if not groups and word_class.name not in STRINGS:
             raise UsageError(f"no word of the class {word_class.name} is in the vocabulary")
-        out += groups
+        for group in groups:
+            ordered = tuple(sorted(group.rows)), tuple(sorted(group.outputs))
+            others = frozenset(group.lacking), frozenset(group.listed)
+            out.append(ClassRows(word_class.name, *ordered, *others))
     return tuple(out)
 
 
@@ -248,28 +247,24 @@ def sensitive(embeddings: Embeddings) -> Callable[[str, int], str | None]:
 
 def _groups(
     word_class: WordClass, embeddings: Embeddings, rows_of_group: Mapping[str | None, set[int]]
-) -> Iterator[ClassRows]:
+) -> Iterator[_Sets]:
     """Yield the groups of a class; of a user's list all rows that fold to a listed word."""
-    key_to_index, name = embeddings.key_to_index, word_class.name
+    key_to_index = embeddings.key_to_index
     if word_class.english:
         lists = _lists()
-        for group in lists.groups_of[name]:
-            members = rows_of_group.get(group, set())
+        for group in lists.groups_of[word_class.name]:
+            members = {*rows_of_group.get(group, ())}
             words = lists.lexicon.outputs.get(group, ())
             outputs = members & {key_to_index.get(word.lower()) for word in words}
-            yield ClassRows(name, _ordered(members), _ordered(outputs), listed=frozenset({group}))
+            yield _Sets(members, outputs, set(), {group})
         return
     for words in word_class.groups:
         wanted = set(map(folded, words))
         rows_of = {row_of(key_to_index, word) for word in words}
         rows_of |= {row for word, row in key_to_index.items() if folded(word) in wanted}
-        rows = _ordered(row for row in rows_of if row is not None)
+        rows = {row for row in rows_of if row is not None}
         wanted -= {folded(embeddings.index_to_key[row]) for row in rows}
-        yield ClassRows(name, rows, rows, lacking=frozenset(wanted))
-
-
-def _ordered(rows: Iterable[int]) -> tuple[int, ...]:
-    return tuple(sorted(rows))
+        yield _Sets(rows, {*rows}, wanted, set())
 
 
 def class_rules(spec: RunSpec, groups: Grouping, rows: Mapping[str, int]) -> ClassRules:

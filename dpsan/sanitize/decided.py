@@ -12,18 +12,28 @@ from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
 from dpsan.only.decision import NAMES, Decision
+from dpsan.only.engine import Match
 from dpsan.only.hashes import salted
+from dpsan.only.lexicon import Lexicon
 from dpsan.only.marks import LARGE
 from dpsan.only.order import distinct
 from dpsan.only.places import Places
+from dpsan.only.rules import PASS
 from dpsan.only.slots import AGE, Unit
-from dpsan.only.view import Codes, Cut, Ints, View
+from dpsan.only.view import KEPT, Codes, Cut, Ints, View
 from dpsan.sanitize.result import Action, AuditTable, Sanitized, tables_together, together
 from dpsan.text.spanned_tokens import KNOWN_TYPES, UNKNOWN_TYPE, Spans
 
 MOST: Final = 1 << 17
 """Different words of a unit that are replaced; with the first new word of a context behind that,
 the next unit begins."""
+
+
+KEEP_LIST: Final = "keep-list"
+NUMBERS: Final = {"bit": 2, "int1": 8, "int2": 90, "int3": 900}
+"""Numbers of each label that may be drawn from a list: doses, hours."""
+UNLISTED: Final = ("form of words", "form of strings")
+"""By what a word passes that no list has, and a string."""
 
 
 @dataclass(slots=True)
@@ -57,7 +67,7 @@ class Tokens:
     labels: NDArray[np.uint8]
     """Code of the label of each."""
     passes: list[str | None]
-    """By what each passes, see :func:`dpsan.sanitize.passing_words.passed_by`."""
+    """By what each passes, see :func:`passed_by`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +163,56 @@ def marked_by(
     return found
 
 
+def passed_by(
+    match: Match, places: Places, lexicon: Lexicon, drawn: NDArray[np.int64], at: NDArray[np.intp]
+) -> list[str | None]:
+    """Return by which list or rule tokens pass; None of those that are drawn.
+
+    Args:
+        match: that was run.
+        places: of its view.
+        lexicon: public lists.
+        drawn: tokens that are drawn.
+        at: tokens.
+    """
+    view, rules = match.view, match.rules
+    listed = lexicon.table.rows(places.hashes[at])
+    names = [*(f"list {name}" for name in lexicon.sources), *UNLISTED]
+    names += [f"rule {rule.name}" for rule in rules.rules]
+    first = len(names) - len(rules.rules)
+    rule, group = match.rule[at].astype(np.intp), match.group[at]
+    reason = np.where(listed >= 0, lexicon.source[listed].astype(np.intp), first - 2)
+    reason[view.form[at] >= 0] = first - 1
+    reason = np.where(rule >= 0, first + rule, reason)
+    unchosen = [f"class {rules.class_of.get(name, name)} is not chosen" for name in rules.groups]
+    reason = np.where(group > PASS, len(names) + group, reason)
+    reason[view.label[at] == view.labels.index(KEPT)] = len(names) + len(unchosen)
+    names += [*unchosen, KEEP_LIST]
+    passing = (~np.isin(at, drawn)).tolist()
+    return [names[by] if free else None for by, free in zip(reason.tolist(), passing, strict=True)]
+
+
+def label_sizes(
+    lexicon: Lexicon, labels: Sequence[str], own: Mapping[str, Sequence[str]]
+) -> NDArray[np.int64]:
+    """Return the number of listed words of each label, by column of ``codes``: (3, labels).
+
+    Args:
+        lexicon: public lists.
+        labels: of a view.
+        own: words of lists of one's own by their labels.
+    """
+    sizes = np.zeros((3, len(labels)), np.int64)
+    phrases = np.bincount(lexicon.phrase_codes, minlength=len(labels))
+    for column in range(3):
+        sizes[column] = np.bincount(lexicon.codes[:, column], minlength=len(labels)) + phrases
+    for name, words in own.items():
+        sizes[:, labels.index(name)] = len(words)
+    for label, size in NUMBERS.items():
+        sizes[:, labels.index(label)] = size
+    return sizes
+
+
 def texts_of(done: Decided) -> int:
     """Return the number of texts."""
     return len(done.order) - len(done.decision.at) - len(done.decision.articles) - 1
@@ -220,6 +280,8 @@ def table_of(
 
 def merged(parts: Sequence[Sanitized]) -> Sanitized:
     """Merge the results of successive texts, with their audits."""
+    if not parts:
+        return Sanitized([], [], [], dict.fromkeys(Action, 0))
     if len(parts) == 1:
         return parts[0]
     tables = [part.records for part in parts if part.records is not None]

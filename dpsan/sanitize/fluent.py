@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpsan.outcomes.language.decoding import Tables, decode
 from dpsan.outcomes.language.symbols import Gap, gap_kind
-from dpsan.sanitize.result import Decoded, Outputs
+from dpsan.sanitize.result import Decoded
 from dpsan.space.arrays import Ids
 from dpsan.text.tokens import folded
 
@@ -58,18 +58,19 @@ class Fluent:
         self._several = np.zeros(n, dtype=np.bool_)
         self._several[[*self._parts]] = True
 
-    def of_texts(self, outputs: Outputs, kinds: Ids, sizes: Ids) -> Decoded:
+    def of_texts(self, rows: Ids, strings: list[str], kinds: Ids, sizes: Ids) -> Decoded:
         """Decode the drawn words of whole texts.
 
         Args:
-            outputs: of all texts.
+            rows: rows of the drawn words of all texts; elsewhere negative.  Shape (m,).
+            strings: all words as they are written.
             kinds: kinds of the gaps before each word and after the last, shape (m + 1,).
             sizes: words of each text.
         """
-        seen, between, counts = self._read(outputs, kinds)
+        seen, between, counts = self._read(rows, strings, kinds)
         records = np.repeat(np.repeat(np.arange(len(sizes)), sizes), counts)
         found = decode(seen, between, self.tables, records if self._alike else None)
-        return self._written(outputs, seen, counts, found)
+        return self._written(rows, strings, seen, counts, found)
 
     def _symbol(self, word: str) -> int:
         """Return ``~symbol`` of a word that stays as it is."""
@@ -79,13 +80,13 @@ class Fluent:
         row = self._rows.get(folded(word))
         return self._symbol(word) if row is None else int(self._first[row])
 
-    def _read(self, one: Outputs, kinds: Ids) -> tuple[Ids, Ids, Ids]:
+    def _read(self, rows: Ids, strings: list[str], kinds: Ids) -> tuple[Ids, Ids, Ids]:
         """Return words and kinds of gaps as a reader of the text sees them, and how many words each
         draw became, (m,).
         """
-        rows = one.rows.copy()
+        rows = rows.copy()
         for at in np.flatnonzero(rows < 0).tolist():
-            rows[at] = self._symbol(one.strings[at])
+            rows[at] = self._symbol(strings[at])
         drawn = np.maximum(rows, 0)
         counts = np.ones(len(rows), dtype=np.int64)
         seen = np.where(rows >= 0, self._first[drawn], rows)
@@ -107,7 +108,9 @@ class Fluent:
                     between[index] = gap_kind(gap)
         return out, between, counts
 
-    def _written(self, one: Outputs, seen: Ids, counts: Ids, decoded: Ids) -> Decoded:
+    def _written(
+        self, rows: Ids, strings: list[str], seen: Ids, counts: Ids, decoded: Ids
+    ) -> Decoded:
         """Return texts with what was decoded; an output that is several words keeps its row.
 
         Args:
@@ -115,7 +118,7 @@ class Fluent:
             counts: how many words each drawn word is for a reader, (m,).
             decoded: what is written instead, (sum of counts,).
         """
-        outputs, rows = [*one.strings], one.rows.copy()
+        outputs, rows = [*strings], rows.copy()
         starts = np.cumsum(counts) - counts
         changed = np.add.reduceat(seen != decoded, starts) > 0 if len(starts) else starts > 0
         for at in np.flatnonzero(changed & (rows >= 0)).tolist():

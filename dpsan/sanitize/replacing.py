@@ -34,9 +34,11 @@ from dpsan.sanitize.decided import (
     Tokens,
     address_names,
     joined,
+    label_sizes,
     lines_of,
     marked_by,
     merged,
+    passed_by,
     replaced_in,
     same_words,
     table_of,
@@ -44,7 +46,6 @@ from dpsan.sanitize.decided import (
     unit_keys,
 )
 from dpsan.sanitize.numbers_by_value import Numbers
-from dpsan.sanitize.passing_words import label_sizes, passed_by
 from dpsan.sanitize.result import ACTIONS, Action, Forms, Sanitized
 from dpsan.text.number_forms import formed_number
 from dpsan.text.spanned_tokens import Spans, batches, blocks, context_numbers, without_invisible
@@ -106,10 +107,6 @@ class OnlyRewriter:
         self.draws = Draws(self.outputs, together=scope is not None, injective=not self.keyed)
         self._sizes = label_sizes(self.lexicon, self.viewer.labels, own)
         self._numbers, self._mapped = numbers, mapped
-
-    def begin(self) -> bool:
-        """Nothing is loaded later."""
-        return False
 
     def warm_up(self) -> None:
         """Replace the words of a text now, when nobody waits, and throw it away."""
@@ -331,23 +328,21 @@ class OnlyRewriter:
             audit: also return one row for each word.
             spans: of each text what is drawn besides, in code points.
         """
-        if not texts:
-            return Sanitized([], [], [], dict.fromkeys(Action, 0))
-        if spans is None and not self.rules.kept.any():
+        if texts and spans is None and not self.rules.kept.any():
             raise UsageError("only='spans' needs spans: else every word would pass")
         numbers = list(range(len(texts)) if records is None else records)
         parts = []
-        for first, last, long in batches(texts, numbers):
-            some, of_some = texts[first:last], None if spans is None else spans[first:last]
+        for first, last in batches(texts, numbers):
+            of_some = None if spans is None else spans[first:last]
             units = [Shared(number) for number in dict.fromkeys(numbers[first:last])]
-            if long:
-                record = numbers[first:last]
-                decided = self.decided_unit(some, record, audit=audit, spans=of_some)
-                parts.append(self.in_unit(decided, key, units[0]))
-                continue
-            clean, of_some, invisible = without_invisible(some, of_some)
-            done = self.decided(clean, numbers[first:last], audit=audit, spans=of_some)
-            parts.append(replace(self.drawn(done, key, units), invisible=invisible))
+            decided = self.decided_unit(
+                texts[first:last],
+                numbers[first:last],
+                audit=audit,
+                spans=of_some,
+                each_record=len(units) > 1,
+            )
+            parts.append(self.in_unit(decided, key, *units))
         return merged(parts)
 
     def decided_unit(
@@ -357,6 +352,7 @@ class OnlyRewriter:
         *,
         audit: bool = False,
         spans: Sequence[Spans] | None = None,
+        each_record: bool = False,
     ) -> DecidedTexts:
         """Decide what is replaced in parts of one unit, which are contexts or have several.
 
@@ -364,6 +360,7 @@ class OnlyRewriter:
             texts: any strings.
             records: number of the record of each; short texts of a record are one context.
             audit, spans: as in :meth:`rewrite`.
+            each_record: whether each record is a unit, of one context.
         """
         clean, spans, invisible = without_invisible(texts, spans)
         of_texts: Sequence[Spans | None] = spans or [None] * len(clean)
@@ -375,13 +372,15 @@ class OnlyRewriter:
         for first, last in blocks(every):
             own = None if of_pieces is None else of_pieces[first:last]
             done = self.decided(every[first:last], contexts[first:last], audit=audit, spans=own)
-            one_unit = replace(done.decision, unit=np.zeros_like(done.decision.unit))
-            found.append(replace(done, decision=one_unit))
+            if not each_record:
+                one_unit = np.zeros_like(done.decision.unit)
+                done = replace(done, decision=replace(done.decision, unit=one_unit))
+            found.append(done)
         return DecidedTexts(found, [len(of_text) for of_text in pieces], invisible)
 
-    def in_unit(self, decided: DecidedTexts, key: bytes, shared: Shared) -> Sanitized:
-        """Replace what was decided in the next texts of a unit, which may have had others."""
-        if not decided.blocks:
-            return Sanitized([], [], [], dict.fromkeys(Action, 0))
-        done = merged([self.drawn(block, key, [shared]) for block in decided.blocks])
+    def in_unit(self, decided: DecidedTexts, key: bytes, *units: Shared) -> Sanitized:
+        """Replace what was decided in the next texts of a unit, which may have had others, or of
+        the units of one block.
+        """
+        done = merged([self.drawn(block, key, units) for block in decided.blocks])
         return replace(joined(done, decided.counts), invisible=decided.invisible)

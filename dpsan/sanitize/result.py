@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.word_lists import FORMED
 from dpsan.text.batch import Batch, Ids
-from dpsan.text.letter_case import REACH, agree
 from dpsan.text.lookup import KEPT, MASKED, OUTSIDE
 
 
@@ -169,21 +168,15 @@ class Sanitized:
 def together(parts: Sequence[Sanitized]) -> Sanitized:
     """Merge the results of successive calls, without audits, into the result of one call."""
     first = parts[0]
-    sums = {
-        each.name: sum(getattr(part, each.name) for part in parts)
-        for each in fields(first)
-        if isinstance(getattr(first, each.name), int)
-    }
+    sums: dict[str, Any] = {}
+    for column in fields(first):
+        values = [getattr(part, column.name) for part in parts]
+        if isinstance(values[0], int | list | Forms | Counter):
+            sums[column.name] = sum(values, type(values[0])())
     return replace(
         first,
         marks=_joined([part.marks for part in parts]),
         public_marks=_joined([part.public_marks for part in parts]),
-        lines=[line for part in parts for line in part.lines],
-        drawn=[drawn for part in parts for drawn in part.drawn],
-        charged=[charged for part in parts for charged in part.charged],
-        by_kind=sum((part.by_kind for part in parts), Counter()),
-        forms=sum((part.forms for part in parts), Forms()),
-        replaced=[rows for part in parts for rows in part.replaced],
         counts={action: sum(part.counts[action] for part in parts) for action in Action},
         **sums,
     )
@@ -204,7 +197,8 @@ def tables_together(tables: Sequence[AuditTable]) -> AuditTable:
 def of_one(parts: Sequence[Sanitized]) -> Sanitized:
     """Merge the results of the segments of one text."""
     whole = together(parts)
-    return replace(whole, drawn=[sum(whole.drawn)], charged=[sum(whole.charged)])
+    line = ["".join(whole.lines)]
+    return replace(whole, lines=line, drawn=[sum(whole.drawn)], charged=[sum(whole.charged)])
 
 
 def _joined(parts: Sequence[NDArray[np.uint64] | None]) -> NDArray[np.uint64] | None:
@@ -220,6 +214,16 @@ _DRAWN, _UNKNOWN, _NUMBER, _STRING = map(
 )
 
 
+class Decoded(NamedTuple):
+    """Words of some texts after decoding."""
+
+    rows: Ids
+    """Row of each drawn word, shape (m,); elsewhere negative."""
+    strings: list[str]
+    several: Ids
+    """Indices of outputs that are several words."""
+
+
 @dataclass(frozen=True, slots=True)
 class DrawnTexts:
     """Texts whose words are drawn, and not yet written into their positions."""
@@ -233,70 +237,12 @@ class DrawnTexts:
     """The result, but for lines, counts and audit."""
     first: NDArray[np.bool_] | None
     """True for the first of equal words, where equal words share a draw."""
-    decoded: Ids | None = None
-    """The row number of each output where the drawn words were decoded, negative as ``rows``."""
-    several: Ids | None = None
-    """Indices of decoded outputs that are several words."""
+    decoded: Decoded | None = None
+    """The outputs where the drawn words were decoded."""
 
-
-class Outputs(NamedTuple):
-    """The words of some texts as they are written."""
-
-    rows: Ids
-    """Rows of the drawn words; elsewhere negative.  Shape (m,)."""
-    strings: list[str]
-    """All words."""
-
-
-class Decoded(NamedTuple):
-    """Words of some texts after decoding."""
-
-    rows: Ids
-    """As those of :class:`Outputs`."""
-    strings: list[str]
-    several: Ids
-    """Indices of outputs that are several words."""
-
-
-def decoded(one: DrawnTexts, found: Decoded) -> DrawnTexts:
-    """Return texts with what was decoded in place of their outputs."""
-    return replace(one, outputs=found.strings, decoded=found.rows, several=found.several)
-
-
-def articles(one: DrawnTexts, drawn: Sequence[int], *, passing: bool) -> Ids:
-    """Return the positions of words that may be articles.
-
-    Args:
-        drawn: rows of the drawn ones.
-        passing: whether those that pass count too.
-    """
-    rows = one.rows if one.decoded is None else one.decoded
-    found = [np.flatnonzero(rows == row) for row in drawn]
-    if passing:
-        found.append(np.flatnonzero(one.batch.codes == OUTSIDE))
-    return np.concatenate([*found, np.zeros(0, dtype=np.int64)])
-
-
-def agree_within(one: DrawnTexts, at: Ids) -> None:
-    """Let the articles at some positions agree with the words after them."""
-    codes = one.batch.codes
-    agree(one.outputs, one.batch.gaps, (codes >= 0) | (codes == MASKED), at.tolist())
-
-
-def agree_across(one: DrawnTexts, other: DrawnTexts, at: tuple[Ids, Ids]) -> None:
-    """Let the articles beside the seam of two segments agree with the words after them.
-
-    Args:
-        at: their positions in both.
-    """
-    size = min(REACH, len(one.outputs))
-    outputs = [*one.outputs[-REACH:], *other.outputs[:REACH]]
-    gaps = [*one.batch.gaps[-1 - size : -1], *other.batch.gaps[: REACH + 1]]
-    codes = np.concatenate([one.batch.codes[-REACH:], other.batch.codes[:REACH]])
-    before, after = at[0] - len(one.outputs) + size, at[1] + size
-    near = [*before[before > 0].tolist(), *after[after < size + REACH // 2].tolist()]
-    agree(outputs, gaps, (codes >= 0) | (codes == MASKED), near)
-    one.outputs[len(one.outputs) - size :], other.outputs[:REACH] = outputs[:size], outputs[size:]
+    def as_decoded(self, found: Decoded) -> DrawnTexts:
+        """Return the same with what was decoded in place of the outputs."""
+        return replace(self, outputs=found.strings, decoded=found)
 
 
 def sums_of_runs(values: NDArray[Any], sizes: Ids) -> Ids:

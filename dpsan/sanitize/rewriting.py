@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,24 +19,19 @@ from dpsan.sanitize.result import (
     AuditTable,
     DrawnTexts,
     Forms,
-    Outputs,
     Sanitized,
     actions_of,
-    agree_across,
-    agree_within,
-    articles,
     counts_of,
-    decoded,
     of_one,
     sums_of_runs,
     together,
 )
-from dpsan.text.batch import Batch, Ids, Mask, strings_at
-from dpsan.text.letter_case import ARTICLES, LetterCase, NaturalCase
-from dpsan.text.lookup import MASKED, Lookup
+from dpsan.text.batch import Batch, Ids, Mask, Words
+from dpsan.text.letter_case import LetterCase, NaturalCase, agree
+from dpsan.text.lookup import MASKED, OUTSIDE, Lookup
 from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
 from dpsan.text.spanned_tokens import Spans, clipped
-from dpsan.text.tokens import LONG, TOKENIZERS, segments
+from dpsan.text.tokens import ARTICLES, LONG, TOKENIZERS, segments
 
 if TYPE_CHECKING:
     from dpsan.sanitize.fluent import Fluent
@@ -76,10 +71,6 @@ class Rewriter:
         self._natural: NaturalCase | None = None
         self._rows: dict[str, int] | None = None
         self._fluent: Fluent | None = None
-
-    def _articles(self, one: DrawnTexts) -> Ids:
-        """Return the positions of words that may be *a* or *an* and follow the word after them."""
-        return articles(one, self._drawn_articles, passing=self._articles_agree)
 
     @property
     def lookup(self) -> Lookup:
@@ -166,9 +157,10 @@ class Rewriter:
                 batch = self.lookup.of_split(list(map(self.lookup.split, some)), spans[at:position])
             one = self._drawn(batch, key, numbers[at:position])
             if self._fluent is not None:
-                outputs = Outputs(one.rows, one.outputs)
-                one = decoded(one, self._fluent.of_texts(outputs, gap_kinds(batch), batch.sizes))
-            agree_within(one, self._articles(one))
+                decoded = self._fluent.of_texts(
+                    one.rows, one.outputs, gap_kinds(batch), batch.sizes
+                )
+                one = one.as_decoded(decoded)
             parts.append(self._written(one, audit=audit))
             if position < len(texts):
                 whole_text = None if spans is None else spans[position]
@@ -178,39 +170,16 @@ class Rewriter:
 
     def _in_segments(self, text: str, key: bytes, number: int, spans: Spans | None) -> Sanitized:
         """Rewrite a long text in segments of bounded size."""
-        out = bytearray()  # a string takes up to four bytes for each of its characters
         done: list[Sanitized] = []
-        previous: str | None = None
-        pending: DrawnTexts | None = None
-
-        def write(one: DrawnTexts, *, followed: bool) -> None:
-            written = self._written(one, previous=previous, followed=followed)
-            out.extend(written.lines[0].encode("utf-8", "surrogatepass"))
-            done.append(replace(written, lines=[]))
-
-        for one in self._drawn_segments(text, key, number, spans):
-            agree_within(one, self._articles(one))
-            if pending is not None:
-                agree_across(pending, one, (self._articles(pending), self._articles(one)))
-                write(pending, followed=bool(one.outputs))
-                previous = pending.batch.gaps[-2]
-            pending = one
-        if pending is not None:
-            write(pending, followed=False)
-        return replace(of_one(done), lines=[out.decode("utf-8", "surrogatepass")])
-
-    def _drawn_segments(
-        self, text: str, key: bytes, number: int, spans: Spans | None
-    ) -> Iterator[DrawnTexts]:
-        """Yield the segments of a long text, drawn."""
         drawn = at = 0
         for pieces in segments(text, self.lookup.split):
             end = at + sum(map(len, pieces))
             own = None if spans is None else [clipped(spans, at, end)]
             batch = self.lookup.of_split([pieces], own)
             one = self._drawn(batch, key, [number], before=drawn)
+            done.append(self._written(one, continued=at > 0))
             drawn, at = drawn + one.done.drawn[0], end
-            yield one
+        return of_one(done)
 
     def _drawn(
         self,
@@ -236,7 +205,7 @@ class Rewriter:
             chosen, new, marks = self._one_draw(
                 self.sampler.sample_all,
                 codes[drawing],
-                lambda at: [words[position] for position in indices[at].tolist()],
+                lambda at: words.some(indices[at]),
                 drawn,
                 numbers,
                 key,
@@ -252,7 +221,7 @@ class Rewriter:
         outputs = self._outputs(words, codes, drawing, chosen)
         forms, at = Forms(), self._codes.formed(codes)
         if self._numbers and len(at):
-            numbered, records = strings_at(words, at), np.repeat(numbers, sizes)[at]
+            numbered, records = words.some(at), np.repeat(numbers, sizes)[at]
             forms = self._numbers.forms(numbered)
             if streams is None:
                 values = self._numbers.drawn_once(numbered, records, key)
@@ -283,38 +252,40 @@ class Rewriter:
         one: DrawnTexts,
         *,
         audit: bool = False,
-        previous: str | None = None,
-        followed: bool = False,
+        continued: bool = False,
     ) -> Sanitized:
         """Put the drawn words into their positions.
 
         Args:
             one: texts, or a segment of a long one.
-            previous: for a segment, the gap before the last word of the one before it.
-            followed: whether another segment follows.
+            continued: whether it is a segment that is not the first.
         """
-        batch, outputs = one.batch, one.outputs
+        batch, outputs, codes = one.batch, one.outputs, one.batch.codes
         respelt: Ids | slice = slice(0)
-        rows = one.rows if one.decoded is None else one.decoded
+        rows = one.rows if one.decoded is None else one.decoded.rows
+        articles = np.isin(rows, self._drawn_articles)
+        may_be = articles | (codes == OUTSIDE) if self._articles_agree else articles
+        hidden = (codes >= 0) | (codes == MASKED)
+        agree(outputs, batch.gaps, hidden, np.flatnonzero(may_be).tolist())
         if self._natural is not None:
-            respelt = self._natural.write(batch, outputs, rows, previous, followed=followed)
-        actions = actions_of(batch.codes, self._built.space.n)
+            respelt = self._natural.write(batch, outputs, rows, continued=continued)
+        actions = actions_of(codes, self._built.space.n)
         table = None
         if audit:
             usual, drawn = one.rows.copy(), None
             if one.decoded is not None:
-                usual = one.decoded.copy()
-                usual[one.several] = -1
+                usual = rows.copy()
+                usual[one.decoded.several] = -1
                 words = self._vocabulary()[0]
                 drawn = [None if row < 0 else words[row] for row in one.rows.tolist()]
-            usual[respelt] = usual[np.isin(rows, self._drawn_articles)] = -1
+            usual[respelt] = usual[articles] = -1
             table = AuditTable(
                 batch.sizes,
                 *batch.gap_lengths(),
                 actions,
-                batch.words,
+                [*batch.words],
                 outputs,
-                batch.codes,
+                codes,
                 one.rows,
                 usual,
                 one.first,
@@ -336,7 +307,7 @@ class Rewriter:
             parts.append(Sanitized([], drawn, drawn, *about, by_kind=kinds))
         return of_one(parts)
 
-    def _outputs(self, words: Sequence[str], codes: Ids, drawing: Mask, chosen: Ids) -> list[str]:
+    def _outputs(self, words: Words, codes: Ids, drawing: Mask, chosen: Ids) -> list[str]:
         """Return the output string of each word."""
         written: list[str] = self._vocabulary()[0][chosen].tolist()
         if len(chosen) == len(codes):
@@ -344,5 +315,5 @@ class Rewriter:
         out = np.full(len(codes), MASK, dtype=object)
         out[drawing] = written
         passing = np.flatnonzero((codes < 0) & (codes != MASKED))
-        out[passing] = strings_at(words, passing)
+        out[passing] = words.some(passing)
         return [*out]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -191,12 +190,6 @@ class Sanitizer:
         spec = replace(self.spec, consistent=Unit.RECORD)
         opened = self.embeddings, self.space
         return Sanitizer.from_spec(spec, self._store, self._seed, opened=lambda: opened)
-
-    def with_sampler(self, sampler: Sampler) -> Sanitizer:
-        """Return the same with another sampler of words, which its guarantee does not cover."""
-        other = copy(self)
-        other._rewriter = Rewriter(replace(self._built, sampler=sampler))
-        return other
 
     @property
     def number_epsilon(self) -> float | None:

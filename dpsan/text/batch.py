@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain
-from typing import Final, NamedTuple, TypeVar, overload
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,56 +35,34 @@ class Chunk(NamedTuple):
     """Number of characters that each gap was longer in the input; None: no gap was."""
 
 
-class Words(Sequence[str]):
-    """Words that are made when one is requested, which is rare.
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Words that are made when they are requested, which is rare."""
 
-    Args:
-        count: number of words.
-        some: makes those at some indices; all words are not made for them.
-    """
-
-    def __init__(self, count: int, some: Callable[[Ids], list[str]]) -> None:
-        self._count, self.some = count, some
-
-    @cached_property
-    def _words(self) -> list[str]:
-        return self.some(np.arange(self._count))
-
-    def __len__(self) -> int:
-        return self._count
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        return self._words[index]
+    count: int
+    some: Callable[[Ids], list[str]]
+    """Returns those at some indices; all words are not made for them."""
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._words)
+        return iter(self.some(np.arange(self.count)))
+
+    def __getitem__(self, index: int) -> str:
+        return self.some(np.array([index]))[0]
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """The words of some texts and what will be written between them."""
+class Layout:
+    """What will be written between the words of some texts; it has no word of them."""
 
     gaps: list[str]
     """Before each word, and after the last: one more than words.  One that ends a text goes on
     with the seam and the gap that begins the next text."""
-    words: Sequence[str]
-    codes: Ids
-    """Input code of each word, shape (words,)."""
     sizes: Ids
     """Words of each text, (texts,)."""
     odd: Ids
     """Positions of the gaps that may be no single space, ascending."""
     seam: str
     """Occurs in no gap of a text."""
-    invisible: int
-    more: list[tuple[int, list[int]]]
-    """First gap of some chunks (each text has one gap more than words), and lost characters."""
 
     def lines(self, outputs: list[str]) -> list[str]:
         """Return the texts with these words, (words,)."""
@@ -110,6 +86,18 @@ class Batch:
             at += size
         return lines
 
+
+@dataclass(frozen=True, slots=True)
+class Batch(Layout):
+    """The words of some texts and what will be written between them."""
+
+    words: Words
+    codes: Ids
+    """Input code of each word, shape (words,)."""
+    invisible: int
+    more: list[tuple[int, list[int]]]
+    """First gap of some chunks (each text has one gap more than words), and lost characters."""
+
     def gap_lengths(self) -> tuple[Ids, Ids]:
         """Code points of the gap before each word that will be written, and of that which was read,
         both (words,).
@@ -130,44 +118,6 @@ class Batch:
         for begin, differences in self.more:
             every[begin : begin + len(differences)] += differences
         return lengths, lengths + np.delete(every, ends + np.arange(len(ends)))
-
-
-def joined(texts: Sequence[Chunk], gaps_with_marks: str = "") -> Batch:
-    """Texts of any kind, each one chunk.
-
-    Args:
-        gaps_with_marks: all gaps, if there are marks in some.
-    """
-    seam = f" {MARK * (gaps_with_marks.count(MARK) + 1)} "  # more marks than there are together
-    gaps: list[str] = []
-    last: list[str] = []
-    more = []
-    for text, chunk in enumerate(texts):
-        if chunk.more:
-            more.append((len(gaps) + text, chunk.more))
-        last += seam if text else "", chunk.gaps[0]
-        if chunk.words:
-            gaps += "".join(last), *chunk.gaps[1:-1]
-            last = [chunk.gaps[-1]]
-    gaps.append("".join(last))
-    codes = list(chain.from_iterable(chunk.codes for chunk in texts))
-    return Batch(
-        gaps,
-        list(chain.from_iterable(chunk.words for chunk in texts)),
-        np.array(codes, dtype=np.int64),
-        np.array([len(chunk.words) for chunk in texts], dtype=np.int64),
-        np.arange(len(gaps)),
-        seam,
-        sum(chunk.invisible for chunk in texts),
-        more,
-    )
-
-
-def strings_at(words: Sequence[str], indices: Ids) -> list[str]:
-    """Return some words; where words are made on request, only these."""
-    if isinstance(words, Words):
-        return words.some(indices)
-    return [words[index] for index in indices.tolist()]
 
 
 T = TypeVar("T")

@@ -17,6 +17,22 @@ from dpsan.text.pieces import Pieces
 _MARK: Final = Chunk([MARK], [], [])
 
 
+def joined(texts: Sequence[Chunk]) -> Batch:
+    """Texts of any kind, each one chunk."""
+    if not texts:
+        none = np.zeros(0, dtype=np.int64)
+        first = np.zeros(1, dtype=np.int64)
+        return Batch([""], none, first, MARK, Words(0, lambda _: []), none, 0, [])
+    marks = sum(gap.count(MARK) for text in texts for gap in text.gaps)
+    mark = MARK * (marks + 1)  # more than there are together
+    codes = np.full(2 * len(texts) - 1, CHUNK)
+    codes[1::2] = BETWEEN
+    chunks = [Chunk([mark], [], [])] * len(codes)
+    chunks[::2] = texts
+    every = np.arange(len(codes))
+    return _batch([], codes, np.zeros_like(codes), every, chunks, f" {mark} ")
+
+
 def joined_at_spaces(
     blocks: Sequence[Pieces], found: Sequence[Ids], chunk_of: Callable[[str], Chunk]
 ) -> Batch:
@@ -28,15 +44,36 @@ def joined_at_spaces(
         chunk_of: says what a piece is that has none.
     """
     codes = np.concatenate(found)
+    tails = np.concatenate([block.tails for block in blocks])
+    return _batch(blocks, codes, tails, *_chunks(blocks, codes, chunk_of), f" {MARK} ")
+
+
+def _batch(
+    blocks: Sequence[Pieces],
+    codes: Ids,
+    tails: Ids,
+    special: Ids,
+    chunks: Sequence[Chunk],
+    seam: str,
+) -> Batch:
+    """Return the batch of some pieces.
+
+    Args:
+        blocks: the pieces; none where all are chunks.
+        codes: of each piece.
+        tails: number of characters of the tail of each.
+        special: the pieces that are no word, ascending.
+        chunks: what each of them is.
+        seam: stands between two texts.
+    """
     own = codes > CHUNK
-    special, chunks = _chunks(blocks, codes, chunk_of)
     counts = own.astype(np.int64)
     counts[special] = [len(chunk.words) for chunk in chunks]
     ends = np.cumsum(counts)
     begins = (ends - counts)[special]
     total = int(ends[-1])
     between = codes[special] == BETWEEN
-    trailing = own & (np.concatenate([block.tails for block in blocks]) > 0)
+    trailing = own & (tails > 0)
     tails = ends[trailing]
     gaps = [" "] * (total + 1)
     gaps[0] = ""
@@ -69,11 +106,11 @@ def joined_at_spaces(
     odd[1:] |= within
     return Batch(
         gaps,
-        Words(total, partial(_words, blocks, own, ends, special, chunks)),
-        codes,
         sizes,
         np.flatnonzero(odd),
-        f" {MARK} ",
+        seam,
+        Words(total, partial(_words, blocks, own, ends, special, chunks)),
+        codes,
         sum([chunk.invisible for chunk in chunks]),
         longer,
     )

@@ -21,7 +21,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.text.batch import MARK, Batch, BoundedCache, Mask
+from dpsan.text.batch import MARK, BoundedCache, Layout, Mask
+from dpsan.text.tokens import ARTICLES, TAG
 
 
 class LetterCase(StrEnum):
@@ -98,7 +99,6 @@ def _article_for_number(number: str) -> str:
 
 
 _ARTICLE_FOR: Final = BoundedCache(article_for, _MANY)
-ARTICLES: Final = frozenset({"a", "an"})
 
 
 # No article stands before these: "A." and "a)" are labels or initials, "a |" and "a =" are values.
@@ -108,10 +108,6 @@ _NAMED_A: Final = frozenset(
     ["grade", "group", "hepatitis", "influenza", "serie", "type", "vitamin"]
 )
 """Words after which a capital A is a name."""
-_TAG: Final = 16
-"""Most words of a tag that stands between an article and its word."""
-REACH: Final = 2 * _TAG
-"""More words than lie between an article and all that decides how it is written."""
 
 
 def agree(outputs: list[str], gaps: Sequence[str], drawn: Mask, at: Iterable[int]) -> None:
@@ -145,7 +141,7 @@ def agree(outputs: list[str], gaps: Sequence[str], drawn: Mask, at: Iterable[int
 
 def _word_after(gaps: Sequence[str], article: int) -> int:
     """Return the position of the word after an article, and after tags between them."""
-    follows, end = article + 1, min(article + _TAG, len(gaps) - 1)
+    follows, end = article + 1, min(article + TAG, len(gaps) - 1)
     while gaps[follows].endswith("<"):
         closes = (at for at in range(follows + 1, end) if ">" in gaps[at])
         if (found := next(closes, None)) is None:
@@ -184,12 +180,11 @@ class NaturalCase:
 
     def write(
         self,
-        batch: Batch,
+        layout: Layout,
         outputs: list[str],
         rows: NDArray[np.int64],
-        previous: str | None = None,
         *,
-        followed: bool = False,
+        continued: bool = False,
     ) -> NDArray[np.int64]:
         """Put the outputs of some texts into natural case, in place.
 
@@ -197,24 +192,21 @@ class NaturalCase:
         stays small.  Words that were not drawn stay as they are.
 
         Args:
-            batch: the texts, with the gaps that will be written.
+            layout: of the texts, with the gaps that will be written.
             outputs: what is written for each word of all texts, in its usual spelling.
             rows: the row number of each, negative where nothing was drawn, shape (words,).
-            previous: of the only text, which continues another: the gap before that one's last
-                word.
-            followed: whether the only text is continued.
+            continued: whether the only text is a segment of a long one, and not its first.
 
         Returns:
             The positions of the outputs that may have changed.
         """
-        begins = list(self._within(batch, rows, previous))
-        if previous is None:
-            sizes = batch.sizes
+        begins = list(self._within(layout, rows, continued=continued))
+        if not continued:
+            sizes = layout.sizes
             starts = np.cumsum(sizes) - sizes
             begins += starts[sizes > 1].tolist()
             for start in starts[sizes == 1].tolist():
-                after = batch.gaps[start + 1].split(batch.seam)[0]
-                if followed or not _MARKS.isdisjoint(after):
+                if not _MARKS.isdisjoint(layout.gaps[start + 1].split(layout.seam)[0]):
                     begins.append(start)
         indices = np.array(begins, dtype=np.int64)
         indices = indices[rows[indices] >= 0]
@@ -222,13 +214,13 @@ class NaturalCase:
             outputs[at] = self._capitalised[outputs[at]]
         return indices
 
-    def _within(self, batch: Batch, rows: NDArray[np.int64], previous: str | None) -> Iterator[int]:
+    def _within(self, layout: Layout, rows: NDArray[np.int64], *, continued: bool) -> Iterator[int]:
         """Yield the drawn words that begin a sentence, but for the first of a whole text."""
-        gaps, seam = batch.gaps, batch.seam
-        inside = batch.odd[batch.odd < len(batch.codes)]
+        gaps, seam = layout.gaps, layout.seam
+        inside = layout.odd[layout.odd < len(rows)]
         odd = inside[rows[inside] >= 0].tolist()
         for at in compress(odd, map(self._begins.__getitem__, [gaps[index] for index in odd])):
-            before = gaps[at - 1].split(seam)[-1] if at else previous
             # The last full stop of U.S. or p.m. ends no sentence.
-            if before not in (None, ".") and seam not in gaps[at]:
+            after_stop = at > 0 and gaps[at - 1].split(seam)[-1] == "."
+            if (at or continued) and not after_stop and seam not in gaps[at]:
                 yield at

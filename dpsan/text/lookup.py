@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial
 from itertools import chain
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from dpsan.text.batch import CHUNK, MARK, Batch, BoundedCache, Chunk, Ids, joined
-from dpsan.text.batch_of_pieces import joined_at_spaces
+from dpsan.text.batch import CHUNK, MARK, Batch, BoundedCache, Chunk, Ids
+from dpsan.text.batch_of_pieces import joined, joined_at_spaces
 from dpsan.text.pieces import TRAILING, cut, one_word
 from dpsan.text.pieces import Codes as PieceCodes
 from dpsan.text.shape import INVISIBLE, amount
-from dpsan.text.spanned_tokens import Spans, gaps_inside, inside, widened
+from dpsan.text.spanned_tokens import Spans, in_spans
 from dpsan.text.tokens import gaps_to_write, lookup_keys
 
 KEPT: Final = -1
@@ -24,7 +24,6 @@ MASKED: Final = -2
 OUTSIDE: Final = -3
 """Outside the spans that are drawn, and written unchanged."""
 _CACHE_TOKENS: Final = 100_000
-_CACHED_LENGTH: Final = 64
 _CACHE_CHUNKS: Final = 50_000
 """Each takes some 500 bytes."""
 _TEXTS: Final = 1024
@@ -66,10 +65,11 @@ class Lookup:
         classes: ClassRules | None = None,
     ) -> None:
         self.split = split
-        self._codes = _Codes(rows, keep, unknown, number, classes)
-        chunk = self._codes.chunk
-        self._chunks = BoundedCache(lambda piece: chunk(split(piece)), _CACHE_CHUNKS)
-        self._pieces = PieceCodes(partial(_code, split, self._codes))
+        kept = frozenset(key for word in keep for key in lookup_keys(word))
+        rules = _Rules(rows, kept, unknown, number, classes)
+        self._codes = codes = BoundedCache(rules.code, _CACHE_TOKENS)
+        self._chunks = BoundedCache(lambda piece: _chunk(codes, split(piece)), _CACHE_CHUNKS)
+        self._pieces = PieceCodes(partial(_code, split, codes))
         self._tails = split("a" + TRAILING) == ["", "a", TRAILING]
 
     def texts(self, texts: Sequence[str]) -> tuple[list[list[str]], list[str], Ids]:
@@ -110,18 +110,17 @@ class Lookup:
             spans: of each text: only words that these touch are looked up.
         """
         if spans is None:
-            chunks = [self._codes.chunk(pieces) for pieces in split]
+            chunks = [_chunk(self._codes, pieces) for pieces in split]
         else:
             chunks = list(map(self._in_spans, split, spans))
-        return joined(chunks, "".join(chain.from_iterable(each.gaps for each in chunks)))
+        return joined(chunks)
 
     def _in_spans(self, pieces: list[str], spans: Spans) -> Chunk:
-        wide = widened(pieces, spans)
-        drawn = inside(pieces, wide).tolist()
-        gaps, _, invisible = gaps_inside(pieces, wide)
+        drawn, gaps, invisible = in_spans(pieces, spans)
         words = pieces[1::2]
         codes = [
-            self._codes[word] if each else OUTSIDE for word, each in zip(words, drawn, strict=True)
+            self._codes[word] if touched else OUTSIDE
+            for word, touched in zip(words, drawn, strict=True)
         ]
         return Chunk(gaps, words, codes, invisible, _more(pieces[::2], gaps))
 
@@ -133,60 +132,44 @@ def _more(read: list[str], written: list[str]) -> list[int] | None:
     return [len(before) - len(after) for before, after in zip(read, written, strict=True)]
 
 
-class _Codes(dict[str, int]):
-    """The codes of tokens seen recently.
+class _Rules(NamedTuple):
+    """Which code a token has.
 
     Apart from :class:`Lookup`, so that nothing refers to itself: a vocabulary in a reference cycle
     would stay in memory until the garbage collector runs.
     """
 
-    def __init__(
-        self,
-        rows: Mapping[str, int],
-        keep: Iterable[str],
-        unknown: int,
-        number: int | None,
-        classes: ClassRules | None,
-    ) -> None:
-        super().__init__()
-        self._rows = rows
-        self._number = number
-        self._classes = classes
-        self._keep = {key for word in keep for key in lookup_keys(word)}
-        self._unknown = unknown
+    rows: Mapping[str, int]
+    keep: Set[str]
+    unknown: int
+    number: int | None
+    classes: ClassRules | None
 
-    def __missing__(self, token: str) -> int:
-        found = self._resolve(token)
-        if len(token) <= _CACHED_LENGTH:  # so that the cache is bounded in bytes
-            if len(self) >= _CACHE_TOKENS:
-                self.clear()
-            self[token] = found
-        return found
-
-    def _resolve(self, token: str) -> int:
-        row = self._rows.get(token)
-        if row is not None and not self._keep:
-            if self._number is None and self._classes is None:
+    def code(self, token: str) -> int:
+        """Return the code of a token."""
+        row = self.rows.get(token)
+        if row is not None and not self.keep:
+            if self.number is None and self.classes is None:
                 return row
             if token.isascii() and token.isalpha():  # a word, whatever it is
                 return row
         unseen = INVISIBLE.search(token)
         for key in lookup_keys(token):
             # What is invisible passes within a word only as the list has it.
-            if key in self._keep and (not unseen or INVISIBLE.search(key)):
+            if key in self.keep and (not unseen or INVISIBLE.search(key)):
                 return KEPT
             if row is None:
-                row = self._rows.get(key)
-        if self._classes is not None:
-            return self._in_class(token, row, self._classes, key)
-        if self._number is not None:
+                row = self.rows.get(key)
+        if self.classes is not None:
+            return self._in_class(token, row, self.classes, key)
+        if self.number is not None:
             from dpsan.text.number_forms import formed_number  # patterns that take time
 
             if formed_number(token):
-                return self._number
+                return self.number
         if row is None and (number := amount(token)):
-            row = self._rows.get(number)  # $5 is read as 5, whatever the currency
-        return self._unknown if row is None else row
+            row = self.rows.get(number)  # $5 is read as 5, whatever the currency
+        return self.unknown if row is None else row
 
     def _in_class(self, token: str, row: int | None, classes: ClassRules, small: str) -> int:
         """Return the code where words have classes.
@@ -199,22 +182,22 @@ class _Codes(dict[str, int]):
         if (code := classes.string(token)) is not None:
             return code
         if row is None and (number := amount(token)):
-            row = self._rows.get(number)
+            row = self.rows.get(number)
         if row is None and (code := classes.lacking(small)) is not None:
             return code
-        return self._unknown if row is None else row
-
-    def chunk(self, pieces: list[str]) -> Chunk:
-        """Return what is written of the pieces of a text, and the codes of its words."""
-        read, words = pieces[::2], pieces[1::2]
-        if len(words) == 1 and _PLAIN.issuperset(pieces[2]) and not pieces[0]:
-            return Chunk(read, words, [self[words[0]]])
-        gaps, _, invisible = gaps_to_write(read)
-        codes = list(map(self.__getitem__, words))
-        return Chunk(gaps, words, codes, invisible, _more(read, gaps))
+        return self.unknown if row is None else row
 
 
-def _code(split: Callable[[str], list[str]], codes: _Codes, piece: str) -> int:
+def _chunk(codes: Mapping[str, int], pieces: list[str]) -> Chunk:
+    """Return what is written of the pieces of a text, and the codes of its words."""
+    read, words = pieces[::2], pieces[1::2]
+    if len(words) == 1 and _PLAIN.issuperset(pieces[2]) and not pieces[0]:
+        return Chunk(read, words, [codes[words[0]]])
+    gaps, _, invisible = gaps_to_write(read)
+    return Chunk(gaps, words, [codes[word] for word in words], invisible, _more(read, gaps))
+
+
+def _code(split: Callable[[str], list[str]], codes: Mapping[str, int], piece: str) -> int:
     """Return the code of a piece that is a word, whatever punctuation is after it; else CHUNK."""
     if not one_word(piece) or split(piece) != ["", piece, ""]:
         return CHUNK

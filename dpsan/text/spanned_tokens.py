@@ -6,15 +6,12 @@ word, this one passes less.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from operator import index
 from typing import Any, Final, TypeAlias
 
-import numpy as np
 import regex
-from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
 from dpsan.text.shape import INVISIBLE, visible
@@ -47,42 +44,39 @@ def checked_spans(spans: Iterable[Sequence[Any]], size: int) -> Spans:
     return out
 
 
-def widened(pieces: Sequence[str], spans: Spans) -> list[tuple[int, int]]:
-    """Return the spans with the whole of each token that they touch: disjoint, ascending.
+def in_spans(pieces: list[str], spans: Spans) -> tuple[list[bool], list[str], int]:
+    """Return which words of a text spans touch, and what is written between its words.
 
-    Args:
-        pieces: of a text, gaps and words in turn.
-        spans: in the text.
-    """
-    if not spans:
-        return []
-    ends = [0, *accumulate(map(len, pieces))]
-    out: list[tuple[int, int]] = []
-    for start, end, *_ in sorted(spans):
-        first, last = bisect_right(ends, start) - 1, bisect_left(ends, end) - 1
-        low = ends[first] if first % 2 else start
-        high = ends[last + 1] if last % 2 else end
-        if out and low <= out[-1][1]:
-            low, high = out[-1][0], max(high, out[-1][1])
-            out.pop()
-        out.append((low, high))
-    return out
-
-
-def inside(pieces: Sequence[str], wide: Spans) -> NDArray[np.bool_]:
-    """Return which words of a text are inside, shape (words,).
+    Inside of spans, and of the words that they touch, gaps are written as
+    :func:`dpsan.text.tokens.gaps_to_write` does; elsewhere they stay as they are.
 
     Args:
         pieces: of the text, gaps and words in turn.
-        wide: spans as :func:`widened` returns them.
+        spans: in the text.
+
+    Returns:
+        For each word whether it is drawn, the gaps, and how many characters of these are dropped.
     """
-    out = np.zeros(len(pieces) // 2, dtype=np.bool_)
-    if wide:
-        ends = [0, *accumulate(map(len, pieces))]
-        for start, end, *_ in wide:
-            first, last = bisect_right(ends, start) - 1, bisect_left(ends, end) - 1
-            out[first // 2 : (last + 1) // 2] = True
-    return out
+    ends = [*accumulate(map(len, pieces))]
+    touched = bytearray(ends[-1])
+    for start, end, *_ in spans:
+        touched[start:end] = b"\1" * (end - start)
+    drawn = [any(touched[ends[at - 1] : ends[at]]) for at in range(1, len(pieces), 2)]
+    beside = [False, *drawn, False]
+    gaps, dropped = pieces[::2], 0
+    for number, gap in enumerate(gaps):
+        here = touched[ends[2 * number] - len(gap) : ends[2 * number]]
+        if any(here):
+            letters = [
+                c if not within else "" if INVISIBLE.match(c) else "s" if c == "S" else c
+                for c, within in zip(gap, here, strict=True)
+            ]
+            gaps[number] = "".join(letters)
+            dropped += len(gap) - len(gaps[number])
+        inner = 0 < number < len(gaps) - 1
+        if inner and not gaps[number] and (gap or beside[number] or beside[number + 1]):
+            gaps[number] = " "  # nobody could tell the two words apart
+    return drawn, gaps, dropped
 
 
 def clipped(spans: Spans, start: int, end: int) -> Spans:
@@ -92,39 +86,6 @@ def clipped(spans: Spans, start: int, end: int) -> Spans:
         for low, high, *kind in spans
         if low < end and start < high
     ]
-
-
-def gaps_inside(pieces: Sequence[str], wide: Spans) -> tuple[list[str], str, int]:
-    """Return :func:`dpsan.text.tokens.gaps_to_write` inside of spans; other gaps stay as they are.
-
-    Args:
-        pieces: of a text, gaps and words in turn.
-        wide: spans as :func:`widened` returns them.
-    """
-    gaps = list(pieces[::2])
-    dropped = 0
-    if wide:
-        starts, ends = zip(*wide, strict=True)
-        at = 0
-        for position, gap in enumerate(gaps):
-            end = at + len(gap)
-            # Segments that touch the gap, if only with the word beside it.
-            near = range(bisect_left(ends, at), bisect_right(starts, end))
-            if near:
-                written: list[str] = []
-                done = at
-                for span in wide[near.start : near.stop]:
-                    low, high = max(span[0], at), min(span[1], end)
-                    seen = INVISIBLE.sub("", gap[low - at : high - at])
-                    dropped += high - low - len(seen)
-                    written += gap[done - at : low - at], seen.replace("S", "s")
-                    done = high
-                written.append(gap[done - at :])
-                gaps[position] = "".join(written)
-                if not gaps[position] and 0 < position < len(gaps) - 1:
-                    gaps[position] = " "  # nobody could tell the two words apart
-            at = end + len(pieces[2 * position + 1]) if position < len(gaps) - 1 else end
-    return gaps, "".join(gaps), dropped
 
 
 def spans_of(texts: Sequence[str | None], spans: Sequence[Any]) -> list[Spans]:
@@ -164,25 +125,21 @@ _AT_ONCE: Final = 1 << 20
 """Characters of which arrays are made at once."""
 
 
-def batches(texts: Sequence[str], numbers: Sequence[int]) -> Iterator[tuple[int, int, bool]]:
+def batches(texts: Sequence[str], numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Yield first and last of texts that are rewritten at once, whole records.
 
-    The third is True for a record with a text of several contexts, which stands alone.
+    A record with a text of several contexts stands alone.
     """
     starts = [at for at in range(len(texts)) if not at or numbers[at] != numbers[at - 1]]
     begin = size = 0
-    for first, last in zip(starts, [*starts[1:], len(texts)], strict=True):
+    for first, last in zip(starts, [*starts[1:], len(texts)], strict=False):  # none: no text
         lengths = [len(text) for text in texts[first:last]]
-        long = max(lengths) > CONTEXT
-        if first > begin and (long or size + sum(lengths) > _AT_ONCE):
-            yield begin, first, False
+        if first > begin and (size + sum(lengths) > _AT_ONCE or max(lengths) > CONTEXT):
+            yield begin, first
             begin, size = first, 0
-        size += sum(lengths)
-        if long:
-            yield first, last, True
-            begin, size = last, 0
+        size += _AT_ONCE if max(lengths) > CONTEXT else sum(lengths)
     if begin < len(texts):
-        yield begin, len(texts), False
+        yield begin, len(texts)
 
 
 def blocks(contexts: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -47,6 +47,10 @@ LONG: Final = 1 << 20
 """Characters above which a text is split in segments: split whole it takes 20 times its size."""
 SEGMENT: Final = 1 << 18
 """Characters that are split at once."""
+ARTICLES: Final = frozenset({"a", "an"})
+_APART: Final = re.compile(r"[.)\]}:;?!]")
+TAG: Final = 16
+"""Most words of a tag that stands between an article and its word."""
 AHEAD: Final = 1 << 12
 """Characters after a cut that must be known: what follows a word decides where it ends."""
 _VISIBLE: Final = {*"PSZ"}
@@ -115,6 +119,8 @@ def segments(text: str, split: Callable[[str], list[str]]) -> Iterator[list[str]
 
     Put together they are those of ``split(text)``, but for empty gaps at the seams: a text is cut
     where something visible stands between two words, and all of a word is seen before it is cut.
+    No article of the text is near.  Where the text has a mark that ends a clause, what is written
+    on one side of a seam does not depend on the other side.
     """
     start, size = 0, SEGMENT
     while len(text) - start > size:
@@ -128,18 +134,25 @@ def segments(text: str, split: Callable[[str], list[str]]) -> Iterator[list[str]
 
 
 def _last_gap(pieces: list[str], limit: int) -> int:
-    """Return the index of the last visible gap before ``limit`` characters, 0 if there is none.
+    """Return the index of a visible gap before ``limit`` characters, 0 if there is none.
 
-    No gap with letters: a possessive ending is one by the word before it.
+    The last one with a mark that no article reaches across, else the last one.  No gap with
+    letters: a possessive ending is one by the word before it.
     """
-    end = sum(map(len, pieces))
-    for at in range(len(pieces) - 1, 0, -2):
+    end, last = sum(map(len, pieces)), 0
+    for at in range(len(pieces) - 1, 3, -2):
+        if end < limit // 2:
+            break
         gap = pieces[at]
-        kinds = {unicodedata.category(each)[0] for each in gap}
-        if end <= limit and kinds & _VISIBLE and "L" not in kinds:
-            return at
+        if end <= limit and (not last or _APART.match(gap)):
+            kinds = {unicodedata.category(character)[0] for character in gap}
+            near = {word.lower() for word in pieces[max(at - 2 * TAG - 1, 1) : at + 2 : 2]}
+            if kinds & _VISIBLE and "L" not in kinds and near.isdisjoint(ARTICLES):
+                if _APART.match(gap) and pieces[at - 2] != ".":
+                    return at
+                last = last or at
         end -= len(gap) + len(pieces[at - 1])
-    return 0
+    return last
 
 
 def is_token(word: str, tokenizer: str) -> bool:

@@ -65,7 +65,7 @@ BROKEN: dict[str, dict[str, tuple[str, ...]]] = {
         "a line begins with a capital where the input does": (
             "NaturalCase.write",
             "self._capitalised[outputs[at]]",
-            "self._capitalised[outputs[at]] if batch.words[at][:1].isupper() else outputs[at]",
+            "self._capitalised[outputs[at]] if layout.words[at][:1].isupper() else outputs[at]",
         ),
         "half of the words that stay are expected": _by(
             "Sanitizer.expected_share", "lambda true: lambda self, totals: true(self, totals) / 2"

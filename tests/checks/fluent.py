@@ -7,6 +7,8 @@ output must be the same, byte by byte.  A word of a class may be written only wh
 A text is decoded as where other lines follow it, and one above 1 MiB as a short one.
 """
 
+from copy import copy
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -15,6 +17,7 @@ from dpsan.analysis.verify.base import unknown_strings, words_at_random
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.mechanisms.tables.near_sets import words_in_groups
 from dpsan.privacy.randomness import Streams, derive_key
+from dpsan.sanitize.rewriting import Rewriter
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Ids
 
@@ -101,7 +104,8 @@ def fluent(sanitizer: Sanitizer, plain: Sanitizer, key: bytes) -> str:
     same = np.array_equal(decoded.records.output_ids, was)
     if not same or (decoded.drawn, decoded.counts) != (drawn.drawn, drawn.counts):
         return "decoding changes what is drawn or counted"
-    other = sanitizer.with_sampler(_Exchanged(sanitizer.sampler, before))
+    other, built = copy(sanitizer), sanitizer._built
+    other._rewriter = Rewriter(replace(built, sampler=_Exchanged(sanitizer.sampler, before)))
     again = other.sanitize(exchanged, run).lines
     if differ := sum(a != b for a, b in zip(again, decoded.lines, strict=True)):
         return f"{differ} of {len(lines)} lines are no function of the drawn words"

@@ -21,8 +21,8 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.language import decoding
 from dpsan.privacy.randomness import derive_key
-from dpsan.sanitize import rewriting
 from dpsan.sanitize.accountant import Accountant
+from dpsan.sanitize.result import DrawnTexts
 from dpsan.sanitize.rewriting import Rewriter
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import Statement
@@ -279,7 +279,7 @@ def knows_what_is_unknown(one, found):
         found.strings[at] = one.outputs[at]
 
 
-DECODED = rewriting.decoded
+DECODED = DrawnTexts.as_decoded
 MUTANTS = knows_the_input, knows_the_length, knows_what_is_unknown
 MUTANTS = {each.__name__: each for each in MUTANTS}
 
@@ -292,7 +292,7 @@ def test_a_decoder_that_knows_more_is_found(monkeypatch, mutant):
         MUTANTS[mutant](one, found)
         return DECODED(one, found)
 
-    monkeypatch.setattr(rewriting, "decoded", decoded)
+    monkeypatch.setattr(DrawnTexts, "as_decoded", decoded)
     assert decoded_as("plain")
 
 

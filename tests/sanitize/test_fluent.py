@@ -23,7 +23,7 @@ from dpsan.outcomes.language.ngrams import ModelError
 from dpsan.privacy.randomness import derive_key
 from dpsan.run.memo import _settings
 from dpsan.sanitize.fluent import Fluent
-from dpsan.sanitize.result import Decoded, Outputs
+from dpsan.sanitize.result import Decoded
 from dpsan.sanitize.sanitizer import Sanitizer
 
 KEY = derive_key(b"k" * 32, "test")
@@ -200,14 +200,11 @@ def test_the_command_verifies_it(tmp_path, dpsan):
 
 def test_the_decoder_sees_no_input():
     """Its signatures have outputs, gaps and public tables, and its file finds no words."""
-    methods = Fluent, Fluent.of_texts
-    public = {"self", "tables", "rows", "split", "words", "spellings", "english", "alike"}
-    takes = {name for each in methods for name in signature(each).parameters}
-    assert takes - public == {"outputs", "kinds", "sizes"}
-    hints = get_type_hints(Fluent.of_texts)
-    assert hints["return"] is Decoded
-    assert hints["outputs"] is Outputs
-    assert Outputs._fields == ("rows", "strings")
+    public = {"tables", "rows", "split", "words", "spellings", "english", "alike"}
+    assert signature(Fluent).parameters.keys() == public
+    drawn = ["self", "rows", "strings", "kinds", "sizes"]
+    assert [*signature(Fluent.of_texts).parameters] == drawn
+    assert get_type_hints(Fluent.of_texts)["return"] is Decoded
     assert [*signature(decoding.decode).parameters] == ["rows", "kinds", "tables", "same"]
     root = Path(decoding.__file__).parents[2]
     files = [root / "sanitize" / "fluent.py", *(root / "outcomes" / "language").glob("*.py")]

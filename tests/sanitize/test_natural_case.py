@@ -1,5 +1,9 @@
 """``case="natural"``: the default; free, and what it does to sanitizers, audits and pairs."""
 
+from dataclasses import fields, replace
+from inspect import signature
+from typing import get_type_hints
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,7 +12,8 @@ from support import audit_rows, cut_long, embed, written_at
 
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.letter_case import LetterCase
+from dpsan.text.batch import Layout
+from dpsan.text.letter_case import LetterCase, NaturalCase, agree
 from dpsan.text.tokens import TOKENIZERS, segments
 
 WORDS = ["the", "a", "an", "hour", "paris", "iphone", "house", "mcdonald", "5", "o'clock"]
@@ -92,6 +97,15 @@ def test_no_input_word_decides_how_another_is_written(units, gaps, at):
         assert a == b or number == where or article
 
 
+def test_what_is_written_sees_no_input():
+    """Outputs, their rows, and the gaps between them: its signatures have nothing else."""
+    assert [field.name for field in fields(Layout)] == ["gaps", "sizes", "odd", "seam"]
+    takes = ["self", "layout", "outputs", "rows", "continued"]
+    assert [*signature(NaturalCase.write).parameters] == takes
+    assert get_type_hints(NaturalCase.write)["layout"] is Layout
+    assert [*signature(agree).parameters] == ["outputs", "gaps", "drawn", "at"]
+
+
 PIECES = st.sampled_from(["a ", "an ", "hour ", "the. ", "b.a. ", "x ", "\n", "5\n"])
 
 
@@ -102,5 +116,20 @@ def test_stretches_of_a_long_text_are_written_as_the_whole(text):
     with pytest.MonkeyPatch.context() as patch:
         cut_long(patch, 12, 5, 4)
         (cut,) = sanitizer.sanitize([text], KEY).lines
-        assert len(text) < 40 or len(list(segments(text, TOKENIZERS["unicode"].split))) > 1
+        parts = len(list(segments(text, TOKENIZERS["unicode"].split)))
+    assert len(text) < 40 or words_of(text) & {"a", "an"} or parts > 1
     assert cut == whole
+
+
+def test_articles_before_the_seams_of_a_long_text_agree_where_sentences_end():
+    embeddings = replace(embed(WORDS, seed=0, spellings=SPELLINGS), english=True)
+    sanitizer = Sanitizer("krr", epsilon=2.0, embeddings=embeddings)
+    text = "hour x paris x house the. " * 200
+    (whole,) = sanitizer.sanitize([text], KEY).lines
+    assert " an hour" in whole
+    assert " a hour" not in whole
+    for stretch in range(60, 70):
+        with pytest.MonkeyPatch.context() as patch:
+            cut_long(patch, stretch, 5, 4)
+            assert len(list(segments(text, TOKENIZERS["unicode"].split))) > 50
+            assert sanitizer.sanitize([text], KEY).lines == [whole]

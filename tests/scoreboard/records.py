@@ -20,18 +20,17 @@ from scoreboard.shift import shifting, text
 _PER_INPUT = 300
 
 
-def _lines(generator, end, invisible, encoding="utf-8"):
+def _lines(generator, end, invisible):
     """A file of lines and what must become of it."""
-    wide = encoding != "utf-8"
     raw, expected = [], []
     for _ in range(_PER_INPUT):
-        one, becomes = text(generator, lines=False, invalid=not wide, invisible=invisible)
-        raw.append(one.decode(encoding="utf-8", errors="strict" if wide else "surrogateescape"))
+        one, becomes = text(generator, lines=False, invalid=True, invisible=invisible)
+        raw.append(one.decode(encoding="utf-8", errors="surrogateescape"))
         expected.append(becomes)
     last = generator.choice(["", end]) if raw[-1] else end  # else it would be no record
     mark = generator.choice(["", "\ufeff"])
-    data = (mark + end.join(raw) + last).encode(encoding, "surrogateescape")
-    return data, (mark + end.join(expected) + last).encode(encoding), {"encoding": encoding}
+    data = (mark + end.join(raw) + last).encode("utf-8", "surrogateescape")
+    return data, (mark + end.join(expected) + last).encode(), {}
 
 
 def _jsonl(generator, end, invisible):
@@ -87,7 +86,6 @@ def _joined(generator, rows, end):
 
 _KINDS: dict[str, tuple[str, Callable[..., Any]]] = {
     "text": ("text", _lines),
-    "utf-16": ("text", partial(_lines, encoding="utf-16-le")),
     "jsonl": ("jsonl", _jsonl),
     "csv": ("csv", _csv),
     "tsv": ("tsv", partial(_csv, delimiter=b"\t")),
@@ -96,7 +94,7 @@ _KINDS: dict[str, tuple[str, Callable[..., Any]]] = {
 
 @row(
     "records",
-    "bad input records (Unicode, bytes, text, UTF-16, JSON, CSV, TSV, Parquet), all changed",
+    "bad input records (Unicode, bytes, text, JSON, CSV, TSV, Parquet), all changed",
     "≥ 1,000,000",
 )
 def bad_records(row: Row, size: Size, folder: Path) -> None:
@@ -208,7 +206,7 @@ the last line without newline is dropped @ blocks
 a form feed ends a line @ blocks
 - data.split(b"\n")
 + data.replace(b"\x0c", b"\n").split(b"\n")
-the byte order mark is lost @ TextFormat._wide
+the byte order mark is lost @ TextFormat.read
 - if mark: ...
 + if False: ...
 invalid bytes are dropped @ decode
@@ -217,7 +215,7 @@ invalid bytes are dropped @ decode
 quotes are not doubled @ _Render._cell
 - body.replace(b'"', b'""')
 + body
-empty lines of CSV are dropped @ CsvFormat._records
+empty lines of CSV are dropped @ CsvFormat.read
 - yield Record(row.line, [], Unchanged(row.ending), owes=row.owes)
 + pass
 other cells are written as their values @ _Render.__call__

@@ -182,8 +182,8 @@ def latency(row: Row, size: Size, folder: Path) -> None:
 
 
 mutants(r"""stream
-what words stand for is remembered for ever @ _Codes.__missing__
-- len(self) >= _CACHE_TOKENS
+what words stand for is remembered for ever @ BoundedCache.__missing__
+- len(self) >= self._most
 + False
 the input is kept @ FileSource.read
 - self._hash.update(data)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from dpsan.cli.sanitizing import Sanitizing
-from dpsan.text.batch import Chunk, joined
+from dpsan.text.batch import Chunk
+from dpsan.text.batch_of_pieces import joined
 from dpsan.text.letter_case import (
     LetterCase,
     NaturalCase,

@@ -7,9 +7,9 @@ are text, which is also how a page's own tags and attributes are known.
 
 Only the bytes of texts change.
 
-What is written is a function of the new text and of what passes in any case, the characters between
-words.  These keep their entities (``&nbsp;``); a word has none, however it was written: the bytes
-of a word that was drawn as itself would tell so.
+What is written is a function of the new text: of characters, ``&``, ``<``, quotes in an attribute
+and no-break spaces are entities, and no others, however they were written.  The bytes of a word
+that was drawn as itself would tell so.
 """
 
 from __future__ import annotations
@@ -28,23 +28,22 @@ from dpsan.formats.documents.document import Document
 from dpsan.formats.documents.html_scan import Kind, Scan
 from dpsan.formats.lines import byte_order_mark, decode, text_encoding
 from dpsan.formats.passing import PASSED
-from dpsan.text.shape import INVISIBLE
-from dpsan.text.tokens import TOKENIZERS, wordless
+from dpsan.text.tokens import wordless
 
-_ENTITY: Final = re.compile(r"(&(?:#[0-9]{1,9}|#[xX][0-9a-fA-F]{1,8}|[A-Za-z][A-Za-z0-9]{0,40});?)")
+_ENTITY: Final = re.compile(r"&(?:#[0-9]{1,9}|#[xX][0-9a-fA-F]{1,8}|[A-Za-z][A-Za-z0-9]{0,40});?")
 _ENDS: Final = {
     Kind.COMMENT: re.compile(r"-(?=-!?>)|\A-?(?=>)"),
     Kind.SECTION: re.compile(r"\](?=\]>)"),
     Kind.RAW: re.compile(r"<(?=/)"),
 }
 """Strings that would end a text without entities, without their first character."""
-_PLAIN: Final = {"&": "&amp;", "<": "&lt;"}
-_QUOTED: Final = {**_PLAIN, '"': "&quot;"}
+_PLAIN: Final = {ord("&"): "&amp;", ord("<"): "&lt;", 0xA0: "&#160;"}
+_QUOTED: Final = {**_PLAIN, ord('"'): "&quot;"}
 _ESCAPES: Final = {
     Kind.TEXT: _PLAIN,
     Kind.QUOTED: _QUOTED,
     Kind.BARE: _QUOTED,
-    Kind.APOSTROPHES: {**_PLAIN, "'": "&#39;"},
+    Kind.APOSTROPHES: {**_PLAIN, ord("'"): "&#39;"},
 }
 
 
@@ -56,33 +55,12 @@ class HtmlText:
         raw: its characters there.
     """
 
-    __slots__ = ("_gaps", "_kind", "text")
+    __slots__ = ("_kind", "text")
 
     def __init__(self, kind: Kind, raw: str) -> None:
         self._kind = kind
-        self._gaps: list[tuple[str, str]] = []
-        """Each character between words, and how it is written."""
-        if kind not in _ESCAPES or "&" not in raw:
-            self.text = raw
-            """Text with its entities replaced."""
-            return
-        out: list[str] = []
-        entities: dict[int, str] = {}
-        length = 0
-        for number, piece in enumerate(_ENTITY.split(raw)):  # every other one is an entity
-            plain = unescape(piece) if number % 2 else piece
-            if plain in ("", "\ufffd"):  # no character: its number may be somebody's
-                plain = piece
-            if number % 2 and len(plain) == 1 and piece.endswith(";"):
-                entities[length] = piece
-            out.append(plain)
-            length += len(plain)
-        self.text = "".join(out)
-        if entities:
-            self._gaps = [
-                (self.text[index], entities.get(index) or self._escaped(self.text[index]))
-                for index in _between_words(self.text)
-            ]
+        self.text = _ENTITY.sub(_character, raw) if kind in _ESCAPES else raw
+        """Text with its entities replaced."""
 
     @property
     def blank(self) -> bool:
@@ -94,33 +72,14 @@ class HtmlText:
         if self._kind not in _ESCAPES:
             # With a space where it would end too early.
             return _ENDS[self._kind].sub(lambda match: match[0] + " ", text)
-        written = [self._escaped(each) for each in text]
-        if self._gaps:
-            indices = list(_between_words(text))
-            gaps = self._gaps
-            if [text[index] for index in indices] != [each for each, _ in gaps]:
-                # An output with marks of its own, such as <unk>: what was always written so, is.
-                forms = {each: {form for one, form in gaps if one == each} for each, _ in gaps}
-                indices = [index for index in indices if len(forms.get(text[index], ())) == 1]
-                gaps = [(text[index], min(forms[text[index]])) for index in indices]
-            for index, (_, form) in zip(indices, gaps, strict=True):
-                written[index] = form
-        out = "".join(written)
+        out = text.translate(_ESCAPES[self._kind])
         return f'"{out}"' if self._kind is Kind.BARE else out
 
-    def _escaped(self, character: str) -> str:
-        return _ESCAPES[self._kind].get(character, character)
 
-
-def _between_words(text: str) -> Iterator[int]:
-    """Yield positions of the characters that stand between words and are written."""
-    at = 0
-    for number, piece in enumerate(TOKENIZERS["unicode"].split(text)):
-        if number % 2 == 0:
-            for index in range(at, at + len(piece)):
-                if not INVISIBLE.match(text, index):
-                    yield index
-        at += len(piece)
+def _character(entity: re.Match[str]) -> str:
+    """Return what an entity stands for; itself if that is no character: it may be a number."""
+    plain = unescape(entity[0])
+    return entity[0] if plain in ("", "\ufffd") else plain
 
 
 _DECLARED: Final = re.compile(
@@ -132,7 +91,7 @@ _HEAD: Final = 4096
 """Bytes in which a page may declare its encoding; browsers look at 1024."""
 _WIDE: Final = re.compile(rb"<\0[A-Za-z!/?]\0|\0<\0[A-Za-z!/?]")
 """A tag in UTF-16: without a byte order mark it would be text."""
-_STATEFUL: Final = ("utf-7", "utf-16", "utf-32", "iso2022", "hz")
+_STATEFUL: Final = ("utf-7", "iso2022", "hz")
 """Encodings in which the byte of < need not be that character."""
 _LATIN: Final = {"ascii": "cp1252", "iso8859-1": "cp1252"}
 """Encodings that browsers read these as."""
@@ -226,8 +185,6 @@ def _declared(data: bytes) -> tuple[str, int]:
         declared = text_encoding((match[1] or match[2]).decode())
     except UsageError:
         return "", 1
-    if declared.startswith(("utf-16", "utf-32")):
-        declared = "utf-8"  # the declaration could not be read if it were true
     return _LATIN.get(declared, declared), 1 + data.count(b"\n", 0, match.start())
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.space.arrays import Ids
-from dpsan.text.batch import Batch, BoundedCache
+from dpsan.text.batch import BoundedCache, Layout
 
 
 class Gap(IntEnum):
@@ -52,11 +52,11 @@ def gap_kind(gap: str) -> Gap:
 _kinds = BoundedCache(gap_kind, _MANY)
 
 
-def gap_kinds(batch: Batch) -> NDArray[np.int64]:
+def gap_kinds(layout: Layout) -> NDArray[np.int64]:
     """Return the kinds of the gaps of some texts, shape (words + 1,); LINE between two texts."""
-    out = np.zeros(len(batch.codes) + 1, dtype=np.int64)
-    gaps, seam = batch.gaps, batch.seam
-    for at in batch.odd.tolist():
+    out = np.zeros(len(layout.gaps), dtype=np.int64)
+    gaps, seam = layout.gaps, layout.seam
+    for at in layout.odd.tolist():
         gap = gaps[at]
         out[at] = Gap.LINE if seam in gap else _kinds[gap]
     out[[0, -1]] = Gap.LINE
