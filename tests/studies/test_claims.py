@@ -175,19 +175,60 @@ def staying_by_quadrature(epsilon, n, side, diameter):
 def test_appendix_c():
     """Both claims on N_w are false somewhere, and neither everywhere."""
     rows = tgumbel.STUDIES["appendix-c"].make().rows
-    found = {}
+    found, sides = {}, set()
     for row in rows:
         kind, _, placed = row["quantity"].partition(", ")
+        if kind == "two candidates":
+            sides.add(row["true"] > row["claimed"])
+            continue
         far = {"equal distances": 1, "one far word": 2}[placed]
         stays, bound = staying_by_quadrature(row["epsilon"], row["n"], 2**0.5, far * 2**0.5)
         assert row["true"] == pytest.approx(stays, abs=2 / row["n"] + 1e-6)
         assert row["claimed"] == pytest.approx(0.367 if kind == "N_w" else bound, rel=1e-6)
         found.setdefault((kind, placed, row["n"]), []).append((row["true"], row["claimed"]))
+    assert sides == {True, False}  # neither a lower nor an upper bound of truncated noise
     assert [round(true, 3) for true, _ in found["N_w", "one far word", 100_000]] == [0.346, 0.340]
     assert all(true > 0.59 for true, _ in found["N_w", "equal distances", 100_000])
     for placed, n in (("one far word", 1000), ("equal distances", 100_000)):
         (holds, below), (fails, above) = found["inequality", placed, n]
         assert holds - below > 0 > 0.04 + fails - above
+
+
+def test_lemma_1_of_tgumbel(space):
+    """False near the edge of the domain, at equal distances; what is shown is below the truth."""
+    rows = tgumbel.STUDIES["lemma-1"].make().rows
+    for row in rows:
+        stays, _ = staying_by_quadrature(row["epsilon"], row["n"], 2**0.5, 2**0.5)
+        assert row["least"] <= stays + 1e-6 <= row["true"] + 2e-6
+    edge = [(row["least"] > row["claimed"]) for row in rows]
+    assert edge == [True, False] * 3
+    assert [round(row["claimed"], 3) for row in rows[2::2]] == [0.390, 0.401]
+    lonely, mean = tgumbel.STUDIES["lemma-1"].make(space).rows
+    assert lonely["true"] > mean["true"]
+    apart = np.sort(np.linalg.norm(space.vectors[:, None] - space.vectors, axis=2))[:, 1]
+    law = Draft(MECHANISMS["tgumbel-paper"]).at(lonely["epsilon"]).prepare(space)
+    exact = np.diag(law.probabilities(np.arange(space.n)))[apart.argmax()]
+    assert lonely["least"] - 1e-6 <= exact <= lonely["true"] + 1e-6
+
+
+def test_laplace_noise_of_appendix_c(space):
+    """The formula is for one dimension: the mechanism keeps far less."""
+    rows = tgumbel.STUDIES["appendix-c-laplace"].make(space, draws=500, epsilons=(1.0, 4.0)).rows
+    near = space.nearest_distances()
+    assert len(near)
+    for row in rows:
+        assert row["drawn_high"] < row["claimed"] < 1
+
+
+def test_rejection_of_trlap():
+    """The inverse distribution function needs one number, rejection many at small epsilon."""
+    rows = trlaplace.STUDIES["table-5"].make(epsilons=(0.5, 8.0)).rows
+    for row in rows:
+        laplace = np.random.default_rng(1).laplace(size=400_000)
+        reach = -math.log1p(-row["epsilon"] / (0.5 * math.sqrt(300)))
+        inside = (abs(laplace) <= reach).mean()
+        assert row["rejection"] == pytest.approx(1 / inside, rel=0.02)
+        assert row["rejection"] == pytest.approx(2 * math.sqrt(300) / 4 / row["epsilon"])
 
 
 def test_on_a_vocabulary(space):

@@ -39,8 +39,11 @@ MORE = {
     ("own", "variance"): "--d 5 -e 1,4",
     ("tgumbel", "algorithm-2"): "--words 6",
     ("tgumbel", "appendix-c"): "",
+    ("tgumbel", "appendix-c-laplace"): "-e 2 --words 5 --draws 40",
     ("tgumbel", "figures-1-2"): "-m krr -e 2 --draws 40 --words 5",
+    ("tgumbel", "lemma-1"): "",
     ("tgumbel", "membership"): "-m krr -e 2",
+    ("tgumbel", "table-1"): "",
     ("tgumbel", "tables-2-3"): "-m krr -e 2 --copies 1 --attacked 3 --near 2",
     ("tldp", "algorithm-1"): "--d 5 -e 1",
     ("tldp", "figure-3"): "-e 1",
@@ -48,7 +51,11 @@ MORE = {
     ("tldp", "table-5"): "-e 1,4",
     ("tldp", "theorem-2"): "--d 5 -e 1",
     ("tldp", "theorem-3"): "--d 5 -e 1",
+    ("trlaplace", "autoencoder"): "-e 1",
+    ("trlaplace", "box-attack"): "-e .05,1 --words 9",
     ("trlaplace", "figure-4"): "-m krr -e 2 --others words.txt",
+    ("trlaplace", "table-4"): "",
+    ("trlaplace", "table-5"): "--d 5 -e 1",
     ("trlaplace", "tables-1-3"): "-m krr -e 2",
     ("trlaplace", "theorem-2"): "-e 1,20",
     ("trlaplace", "theorem-3"): "--d 5 -e 1",
@@ -100,7 +107,13 @@ def test_every_study_runs(script, name, folder, capsys):
 
 def test_small_runs_are_those_of_all_studies():
     assert set(MORE) == set(ALL)
-    assert {path.stem for path in FOLDER.glob("*.py")} == {*SCRIPTS, "fluent", "papers", "speed"}
+    assert {path.stem for path in FOLDER.glob("*.py")} == {
+        *SCRIPTS,
+        "bilstm",
+        "fluent",
+        "papers",
+        "speed",
+    }
 
 
 def test_table_and_notes(folder, capsys):
