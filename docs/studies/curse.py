@@ -5,6 +5,7 @@ python docs/studies/curse.py figure-1 -E FILE --plot figure-1.svg
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any, Final
@@ -15,8 +16,12 @@ from common.draws import Draws, from_draws
 from common.laplace_laws import (
     compared,
     curves,
+    disc,
     draws,
+    intervals,
     length_curves,
+    length_tails,
+    mean_tails,
     moments_and_tails,
     noisy_tail,
 )
@@ -24,9 +29,18 @@ from common.outcomes import Outcomes, from_pmfs
 from common.panels import Panel, Series
 from common.study import ALL, Asked, Result, Studies
 from common.sweeps import about, label, repeated, sweeps
-from common.values import at_least, dimensions, whole
-from common.words import grouped, line, mean_of_words, random_words, spread, whole_words
+from common.values import at_least, dimensions, positive, whole
+from common.words import (
+    grouped,
+    line,
+    mean_of_words,
+    random_words,
+    share_of_draws,
+    spread,
+    whole_words,
+)
 
+from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.knn_response import KnnResponse
@@ -37,6 +51,7 @@ from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.distributions import in_steps, part_of
 from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy import randomness
+from dpsan.privacy.rounding import SphericalLaplace
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
@@ -53,19 +68,57 @@ _SHARES: Final = {
 
 @STUDIES.add(
     "[Curse] Figure 1",
-    least_words=3,
     uses=ALL,
-    parameters={"d": "principal components that are kept of the words; default 1"},
+    parameters={
+        "value": "true value among the positive integers; default 1000",
+        "near": "farthest integer that counts as close; default 50",
+        "d": "principal components that are kept of the words of a vocabulary; default 1",
+    },
 )
-def figure_1(space: MetricSpace, asked: Asked) -> Result:
+def figure_1(space: MetricSpace | None, asked: Asked) -> Result:
     """Original, close and distant outputs against epsilon, in one dimension.
 
-    In one dimension noise passes the near words on its way to far ones; in 300 it does not.
+    Without a vocabulary it is the paper's: Laplace noise of scale 1/epsilon on a positive integer,
+    rounded.  With one it is made of words: in one dimension noise passes the near words on its way
+    to far ones; in 300 it does not.
     """
+    if space is None:
+        return _integers(asked)
     d = whole(asked.parameters, "d", 1, 1, space.d)
     if d < space.d:  # an orthogonal projection, but for rounding
         space = space.transformed(f"components-{d}", principal_components(space, d))
     return _proportions(space, asked, (Laplace,))
+
+
+def _integers(asked: Asked) -> Result:
+    """Exact shares of a true value, its neighbours and other positive integers."""
+    value = whole(asked.parameters, "value", 1000)
+    near = whole(asked.parameters, "near", 50)
+    rows = []
+    for epsilon in asked.epsilons or (0.01, 0.05, 0.1, 0.5, 1.0, 5.0):
+        # P(|noise| >= x) is e^(-epsilon·x); what would fall below 1 is rounded to 1.
+        stays, farther = -math.expm1(-epsilon / 2), math.exp(-epsilon * (near + 0.5))
+        if near >= value - 1:
+            farther /= 2
+        shares = {"unchanged": stays, "close": 1 - stays - farther, "distant": farther}
+        rows.append({"value": value, "near": near, "epsilon": epsilon, **shares})
+    series = tuple(line(text, rows, "epsilon", name) for name, text in _SHARES.items())
+    return Result(
+        rows=rows,
+        parameters={"value": value, "near": near, "epsilons": list(asked.epsilons)},
+        panels=(
+            Panel(
+                "Laplace noise on an integer",
+                "epsilon",
+                "share of outputs",
+                series,
+                log_x=True,
+                y_limits=(0.0, 1.0),
+            ),
+        ),
+        caption=f"Laplace noise of scale 1/epsilon on {value:,}, rounded to a positive integer: "
+        f"the value, others within {near}, and more distant ones; exact.",
+    )
 
 
 @STUDIES.add("[Curse] Figures 2, 8, 9", least_words=3, uses=ALL)
@@ -309,7 +362,7 @@ def _below(length: float, epsilons: Sequence[float], d: int) -> tuple[float, ...
     return tuple((1 - noisy_tail(length * np.array(epsilons), d)).tolist())
 
 
-# -- Figure 4, Theorems 7 and 8, Corollary 10: noise and its product with a direction -------------
+# -- Chapters 4 to 6, Figures 3, 4, 10: noise and its product with a direction -------------
 
 _DIMENSIONS: Final = {"d": "dimensions, separated by commas; default 50,100,300"}
 
@@ -329,9 +382,12 @@ def _drawn(
     return found, {"d": list(dims), **more, "seed": asked.seed}
 
 
-@STUDIES.add("[Curse] Figure 4", uses=frozenset({"epsilons", "draws"}), parameters=_DIMENSIONS)
+@STUDIES.add("[Curse] Figures 4, 10", uses=frozenset({"epsilons", "draws"}), parameters=_DIMENSIONS)
 def figure_4(space: MetricSpace | None, asked: Asked) -> Result:
-    """Length of the noise of the Laplace mechanism: its density is that of a Gamma(d) number."""
+    """Length of the noise of the Laplace mechanism: its density is that of a Gamma(d) number.
+
+    The last row is Figure 10's: the length of a uniform point of a disc has the density 2r.
+    """
     found, parameters = _drawn(space, asked)
     rows, series = [], []
     for d, _, _, r in found:
@@ -339,6 +395,7 @@ def figure_4(space: MetricSpace | None, asked: Asked) -> Result:
             row = compared(f"E |z| at epsilon {epsilon:g}", d / epsilon, r / epsilon)
             rows.append({"d": d, **row})
         series += length_curves(d, r)
+    rows.append({"d": 2, **disc(int(parameters["draws"]), asked.seed)})
     title = "Length of the noise: density"
     return Result(
         rows=rows,
@@ -351,21 +408,32 @@ def figure_4(space: MetricSpace | None, asked: Asked) -> Result:
 
 
 @STUDIES.add(
-    "[Curse] Theorems 7, 8, Corollary 10",
+    "[Curse] Theorems 5.1 to 5.9, Corollaries 5.6, 5.10",
     uses=frozenset({"epsilons", "draws"}),
-    parameters=_DIMENSIONS,
+    parameters={**_DIMENSIONS, "share": "mass of Theorem 5.8's interval; default 0.99"},
 )
-def theorems_7_8(space: MetricSpace | None, asked: Asked) -> Result:
+def chapter_5(space: MetricSpace | None, asked: Asked) -> Result:
     """Noise along a fixed direction: density, moments, tail bounds, closed forms and draws.
 
     The bounds are proved in common/laplace_laws.py.
     """
+    share = positive(asked.parameters.get("share", 0.99), "--share")
+    if share >= 1:
+        raise UsageError(f"--share must be below 1 (got {share:g})")
     found, parameters = _drawn(space, asked)
+    epsilons = asked.epsilons or (1.0,)
     rows = [
-        row for d, t, x, _ in found for row in moments_and_tails(d, t, x, asked.epsilons or (1.0,))
+        row
+        for d, t, x, r in found
+        for row in (
+            *moments_and_tails(d, t, x, epsilons),
+            *length_tails(d, r),
+            *intervals(d, x, share),
+            *mean_tails(d, x, epsilons),
+        )
     ]
     shown = [curves(d, t, x) for d, t, x, _ in found]
-    variances = [row for row in rows if row["quantity"] == "Var <u, e>"]
+    variances = [row for row in rows if row["quantity"] == "E U^2"]
     titles = (
         ("Angular part: density", "<u, e>", "density", False),
         ("Angular part: tail", "s", "P(<u, e> ≥ s)", True),
@@ -373,10 +441,10 @@ def theorems_7_8(space: MetricSpace | None, asked: Asked) -> Result:
         ("Noisy dot product: tail", "s (units of 1/epsilon)", "P(<z, e> ≥ s)", True),
     )
     return Result(
-        order=("d", "quantity", "closed_form", "monte_carlo", "low", "high", "bound"),
+        order=("d", "item", "quantity", "closed_form", "monte_carlo", "low", "high", "bound"),
         rows=rows,
         summary={"angular_variance": {str(row["d"]): row["monte_carlo"] for row in variances}},
-        parameters=parameters,
+        parameters={**parameters, "share": share},
         panels=[
             Panel(title, across, up, tuple(chain(*each)), log_y=log)
             for (title, across, up, log), *each in zip(titles, *shown, strict=True)
@@ -386,10 +454,174 @@ def theorems_7_8(space: MetricSpace | None, asked: Asked) -> Result:
         "draws for each dimension d with 99 % intervals; lines: closed forms; dashed: bounds that "
         "hold for every d, exp(-d s²/2) for u and Chernoff's for z.",
         notes=(
-            "low and high are 99 % confidence limits of the Monte Carlo value",
-            "bound is exp(-d s²/2) for u and the least exp(-l s)·E exp(l·x) for z; they stand for "
-            "[Curse] Theorems 7, 8 and Corollary 10: proof in docs/studies/common/laplace_laws.py",
+            "U = <u, e>, Z = <z, e>, R = |z|; low and high are 99 % confidence limits of the Monte "
+            "Carlo value",
+            "bound is the paper's, but for the tails of Z: the least exp(-l s)·E exp(l·x), which "
+            "is ours; proofs in docs/studies/common/laplace_laws.py",
         ),
+    )
+
+
+@STUDIES.add(
+    "[Curse] Theorems 4.1, 4.2, 6.1, equation 20",
+    least_words=3,
+    uses=frozenset({"epsilons", "words", "draws"}),
+)
+def theorem_6_1(space: MetricSpace, asked: Asked) -> Result:
+    """Noise that makes one word nearer than another: what is drawn beside the theorems.
+
+    For random words w with their nearest two words x and y.  4.1: w is the nearest word of the
+    noisy point where <z, v-w>/|v-w| < |v-w|/2 for every other word v.  6.1: the losses L(x) and
+    L(y) are in order with probability P(Z <= (|w-y|² - |w-x|²)/(2|x-y|)), Z the noise along a
+    direction; E L(x) = |w-x|².  Equation 20: P(w stays) <= P(Z <= |w-x|/2).
+    """
+    count, many = at_least(asked.draws, 1, 200, "--draws"), at_least(asked.words, 1, 30, "--words")
+    key = randomness.seeded_key(f"dpsan study loss {asked.seed}")
+    ids = random_words(space.n, many, key)
+    near = space.neighbors(ids, 3)
+    everything = space.points(np.arange(space.n))
+    rows: list[dict[str, Any]] = []
+    for epsilon, progress in in_steps(asked.progress, asked.epsilons or (40.0,)):
+        totals, expected, exceptions = np.zeros(4), np.zeros(4), 0
+        for place, (row, others) in enumerate(zip(ids.tolist(), near[:, 1:], strict=True)):
+            own = randomness.derive_key(key, f"{epsilon:g}")
+            streams = randomness.streams_for(own, [place], [count])
+            z = SphericalLaplace(epsilon)(streams, space.d)
+            apart = everything - everything[row]
+            square = (apart**2).sum(axis=1)
+            along = z @ apart.T
+            loss = square - 2 * along  # |w* - v|² less |w* - w|²
+            with np.errstate(divide="ignore", invalid="ignore"):
+                inside = along / np.sqrt(square) < np.sqrt(square) / 2
+            loss[:, row], inside[:, row] = math.inf, True
+            stays = loss.min(axis=1) > 0
+            exceptions += int((stays != inside.all(axis=1)).sum())
+            first, second = others.tolist()
+            between = np.linalg.norm(everything[first] - everything[second])
+            gap = (square[second] - square[first]) / (2 * between) if between else 0.0
+            half = math.sqrt(square[first]) / 2
+            below = _below(half, (epsilon,), space.d) + _below(gap, (epsilon,), space.d)
+            ordered = loss[:, first] <= loss[:, second]
+            drawn = (loss[:, first] > 0, ordered, stays, loss[:, first] / square[first])
+            totals += [float(each.mean()) for each in drawn]
+            expected += [*below, below[0], 1.0]
+            progress((place + 1) / len(ids))
+        names = ("L(w) < L(x)", "L(x) <= L(y)", "w stays", "E L(x) over |w-x|²")
+        items = ("6.1, eq. 18", "6.1, eq. 19", "eq. 20", "6.1")
+        rows += [
+            {
+                "epsilon": epsilon,
+                "item": item,
+                "quantity": name,
+                "theorem": float(theirs) / len(ids),
+                "drawn": float(total) / len(ids),
+            }
+            for item, name, theirs, total in zip(items, names, expected, totals, strict=True)
+        ]
+        rows.append(
+            {
+                "epsilon": epsilon,
+                "item": "4.1",
+                "quantity": "draws against the theorem",
+                "theorem": 0.0,
+                "drawn": float(exceptions),
+            }
+        )
+    points = [row for row in rows if row["item"] != "4.1"]
+    x = tuple(row["epsilon"] for row in points)
+    both = tuple(
+        Series(name, x, tuple(row[name] for row in points), style="points")
+        for name in ("theorem", "drawn")
+    )
+    return Result(
+        rows=rows,
+        parameters={"words": len(ids), "draws": count, "seed": asked.seed},
+        panels=(Panel("Theorem 6.1", "epsilon", "probability", both),),
+        caption=f"Means over {len(ids):,} random words of {space.n:,} with {count:,} draws each, "
+        f"{space.d} dimensions.",
+        notes=("equation 20 is a bound: the word stays less often than that",),
+    )
+
+
+@STUDIES.add("[Curse] Figure 3", uses=frozenset({"epsilons", "draws"}))
+def figure_3(space: MetricSpace | None, asked: Asked) -> Result:
+    """A far point and a central one in the plane: the same noise moves only one of them.
+
+    A map like the paper's: 48 states on a grid of 12 by 4, and one far from all.
+    """
+    grid = np.array([(5.0 * x, 6.25 * y) for x in range(12) for y in range(4)])
+    states = np.concatenate([grid, [[95.0, 9.4]]])
+    central, far = 5 * 4 + 1, len(states) - 1
+    count = at_least(asked.draws, 1, 20_000, "--draws")
+    key = randomness.seeded_key(f"dpsan study map {asked.seed}")
+    rows = []
+    for epsilon, step in in_steps(asked.progress, asked.epsilons or (0.1, 0.3, 1.0)):
+        streams = randomness.streams_for(randomness.derive_key(key, f"{epsilon:g}"), [0], [count])
+        z = SphericalLaplace(epsilon)(streams, 2)
+        row: dict[str, Any] = {"epsilon": epsilon}
+        for name, state in (("far", far), ("central", central)):
+            apart = np.linalg.norm((states[state] + z)[:, None] - states, axis=2)
+            same = int((apart.argmin(axis=1) == state).sum())
+            row |= spread(**{name: share_of_draws(same, count)})
+        rows.append(row)
+        step(1.0)
+    names = {"far": "the far point", "central": "a central point"}
+    both = tuple(line(text, rows, "epsilon", name) for name, text in names.items())
+    axes = ("epsilon (per unit of distance)", "share that stays")
+    return Result(
+        rows=rows,
+        parameters={"draws": count, "seed": asked.seed},
+        panels=(Panel("Points of a plane", *axes, both, log_x=True, y_limits=(0.0, 1.0)),),
+        caption="Share of outputs that are the point itself, 49 points of a plane.",
+    )
+
+
+@STUDIES.add("[Curse] Figure 7", least_words=4, uses=frozenset({"words"}))
+def figure_7(space: MetricSpace, asked: Asked) -> Result:
+    """Ranks of neighbours are no metric: neither symmetric nor bound by a triangle.
+
+    k(w, x) is the rank of x among the words by distance from w.  With x the nearest word of w and y
+    that of x, a metric would have k(w, y) <= 2.  The last row is on distances: of the nearest word
+    over that of the farthest, near 1 where distances concentrate.
+    """
+    count = at_least(asked.words, 0, 1500, "--words")
+    key = randomness.seeded_key(f"dpsan study ranks {asked.seed}")
+    ids = random_words(space.n, count, key)
+    first = space.neighbors(ids, 2)[:, 1]
+    second = space.neighbors(first, 2)[:, 1]
+    largest, ratios, broken = 0.0, [], 0
+    for word, last in zip(ids.tolist(), second.tolist(), strict=True):
+        apart = space.distances(np.array([word]))[0]
+        apart = np.delete(apart, word) if last == word else apart
+        if last != word:
+            rank = float((apart < apart[last]).sum())
+            broken += rank > 2
+            largest = max(largest, rank)
+            apart = np.delete(apart, word)
+        ratios.append(float(apart.min() / apart.max()))
+    rows = [
+        {
+            "quantity": "nearest word has another nearest one",
+            "value": float((second != ids).mean()),
+        },
+        {"quantity": "k(w, x) = k(x, y) = 1 and k(w, y) > 2", "value": broken / len(ids)},
+        {"quantity": "largest k(w, y) of these", "value": largest},
+        {"quantity": "nearest over farthest distance, median", "value": float(np.median(ratios))},
+    ]
+    x = tuple(sorted(ratios))
+    shares = tuple((np.arange(len(x)) + 1) / len(x))
+    return Result(
+        rows=rows,
+        parameters={"words": len(ids), "seed": asked.seed},
+        panels=(
+            Panel(
+                "Concentration of distances",
+                "nearest over farthest distance",
+                "share of words below",
+                (Series("words", x, shares),),
+            ),
+        ),
+        caption=f"{len(ids):,} random words of {space.n:,}, {space.d} dimensions.",
     )
 
 

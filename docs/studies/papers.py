@@ -1,6 +1,7 @@
 """docs/papers.md: run the commands of its items, and write or compare its tables that need data.
 
 python docs/studies/papers.py --run              every item's command, with its seconds
+python docs/studies/papers.py --items            the papers' numbered items and their verdicts
 python docs/studies/papers.py --write [TABLE...]
 python docs/studies/papers.py --compare [TABLE...]
 
@@ -42,6 +43,58 @@ def items():
             yield [each.strip() for each in line.strip("|").split(" | ")]
 
 
+NUMBERED = {
+    "TrLap": {
+        "Definition": "1 2",
+        "Algorithm": "1",
+        "Theorem": "1 2 3 4",
+        "Remark": "1",
+        "Table": "1 2 3 4 5",
+        "Figure": "1 2 3 4 5 6",
+    },
+    "Curse": {
+        "Definition": "3.1 3.2 5.2",
+        "Theorem": "4.1 4.2 4.3 5.1 5.3 5.5 5.7 5.8 5.9 6.1",
+        "Lemma": "5.4",
+        "Corollary": "5.6 5.10",
+        "Table": "1 2",
+        "Figure": "1 2 3 4 5 6 7 8 9 10",
+    },
+    "TLDP": {
+        "Definition": "1 2",
+        "Algorithm": "1 2",
+        "Theorem": "1 2 3",
+        "Table": "I II III IV V",
+        "Figure": "1 2 3",
+    },
+    "TGumbel": {
+        "Definition": "1",
+        "Algorithm": "1 2",
+        "Theorem": "1",
+        "Lemma": "1",
+        "Table": "1 2 3",
+        "Figure": "1 2",
+    },
+}
+"""All that has a number in the papers."""
+_NAMES = r"(Definition|Algorithm|Theorem|Remark|Lemma|Corollary|Table|Figure)"
+_NUMBER = r"(?:\d+(?:\.\d+)?|[IV]+)\b"
+
+
+def numbered():
+    """Yield paper, name, number and verdict of every numbered item that a row is about."""
+    for paper, text in re.findall(r"^## \[(\w+)\](.*?)(?=^## |\Z)", PAGE.read_text(), re.M | re.S):
+        for line in re.findall(r"^\| (?!item|---)(.*) \|$", text, re.M):
+            cells = line.split(" | ")
+            for name, numbers in re.findall(rf"{_NAMES}s? ({_NUMBER}(?:, {_NUMBER})*)", cells[0]):
+                yield from ((paper, name, each, cells[-1]) for each in numbers.split(", "))
+
+
+def figures_in(text):
+    """Return the words and numbers of an output."""
+    return {*re.findall(r"[\w.]+", text), *text.split()}
+
+
 def command_of(cell):
     """Return the words of a command, and the variables that are not set."""
     words = shlex.split(os.path.expandvars(cell.strip("`")))
@@ -60,8 +113,8 @@ def run_all():
         began = time.perf_counter()
         root, pipe = FOLDER.parent.parent, subprocess.PIPE
         done = subprocess.run(command, check=False, cwd=root, stdout=pipe, stderr=pipe, text=True)
-        found = set(re.findall(r"[\w.]+", done.stdout))
-        right = not done.returncode and set(re.findall(r"\*\*([^*]+)\*\*", here)) <= found
+        bold = set(re.findall(r"\*\*([^*]+)\*\*", here))
+        right = not done.returncode and bold <= figures_in(done.stdout)
         wrong += not right
         seconds = time.perf_counter() - began
         print(f"{seconds:7.1f} s {'as the page says' if right else 'WRONG':<20}{name}", flush=True)
@@ -157,10 +210,13 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     what = parser.add_mutually_exclusive_group(required=True)
-    for each in ("run", "write", "compare"):
+    for each in ("run", "items", "write", "compare"):
         what.add_argument(f"--{each}", action="store_true")
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(COMMANDS))
     asked = parser.parse_args()
+    if asked.items:
+        print("\n".join(f"[{paper}] {name} {at}: {told}" for paper, name, at, told in numbered()))
+        return 0
     wrong = run_all() if asked.run else 0
     for name in () if asked.run else asked.tables or COMMANDS:
         old, new = part(name), table(name)

@@ -6,21 +6,22 @@ python docs/studies/tgumbel.py algorithm-2 --words 60
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any, Final
 
 import numpy as np
-from common.attackers import ATTACKS, Attacks
+from common.attackers import ATTACKS, Attacks, IntervalClassifier, drawn_words, near_words
 from common.claims import Part, claim_line, claim_row, together
 from common.command import main
 from common.panels import Panel, Series
 from common.study import ALL, Asked, Result, Studies
 from common.sweeps import about, label, parameters, repeated, sweeps
 from common.texts import PARAMETERS as TEXTS
-from common.texts import labelled
+from common.texts import labelled, sizes
 from common.values import at_least, positive, whole
 from common.words import lines, mean_of_words, random_words, share_of_draws, spread
 from scipy.stats import rankdata
@@ -187,23 +188,129 @@ def staying(draft: Draft, space: MetricSpace | None, asked: Asked) -> list[dict[
             bound = math.exp(-math.exp(-side / b)) * several
             rows.append(claim_row(draft, f"N_w, {name}", epsilon, _STAYS, true, n=n))
             rows.append(claim_row(draft, f"inequality, {name}", epsilon, bound, true, n=n))
+            # The proof's two candidates without truncation: more candidates lower N_w, and
+            # truncation raises it.
+            two = 1 / (1 + math.exp(-side / b))
+            rows.append(claim_row(draft, f"two candidates, {name}", epsilon, two, true, n=n))
     return rows
 
 
 def _staying_words(draft: Draft, space: MetricSpace, asked: Asked) -> list[dict[str, Any]]:
     n, least = space.n, draft.kind.least_epsilon(space)
     ids = random_words(n, _LOOKED_AT, randomness.seeded_key(f"dpsan study theorems {asked.seed}"))
-    near = space.points(space.neighbors(ids, min(n, 100)).ravel()).reshape(len(ids), -1, space.d)
-    distances = np.linalg.norm(near - space.points(ids)[:, None], axis=2)[:, 1:]
+    distances = _apart(space, ids)
     rows = []
     allowed = [each for each in asked.epsilons if each > least]
     for epsilon in allowed or [edge * least for edge in _EDGES]:
-        mechanism = draft.at(epsilon)
-        assert isinstance(mechanism, TGumbelPaper)  # noqa: S101 - for the type checker
-        b, delta = mechanism.constants(space)
+        b, delta = _constants(draft, epsilon, space)
         true = float(unchanged(b, delta, n, distances).mean())
         rows.append(claim_row(draft, "N_w, mean", epsilon, _STAYS, true, n=n))
     return rows
+
+
+@STUDIES.add(
+    "[TGumbel] Appendix C, Laplace noise",
+    least_words=3,
+    uses=frozenset({"epsilons", "words", "draws"}),
+)
+def appendix_c_laplace(space: MetricSpace, asked: Asked) -> Result:
+    """Claimed share of words that stay under Laplace noise, 1 - exp(-epsilon·d/4), and that drawn.
+
+    d is the distance to the nearest word.  The formula is that of one-dimensional noise at half the
+    epsilon; the mechanism that it is compared with has noise in all dimensions.
+    """
+    count = at_least(asked.draws, 1, 4000, "--draws")
+    key = randomness.seeded_key(f"dpsan study laplace stays {asked.seed}")
+    ids = random_words(space.n, at_least(asked.words, 0, 1000, "--words"), key)
+    near = space.points(space.neighbors(ids, 2)[:, 1])
+    apart = np.linalg.norm(near - space.points(ids), axis=1)
+    rows = []
+    for epsilon, step in in_steps(asked.progress, asked.epsilons or (1.0, 5.0, 20.0)):
+        sampler = Draft(Laplace).at(epsilon).prepare(space)
+        taken = np.resize(ids, count)
+        stays = draw(sampler, taken, randomness.derive_key(key, f"{epsilon:g}"), step) == taken
+        drawn = spread(drawn=share_of_draws(int(stays.sum()), count))
+        formula = float((-np.expm1(-epsilon * apart / 4)).mean())
+        rows.append({"epsilon": epsilon, "claimed": formula, **drawn})
+    x = tuple(row["epsilon"] for row in rows)
+    both = tuple(Series(name, x, tuple(row[name] for row in rows)) for name in ("claimed", "drawn"))
+    axes = ("epsilon (per unit of distance)", "share of words that stay")
+    return Result(
+        rows=rows,
+        parameters={"words": len(ids), "draws": count, "seed": asked.seed},
+        panels=(Panel("Laplace noise", *axes, both, log_x=True, y_limits=(0.0, 1.0)),),
+        caption=f"Words that stay, {len(ids):,} random words of {space.n:,}, {space.d} dimensions.",
+    )
+
+
+@STUDIES.add("[TGumbel] Lemma 1", uses=frozenset({"epsilons"}))
+def lemma_1(space: MetricSpace | None, asked: Asked) -> Result:
+    """Claimed largest share of words that stay, exp(-exp(-2·Delta/b)), against the true one.
+
+    Without a vocabulary: n words at equal distances.  With one: its most isolated word, and the
+    mean of its words.  The lemma speaks of every string, so one word that stays more often refutes
+    it.  ``least`` is below the truth.
+    """
+    draft = Draft(TGumbelPaper)
+    rows: list[dict[str, Any]] = []
+    for name, n, epsilon, b, delta, distances in _lemma_cases(draft, space, asked):
+        at_most = unchanged(b, delta, n, distances)
+        claimed = math.exp(-math.exp(-2 * delta / b))
+        row = claim_row(draft, f"N_w, {name}", epsilon, claimed, float(at_most.mean()), n=n)
+        rows.append({**row, "least": row["true"] - 2 / n})
+    x = tuple(float(at) for at in range(len(rows)))
+    both = tuple(
+        Series(text, x, tuple(row[name] for row in rows), style="points")
+        for name, text in (("least", "true, at least"), ("claimed", "claimed: at most"))
+    )
+    return Result(
+        rows=rows,
+        parameters={"epsilons": list(asked.epsilons), "seed": asked.seed},
+        panels=(Panel("Words that stay", "row of the table", "N_w", both, y_limits=(0.0, 1.0)),),
+        caption="Share of draws in which a word comes out as itself, and the lemma's bound.",
+    )
+
+
+def _lemma_cases(draft: Draft, space: MetricSpace | None, asked: Asked) -> Iterator[Any]:
+    """Name, n, epsilon, b, Delta and distances of the words of each row."""
+    if space is None:
+        side = math.sqrt(2)
+        for n, edge in product((100, 1000, 100_000), _EDGES):
+            epsilon = edge * least_epsilon(n, side)
+            b, distances = scale(epsilon, n, side, side), np.full((1, min(n, 100) - 1), side)
+            yield "equal distances", n, epsilon, b, side, distances
+        return
+    least = draft.kind.least_epsilon(space)
+    lonely = _most_isolated(space)
+    some = random_words(space.n, _LOOKED_AT, randomness.seeded_key(f"dpsan lemma {asked.seed}"))
+    cases = {"most isolated word": lonely, "mean of words": some}
+    allowed = [each for each in asked.epsilons if each > least]
+    for epsilon, (name, ids) in product(allowed or [1.01 * least], cases.items()):
+        b, delta = _constants(draft, epsilon, space)
+        yield name, space.n, epsilon, b, delta, _apart(space, ids)
+
+
+def _most_isolated(space: MetricSpace) -> Ids:
+    """The word whose nearest other word is the farthest, (1,)."""
+    apart = np.empty(space.n)
+    for at in range(0, space.n, 1024):
+        ids = np.arange(at, min(at + 1024, space.n))
+        near = space.points(space.neighbors(ids, 2)[:, 1])
+        apart[ids] = np.linalg.norm(near - space.points(ids), axis=1)
+    return np.array([int(apart.argmax())])
+
+
+def _constants(draft: Draft, epsilon: float, space: MetricSpace) -> tuple[float, float]:
+    mechanism = draft.at(epsilon)
+    assert isinstance(mechanism, TGumbelPaper)  # noqa: S101 - for the type checker
+    return mechanism.constants(space)
+
+
+def _apart(space: MetricSpace, ids: Ids) -> Floats:
+    """Distances of words to their nearest others, ascending."""
+    near = space.points(space.neighbors(ids, min(space.n, 100)).ravel())
+    apart = near.reshape(len(ids), -1, space.d) - space.points(ids)[:, None]
+    return np.linalg.norm(apart, axis=2)[:, 1:]
 
 
 # -- Figures 1, 2: N_w and S_w --------------------------------------------------------------------
@@ -338,6 +445,12 @@ def _deniable_panels(
     return *panels, Panel("S_w against N_w", stays, differ, both)
 
 
+@STUDIES.add("[TGumbel] Table 1", least_words=2, parameters=TEXTS)
+def table_1(space: MetricSpace, asked: Asked) -> Result:
+    """How many texts and words the data have that stand for those of the paper."""
+    return sizes(space, asked)
+
+
 # -- §6.3, §6.4, Tables 2, 3: accuracy under attack -----------------------------------------------
 
 
@@ -350,7 +463,9 @@ def _deniable_panels(
         "copies": "rewrites of each training text; default 2",
         "attacked": "number of test texts that are attacked, the first ones; default 100",
         "near": "nearest words that an attacker may put in a word's place; default 8",
-        "changed": "share of the words that an attacker may replace; default 0.2",
+        "changed": "share of the words that an attacker may replace; default 0.2, and 1 with draws",
+        "attack": "near: by the nearest words; mechanism: by draws of the row's mechanism, as in "
+        "the paper; default near",
     },
     libraries=("sklearn",),
 )
@@ -365,42 +480,59 @@ def tables_2_3(space: MetricSpace, asked: Asked) -> Result:
     train, test = labelled(asked)
     values, embeddings = asked.parameters, asked.embeddings
     assert embeddings is not None  # noqa: S101 - the texts were split by it
-    copies = whole(values, "copies", 2)
+    attack = str(values.get("attack", "near"))
+    if attack not in ("near", "mechanism"):
+        raise UsageError(f"--attack must be near or mechanism (got {attack})")
+    draws = attack == "mechanism"
+    copies = whole(values, "copies", 4 if draws else 2)
     near = whole(values, "near", 8)
-    changed = positive(values.get("changed", 0.2), "--changed")
+    changed = positive(values.get("changed", 1.0 if draws else 0.2), "--changed")
     attacked = min(whole(values, "attacked", 100), len(test.words))
-    chosen = list(asked.mechanisms) or [Draft(kind) for kind in (Laplace, TEM, KnnResponse)]
+    kinds = (TGumbelPaper, Laplace) if draws else (Laplace, TEM, KnnResponse)
+    chosen = list(asked.mechanisms) or [Draft(kind) for kind in kinds]
     key = randomness.seeded_key(f"dpsan study robustness {asked.seed}")
     epsilons = asked.epsilons or (8.0, 20.0)
-    attacks = Attacks(space, embeddings, test, attacked, near, changed, key)
     pairs = list(product(chosen, epsilons))
     alone = part_of(asked.progress, 0.0, 1 / (len(pairs) + 1))
     rewritten = part_of(asked.progress, 1 / (len(pairs) + 1), 1.0)
-    rows = [
-        {
-            "trained_on": "the texts alone",
-            "parameters": "",
-            "epsilon": None,
-            "epsilon_unit": None,
-            **attacks.judge(Classifier(train.originals, train.labels), alone),
-        }
-    ]
-    for (draft, epsilon), progress in in_steps(rewritten, pairs):
-        mechanism = draft.at(epsilon)
+    plain = Classifier(train.originals, train.labels)
+    sets = partial(near_words, space, embeddings, near=near)
+    interval = IntervalClassifier(train, sets(train), embeddings)
+
+    def row(name: str, model: Any, attacks: Attacks, own: Draft | None, step: Progress) -> None:
+        mechanism = None if own is None else own.at(at)
+        rows.append(
+            {
+                "trained_on": name,
+                "parameters": "" if mechanism is None else parameters(mechanism, space),
+                "epsilon": None if mechanism is None else at,
+                "epsilon_unit": None if mechanism is None else mechanism.epsilon_unit,
+                **attacks.judge(model, step),
+            }
+        )
+
+    rows: list[dict[str, Any]] = []
+    at = 0.0
+    fixed = Attacks(sets(test, most=attacked), test, changed, key)
+    if not draws:
+        row("the texts alone", plain, fixed, None, alone)
+    for (draft, at), progress in in_steps(rewritten, pairs):
+        mechanism = draft.at(at)
         texts = train.originals
         for copy in range(copies):
             own = randomness.derive_key(key, f"copy {copy}")
             texts += _rewritten(mechanism, space, asked, train, own)
         model = Classifier(texts, [*train.labels] * (copies + 1))
-        rows.append(
-            {
-                "trained_on": f"{label(draft)}, {copies} copies",
-                "parameters": parameters(mechanism, space),
-                "epsilon": epsilon,
-                "epsilon_unit": mechanism.epsilon_unit,
-                **attacks.judge(model, progress),
-            }
-        )
+        attacks = fixed
+        if draws:
+            drawn = drawn_words(mechanism, space, embeddings, test, attacked, key)
+            attacks = Attacks(drawn, test, changed, key)
+            against = f"against {label(draft)}"
+            row(f"the texts alone, {against}", plain, attacks, draft, part_of(progress, 0, 0.3))
+            step = part_of(progress, 0.3, 0.5)
+            row(f"the texts alone, intervals, {against}", interval, attacks, draft, step)
+        row(f"{label(draft)}, {copies} copies", model, attacks, draft, part_of(progress, 0.5, 1))
+    certified = interval.certified(test, sets(test, most=attacked))
     return Result(
         rows=rows,
         parameters=repeated(
@@ -412,15 +544,20 @@ def tables_2_3(space: MetricSpace, asked: Asked) -> Result:
             copies=copies,
             near=near,
             changed=changed,
+            attack=attack,
         ),
+        summary={"certified": certified},
         panels=_attacked_panels(rows),
         caption=f"Accuracy of TF-IDF and logistic regression on {attacked:,} test texts as they "
-        f"are and under attackers who replace up to {changed:.0%} of the words by one of the "
-        f"{near} nearest; trained on {len(train.words):,} texts and {copies} rewrites of each. "
+        f"are and under attackers who replace up to {changed:.0%} of the words by "
+        + ("draws of the mechanism" if draws else f"one of the {near} nearest")
+        + f"; trained on {len(train.words):,} texts and {copies} rewrites of each. "
         "95 % limits.",
         notes=(
             "random rewrites are only an upper bound of the accuracy under attack; greedy and "
             "genetic search for a text that is read wrong, and may miss one that exists",
+            f"intervals: {certified:.3f} of the texts are read right whatever of their words is "
+            f"replaced by one of the {near} nearest, which no search can lower",
         ),
     )
 

@@ -228,7 +228,8 @@ class TGumbelPaper(AuditedTable):
         why = "the proof uses the untruncated distribution function; "
         found = self.certificate(space) if space.n <= _AUDIT_WORDS else None
         if found is None:
-            why += f"no finite bound is known, and only up to {_AUDIT_WORDS} words are audited here"
+            # Every output has a positive probability: the loss is finite, and about n·ln 2.
+            why += f"no useful bound is known, and only up to {_AUDIT_WORDS} words are audited here"
             return self.promise(math.inf, why=why)
         return self.promise(
             found.epsilon_ldp,

@@ -22,8 +22,9 @@ Guarantee
 Proof
     docs/proofs.md 3.2
 Source
-    [TLDP] Algorithm 1 (Laplace and Gaussian) and Algorithm 2 (both, weighted; its claim is
-    Theorem 3), to the letter.  The nearest word is ours.
+    [TLDP] Algorithm 1 (Laplace and Gaussian), to the letter, and Algorithm 2 (both, weighted; its
+    claim is Theorem 3), whose weights are of positions where these are of words.  The nearest word
+    is ours.
 Parameters
     tensor
         ``word`` or ``line``.  The statement is for one word and covers every line; that of a line

@@ -11,7 +11,7 @@ import tldp
 import trlaplace
 from scipy import integrate, stats
 from scipy.special import lambertw
-from support import make_embeddings
+from support import make_embeddings, need_extra, streams
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
@@ -175,19 +175,60 @@ def staying_by_quadrature(epsilon, n, side, diameter):
 def test_appendix_c():
     """Both claims on N_w are false somewhere, and neither everywhere."""
     rows = tgumbel.STUDIES["appendix-c"].make().rows
-    found = {}
+    found, sides = {}, set()
     for row in rows:
         kind, _, placed = row["quantity"].partition(", ")
+        if kind == "two candidates":
+            sides.add(row["true"] > row["claimed"])
+            continue
         far = {"equal distances": 1, "one far word": 2}[placed]
         stays, bound = staying_by_quadrature(row["epsilon"], row["n"], 2**0.5, far * 2**0.5)
         assert row["true"] == pytest.approx(stays, abs=2 / row["n"] + 1e-6)
         assert row["claimed"] == pytest.approx(0.367 if kind == "N_w" else bound, rel=1e-6)
         found.setdefault((kind, placed, row["n"]), []).append((row["true"], row["claimed"]))
+    assert sides == {True, False}  # neither a lower nor an upper bound of truncated noise
     assert [round(true, 3) for true, _ in found["N_w", "one far word", 100_000]] == [0.346, 0.340]
     assert all(true > 0.59 for true, _ in found["N_w", "equal distances", 100_000])
     for placed, n in (("one far word", 1000), ("equal distances", 100_000)):
         (holds, below), (fails, above) = found["inequality", placed, n]
         assert holds - below > 0 > 0.04 + fails - above
+
+
+def test_lemma_1_of_tgumbel(space):
+    """False near the edge of the domain, at equal distances; what is shown is below the truth."""
+    rows = tgumbel.STUDIES["lemma-1"].make().rows
+    for row in rows:
+        stays, _ = staying_by_quadrature(row["epsilon"], row["n"], 2**0.5, 2**0.5)
+        assert row["least"] <= stays + 1e-6 <= row["true"] + 2e-6
+    edge = [(row["least"] > row["claimed"]) for row in rows]
+    assert edge == [True, False] * 3
+    assert [round(row["claimed"], 3) for row in rows[2::2]] == [0.390, 0.401]
+    lonely, mean = tgumbel.STUDIES["lemma-1"].make(space).rows
+    assert lonely["true"] > mean["true"]
+    apart = np.sort(np.linalg.norm(space.vectors[:, None] - space.vectors, axis=2))[:, 1]
+    law = Draft(MECHANISMS["tgumbel-paper"]).at(lonely["epsilon"]).prepare(space)
+    exact = np.diag(law.probabilities(np.arange(space.n)))[apart.argmax()]
+    assert lonely["least"] - 1e-6 <= exact <= lonely["true"] + 1e-6
+
+
+def test_laplace_noise_of_appendix_c(space):
+    """The formula is for one dimension: the mechanism keeps far less."""
+    rows = tgumbel.STUDIES["appendix-c-laplace"].make(space, draws=500, epsilons=(1.0, 4.0)).rows
+    near = space.nearest_distances()
+    assert len(near)
+    for row in rows:
+        assert row["drawn_high"] < row["claimed"] < 1
+
+
+def test_rejection_of_trlap():
+    """The inverse distribution function needs one number, rejection many at small epsilon."""
+    rows = trlaplace.STUDIES["table-5"].make(epsilons=(0.5, 8.0)).rows
+    for row in rows:
+        laplace = np.random.default_rng(1).laplace(size=400_000)
+        reach = -math.log1p(-row["epsilon"] / (0.5 * math.sqrt(300)))
+        inside = (abs(laplace) <= reach).mean()
+        assert row["rejection"] == pytest.approx(1 / inside, rel=0.02)
+        assert row["rejection"] == pytest.approx(2 * math.sqrt(300) / 4 / row["epsilon"])
 
 
 def test_on_a_vocabulary(space):
@@ -215,6 +256,72 @@ def test_all_together_are_the_papers():
         *tgumbel.STUDIES["appendix-c"].make(epsilons=(1.0,)).rows,
     ]
     assert [row["true"] for row in every.rows] == [row["true"] for row in parts]
+
+
+def test_theorem_2_of_tldp():
+    """Less noise is the same noise at I times the epsilon."""
+    rows = tldp.STUDIES["theorem-2"].make(epsilons=(0.1, 1.0)).rows
+    for row in rows:
+        times = 784 if row["noise"] == "L" else 28
+        assert row["scale_on_each"] == pytest.approx(times * row["scale"])
+    assert [row["true_epsilon"] for row in rows if row["noise"] == "L"] == pytest.approx(
+        [78.4, 784]
+    )
+    assert rows[0]["delta"] == pytest.approx(0.8231, abs=5e-5)
+    (small, *_) = tldp.STUDIES["theorem-2"].make(epsilons=(0.5,), parameters={"d": "3"}).rows
+    assert small["delta"] == pytest.approx(
+        1 - (1 - small["kept"]) ** 3 * (1 - tldp.LAPLACE.delta(0.5, 3))
+    )
+
+
+def test_table_v_in_full():
+    """The printed formulas at the paper's scale, and lengths of noise that the algorithms draw."""
+    rows = tldp.STUDIES["table-5"].make(epsilons=(1.0,)).rows
+    found = {row["method"]: row for row in rows}
+    printed = {"Laplace": 7.947e6, "Gaussian": 2.81e6, "MVG, estimate": 1.262e9, "TLDP-G": 3584}
+    printed |= {"IDN, estimate": 3.974e6, "TLDP-L": 10_140}
+    for name, value in printed.items():
+        assert found[name]["printed"] == pytest.approx(value, rel=5e-4)
+    assert found["Gaussian"]["drawn"] == pytest.approx(1.419e5, rel=5e-4)
+    assert found["TLDP-G"]["drawn"] == pytest.approx(5069, rel=1e-4)
+    asked = {"epsilons": (2.0,), "parameters": {"d": "50", "range": "1"}}
+    small = {row["method"]: row for row in tldp.STUDIES["table-5"].make(**asked).rows}
+    for name, column in (("Laplace", "drawn"), ("Gaussian", "mean"), ("TLDP-L", "drawn")):
+        noise = tldp.tensor_noise(name, np.zeros((4000, 50)), 2.0, 1.0, streams(4000), np.zeros(50))
+        lengths = np.linalg.norm(noise, axis=1)
+        drawn = lengths.mean() if column == "mean" else np.sqrt((lengths**2).mean())
+        assert small[name][column] == pytest.approx(drawn, rel=0.02)
+    assert small["Gaussian"]["mean"] < small["Gaussian"]["drawn"]
+
+
+def test_weights_are_of_positions():
+    """Algorithm 2 keeps a position with (1-w)p; noise on each number does not see weights."""
+    weights, m = np.array([0.0, 0.5, 1.0]), 20_000
+    p = keep_probability(LAPLACE, 0.5, 1.0, 3)
+    out = tldp.tensor_noise("TLDP-L-w", np.zeros((m, 3)), 0.5, 1.0, streams(m), weights)
+    kept = (out == 0).mean(axis=0)
+    assert kept == pytest.approx([p, p / 2, 0], abs=5 * math.sqrt(p / m))
+    plain = tldp.tensor_noise("TLDP-L", np.zeros((m, 3)), 0.5, 1.0, streams(m), weights)
+    assert (plain == 0).mean(axis=0) == pytest.approx([p] * 3, abs=5 * math.sqrt(p / m))
+
+
+def test_symmetry_is_lost_in_tldp_as_in_other_noise():
+    """[TLDP] §I holds it against noise that it destroys symmetric tensors."""
+    symmetric = np.ones((500, 100))
+    for name in ("TLDP-L", "TLDP-G", "Laplace"):
+        out = tldp.tensor_noise(name, symmetric, 1.0, 1.0, streams(500), np.zeros(100))
+        matrices = out.reshape(-1, 10, 10)
+        assert not (matrices == matrices.transpose(0, 2, 1)).all(axis=(1, 2)).any()
+
+
+def test_experiments_of_tldp():
+    """[TLDP] Figure 1's shape on digits: TLDP above noise on each number, which is chance."""
+    need_extra("evaluate")
+    result = tldp.STUDIES["figures-1-2"].make(epsilons=(1.0, 100.0))
+    one, hundred = (row for row in result.rows if row["data"] == "images")
+    assert one["TLDP-G"] > one["TLDP-L"] > 0.7 > 0.1 > one["Gaussian"] > one["Laplace"]
+    assert hundred["Laplace"] > 0.8
+    assert result.summary["clean"]["images"] > 0.85
 
 
 def deniability(*names, **more):

@@ -1,5 +1,6 @@
 """Studies of labelled texts: [TrLap] Tables 1-3, [TGumbel] Tables 2, 3, and the attackers."""
 
+import itertools
 import json
 import math
 
@@ -7,13 +8,18 @@ import numpy as np
 import pytest
 import tgumbel
 import trlaplace
-from common.attackers import genetic, greedy, random_rewrite
+from common.attackers import IntervalClassifier, genetic, greedy, near_words, random_rewrite
+from common.noisy_vectors import Released, bleu, boxed, means, windows
+from common.study import Asked
+from common.texts import labelled
 from support import extra_is_installed, need_extra
 
+from dpsan.analysis.compare.measure import Corpus
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import InputError, UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.calibrate import Draft
+from dpsan.outcomes.text_likelihood import Texts
 from dpsan.space.metric_space import MetricSpace
 
 UTILITY = trlaplace.STUDIES["tables-1-3"]
@@ -127,6 +133,7 @@ def test_robustness(made, folder):
     asked = {"mechanisms": [draft("krr")], "epsilons": (30.0, 1.0)}
     result = ROBUSTNESS.make(space, embeddings=embeddings, parameters=values, **asked)
     plain, same, _ = result.rows
+    assert 0 <= result.summary["certified"] <= 1
     assert plain["clean"] == 1
     # Two of seven known words may be replaced: exactly the two that give the label away.
     assert plain["greedy"] == 0
@@ -135,6 +142,129 @@ def test_robustness(made, folder):
     # Rewrites that change nothing teach nothing.
     assert [same[each] for each in ("clean", "greedy")] == [plain["clean"], plain["greedy"]]
     assert "upper bound" in result.notes[0]
+
+
+def test_attackers_who_draw_from_the_mechanism(made, folder):
+    """Draws that keep every word cannot mislead; those that change all of them do."""
+    need_extra("evaluate")
+    embeddings, space = made
+    values = {"attacked": "10", "near": "2", "copies": "1", "records": "90", "attack": "mechanism"}
+    values = fields(folder, test=str(folder / "test.tsv"), **values)
+    asked = {"mechanisms": [draft("krr")], "epsilons": (1e-3, 40.0)}
+    result = ROBUSTNESS.make(space, embeddings=embeddings, parameters=values, **asked)
+    assert len(result.rows) == 6
+    for row in result.rows:
+        assert row["epsilon"] in (1e-3, 40.0)
+        if row["epsilon"] == 40:
+            assert row["clean"] == row["random"] == row["genetic"]
+    (lost,) = {row["genetic"] for row in result.rows[:1]}
+    assert lost == 0
+    for wrong in ("far", ""):
+        with pytest.raises(UsageError, match="--attack must be"):
+            ROBUSTNESS.make(space, embeddings=embeddings, parameters={**values, "attack": wrong})
+
+
+def test_intervals_are_exact(made, folder):
+    """What is certified, no choice of substitutes changes; what is not, some choice does."""
+    embeddings, space = made
+    asked = Asked(parameters=fields(folder, records="100"), embeddings=embeddings)
+    train, test = labelled(asked)
+    sets = near_words(space, embeddings, train, near=1)
+    model = IntervalClassifier(train, sets, embeddings)
+    guesses = [model.labels[at] for at in model.shares(test.originals).argmax(axis=1)]
+    assert guesses == list(test.labels)
+    for near in (0, 1, 2):
+        own = near_words(space, embeddings, test, near=near)
+        share = model.certified(test, own)
+        safe = 0
+        for pieces, label, others in zip(test.pieces, test.labels, own, strict=True):
+            # Seven words with up to three choices each, an unknown one with none.
+            choices = [[word, *some] for word, some in zip(pieces[1::2], others, strict=True)]
+            texts = [" ".join(words) for words in itertools.product(*choices)]
+            at = model.shares(texts).argmax(axis=1)
+            safe += all(model.labels[each] == label for each in at.tolist())
+        assert share == safe / len(test.labels)
+    assert model.certified(test, near_words(space, embeddings, test, near=0)) == 1
+
+
+@pytest.fixture(scope="module")
+def hundred():
+    """The same words far from each other, in 100 dimensions."""
+    vectors = np.random.default_rng(5).normal(size=(len(WORDS), 100)).astype(np.float32)
+    embeddings = Embeddings(WORDS, vectors, "hundred", "hundred")
+    return embeddings, MetricSpace(embeddings)
+
+
+def test_the_box_names_words_that_the_claim_hides(hundred, folder):
+    """Noise that is as wide as claimed still lies in a box; the most likely word in it is named."""
+    (embeddings, space), values = hundred, fields(folder)
+    asked = {"embeddings": embeddings, "parameters": values, "epsilons": (0.05, 4.9)}
+    rows = trlaplace.STUDIES["box-attack"].make(space, **asked).rows
+    assert rows[0]["named"] > rows[0]["claim_allows"] + 0.2
+    assert rows[0]["named"] > rows[1]["named"]  # a smaller epsilon is less private
+    assert [row["true_delta"] for row in rows] == sorted(r["true_delta"] for r in rows)[::-1]
+    # By hand: three words on a line, noise of at most 1 from 0.5: only 0 and 1 can be.
+    found = Released(np.array([[0.0], [1.0], [9.0]]), np.array([[0.5], [8.6]]))
+    prior = np.log(np.array([0.2, 0.7, 0.1]))
+    names, counts = boxed(found, 0.1, 1.0, prior)
+    assert (names.tolist(), counts.tolist()) == ([1, 2], [2, 1])
+
+
+def test_a_decoder_of_noisy_vectors(hundred, folder):
+    """It names words without noise; where there is nothing to read, the most frequent one."""
+    need_extra("evaluate")
+    embeddings, space = hundred
+    asked = {"embeddings": embeddings, "parameters": fields(folder), "epsilons": (0.05,)}
+    result = trlaplace.STUDIES["autoencoder"].make(space, **asked)
+    plain, *noisy = result.rows
+    assert plain["loss"] < min(row["loss"] for row in noisy)
+    assert plain["kept"] > max(row["kept"] for row in noisy) + 0.1
+    with pytest.raises(UsageError, match="krr does not clip"):
+        trlaplace.STUDIES["autoencoder"].make(space, mechanisms=[draft("krr")], **asked)
+
+
+def test_figure_4_reads_vectors_and_boxes(hundred, folder):
+    need_extra("evaluate")
+    embeddings, space = hundred
+    figure = trlaplace.STUDIES["figure-4"]
+    for reads, count in (("vectors", 8), ("box", 4)):
+        values = fields(folder, reads=reads, others="random", clip="100")
+        asked = {"embeddings": embeddings, "parameters": values, "epsilons": (0.05,)}
+        rows = figure.make(space, **asked).rows
+        assert len(rows) == count
+        assert {row["embeddings"] for row in rows} == {"hundred", "random"}
+        plain = [row["accuracy"] for row in rows if row["mechanism"] == "none"]
+        assert min(plain) > 0.7
+    with pytest.raises(UsageError, match="--reads must be"):
+        figure.make(space, embeddings=embeddings, parameters=fields(folder, reads="letters"))
+
+
+def test_windows_and_means_by_hand():
+    texts = Corpus(Texts(np.array([3, 9, 4, 5]), np.array([0, 3, 4])), np.zeros(1), "", 2)
+    known = np.array([0, 2, 3])  # 9 has no vector
+    vectors = np.array([[1.0], [2.0], [3.0]])
+    assert windows(texts, known, vectors, 1).tolist() == [[0, 1, 0], [0, 2, 0], [0, 3, 0]]
+    assert windows(texts, known, vectors, 2).tolist()[1] == [1, 0, 2, 0, 0]
+    assert means(texts, known, vectors).tolist() == [[1.5], [3.0]]
+
+
+def test_bleu_by_hand():
+    text = ["the", "cat", "sat", "on", "the", "mat"]
+    assert bleu([text], [text]) == pytest.approx(1)
+    other = ["the", "cat", "sat", "on", "a", "mat"]
+    # 5 of 6 words, 3 of 5 pairs, 2 of 4 triples, 1 of 3 fours.
+    assert bleu([text], [other]) == pytest.approx((5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25)
+    assert bleu([text], [text[:5]]) == pytest.approx(math.exp(1 - 6 / 5))
+    assert bleu([text], [["dog"]]) == 0
+
+
+def test_sizes_of_texts(made, folder):
+    embeddings, space = made
+    for script, name in ((trlaplace, "table-4"), (tgumbel, "table-1")):
+        asked = {"embeddings": embeddings, "parameters": fields(folder)}
+        one, other = script.STUDIES[name].make(space, **asked).rows
+        assert [one[each] for each in ("texts", "words", "labels")] == [80, 640, 2]
+        assert (other["mean_length"], other["sd_length"], one["distinct"]) == (8, 0, 24)
 
 
 def test_searches_find_what_there_is():

@@ -11,18 +11,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from itertools import count, pairwise
-from typing import Any, Final
+from itertools import count, pairwise, product
+from typing import Any, Final, Protocol
 
 import numpy as np
 
 from common.words import share_of_draws, spread
 from dpsan.analysis.compare.measure import Corpus
-from dpsan.analysis.evaluate.accuracy import Classifier
+from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.embeddings.base import Embeddings
-from dpsan.outcomes.distributions import Progress
+from dpsan.mechanisms.base import Mechanism
+from dpsan.outcomes.distributions import Progress, draw
 from dpsan.privacy import randomness
-from dpsan.space.arrays import Floats
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
 ATTACKS: Final = ("random", "greedy", "genetic")
@@ -33,6 +34,16 @@ Score = Callable[[Sequence[Words]], Floats]
 classifier is right where it is > 0."""
 Numbers = Callable[[int], Floats]
 """Uniform random numbers in [0, 1), as many as are asked for."""
+
+
+class Reader(Protocol):
+    """A classifier."""
+
+    labels: list[str]
+
+    def shares(self, texts: Sequence[str]) -> Floats:
+        """Probability of every label, (texts, labels)."""
+
 
 _POPULATION: Final = 16
 _GENERATIONS: Final = 8
@@ -123,37 +134,148 @@ def _with(words: Words, at: int, other: str) -> Words:
     return out
 
 
-class Attacks:
-    """The texts that are attacked, and what may stand in for their words."""
+_DRAWS: Final = 16
+"""Draws of the mechanism that an attacker has for each word."""
+
+
+def near_words(
+    space: MetricSpace, embeddings: Embeddings, texts: Corpus, *, near: int, most: int | None = None
+) -> list[list[Words]]:
+    """Return for each word of the first ``most`` texts its ``near`` nearest other words."""
+    sizes = texts.words.sizes[:most].tolist()
+    ids = texts.words.ids[: sum(sizes)]
+    known = np.unique(ids[ids < space.n])
+    found = space.neighbors(known, min(near + 1, space.n))
+    others = {
+        int(row): [embeddings.index_to_key[each] for each in nearest.tolist() if each != row]
+        for row, nearest in zip(known.tolist(), found, strict=True)
+    }
+    ends = np.cumsum([0, *sizes])
+    return [
+        [others.get(int(row), [])[:near] for row in ids[begin:end]]
+        for begin, end in pairwise(ends.tolist())
+    ]
+
+
+def drawn_words(
+    mechanism: Mechanism,
+    space: MetricSpace,
+    embeddings: Embeddings,
+    texts: Corpus,
+    most: int,
+    key: bytes,
+) -> list[list[Words]]:
+    """Return for each word of the first texts what a mechanism drew for it, as often as it did."""
+    sizes = texts.words.sizes[:most].tolist()
+    ids = texts.words.ids[: sum(sizes)]
+    own = randomness.derive_key(key, "drawn", mechanism.name, f"{mechanism.epsilon:g}")
+    known = ids < space.n  # others are nobody's to replace
+    outputs = draw(mechanism.prepare(space), np.repeat(ids[known], _DRAWS), own)
+    names = embeddings.index_to_key
+    rows = iter(outputs.reshape(-1, _DRAWS).tolist())
+    words = [[names[each] for each in next(rows)] if one else [] for one in known.tolist()]
+    ends = np.cumsum([0, *sizes]).tolist()
+    return [words[begin:end] for begin, end in pairwise(ends)]
+
+
+class IntervalClassifier:
+    """Logistic regression on counts of words, trained on the worst of its words' substitutions.
+
+    A score is a sum over words, so that the bounds of interval propagation (Jia et al. 2019) are
+    exact: each word stands by itself, and the worst of its set is taken.  The loss is the mean of
+    that on the texts and that on their worst versions.
+
+    Args:
+        texts: with labels.
+        candidates: for each word of each text what may stand in its place.
+        embeddings: the vocabulary; other words count as nothing.
+    """
+
+    _TURNS = 40
+    _RATE = 20.0
 
     def __init__(
-        self,
-        space: MetricSpace,
-        embeddings: Embeddings,
-        test: Corpus,
-        attacked: int,
-        near: int,
-        changed: float,
-        key: bytes,
+        self, texts: Corpus, candidates: Sequence[Sequence[Words]], embeddings: Embeddings
     ) -> None:
+        self._vocabulary, self._rows = Vocabulary(embeddings, "unicode"), embeddings.key_to_index
+        self.labels = sorted(set(texts.labels))
+        self._weights = np.zeros((len(self.labels), embeddings.n + 1))
+        sets = self._sets(texts, candidates)
+        truth = [self.labels.index(each) for each in texts.labels]
+        for _, worst in product(range(self._TURNS), (False, True)):
+            step = np.zeros_like(self._weights)
+            for ids, own in zip(sets, truth, strict=True):
+                scores, chosen = self._scores(ids, own, worst=worst)
+                shares = np.exp(scores - scores.max())
+                shares /= shares.sum() * max(len(ids), 1)
+                for row, share in enumerate(shares.tolist()):
+                    if row != own:
+                        np.add.at(step[row], chosen[row], share)
+                        np.add.at(step[own], chosen[row], -share)
+            self._weights -= self._RATE * step / len(sets)
+            self._weights[:, -1] = 0
+
+    def _sets(self, texts: Corpus, candidates: Sequence[Sequence[Words]]) -> list[Ids]:
+        """Rows of each word and its substitutes, padded with the word itself, for each text."""
+        out, starts = [], texts.words.starts.tolist()
+        for begin, others in zip(starts, candidates, strict=False):
+            own = texts.words.ids[begin : begin + len(others)]
+            ids = np.repeat(own[:, None], 1 + max(map(len, others), default=0), axis=1)
+            for at, some in enumerate(others):
+                ids[at, 1 : len(some) + 1] = [self._rows[each] for each in some]
+            out.append(ids)
+        return out
+
+    def _scores(self, ids: Ids, own: int, *, worst: bool) -> tuple[Floats, list[Ids]]:
+        """Scores of the labels less that of the true one, and the words that give them."""
+        length, scores, chosen = max(len(ids), 1), np.zeros(len(self.labels)), []
+        for row, weights in enumerate(self._weights):
+            gains = (weights - self._weights[own])[ids]
+            at = gains.argmax(axis=1) if worst and row != own else np.zeros(len(ids), int)
+            places = np.arange(len(ids))
+            scores[row] = 10 * gains[places, at].sum() / length
+            chosen.append(ids[places, at])
+        return scores, chosen
+
+    def shares(self, texts: Sequence[str]) -> Floats:
+        """Probability of every label, (texts, labels)."""
+        out = np.empty((len(texts), len(self.labels)))
+        for at, text in enumerate(texts):
+            ids = self._vocabulary.inputs(text)[1]
+            out[at] = 10 * self._weights[:, ids].sum(axis=1) / max(len(ids), 1)
+        out = np.exp(out - out.max(axis=1)[:, None])
+        return np.asarray(out / out.sum(axis=1)[:, None])
+
+    def certified(self, texts: Corpus, candidates: Sequence[Sequence[Words]]) -> float:
+        """Share of the first texts that are read right whatever is put in place of their words."""
+        sets = self._sets(texts, candidates)
+        right = 0
+        for ids, name in zip(sets, texts.labels, strict=False):
+            if name in self.labels:
+                own = self.labels.index(name)
+                scores = np.delete(self._scores(ids, own, worst=True)[0], own)
+                right += bool(scores.max(initial=-math.inf) < 0)
+        return right / max(len(sets), 1)
+
+
+class Attacks:
+    """The texts that are attacked, and what may stand in for their words.
+
+    Args:
+        candidates: for each word of the first texts, as many as are attacked.
+        changed: share of the words that may be replaced.
+    """
+
+    def __init__(
+        self, candidates: list[list[Words]], test: Corpus, changed: float, key: bytes
+    ) -> None:
+        attacked = len(candidates)
         self._key, self._labels = key, test.labels[:attacked]
-        self._pieces = test.pieces[:attacked]
+        self._pieces, self._candidates = test.pieces[:attacked], candidates
         sizes = test.words.sizes[:attacked].tolist()
-        ids = test.words.ids[: sum(sizes)]
-        known = np.unique(ids[ids < space.n])
-        found = space.neighbors(known, min(near + 1, space.n))
-        others = {
-            int(row): [embeddings.index_to_key[each] for each in nearest.tolist() if each != row]
-            for row, nearest in zip(known.tolist(), found, strict=True)
-        }
-        ends = np.cumsum([0, *sizes])
-        self._candidates = [
-            [others.get(int(row), [])[:near] for row in ids[begin:end]]
-            for begin, end in pairwise(ends.tolist())
-        ]
         self._most = [max(1, math.floor(changed * size)) for size in sizes]
 
-    def judge(self, model: Classifier, progress: Progress) -> Mapping[str, Any]:
+    def judge(self, model: Reader, progress: Progress) -> Mapping[str, Any]:
         """Shares of texts that are read right, as they are and under each attacker."""
         right = dict.fromkeys(("clean", *ATTACKS), 0)
         for at, label_ in enumerate(self._labels):
@@ -182,7 +304,7 @@ def _text(pieces: list[str], words: Words) -> str:
     return "".join(line)
 
 
-def _score(model: Classifier, pieces: list[str], label_: str) -> Score:
+def _score(model: Reader, pieces: list[str], label_: str) -> Score:
     """Probability of the true label less the largest of another."""
 
     def score(versions: Sequence[Words]) -> Floats:

@@ -13,8 +13,11 @@ With z = r·u, r ~ Gamma(d, 1/epsilon) and u uniform on the unit sphere, and a u
   Chernoff's bound is e^(-l s)·(1 - l²)^(-(d+1)/2) at s/epsilon, least at
   l = (sqrt(v² + s²) - v)/s with v = (d+1)/2.
 
-These two bounds stand for those of [Curse] Theorems 7 and 8 and Corollary 10: they are of the same
-kind, hold for every d, and are proved here.
+The first is [Curse] Theorem 5.5 and, on both sides, Corollary 5.6; the second is sharper than
+Theorem 5.8, which joins Corollary 5.6 with Chernoff's bounds of the length, Theorem 5.7:
+P(r >= a·d/epsilon) for a > 1, and P(r <= a·d/epsilon) for a < 1, are at most (a e^(1-a))^d, so
+P(|<z, e>| <= a·t·sqrt(d)/epsilon) >= (1 - (a e^(1-a))^d)(1 - 2e^(-t²/2)).  Corollary 5.10 is
+Chebyshev's inequality for the mean of m products.
 """
 
 from __future__ import annotations
@@ -126,20 +129,26 @@ def compared(name: str, exact: float, values: Floats) -> dict[str, Any]:
 def moments_and_tails(
     d: int, t: Floats, x: Floats, epsilons: Sequence[float]
 ) -> list[dict[str, Any]]:
-    """Return rows of moments and tails of draws of <u, e> and epsilon·<z, e>."""
-    out = [compared("E <u, e>", 0.0, t), compared("Var <u, e>", 1 / d, t**2)]
+    """Return rows of moments and tails of draws of U = <u, e> and Z = epsilon·<z, e>."""
+    out = [{"item": "5.1", **compared("E U", 0.0, t)}]
+    moment = 1.0
+    for k in range(1, 4):  # E U^(2k) = (2k-1)!!/(d(d+2)...(d+2k-2))
+        moment *= (2 * k - 1) / (d + 2 * k - 2)
+        out.append({"item": "5.1", **compared(f"E U^{2 * k}", moment, t ** (2 * k))})
     for epsilon in epsilons:
         at = f" at epsilon {epsilon:g}"
-        out.append(compared(f"E <z, e>{at}", 0.0, x / epsilon))
-        out.append(compared(f"Var <z, e>{at}", (d + 1) / epsilon**2, (x / epsilon) ** 2))
-    for name, drawn, unit, tail, bound in (
-        ("<u, e>", t, 1 / math.sqrt(d), angular_tail, angular_bound),
-        ("<z, e>", x, math.sqrt(d + 1), noisy_tail, noisy_bound),
+        out.append({"item": "5.9", **compared(f"E Z{at}", 0.0, x / epsilon)})
+        exact = (d + 1) / epsilon**2
+        out.append({"item": "5.9", **compared(f"Var Z{at}", exact, (x / epsilon) ** 2)})
+    for item, name, drawn, unit, tail, bound in (
+        ("5.5, 5.6", "U", t, 1 / math.sqrt(d), angular_tail, angular_bound),
+        ("eq. 11", "Z", x, math.sqrt(d + 1), noisy_tail, noisy_bound),
     ):
         for sigmas in range(1, 5):
             s = np.array([min(sigmas * unit, 1.0) if drawn is t else sigmas * unit])
             out.append(
                 {
+                    "item": item,
                     "quantity": f"P({name} >= {sigmas} sd)",
                     "closed_form": float(tail(s, d)[0]),
                     **_share(int((drawn >= s).sum()), len(drawn)),
@@ -147,6 +156,113 @@ def moments_and_tails(
                 }
             )
     return [{"d": d, "bound": None, **row} for row in out]
+
+
+def length_bound(a: float, d: int) -> float:
+    """(a e^(1-a))^d: Theorem 5.7's bound of both tails of the length at a·d/epsilon."""
+    return math.exp(d * (math.log(a) + 1 - a))
+
+
+def length_tails(d: int, r: Floats) -> list[dict[str, Any]]:
+    """Return rows of Theorem 5.7 for draws r of epsilon·|z|."""
+    from scipy.special import gammainc, gammaincc  # heavy import
+
+    rows = []
+    for a in (0.5, 0.8, 1.2, 2.0):
+        exact = gammaincc(d, a * d) if a > 1 else gammainc(d, a * d)
+        hits = int(((r >= a * d) if a > 1 else (r <= a * d)).sum())
+        rows.append(
+            {
+                "d": d,
+                "item": "5.7",
+                "quantity": f"P(R {'>=' if a > 1 else '<='} {a:g} d)",
+                "closed_form": float(exact),
+                **_share(hits, len(r)),
+                "bound": length_bound(a, d),
+            }
+        )
+    return rows
+
+
+def interval(d: int, share: float) -> tuple[float, float]:
+    """A and t of Theorem 5.8 for an interval of that mass, both factors being equal."""
+    from scipy.optimize import brentq
+
+    rest = 1 - math.sqrt(share)
+    high = 2.0
+    while length_bound(high, d) > rest:
+        high *= 2
+    a = brentq(lambda a: math.log(length_bound(a, d) / rest), 1.0, high)
+    return float(a), math.sqrt(2 * math.log(2 / rest))
+
+
+def intervals(d: int, x: Floats, share: float) -> list[dict[str, Any]]:
+    """Return rows of Theorem 5.8: half the width of an interval, and what is needed."""
+    from scipy.optimize import brentq
+
+    a, t = interval(d, share)
+    wide = a * t * math.sqrt(d)
+
+    def beyond(s: float) -> float:
+        return float(noisy_tail(np.array([s]), d)[0]) - (1 - share) / 2
+
+    own = {"d": d, "item": "5.8"}
+    empty = {"monte_carlo": None, "low": None, "high": None, "bound": None}
+    return [
+        {**own, "quantity": "t", "closed_form": t, **empty},
+        {**own, "quantity": "a", "closed_form": a, **empty},
+        {
+            **own,
+            "quantity": f"half width of {share:.0%} of |Z|",
+            "closed_form": float(brentq(beyond, 0.0, 2 * wide)),
+            "monte_carlo": float(np.quantile(np.abs(x), share)),
+            "low": None,
+            "high": None,
+            "bound": wide,
+        },
+    ]
+
+
+_MEAN_OF: Final = 1000
+"""Draws m of the means of Corollary 5.10."""
+
+
+def mean_tails(d: int, x: Floats, epsilons: Sequence[float]) -> list[dict[str, Any]]:
+    """Return rows of Corollary 5.10: the mean of m draws is a standard deviation 1.82 off, or more.
+
+    The closed form is that of a normal number, which the mean of so many nearly is.
+    """
+    from scipy.special import ndtr  # heavy import
+
+    rows = []
+    for epsilon in epsilons:
+        deviation = math.sqrt((d + 1) / _MEAN_OF) / epsilon
+        limit = float(f"{1.82 * deviation:.3g}")
+        means = x[: len(x) // _MEAN_OF * _MEAN_OF].reshape(-1, _MEAN_OF).mean(axis=1) / epsilon
+        hits = int((np.abs(means) >= limit).sum())
+        found = _share(hits, len(means)) if len(means) else dict.fromkeys(_LIMITS)
+        rows.append(
+            {
+                "d": d,
+                "item": "5.10",
+                "quantity": f"P(|mean of {_MEAN_OF:,} Z| >= {limit:g}) at epsilon {epsilon:g}",
+                "closed_form": float(2 * ndtr(-limit / deviation)),
+                **found,
+                "bound": (d + 1) / (_MEAN_OF * limit**2 * epsilon**2),
+            }
+        )
+    return rows
+
+
+_LIMITS: Final = ("monte_carlo", "low", "high")
+
+
+def disc(count: int, seed: str) -> dict[str, Any]:
+    """Compare the mean length of uniform points of the unit disc with that of the density 2r."""
+    key = randomness.seeded_key(f"dpsan study disc {seed}")
+    square = 2 * randomness.streams_for(key, [0], [2 * count]).uniform("square", 2) - 1
+    lengths = np.linalg.norm(square, axis=1)
+    return compared("E |x|, uniform in the unit disc", 2 / 3, lengths[lengths <= 1])
 
 
 def _share(hits: int, count: int) -> dict[str, float]:

@@ -8,7 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from common.study import Asked
+from common.panels import Panel, Series
+from common.study import Asked, Result
 from common.values import whole
 from dpsan.analysis.compare.measure import Corpus, read_corpus
 from dpsan.analysis.evaluate.accuracy import Labelled, split
@@ -17,6 +18,7 @@ from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import ReadOptions
 from dpsan.formats.csv import one_delimiter
+from dpsan.space.metric_space import MetricSpace
 
 PARAMETERS: Final = {
     "train": "file of training texts with labels: CSV, TSV or JSON lines",
@@ -76,6 +78,36 @@ def labelled(asked: Asked) -> tuple[Corpus, Corpus]:
     rows = [str(row) for row in range(len(train.words))]
     first, second = split(Labelled(rows, rows, train.labels))
     return _part(train, first.clean), _part(train, second.clean)
+
+
+def sizes(space: MetricSpace, asked: Asked) -> Result:
+    """Return the sizes of training and test texts: a table of the papers about other data."""
+    rows, lengths = [], []
+    for name, texts in zip(("training", "test"), labelled(asked), strict=True):
+        each = texts.words.sizes
+        known = texts.words.ids[texts.words.ids < space.n]
+        rows.append(
+            {
+                "part": name,
+                "texts": len(each),
+                "words": int(each.sum()),
+                "distinct": len(np.unique(known)),
+                "mean_length": float(each.mean()),
+                "sd_length": float(each.std()),
+                "labels": len(set(texts.labels)),
+            }
+        )
+        lengths.append(np.sort(each))
+    series = tuple(
+        Series(str(row["part"]), tuple(some.tolist()), tuple(np.linspace(0, 1, len(some)).tolist()))
+        for row, some in zip(rows, lengths, strict=True)
+    )
+    return Result(
+        rows=rows,
+        parameters={"records": asked.parameters.get("records", 1000)},
+        panels=(Panel("Lengths of texts", "words", "share of texts below", series),),
+        caption="Labelled texts; distinct words are those of the vocabulary.",
+    )
 
 
 def _part(texts: Corpus, rows: Sequence[str]) -> Corpus:
