@@ -249,7 +249,7 @@ def test_adding_a_mechanism_touches_four_places():
         # Noise laws label their draws.
         knows -= {f"mechanisms/{own}", "mechanisms/registry.py", "privacy/rounding.py"}
         if name == DEFAULT_MECHANISM:
-            knows -= {"cli/options.py"}
+            knows -= {"sanitize/settings.py"}
         if name == "uniform":
             continue  # an English word, and the name of a draw in randomness.py
         assert not knows, f"{name} is named in {knows}"

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import typer
 
-from dpsan.cli.command import option, refuse
+from dpsan.cli.command import option
 from dpsan.cli.options import Json, Privacy, Vocabulary, parameters
 from dpsan.cli.output import print_json
-from dpsan.errors import printable
+from dpsan.errors import printable, refuse
 
 if TYPE_CHECKING:
     from dpsan.outcomes.calibrate.target import Calibration

@@ -19,15 +19,10 @@ from typing import Annotated, Any, ClassVar, Final, get_type_hints
 
 import typer
 
-from dpsan.cli.output import DROPPED, say
-from dpsan.errors import UsageError
+from dpsan.cli.output import DROPPED, PRIVACY, RARE, say
+from dpsan.errors import refuse
 from dpsan.files.same_files import FileUses, Use
-
-
-def refuse(wrong: object, message: str, hint: str = "") -> None:
-    """Raise UsageError if options are wrong together."""
-    if wrong:
-        raise UsageError(message, hint)
+from dpsan.sanitize.settings import SETTINGS, Setting, Settings
 
 
 def option(names: str, default: Any = None, **more: Any) -> Any:
@@ -63,6 +58,16 @@ def choice(names: str, default: Any = None, **more: Any) -> Any:
     return option(names, default, callback=check, **more)
 
 
+def setting(name: str, declare: Callable[..., Any] | None = None, **more: Any) -> Any:
+    """Declare the option of a setting of :mod:`dpsan.sanitize.settings`, whose help it has."""
+    about = SETTINGS[name]
+    if isinstance(about.default, bool):
+        return flag(about.flags, setting=about, **more)
+    default = str(about.default) if isinstance(about.default, str) else None
+    declare = declare or (choice if about.values else option)
+    return declare(about.flags, default, setting=about, **more)
+
+
 def flag(names: str, **more: Any) -> Any:
     """Declare an option without a value: ``-q, --quiet``; see :func:`option`."""
     return _declared(typer.Option, names.split(", "), False, **more)
@@ -74,11 +79,17 @@ def argument(name: str, default: Any = MISSING, **more: Any) -> Any:
 
 
 def _declared(
-    kind: Callable[..., Any], flags: Any, default: Any, *, writes: bool = False, **more: Any
+    kind: Callable[..., Any],
+    flags: Any,
+    default: Any,
+    *,
+    writes: bool = False,
+    setting: Setting | None = None,
+    **more: Any,
 ) -> Any:
     name = flags[-1] if flags else more["metavar"].strip("[].")
     about = {"parser": kind(*flags, **more), "name": name, "flags": flags, "writes": writes}
-    return field(default=default, metadata=about)
+    return field(default=default, metadata={**about, "setting": setting})
 
 
 _RULE: Final = re.compile(r" (exclude|need)s? ")
@@ -181,13 +192,14 @@ def described(kind: type[Command]) -> tuple[str, list[str]]:
 def told(kind: type[Command]) -> dict[str, str]:
     """Return what stands below each field of a command: the help of its option."""
     out: dict[str, str] = {}
-    for owner in reversed(kind.__mro__[:-1]):
+    for owner in (Settings, *reversed(kind.__mro__[:-1])):
         (tree,) = ast.parse(getsource(owner)).body
         assert isinstance(tree, ast.ClassDef)  # noqa: S101 - its source
         for node, text in pairwise(tree.body):
             if isinstance(node, ast.AnnAssign) and isinstance(text, ast.Expr):
                 out[ast.unparse(node.target)] = " ".join(ast.literal_eval(text.value).split())
-    return out
+    options = {each.name: each.metadata.get("setting") for each in fields(kind)}
+    return {name: out[about.name] for name, about in options.items() if about} | out
 
 
 def function(kind: type[Command]) -> Callable[..., int]:
@@ -203,11 +215,14 @@ def function(kind: type[Command]) -> Callable[..., int]:
     for each in fields(kind):
         if info := each.metadata.get("parser"):
             own = vars(owners[each.name])
+            about: Setting | None = each.metadata["setting"]
             info.rich_help_panel = own.get("panel")
+            if about is not None:
+                info.rich_help_panel = RARE if about.rare else PRIVACY
             for heading, names in own.get("panels", {}).items():
                 if each.name in names.split():
                     info.rich_help_panel = heading
-            if each.name in own.get("variables", "").split():
+            if about.variable if about else each.name in own.get("variables", "").split():
                 name = each.metadata["name"].lstrip("-")
                 info.envvar = f"DPSAN_{name.upper().replace('-', '_')}"
             default = Parameter.empty if each.default is MISSING else each.default

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, ClassVar
 import typer
 
 from dpsan.cli import options
-from dpsan.cli.command import flag, option, refuse
+from dpsan.cli.command import flag, option
 from dpsan.cli.options import Page, Texts, Vocabulary
-from dpsan.cli.tree import INPUT, OUTPUT, PRIVACY
+from dpsan.cli.output import INPUT, OUTPUT, PRIVACY
+from dpsan.errors import refuse
 from dpsan.version import __version__
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from dpsan.cli import options
-from dpsan.cli.command import argument, option, refuse
+from dpsan.cli.command import argument, option
 from dpsan.cli.options import Page, Privacy, Texts, Vocabulary
-from dpsan.cli.tree import INPUT, PRIVACY
-from dpsan.errors import InputError, UsageError, check_name
+from dpsan.cli.output import INPUT, PRIVACY
+from dpsan.errors import InputError, UsageError, check_name, refuse
 
 if TYPE_CHECKING:
     from dpsan.analysis.evaluate import Question

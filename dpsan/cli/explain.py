@@ -9,10 +9,11 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from dpsan.cli import options
-from dpsan.cli.command import Typed, argument, flag, option, refuse
-from dpsan.cli.options import DEFAULT_MECHANISM, Page, Privacy, Vocabulary
-from dpsan.cli.output import say
-from dpsan.cli.tree import PRIVACY
+from dpsan.cli.command import Typed, argument, flag, option
+from dpsan.cli.options import Page, Privacy, Vocabulary
+from dpsan.cli.output import PRIVACY, say
+from dpsan.errors import refuse
+from dpsan.sanitize.settings import SETTINGS, Settings
 
 if TYPE_CHECKING:
     from dpsan.analysis.explain import Explanation
@@ -72,11 +73,10 @@ class Explain(Page, Vocabulary, Privacy, Typed):
 
         from dpsan.analysis.explain import candidates, explain, parse_at, prepare, read
         from dpsan.cli.progress import search_progress, share_progress
-        from dpsan.sanitize.request import RunSpec
 
         free = self.public_words()
         at = None if self.at is None else parse_at(self.at)
-        names = self.mechanism or [DEFAULT_MECHANISM]
+        names = self.mechanism or [SETTINGS["mechanism"].default]
         chosen = candidates(names, options.parameters(self.param), public=free is not None)
         if epsilon is not None:
             for each in chosen:  # usage errors come before the slow part
@@ -87,7 +87,7 @@ class Explain(Page, Vocabulary, Privacy, Typed):
         self.check_page()
         store = self.store()
         opened = self.open_space(store)
-        spec = RunSpec(
+        spec = Settings(
             epsilon=epsilon, embeddings=self.embeddings, vocab_size=self.vocab_size, public=free
         )
         explained = partial(explain, top=self.top, draws=self.draws, seed=self.seed)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from dpsan.cli.command import Command, flag, option, refuse
-from dpsan.cli.tree import INPUT, OUTPUT, PRIVACY, RUNNING
-from dpsan.errors import UsageError
+from dpsan.cli.command import Command, flag, option, setting
+from dpsan.cli.output import INPUT, OUTPUT, RUNNING
+from dpsan.errors import UsageError, refuse
 from dpsan.files.same_files import FileUses, Use
 from dpsan.formats.registry import FORMATS
+from dpsan.sanitize.settings import SETTINGS, Settings
 
 if TYPE_CHECKING:
     from dpsan.analysis.evaluate.pairs import Inputs
@@ -20,11 +21,7 @@ if TYPE_CHECKING:
     from dpsan.embeddings.cache.store import Store
     from dpsan.embeddings.word_lists import PublicWords
     from dpsan.formats.base import Format, ReadOptions
-    from dpsan.sanitize.request import RunSpec
     from dpsan.space.metric_space import MetricSpace
-
-# The registry would load numpy; a test compares the two.
-DEFAULT_MECHANISM: Final = "optimal-response"
 
 
 def mechanism_names(incomplete: str) -> list[tuple[str, str]]:
@@ -122,14 +119,8 @@ TRY: Final = "try --epsilon 8; 'dpsan preview FILE' shows your own text at sever
 class Epsilon(Command):
     """Epsilon, which has no default, and the other parameters of a mechanism."""
 
-    panel: ClassVar = PRIVACY
-    variables: ClassVar = "epsilon"
-
-    epsilon: float | None = option("-e, --epsilon X")
-    """Privacy parameter: smaller is more private. The unit is nats for optimal-response (try 8),
-    and 1/distance for laplace and exponential."""
-    param: list[str] | None = option("-p, --param NAME=VALUE")
-    """Set a parameter of the mechanism, such as k=20. Repeatable."""
+    epsilon: float | None = setting("epsilon")
+    param: list[str] | None = setting("parameters")
 
     def required_epsilon(self, hint: str = TRY) -> float:
         """Return epsilon, which is the user's decision.  Raises UsageError: missing, or <= 0."""
@@ -142,19 +133,8 @@ class Epsilon(Command):
 class Privacy(Epsilon):
     """A mechanism, and the words that need no protection."""
 
-    panel: ClassVar = PRIVACY
-    variables: ClassVar = "mechanism public"
-
-    mechanism: str = option(
-        "-m, --mechanism NAME", DEFAULT_MECHANISM, autocompletion=mechanism_names
-    )
-    """Draw words by this mechanism. 'dpsan mechanisms' lists all; FILE.py:CLASS is one of your
-    own."""
-    public: Path | None = option(
-        "--public FILE|function|common|function-de|function-fr|function-es"
-    )
-    """Give no protection to these words: a FILE, or a list of dpsan. They mostly stay, and the
-    guarantee holds for all other words."""
+    mechanism: str = setting("mechanism", autocompletion=mechanism_names)
+    public: Path | None = setting("public")
 
     def public_words(self) -> PublicWords | None:
         """Return the list; None without one.  Raises InputError."""
@@ -162,35 +142,22 @@ class Privacy(Epsilon):
 
         return None if self.public is None else public_words(str(self.public))
 
-    def run_spec(self, **more: Any) -> RunSpec:
-        """Return the request of a sanitizer: options that have the names of its fields, and more.
+    def spec(self) -> Settings:
+        """Return the settings of a run.
 
         Raises:
             DpsanError: a value outside its domain, or a list that cannot be read.
         """
-        from dpsan.embeddings.word_lists import word_classes
-        from dpsan.sanitize.request import RunSpec
-
-        names = [each.name for each in fields(RunSpec) if each.name in vars(self)]
-        given = {name: getattr(self, name) for name in names}
-        given |= {"parameters": dict(parameters(self.param)), "public": self.public_words()}
-        listed = ",".join(given["classes"] or ())
-        given["classes"] = word_classes(listed, given.get("tokenizer")) if listed else ()
-        return RunSpec(**given, **more)
+        given = {name: getattr(self, name) for name in SETTINGS if name in vars(self)}
+        return Settings.read(**given, parameters=parameters(self.param))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Vocabulary(Quiet):
     """Word vectors, and the cache that holds what is computed from them."""
 
-    panel: ClassVar = PRIVACY
-    variables: ClassVar = "embeddings vocab_size"
-
-    embeddings: Path | None = option("-E, --embeddings FILE")
-    """Use these word vectors: word2vec, GloVe, fastText .vec, .npz, or .gz of them. Default: the
-    bundled English vocabulary."""
-    vocab_size: int | None = option("--vocab-size N", min=2)
-    """Use only the first N words of the vocabulary."""
+    embeddings: Path | None = setting("embeddings")
+    vocab_size: int | None = setting("vocab_size", min=2)
 
     def store(self) -> Store:
         """Return the cache; its complaints and the progress of long tables go to stderr."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from dpsan.cli.command import argument, option
 from dpsan.cli.options import Page, Texts, Vocabulary, positive_numbers
-from dpsan.cli.tree import PRIVACY
+from dpsan.cli.output import PRIVACY
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,7 @@ from typing import ClassVar, Final
 
 from dpsan.cli.command import argument, choice, flag, option
 from dpsan.cli.options import Container, Quiet
-from dpsan.cli.output import say
-from dpsan.cli.tree import INPUT, OUTPUT, RARE
+from dpsan.cli.output import INPUT, OUTPUT, RARE, say
 from dpsan.errors import UsageError
 from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import decompressed, packer_for

@@ -10,11 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
-from dpsan.cli.command import argument, choice, flag, option, refuse
+from dpsan.cli.command import argument, choice, flag, option
 from dpsan.cli.options import Container
+from dpsan.cli.output import INPUT, OUTPUT, PRIVACY, RARE, RUNNING
 from dpsan.cli.sanitizing import Sanitizing
-from dpsan.cli.tree import INPUT, OUTPUT, PRIVACY, RARE, RUNNING
-from dpsan.errors import OutputError, UsageError
+from dpsan.errors import OutputError, UsageError, refuse
 from dpsan.files.names import stream_number
 from dpsan.files.same_files import FileUses, Use
 from dpsan.run.run import is_finished, plan_outputs

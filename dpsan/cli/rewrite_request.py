@@ -7,10 +7,9 @@ from functools import cached_property
 from hashlib import file_digest
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from dpsan.cli.command import refuse
 from dpsan.cli.options import positive
 from dpsan.cli.rewrite_options import STDIN, RewriteOptions
-from dpsan.errors import UsageError
+from dpsan.errors import UsageError, refuse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -224,10 +223,7 @@ class Request(RewriteOptions):
             "parameters": {name: getattr(mechanism, name) for name in mechanism.parameters()},
             "epsilon": mechanism.epsilon,
             "embeddings": sanitizer.embeddings.digest,
-            "keep": sorted(spec.keep),
-            "public": spec.public and (spec.public.name, spec.public.sha256),
-            "only": [(each.name, each.sha256) for each in spec.only],
-            "classes": [(each.name, each.sha256) for each in spec.classes],
+            **spec.contents(),
             "language_model": sanitizer.language_model,
             "spans": self.spans and _file_sha256(self.spans),
             "bad_records": self.bad_records is not None,  # another file each time

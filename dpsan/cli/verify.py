@@ -14,9 +14,8 @@ import typer
 
 from dpsan.cli.command import flag, option
 from dpsan.cli.options import JsonAndFile
-from dpsan.cli.output import print_json, say
+from dpsan.cli.output import PRIVACY, print_json, say
 from dpsan.cli.sanitizing import Sanitizing
-from dpsan.cli.tree import PRIVACY
 from dpsan.errors import UsageError, printable
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from dpsan.mechanisms.tables.near_sets import Group
 from dpsan.outcomes.distributions import expected_share_of
 from dpsan.privacy.guarantee import WordGroup
 from dpsan.sanitize.numbers_by_value import NumberPolicy, kind_or_number
-from dpsan.sanitize.request import RunSpec
+from dpsan.sanitize.settings import Settings
 from dpsan.space.metric_space import MetricSpace
 from dpsan.text.batch import Ids
 from dpsan.text.lookup import ClassRules
@@ -186,7 +186,7 @@ def _lists() -> Alone:
     return alone()
 
 
-def grouping(spec: RunSpec, embeddings: Embeddings) -> Grouping:
+def grouping(spec: Settings, embeddings: Embeddings) -> Grouping:
     """Return the groups of a request.
 
     Raises:
@@ -272,7 +272,7 @@ def _ordered(rows: Iterable[int]) -> tuple[int, ...]:
     return tuple(sorted(rows))
 
 
-def class_rules(spec: RunSpec, groups: Grouping, rows: Mapping[str, int]) -> ClassRules:
+def class_rules(spec: Settings, groups: Grouping, rows: Mapping[str, int]) -> ClassRules:
     """Return which words and strings are drawn.
 
     Args:

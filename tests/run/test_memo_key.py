@@ -8,14 +8,14 @@ from support import embed
 from dpsan.embeddings.word_lists import PublicWords, WordClass
 from dpsan.run.memo import _settings
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.sanitize.settings import Settings
 from dpsan.space.metric_space import MetricSpace
 from dpsan.text.out_of_vocabulary import UnknownPolicy
 
 EMBEDDINGS = embed([f"w{chr(97 + at // 26)}{chr(97 + at % 26)}" for at in range(80)])
 WORDS = tuple(EMBEDDINGS.index_to_key[:70])
-FIRST = RunSpec(epsilon=4.0)
+FIRST = Settings(epsilon=4.0)
 
 
 def own(words=WORDS):
@@ -46,7 +46,7 @@ def settings(spec, embeddings=EMBEDDINGS):
 
 def test_every_field_has_a_rule():
     """A new field without one turns this red."""
-    assert {each.name for each in dataclasses.fields(RunSpec)} == {*OTHERS, *WITHOUT}
+    assert {each.name for each in dataclasses.fields(Settings)} == {*OTHERS, *WITHOUT}
 
 
 @pytest.mark.parametrize("name", OTHERS)

@@ -16,7 +16,7 @@ from dpsan.errors import InputError, UsageError
 from dpsan.mechanisms.own import OwnFile
 from dpsan.run.audit import read_header
 from dpsan.sanitize.guarantee_and_sampler import Built, build
-from dpsan.sanitize.request import RunSpec
+from dpsan.sanitize.settings import Settings
 from dpsan.space.metric_space import MetricSpace
 
 
@@ -61,7 +61,7 @@ class Setting:
             InputError: a file cannot be read.
         """
         own = [each for name in files for each in word_classes(name) if not each.english]
-        spec = RunSpec(self.epsilon, self.mechanism, self.parameters)
+        spec = Settings(self.epsilon, self.mechanism, self.parameters)
         spec = replace(spec, classes=_classes(self._row["classes"], own))
         return build(spec, lambda: (embeddings, space))
 
