@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -29,18 +29,16 @@ class Calibrate(Json, Vocabulary, Privacy):
         dpsan calibrate -m krr --unchanged 0.3
     """
 
-    panel: ClassVar = "Targets"
-
-    unchanged: float | None = option("--unchanged X")
+    unchanged: float | None = option("--unchanged X", panel="Targets")
     """Target share of running words that stay unchanged, as rewrite prints it."""
-    close: float | None = option("--close X")
+    close: float | None = option("--close X", panel="Targets")
     """Target share of outputs among the 100 nearest other words."""
-    epsilon_ldp: float | None = option("--epsilon-ldp X")
+    epsilon_ldp: float | None = option("--epsilon-ldp X", panel="Targets")
     """Target LDP epsilon, certified. It means the same for every mechanism."""
-    epsilon_metric: float | None = option("--epsilon-metric X")
+    epsilon_metric: float | None = option("--epsilon-metric X", panel="Targets")
     """Target epsilon per unit of distance, certified."""
     # The variable of rewrite's epsilon means nothing here.
-    epsilon: float | None = option("-e, --epsilon X", hidden=True)
+    epsilon: float | None = option("-e, --epsilon X", hidden=True, panel="Targets")
     """What is found."""
 
     def run(self) -> int:

@@ -10,11 +10,10 @@ import ast
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from inspect import Parameter, Signature, get_annotations, getdoc, getsource
+from inspect import Parameter, Signature, getdoc, getsource
 from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
-from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Final, get_type_hints
 
 import typer
@@ -22,7 +21,7 @@ import typer
 from dpsan.cli.output import DROPPED, PRIVACY, RARE, say
 from dpsan.errors import refuse
 from dpsan.files.same_files import FileUses, Use
-from dpsan.sanitize.settings import SETTINGS, Setting, Settings
+from dpsan.sanitize.settings import SETTINGS, Settings
 
 
 def option(names: str, default: Any = None, **more: Any) -> Any:
@@ -32,7 +31,10 @@ def option(names: str, default: Any = None, **more: Any) -> Any:
         names: ``-e, --epsilon X``; the last word stands for the value.  The shell completes values
             of the form ``a|b|c``.
         default: None for an option that may be missing.
-        more: ``writes=True`` for a file that is written; else arguments of ``typer.Option``.
+        more: ``panel``, the heading in the help; ``variable=True`` if the environment may hold the
+            default; ``writes=True`` for a file that is written; ``decides=False`` if no byte of an
+            output depends on it, so that ``--resume`` allows another value; else arguments of
+            ``typer.Option``.
     """
     *flags, value = names.replace(", ", " ").split()
     known = [each for each in value.split("|") if each.islower()] if "|" in value else []
@@ -61,11 +63,12 @@ def choice(names: str, default: Any = None, **more: Any) -> Any:
 def setting(name: str, declare: Callable[..., Any] | None = None, **more: Any) -> Any:
     """Declare the option of a setting of :mod:`dpsan.sanitize.settings`, whose help it has."""
     about = SETTINGS[name]
+    panel = RARE if about.rare else PRIVACY
+    more |= {"panel": panel, "variable": about.variable, "setting": name}
     if isinstance(about.default, bool):
-        return flag(about.flags, setting=about, **more)
+        return flag(about.flags, **more)
     default = str(about.default) if isinstance(about.default, str) else None
-    declare = declare or (choice if about.values else option)
-    return declare(about.flags, default, setting=about, **more)
+    return (declare or (choice if about.values else option))(about.flags, default, **more)
 
 
 def flag(names: str, **more: Any) -> Any:
@@ -83,13 +86,19 @@ def _declared(
     flags: Any,
     default: Any,
     *,
+    panel: str | None = None,
+    variable: bool = False,
     writes: bool = False,
-    setting: Setting | None = None,
+    decides: bool = True,
+    setting: str = "",
     **more: Any,
 ) -> Any:
     name = flags[-1] if flags else more["metavar"].strip("[].")
-    about = {"parser": kind(*flags, **more), "name": name, "flags": flags, "writes": writes}
-    return field(default=default, metadata={**about, "setting": setting})
+    if variable:
+        more["envvar"] = f"DPSAN_{name.lstrip('-').upper().replace('-', '_')}"
+    about = {"parser": kind(*flags, rich_help_panel=panel, **more), "name": name, "flags": flags}
+    about |= {"writes": writes, "decides": decides, "setting": setting}
+    return field(default=default, metadata=about)
 
 
 _RULE: Final = re.compile(r" (exclude|need)s? ")
@@ -100,12 +109,6 @@ _OPTION: Final = re.compile(r"(--?[A-Za-z][\w-]*)(?: ([a-z]+))?(?=[,:]| and | or
 class Command:
     """The options of a command, and what it does."""
 
-    panel: ClassVar[str | None] = None
-    """Heading of the help for the options that this class defines."""
-    panels: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    """Other headings, and the fields below each."""
-    variables: ClassVar[str] = ""
-    """Fields of this class whose defaults the environment may hold: DPSAN_EPSILON for --epsilon."""
     everyday: ClassVar[str] = ""
     """Long options that ``--help`` shows; ``--help-all`` shows the others too. Empty: all."""
     rules: ClassVar[str] = ""
@@ -199,12 +202,11 @@ def told(kind: type[Command]) -> dict[str, str]:
             if isinstance(node, ast.AnnAssign) and isinstance(text, ast.Expr):
                 out[ast.unparse(node.target)] = " ".join(ast.literal_eval(text.value).split())
     options = {each.name: each.metadata.get("setting") for each in fields(kind)}
-    return {name: out[about.name] for name, about in options.items() if about} | out
+    return {name: out[setting] for name, setting in options.items() if setting} | out
 
 
 def function(kind: type[Command]) -> Callable[..., int]:
     """Return the function that the parser calls: its parameters are the fields of a command."""
-    owners = {name: owner for owner in reversed(kind.__mro__) for name in get_annotations(owner)}
     hints = get_type_hints(kind)
     parameters: list[Parameter] = []
 
@@ -214,17 +216,6 @@ def function(kind: type[Command]) -> Callable[..., int]:
     declare("context", typer.Context)
     for each in fields(kind):
         if info := each.metadata.get("parser"):
-            own = vars(owners[each.name])
-            about: Setting | None = each.metadata["setting"]
-            info.rich_help_panel = own.get("panel")
-            if about is not None:
-                info.rich_help_panel = RARE if about.rare else PRIVACY
-            for heading, names in own.get("panels", {}).items():
-                if each.name in names.split():
-                    info.rich_help_panel = heading
-            if about.variable if about else each.name in own.get("variables", "").split():
-                name = each.metadata["name"].lstrip("-")
-                info.envvar = f"DPSAN_{name.upper().replace('-', '_')}"
             default = Parameter.empty if each.default is MISSING else each.default
             declare(each.name, Annotated[hints[each.name], info], default)
     if kind.everyday:

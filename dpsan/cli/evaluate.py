@@ -44,42 +44,36 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
         --class needs --audit
         --audit excludes --copies, --epsilon and --param
     """
-    panels: ClassVar = {
-        PRIVACY: "audit class_files",
-        INPUT: "tokenizer copies",
-        "Attacks": "language_model spans candidates words authors seed",
-        "Utility": "labels test_original test_sanitized",
-    }
     original: Path = argument("ORIGINAL")
     """The texts."""
     sanitized: list[Path] = argument("SANITIZED...")
     """Their sanitized versions, in order; more files: of further runs on the texts."""
-    audit: Path | None = option("--audit FILE")
+    audit: Path | None = option("--audit FILE", panel=PRIVACY)
     """Take mechanism, epsilon, parameters and tokenizer from this audit of the run."""
-    class_files: list[Path] | None = option("--class FILE")
+    class_files: list[Path] | None = option("--class FILE", panel=PRIVACY)
     """With --audit: a class of your own that the run had. Repeatable."""
-    tokenizer: str | None = option("--tokenizer unicode|ptb|whitespace")
+    tokenizer: str | None = option("--tokenizer unicode|ptb|whitespace", panel=INPUT)
     """The tokenizer of the run; default unicode."""
-    copies: int = option("--copies N", 1, min=1)
+    copies: int = option("--copies N", 1, min=1, panel=INPUT)
     """The --copies of the run."""
-    language_model: list[Path] | None = option("--language-model FILE")
+    language_model: list[Path] | None = option("--language-model FILE", panel="Attacks")
     """Public text, one paragraph a line (repeatable), or a model of `dpsan train`, for the context
     attack and readability. Default: that of the bundled vocabulary."""
-    spans: Path | None = option("--spans FILE")
+    spans: Path | None = option("--spans FILE", panel="Attacks")
     """Measure how much of these spans of personal data is read back."""
-    candidates: Path | None = option("--candidates FILE")
+    candidates: Path | None = option("--candidates FILE", panel="Attacks")
     """Texts of which the attacker knows that one is the original. Measure how often it is found."""
-    words: list[str] | None = option("--words LIST")
+    words: list[str] | None = option("--words LIST", panel="Attacks")
     """With --candidates: also measure by the first N words. Numbers with commas between them."""
-    authors: str | None = option("--authors FIELD")
+    authors: str | None = option("--authors FIELD", panel="Attacks")
     """Column of ORIGINAL with authors. Measure how often they are found by their other texts."""
-    seed: str = option("--seed TEXT", "1")
+    seed: str = option("--seed TEXT", "1", panel="Attacks")
     """Use other random numbers for the attackers' draws."""
-    labels: str | None = option("--labels COLUMN")
+    labels: str | None = option("--labels COLUMN", panel="Utility")
     """Column of ORIGINAL with labels. Train and test a classifier on both versions."""
-    test_original: Path | None = option("--test-original FILE")
+    test_original: Path | None = option("--test-original FILE", panel="Utility")
     """Test records. Default: every fifth record of ORIGINAL."""
-    test_sanitized: Path | None = option("--test-sanitized FILE")
+    test_sanitized: Path | None = option("--test-sanitized FILE", panel="Utility")
     """Sanitized versions of the test records."""
 
     def run(self) -> int:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from dpsan.cli import options
 from dpsan.cli.command import Typed, argument, flag, option
@@ -33,19 +33,16 @@ class Explain(Page, Vocabulary, Privacy, Typed):
         dpsan explain --only sensitive "Mr. Case met Grace Young in Leeds."
     """
 
-    variables: ClassVar = "mechanism"
-
-    panels: ClassVar = {PRIVACY: "only mechanism", "Comparison": "at"}
     words: list[str] | None = argument("[WORD]...", None)
     """Words; - reads more from stdin, one a line. With --only, texts."""
-    only: str | None = option("--only CLASSES")
+    only: str | None = option("--only CLASSES", panel=PRIVACY)
     """Show which rule of these classes draws each token of a text, and by which list the others
     pass."""
     mechanism: list[str] | None = option(
-        "-m, --mechanism NAME", autocompletion=options.mechanism_names
+        "-m, --mechanism NAME", autocompletion=options.mechanism_names, panel=PRIVACY, variable=True
     )  # type: ignore[assignment]
     """How words are drawn; repeatable, to stand side by side. Default: optimal-response."""
-    at: str | None = option("--at ldp=X|unchanged=X")
+    at: str | None = option("--at ldp=X|unchanged=X", panel="Comparison")
     """Find the epsilon of each mechanism with this certified LDP epsilon or share of unchanged
     words, instead of --epsilon."""
     unknown: bool = flag("--unknown")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dpsan.cli.command import Command, flag, option, setting
 from dpsan.cli.output import INPUT, OUTPUT, RUNNING
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from dpsan.space.metric_space import MetricSpace
 
 
+_FORMATS: Final = "|".join(["auto", *FORMATS])
+
+
 def mechanism_names(incomplete: str) -> list[tuple[str, str]]:
     """Return names and summaries of mechanisms, for the shell to complete."""
     from dpsan.mechanisms import MECHANISMS
@@ -37,9 +40,7 @@ def mechanism_names(incomplete: str) -> list[tuple[str, str]]:
 class Quiet(Command):
     """The option that silences a command."""
 
-    panel: ClassVar = RUNNING
-
-    quiet: bool = flag("-q, --quiet")
+    quiet: bool = flag("-q, --quiet", panel=RUNNING, decides=False)
     """Print errors and warnings only."""
 
 
@@ -47,9 +48,7 @@ class Quiet(Command):
 class Json(Command):
     """The option of the form of an answer."""
 
-    panel: ClassVar = OUTPUT
-
-    as_json: bool = flag("--json")
+    as_json: bool = flag("--json", panel=OUTPUT)
     """Write JSON."""
 
 
@@ -57,9 +56,7 @@ class Json(Command):
 class JsonAndFile(Json):
     """The options of commands that can write their answer to a file."""
 
-    panel: ClassVar = OUTPUT
-
-    force: bool = flag("--force")
+    force: bool = flag("--force", panel=OUTPUT)
     """Replace an existing FILE."""
 
 
@@ -67,9 +64,7 @@ class JsonAndFile(Json):
 class Page(JsonAndFile):
     """An answer on the terminal, as JSON, or as an HTML page."""
 
-    panel: ClassVar = OUTPUT
-
-    html: Path | None = option("--html FILE", writes=True)
+    html: Path | None = option("--html FILE", writes=True, panel=OUTPUT)
     """Write one HTML page."""
 
     def check_page(self) -> None:
@@ -197,19 +192,16 @@ class Vocabulary(Quiet):
 class Container(Command):
     """Options of containers."""
 
-    panel: ClassVar = INPUT
-    variables: ClassVar = "format_ delimiter encoding"
-
-    format_: str = option(f"-f, --format {'|'.join(['auto', *FORMATS])}", "auto")
+    format_: str = option(f"-f, --format {_FORMATS}", "auto", panel=INPUT, variable=True)
     """Container. `auto` goes by the suffix of the file; `text` reads any file as lines."""
-    field: list[str] | None = option("-k, --field NAME")
+    field: list[str] | None = option("-k, --field NAME", panel=INPUT)
     """Sanitize this column or JSON path, such as body or messages[].content. Repeatable; other
     fields pass unchanged. With --only, name:names replaces each word of it by a name."""
-    no_header: bool = flag("--no-header")
+    no_header: bool = flag("--no-header", panel=INPUT)
     """Treat the first row of a table as data. Choose columns by number."""
-    delimiter: str | None = option("--delimiter CHAR")
+    delimiter: str | None = option("--delimiter CHAR", panel=INPUT, variable=True)
     r"""Character between the cells of a table, such as ';' or '\t'."""
-    encoding: str = option("--encoding NAME", "utf-8")
+    encoding: str = option("--encoding NAME", "utf-8", panel=INPUT, variable=True)
     """Encoding of input and output."""
 
     @property
@@ -259,9 +251,7 @@ class Container(Command):
 class Texts(Container):
     """Files of texts that are judged, not sanitized."""
 
-    panel: ClassVar = INPUT
-
-    max_records: int | None = option("--max-records N", min=1)
+    max_records: int | None = option("--max-records N", min=1, panel=INPUT)
     """Only the first N records."""
 
     def inputs(self, path: Path) -> Inputs:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from dpsan.cli.command import argument, option
 from dpsan.cli.options import Page, Texts, Vocabulary, positive_numbers
@@ -23,11 +22,9 @@ class Preview(Page, Texts, Vocabulary):
         dpsan preview -e 6,8 notes.txt
     """
 
-    panels: ClassVar = {PRIVACY: "epsilon"}
-
     file: Path = argument("FILE")
     """The text. About 1,000 words from all over it are measured."""
-    epsilon: list[str] | None = option("-e, --epsilon LIST")
+    epsilon: list[str] | None = option("-e, --epsilon LIST", panel=PRIVACY)
     """Epsilons with commas between them. Default: 4,6,8,10,12."""
 
     def run(self) -> int:

@@ -51,9 +51,8 @@ class Verify(JsonAndFile, Sanitizing):
     )
 
     rules: ClassVar = "--only excludes --certificate and --against (no mechanism draws a word)"
-    panels: ClassVar = {PRIVACY: "spans"}
 
-    spans: bool = flag("--spans")
+    spans: bool = flag("--spans", panel=PRIVACY)
     """Verify a run with --spans, whatever is in its FILE."""
     words: int = option("--words N", 40, min=2)
     """Number of vocabulary words whose outputs are compared."""
