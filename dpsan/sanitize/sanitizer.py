@@ -21,7 +21,7 @@ from dpsan.sanitize.consistent import Distinct, Unit, check_unit_of_texts
 from dpsan.sanitize.guarantee_and_sampler import Opened, build
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.rewriting import Rewriter
-from dpsan.sanitize.settings import DEFAULT_MECHANISM, Settings
+from dpsan.sanitize.settings import DEFAULT_MECHANISM, SETTINGS, Settings
 from dpsan.sanitize.statement import expected_share
 from dpsan.space.cached_index import open_space, space_of
 from dpsan.text.spanned_tokens import Spans, spans_of, strings_of
@@ -94,28 +94,11 @@ class Sanitizer:
         allow_unproved: bool = False,
         cache: Path | str | Store | None = None,
     ) -> None:
+        given = {name: value for name, value in locals().items() if name in SETTINGS}
         loaded = embeddings if isinstance(embeddings, Embeddings) else None
+        path = Path(str(embeddings)) if embeddings is not None and loaded is None else None
         check_unit_of_texts(consistent)
-        spec = Settings.read(
-            epsilon=epsilon,
-            mechanism=mechanism,
-            parameters=parameters,
-            embeddings=Path(str(embeddings)) if embeddings is not None and loaded is None else None,
-            vocab_size=vocab_size,
-            tokenizer=tokenizer,
-            unknown=unknown,
-            keep=keep,
-            public=public,
-            case=case,
-            allow_unproved=allow_unproved,
-            consistent=consistent,
-            numbers=numbers,
-            only=only,
-            roles=roles,
-            classes=classes,
-            fluent=fluent,
-            language_model=language_model,
-        )
+        spec = Settings.read(**given | {"embeddings": path})
         store = cache if isinstance(cache, Store) else Store(None if cache is None else Path(cache))
         self._set_up(spec, loaded, store, None if seed is None else str(seed))
 

@@ -184,11 +184,11 @@ class Settings:
         from dpsan.embeddings import word_lists
         from dpsan.sanitize.consistent import unit_of
 
-        made, keep, public = cls(**given), given.get("keep") or (), given.get("public")
+        made, keep, public = cls(**given), given.get("keep"), given.get("public")
         only, classes, model = (given.get(n) for n in ("only", "classes", "language_model"))
         if public is not None:  # a file of the command line may have the name of a list
-            named = isinstance(public, Path)
-            public = (word_lists.public_words if named else word_lists.chosen_words)(public)
+            read, name = word_lists.public_words, str(public)
+            public = read(name) if isinstance(public, Path) else word_lists.chosen_words(public)
         if isinstance(classes, list):
             classes = ",".join(classes) or None
         hint = "such as keep=['IBM']"  # its letters would be kept
@@ -200,7 +200,7 @@ class Settings:
             made,
             parameters=dict(made.parameters or {}),
             unknown=UnknownPolicy(made.unknown),
-            keep=frozenset(keep),
+            keep=frozenset(() if keep is None else keep),
             public=public,
             consistent=unit_of(given.get("consistent"), only=only is not None),
             classes=() if classes is None else word_lists.word_classes(classes, made.tokenizer),

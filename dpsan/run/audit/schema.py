@@ -49,6 +49,7 @@ from dpsan.files.source import Source
 from dpsan.formats.lines import raw_records
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
+from dpsan.sanitize.settings import SETTINGS
 
 SCHEMA: Final = 13
 """Changes whenever rows do; a reader knows this one only."""
@@ -78,10 +79,9 @@ def _counts(actions: Iterable[Action]) -> str:
 _HEADER: Final = _fields(
     "type:str schema:int dpsan:str created:str mechanism:str own:dict? epsilon:float "
     "epsilon_unit:str parameters:dict guarantee:dict expected_unchanged:float weak:str? "
-    "linked:str? embeddings:dict tokenizer:str unknown:str case:str keep_words:int numbers:str "
-    "only:list? classes:list? fluent:str? public:dict? copies:int consistent:str? "
-    "spans:bool fields:list drop_other:bool originals:bool seeded:bool private:bool "
-    "not_protected:list"
+    "linked:str? embeddings:dict only:list? classes:list? fluent:str? public:dict? copies:int "
+    "consistent:str? spans:bool fields:list drop_other:bool originals:bool seeded:bool "
+    "private:bool not_protected:list " + " ".join(about.row for about in SETTINGS.values())
 )
 _GUARANTEE: Final = _fields(
     "status:str arithmetic:str epsilon_ldp:float? delta:float metric:str? epsilon_metric:float? "
