@@ -310,7 +310,7 @@ NEW_SETTING = {
         ('    ("only classes",', '    ("volume=high fluent", "loud output is not fluent"),\n'),
         ('    ("unknown=mask"', '    ("volume=high", "the volume"),\n'),
     ],
-    "cli/sanitizing.py": [("    @staticmethod\n", '    volume: str = setting("volume")\n\n')],
+    "cli/options.py": [("    @staticmethod\n", '    volume: str = setting("volume")\n\n')],
     "sanitize/sanitizer.py": [
         ("        seed: str | int | None = None,", '        volume: str = "low",\n')
     ],

@@ -24,13 +24,14 @@ from dpsan.files.same_files import FileUses, Use
 from dpsan.sanitize.settings import SETTINGS, Settings
 
 
-def option(names: str, default: Any = None, **more: Any) -> Any:
+def option(names: str, default: Any = None, *, checked: bool = True, **more: Any) -> Any:
     """Declare an option with a value.  What the help says of it stands below the field.
 
     Args:
         names: ``-e, --epsilon X``; the last word stands for the value.  The shell completes values
             of the form ``a|b|c``.
         default: None for an option that may be missing.
+        checked: refuse other values than these, if no word in capitals is among them.
         more: ``panel``, the heading in the help; ``variable=True`` if the environment may hold the
             default; ``writes=True`` for a file that is written; ``decides=False`` if no byte of an
             output depends on it, so that ``--resume`` allows another value; else arguments of
@@ -42,25 +43,19 @@ def option(names: str, default: Any = None, **more: Any) -> Any:
     def complete(incomplete: str) -> list[str]:
         return [each for each in known if each.startswith(incomplete)]
 
+    def check(given: str | None) -> str | None:
+        what = f"{flags[-1]} must be one of {', '.join(known)} (got {given})"
+        refuse(given not in (None, *known), what, DROPPED.get(f"{flags[-1]} {given}", ""))
+        return given
+
     if known:
         more.setdefault("autocompletion", complete)
+    if checked and known == value.split("|"):
+        more["callback"] = check
     return _declared(typer.Option, flags, default, metavar=value, **more)
 
 
-def choice(names: str, default: Any = None, **more: Any) -> Any:
-    """Declare an option that has one of a few values, ``--case a|b``; see :func:`option`."""
-    *_, name, values = names.split()
-
-    def check(given: str | None) -> str | None:
-        known = given is None or given in values.split("|")
-        hint = DROPPED.get(f"{name} {given}", "")
-        refuse(not known, f"{name} must be one of {values.replace('|', ', ')} (got {given})", hint)
-        return given
-
-    return option(names, default, callback=check, **more)
-
-
-def setting(name: str, declare: Callable[..., Any] | None = None, **more: Any) -> Any:
+def setting(name: str, **more: Any) -> Any:
     """Declare the option of a setting of :mod:`dpsan.sanitize.settings`, whose help it has."""
     about = SETTINGS[name]
     panel = RARE if about.rare else PRIVACY
@@ -68,7 +63,7 @@ def setting(name: str, declare: Callable[..., Any] | None = None, **more: Any) -
     if isinstance(about.default, bool):
         return flag(about.flags, **more)
     default = str(about.default) if isinstance(about.default, str) else None
-    return (declare or (choice if about.values else option))(about.flags, default, **more)
+    return option(about.flags, default, **more)
 
 
 def flag(names: str, **more: Any) -> Any:
@@ -115,6 +110,9 @@ class Command:
     """Which options exclude or need each other, one rule a line, condition and message at once:
     ``--a excludes --b and --c``, ``--a and --b exclude each other``, ``--a x needs --b or -c F``;
     a hint may follow in parentheses."""
+
+    typed: frozenset[str] = frozenset()
+    """Fields whose values stand on the command line, and not in the environment."""
 
     @staticmethod
     def unused(given: Mapping[str, Any]) -> Collection[str]:
@@ -168,14 +166,6 @@ class Command:
                 uses.add(use, name, *(path for path in paths if isinstance(path, Path)))
         uses.add_stream(Use.STANDING, "standard output", 1)
         return uses
-
-
-@dataclass(frozen=True, kw_only=True)
-class Typed(Command):
-    """A command that tells values of the command line from those of the environment."""
-
-    typed: frozenset[str] = frozenset()
-    """Fields whose values stand on the command line."""
 
 
 def _help_all(context: typer.Context, value: bool) -> None:
@@ -232,9 +222,8 @@ def function(kind: type[Command]) -> Callable[..., int]:
             say(f"--only has no use for {' and '.join(named[name] for name in ignored)}: ignored")
         for name in ignored:
             del given[name]
-        if issubclass(kind, Typed):
-            given["typed"] = frozenset(n for n, each in sources.items() if each == "COMMANDLINE")
-        return kind(**given).run()
+        typed = frozenset(name for name, each in sources.items() if each == "COMMANDLINE")
+        return kind(**given, typed=typed).run()
 
     call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     call.__doc__, _ = described(kind)

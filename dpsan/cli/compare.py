@@ -67,7 +67,6 @@ class Compare(Page, Texts, Vocabulary):
         from dpsan.analysis.compare.comparison import Request
         from dpsan.analysis.compare.comparison import compare as run
         from dpsan.analysis.evaluate.pairs import Inputs
-        from dpsan.cli.progress import named_progress
 
         request = Request(
             drafts=self._drafts(),
@@ -80,7 +79,7 @@ class Compare(Page, Texts, Vocabulary):
         self.check_page()
         vocabulary, space = self.open_space()
         drafts = [replace(each, key_to_index=vocabulary.key_to_index) for each in request.drafts]
-        with named_progress(self.quiet) as report:
+        with self.progress.named() as report:
             found = run(replace(request, drafts=drafts), vocabulary, space, report)
         self._write(found, vocabulary)
         return 0 if any(row.figures for row in found.rows) else 1

@@ -52,7 +52,7 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
     """Take mechanism, epsilon, parameters and tokenizer from this audit of the run."""
     class_files: list[Path] | None = option("--class FILE", panel=PRIVACY)
     """With --audit: a class of your own that the run had. Repeatable."""
-    tokenizer: str | None = option("--tokenizer unicode|ptb|whitespace", panel=INPUT)
+    tokenizer: str | None = option("--tokenizer unicode|ptb|whitespace", checked=False, panel=INPUT)
     """The tokenizer of the run; default unicode."""
     copies: int = option("--copies N", 1, min=1, panel=INPUT)
     """The --copies of the run."""
@@ -83,7 +83,6 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
 
         from dpsan.analysis.evaluate import check, evaluate
         from dpsan.analysis.evaluate.setting import read_setting
-        from dpsan.cli.progress import share_progress
 
         setting = None if self.audit is None else read_setting(self.audit)
         used = self if setting is None else self._as_in(setting)
@@ -109,7 +108,7 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
             rows = () if free is None else free.rows(vocabulary.key_to_index)
             draft = replace(draft, key_to_index=vocabulary.key_to_index, public=rows)
             question = replace(question, mechanism=draft.at(used.epsilon).resolved(space))
-        with share_progress("judging", self.quiet) as bar:
+        with self.progress.share("judging") as bar:
             progress = bar or (lambda _: None)
             found = evaluate(question, vocabulary, space, progress=progress)
         from dpsan.analysis.evaluate.page import shown

@@ -9,9 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from dpsan.cli import options
-from dpsan.cli.command import Typed, argument, flag, option
+from dpsan.cli.command import argument, flag, option
 from dpsan.cli.options import Page, Privacy, Vocabulary
 from dpsan.cli.output import PRIVACY, say
+from dpsan.cli.progress import Progress
 from dpsan.errors import refuse
 from dpsan.sanitize.settings import SETTINGS, Settings
 
@@ -23,7 +24,7 @@ _NO_DRAW: Final = "the rules show no output, and no mechanism draws"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explain(Page, Vocabulary, Privacy, Typed):
+class Explain(Page, Vocabulary, Privacy):
     """Show the output distribution of a word, or what the rules of --only do with a text.
 
     Examples:
@@ -69,7 +70,6 @@ class Explain(Page, Vocabulary, Privacy, Typed):
         self.check_files(stdin="-" in words)
 
         from dpsan.analysis.explain import candidates, explain, parse_at, prepare, read
-        from dpsan.cli.progress import search_progress, share_progress
 
         free = self.public_words()
         at = None if self.at is None else parse_at(self.at)
@@ -88,13 +88,14 @@ class Explain(Page, Vocabulary, Privacy, Typed):
             epsilon=epsilon, embeddings=self.embeddings, vocab_size=self.vocab_size, public=free
         )
         explained = partial(explain, top=self.top, draws=self.draws, seed=self.seed)
+        searching = self.progress if at else Progress(quiet=True)
         found: list[list[Explanation]] = []
         for each in chosen if texts else ():
             if at is not None and not self.quiet:
                 say(f"finding the epsilon of {each.kind.name} at {at[0]} {at[1]:g}")
-            with search_progress(each.kind.name, self.quiet or at is None) as tried:
+            with searching.search(each.kind.name) as tried:
                 sanitizer = prepare(each, spec, at, store, opened, tried)
-            with share_progress(f"explaining {each.kind.name}", self.quiet) as progress:
+            with self.progress.share(f"explaining {each.kind.name}") as progress:
                 inputs, posterior = read(sanitizer, texts), not self.no_posterior
                 found.append(explained(sanitizer, inputs, posterior=posterior, progress=progress))
         from dpsan.analysis.explain.page import rows, shown

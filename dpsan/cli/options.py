@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsan.cli.command import Command, flag, option, setting
 from dpsan.cli.output import INPUT, OUTPUT, RUNNING
+from dpsan.cli.progress import Progress
 from dpsan.errors import UsageError, refuse
 from dpsan.files.same_files import FileUses, Use
 from dpsan.formats.registry import FORMATS
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from dpsan.space.metric_space import MetricSpace
 
 
-_FORMATS: Final = "|".join(["auto", *FORMATS])
+_FORMAT: Final = f"-f, --format {'|'.join(['auto', *FORMATS])}"
 
 
 def mechanism_names(incomplete: str) -> list[tuple[str, str]]:
@@ -42,6 +44,11 @@ class Quiet(Command):
 
     quiet: bool = flag("-q, --quiet", panel=RUNNING, decides=False)
     """Print errors and warnings only."""
+
+    @cached_property
+    def progress(self) -> Progress:
+        """Return what shows the progress of this command."""
+        return Progress(self.quiet)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,9 +168,8 @@ class Vocabulary(Quiet):
         if self.quiet:
             return Store()
         from dpsan.cli.output import say
-        from dpsan.cli.progress import table_progress
 
-        return Store(note=say, watch=table_progress)
+        return Store(note=say, watch=self.progress.table)
 
     def open_space(self, store: Store | None = None) -> tuple[Embeddings, MetricSpace]:
         """Return the word vectors and their metric space.  Raises DpsanError."""
@@ -188,11 +194,44 @@ class Vocabulary(Quiet):
         uses.add(Use.READ, "--embeddings", *files_of(self.embeddings))
 
 
+# It has no objects of its own, and to make it so would take time at each start.
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
+class Sanitizing(Vocabulary, Privacy):
+    """Everything that decides how words are drawn."""
+
+    unknown: str = setting("unknown")
+    keep: Path | None = setting("keep")
+    case: str = setting("case")
+    consistent: str | None = setting("consistent")
+    numbers: str = setting("numbers")
+    only: str | None = setting("only")
+    roles: str = setting("roles")
+    classes: list[str] | None = setting("classes")
+    fluent: bool = setting("fluent")
+    language_model: Path | None = setting("language_model")
+    tokenizer: str = setting("tokenizer", checked=False)  # its values are checked later
+    allow_unproved: bool = setting("allow_unproved")
+
+    @staticmethod
+    def unused(given: Mapping[str, Any]) -> Collection[str]:
+        """Return what ``--only`` has no use for."""
+        if given["only"] is None:
+            return ()
+        undrawn = [name for name, about in SETTINGS.items() if about.undrawn or name == "public"]
+        counted = () if given["numbers"] == "value" else ("epsilon", "budget", "ledger")
+        return [name for name in (*undrawn, *counted) if name in given]
+
+    def check_epsilon(self) -> None:
+        """Raise UsageError if epsilon is missing or wrong; classes drawn alone need none."""
+        if self.only is None or self.epsilon is not None:
+            self.required_epsilon()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Container(Command):
     """Options of containers."""
 
-    format_: str = option(f"-f, --format {_FORMATS}", "auto", panel=INPUT, variable=True)
+    format_: str = option(_FORMAT, "auto", checked=False, panel=INPUT, variable=True)
     """Container. `auto` goes by the suffix of the file; `text` reads any file as lines."""
     field: list[str] | None = option("-k, --field NAME", panel=INPUT)
     """Sanitize this column or JSON path, such as body or messages[].content. Repeatable; other
@@ -288,20 +327,20 @@ def parameters(given: list[str] | None) -> dict[str, str]:
 
 def positive_numbers(name: str, given: list[str]) -> tuple[float, ...]:
     """Return numbers > 0 of texts separated by commas, each once.  Raises UsageError."""
-    out = []
+    out: dict[float, None] = {}
     for part in ",".join(given).split(","):
         try:
-            out.append(positive(name, float(part)))
+            out[positive(name, float(part))] = None
         except (ValueError, UsageError):
             raise UsageError(f"{name} must be numbers > 0 (got {part})") from None
-    return tuple(dict.fromkeys(out))
+    return tuple(out)
 
 
 def whole_numbers(name: str, given: list[str] | None) -> tuple[int, ...]:
     """Return whole numbers >= 1 of texts separated by commas, ascending.  Raises UsageError."""
     out = set[int]()
     for part in ",".join(given or ()).split(",") if given else ():
-        if not part.strip().isascii() or not part.strip().isdigit() or int(part) < 1:
-            raise UsageError(f"{name} must be whole numbers >= 1 (got {part})")
+        whole = part.strip().isascii() and part.strip().isdigit() and int(part) >= 1
+        refuse(not whole, f"{name} must be whole numbers >= 1 (got {part})")
         out.add(int(part))
     return tuple(sorted(out))

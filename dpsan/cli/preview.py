@@ -35,11 +35,10 @@ class Preview(Page, Texts, Vocabulary):
         self.check_page()
 
         from dpsan.analysis.preview import preview
-        from dpsan.cli.progress import named_progress
 
         store = self.store()
         opened = self.open_space(store)
-        with named_progress(self.quiet) as report:
+        with self.progress.named() as report:
             found = preview(self.file, inputs, opened, store, epsilons, report)
         from dpsan.analysis.preview.page import shown
 

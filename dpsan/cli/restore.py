@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from dpsan.cli.command import argument, choice, flag, option
+from dpsan.cli.command import argument, flag, option
 from dpsan.cli.options import Container, Quiet
 from dpsan.cli.output import INPUT, OUTPUT, RARE, say
 from dpsan.errors import UsageError
@@ -55,7 +55,7 @@ class Restore(Container, Quiet):
     """Write to FILE, for its owner alone."""
     force: bool = flag("--force", panel=OUTPUT)
     """Replace an existing FILE."""
-    invalid: str = choice("--invalid replace|error", "replace", panel=RARE)
+    invalid: str = option("--invalid replace|error", "replace", panel=RARE)
     """Replace undecodable bytes of a text with originals by U+FFFD, or fail."""
 
     def run(self) -> int:

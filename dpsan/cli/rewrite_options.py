@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from dpsan.cli.command import argument, choice, flag, option
-from dpsan.cli.options import Container
+from dpsan.cli.command import argument, flag, option
+from dpsan.cli.options import Container, Sanitizing
 from dpsan.cli.output import INPUT, OUTPUT, PRIVACY, RARE, RUNNING
-from dpsan.cli.sanitizing import Sanitizing
 from dpsan.errors import OutputError, UsageError, refuse
 from dpsan.files.names import stream_number
 from dpsan.files.same_files import FileUses, Use
@@ -86,9 +85,9 @@ class RewriteOptions(Container, Sanitizing):
     seconds."""
     verbose: bool = flag("-v, --verbose", panel=RUNNING, decides=False)
     """Also print the privacy cost of the run and what it does not protect."""
-    invalid: str = choice("--invalid replace|error", "replace", panel=RARE, variable=True)
+    invalid: str = option("--invalid replace|error", "replace", panel=RARE, variable=True)
     """Replace undecodable bytes by U+FFFD, or fail."""
-    engine: str = choice("--engine local|ray", "local", panel=RARE, variable=True, decides=False)
+    engine: str = option("--engine local|ray", "local", panel=RARE, variable=True, decides=False)
     """`ray` runs on a cluster; it needs -O. The words under a seed are the same."""
     address: str | None = option("--address ADDR", panel=RARE, variable=True, decides=False)
     """With --engine ray: address of a running cluster. Default: a cluster on this machine."""

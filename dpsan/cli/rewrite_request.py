@@ -208,7 +208,7 @@ class Request(RewriteOptions):
         from dpsan.version import __version__
 
         spec, mechanism = sanitizer.spec, sanitizer.mechanism
-        decisive = [each.name for each in fields(RewriteOptions) if each.metadata["decides"]]
+        decisive = [each.name for each in fields(RewriteOptions) if each.metadata.get("decides")]
         return {name: getattr(self, name) for name in decisive} | {
             "dpsan": __version__,
             "own": spec.own_sha256,

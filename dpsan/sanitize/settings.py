@@ -34,7 +34,6 @@ KINDS: Final = "which words are strings of a recognized kind, their kind and for
 class Setting:
     """How one setting is typed, refused and stored."""
 
-    name: str
     default: Any
     flags: str
     """``-e, --epsilon X``; values of the form ``a|b|c`` are all that there are."""
@@ -65,7 +64,7 @@ class Setting:
 def declared(default: Any, flags: str, **more: Any) -> Any:
     """Declare a setting."""
     made = {"default_factory": dict} if default == {} else {"default": default}
-    about = {"setting": {"default": default, "flags": flags, **more}}
+    about = {"setting": Setting(default, flags, **more)}
     return field(**made, metadata=about, repr=default != frozenset())
 
 
@@ -210,9 +209,9 @@ class Settings:
 
     def check_values(self) -> None:
         """Raise UsageError for a value that has another name than those of its setting."""
-        for setting in SETTINGS.values():
+        for name, setting in SETTINGS.items():
             if setting.noun:
-                check_name(setting.noun, getattr(self, setting.name), setting.values)
+                check_name(setting.noun, getattr(self, name), setting.values)
 
     def kind(self) -> type[Mechanism]:
         """Return the kind of mechanism.  Raises UsageError for values outside their domains, and
@@ -226,9 +225,9 @@ class Settings:
         refuse(several, f"a word of the keep list is {SEVERAL}", SEVERAL_HINT)
         for condition, *told in CONFLICTS:
             refuse(self.holds(condition), *told)
-        for setting in SETTINGS.values() if self.only else ():
+        for name, setting in SETTINGS.items() if self.only else ():
             what = f"classes that are drawn alone take no {setting.undrawn}: no mechanism draws"
-            refuse(setting.undrawn and self.has(setting.name), what)
+            refuse(setting.undrawn and self.has(name), what)
         if self.public is not None:
             check_public(kind)
         if self.classes:
@@ -289,9 +288,7 @@ class Settings:
 
 
 SETTINGS: Final[Mapping[str, Setting]] = {
-    each.name: Setting(each.name, **each.metadata["setting"])
-    for each in fields(Settings)
-    if each.metadata
+    each.name: each.metadata["setting"] for each in fields(Settings) if each.metadata
 }
 """All settings by name."""
 
