@@ -78,7 +78,9 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
 
     def run(self) -> int:
         """Judge the texts and print the figures."""
-        self._check()
+        self.check_rules()
+        if self.epsilon is not None:
+            options.positive("--epsilon", self.epsilon)
         self.check_files()
 
         from dpsan.analysis.evaluate import check, evaluate
@@ -115,12 +117,6 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
 
         self.show(found.as_json(), [shown(found)], quiet=self.quiet)
         return 0
-
-    def _check(self) -> None:
-        """Refuse options that exclude or need each other.  Raises UsageError."""
-        self.check_rules()
-        if self.epsilon is not None:
-            options.positive("--epsilon", self.epsilon)
 
     def _as_in(self, setting: Setting) -> Evaluate:
         """Return the request with the options of an audited run.  Raises UsageError."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from dpsan.cli.command import argument, flag, option
 from dpsan.cli.options import Container, Sanitizing
 from dpsan.cli.output import INPUT, OUTPUT, PRIVACY, RARE, RUNNING
-from dpsan.errors import OutputError, UsageError, refuse
+from dpsan.errors import OutputError, refuse
 from dpsan.files.names import stream_number
 from dpsan.files.same_files import FileUses, Use
 from dpsan.run.run import is_finished, plan_outputs
@@ -108,19 +108,16 @@ class RewriteOptions(Container, Sanitizing):
             return self.files or [STDIN]
         found: list[Path] = []
         for path in self.files or [Path()]:
-            if not path.is_dir():
-                found.append(path)
-                continue
+            below = path.rglob("*") if path.is_dir() else ()
             inner = sorted(
                 each
-                for each in path.rglob("*")
+                for each in below
                 if each.is_file()
                 and not each.is_symlink()
                 and not any(part.startswith(".") for part in each.relative_to(path).parts)
             )
-            if not inner:
-                raise UsageError(f"{path}: no file below it")
-            found += inner
+            refuse(path.is_dir() and not inner, f"{path}: no file below it")
+            found += inner if path.is_dir() else [path]
         return found
 
     @property
@@ -178,8 +175,8 @@ class RewriteOptions(Container, Sanitizing):
         """
         uses = FileUses()
         uses.add_stream(Use.STANDING, "standard error", 2)
-        uses.add(Use.READ, "--keep", self.keep)
-        uses.add(Use.READ, "--public", self.public)
+        for name in ("keep", "public", "spans", "language_model"):
+            uses.add(Use.READ, f"--{name.replace('_', '-')}", getattr(self, name))
         for path in self.inputs:
             if path == STDIN:
                 uses.add_stream(Use.READ, "input", 0)
@@ -199,12 +196,12 @@ class RewriteOptions(Container, Sanitizing):
             uses.add(Use.STANDING if there else Use.WRITTEN, "output", self.output)
         elif not self.in_place:
             uses.add_stream(Use.STANDING, "standard output", 1)
-        uses.add(Use.WRITTEN, "--audit", self.audit)
-        uses.add(Use.WRITTEN, "--map", self.map_)
-        uses.add(Use.WRITTEN, "--review", self.review)
+        for name in ("audit", "map_", "review"):
+            uses.add(Use.WRITTEN, f"--{name.rstrip('_')}", getattr(self, name))
         log = self.log_json
         standing = log is not None and stream_number(log) is not None
         uses.add(Use.STANDING if standing else Use.WRITTEN, "--log-json", log)
+        uses.add(Use.WRITTEN, "--bad-records", self.bad_records)
         return uses
 
 

@@ -63,13 +63,8 @@ class Request(RewriteOptions):
         self.check_epsilon()
         self.check_rules()
         self._check_engine()
-        from dpsan.files.same_files import Use
-
         uses = self.uses()
         self.check_outputs()
-        uses.add(Use.WRITTEN, "--bad-records", self.bad_records)
-        uses.add(Use.READ, "--spans", self.spans)
-        uses.add(Use.READ, "--language-model", self.language_model)
         self._check_fields()
         self._check_suffix()
         if self.spans is not None:
