@@ -217,7 +217,7 @@ class Sanitizing(Vocabulary, Privacy):
         """Return what ``--only`` has no use for."""
         if given["only"] is None:
             return ()
-        undrawn = [name for name, about in SETTINGS.items() if about.undrawn or name == "public"]
+        undrawn = [name for name, about in SETTINGS.items() if about.undrawn]
         counted = () if given["numbers"] == "value" else ("epsilon", "budget", "ledger")
         return [name for name in (*undrawn, *counted) if name in given]
 

@@ -223,14 +223,10 @@ class Completed:
 
     def message(self) -> str:
         """Return the message after a signal: the complete outputs, and how to go on."""
-        return self._message() + self._audit()
-
-    def _audit(self) -> str:
-        """Return what is left of the audit log, which grows under its own name."""
-        path = self._files.audit
-        if path is None or not path.is_file() or _state(path) == self._audit_before:
-            return ""
-        return f"; {path} is incomplete: remove it, or name another"
+        path = self._files.audit  # it grows under its own name
+        partial = path is not None and path.is_file() and _state(path) != self._audit_before
+        left = f"; {path} is incomplete: remove it, or name another"
+        return self._message() + left * partial
 
     def _message(self) -> str:
         files, before = self._files, self._before

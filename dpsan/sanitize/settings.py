@@ -91,6 +91,7 @@ class Settings:
     public: PublicWords | None = declared(
         None,
         "--public FILE|function|common|function-de|function-fr|function-es",
+        undrawn="public words",
         content=lambda words: words and (words.name, words.sha256),
         keyed=False,
     )
@@ -281,6 +282,12 @@ class Settings:
             for name, setting in SETTINGS.items()
             if setting.row
         }
+
+    @classmethod
+    def of_header(cls, rows: Mapping[str, Any]) -> Settings:
+        """Return the settings that the header of an audit has as they are; others by default."""
+        listed = {name: about.row.partition(":")[0] for name, about in SETTINGS.items()}
+        return cls(**{name: rows[name] for name, row in listed.items() if name == row})
 
     def facts(self) -> list[str]:
         """Return the facts that these settings leave unprotected, in words."""

@@ -32,11 +32,13 @@ class Setting:
         self.mechanism: str = row["mechanism"]
         self.epsilon: float = row["epsilon"]
         self.parameters = {k: v for k, v in row["parameters"].items() if v is not None}
-        self.tokenizer: str = row["tokenizer"]
+        self.settings = Settings.of_header(row)
+        """What the header has of the settings as it is."""
+        self.tokenizer = self.settings.tokenizer
         self.copies: int = row["copies"]
         self.public: dict[str, Any] | None = row["public"]
         """Public words of the run, as the header has them."""
-        self.by_value = row["numbers"] == "value"
+        self.by_value = self.settings.has("numbers=value")
         """True if numbers were drawn by value."""
         self.fluent = row["fluent"] is not None
         """True if the drawn words were decoded: the audit has them too."""
