@@ -379,10 +379,9 @@ def test_a_new_setting_is_found_by_all_its_readers(tmp_path):
     assert header["volume"] == "high"
     assert header["not_protected"][0] == "the volume"
     assert run("-m", "dpsan", "report", "a.jsonl").returncode == 0
-    reading = (
-        "from dpsan.analysis.evaluate.setting import read_setting as r; from pathlib import Path"
-    )
-    assert run("-c", f"{reading}; print(r(Path('a.jsonl')).settings.volume)").stdout == "high\n"
+    reading = "from dpsan.analysis.evaluate.setting import read_setting"
+    read = f"{reading}; print(read_setting('a.jsonl').settings.volume)"
+    assert run("-c", read).stdout == "high\n"
     assert run(*rewrite, "--resume", "--volume", "high").returncode == 0
     other = run(*rewrite, "--resume")
     assert (other.returncode, "with other options" in other.stderr) == (2, True)

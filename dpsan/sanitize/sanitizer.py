@@ -19,11 +19,13 @@ from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.classes import Grouping
 from dpsan.sanitize.consistent import Distinct, Unit, check_unit_of_texts
 from dpsan.sanitize.guarantee_and_sampler import Opened, build
+from dpsan.sanitize.numbers_by_value import NumberPolicy
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.rewriting import Rewriter
 from dpsan.sanitize.settings import DEFAULT_MECHANISM, SETTINGS, Settings
 from dpsan.sanitize.statement import expected_share
 from dpsan.space.cached_index import open_space, space_of
+from dpsan.text.letter_case import LetterCase
 from dpsan.text.spanned_tokens import Spans, spans_of, strings_of
 
 if TYPE_CHECKING:
@@ -80,11 +82,11 @@ class Sanitizer:
         unknown: str = "sample",
         keep: Iterable[str] = (),
         public: str | Iterable[str] | None = None,
-        case: str = "natural",
+        case: str = LetterCase.NATURAL,
         tokenizer: str = "unicode",
         vocab_size: int | None = None,
         consistent: str | None = None,
-        numbers: str = "word",
+        numbers: str = NumberPolicy.WORD,
         only: str | None = None,
         roles: str = "on",
         classes: str | None = None,

@@ -226,9 +226,6 @@ class Settings:
         refuse(several, f"a word of the keep list is {SEVERAL}", SEVERAL_HINT)
         for condition, *told in CONFLICTS:
             refuse(self.holds(condition), *told)
-        for name, setting in SETTINGS.items() if self.only else ():
-            what = f"classes that are drawn alone take no {setting.undrawn}: no mechanism draws"
-            refuse(setting.undrawn and self.has(name), what)
         if self.public is not None:
             check_public(kind)
         if self.classes:
@@ -308,6 +305,11 @@ CONFLICTS: Final[tuple[tuple[Any, ...], ...]] = (
     ("only classes", "classes that are drawn alone exclude classes beside other words"),
     ("only public", "classes of words exclude public words"),
     ("classes public", "classes of words exclude public words"),
+    *(
+        (f"only {name}", f"classes that are drawn alone take no {undrawn}: no mechanism draws")
+        for name, setting in SETTINGS.items()
+        if (undrawn := setting.undrawn)
+    ),
     (
         "only numbers=word epsilon",
         "classes that are drawn alone need no epsilon: which word of its group stood there is "

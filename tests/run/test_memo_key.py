@@ -12,6 +12,7 @@ from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.settings import Settings
 from dpsan.space.metric_space import MetricSpace
 from dpsan.text.out_of_vocabulary import UnknownPolicy
+from dpsan.text.tokens import RULES
 
 EMBEDDINGS = embed([f"w{chr(97 + at // 26)}{chr(97 + at % 26)}" for at in range(80)])
 WORDS = tuple(EMBEDDINGS.index_to_key[:70])
@@ -67,3 +68,18 @@ def test_another_vocabulary_is_another_key():
     assert (fewer.vectors == EMBEDDINGS.vectors[:79]).all()
     assert len({settings(FIRST), settings(FIRST, other), settings(FIRST, fewer)}) == 3
     assert settings(FIRST) == settings(dataclasses.replace(FIRST, allow_unproved=True))
+
+
+def test_the_key_keeps_its_bytes():
+    """Else every message of a memo would be drawn once more, and cost twice."""
+    usual, lists = f"('unicode', {RULES}, 'sample', 'natural', 'word'), [], []", own()[0].sha256
+    assert settings(FIRST).endswith(f", {usual})".encode())
+    run = dataclasses.replace(FIRST, consistent=Unit.RUN)
+    assert settings(run).endswith(f", {usual}, ('consistent', 'run'))".encode())
+    roles = dataclasses.replace(FIRST, epsilon=None, only=own(), roles="off")
+    assert settings(roles).endswith(f", {usual}, ('own', '{lists}'), ('roles', 'off'))".encode())
+    kept = dataclasses.replace(FIRST, keep=frozenset({"waa"}), classes=own())
+    assert settings(kept).endswith(f", ['waa'], [], ('own', '{lists}'))".encode())
+    python = "<LetterCase.NATURAL: 'natural'>, <NumberPolicy.WORD: 'word'>"
+    made = _settings(Sanitizer("krr", epsilon=4, embeddings=EMBEDDINGS))
+    assert made.endswith(f"'sample', {python}), [], [])".encode())
