@@ -26,7 +26,7 @@ import tarfile
 import tempfile
 import unicodedata
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -241,9 +241,8 @@ def texts(words: Words, known: Mapping[str, str]) -> dict[str, str]:
         and re.search("[a-z]", word)
         and not re.fullmatch(r"\d+(?:st|nd|rd|th|s)", word)
     }
-    outputs = (
-        "\t".join([group, *listed]) for (group,), _, listed in sections(SOURCES / "outputs.txt")
-    )
+    outputs = {group: listed for (group,), _, listed in sections(SOURCES / "outputs.txt")}
+    outputs |= aligned(outputs)
     lists: dict[str, Iterable[str]] = {
         "words.txt": words.labels,
         "phrases.txt": phrases(),
@@ -251,11 +250,48 @@ def texts(words: Words, known: Mapping[str, str]) -> dict[str, str]:
         "compound.txt": (w for w, count in plain.items() if count >= 10 * FREQUENT and len(w) > 2),
         "names.txt": (word for word in names if WORD.fullmatch(word)),
         "fixed.txt": codes.union(plain_words(SOURCES / "fixed.txt")),
-        "outputs.tsv": outputs,
+        "outputs.tsv": ("\t".join([group, *listed]) for group, listed in outputs.items()),
+        "nations.tsv": (f"{word}\t{country}" for word, country in nations()[0].items()),
         "forms.tsv": plain_lines(SOURCES / "forms.tsv"),
     }
     return {
         name: "".join(f"{line}\n" for line in sorted(set(lines))) for name, lines in lists.items()
+    }
+
+
+def blank(word: str) -> str:
+    """Return a word or phrase of a source with its blanks."""
+    return word.replace("_", " ")
+
+
+def nations() -> tuple[dict[str, str], dict[str, list[str]], dict[str, str]]:
+    """Return the country of each word for a nation, these words by country, cities' countries."""
+    of_words: dict[str, str] = {}
+    by_country, of_cities = {}, {}
+    for line in plain_lines(SOURCES / "nations.tsv"):
+        country, listed, *cities = line.split("\t")
+        country, words = blank(country), [*map(blank, listed.split())]
+        by_country[country] = words
+        for word in words:
+            of_words.setdefault(word, country)
+        of_cities.update(dict.fromkeys(" ".join(cities).split(), country))
+    return of_words, by_country, of_cities
+
+
+def aligned(outputs: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return the nation of each output country, its plural, and the country of each output city."""
+    _, words, countries = nations()
+    found = [words[country.lower()] for country in outputs["country"]]
+    capital = [[word.title() for word in listed] for listed in found]
+    plural = [[word for word in listed if re.search("[^s]s$", word)] for listed in capital]
+    bare = re.compile("(?:ese|ish|ch|ss)$")
+    return {
+        "nation": [listed[0] for listed in capital],
+        "nationpl": [
+            [*many, one if bare.search(one) else f"{one}s"][0]
+            for many, (one, *_) in zip(plural, capital, strict=True)
+        ],
+        "homeland": [countries.get(city.lower(), "").title() for city in outputs["city"]],
     }
 
 

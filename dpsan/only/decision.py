@@ -18,12 +18,14 @@ from dpsan.only.order import ranks
 from dpsan.only.permutations import ASCENDING
 from dpsan.only.rules import PASS, Rules
 from dpsan.only.spans import drawn
-from dpsan.only.view import LOWER, ONE, TITLE, UPPER, Codes, Cut, Flags, Ints, View
+from dpsan.only.view import GAP, LOWER, NATIONS, ONE, TITLE, UPPER, Codes, Cut, Flags, Ints, View
 
 PLURAL = "surnamepl"
 """Group of surnames with a plural s: their key is that of the name."""
 NAMES = frozenset({"given_f", "given_m", "given_u", "given_x", "surname", PLURAL})
 """Groups of names: Grace is Pam wherever she stands, and in addresses."""
+COUNTRY: Final = "country"
+CITY: Final = "city"
 MEDICINE: Final = "medicine"
 """How groups of medicines begin: one medicine stays one, with a dose and without."""
 
@@ -45,6 +47,8 @@ class Decision:
     text: Ints
     order: Ints
     """Of dates how many replaced ones of their group in the text are earlier, 0 of others."""
+    leader: NDArray[np.int64]
+    """Row of the country in the text of a nation, of the city before a country; -1: none."""
     articles: NDArray[np.int64]
     """Token, pattern of capitals, and row of the drawn token behind it: (a, 3)."""
     locals: dict[int, tuple[Cut, ...]]
@@ -100,6 +104,7 @@ def decide(
     for token, pieces in view.pieces.items():
         if group[token] > PASS:
             local[int(row[token])] = tuple(_read(cuts, key_of) for cuts in pieces)
+    key_of_row = first[key[at]]
     dated = np.flatnonzero(np.isin(group[at], rules.codes(ASCENDING)))
     order = np.zeros(len(at), np.int32)
     of_text = view.text[at[dated]].astype(np.int64) * len(rules.groups) + group[at[dated]]
@@ -110,16 +115,38 @@ def decide(
         form[at],
         caps[at],
         view.possessive[at],
-        first[key[at]],  # the first drawn token, never one that passes
+        key_of_row,  # the first drawn token, never one that passes
         view.unit[at],
         view.text[at],
         order,
+        _leaders(view, rules, group, at, first),
         articles,
         local,
         match.rule[at],
         tuple(rules.groups),
         view.forms,
     )
+
+
+def _leaders(
+    view: View, rules: Rules, group: NDArray[np.int16], at: NDArray[np.intp], first: Ints
+) -> NDArray[np.int64]:
+    """Return the row of the country of a nation, or of the city before a country; -1: none."""
+    out = np.full(len(at), -1, np.int64)
+    nations, (country,), city = (rules.codes(names) for names in (NATIONS, [COUNTRY], [CITY]))
+    rows = np.flatnonzero(group[at] == country)
+    behind = rows[
+        np.isin(group[at[rows] - 1], city)
+        & np.isin(view.gap[at[rows]], [GAP["comma"], GAP["space"]])
+    ]
+    out[behind] = behind - 1
+    # Of the words for nations those that have a country in their text, whatever the block is.
+    inside = {(int(view.text[token]), int(view.equal[token])) for token in at[rows].tolist()}
+    for row in np.flatnonzero(np.isin(group[at], nations)).tolist() if inside else ():
+        token = at[row]
+        if (int(view.text[token]), int(view.stem[token])) in inside:
+            out[row] = first[view.stem[token]]
+    return out
 
 
 def _read(cuts: tuple[Cut, ...], key_of: dict[int, int]) -> Cut:

@@ -8,30 +8,26 @@ a string by its mixed radix.
 
 from __future__ import annotations
 
-import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from fractions import Fraction
 from itertools import chain
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.decision import MEDICINE, NAMES, PLURAL, Decision
+from dpsan.only.decision import CITY, COUNTRY, MEDICINE, NAMES, PLURAL, Decision
 from dpsan.only.marks import LARGE, SIZED, unsized
 from dpsan.only.order import distinct
-from dpsan.only.permutations import Calendar, Permutation, Walk, permutation_of
+from dpsan.only.permutations import Walk, permutation_of
+from dpsan.only.slots import AGE, Pool, Slot, Unit, begin_walks, turn
 from dpsan.only.templates import Piece, finished, local_part, radices, string, template
 from dpsan.only.view import LOWER, UPPER
 from dpsan.privacy.randomness import Streams
 from dpsan.text.letter_case import article_for
 
-AGE: Final = 40
-"""Bits of a key below the number of the unit of a long file."""
 ADDRESSES: Final[dict[str, list[Piece]]] = {
     "email": ["@example.net"],
     "userhost": ["@host-", (10, 99, 0)],
@@ -40,49 +36,6 @@ ADDRESSES: Final[dict[str, list[Piece]]] = {
 """What stands behind the local part."""
 _NAME: Final = "\0"
 """Stands for a name of the unit in a local part."""
-
-Pool = tuple[str, str, tuple[str, ...]]
-"""Group, form, and the marks of a local part."""
-
-
-@dataclass(slots=True)
-class Slot:
-    """Holds what one key of a unit becomes."""
-
-    pool: Pool
-    key: int
-    unit: int
-    text: int
-    order: int
-    """Of a date how many of its group in the text are earlier."""
-    permutation: Permutation | None
-    size: int
-    """Number of words of its pool; 0 of a number by value, which has none."""
-    chance: float
-    """That the word stays as it is, at most: none of an address, whose host is reserved."""
-    begins: bool = False
-    """Whether its integer tells where the dates of the unit begin."""
-    number: int = 0
-    written: str = ""
-    """The string, where the pool is no list of words."""
-
-
-@dataclass(slots=True)
-class Unit:
-    """Holds the replacements that one unit has so far."""
-
-    names: dict[int, Slot] = field(default_factory=dict)
-    """Of each name and medicine: its pool is that of its first token."""
-    before: dict[int, Slot] = field(default_factory=dict)
-    """The same of units that ended in the block: addresses in it name them."""
-    slots: defaultdict[Pool, dict[int, Slot]] = field(default_factory=lambda: defaultdict(dict))
-    """Of other words, by their pool."""
-    permutations: dict[Pool, Permutation] = field(default_factory=dict)
-    calendars: defaultdict[tuple[str, int], Calendar] = field(
-        default_factory=lambda: defaultdict(Calendar)
-    )
-    age: int = 0
-    """Number of this unit in a long file."""
 
 
 class Outputs(NamedTuple):
@@ -98,6 +51,8 @@ class Outputs(NamedTuple):
     """New replacements that another word of their unit has too."""
 
 
+_NATIONS: Final = {"nat": "nation", "natlang": "nation", "natpl": "nationpl"}
+"""Lists in which a word for a nation has the number of its country."""
 _earlier = attrgetter("order")
 Source = Callable[[Sequence[Slot]], Streams]
 """Returns the random streams of new slots, in order."""
@@ -120,6 +75,11 @@ class Draws:
         self._given = tuple(word.lower() for word in words["given_x"])
         self._room: dict[Pool, list[int]] = {}
         self._listed = {*words, *ADDRESSES}
+        countries = {country: at for at, country in enumerate(words[COUNTRY])}
+        most = max(Counter(words["homeland"]).values())
+        self._chance = max(most / len(words["homeland"]), 1 / len(countries))
+        """That a country stays as it is whose city or nation stands in the text."""
+        self._homeland = [countries.get(country, -1) for country in words["homeland"]]
 
     def outputs(
         self,
@@ -178,18 +138,18 @@ class Draws:
         first, inverse, pools, of_pool = self._places(decision)
         slots: list[Slot] = []
         new: list[Slot] = []
-        bounds: list[int] = []
-        reused = 0
-        key, order = decision.key[first], decision.order[first]
-        columns = (key, decision.unit[first], decision.text[first], order, of_pool[first])
+        homes: list[defaultdict[Pool, dict[int, Slot]]] = []
+        lead = np.append(decision.key, -1)[decision.leader[first]]
+        arrays: list[NDArray[Any]] = [decision.key, decision.unit, decision.text, decision.order]
+        columns = [*(array[first] for array in [*arrays, of_pool]), lead]
         rows = zip(first.tolist(), *(column.tolist() for column in columns), strict=True)
         for unit in units:
             unit.before = {}
         named = [pool[0] in NAMES or pool[0].startswith(MEDICINE) for pool in pools]
-        for row, key, number, text, order, which in rows:
+        for row, key, number, text, order, which, leader in rows:
             pool, unit = pools[which], units[number]
             if row in values:
-                given = Slot(pool, key, number, text, 0, None, 0, 0.0, written=values[row])
+                given = Slot(pool, key, number, text, 0, -1, None, 0, 0.0, written=values[row])
                 slots.append(given)
                 continue
             if pool[0] in ADDRESSES:
@@ -206,19 +166,29 @@ class Draws:
             slot = of_words.get(key) if self.together else None
             if slot is None:
                 permutation, size = None, self._radices(pool)[0]
-                if self._injective:
+                if self._injective and (leader < 0 or pool[0] == COUNTRY or not self.together):
                     permutation = unit.permutations.get(pool)
                     if permutation is None:
                         permutation = permutation_of(pool[0], pool[1], size, unit.calendars)
                         unit.permutations[pool] = permutation
-                    reused += permutation.planned >= size
                 chance = 0.0 if pool[0] in ADDRESSES else 1 / size
-                place = pool, key, number, text, order
+                place = pool, key, number, text, order, leader
                 slot = of_words[key] = Slot(*place, permutation, size, chance)
-                bounds.append(permutation.plan() if permutation else size)
                 new.append(slot)
+                homes.append(unit.slots)
             slots.append(slot)
-        _begin_walks(new, bounds)
+        for slot, home in zip(new, homes, strict=True):
+            if slot.leader >= 0 and self._injective and self.together:
+                leading = CITY if slot.pool[0] == COUNTRY else COUNTRY
+                slot.chance = self._chance
+                slot.lead = home[leading, "", ()].get(slot.leader)
+        new.sort(key=turn)
+        bounds, reused = [slot.size for slot in new], 0
+        for at, slot in enumerate(new):
+            if slot.permutation:
+                reused += slot.permutation.planned >= slot.size
+                bounds[at] = slot.permutation.plan()
+        begin_walks(new, bounds)
         return slots, inverse, new, bounds, reused
 
     def _places(
@@ -254,7 +224,12 @@ class Draws:
         dates: defaultdict[tuple[int, int], list[Slot]] = defaultdict(list)
         for slot, value in zip(new, values, strict=True):
             walk = slot.permutation
-            slot.number = walk.take(value) if walk and not isinstance(walk, Walk) else value
+            slot.number = value
+            if slot.lead and not walk:
+                slot.number, slot.pool = slot.lead.number, (_NATIONS[slot.pool[0]], "", ())
+            elif walk and not isinstance(walk, Walk):
+                wanted = self._homeland[slot.lead.number] if slot.lead else -1
+                slot.number = walk.take(value, wanted)
             if isinstance(walk, Walk):
                 dates[id(walk.calendar), slot.text].append(slot)
                 if slot.begins:
@@ -323,28 +298,6 @@ class Draws:
                 table = [word[0].upper() + word[1:] for word in table]
             self._tables[group, caps] = table
         return table
-
-
-def _begin_walks(new: Sequence[Slot], bounds: list[int]) -> None:
-    """Let new calendars begin where they leave room for all dates of their first text."""
-    turns: defaultdict[int, list[int]] = defaultdict(list)
-    for at, slot in enumerate(new):
-        if isinstance(slot.permutation, Walk):
-            turns[id(slot.permutation.calendar)].append(at)
-    for first, *rest in turns.values():
-        slot, walk = new[first], cast(Walk, new[first].permutation)
-        if not walk.calendar.start:
-            parts = (Fraction(bounds[at], new[at].size) for at in rest if new[at].text == slot.text)
-            bounds[first] = walk.plan_start(sum(parts, Fraction(0)))
-            slot.begins = True
-        for at in (first, *rest):
-            new[at].chance = float(1 / (new[at].size * walk.calendar.start))
-
-
-def stream_position(pool: Pool) -> int:
-    """Return the second half of the stream position of the words of a pool."""
-    digest = hashlib.sha256(repr(pool).encode("utf-8", "surrogatepass")).digest()
-    return int.from_bytes(digest[:8], "little") | 1 << 63
 
 
 def draw_further(

@@ -17,6 +17,7 @@ lists costs a few milliseconds and no word becomes a Python object::
       folds        uint16 (k, 2): code points that fold, and to what
     frequent.txt, names.txt, compound.txt, fixed.txt, words.txt, phrases.txt  a word a line
     outputs.tsv    a group and its words a line; forms.tsv: beginnings and endings of words
+    nations.tsv    a word for a nation and its country a line
 """
 
 from __future__ import annotations
@@ -99,6 +100,11 @@ class Lexicon:
         """Output words of each group, each in its usual spelling."""
         cells = (line.split("\t") for line in self.lines("outputs.tsv"))
         return {group: words for group, *words in cells}
+
+    @cached_property
+    def nations(self) -> Mapping[str, str]:
+        """The country of each word for a nation."""
+        return dict(line.split("\t") for line in self.lines("nations.tsv"))
 
     @cached_property
     def forms(self) -> Mapping[str, tuple[str, ...]]:

@@ -8,10 +8,13 @@ from typing import Final
 DIGIT, ZERO, LARGE, SMALL, HEX, LARGE_HEX = "\x01\x02\x03\x04\x05\x07"
 """A digit; a digit of a run that begins with 0; a large or small letter; a hexadecimal digit; a
 large one."""
+NIL: Final = "\x11"
+"""A zero at the end of a round number."""
 SIZES: Final = {"\x0e": (10, 24), "\x0f": (25, 49), "\x10": (50, 99)}
 """First two digits of numbers of two or three digits, by the mark of the first in a form."""
-SIZED: Final = frozenset(("int", "number", "percent", "quantity", "age"))
-"""Groups whose numbers keep their size; in the forms of all others a first digit is a digit."""
+SIZED: Final = frozenset(("int", "number", "percent", "quantity", "age", "money"))
+"""Groups whose numbers keep their size and stay round; in the forms of all others these digits are
+digits."""
 NOW: Final = 2026
 """The last year of the lists: a constant, never the clock."""
 DAY_FIRST, MONTH_FIRST, EITHER, YEAR_FIRST = "dmey"
@@ -29,9 +32,9 @@ YEARS: Final = {
     ANY_YEAR: (1900, NOW),
 }
 """Classes of years that a form may show."""
-_SIZE: Final = re.compile("[\x0e-\x10]")
+_SIZE: Final = re.compile("[\x0e-\x11]")
 
 
 def unsized(form: str) -> str:
-    """Return a form that does not tell the size of a number."""
+    """Return a form that tells neither the size of a number nor that it is round."""
     return _SIZE.sub(DIGIT, form)

@@ -35,9 +35,15 @@ class Permutation:
         self.planned += 1
         return bound
 
-    def take(self, value: int) -> int:
-        """Return the next number, from a uniform integer below its bound."""
-        at = self.used + value
+    def take(self, value: int, wanted: int = -1) -> int:
+        """Return the next number, from a uniform integer below its bound.
+
+        Args:
+            value: the integer.
+            wanted: a number that is taken instead where it is free; -1: none.
+        """
+        at = self._place(wanted)
+        at = self.used + value if at < self.used else at
         found = self.moved.get(at, at)
         if at != self.used:
             self.moved[at] = self.moved.get(self.used, self.used)
@@ -46,6 +52,12 @@ class Permutation:
         if self.used == self.size:
             self.used, self.moved = 0, {}
         return found
+
+    def _place(self, number: int) -> int:
+        """Return the place of a number, -1 if it was taken."""
+        if number not in self.moved and number >= self.used:
+            return number
+        return next((at for at, other in self.moved.items() if other == number), -1)
 
 
 @dataclass(slots=True)
@@ -86,8 +98,8 @@ class Walk(Permutation):
         """Let the calendar begin at a uniform integer below the bound."""
         self.calendar.at = Fraction(value, self.size)
 
-    def take(self, value: int) -> int:
-        """Return the next number, from a uniform integer below its bound."""
+    def take(self, value: int, wanted: int = -1) -> int:
+        """Return the next number, from a uniform integer below its bound; none is wanted."""
         number = (math.ceil(self.calendar.at * self.size) + value) % self.size
         while number in self.moved:
             number = (number + 1) % self.size

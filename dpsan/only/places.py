@@ -23,7 +23,7 @@ class Places:
     hashes: NDArray[np.uint64]
     """Hash of the folded word of each token: it makes equal words of a unit equal."""
     stems: NDArray[np.uint64]
-    """The same without a plural s."""
+    """The same without a plural s, of a nation that of its country."""
     pieces: dict[int, tuple[int, ...]]
     """By the token of an e-mail address the hash of each piece of letters, 0 of others."""
 

@@ -146,11 +146,21 @@ def beside_name(state: State, at: NDArray[np.intp]) -> Flags:
     return any_in_run(state.titles, (state.group > 1) & ~state.drawn(state.apart), at)
 
 
+def elsewhere(state: State, groups: Iterable[str], at: NDArray[np.intp]) -> Flags:
+    """Words with a capital that some groups have drawn at another place of the unit."""
+    hit = np.zeros(len(state.group), np.bool_)
+    hit[state.view.equal.compress(state.drawn(groups) & state.capital)] = True
+    return hit.take(state.view.equal.take(at)) & state.capital.take(at)
+
+
 def name_elsewhere(state: State, at: NDArray[np.intp]) -> Flags:
     """Words with a capital that are drawn as a name at another place of the unit."""
-    hit = np.zeros(len(state.group), np.bool_)
-    hit[state.view.equal.compress(state.drawn(NAMES) & state.capital)] = True
-    return hit.take(state.view.equal.take(at)) & state.capital.take(at)
+    return elsewhere(state, NAMES, at)
+
+
+def place_elsewhere(state: State, at: NDArray[np.intp]) -> Flags:
+    """Words with a capital that are drawn as a city of the world at another place of the unit."""
+    return elsewhere(state, ["city"], at)
 
 
 def clinical(state: State) -> Flags:
@@ -201,5 +211,6 @@ MOVING: Final[dict[str, Callable[[State, NDArray[np.intp]], Flags]]] = {
     "inrun": beside_drawn,
     "byname": beside_name,
     "again": name_elsewhere,
+    "placed": place_elsewhere,
 }
 """Relations that read what is drawn: of some tokens."""

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from dpsan.only.dates import KINDS, date_order, date_parts, year_class
-from dpsan.only.marks import DIGIT, HEX, LARGE_HEX, NOW, SIZES, ZERO
+from dpsan.only.marks import DIGIT, HEX, LARGE_HEX, NIL, NOW, SIZES, ZERO
 from dpsan.only.marks import LARGE as UPPER
 from dpsan.only.marks import SMALL as LOWER
 
@@ -45,7 +45,7 @@ PATTERNS: Final = (
     ("ymd", r"\b\d{4}/\d{1,2}/\d{1,2}\b|\b\d{4}\.\d{1,2}\.\d{1,2}\b"),
     ("dmy", r"\b\d{1,2}(?:-\d{1,2}-|/\d{1,2}/|\.\d{1,2}\.)(?:\d{4}|\d{2})\b"),
     ("coord", r"(?<![\w.])-?\d{1,3}\.\d{4,8}\b"),
-    ("clock", r"\b\d{1,2}[:.]\d{2} ?(?:[ap]\.?m\b\.?|[AP]\.?M\b\.?)|\b\d{1,2} ?(?:[ap]m\b|[AP]M\b|[ap]\.m\.)|\b\d{1,2}h\d{2}\b|\b\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?![\d:])"),
+    ("clock", r"\b\d{1,2}[:.]\d{2} ?(?:[ap]\.?m\b\.?|[AP]\.?M\b\.?)|\b\d{1,2} ?(?:[ap]m\b|[AP]M\b|[ap]\.m\.)|\b\d{1,2}h\d{2}\b|\b\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?!:?\d)"),
     ("yearspan", r"\b(?:1[5-9]|20)\d\d[-–/](?:(?:1[5-9]|20)\d\d|\d\d)(?![\w/-]|\.\d)"),
     ("ssn", r"\b\d{3}-\d{2}-\d{4}\b"),
     ("iban", r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b"),
@@ -91,8 +91,10 @@ def _dispatched() -> re.Pattern[str]:
 
 PATTERN: Final = _dispatched()
 DIGITS = re.compile(r"\d+")
+ROUND: Final = re.compile(r"(?<=\d)(?:[.,'’]?0){2,}(?!\d|[.,]\d)")
+"""Zeros at the end of a round number."""
 PLAIN_CODES: Final = re.compile(
-    r"[xXqQ]1|[qQ]\d{1,2}[hH]?|0x[0-9a-fA-F]{1,8}|[A-Z]-?[12]c?|[hH]b[aA]1[cC]|[sS]p[oO]2|[oO]2|"
+    r"[xXqQ]1|[qQ]\d{1,2}[hH]?|0x[0-9a-fA-F]{1,8}|[A-Z]-?\d|[A-Z]-?[12]c|[ckm]?m[23]|[hH]b[aA]1[cC]|[sS]p[oO]2|[oO]2|"
     r"[bB]12|\d[dD]"
 )
 _FORMS: Final = "sa cv sl srl llc pc lp bv nv kk spa llp plc sas sc"
@@ -138,10 +140,20 @@ def digit_form(text: str) -> str:
     return DIGITS.sub(lambda match: marked(match[0]), text)
 
 
+def round_form(text: str) -> str:
+    """Text with marks in place of digits, other ones for zeros at the end of a round number."""
+    form, match = digit_form(text), ROUND.search(text)
+    if match is None or (text.isdigit() and match.start() > 2):
+        return form
+    return form[: match.start()] + match[0].replace("0", NIL) + form[match.end() :]
+
+
 def sized_form(text: str) -> str:
     """Text with marks in place of digits, the first of which tells the size of the number."""
-    form, first = digit_form(text), DIGITS.search(text)
+    form, first = round_form(text), DIGITS.search(text)
     if first is None or len(first[0]) not in (2, 3) or first[0][0] == "0":
+        return form
+    if form[first.start() + 1] == NIL:
         return form
     mark = next(mark for mark, (_, high) in SIZES.items() if int(first[0][:2]) <= high)
     return form[: first.start()] + mark + form[first.start() + 1 :]
@@ -223,4 +235,8 @@ def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, st
         return kind, digit_form(text[:-2]) + text[-2:]
     if kind in KINDS:
         return "number", digit_form(text)
+    if kind == "percent" and re.fullmatch(r"100\s?%", text):
+        return "fixed", text
+    if kind == "money":
+        return kind, round_form(text)
     return kind, sized_form(text) if kind in ("percent", "quantity", "agesex") else digit_form(text)

@@ -18,6 +18,7 @@ from dpsan.only.marks import (
     HEX,
     LARGE,
     LARGE_HEX,
+    NIL,
     PADDED,
     SIZES,
     SMALL,
@@ -145,6 +146,8 @@ def template(group: str, form: str, names: tuple[str, ...] = ()) -> list[Piece]:
     if group == "phone" and (country := _COUNTRY.match(form)):
         rest = template("phone", form[len(country[0]) :])
         return ["+", _CODES[f"country{len(country[1])}"], *rest]
+    whole = group == "int" and form == DIGIT
+    form = form.replace(NIL, "0")
     local = _LOCAL.fullmatch(form)
     if group == "phone" and local:
         code = template("code", local[1])
@@ -154,7 +157,8 @@ def template(group: str, form: str, names: tuple[str, ...] = ()) -> list[Piece]:
     for number, match in enumerate(_MARKS.finditer(form)):
         run = match[0]
         if run[0] in (DIGIT, ZERO, *SIZES):
-            piece = _digits(run[:_AT_ONCE], group, ranges, first=number < 2 or group != "int")
+            low = (2 if whole else 1) if number < 2 or group != "int" else 0
+            piece = _digits(run[:_AT_ONCE], group, ranges, low)
             if twelve and not number and not isinstance(piece, str):
                 piece = (piece[0], piece[1], 0)
             pieces.append(piece)
@@ -211,6 +215,8 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         return [kilos, *template("number", form[form.find(".") :])]
     if group == "temperature" and form.startswith(DIGIT * 3):  # Fahrenheit
         return [(98, 102, 0), *template("number", form[3:])]
+    if group == "rating" and form == f"{DIGIT}.{DIGIT}":  # of five at least
+        return [(1, 4, 0), ".", (0, 9, 0)]
     if group == "weight" and form[1:2] == ".":  # of a child
         return template("number", form)
     if group == "weight" and form[1:2] == ",":  # grams
@@ -238,7 +244,7 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
     return found.get(group)
 
 
-def _digits(run: str, group: str, ranges: list[Range], *, first: bool) -> Range | str:
+def _digits(run: str, group: str, ranges: list[Range], lowest: int) -> Range | str:
     """Return the range of one run of digits; takes the next of some ranges, if there is one."""
     size = len(run)
     if ranges:
@@ -251,7 +257,7 @@ def _digits(run: str, group: str, ranges: list[Range], *, first: bool) -> Range 
         low, high = SIZES[run[0]]
         return (low * 10 ** (size - 2), (high + 1) * 10 ** (size - 2) - 1, 0)
     if size == 1:
-        return (2 if group == "int" else 1, 9, 0) if first else (0, 9, 0)
+        return (lowest, 9, 0)
     return (10 ** (size - 1), 10**size - 1, 0)
 
 

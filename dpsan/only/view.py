@@ -28,6 +28,8 @@ GAPS: Final = (
     *("dash", "at", "open", "other", "call", "under", "backslash"),
 )
 """Classes of what stands between two tokens."""
+NATIONS: Final = ("nat", "natlang", "natpl")
+"""Labels, and groups, of words for nations and their people."""
 GAP: Final = {name: code for code, name in enumerate(GAPS)}
 EDGE: Final = "edge"
 """Label of the tokens around each text, and of those that a request keeps."""

@@ -40,7 +40,20 @@ from dpsan.only.local_parts import split_emails
 from dpsan.only.marks import DAY_FIRST
 from dpsan.only.order import ranks
 from dpsan.only.places import Places
-from dpsan.only.view import COLUMN, EDGE, KEPT, LOWER, MIXED, NONE, TITLE, Codes, Flags, Ints, View
+from dpsan.only.view import (
+    COLUMN,
+    EDGE,
+    KEPT,
+    LOWER,
+    MIXED,
+    NATIONS,
+    NONE,
+    TITLE,
+    Codes,
+    Flags,
+    Ints,
+    View,
+)
 from dpsan.text.letter_case import ARTICLES
 
 CLOSED: Final = ("func", "funcname?", "title")
@@ -106,6 +119,11 @@ class Viewer:
             np.array([codes[value] for value in sorted(codes)], np.uint8),
         )
         """Hashes of words and strings of a request, ascending, and labels; these come first."""
+        nations = lexicon.nations
+        of_words, countries = map(Hashes.of_words, ([*nations], [*nations.values()]))
+        order = np.argsort(of_words)
+        self.nations = of_words[order], countries[order]
+        """Hashes of words for nations, ascending, and of their countries."""
         self.sorts = np.array([dates.SORTS.get(label, 0) for label in self.labels], np.uint8)
         self.closed = np.array([label in CLOSED for label in self.labels])
 
@@ -302,6 +320,13 @@ class Viewer:
         stem = hashed.copy()  # without a plural s where a rule could need it
         at = np.flatnonzero(label == code["surnamepl"])
         stem[at] = hashes.of(start[at], end[at] - 1)
+        at = np.flatnonzero(np.isin(label, [code[name] for name in NATIONS]))
+        if len(at):  # of a country that may be drawn
+            spot = np.minimum(
+                np.searchsorted(self.nations[0], hashed[at]), len(self.nations[0]) - 1
+            )
+            same = self.nations[0][spot] == hashed[at]
+            stem[at[same]] = self.nations[1][spot[same]]
         common = (label == code["func"]) | ((label == code["plain"]) & (caps == LOWER))
         equal, first = firsts(hashed, stem, unit, (trigger == 0) & ~common)
         owns = filled(False, False, words["possessive"], np.bool_)

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
 from dpsan.only.decision import NAMES, Decision
-from dpsan.only.draws import AGE, Unit
 from dpsan.only.hashes import salted
 from dpsan.only.marks import LARGE
 from dpsan.only.order import distinct
 from dpsan.only.places import Places
+from dpsan.only.slots import AGE, Unit
 from dpsan.only.view import Codes, Cut, Ints, View
 from dpsan.sanitize.result import Action, AuditTable, Sanitized, tables_together, together
 from dpsan.text.spanned_tokens import KNOWN_TYPES, UNKNOWN_TYPE, Spans

@@ -128,6 +128,8 @@ EQUAL: Final = "which words are equal (and so how often each occurs)"
 """Fact that is not protected where equal words share a draw."""
 EARLIER: Final = "which date or time of a text is earlier"
 """Fact that is not protected where dates are replaced, and equal words share a draw."""
+NATION: Final = "which nation is that of a country in its text"
+"""The same where words for nations are replaced."""
 SAME: Final = "which messages are equal"
 """Fact that is not protected where equal messages share a draw."""
 OPEN: Final = (
@@ -179,7 +181,12 @@ def not_protected(guarantee: Guarantee, settings: Settings, *, spans: bool) -> l
         spans: whether spans choose words.
     """
     only, equal = guarantee.only_groups, settings.consistent is not None
-    more = {CHOSEN if only else CHOICE: spans, EQUAL: equal, EARLIER: equal and only}
+    more = {
+        CHOSEN if only else CHOICE: spans,
+        EQUAL: equal,
+        EARLIER: equal and only,
+        NATION: equal and only,
+    }
     free = only and not guarantee.epsilon_ldp  # then repeated runs tell nothing more
     always = [fact for fact in NOT_PROTECTED if not (free and fact == REPEATED)]
     own = [*of_guarantee(guarantee, settings.roles), *settings.facts()]

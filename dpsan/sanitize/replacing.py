@@ -15,11 +15,12 @@ import numpy as np
 from dpsan.embeddings.word_lists import NUMBERS
 from dpsan.errors import UsageError
 from dpsan.only.decision import NAMES, Decision, decide
-from dpsan.only.draws import AGE, Draws, Slot, stream_position
+from dpsan.only.draws import Draws
 from dpsan.only.engine import Match
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.places import Places
 from dpsan.only.rules import OWN, Rules
+from dpsan.only.slots import AGE, Slot, stream_position
 from dpsan.only.spans import marks
 from dpsan.only.view import COLUMN, KEPT, LOWER, View
 from dpsan.only.viewer import Viewer, labels_of

@@ -16,6 +16,7 @@ from dpsan.sanitize.figures import (
     CHOSEN,
     EARLIER,
     EQUAL,
+    NATION,
     RANDOM,
     SAME,
     Figure,
@@ -139,7 +140,8 @@ class Statement:
         if totals.guarantee.only_groups and totals.records:
             plain = counted(totals.counts[Action.PLAIN], "word")
             classes = {self.classes[kind] for kind, words in totals.by_kind.items() if words}
-            equal = [EQUAL, EARLIER][: 1 + ("dates" in classes)] if self.settings.consistent else []
+            told = {EQUAL: True, EARLIER: "dates" in classes, NATION: "nationalities" in classes}
+            equal = [fact for fact, holds in told.items() if holds and self.settings.consistent]
             shown = [*of_guarantee(totals.guarantee, self.settings.roles)[1:], *equal]
             out.append(f"NOT PROTECTED: {plain} that passed unchanged; {'; '.join(shown)}")
         sight = self.figures().get(("names in plain sight", "run"))

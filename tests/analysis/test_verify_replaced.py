@@ -9,7 +9,7 @@ from checks.blindness import Blindness
 from dpsan.analysis.verify import program as replaced
 from dpsan.cli.app import run
 from dpsan.errors import UsageError
-from dpsan.only import draws
+from dpsan.only import draws, permutations
 from dpsan.only.viewer import Viewer
 from dpsan.run.workers import Inline
 from dpsan.sanitize.replacing import OnlyRewriter
@@ -65,7 +65,7 @@ def uncounted(done):
 BROKEN = {
     "two names have one replacement": (
         "injection",
-        (draws.Permutation, "take", lambda self, value: value % 7),
+        (permutations.Permutation, "take", lambda self, value, wanted=-1: value % 7),
     ),
     "an audit changes what is written": ("audit", drawn_otherwise(with_audit)),
     "articles follow nothing": ("audit", (draws, "article_for", lambda word: "a")),

@@ -258,7 +258,7 @@ class Blindness:
                 and (MIXED not in spelt or self.rewriter.lexicon.table.row(word) >= 0)
                 and all(codes[COLUMN[caps]] == label for label, caps in wanted)
                 and all(self._label(f"{word}s", caps) == plural for caps in plurals)
-                and not drawn.relates(word, self._in_phrases)
+                and not drawn.relates(word, self._in_phrases, self.rewriter.lexicon.nations)
             ):
                 out.append(word)
         return out

@@ -1,9 +1,10 @@
 """A drawn word of a unit, its relations to the other tokens, and the unit with another word."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -93,17 +94,22 @@ class Drawn:
         """Return a token without its possessive."""
         return self.places.block[self.places.start[token] : self.places.end[token]]
 
-    def relates(self, word: str, phrases: frozenset[str]) -> bool:
+    def relates(
+        self, word: str, phrases: frozenset[str], nations: Mapping[str, str] = MappingProxyType({})
+    ) -> bool:
         """Return whether another word would have a relation to a token that the old one had not.
 
         Args:
             phrases: words of listed phrases.
+            nations: the country of each word for a nation.
         """
         if len(word) == 1:
             return word in re.findall(r"\w+", self.lowered)
         if word in self.lowered or word.rstrip("s") in self.lowered:
             return True
         if self._addresses and (len(word) < 3 or " " in word):
+            return True
+        if any(self._of_nation(name, nations) for name in (word, self.old.lower())):
             return True
         before = (self.places.block[self.places.start[token] - 1] for token in self.tokens)
         if word[0] in _ESCAPED and "\\" in before:
@@ -112,6 +118,11 @@ class Drawn:
             return False
         beside = {word for token in self.tokens for word in self._beside(token)}
         return not phrases.isdisjoint(beside)
+
+    def _of_nation(self, word: str, nations: Mapping[str, str]) -> bool:
+        """Return whether a country of a nation, or a nation of a country, stands in the text."""
+        others = [nations.get(word), *(nation for nation, land in nations.items() if land == word)]
+        return any(other in self.lowered for other in others if other)
 
     def relates_address(self, string: str) -> bool:
         """Return whether a string in the place of an address without names would have names."""
@@ -176,7 +187,7 @@ def fits(phrase: str, spelt: set[int]) -> bool:
 def same(one: Decided, other: Decided) -> bool:
     """Return whether the same is decided of all texts; may be False where it is."""
     a, b = one.decision, other.decision
-    arrays = ("group", "form", "caps", "possessive", "key", "text", "order")
+    arrays = ("group", "form", "caps", "possessive", "key", "text", "order", "leader")
     return (
         len(a.at) == len(b.at)
         and all(np.array_equal(getattr(a, name), getattr(b, name)) for name in arrays)
@@ -220,6 +231,7 @@ def by_text(done: Decided) -> list[Any]:
             (
                 [array[low:high] for array in arrays],
                 [key - low for key in keys[low:high]],
+                [max(row - low, -1) for row in d.leader[low:high].tolist()],
                 done.between[begin:end],
                 shown,
                 local,

@@ -1,0 +1,72 @@
+"""Cities, countries and nations with ``--only``: which of them belong together."""
+
+import re
+from collections import Counter
+from itertools import product
+
+import pytest
+
+from dpsan import Sanitizer
+from dpsan.only.lexicon import Lexicon
+from dpsan.only.permutations import Permutation
+
+SEEDS = range(40)
+
+
+@pytest.fixture(scope="module")
+def outputs():
+    return Lexicon().outputs
+
+
+def drawn(text, seed, **options):
+    return Sanitizer(only="sensitive", seed=seed, **options).rewrite(text)
+
+
+def test_a_nation_is_that_of_its_country_wherever_it_stands(outputs):
+    text = "Kenyan papers say that Kenyans left Kenya; French ones, that Norway is far."
+    pattern = r"(.*) papers say that (.*) left (.*); (.*) ones, that (.*) is far\."
+    for seed in SEEDS:
+        nation, people, country, other, far = re.fullmatch(pattern, drawn(text, seed)).groups()
+        at = outputs["country"].index(country)
+        assert (outputs["nation"][at], outputs["nationpl"][at]) == (nation, people)
+        assert other in outputs["natlang"]
+        assert far in {*outputs["country"]} - {country}
+
+
+def test_a_country_is_that_of_the_city_before_it(outputs):
+    matched = 0
+    for seed in SEEDS:
+        out = drawn("He went from Paris, France to Norway and Seoul, South Korea.", seed)
+        cities = re.fullmatch(r"He went from (.*), (.*) to (.*) and (.*), (.*)\.", out).groups()
+        paris, france, norway, seoul, korea = cities
+        assert len({france, norway, korea}) == 3
+        homes = dict(zip(outputs["city"], outputs["homeland"], strict=True))
+        for city, country in ((paris, france), (seoul, korea)):
+            matched += homes[city] == country or homes[city] not in outputs["country"]
+    assert matched > 1.8 * len(SEEDS)  # but for two cities of one country
+
+
+def test_nothing_leads_where_each_mention_is_drawn_anew(outputs):
+    texts = [drawn("Kenyans left Kenya.", seed, consistent="off") for seed in SEEDS]
+    rows = {tuple(re.fullmatch("(.*) left (.*)\\.", text).groups()) for text in texts}
+    led = {*zip(outputs["nationpl"], outputs["country"], strict=True)}
+    assert len(rows - led) > len(SEEDS) / 2
+
+
+def test_lists_of_nations_are_as_long_as_that_of_countries(outputs):
+    assert len(outputs["nation"]) == len(outputs["nationpl"]) == len(outputs["country"])
+    assert len(outputs["homeland"]) == len(outputs["city"])
+
+
+def test_a_wanted_number_is_taken_once_and_leaves_the_others_uniform():
+    counts = Counter()
+    for integers in product(range(4), range(3), range(2)):
+        permutation = Permutation(4)
+        assert [permutation.plan() for _ in range(4)] == [4, 3, 2, 1]
+        first = permutation.take(integers[0])
+        second = permutation.take(integers[1], 2)  # wanted, unless it is gone
+        third, fourth = permutation.take(integers[2], first), permutation.take(0)
+        assert sorted((first, second, third, fourth)) == [0, 1, 2, 3]
+        assert first == 2 or second == 2
+        counts[first] += 1
+    assert set(counts.values()) == {6}
