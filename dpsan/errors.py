@@ -159,6 +159,12 @@ def failure(path: Path | str, error: Exception) -> str:
     return f"{path}: {line}" if isinstance(error, (UsageError, UnexpectedError)) else line
 
 
+def refuse(wrong: object, message: str, hint: str | Hint = "") -> None:
+    """Raise UsageError if something is wrong, such as options together."""
+    if wrong:
+        raise UsageError(message, hint)
+
+
 def check_positive(name: str, value: object) -> None:
     """Raise UsageError unless a value is a finite number above 0."""
     if isinstance(value, bool) or not isinstance(value, Real):

@@ -40,8 +40,8 @@ from dpsan.run.audit import AuditWriter
 from dpsan.run.run import Run
 from dpsan.run.stream import Plan
 from dpsan.run.workers import Batch, Pool
-from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.sanitize.settings import Settings
 from dpsan.space.cached_index import open_space
 from dpsan.space.exact_search import FlatIndex
 
@@ -233,7 +233,7 @@ def main(given=None):
             about = MECHANISMS[name].parameters()
             values = {key: each.example for key, each in about.items() if each.required}
             values |= parameters(asked.param)
-            spec = RunSpec(asked.epsilon, mechanism=name, parameters=values, **common)
+            spec = Settings(asked.epsilon, mechanism=name, parameters=values, **common)
             with ProcessPoolExecutor(1, get_context("spawn")) as pool:
                 rows.append(pool.submit(measure, spec, cache, asked).result())
     versions = {"dpsan": __version__, "faiss": faiss.__version__, "numpy": np.__version__}

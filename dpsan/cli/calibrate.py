@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import typer
 
-from dpsan.cli.command import option, refuse
+from dpsan.cli.command import option
 from dpsan.cli.options import Json, Privacy, Vocabulary, parameters
 from dpsan.cli.output import print_json
-from dpsan.errors import printable
+from dpsan.errors import printable, refuse
 
 if TYPE_CHECKING:
     from dpsan.outcomes.calibrate.target import Calibration
@@ -29,18 +29,16 @@ class Calibrate(Json, Vocabulary, Privacy):
         dpsan calibrate -m krr --unchanged 0.3
     """
 
-    panel: ClassVar = "Targets"
-
-    unchanged: float | None = option("--unchanged X")
+    unchanged: float | None = option("--unchanged X", panel="Targets")
     """Target share of running words that stay unchanged, as rewrite prints it."""
-    close: float | None = option("--close X")
+    close: float | None = option("--close X", panel="Targets")
     """Target share of outputs among the 100 nearest other words."""
-    epsilon_ldp: float | None = option("--epsilon-ldp X")
+    epsilon_ldp: float | None = option("--epsilon-ldp X", panel="Targets")
     """Target LDP epsilon, certified. It means the same for every mechanism."""
-    epsilon_metric: float | None = option("--epsilon-metric X")
+    epsilon_metric: float | None = option("--epsilon-metric X", panel="Targets")
     """Target epsilon per unit of distance, certified."""
     # The variable of rewrite's epsilon means nothing here.
-    epsilon: float | None = option("-e, --epsilon X", hidden=True)
+    epsilon: float | None = option("-e, --epsilon X", hidden=True, panel="Targets")
     """What is found."""
 
     def run(self) -> int:
@@ -52,7 +50,6 @@ class Calibrate(Json, Vocabulary, Privacy):
         refuse(self.epsilon is not None, "--epsilon is what calibrate searches for")
         self.check_files()
         from dpsan.analysis.explain import candidates
-        from dpsan.cli.progress import search_progress
         from dpsan.outcomes.calibrate import calibrate
         from dpsan.outcomes.calibrate.target import Target
         from dpsan.outcomes.text_likelihood import half_linked
@@ -65,18 +62,12 @@ class Calibrate(Json, Vocabulary, Privacy):
         words, space = self.open_space()
         rows = () if free is None else free.rows(words.key_to_index)
         draft = replace(draft, key_to_index=words.key_to_index, public=rows)
-        with search_progress(self.mechanism, self.quiet) as progress:
+        with self.progress.search(self.mechanism) as progress:
             found = calibrate(draft, space, target, wanted, progress)
         half = half_linked(found.mechanism.resolved(space), space)
         show = _print_json if self.as_json else _print
         show(found, self._command(found, values), None if half is None else half.sentence)
         return 0
-
-    def _vocabulary(self) -> list[str]:
-        """Return the options that name the vocabulary."""
-        given = {"-E": self.embeddings, "--vocab-size": self.vocab_size}
-        pairs = [(name, str(each)) for name, each in given.items() if each is not None]
-        return [word for pair in pairs for word in pair]
 
     def _command(self, found: Calibration, values: dict[str, str]) -> str:
         """Return the ``rewrite`` command with what was found, as a shell takes it."""
@@ -84,9 +75,9 @@ class Calibrate(Json, Vocabulary, Privacy):
         words = ["dpsan", "rewrite", "-m", self.mechanism, "-e", _number(mechanism.epsilon)]
         for name, value in values.items():
             words += ["-p", f"{name}={value}"]
-        words += self._vocabulary()
-        if self.public is not None:
-            words += ["--public", str(self.public)]
+        files = {"-E": self.embeddings, "--vocab-size": self.vocab_size, "--public": self.public}
+        for name, given in files.items():
+            words += [] if given is None else [name, str(given)]
         if mechanism.status != "PROVED":
             words.append("--allow-unproved")
         return shlex.join(words)

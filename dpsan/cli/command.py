@@ -10,34 +10,32 @@ import ast
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from inspect import Parameter, Signature, get_annotations, getdoc, getsource
+from inspect import Parameter, Signature, getdoc, getsource
 from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
-from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Final, get_type_hints
 
 import typer
 
-from dpsan.cli.output import DROPPED, say
-from dpsan.errors import UsageError
+from dpsan.cli.output import DROPPED, PRIVACY, RARE, say
+from dpsan.errors import refuse
 from dpsan.files.same_files import FileUses, Use
+from dpsan.sanitize.settings import SETTINGS, Settings
 
 
-def refuse(wrong: object, message: str, hint: str = "") -> None:
-    """Raise UsageError if options are wrong together."""
-    if wrong:
-        raise UsageError(message, hint)
-
-
-def option(names: str, default: Any = None, **more: Any) -> Any:
+def option(names: str, default: Any = None, *, checked: bool = True, **more: Any) -> Any:
     """Declare an option with a value.  What the help says of it stands below the field.
 
     Args:
         names: ``-e, --epsilon X``; the last word stands for the value.  The shell completes values
             of the form ``a|b|c``.
         default: None for an option that may be missing.
-        more: ``writes=True`` for a file that is written; else arguments of ``typer.Option``.
+        checked: refuse other values than these, if no word in capitals is among them.
+        more: ``panel``, the heading in the help; ``variable=True`` if the environment may hold the
+            default; ``writes=True`` for a file that is written; ``decides=False`` if no byte of an
+            output depends on it, so that ``--resume`` allows another value; else arguments of
+            ``typer.Option``.
     """
     *flags, value = names.replace(", ", " ").split()
     known = [each for each in value.split("|") if each.islower()] if "|" in value else []
@@ -45,22 +43,27 @@ def option(names: str, default: Any = None, **more: Any) -> Any:
     def complete(incomplete: str) -> list[str]:
         return [each for each in known if each.startswith(incomplete)]
 
+    def check(given: str | None) -> str | None:
+        what = f"{flags[-1]} must be one of {', '.join(known)} (got {given})"
+        refuse(given not in (None, *known), what, DROPPED.get(f"{flags[-1]} {given}", ""))
+        return given
+
     if known:
         more.setdefault("autocompletion", complete)
+    if checked and known == value.split("|"):
+        more["callback"] = check
     return _declared(typer.Option, flags, default, metavar=value, **more)
 
 
-def choice(names: str, default: Any = None, **more: Any) -> Any:
-    """Declare an option that has one of a few values, ``--case a|b``; see :func:`option`."""
-    *_, name, values = names.split()
-
-    def check(given: str | None) -> str | None:
-        known = given is None or given in values.split("|")
-        hint = DROPPED.get(f"{name} {given}", "")
-        refuse(not known, f"{name} must be one of {values.replace('|', ', ')} (got {given})", hint)
-        return given
-
-    return option(names, default, callback=check, **more)
+def setting(name: str, **more: Any) -> Any:
+    """Declare the option of a setting of :mod:`dpsan.sanitize.settings`, whose help it has."""
+    about = SETTINGS[name]
+    panel = RARE if about.rare else PRIVACY
+    more |= {"panel": panel, "variable": about.variable, "setting": name}
+    if isinstance(about.default, bool):
+        return flag(about.flags, **more)
+    default = str(about.default) if isinstance(about.default, str) else None
+    return option(about.flags, default, **more)
 
 
 def flag(names: str, **more: Any) -> Any:
@@ -74,10 +77,22 @@ def argument(name: str, default: Any = MISSING, **more: Any) -> Any:
 
 
 def _declared(
-    kind: Callable[..., Any], flags: Any, default: Any, *, writes: bool = False, **more: Any
+    kind: Callable[..., Any],
+    flags: Any,
+    default: Any,
+    *,
+    panel: str | None = None,
+    variable: bool = False,
+    writes: bool = False,
+    decides: bool = True,
+    setting: str = "",
+    **more: Any,
 ) -> Any:
     name = flags[-1] if flags else more["metavar"].strip("[].")
-    about = {"parser": kind(*flags, **more), "name": name, "flags": flags, "writes": writes}
+    if variable:
+        more["envvar"] = f"DPSAN_{name.lstrip('-').upper().replace('-', '_')}"
+    about = {"parser": kind(*flags, rich_help_panel=panel, **more), "name": name, "flags": flags}
+    about |= {"writes": writes, "decides": decides, "setting": setting}
     return field(default=default, metadata=about)
 
 
@@ -89,18 +104,15 @@ _OPTION: Final = re.compile(r"(--?[A-Za-z][\w-]*)(?: ([a-z]+))?(?=[,:]| and | or
 class Command:
     """The options of a command, and what it does."""
 
-    panel: ClassVar[str | None] = None
-    """Heading of the help for the options that this class defines."""
-    panels: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    """Other headings, and the fields below each."""
-    variables: ClassVar[str] = ""
-    """Fields of this class whose defaults the environment may hold: DPSAN_EPSILON for --epsilon."""
     everyday: ClassVar[str] = ""
     """Long options that ``--help`` shows; ``--help-all`` shows the others too. Empty: all."""
     rules: ClassVar[str] = ""
     """Which options exclude or need each other, one rule a line, condition and message at once:
     ``--a excludes --b and --c``, ``--a and --b exclude each other``, ``--a x needs --b or -c F``;
     a hint may follow in parentheses."""
+
+    typed: frozenset[str] = frozenset()
+    """Fields whose values stand on the command line, and not in the environment."""
 
     @staticmethod
     def unused(given: Mapping[str, Any]) -> Collection[str]:
@@ -156,14 +168,6 @@ class Command:
         return uses
 
 
-@dataclass(frozen=True, kw_only=True)
-class Typed(Command):
-    """A command that tells values of the command line from those of the environment."""
-
-    typed: frozenset[str] = frozenset()
-    """Fields whose values stand on the command line."""
-
-
 def _help_all(context: typer.Context, value: bool) -> None:
     """Print the help with all options, and exit."""
     if value:
@@ -181,18 +185,18 @@ def described(kind: type[Command]) -> tuple[str, list[str]]:
 def told(kind: type[Command]) -> dict[str, str]:
     """Return what stands below each field of a command: the help of its option."""
     out: dict[str, str] = {}
-    for owner in reversed(kind.__mro__[:-1]):
+    for owner in (Settings, *reversed(kind.__mro__[:-1])):
         (tree,) = ast.parse(getsource(owner)).body
         assert isinstance(tree, ast.ClassDef)  # noqa: S101 - its source
         for node, text in pairwise(tree.body):
             if isinstance(node, ast.AnnAssign) and isinstance(text, ast.Expr):
                 out[ast.unparse(node.target)] = " ".join(ast.literal_eval(text.value).split())
-    return out
+    options = {each.name: each.metadata.get("setting") for each in fields(kind)}
+    return {name: out[setting] for name, setting in options.items() if setting} | out
 
 
 def function(kind: type[Command]) -> Callable[..., int]:
     """Return the function that the parser calls: its parameters are the fields of a command."""
-    owners = {name: owner for owner in reversed(kind.__mro__) for name in get_annotations(owner)}
     hints = get_type_hints(kind)
     parameters: list[Parameter] = []
 
@@ -202,14 +206,6 @@ def function(kind: type[Command]) -> Callable[..., int]:
     declare("context", typer.Context)
     for each in fields(kind):
         if info := each.metadata.get("parser"):
-            own = vars(owners[each.name])
-            info.rich_help_panel = own.get("panel")
-            for heading, names in own.get("panels", {}).items():
-                if each.name in names.split():
-                    info.rich_help_panel = heading
-            if each.name in own.get("variables", "").split():
-                name = each.metadata["name"].lstrip("-")
-                info.envvar = f"DPSAN_{name.upper().replace('-', '_')}"
             default = Parameter.empty if each.default is MISSING else each.default
             declare(each.name, Annotated[hints[each.name], info], default)
     if kind.everyday:
@@ -226,9 +222,8 @@ def function(kind: type[Command]) -> Callable[..., int]:
             say(f"--only has no use for {' and '.join(named[name] for name in ignored)}: ignored")
         for name in ignored:
             del given[name]
-        if issubclass(kind, Typed):
-            given["typed"] = frozenset(n for n, each in sources.items() if each == "COMMANDLINE")
-        return kind(**given).run()
+        typed = frozenset(name for name, each in sources.items() if each == "COMMANDLINE")
+        return kind(**given, typed=typed).run()
 
     call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     call.__doc__, _ = described(kind)

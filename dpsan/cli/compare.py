@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, ClassVar
 import typer
 
 from dpsan.cli import options
-from dpsan.cli.command import flag, option, refuse
+from dpsan.cli.command import flag, option
 from dpsan.cli.options import Page, Texts, Vocabulary
-from dpsan.cli.tree import INPUT, OUTPUT, PRIVACY
+from dpsan.cli.output import INPUT, OUTPUT, PRIVACY
+from dpsan.errors import refuse
 from dpsan.version import __version__
 
 if TYPE_CHECKING:
@@ -39,28 +40,23 @@ class Compare(Page, Texts, Vocabulary):
         --csv excludes --json and --html
         --labels, --field, --delimiter and --max-records need --data
     """
-    panels: ClassVar = {
-        PRIVACY: "mechanism epsilon_ldp param",
-        INPUT: "data labels",
-        OUTPUT: "as_csv",
-    }
 
     mechanism: list[str] | None = option(
-        "-m, --mechanism NAME", autocompletion=options.mechanism_names
+        "-m, --mechanism NAME", autocompletion=options.mechanism_names, panel=PRIVACY
     )
     """Compare this mechanism. Repeatable; default: optimal-response, knn-response, laplace, krr."""
-    epsilon_ldp: list[str] | None = option("--epsilon-ldp LIST")
+    epsilon_ldp: list[str] | None = option("--epsilon-ldp LIST", panel=PRIVACY)
     """Certified LDP epsilons with commas between them. Default: 4,8."""
-    param: list[str] | None = option("-p, --param NAME=VALUE")
+    param: list[str] | None = option("-p, --param NAME=VALUE", panel=PRIVACY)
     """Set a parameter of all mechanisms that have it, such as delta=1e-6. Repeatable."""
-    data: Path | None = option("--data FILE")
+    data: Path | None = option("--data FILE", panel=INPUT)
     """Texts to sanitize. Default: words of the vocabulary at their public frequencies."""
-    labels: str | None = option("--labels FIELD")
+    labels: str | None = option("--labels FIELD", panel=INPUT)
     """Field of --data with labels. Train and test a classifier on clean (c) and sanitized (s)
     texts."""
     seeds: int = option("--seeds N", 5, min=1)
     """Sanitize N times with public random numbers, and print means with 95 % intervals."""
-    as_csv: bool = flag("--csv")
+    as_csv: bool = flag("--csv", panel=OUTPUT)
     """Write CSV."""
 
     def run(self) -> int:
@@ -71,7 +67,6 @@ class Compare(Page, Texts, Vocabulary):
         from dpsan.analysis.compare.comparison import Request
         from dpsan.analysis.compare.comparison import compare as run
         from dpsan.analysis.evaluate.pairs import Inputs
-        from dpsan.cli.progress import named_progress
 
         request = Request(
             drafts=self._drafts(),
@@ -84,7 +79,7 @@ class Compare(Page, Texts, Vocabulary):
         self.check_page()
         vocabulary, space = self.open_space()
         drafts = [replace(each, key_to_index=vocabulary.key_to_index) for each in request.drafts]
-        with named_progress(self.quiet) as report:
+        with self.progress.named() as report:
             found = run(replace(request, drafts=drafts), vocabulary, space, report)
         self._write(found, vocabulary)
         return 0 if any(row.figures for row in found.rows) else 1

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from dpsan.cli import options
-from dpsan.cli.command import argument, option, refuse
+from dpsan.cli.command import argument, option
 from dpsan.cli.options import Page, Privacy, Texts, Vocabulary
-from dpsan.cli.tree import INPUT, PRIVACY
-from dpsan.errors import InputError, UsageError, check_name
+from dpsan.cli.output import INPUT, PRIVACY
+from dpsan.errors import InputError, UsageError, check_name, refuse
 
 if TYPE_CHECKING:
     from dpsan.analysis.evaluate import Question
@@ -44,52 +44,47 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
         --class needs --audit
         --audit excludes --copies, --epsilon and --param
     """
-    panels: ClassVar = {
-        PRIVACY: "audit class_files",
-        INPUT: "tokenizer copies",
-        "Attacks": "language_model spans candidates words authors seed",
-        "Utility": "labels test_original test_sanitized",
-    }
     original: Path = argument("ORIGINAL")
     """The texts."""
     sanitized: list[Path] = argument("SANITIZED...")
     """Their sanitized versions, in order; more files: of further runs on the texts."""
-    audit: Path | None = option("--audit FILE")
+    audit: Path | None = option("--audit FILE", panel=PRIVACY)
     """Take mechanism, epsilon, parameters and tokenizer from this audit of the run."""
-    class_files: list[Path] | None = option("--class FILE")
+    class_files: list[Path] | None = option("--class FILE", panel=PRIVACY)
     """With --audit: a class of your own that the run had. Repeatable."""
-    tokenizer: str | None = option("--tokenizer unicode|ptb|whitespace")
+    tokenizer: str | None = option("--tokenizer unicode|ptb|whitespace", checked=False, panel=INPUT)
     """The tokenizer of the run; default unicode."""
-    copies: int = option("--copies N", 1, min=1)
+    copies: int = option("--copies N", 1, min=1, panel=INPUT)
     """The --copies of the run."""
-    language_model: list[Path] | None = option("--language-model FILE")
+    language_model: list[Path] | None = option("--language-model FILE", panel="Attacks")
     """Public text, one paragraph a line (repeatable), or a model of `dpsan train`, for the context
     attack and readability. Default: that of the bundled vocabulary."""
-    spans: Path | None = option("--spans FILE")
+    spans: Path | None = option("--spans FILE", panel="Attacks")
     """Measure how much of these spans of personal data is read back."""
-    candidates: Path | None = option("--candidates FILE")
+    candidates: Path | None = option("--candidates FILE", panel="Attacks")
     """Texts of which the attacker knows that one is the original. Measure how often it is found."""
-    words: list[str] | None = option("--words LIST")
+    words: list[str] | None = option("--words LIST", panel="Attacks")
     """With --candidates: also measure by the first N words. Numbers with commas between them."""
-    authors: str | None = option("--authors FIELD")
+    authors: str | None = option("--authors FIELD", panel="Attacks")
     """Column of ORIGINAL with authors. Measure how often they are found by their other texts."""
-    seed: str = option("--seed TEXT", "1")
+    seed: str = option("--seed TEXT", "1", panel="Attacks")
     """Use other random numbers for the attackers' draws."""
-    labels: str | None = option("--labels COLUMN")
+    labels: str | None = option("--labels COLUMN", panel="Utility")
     """Column of ORIGINAL with labels. Train and test a classifier on both versions."""
-    test_original: Path | None = option("--test-original FILE")
+    test_original: Path | None = option("--test-original FILE", panel="Utility")
     """Test records. Default: every fifth record of ORIGINAL."""
-    test_sanitized: Path | None = option("--test-sanitized FILE")
+    test_sanitized: Path | None = option("--test-sanitized FILE", panel="Utility")
     """Sanitized versions of the test records."""
 
     def run(self) -> int:
         """Judge the texts and print the figures."""
-        self._check()
+        self.check_rules()
+        if self.epsilon is not None:
+            options.positive("--epsilon", self.epsilon)
         self.check_files()
 
         from dpsan.analysis.evaluate import check, evaluate
         from dpsan.analysis.evaluate.setting import read_setting
-        from dpsan.cli.progress import share_progress
 
         setting = None if self.audit is None else read_setting(self.audit)
         used = self if setting is None else self._as_in(setting)
@@ -115,19 +110,13 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
             rows = () if free is None else free.rows(vocabulary.key_to_index)
             draft = replace(draft, key_to_index=vocabulary.key_to_index, public=rows)
             question = replace(question, mechanism=draft.at(used.epsilon).resolved(space))
-        with share_progress("judging", self.quiet) as bar:
+        with self.progress.share("judging") as bar:
             progress = bar or (lambda _: None)
             found = evaluate(question, vocabulary, space, progress=progress)
         from dpsan.analysis.evaluate.page import shown
 
         self.show(found.as_json(), [shown(found)], quiet=self.quiet)
         return 0
-
-    def _check(self) -> None:
-        """Refuse options that exclude or need each other.  Raises UsageError."""
-        self.check_rules()
-        if self.epsilon is not None:
-            options.positive("--epsilon", self.epsilon)
 
     def _as_in(self, setting: Setting) -> Evaluate:
         """Return the request with the options of an audited run.  Raises UsageError."""

@@ -6,13 +6,15 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from dpsan.cli import options
-from dpsan.cli.command import Typed, argument, flag, option, refuse
-from dpsan.cli.options import DEFAULT_MECHANISM, Page, Privacy, Vocabulary
-from dpsan.cli.output import say
-from dpsan.cli.tree import PRIVACY
+from dpsan.cli.command import argument, flag, option
+from dpsan.cli.options import Page, Privacy, Vocabulary
+from dpsan.cli.output import PRIVACY, say
+from dpsan.cli.progress import Progress
+from dpsan.errors import refuse
+from dpsan.sanitize.settings import SETTINGS, Settings
 
 if TYPE_CHECKING:
     from dpsan.analysis.explain import Explanation
@@ -22,7 +24,7 @@ _NO_DRAW: Final = "the rules show no output, and no mechanism draws"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explain(Page, Vocabulary, Privacy, Typed):
+class Explain(Page, Vocabulary, Privacy):
     """Show the output distribution of a word, or what the rules of --only do with a text.
 
     Examples:
@@ -32,19 +34,16 @@ class Explain(Page, Vocabulary, Privacy, Typed):
         dpsan explain --only sensitive "Mr. Case met Grace Young in Leeds."
     """
 
-    variables: ClassVar = "mechanism"
-
-    panels: ClassVar = {PRIVACY: "only mechanism", "Comparison": "at"}
     words: list[str] | None = argument("[WORD]...", None)
     """Words; - reads more from stdin, one a line. With --only, texts."""
-    only: str | None = option("--only CLASSES")
+    only: str | None = option("--only CLASSES", panel=PRIVACY)
     """Show which rule of these classes draws each token of a text, and by which list the others
     pass."""
     mechanism: list[str] | None = option(
-        "-m, --mechanism NAME", autocompletion=options.mechanism_names
+        "-m, --mechanism NAME", autocompletion=options.mechanism_names, panel=PRIVACY, variable=True
     )  # type: ignore[assignment]
     """How words are drawn; repeatable, to stand side by side. Default: optimal-response."""
-    at: str | None = option("--at ldp=X|unchanged=X")
+    at: str | None = option("--at ldp=X|unchanged=X", panel="Comparison")
     """Find the epsilon of each mechanism with this certified LDP epsilon or share of unchanged
     words, instead of --epsilon."""
     unknown: bool = flag("--unknown")
@@ -71,12 +70,10 @@ class Explain(Page, Vocabulary, Privacy, Typed):
         self.check_files(stdin="-" in words)
 
         from dpsan.analysis.explain import candidates, explain, parse_at, prepare, read
-        from dpsan.cli.progress import search_progress, share_progress
-        from dpsan.sanitize.request import RunSpec
 
         free = self.public_words()
         at = None if self.at is None else parse_at(self.at)
-        names = self.mechanism or [DEFAULT_MECHANISM]
+        names = self.mechanism or [SETTINGS["mechanism"].default]
         chosen = candidates(names, options.parameters(self.param), public=free is not None)
         if epsilon is not None:
             for each in chosen:  # usage errors come before the slow part
@@ -87,17 +84,18 @@ class Explain(Page, Vocabulary, Privacy, Typed):
         self.check_page()
         store = self.store()
         opened = self.open_space(store)
-        spec = RunSpec(
+        spec = Settings(
             epsilon=epsilon, embeddings=self.embeddings, vocab_size=self.vocab_size, public=free
         )
         explained = partial(explain, top=self.top, draws=self.draws, seed=self.seed)
+        searching = self.progress if at else Progress(quiet=True)
         found: list[list[Explanation]] = []
         for each in chosen if texts else ():
             if at is not None and not self.quiet:
                 say(f"finding the epsilon of {each.kind.name} at {at[0]} {at[1]:g}")
-            with search_progress(each.kind.name, self.quiet or at is None) as tried:
+            with searching.search(each.kind.name) as tried:
                 sanitizer = prepare(each, spec, at, store, opened, tried)
-            with share_progress(f"explaining {each.kind.name}", self.quiet) as progress:
+            with self.progress.share(f"explaining {each.kind.name}") as progress:
                 inputs, posterior = read(sanitizer, texts), not self.no_posterior
                 found.append(explained(sanitizer, inputs, posterior=posterior, progress=progress))
         from dpsan.analysis.explain.page import rows, shown

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 
-from dpsan.cli.command import Typed, argument, flag, option, refuse
+from dpsan.cli.command import argument, flag, option
 from dpsan.cli.options import Json, Vocabulary, positive
 from dpsan.cli.output import print_fields, print_json, print_table, say
-from dpsan.errors import UsageError, check_name, failure, printable
+from dpsan.errors import UsageError, check_name, failure, printable, refuse
 from dpsan.files.same_files import FileUses, Use
 from dpsan.text.numerals import number
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Index(Json, Vocabulary, Typed):
+class Index(Json, Vocabulary):
     """Build, list, check or clear cached indexes of embeddings.
 
     Examples:

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Final
 
 import typer
 
-from dpsan.cli.command import argument, refuse
+from dpsan.cli.command import argument
 from dpsan.cli.options import Epsilon, Json, Vocabulary, mechanism_names, parameters
 from dpsan.cli.output import print_json, print_prose, print_table
-from dpsan.errors import check_name
+from dpsan.errors import check_name, refuse
 from dpsan.text.numerals import number
 
 _COLUMNS: Final = {

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from dpsan.cli.command import Command, flag, option, refuse
-from dpsan.cli.tree import INPUT, OUTPUT, PRIVACY, RUNNING
-from dpsan.errors import UsageError
+from dpsan.cli.command import Command, flag, option, setting
+from dpsan.cli.output import INPUT, OUTPUT, RUNNING
+from dpsan.cli.progress import Progress
+from dpsan.errors import UsageError, refuse
 from dpsan.files.same_files import FileUses, Use
 from dpsan.formats.registry import FORMATS
+from dpsan.sanitize.settings import SETTINGS, Settings
 
 if TYPE_CHECKING:
     from dpsan.analysis.evaluate.pairs import Inputs
@@ -20,11 +23,10 @@ if TYPE_CHECKING:
     from dpsan.embeddings.cache.store import Store
     from dpsan.embeddings.word_lists import PublicWords
     from dpsan.formats.base import Format, ReadOptions
-    from dpsan.sanitize.request import RunSpec
     from dpsan.space.metric_space import MetricSpace
 
-# The registry would load numpy; a test compares the two.
-DEFAULT_MECHANISM: Final = "optimal-response"
+
+_FORMAT: Final = f"-f, --format {'|'.join(['auto', *FORMATS])}"
 
 
 def mechanism_names(incomplete: str) -> list[tuple[str, str]]:
@@ -40,19 +42,20 @@ def mechanism_names(incomplete: str) -> list[tuple[str, str]]:
 class Quiet(Command):
     """The option that silences a command."""
 
-    panel: ClassVar = RUNNING
-
-    quiet: bool = flag("-q, --quiet")
+    quiet: bool = flag("-q, --quiet", panel=RUNNING, decides=False)
     """Print errors and warnings only."""
+
+    @cached_property
+    def progress(self) -> Progress:
+        """Return what shows the progress of this command."""
+        return Progress(self.quiet)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Json(Command):
     """The option of the form of an answer."""
 
-    panel: ClassVar = OUTPUT
-
-    as_json: bool = flag("--json")
+    as_json: bool = flag("--json", panel=OUTPUT)
     """Write JSON."""
 
 
@@ -60,9 +63,7 @@ class Json(Command):
 class JsonAndFile(Json):
     """The options of commands that can write their answer to a file."""
 
-    panel: ClassVar = OUTPUT
-
-    force: bool = flag("--force")
+    force: bool = flag("--force", panel=OUTPUT)
     """Replace an existing FILE."""
 
 
@@ -70,9 +71,7 @@ class JsonAndFile(Json):
 class Page(JsonAndFile):
     """An answer on the terminal, as JSON, or as an HTML page."""
 
-    panel: ClassVar = OUTPUT
-
-    html: Path | None = option("--html FILE", writes=True)
+    html: Path | None = option("--html FILE", writes=True, panel=OUTPUT)
     """Write one HTML page."""
 
     def check_page(self) -> None:
@@ -122,14 +121,8 @@ TRY: Final = "try --epsilon 8; 'dpsan preview FILE' shows your own text at sever
 class Epsilon(Command):
     """Epsilon, which has no default, and the other parameters of a mechanism."""
 
-    panel: ClassVar = PRIVACY
-    variables: ClassVar = "epsilon"
-
-    epsilon: float | None = option("-e, --epsilon X")
-    """Privacy parameter: smaller is more private. The unit is nats for optimal-response (try 8),
-    and 1/distance for laplace and exponential."""
-    param: list[str] | None = option("-p, --param NAME=VALUE")
-    """Set a parameter of the mechanism, such as k=20. Repeatable."""
+    epsilon: float | None = setting("epsilon")
+    param: list[str] | None = setting("parameters")
 
     def required_epsilon(self, hint: str = TRY) -> float:
         """Return epsilon, which is the user's decision.  Raises UsageError: missing, or <= 0."""
@@ -142,19 +135,8 @@ class Epsilon(Command):
 class Privacy(Epsilon):
     """A mechanism, and the words that need no protection."""
 
-    panel: ClassVar = PRIVACY
-    variables: ClassVar = "mechanism public"
-
-    mechanism: str = option(
-        "-m, --mechanism NAME", DEFAULT_MECHANISM, autocompletion=mechanism_names
-    )
-    """Draw words by this mechanism. 'dpsan mechanisms' lists all; FILE.py:CLASS is one of your
-    own."""
-    public: Path | None = option(
-        "--public FILE|function|common|function-de|function-fr|function-es"
-    )
-    """Give no protection to these words: a FILE, or a list of dpsan. They mostly stay, and the
-    guarantee holds for all other words."""
+    mechanism: str = setting("mechanism", autocompletion=mechanism_names)
+    public: Path | None = setting("public")
 
     def public_words(self) -> PublicWords | None:
         """Return the list; None without one.  Raises InputError."""
@@ -162,35 +144,22 @@ class Privacy(Epsilon):
 
         return None if self.public is None else public_words(str(self.public))
 
-    def run_spec(self, **more: Any) -> RunSpec:
-        """Return the request of a sanitizer: options that have the names of its fields, and more.
+    def spec(self) -> Settings:
+        """Return the settings of a run.
 
         Raises:
             DpsanError: a value outside its domain, or a list that cannot be read.
         """
-        from dpsan.embeddings.word_lists import word_classes
-        from dpsan.sanitize.request import RunSpec
-
-        names = [each.name for each in fields(RunSpec) if each.name in vars(self)]
-        given = {name: getattr(self, name) for name in names}
-        given |= {"parameters": dict(parameters(self.param)), "public": self.public_words()}
-        listed = ",".join(given["classes"] or ())
-        given["classes"] = word_classes(listed, given.get("tokenizer")) if listed else ()
-        return RunSpec(**given, **more)
+        given = {name: getattr(self, name) for name in SETTINGS if name in vars(self)}
+        return Settings.read(**given, parameters=parameters(self.param))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Vocabulary(Quiet):
     """Word vectors, and the cache that holds what is computed from them."""
 
-    panel: ClassVar = PRIVACY
-    variables: ClassVar = "embeddings vocab_size"
-
-    embeddings: Path | None = option("-E, --embeddings FILE")
-    """Use these word vectors: word2vec, GloVe, fastText .vec, .npz, or .gz of them. Default: the
-    bundled English vocabulary."""
-    vocab_size: int | None = option("--vocab-size N", min=2)
-    """Use only the first N words of the vocabulary."""
+    embeddings: Path | None = setting("embeddings")
+    vocab_size: int | None = setting("vocab_size", min=2)
 
     def store(self) -> Store:
         """Return the cache; its complaints and the progress of long tables go to stderr."""
@@ -199,9 +168,8 @@ class Vocabulary(Quiet):
         if self.quiet:
             return Store()
         from dpsan.cli.output import say
-        from dpsan.cli.progress import table_progress
 
-        return Store(note=say, watch=table_progress)
+        return Store(note=say, watch=self.progress.table)
 
     def open_space(self, store: Store | None = None) -> tuple[Embeddings, MetricSpace]:
         """Return the word vectors and their metric space.  Raises DpsanError."""
@@ -226,23 +194,53 @@ class Vocabulary(Quiet):
         uses.add(Use.READ, "--embeddings", *files_of(self.embeddings))
 
 
+# It has no objects of its own, and to make it so would take time at each start.
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
+class Sanitizing(Vocabulary, Privacy):
+    """Everything that decides how words are drawn."""
+
+    unknown: str = setting("unknown")
+    keep: Path | None = setting("keep")
+    case: str = setting("case")
+    consistent: str | None = setting("consistent")
+    numbers: str = setting("numbers")
+    only: str | None = setting("only")
+    roles: str = setting("roles")
+    classes: list[str] | None = setting("classes")
+    fluent: bool = setting("fluent")
+    language_model: Path | None = setting("language_model")
+    tokenizer: str = setting("tokenizer", checked=False)  # its values are checked later
+    allow_unproved: bool = setting("allow_unproved")
+
+    @staticmethod
+    def unused(given: Mapping[str, Any]) -> Collection[str]:
+        """Return what ``--only`` has no use for."""
+        if given["only"] is None:
+            return ()
+        undrawn = [name for name, about in SETTINGS.items() if about.undrawn]
+        counted = () if given["numbers"] == "value" else ("epsilon", "budget", "ledger")
+        return [name for name in (*undrawn, *counted) if name in given]
+
+    def check_epsilon(self) -> None:
+        """Raise UsageError if epsilon is missing or wrong; classes drawn alone need none."""
+        if self.only is None or self.epsilon is not None:
+            self.required_epsilon()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Container(Command):
     """Options of containers."""
 
-    panel: ClassVar = INPUT
-    variables: ClassVar = "format_ delimiter encoding"
-
-    format_: str = option(f"-f, --format {'|'.join(['auto', *FORMATS])}", "auto")
+    format_: str = option(_FORMAT, "auto", checked=False, panel=INPUT, variable=True)
     """Container. `auto` goes by the suffix of the file; `text` reads any file as lines."""
-    field: list[str] | None = option("-k, --field NAME")
+    field: list[str] | None = option("-k, --field NAME", panel=INPUT)
     """Sanitize this column or JSON path, such as body or messages[].content. Repeatable; other
     fields pass unchanged. With --only, name:names replaces each word of it by a name."""
-    no_header: bool = flag("--no-header")
+    no_header: bool = flag("--no-header", panel=INPUT)
     """Treat the first row of a table as data. Choose columns by number."""
-    delimiter: str | None = option("--delimiter CHAR")
+    delimiter: str | None = option("--delimiter CHAR", panel=INPUT, variable=True)
     r"""Character between the cells of a table, such as ';' or '\t'."""
-    encoding: str = option("--encoding NAME", "utf-8")
+    encoding: str = option("--encoding NAME", "utf-8", panel=INPUT, variable=True)
     """Encoding of input and output."""
 
     @property
@@ -292,9 +290,7 @@ class Container(Command):
 class Texts(Container):
     """Files of texts that are judged, not sanitized."""
 
-    panel: ClassVar = INPUT
-
-    max_records: int | None = option("--max-records N", min=1)
+    max_records: int | None = option("--max-records N", min=1, panel=INPUT)
     """Only the first N records."""
 
     def inputs(self, path: Path) -> Inputs:
@@ -331,20 +327,20 @@ def parameters(given: list[str] | None) -> dict[str, str]:
 
 def positive_numbers(name: str, given: list[str]) -> tuple[float, ...]:
     """Return numbers > 0 of texts separated by commas, each once.  Raises UsageError."""
-    out = []
+    out: dict[float, None] = {}
     for part in ",".join(given).split(","):
         try:
-            out.append(positive(name, float(part)))
+            out[positive(name, float(part))] = None
         except (ValueError, UsageError):
             raise UsageError(f"{name} must be numbers > 0 (got {part})") from None
-    return tuple(dict.fromkeys(out))
+    return tuple(out)
 
 
 def whole_numbers(name: str, given: list[str] | None) -> tuple[int, ...]:
     """Return whole numbers >= 1 of texts separated by commas, ascending.  Raises UsageError."""
     out = set[int]()
     for part in ",".join(given or ()).split(",") if given else ():
-        if not part.strip().isascii() or not part.strip().isdigit() or int(part) < 1:
-            raise UsageError(f"{name} must be whole numbers >= 1 (got {part})")
+        whole = part.strip().isascii() and part.strip().isdigit() and int(part) >= 1
+        refuse(not whole, f"{name} must be whole numbers >= 1 (got {part})")
         out.add(int(part))
     return tuple(sorted(out))

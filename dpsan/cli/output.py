@@ -15,6 +15,13 @@ from dpsan.errors import printable
 if TYPE_CHECKING:
     from dpsan.analysis.pages.sections import Shown
 
+# Headings of the help.
+PRIVACY: Final = "Privacy"
+INPUT: Final = "Input"
+OUTPUT: Final = "Output"
+RUNNING: Final = "Running"
+RARE: Final = "Rarely needed"
+
 DROPPED: Final = {
     "smooth": "dpsan rewrite --fluent draws and decodes at once",
     "--progress": "a terminal shows progress; -q hides it",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from dpsan.cli.command import argument, option
 from dpsan.cli.options import Page, Texts, Vocabulary, positive_numbers
-from dpsan.cli.tree import PRIVACY
+from dpsan.cli.output import PRIVACY
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,11 +22,9 @@ class Preview(Page, Texts, Vocabulary):
         dpsan preview -e 6,8 notes.txt
     """
 
-    panels: ClassVar = {PRIVACY: "epsilon"}
-
     file: Path = argument("FILE")
     """The text. About 1,000 words from all over it are measured."""
-    epsilon: list[str] | None = option("-e, --epsilon LIST")
+    epsilon: list[str] | None = option("-e, --epsilon LIST", panel=PRIVACY)
     """Epsilons with commas between them. Default: 4,6,8,10,12."""
 
     def run(self) -> int:
@@ -38,11 +35,10 @@ class Preview(Page, Texts, Vocabulary):
         self.check_page()
 
         from dpsan.analysis.preview import preview
-        from dpsan.cli.progress import named_progress
 
         store = self.store()
         opened = self.open_space(store)
-        with named_progress(self.quiet) as report:
+        with self.progress.named() as report:
             found = preview(self.file, inputs, opened, store, epsilons, report)
         from dpsan.analysis.preview.page import shown
 

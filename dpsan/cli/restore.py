@@ -6,12 +6,11 @@ from collections import Counter
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
-from dpsan.cli.command import argument, choice, flag, option
+from dpsan.cli.command import argument, flag, option
 from dpsan.cli.options import Container, Quiet
-from dpsan.cli.output import say
-from dpsan.cli.tree import INPUT, OUTPUT, RARE
+from dpsan.cli.output import INPUT, OUTPUT, RARE, say
 from dpsan.errors import UsageError
 from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import decompressed, packer_for
@@ -43,24 +42,20 @@ class Restore(Container, Quiet):
         dpsan restore --map names.map -k body --unit-field id answers.csv
     """
 
-    panel: ClassVar = INPUT
-
-    panels: ClassVar = {OUTPUT: "output force", RARE: "invalid"}
-
     file: Path | None = argument("[FILE]", None)
     """Default or -: stdin."""
-    map_: Path | None = option("--map FILE")
+    map_: Path | None = option("--map FILE", panel=INPUT)
     """The map that 'rewrite --map' wrote."""
-    field: list[str] | None = option("-k, --field NAME")
+    field: list[str] | None = option("-k, --field NAME", panel=INPUT)
     """Put originals back into this column or JSON path. Repeatable."""
-    unit_field: str | None = option("--unit-field NAME")
+    unit_field: str | None = option("--unit-field NAME", panel=INPUT)
     """Use for each record the entries of its unit alone, which this column or JSON path names.
     Default: the whole map, but for replacements of which units disagree."""
-    output: Path | None = option("-o, --output FILE", writes=True)
+    output: Path | None = option("-o, --output FILE", writes=True, panel=OUTPUT)
     """Write to FILE, for its owner alone."""
-    force: bool = flag("--force")
+    force: bool = flag("--force", panel=OUTPUT)
     """Replace an existing FILE."""
-    invalid: str = choice("--invalid replace|error", "replace")
+    invalid: str = option("--invalid replace|error", "replace", panel=RARE)
     """Replace undecodable bytes of a text with originals by U+FFFD, or fail."""
 
     def run(self) -> int:

@@ -126,63 +126,61 @@ def _begin_tree(request: Request, run: Run, cache: Path) -> None:
 
 
 def _executed(request: Request, run: Run, cache: Path) -> Result:
-    from dpsan.cli.progress import byte_progress
 
     completed = Completed(request)
     try:
         with ExitStack() as stack:
+            enter = stack.enter_context
             if request.jobs and request.jobs > 1 and request.engine == "local":
                 from dpsan.run.workers import Pool  # heavy import
 
                 digest = run.sanitizer.embeddings.digest
-                pool = Pool(run.sanitizer.spec, cache, request.jobs, digest)
-                run.workers = stack.enter_context(pool)
+                run.workers = enter(Pool(run.sanitizer.spec, cache, request.jobs, digest))
             if request.audit:
                 from dpsan.run.audit import AuditWriter
 
-                writer = AuditWriter(
-                    request.audit,
-                    run.sanitizer,
-                    originals=request.audit_originals,
-                    force=request.force,
-                    seeded=request.seed is not None,
-                    copies=request.copies,
-                    memo=request.memo is not None,
-                    spans=request.spans is not None,
-                    fields=request.field_names,
-                    drop_other=request.drop_other,
+                run.audit = enter(
+                    AuditWriter(
+                        request.audit,
+                        run.sanitizer,
+                        originals=request.audit_originals,
+                        force=request.force,
+                        seeded=request.seed is not None,
+                        copies=request.copies,
+                        memo=request.memo is not None,
+                        spans=request.spans is not None,
+                        fields=request.field_names,
+                        drop_other=request.drop_other,
+                    )
                 )
-                run.audit = stack.enter_context(writer)
             if request.map_:
                 from dpsan.privacy.randomness import derive_key
                 from dpsan.restore.map_file import MapWriter
 
                 name = derive_key(run.key, "map").hex()[:16]
-                run.map = stack.enter_context(MapWriter(request.map_, name, force=request.force))
+                run.map = enter(MapWriter(request.map_, name, force=request.force))
             if request.review:
                 from dpsan.run.side_outputs import Review
 
                 only = run.sanitizer.replacing
                 assert only is not None  # noqa: S101 - the request was checked
                 classes = dict(zip(only.groups, only.classes, strict=True))
-                review = Review(request.review, classes, force=request.force)
-                run.review = stack.enter_context(review)
+                run.review = enter(Review(request.review, classes, force=request.force))
             if request.bad_records:
                 from dpsan.run.side_outputs import BadRecords
 
                 complain: Callable[[str], None] = (lambda _: None) if request.quiet else say
                 bad = BadRecords(request.bad_records, force=request.force, complain=complain)
-                stack.callback(_tell_bad, stack.enter_context(bad), request)
-                options = replace(run.plan.options, reject=bad)
-                run.plan = replace(run.plan, options=options)
+                stack.callback(_tell_bad, enter(bad), request)
+                run.plan = replace(run.plan, options=replace(run.plan.options, reject=bad))
             if request.memo or request.ledger:
                 run.history = _history(request, run, stack)
             if request.log_json:
                 from dpsan.run.side_outputs import FileLog
 
-                run.log = stack.enter_context(FileLog(request.log_json, force=request.force))
-            bar = byte_progress(request.quiet, run.inputs, streams=run.output is None)
-            run.progress, run.begun = stack.enter_context(bar)
+                run.log = enter(FileLog(request.log_json, force=request.force))
+            bar = request.progress.bytes(run.inputs, streams=run.output is None)
+            run.progress, run.begun = enter(bar)
             result = run.execute()
             if history := run.history:
                 result.memo = history.memo.totals() if history.memo else None
@@ -198,11 +196,12 @@ def _history(request: Request, run: Run, stack: ExitStack) -> History:
     from dpsan.run.memo import Memo
     from dpsan.run.records import History, Ledger
 
-    memo, ledger, dry = None, None, request.dry_run
+    memo = ledger = None
     if request.memo:
-        memo = stack.enter_context(Memo(request.memo, run.sanitizer, scratch=dry))
+        memo = stack.enter_context(Memo(request.memo, run.sanitizer, scratch=request.dry_run))
     if request.ledger:
-        ledger = stack.enter_context(Ledger(request.ledger, request.budget, scratch=dry))
+        opened = Ledger(request.ledger, request.budget, scratch=request.dry_run)
+        ledger = stack.enter_context(opened)
     return History(memo, ledger, run.plan.options.reject)
 
 

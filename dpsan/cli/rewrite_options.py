@@ -8,13 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
 
-from dpsan.cli.command import argument, choice, flag, option, refuse
-from dpsan.cli.options import Container
-from dpsan.cli.sanitizing import Sanitizing
-from dpsan.cli.tree import INPUT, OUTPUT, PRIVACY, RARE, RUNNING
-from dpsan.errors import OutputError, UsageError
+from dpsan.cli.command import argument, flag, option
+from dpsan.cli.options import Container, Sanitizing
+from dpsan.cli.output import INPUT, OUTPUT, PRIVACY, RARE, RUNNING
+from dpsan.errors import OutputError, refuse
 from dpsan.files.names import stream_number
 from dpsan.files.same_files import FileUses, Use
 from dpsan.run.run import is_finished, plan_outputs
@@ -29,83 +27,73 @@ _DRAWN_AGAIN = "another run draws the same words again, under another key: they 
 class RewriteOptions(Container, Sanitizing):
     """Options of ``rewrite``, and the files that they name."""
 
-    panel: ClassVar = RARE
-    panels: ClassVar = {
-        PRIVACY: "files budget memo ledger",
-        INPUT: "recursive spans strip drop_other bad_records",
-        OUTPUT: "output output_dir in_place audit audit_originals map_ unit_field review force "
-        "resume dry_run copies",
-        RUNNING: "jobs log_json verbose",
-    }
-    variables: ClassVar = "budget memo ledger audit copies jobs invalid engine address"
-
-    files: list[Path] | None = argument("[FILE]...", None)
+    files: list[Path] | None = argument("[FILE]...", None, decides=False)
     """Default or -: stdin."""
-    budget: float | None = option("--budget X")
+    budget: float | None = option("--budget X", panel=PRIVACY, variable=True)
     """Stop before the epsilons of all draws exceed X. With --ledger, X limits the LDP epsilon of
     each record."""
-    memo: Path | None = option("--memo DIR")
+    memo: Path | None = option("--memo DIR", panel=PRIVACY, variable=True)
     """Draw each message once, and write its earlier output when it comes again. DIR is as
     sensitive as the input."""
-    ledger: Path | None = option("--ledger FILE")
+    ledger: Path | None = option("--ledger FILE", panel=PRIVACY, variable=True)
     """Add up in FILE what each record has cost over all runs. With --budget, refuse a record that
     would exceed it."""
-    recursive: bool = flag("-r, --recursive")
+    recursive: bool = flag("-r, --recursive", panel=INPUT)
     """Read all files below a directory, except hidden ones and links."""
-    spans: Path | None = option("--spans FILE")
+    spans: Path | None = option("--spans FILE", panel=INPUT)
     """Draw only words that these spans touch (docs/formats.md), or with --only, these too, from
     the group of their type. All other words pass: NOT PROTECTED."""
-    strip: bool = flag("--strip")
+    strip: bool = flag("--strip", panel=INPUT, decides=False)
     """Leave out what cannot be rewritten, such as attachments and metadata, instead of refusing
     the file."""
-    drop_other: bool = flag("--drop-other")
+    drop_other: bool = flag("--drop-other", panel=INPUT)
     """Leave out the columns and fields that --field does not choose. By default they pass
     unchanged."""
-    bad_records: Path | None = option("--bad-records FILE")
+    bad_records: Path | None = option("--bad-records FILE", panel=INPUT)
     """Write unreadable or over-budget records to FILE and continue. FILE is as sensitive as the
     input."""
-    output: Path | None = option("-o, --output FILE")
+    output: Path | None = option("-o, --output FILE", panel=OUTPUT, decides=False)
     """Write to FILE."""
-    output_dir: Path | None = option("-O, --output-dir DIR")
+    output_dir: Path | None = option("-O, --output-dir DIR", panel=OUTPUT, decides=False)
     """Write each file below DIR, keeping the tree."""
-    in_place: bool = flag("-i, --in-place")
+    in_place: bool = flag("-i, --in-place", panel=OUTPUT, decides=False)
     """Overwrite the input files."""
-    audit: Path | None = option("-a, --audit FILE")
+    audit: Path | None = option("-a, --audit FILE", panel=OUTPUT, variable=True, decides=False)
     """Write one JSON row for each word. FILE is as sensitive as the input."""
-    audit_originals: bool = flag("--audit-originals")
+    audit_originals: bool = flag("--audit-originals", panel=OUTPUT, decides=False)
     """Write the input words to the audit, too."""
-    map_: Path | None = option("--map FILE")
+    map_: Path | None = option("--map FILE", panel=OUTPUT, decides=False)
     """With --only: write what each replacement stands for, so that 'dpsan restore' can put it
     back. FILE is as sensitive as the input."""
-    unit_field: str | None = option("--unit-field NAME")
+    unit_field: str | None = option("--unit-field NAME", panel=OUTPUT, decides=False)
     """With --map: the column or JSON path that names a record's unit. Default: file and line."""
-    review: Path | None = option("--review FILE")
+    review: Path | None = option("--review FILE", panel=OUTPUT, decides=False)
     """With --only: write each different word with its count and the list or rule by which it
     passed or was replaced, for a reviewer. FILE is as sensitive as the input."""
-    force: bool = flag("--force")
+    force: bool = flag("--force", panel=OUTPUT, decides=False)
     """Replace existing files."""
-    resume: bool = flag("--resume")
+    resume: bool = flag("--resume", panel=OUTPUT, decides=False)
     """With -O: skip finished outputs."""
-    dry_run: bool = flag("-n, --dry-run")
+    dry_run: bool = flag("-n, --dry-run", panel=OUTPUT, decides=False)
     """Write nothing. Print the number of words, the privacy cost and three examples."""
-    copies: int = option("--copies N", 1, min=1)
+    copies: int = option("--copies N", 1, min=1, panel=OUTPUT, variable=True)
     """Write N independent outputs of every record. They cost N times epsilon."""
-    jobs: int | None = option("-j, --jobs N", min=1)
+    jobs: int | None = option("-j, --jobs N", min=1, panel=RUNNING, variable=True, decides=False)
     """Number of processes. Each holds the vectors; with --engine ray, default one for each CPU."""
-    log_json: Path | None = option("--log-json FILE")
+    log_json: Path | None = option("--log-json FILE", panel=RUNNING, decides=False)
     """Write a line of JSON for each input when it ends: path, status, records, words, epsilon,
     seconds."""
-    verbose: bool = flag("-v, --verbose")
+    verbose: bool = flag("-v, --verbose", panel=RUNNING, decides=False)
     """Also print the privacy cost of the run and what it does not protect."""
-    invalid: str = choice("--invalid replace|error", "replace")
+    invalid: str = option("--invalid replace|error", "replace", panel=RARE, variable=True)
     """Replace undecodable bytes by U+FFFD, or fail."""
-    engine: str = choice("--engine local|ray", "local")
+    engine: str = option("--engine local|ray", "local", panel=RARE, variable=True, decides=False)
     """`ray` runs on a cluster; it needs -O. The words under a seed are the same."""
-    address: str | None = option("--address ADDR")
+    address: str | None = option("--address ADDR", panel=RARE, variable=True, decides=False)
     """With --engine ray: address of a running cluster. Default: a cluster on this machine."""
-    seed: str | None = option("--seed TEXT")
+    seed: str | None = option("--seed TEXT", panel=RARE)
     """Make the output repeatable, for tests. NOT PRIVATE."""
-    line_buffered: bool = flag("--line-buffered")
+    line_buffered: bool = flag("--line-buffered", panel=RARE, decides=False)
     """Write every line at once."""
 
     @cached_property
@@ -120,19 +108,16 @@ class RewriteOptions(Container, Sanitizing):
             return self.files or [STDIN]
         found: list[Path] = []
         for path in self.files or [Path()]:
-            if not path.is_dir():
-                found.append(path)
-                continue
+            below = path.rglob("*") if path.is_dir() else ()
             inner = sorted(
                 each
-                for each in path.rglob("*")
+                for each in below
                 if each.is_file()
                 and not each.is_symlink()
                 and not any(part.startswith(".") for part in each.relative_to(path).parts)
             )
-            if not inner:
-                raise UsageError(f"{path}: no file below it")
-            found += inner
+            refuse(path.is_dir() and not inner, f"{path}: no file below it")
+            found += inner if path.is_dir() else [path]
         return found
 
     @property
@@ -190,8 +175,8 @@ class RewriteOptions(Container, Sanitizing):
         """
         uses = FileUses()
         uses.add_stream(Use.STANDING, "standard error", 2)
-        uses.add(Use.READ, "--keep", self.keep)
-        uses.add(Use.READ, "--public", self.public)
+        for name in ("keep", "public", "spans", "language_model"):
+            uses.add(Use.READ, f"--{name.replace('_', '-')}", getattr(self, name))
         for path in self.inputs:
             if path == STDIN:
                 uses.add_stream(Use.READ, "input", 0)
@@ -211,12 +196,12 @@ class RewriteOptions(Container, Sanitizing):
             uses.add(Use.STANDING if there else Use.WRITTEN, "output", self.output)
         elif not self.in_place:
             uses.add_stream(Use.STANDING, "standard output", 1)
-        uses.add(Use.WRITTEN, "--audit", self.audit)
-        uses.add(Use.WRITTEN, "--map", self.map_)
-        uses.add(Use.WRITTEN, "--review", self.review)
+        for name in ("audit", "map_", "review"):
+            uses.add(Use.WRITTEN, f"--{name.rstrip('_')}", getattr(self, name))
         log = self.log_json
         standing = log is not None and stream_number(log) is not None
         uses.add(Use.STANDING if standing else Use.WRITTEN, "--log-json", log)
+        uses.add(Use.WRITTEN, "--bad-records", self.bad_records)
         return uses
 
 
@@ -238,14 +223,10 @@ class Completed:
 
     def message(self) -> str:
         """Return the message after a signal: the complete outputs, and how to go on."""
-        return self._message() + self._audit()
-
-    def _audit(self) -> str:
-        """Return what is left of the audit log, which grows under its own name."""
-        path = self._files.audit
-        if path is None or not path.is_file() or _state(path) == self._audit_before:
-            return ""
-        return f"; {path} is incomplete: remove it, or name another"
+        path = self._files.audit  # it grows under its own name
+        partial = path is not None and path.is_file() and _state(path) != self._audit_before
+        left = f"; {path} is incomplete: remove it, or name another"
+        return self._message() + left * partial
 
     def _message(self) -> str:
         files, before = self._files, self._before

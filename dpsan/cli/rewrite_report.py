@@ -59,7 +59,6 @@ def _say_dry_run(result: Result, run: Run) -> bool:
 
 def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> None:
     """Say what was done, and what it means."""
-    from dpsan.sanitize.figures import facts_of
     from dpsan.sanitize.statement import Statement
 
     inputs = len(request.inputs)
@@ -81,12 +80,9 @@ def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> No
         sanitizer.replaced_classes,
         copies=request.copies,
         files=inputs,
-        facts=facts_of(sanitizer.spec),
-        fluent=sanitizer.spec.fluent,
+        settings=sanitizer.spec,
         spans=request.spans is not None,
-        roles=sanitizer.spec.roles,
         plain_drawn=plain / request.copies,
-        consistent=sanitizer.spec.consistent,
         linked=None if half is None else half.of(request.copies),
         memo=result.memo,
         ledger=result.ledger,

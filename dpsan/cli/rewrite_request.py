@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from functools import cached_property
 from hashlib import file_digest
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar
 
-from dpsan.cli.command import refuse
 from dpsan.cli.options import positive
 from dpsan.cli.rewrite_options import STDIN, RewriteOptions
-from dpsan.errors import UsageError
+from dpsan.errors import UsageError, refuse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,15 +18,6 @@ if TYPE_CHECKING:
     from dpsan.formats.base import Format
     from dpsan.run.stream import Plan
     from dpsan.sanitize.sanitizer import Sanitizer
-
-_UNDECISIVE: Final = (
-    *("files", "output", "output_dir", "in_place", "force", "resume", "dry_run"),
-    "strip",  # it makes no other output: a file that needs it is refused without
-    *("audit", "audit_originals", "map_", "review", "unit_field", "log_json", "jobs", "engine"),
-    *("address", "line_buffered", "quiet", "verbose"),
-)
-"""Options that decide where outputs go, how they are made and which messages appear, but not their
-bytes."""
 
 
 def _file_sha256(path: Path) -> str:
@@ -73,13 +63,8 @@ class Request(RewriteOptions):
         self.check_epsilon()
         self.check_rules()
         self._check_engine()
-        from dpsan.files.same_files import Use
-
         uses = self.uses()
         self.check_outputs()
-        uses.add(Use.WRITTEN, "--bad-records", self.bad_records)
-        uses.add(Use.READ, "--spans", self.spans)
-        uses.add(Use.READ, "--language-model", self.language_model)
         self._check_fields()
         self._check_suffix()
         if self.spans is not None:
@@ -115,8 +100,6 @@ class Request(RewriteOptions):
         units = self.map_ and self.consistent not in (None, "record")
         why = "a replacement stands for one word of its unit"
         refuse(units, "--map excludes --consistent", why)
-        lacking = [kind.name for kind in self.kinds if not kind.takes_units]
-        refuse(self.unit_field and lacking, f"--unit-field is not for {(lacking or [''])[0]}")
 
     def _check_engine(self) -> None:
         if self.engine == "local":
@@ -139,38 +122,41 @@ class Request(RewriteOptions):
         enough = any if self.recursive else all
         first = kinds[0].name
         refusals = {kind.own_encoding: kind for kind in kinds if kind.own_encoding}
-        if len(refusals) == len(kinds) and encoding != "utf-8":
-            raise UsageError(min(refusals), "leave out --encoding")
-        if self.budget is not None and (others := [k.name for k in kinds if not k.takes_budget]):
-            why = "it cannot write a part of a document"
-            raise UsageError(f"--budget is not for {others[0]}: {why}")
-        if self.spans is not None and (others := [k.name for k in kinds if not k.takes_spans]):
-            raise UsageError(f"--spans is not for {others[0]}: its records have no numbers")
+        fixed = len(refusals) == len(kinds) and encoding != "utf-8"
+        refuse(fixed, min(refusals, default=""), "leave out --encoding")
+        # Option, whether it is given, what every format needs for it, and why or a hint.
+        part = "it cannot write a part of a document"
+        for name, given, capability, why, hint in (
+            ("--budget", self.budget is not None, "takes_budget", f": {part}", ""),
+            ("--spans", self.spans, "takes_spans", ": its records have no numbers", ""),
+            ("--copies", self.copies > 1, "copyable", "", "run it several times"),
+            ("--unit-field", self.unit_field, "takes_units", "", ""),
+        ):
+            others = [kind.name for kind in kinds if not getattr(kind, capability)]
+            refuse(given and others, f"{name} is not for {(others or [''])[0]}{why}", hint)
         if self.field:
-            if not any(kind.takes_fields for kind in kinds):
-                what = f"{first} has no --field"
-                if STDIN in self.inputs and self.format_ == "auto":
-                    what = "standard input does not tell its format"
-                raise UsageError(what, f"with -f: {formats_with('takes_fields')} have fields")
-            if all(kind.field_paths for kind in kinds):
-                for each in self.field_names:
-                    parse_field(each)
-        elif all(kind.needs_fields for kind in kinds):
-            # No column is named: no file was read.
-            raise UsageError(f"{first} needs --field", "a column's name, path or number")
-        if self.copies > 1 and (others := [k.name for k in kinds if not k.copyable]):
-            raise UsageError(f"--copies is not for {others[0]}", "run it several times")
+            unnamed = STDIN in self.inputs and self.format_ == "auto"
+            what = (
+                "standard input does not tell its format" if unnamed else f"{first} has no --field"
+            )
+            hint = f"with -f: {formats_with('takes_fields')} have fields"
+            refuse(not any(kind.takes_fields for kind in kinds), what, hint)
+            for name in self.field_names if all(kind.field_paths for kind in kinds) else ():
+                parse_field(name)
+        else:  # no column is named: no file was read
+            lacking = all(kind.needs_fields for kind in kinds)
+            refuse(lacking, f"{first} needs --field", "a column's name, path or number")
         # Option, whether it is given, what a format needs for it, how many of the formats do.
         self.cell_delimiter()
-        for option, given, capability, formats in (
+        for name, given, capability, formats in (
             ("--strip", self.strip, "strippable", any),
             ("--no-header", self.no_header, "takes_header", any),
             ("--delimiter", self.delimiter, "takes_delimiter", any),
             ("--drop-other", self.drop_other, "needs_fields", enough),
             ("--bad-records", self.bad_records, "skips_bad_records", enough),
         ):
-            if given and not formats(getattr(kind, capability) for kind in kinds):
-                raise UsageError(f"{option} is for {formats_with(capability)}")
+            lacking = not formats(getattr(kind, capability) for kind in kinds)
+            refuse(given and lacking, f"{name} is for {formats_with(capability)}")
 
     @cached_property
     def _fields(self) -> dict[str, str]:
@@ -217,17 +203,14 @@ class Request(RewriteOptions):
         from dpsan.version import __version__
 
         spec, mechanism = sanitizer.spec, sanitizer.mechanism
-        names = {each.name for each in fields(RewriteOptions)}.difference(_UNDECISIVE)
-        return {name: getattr(self, name) for name in names} | {
+        decisive = [each.name for each in fields(RewriteOptions) if each.metadata.get("decides")]
+        return {name: getattr(self, name) for name in decisive} | {
             "dpsan": __version__,
             "own": spec.own_sha256,
             "parameters": {name: getattr(mechanism, name) for name in mechanism.parameters()},
             "epsilon": mechanism.epsilon,
             "embeddings": sanitizer.embeddings.digest,
-            "keep": sorted(spec.keep),
-            "public": spec.public and (spec.public.name, spec.public.sha256),
-            "only": [(each.name, each.sha256) for each in spec.only],
-            "classes": [(each.name, each.sha256) for each in spec.classes],
+            **spec.contents(),
             "language_model": sanitizer.language_model,
             "spans": self.spans and _file_sha256(self.spans),
             "bad_records": self.bad_records is not None,  # another file each time

@@ -11,7 +11,6 @@ import typer
 from dpsan.cli.command import argument, option
 from dpsan.cli.options import JsonAndFile, Quiet
 from dpsan.cli.output import print_fields, print_json
-from dpsan.cli.progress import share_progress
 from dpsan.errors import printable
 from dpsan.text.numerals import number
 
@@ -55,7 +54,6 @@ class Train(JsonAndFile, Quiet):
         self.check_files()
 
         import time
-        from functools import partial
         from tempfile import TemporaryDirectory
 
         from dpsan.embeddings.training.recipe import Recipe, packed, report_on, train
@@ -70,7 +68,7 @@ class Train(JsonAndFile, Quiet):
         if self.language_model is not None:
             check_writable(self.language_model, force=self.force)
         with TemporaryDirectory(prefix="dpsan-train-") as folder:
-            found = train(recipe, Path(folder), partial(share_progress, quiet=self.quiet))
+            found = train(recipe, Path(folder), self.progress.share)
         write_whole(self.output, packed(found), force=self.force)
         if self.language_model is not None:
             write_whole(self.language_model, self._model(), force=self.force)
@@ -88,7 +86,7 @@ class Train(JsonAndFile, Quiet):
         from dpsan.outcomes.language.kneser_ney import model_of
 
         embeddings = load(self.output)
-        with share_progress("counting pairs of words", self.quiet) as progress:
+        with self.progress.share("counting pairs of words") as progress:
             model = model_of(self.texts, embeddings, "unicode", progress)
         return model.to_bytes(embeddings.digest)
 

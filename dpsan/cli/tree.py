@@ -15,12 +15,7 @@ from typing import Any, Final
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-# Headings of the help.
-PRIVACY: Final = "Privacy"
-INPUT: Final = "Input"
-OUTPUT: Final = "Output"
-RUNNING: Final = "Running"
-RARE: Final = "Rarely needed"
+from dpsan.cli.output import OUTPUT, RARE, RUNNING
 
 _VARIABLE: Final = re.compile(r"\s*\[env var: [A-Z_]+\]|env var: [A-Z_]+; ")
 """The name of an option's variable, and other marks beside it stay."""

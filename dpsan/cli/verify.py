@@ -8,15 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import fill, wrap
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import typer
 
 from dpsan.cli.command import flag, option
-from dpsan.cli.options import JsonAndFile
-from dpsan.cli.output import print_json, say
-from dpsan.cli.sanitizing import Sanitizing
-from dpsan.cli.tree import PRIVACY
+from dpsan.cli.options import JsonAndFile, Sanitizing
+from dpsan.cli.output import PRIVACY, print_json, say
+from dpsan.cli.progress import Progress
 from dpsan.errors import UsageError, printable
 
 if TYPE_CHECKING:
@@ -52,9 +51,8 @@ class Verify(JsonAndFile, Sanitizing):
     )
 
     rules: ClassVar = "--only excludes --certificate and --against (no mechanism draws a word)"
-    panels: ClassVar = {PRIVACY: "spans"}
 
-    spans: bool = flag("--spans")
+    spans: bool = flag("--spans", panel=PRIVACY)
     """Verify a run with --spans, whatever is in its FILE."""
     words: int = option("--words N", 40, min=2)
     """Number of vocabulary words whose outputs are compared."""
@@ -83,7 +81,6 @@ class Verify(JsonAndFile, Sanitizing):
         from dpsan.analysis.verify import certificate_file
         from dpsan.analysis.verify.program import steps
         from dpsan.analysis.verify.verdict import verify
-        from dpsan.cli.progress import count_progress, share_progress
         from dpsan.files.compression import open_public
         from dpsan.sanitize.sanitizer import Sanitizer
 
@@ -97,10 +94,11 @@ class Verify(JsonAndFile, Sanitizing):
         if self.against is not None:
             open_public(self.against).close()
             certificate_file.certificate_weights(sanitizer)
-        quiet, total = self.quiet or self.as_json, self.draws + steps(self.draws)
+        shown = Progress(quiet=True) if self.as_json else self.progress
+        total = self.draws + steps(self.draws)
         with (
             self._pool(sanitizer, store) as workers,
-            count_progress("draws", total, quiet) as progress,
+            shown.count("draws", total) as progress,
         ):
             found = verify(
                 sanitizer,
@@ -112,7 +110,7 @@ class Verify(JsonAndFile, Sanitizing):
                 progress=progress,
             )
         if path is not None:
-            with share_progress("writing the certificate", quiet) as bar:
+            with shown.share("writing the certificate") as bar:
                 digest = certificate_file.write_certificate(
                     path, sanitizer, found, language_model=model, force=self.force, progress=bar
                 )
@@ -138,13 +136,12 @@ class Verify(JsonAndFile, Sanitizing):
     def _replaced(self) -> int:
         """Check a run with ``--only``, in which no mechanism draws."""
         from dpsan.analysis.verify.program import STEPS, verify_replaced
-        from dpsan.cli.progress import count_progress
         from dpsan.sanitize.sanitizer import Sanitizer
 
         store = self.store()
         sanitizer, started = Sanitizer.from_spec(self.spec(), store), perf_counter()
-        bar = count_progress("tests", STEPS, self.quiet or self.as_json)
-        with self._pool(sanitizer, store) as workers, bar as progress:
+        shown = Progress(quiet=True) if self.as_json else self.progress
+        with self._pool(sanitizer, store) as workers, shown.count("tests", STEPS) as progress:
             verdict, checks = verify_replaced(sanitizer, workers, progress)
         seconds = perf_counter() - started
         if self.as_json:
@@ -246,29 +243,20 @@ def _option(exposure: Exposure) -> str:
 
 
 def _print_json(found: Verification, reviewed: bool) -> None:
-    empirical = found.empirical
-    value: dict[str, Any] = {
+    grade, empirical = found.grade, found.empirical
+    certified = ("certified", "certified_metric", "certified_slack", "certified_delta")
+    bound = ("epsilon_lower", "allowed", "seen", "confidence", "draws", "ceiling", "pair")
+    value = {
         "verdict": str(found.verdict),
         "reviewed": reviewed,
-        "grade": found.grade and found.grade.name,
-        "float64_gap": found.grade and found.grade.gap,
-        "float64_delta": found.grade and found.grade.delta,
-        "method": found.method,
-        "claimed": found.claimed,
-        "public_words": found.public_words,
-        "certified": found.certified,
-        "certified_metric": found.certified_metric,
-        "certified_slack": found.certified_slack,
-        "certified_delta": found.certified_delta,
+        "grade": grade and grade.name,
+        "float64_gap": grade and grade.gap,
+        "float64_delta": grade and grade.delta,
+        **{name: getattr(found, name) for name in ("method", "claimed", "public_words")},
+        **{name: getattr(found, name) for name in certified},
         "certified_pair": found.tightest,
         "empirical": {
-            "epsilon_lower": empirical.epsilon_lower,
-            "allowed": empirical.allowed,
-            "seen": empirical.seen,
-            "confidence": empirical.confidence,
-            "draws": empirical.draws,
-            "ceiling": empirical.ceiling,
-            "pair": empirical.pair,
+            **{name: getattr(empirical, name) for name in bound},
             "event": found.event,
             "event_other": found.other,
         },
@@ -276,10 +264,9 @@ def _print_json(found: Verification, reviewed: bool) -> None:
             {
                 "setting": _option(each),
                 "loss": "infinite",
-                "pair": each.pair,
-                "event": each.event,
-                "probability": each.probability,
-                "stated": each.stated,
+                **{
+                    name: getattr(each, name) for name in ("pair", "event", "probability", "stated")
+                },
             }
             for each in found.exposures
         ],

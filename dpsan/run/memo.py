@@ -228,9 +228,7 @@ def _settings(sanitizer: Sanitizer) -> bytes:
                 (spec.tokenizer, RULES, str(spec.unknown), spec.case, spec.numbers),
                 sorted(spec.keep),
                 sorted(sanitizer.public),
-                *([("consistent", str(spec.consistent))] if spec.consistent else []),
-                *((each.name, each.sha256) for each in (*spec.only, *spec.classes)),
-                *([("roles", spec.roles)] if spec.roles != "on" else []),
+                *spec.key(),
                 *([("fluent", DECODER, sanitizer.language_model)] if spec.fluent else []),
             )
         )

@@ -26,9 +26,9 @@ from typing import Final, NamedTuple, Protocol, Self
 from dpsan.embeddings.cache.store import Store
 from dpsan.errors import DpsanError, EmbeddingError, UnexpectedError
 from dpsan.sanitize.decided import DecidedTexts
-from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.sanitize.settings import Settings
 from dpsan.text.spanned_tokens import Spans
 
 _THREAD_VARIABLES: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -137,7 +137,7 @@ class Pool:
             fails.
     """
 
-    def __init__(self, spec: RunSpec, root: Path, jobs: int, digest: str) -> None:
+    def __init__(self, spec: Settings, root: Path, jobs: int, digest: str) -> None:
         self.window = 2 * jobs
         self._threads = ThreadPoolExecutor(jobs)
         self._workers: SimpleQueue[Connection] = SimpleQueue()
@@ -240,7 +240,7 @@ def _undisturbed() -> Iterator[None]:
             signal.raise_signal(number)
 
 
-def _serve(parent: Connection, spec: RunSpec, root: Path, digest: str) -> None:
+def _serve(parent: Connection, spec: Settings, root: Path, digest: str) -> None:
     """A worker's life: it ends when its parent closes the connection."""
     for number in _PARENTS:
         signal.signal(number, signal.SIG_IGN)  # the parent decides

@@ -28,7 +28,7 @@ from dpsan.mechanisms.tables.near_sets import Group
 from dpsan.outcomes.distributions import expected_share_of
 from dpsan.privacy.guarantee import WordGroup
 from dpsan.sanitize.numbers_by_value import NumberPolicy, kind_or_number
-from dpsan.sanitize.request import RunSpec
+from dpsan.sanitize.settings import Settings
 from dpsan.space.metric_space import MetricSpace
 from dpsan.text.batch import Ids
 from dpsan.text.lookup import ClassRules
@@ -167,7 +167,7 @@ def _lists() -> Alone:
     return alone()
 
 
-def grouping(spec: RunSpec, embeddings: Embeddings) -> Grouping:
+def grouping(spec: Settings, embeddings: Embeddings) -> Grouping:
     """Return the groups of a request.
 
     Raises:
@@ -267,7 +267,7 @@ def _groups(
         yield _Sets(rows, {*rows}, wanted, set())
 
 
-def class_rules(spec: RunSpec, groups: Grouping, rows: Mapping[str, int]) -> ClassRules:
+def class_rules(spec: Settings, groups: Grouping, rows: Mapping[str, int]) -> ClassRules:
     """Return which words and strings are drawn.
 
     Args:

@@ -59,18 +59,13 @@ def unit_of(name: str | None, *, only: bool) -> Unit | None:
     return default if name is None else None if name == OFF else Unit(name)
 
 
-def unit_of_texts(name: str | None, *, only: bool) -> Unit | None:
-    """Return the same for texts of no file.
-
-    Raises:
-        UsageError: no such unit.
-    """
+def check_unit_of_texts(name: str | None) -> None:
+    """Raise UsageError for a name that is no unit of texts of no file."""
     if name == Unit.FILE:
         hint = "record: within each string; run: as long as this object lives"
         raise UsageError("consistent='file' is for files: a Sanitizer sees none", hint)
     if name not in (None, OFF, *Unit):
         raise unknown_name("unit", str(name), [OFF, Unit.RECORD, Unit.RUN])
-    return unit_of(name, only=only)
 
 
 class DrawnOnce(NamedTuple):

@@ -7,18 +7,15 @@ compare the figures and read no sentence.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from dpsan.embeddings.word_lists import STRINGS
 from dpsan.privacy.guarantee import Composed, Guarantee
 from dpsan.sanitize.accountant import LedgerTotals
-from dpsan.sanitize.numbers_by_value import NumberPolicy
-from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import Action
+from dpsan.sanitize.settings import Settings
 from dpsan.text.numerals import counted, number, percent
-from dpsan.text.out_of_vocabulary import UnknownPolicy
 
 
 class Figure(NamedTuple):
@@ -147,10 +144,6 @@ ROLES_OFF: Final = (
     OPEN[2],
 )
 """The same with roles off: given names and surnames, cities and countries are not told apart."""
-NUMBER: Final = "which words are numbers and their form"
-"""Fact that is not protected where numbers become numbers of the same form."""
-KINDS: Final = "which words are strings of a recognized kind, their kind and form"
-"""Fact that is not protected where such strings become strings of the same kind."""
 CHOICE: Final = "everything outside the spans and their choice"
 """Facts that are not protected where spans choose the drawn words."""
 CHOSEN: Final = "the choice of spans"
@@ -180,18 +173,14 @@ def of_guarantee(guarantee: Guarantee, roles: str = "on") -> list[str]:
     return [f"{counted(words, 'public word')} (an output among them says what the input was)"]
 
 
-def not_protected(
-    guarantee: Guarantee, facts: Sequence[str], *, spans: bool, equal: bool, roles: str = "on"
-) -> list[str]:
+def not_protected(guarantee: Guarantee, settings: Settings, *, spans: bool) -> list[str]:
     """Return all facts that a run leaves unprotected, in words.
 
     Args:
-        facts: those of its settings, see :func:`facts_of`.
+        settings: of the run.
         spans: whether spans choose words.
-        equal: whether equal words share a draw.
-        roles: ``off`` where names and places have one group each.
     """
-    only = guarantee.only_groups
+    only, equal = guarantee.only_groups, settings.consistent is not None
     more = {
         CHOSEN if only else CHOICE: spans,
         EQUAL: equal,
@@ -200,18 +189,5 @@ def not_protected(
     }
     free = only and not guarantee.epsilon_ldp  # then repeated runs tell nothing more
     always = [fact for fact in NOT_PROTECTED if not (free and fact == REPEATED)]
-    return [*of_guarantee(guarantee, roles), *facts, *filter(more.get, more), *always]
-
-
-def facts_of(spec: RunSpec) -> list[str]:
-    """Return the facts that the settings of a run leave unprotected, in words."""
-    chosen = {word_class.name for word_class in spec.classes}
-    facts = {
-        "which words are unknown": spec.unknown == UnknownPolicy.MASK,
-        "how many words have a class (the expected share tells)": bool(spec.classes),
-        NUMBER: spec.numbers == NumberPolicy.VALUE and not spec.only,
-        KINDS: not chosen.isdisjoint(STRINGS),
-        "the words of the keep-list": bool(spec.keep),
-        "word boundaries that another tool chose": spec.tokenizer == "whitespace",
-    }
-    return [fact for fact, holds in facts.items() if holds]
+    own = [*of_guarantee(guarantee, settings.roles), *settings.facts()]
+    return [*own, *filter(more.get, more), *always]

@@ -23,7 +23,7 @@ from dpsan.mechanisms.tables.near_sets import words_in_groups
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize.classes import Grouping, grouping
 from dpsan.sanitize.numbers_by_value import check_numbers
-from dpsan.sanitize.request import RunSpec
+from dpsan.sanitize.settings import Settings
 from dpsan.space.exact_search import FlatIndex
 from dpsan.space.metric_space import MetricSpace
 
@@ -38,7 +38,7 @@ Opened = Callable[[], tuple[Embeddings, MetricSpace]]
 class Built:
     """Mechanism, guarantee and sampler of one request on one vocabulary."""
 
-    spec: RunSpec
+    spec: Settings
     embeddings: Embeddings
     space: MetricSpace
     mechanism: Mechanism
@@ -55,7 +55,7 @@ class Built:
     """SHA-256 of the file of the model that they have."""
 
 
-def build(spec: RunSpec, opened: Opened) -> Built:
+def build(spec: Settings, opened: Opened) -> Built:
     """Open the vocabulary and prepare the mechanism on it.
 
     Args:

@@ -10,25 +10,21 @@ from typing import TYPE_CHECKING, Any, overload
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
-from dpsan.embeddings.word_lists import chosen_words, only_classes, word_classes
-from dpsan.errors import UsageError, check_name
-from dpsan.mechanisms import DEFAULT_MECHANISM
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import expected_unchanged
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.classes import Grouping
-from dpsan.sanitize.consistent import Distinct, Unit, unit_of_texts
+from dpsan.sanitize.consistent import Distinct, Unit, check_unit_of_texts
 from dpsan.sanitize.guarantee_and_sampler import Opened, build
 from dpsan.sanitize.numbers_by_value import NumberPolicy
-from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.rewriting import Rewriter
+from dpsan.sanitize.settings import DEFAULT_MECHANISM, SETTINGS, Settings
 from dpsan.sanitize.statement import expected_share
 from dpsan.space.cached_index import open_space, space_of
 from dpsan.text.letter_case import LetterCase
-from dpsan.text.out_of_vocabulary import UnknownPolicy
 from dpsan.text.spanned_tokens import Spans, spans_of, strings_of
 
 if TYPE_CHECKING:
@@ -99,38 +95,18 @@ class Sanitizer:
         allow_unproved: bool = False,
         cache: Path | str | Store | None = None,
     ) -> None:
-        if isinstance(keep, str):  # its letters would be kept
-            raise UsageError("keep must be a list of words (got a string)", "such as keep=['IBM']")
-        check_name("policy for unknown words", unknown, list(UnknownPolicy))
+        given = {name: value for name, value in locals().items() if name in SETTINGS}
         loaded = embeddings if isinstance(embeddings, Embeddings) else None
         path = Path(str(embeddings)) if embeddings is not None and loaded is None else None
-        spec = RunSpec(
-            epsilon=epsilon,
-            mechanism=mechanism,
-            parameters=dict(parameters or {}),
-            embeddings=path,
-            vocab_size=vocab_size,
-            tokenizer=tokenizer,
-            unknown=UnknownPolicy(unknown),
-            keep=frozenset(keep),
-            public=None if public is None else chosen_words(public),
-            case=case,
-            allow_unproved=allow_unproved,
-            consistent=unit_of_texts(consistent, only=only is not None),
-            numbers=numbers,
-            only=() if only is None else only_classes(only, tokenizer),
-            roles=roles,
-            classes=() if classes is None else word_classes(classes, tokenizer),
-            fluent=fluent,
-            language_model=None if language_model is None else Path(language_model),
-        )
+        check_unit_of_texts(consistent)
+        spec = Settings.read(**given | {"embeddings": path})
         store = cache if isinstance(cache, Store) else Store(None if cache is None else Path(cache))
         self._set_up(spec, loaded, store, None if seed is None else str(seed))
 
     @classmethod
     def from_spec(
         cls,
-        spec: RunSpec,
+        spec: Settings,
         store: Store,
         seed: str | None = None,
         *,
@@ -150,7 +126,7 @@ class Sanitizer:
 
     def _set_up(
         self,
-        spec: RunSpec,
+        spec: Settings,
         loaded: Embeddings | None,
         store: Store,
         seed: str | None,
@@ -378,7 +354,7 @@ def run_key(seed: str | None) -> bytes:
     return randomness.new_key() if seed is None else randomness.seeded_key(seed)
 
 
-def _rebuild(spec: RunSpec, loaded: Embeddings | None, root: Path, seed: str | None) -> Sanitizer:
+def _rebuild(spec: Settings, loaded: Embeddings | None, root: Path, seed: str | None) -> Sanitizer:
     self = Sanitizer.__new__(Sanitizer)
     self._set_up(spec, loaded, Store(root), seed)
     return self

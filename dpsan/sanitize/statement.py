@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,12 +29,14 @@ from dpsan.sanitize.figures import (
 )
 from dpsan.sanitize.numbers_by_value import FORMS
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
+from dpsan.sanitize.settings import Settings
 from dpsan.text.numerals import counted, number, percent
 
 FLUENT: Final = (
     "made fluent by a public language model at an unchanged guarantee; many words are guesses, "
     "names and numbers may be invented"
 )
+_DEFAULTS: Final = Settings()
 _LONGEST: Final = 200 - len("dpsan: ")
 """Longest main line without ``-v``, in characters."""
 
@@ -63,11 +65,8 @@ class Statement:
         share: the same of the words that were drawn in this run; default as for any text.
         classes: class of each kind of words, see :class:`dpsan.sanitize.classes.Grouping`.
         files: how many inputs there were.
-        facts: what the settings of the run leave unprotected, see :func:`facts_of`.
-        roles: ``off`` if all names are drawn from one group, and all places from another.
+        settings: of the run.
         plain_drawn: drawn names that are expected to be ordinary words too, in one copy.
-        consistent: within what equal words have the same draw.
-        fluent: whether the drawn words were decoded.
         spans: whether only words in spans were drawn.
         linked: by how many words a whole text is found again, in words.
         memo: of the messages that are drawn once.
@@ -81,11 +80,8 @@ class Statement:
     classes: tuple[str | None, ...] = ()
     copies: int = 1
     files: int = 1
-    facts: Sequence[str] = ()
-    roles: str = "on"
+    settings: Settings = _DEFAULTS
     plain_drawn: float = 0.0
-    consistent: Unit | None = None
-    fluent: bool = False
     spans: bool = False
     linked: str | None = None
     memo: MemoTotals | None = None
@@ -145,8 +141,8 @@ class Statement:
             plain = counted(totals.counts[Action.PLAIN], "word")
             classes = {self.classes[kind] for kind, words in totals.by_kind.items() if words}
             told = {EQUAL: True, EARLIER: "dates" in classes, NATION: "nationalities" in classes}
-            equal = [fact for fact, holds in told.items() if holds and self.consistent]
-            shown = [*of_guarantee(totals.guarantee, self.roles)[1:], *equal]
+            equal = [fact for fact, holds in told.items() if holds and self.settings.consistent]
+            shown = [*of_guarantee(totals.guarantee, self.settings.roles)[1:], *equal]
             out.append(f"NOT PROTECTED: {plain} that passed unchanged; {'; '.join(shown)}")
         sight = self.figures().get(("names in plain sight", "run"))
         if totals.draws and totals.plain_names and sight:
@@ -157,13 +153,13 @@ class Statement:
                 f"name (Young, Mark), and such a word is original with probability {share}{again}"
             )
         own = (
-            [*self.facts]
+            [*self.settings.facts()]
             if totals.guarantee.only_groups
-            else [*of_guarantee(totals.guarantee), *self.facts]
+            else [*of_guarantee(totals.guarantee), *self.settings.facts()]
         )
         if totals.draws and own and not verbose:
             out.append(f"not protected here: {', '.join(own)}")
-        if totals.draws and self.fluent:
+        if totals.draws and self.settings.fluent:
             out.append(FLUENT)
         if self.spans and totals.guarantee.only_groups:
             out.append(f"words in spans are replaced: {CHOSEN} is not protected")
@@ -171,9 +167,10 @@ class Statement:
             passed = counted(totals.counts[Action.OUTSIDE], "word")
             whole = f"{counted(totals.unmarked, 'record')} without a span"
             out.append(f"passed outside spans: {passed}, with {whole}; {CHOICE} is not protected")
-        if totals.draws and self.consistent and not totals.guarantee.only_groups:
-            unit = "the run" if self.consistent is Unit.RUN else f"a {self.consistent}"
-            out.append(f"one draw for each distinct word of {unit}: {EQUAL} is not protected")
+        unit = self.settings.consistent
+        if totals.draws and unit and not totals.guarantee.only_groups:
+            of = "the run" if unit is Unit.RUN else f"a {unit}"
+            out.append(f"one draw for each distinct word of {of}: {EQUAL} is not protected")
         if self.memo:
             out.append(self._memo(self.memo))
         if self.ledger:
@@ -208,7 +205,7 @@ class Statement:
             by_class[self.classes[kind] or ""] += words
         replaced = ", ".join(f"{name} {number(n)}" for name, n in by_class.most_common() if n)
         figures = self.figures()
-        once = ", equal ones alike" if self.consistent else ""
+        once = ", equal ones alike" if self.settings.consistent else ""
         hidden = "which word of its group stood there is hidden completely"
         hidden += ", except of numbers by value" * (guarantee.epsilon_ldp > 0)
         group = figures.get(("smallest group", "run"))  # None: no word of a list was drawn
@@ -249,10 +246,10 @@ class Statement:
         share = percent(figures["unchanged", "run"].value)
         where = " in spans" if self.spans else ""
         words, for_words = f"{counted(totals.draws, 'word')}{where} drawn", ""
-        if self.consistent:
+        if self.settings.consistent:
             occurrences = sum(totals.counts[action] for action in DRAWN)
             words, for_words = counted(totals.draws, "draw"), f"for {counted(occurrences, 'word')}"
-        before = " before they are made fluent" if self.fluent else ""
+        before = " before they are made fluent" if self.settings.fluent else ""
         special = self._special()
         # The share is one of running words, and spans hold names.
         unchanged = "" if self.spans else f"expected unchanged: {share}{kind}{before}"
@@ -285,7 +282,7 @@ class Statement:
         if guarantee.per_line:
             return "line"
         kinds: tuple[str, ...] = (
-            "distinct" if self.consistent else "",
+            "distinct" if self.settings.consistent else "",
             "protected" if guarantee.public_words else "",
         )
         return " ".join([*filter(None, kinds), "word"])
@@ -343,10 +340,7 @@ class Statement:
         for of_class, words in sizes.items():
             groups = f"{counted(len(words), 'group')} of {', '.join(map(number, words))} words"
             yield f"class {of_class}: {groups}, one input each"
-        equal = self.consistent is not None
-        facts = not_protected(
-            guarantee, self.facts, spans=self.spans, equal=equal, roles=self.roles
-        )
+        facts = not_protected(guarantee, self.settings, spans=self.spans)
         if guarantee.only_groups and not guarantee.epsilon_ldp:
             yield f"not protected: {', '.join(facts)}"
             return

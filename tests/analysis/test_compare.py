@@ -166,12 +166,12 @@ def test_cells():
 
 def test_progress_is_a_line_where_there_is_no_terminal(capsys, monkeypatch):
     monkeypatch.setattr(progress, "PERIOD", 0.01)
-    with progress.named_progress(False) as tell:
+    with progress.Progress().named() as tell:
         tell("krr at LDP epsilon 8", 0.25)
         while not (told := capsys.readouterr().err):
             pass
     assert re.match(r"dpsan: (0|25)% done after \d+ s: (krr at LDP epsilon 8)?\n", told)
-    with progress.named_progress(True) as tell:
+    with progress.Progress(quiet=True).named() as tell:
         tell("krr", 0.5)
     assert capsys.readouterr().err == ""
 

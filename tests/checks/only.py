@@ -65,9 +65,9 @@ def printed(sanitizer: Sanitizer, texts: list[str]) -> str:
             if row[2] is not None:
                 counts[classes[row[2][0]] or ""] += 1
                 same += folded(row[0]) == folded(row[1])
-    share, unit = single.expected_share(totals), single.spec.consistent
+    share = single.expected_share(totals)
     name, kinds = sanitizer.mechanism.name, single.replaced_classes
-    shown = Statement(totals, name, 0.0, share, kinds, consistent=unit)
+    shown = Statement(totals, name, 0.0, share, kinds, settings=sanitizer.spec)
     words, smallest = counts.total(), _smallest(rewriter, texts)
     assert words > 100
     text = f" {' '.join(shown.lines())} ".replace(",", " ")

@@ -15,7 +15,7 @@ from dpsan.mechanisms.base import certify
 from dpsan.privacy.guarantee import Status
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.figures import Figure, facts_of
+from dpsan.sanitize.figures import Figure
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import Statement
 from dpsan.text.numerals import counted, number
@@ -44,8 +44,7 @@ def statement(sanitizer: Sanitizer, key: bytes = KEY) -> str:
         sanitizer.expected_share(totals),
         copies=_COPIES,
         files=_FILES,
-        facts=facts_of(sanitizer.spec),
-        consistent=sanitizer.spec.consistent,
+        settings=sanitizer.spec,
     )
     draws, largest = _drawn(sanitizer, lines)
     charges = sum(map(bool, largest)) if guarantee.per_line else draws

@@ -9,10 +9,10 @@ import pytest
 from line_laws import counts, losses, off
 from support import fits, make_embeddings, streams
 
-from dpsan.cli import options
 from dpsan.errors import UsageError
 from dpsan.mechanisms import DEFAULT_MECHANISM, MECHANISMS
 from dpsan.privacy.guarantee import Guarantee, Status
+from dpsan.sanitize import settings
 from dpsan.space.metric_space import MetricSpace
 
 SPACE = MetricSpace(make_embeddings(n=40, d=4))
@@ -32,7 +32,7 @@ def mechanism(request):
 
 
 def test_registry(mechanism):
-    assert options.DEFAULT_MECHANISM == DEFAULT_MECHANISM in MECHANISMS
+    assert settings.DEFAULT_MECHANISM == DEFAULT_MECHANISM in MECHANISMS
     assert MECHANISMS[mechanism.name] is type(mechanism)
     module = type(mechanism).__module__.removeprefix("dpsan.mechanisms.")
     own = mechanism.name.replace("-", "_")

@@ -19,8 +19,8 @@ from dpsan.only.templates import choices, radices, string, template
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.decided import Shared
-from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.sanitize.settings import Settings
 from dpsan.sanitize.statement import Statement
 from dpsan.text.spanned_tokens import CONTEXT, contexts
 
@@ -72,7 +72,7 @@ def test_no_vectors_are_opened():
     def opened():
         raise AssertionError("rules and lists say all")
 
-    spec = RunSpec(epsilon=None, only=only_classes("people"), consistent=Unit.RECORD)
+    spec = Settings(epsilon=None, only=only_classes("people"), consistent=Unit.RECORD)
     sanitizer = Sanitizer.from_spec(spec, Store(None), opened=opened)
     assert "Grace" not in sanitizer.rewrite("Yesterday Grace Young called.")
 

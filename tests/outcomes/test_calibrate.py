@@ -15,7 +15,7 @@ from dpsan.outcomes.calibrate import Draft, Outputs, Target
 from dpsan.outcomes.calibrate.target import solve
 from dpsan.outcomes.distributions import expected_unchanged
 from dpsan.privacy import randomness
-from dpsan.sanitize.request import RunSpec
+from dpsan.sanitize.settings import Settings
 from dpsan.space.metric_space import MetricSpace
 
 SPACE = MetricSpace(make_embeddings(n=300, d=5))
@@ -209,7 +209,7 @@ def test_the_wrong_end_of_draws_is_not_believed(monkeypatch, few_draws):
 
 
 def test_epsilon_is_asked_for():
-    for build in (Sanitizer, RunSpec(epsilon=None).build):
+    for build in (Sanitizer, Settings(epsilon=None).build):
         with pytest.raises(UsageError, match="epsilon is required"):
             build()
 

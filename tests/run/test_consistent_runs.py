@@ -18,8 +18,8 @@ from dpsan.run.stream import Plan
 from dpsan.run.workers import Pool
 from dpsan.sanitize.accountant import Budget
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer, run_key
+from dpsan.sanitize.settings import Settings
 
 UNITS = list(Unit)
 # Two cells of a row; words inside and outside the vocabulary, and the same ones in both files.
@@ -43,7 +43,7 @@ def vectors(tmp_path_factory):
 def opened(vectors, store):
     def opened(unit, mechanism="knn-response", epsilon=2.0, **more):
         more = {"embeddings": vectors, "consistent": unit, "case": "vocabulary", **more}
-        return Sanitizer.from_spec(RunSpec(epsilon, mechanism, **more), store)
+        return Sanitizer.from_spec(Settings(epsilon, mechanism, **more), store)
 
     return opened
 

@@ -8,14 +8,15 @@ from support import embed
 from dpsan.embeddings.word_lists import PublicWords, WordClass
 from dpsan.run.memo import _settings
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.sanitize.settings import Settings
 from dpsan.space.metric_space import MetricSpace
 from dpsan.text.out_of_vocabulary import UnknownPolicy
+from dpsan.text.tokens import RULES
 
 EMBEDDINGS = embed([f"w{chr(97 + at // 26)}{chr(97 + at % 26)}" for at in range(80)])
 WORDS = tuple(EMBEDDINGS.index_to_key[:70])
-FIRST = RunSpec(epsilon=4.0)
+FIRST = Settings(epsilon=4.0)
 
 
 def own(words=WORDS):
@@ -46,7 +47,7 @@ def settings(spec, embeddings=EMBEDDINGS):
 
 def test_every_field_has_a_rule():
     """A new field without one turns this red."""
-    assert {each.name for each in dataclasses.fields(RunSpec)} == {*OTHERS, *WITHOUT}
+    assert {each.name for each in dataclasses.fields(Settings)} == {*OTHERS, *WITHOUT}
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -67,3 +68,18 @@ def test_another_vocabulary_is_another_key():
     assert (fewer.vectors == EMBEDDINGS.vectors[:79]).all()
     assert len({settings(FIRST), settings(FIRST, other), settings(FIRST, fewer)}) == 3
     assert settings(FIRST) == settings(dataclasses.replace(FIRST, allow_unproved=True))
+
+
+def test_the_key_keeps_its_bytes():
+    """Else every message of a memo would be drawn once more, and cost twice."""
+    usual, lists = f"('unicode', {RULES}, 'sample', 'natural', 'word'), [], []", own()[0].sha256
+    assert settings(FIRST).endswith(f", {usual})".encode())
+    run = dataclasses.replace(FIRST, consistent=Unit.RUN)
+    assert settings(run).endswith(f", {usual}, ('consistent', 'run'))".encode())
+    roles = dataclasses.replace(FIRST, epsilon=None, only=own(), roles="off")
+    assert settings(roles).endswith(f", {usual}, ('own', '{lists}'), ('roles', 'off'))".encode())
+    kept = dataclasses.replace(FIRST, keep=frozenset({"waa"}), classes=own())
+    assert settings(kept).endswith(f", ['waa'], [], ('own', '{lists}'))".encode())
+    python = "<LetterCase.NATURAL: 'natural'>, <NumberPolicy.WORD: 'word'>"
+    made = _settings(Sanitizer("krr", epsilon=4, embeddings=EMBEDDINGS))
+    assert made.endswith(f"'sample', {python}), [], [])".encode())

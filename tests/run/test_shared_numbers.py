@@ -10,8 +10,8 @@ from dpsan.analysis.verify.base import rewritten
 from dpsan.embeddings import file_digest
 from dpsan.embeddings.cache.store import Store
 from dpsan.run.workers import Pool
-from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.sanitize.settings import Settings
 
 KEY = b"k" * 32
 WORDS = [f"word{row}" for row in range(40)]
@@ -60,7 +60,7 @@ def test_workers_write_what_one_process_writes(tmp_path):
     """The same words, records and epsilon: two records a batch, in many batches."""
     path = tmp_path / "v.txt"
     path.write_text("".join(f"{word} {at} 1\n" for at, word in enumerate(WORDS)))
-    spec, store = RunSpec(3.0, "krr", embeddings=path), Store(tmp_path / "cache")
+    spec, store = Settings(3.0, "krr", embeddings=path), Store(tmp_path / "cache")
     alone = rewritten(Sanitizer.from_spec(spec, store), [LINE * 64], KEY)
     with Pool(spec, store.root, 2, file_digest(path)) as pool:
         shared = rewritten(

@@ -16,7 +16,7 @@ from dpsan.run import workers
 from dpsan.run.run import Run
 from dpsan.run.stream import Plan
 from dpsan.run.workers import Batch, Pool
-from dpsan.sanitize.request import RunSpec
+from dpsan.sanitize.settings import Settings
 from dpsan.text.lookup import Lookup
 
 KEY = b"k" * 32
@@ -25,7 +25,7 @@ TEXTS = ["here there", "nowhere", ""] * 50
 
 @pytest.fixture
 def spec(folder):
-    return RunSpec(8.0, "laplace", embeddings=folder / "two.txt", allow_unproved=True)
+    return Settings(8.0, "laplace", embeddings=folder / "two.txt", allow_unproved=True)
 
 
 def digest(spec):

@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from dpsan.sanitize.figures import facts_of
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import Statement
 from dpsan.text.numerals import number
@@ -37,9 +36,8 @@ def statement(given, copies=2):
     whole.merge(totals)
     share = sanitizer.expected_share(whole)
     classes = sanitizer.replaced_classes
-    unit = sanitizer.spec.consistent
-    made = Statement(whole, sanitizer.mechanism.name, 0.1, share, classes, copies=copies)
-    return made.__class__(**{**vars(made), "facts": facts_of(sanitizer.spec), "consistent": unit})
+    name, spec = sanitizer.mechanism.name, sanitizer.spec
+    return Statement(whole, name, 0.1, share, classes, copies=copies, settings=spec)
 
 
 @pytest.mark.parametrize("name", GIVEN)

@@ -17,6 +17,7 @@ from dpsan.run.run import Run
 from dpsan.run.stream import Plan
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer, run_key
+from dpsan.sanitize.settings import Settings
 from dpsan.sanitize.statement import Statement
 
 EMBEDDINGS = make_embeddings(n=40, d=4)
@@ -204,4 +205,7 @@ def test_with_one_draw_for_equal_words(tmp_path, unit, draws, public):
     assert last["epsilon_sum"] == pytest.approx(3.0 * (draws - public))
     report = read_audit(path).as_json()
     assert report["epsilon_sum"] == pytest.approx(3.0 * draws)
-    assert "high-low" in Statement(totals, "optimal-response", 0.1, consistent=unit).lines()[0]
+    assert (
+        "high-low"
+        in Statement(totals, "optimal-response", 0.1, settings=Settings(consistent=unit)).lines()[0]
+    )

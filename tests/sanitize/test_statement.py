@@ -11,9 +11,9 @@ from dpsan.mechanisms import MECHANISMS
 from dpsan.privacy.guarantee import Arithmetic, Guarantee, Status
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.figures import Lacking, facts_of, weakness
-from dpsan.sanitize.request import RunSpec
+from dpsan.sanitize.figures import Lacking, weakness
 from dpsan.sanitize.result import Action, Sanitized
+from dpsan.sanitize.settings import Settings
 from dpsan.sanitize.statement import Statement, expected_share
 from dpsan.text.out_of_vocabulary import UnknownPolicy
 
@@ -49,7 +49,7 @@ def test_the_main_line_is_short_and_loses_nothing(name, delta, copies, unit, pub
     """At most 200 characters whatever the options: what is too long stands in a second line."""
     others = {str(each): 12_345 for each in Action if each is not Action.DRAWN}
     run = totals(pure(7.123, delta=delta, public_words=public), (10**9, 40_000), **others)
-    more = {"copies": copies, "consistent": unit, "files": 3}
+    more = {"copies": copies, "files": 3, "settings": Settings(consistent=unit)}
     first, second, *_ = Statement(run, name, 0.44, **more).lines()
     assert len(f"dpsan: {first}") <= 200
     assert first.endswith(". Not protected: see -v.")
@@ -62,7 +62,9 @@ def test_the_main_line_is_short_and_loses_nothing(name, delta, copies, unit, pub
 def test_one_draw_for_each_distinct_word(unit):
     run = totals(pure(2), (2, 2), unknown=1)
     run.counts[Action.DRAWN] += 6
-    first, second, *more = Statement(run, "krr", 0.14, consistent=unit).lines(verbose=True)
+    first, second, *more = Statement(run, "krr", 0.14, settings=Settings(consistent=unit)).lines(
+        verbose=True
+    )
     assert first.startswith(
         "4 draws for 10 words (1 unknown) by krr, PROVED on integers: LDP epsilon 2 per "
         "distinct word, 8 for"
@@ -108,8 +110,8 @@ def test_every_loss_names_its_delta():
 
 def test_what_the_run_itself_exposes():
     run = totals(pure(2.0), masked=1, kept=2)
-    spec = RunSpec(2.0, "krr", unknown=UnknownPolicy.MASK, keep=frozenset(["a"]))
-    said = Statement(run, "krr", 0.1, facts=facts_of(spec)).lines()
+    spec = Settings(2.0, "krr", unknown=UnknownPolicy.MASK, keep=frozenset(["a"]))
+    said = Statement(run, "krr", 0.1, settings=spec).lines()
     assert "(besides 1 masked, 2 kept)" in said[0]
     assert said[1] == ("not protected here: which words are unknown, the words of the keep-list")
 

@@ -19,8 +19,8 @@ from dpsan.mechanisms import MECHANISMS
 from dpsan.run.run import Run
 from dpsan.run.stream import Plan
 from dpsan.run.workers import Pool
-from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer, run_key
+from dpsan.sanitize.settings import Settings
 from scoreboard.base import Row, Size, embedding_file, required, row, tree
 from scoreboard.patterns import mutants
 
@@ -45,7 +45,7 @@ def configurations(row: Row, size: Size, folder: Path) -> None:
     left_out = []
     for name in names:
         given = {"parameters": required(name), "embeddings": source, "allow_unproved": True}
-        spec = RunSpec(epsilon=4.0, mechanism=name, **given)
+        spec = Settings(epsilon=4.0, mechanism=name, **given)
         try:
             sanitizer = Sanitizer.from_spec(spec, Store(folder / "cache"))
         except DpsanError:  # this epsilon, or this vocabulary, is outside its domain

@@ -5,7 +5,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from dpsan.cli.sanitizing import Sanitizing
+from dpsan.cli.options import Sanitizing
 from dpsan.text.batch import Chunk
 from dpsan.text.batch_of_pieces import joined
 from dpsan.text.letter_case import (

@@ -22,7 +22,6 @@ from common.values import at_least, drafts, numbers
 from dpsan import __version__
 from dpsan.cli import output
 from dpsan.cli.options import Vocabulary, parameters
-from dpsan.cli.progress import share_progress
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import DpsanError, printable
 from dpsan.files.atomic_files import check_writable, write_whole
@@ -80,9 +79,10 @@ def run(studies: Studies, given: Sequence[str], script: str, description: str | 
         kind = kind_of(asked.plot)
         check_writable(asked.plot, force=asked.force)
     words, space = None, None
+    names = ("embeddings", "vocab_size", "quiet")
+    vocabulary = Vocabulary(**{name: getattr(asked, name) for name in names})
     if study.least_words or asked.embeddings or asked.vocab_size:
-        names = ("embeddings", "vocab_size", "quiet")
-        words, space = Vocabulary(**{name: getattr(asked, name) for name in names}).open_space()
+        words, space = vocabulary.open_space()
     fields: dict[str, Any] = {
         "mechanisms": drafts(chosen, typed, words.key_to_index if words else {}),
         "epsilons": epsilons,
@@ -91,7 +91,7 @@ def run(studies: Studies, given: Sequence[str], script: str, description: str | 
         "parameters": values,
         "embeddings": words,
     }
-    with share_progress(study.name, asked.quiet) as progress:
+    with vocabulary.progress.share(study.name) as progress:
         if asked.seeds == 1:
             result = study.make(space, **fields, seed=asked.seed, progress=progress)
         else:

@@ -16,7 +16,7 @@ from dpsan.errors import InputError, UsageError
 from dpsan.mechanisms.own import OwnFile
 from dpsan.run.audit import read_header
 from dpsan.sanitize.guarantee_and_sampler import Built, build
-from dpsan.sanitize.request import RunSpec
+from dpsan.sanitize.settings import Settings
 from dpsan.space.metric_space import MetricSpace
 
 
@@ -32,11 +32,13 @@ class Setting:
         self.mechanism: str = row["mechanism"]
         self.epsilon: float = row["epsilon"]
         self.parameters = {k: v for k, v in row["parameters"].items() if v is not None}
-        self.tokenizer: str = row["tokenizer"]
+        self.settings = Settings.of_header(row)
+        """What the header has of the settings as it is."""
+        self.tokenizer = self.settings.tokenizer
         self.copies: int = row["copies"]
         self.public: dict[str, Any] | None = row["public"]
         """Public words of the run, as the header has them."""
-        self.by_value = row["numbers"] == "value"
+        self.by_value = self.settings.has("numbers=value")
         """True if numbers were drawn by value."""
         self.fluent = row["fluent"] is not None
         """True if the drawn words were decoded: the audit has them too."""
@@ -61,7 +63,7 @@ class Setting:
             InputError: a file cannot be read.
         """
         own = [each for name in files for each in word_classes(name) if not each.english]
-        spec = RunSpec(self.epsilon, self.mechanism, self.parameters)
+        spec = Settings(self.epsilon, self.mechanism, self.parameters)
         spec = replace(spec, classes=_classes(self._row["classes"], own))
         return build(spec, lambda: (embeddings, space))
 

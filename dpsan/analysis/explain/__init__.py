@@ -41,8 +41,8 @@ from dpsan.outcomes.one_word import (
 )
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee
-from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.sanitize.settings import Settings
 from dpsan.space.metric_space import MetricSpace
 
 UNKNOWN: Final = "⊥"
@@ -257,7 +257,7 @@ def candidates(
 
 def prepare(
     draft: Draft,
-    spec: RunSpec,
+    spec: Settings,
     at: tuple[Target, float] | None,
     store: Store,
     opened: tuple[Embeddings, MetricSpace],

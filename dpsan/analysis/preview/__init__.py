@@ -33,8 +33,8 @@ from dpsan.outcomes.text_likelihood import LONGEST
 from dpsan.privacy import randomness
 from dpsan.sanitize.classes import class_rows
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.sanitize.settings import Settings
 from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
 from dpsan.text.numerals import counted, number, percent
@@ -199,7 +199,7 @@ def preview(
     texts, lengths = _read(path, inputs, vocabulary)
     known = _Known(texts, vocabulary)
     model = language_model((), embeddings, vocabulary, lambda _: None)
-    specs = [(f"-e {number(each)}", RunSpec(epsilon=each)) for each in epsilons]
+    specs = [(f"-e {number(each)}", Settings(epsilon=each)) for each in epsilons]
     left_out = None
     try:
         specs = _by_class(embeddings) + specs
@@ -217,12 +217,12 @@ def preview(
     return Preview(printable(path.name), sizes, words, guessed, found, with_model, left_out)
 
 
-def _by_class(embeddings: Embeddings) -> list[tuple[str, RunSpec]]:
+def _by_class(embeddings: Embeddings) -> list[tuple[str, Settings]]:
     """Return the two levels of classes.  Raises UsageError: the lists do not fit the vocabulary."""
     classes = word_classes(SENSITIVE)
     class_rows(classes, embeddings)
-    one = RunSpec(epsilon=None, only=only_classes(SENSITIVE), consistent=Unit.RECORD)
-    both = RunSpec(epsilon=_BY, classes=classes)
+    one = Settings(epsilon=None, only=only_classes(SENSITIVE), consistent=Unit.RECORD)
+    both = Settings(epsilon=_BY, classes=classes)
     return [("--only sensitive", one), (f"-e {_BY:g} --class sensitive", both)]
 
 

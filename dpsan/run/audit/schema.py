@@ -49,6 +49,7 @@ from dpsan.files.source import Source
 from dpsan.formats.lines import raw_records
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
+from dpsan.sanitize.settings import SETTINGS
 
 SCHEMA: Final = 13
 """Changes whenever rows do; a reader knows this one only."""
@@ -94,10 +95,9 @@ _KINDS["passing"] = (_fields("fields:others noted:dict"),)
 _HEADER: Final = _fields(
     "type:str schema:int dpsan:str created:str mechanism:str own:own? epsilon:float "
     "epsilon_unit:str parameters:dict guarantee:guarantee expected_unchanged:float weak:str? "
-    "linked:str? embeddings:embeddings tokenizer:str unknown:str case:str keep_words:int "
-    "numbers:str only:classes? classes:classes? fluent:str? public:public? copies:int "
-    "consistent:str? spans:bool fields:list drop_other:bool originals:bool seeded:bool "
-    "private:bool not_protected:list"
+    "linked:str? embeddings:embeddings only:classes? classes:classes? fluent:str? public:public? "
+    "copies:int consistent:str? spans:bool fields:list drop_other:bool originals:bool seeded:bool "
+    "private:bool not_protected:list " + " ".join(about.row for about in SETTINGS.values())
 )
 _WORD: Final = _fields(
     "type:str file:int line:int text:int start:int end:int action:str out:str epsilon:float?"

@@ -19,7 +19,7 @@ from dpsan.privacy.guarantee import WordGroup
 from dpsan.run.audit.rows import Rows, encodable
 from dpsan.run.audit.schema import SCHEMA, finite, guarantee_row
 from dpsan.sanitize.accountant import Accountant
-from dpsan.sanitize.figures import SAME, facts_of, not_protected, weakness
+from dpsan.sanitize.figures import SAME, not_protected, weakness
 from dpsan.sanitize.result import Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.version import __version__
@@ -194,11 +194,7 @@ def _header(
             "words": sanitizer.embeddings.n,
             "dimensions": sanitizer.embeddings.d,
         },
-        "tokenizer": spec.tokenizer,
-        "unknown": str(spec.unknown),
-        "case": spec.case,
-        "keep_words": len(spec.keep),
-        "numbers": str(spec.numbers),
+        **spec.rows(),
         "only": _classes(spec.only, sanitizer.guarantee.groups),
         "classes": _classes(spec.classes, sanitizer.guarantee.groups),
         "fluent": sanitizer.language_model,
@@ -209,11 +205,5 @@ def _header(
         "private": not seeded and not spans and not spec.only,
         "consistent": spec.consistent,
         "spans": spans,
-        "not_protected": not_protected(
-            sanitizer.guarantee,
-            facts_of(spec),
-            spans=spans,
-            equal=spec.consistent is not None,
-            roles=spec.roles,
-        ),
+        "not_protected": not_protected(sanitizer.guarantee, spec, spans=spans),
     }

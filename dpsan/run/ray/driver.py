@@ -25,8 +25,8 @@ from dpsan.run.group import Group, rewrite_file
 from dpsan.run.run import Run, replaceable
 from dpsan.run.stream import Outcome, Plan, Task, Work
 from dpsan.run.workers import portable
-from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.sanitize.settings import Settings
 from dpsan.version import __version__
 
 
@@ -34,7 +34,7 @@ from dpsan.version import __version__
 class Job:
     """All that the tasks of a run share.  Secret: it holds the key of the run."""
 
-    spec: RunSpec
+    spec: Settings
     cache: Path
     digest: str
     """Digest of the embeddings that the guarantee was computed for."""

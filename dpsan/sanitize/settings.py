@@ -1,0 +1,343 @@
+"""The settings of a run: each is declared once, and every reader reads this list.
+
+A field of :class:`Settings` is a setting, and the text below it is the help of its option.  Its
+:class:`Setting` says how it is typed, what messages call it, and how the memo, ``--resume`` and the
+audit store it.  :data:`CONFLICTS` says what excludes or needs what, :data:`EXPOSED` what is not
+protected because of a setting.  This file imports nothing heavy: the help of commands reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from dpsan.errors import Hint, UsageError, check_name, refuse
+from dpsan.text.out_of_vocabulary import SEVERAL, SEVERAL_HINT, UnknownPolicy, read_word_list
+from dpsan.text.tokens import is_token
+
+if TYPE_CHECKING:
+    from dpsan.embeddings.word_lists import PublicWords, WordClass
+    from dpsan.mechanisms.base import Mechanism
+    from dpsan.sanitize.consistent import Unit
+
+# The registry and the lists would load numpy; a test compares.
+DEFAULT_MECHANISM: Final = "optimal-response"
+NUMBER: Final = "which words are numbers and their form"
+"""Fact that is not protected where numbers become numbers of the same form."""
+KINDS: Final = "which words are strings of a recognized kind, their kind and form"
+"""Fact that is not protected where such strings become strings of the same kind."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How one setting is typed, refused and stored."""
+
+    default: Any
+    flags: str
+    """``-e, --epsilon X``; values of the form ``a|b|c`` are all that there are."""
+    variable: bool = True
+    """True if the environment may hold the default of the option."""
+    rare: bool = False
+    """True if the help shows it below all others."""
+    noun: str = ""
+    """What messages call its values; empty: any value may be typed."""
+    undrawn: str = ""
+    """What messages call it where no mechanism draws, which has no use for it; empty: it has."""
+    row: str = ""
+    """Name and kind of its row in the header of an audit, such as ``tokenizer:str``."""
+    told: Callable[[Any], object] = str
+    """Value of that row."""
+    content: Callable[[Any], Any] | None = None
+    """What ``--resume`` and the key of a memo compare; None: what was typed."""
+    keyed: bool = True
+    """False if the key of a memo has something else that stands for it."""
+
+    @property
+    def values(self) -> list[str]:
+        """Return all values that may be typed; empty: any."""
+        last = self.flags.rpartition(" ")[2]
+        return last.split("|") if "|" in last and last.islower() else []
+
+
+def declared(default: Any, flags: str, **more: Any) -> Any:
+    """Declare a setting."""
+    made = {"default_factory": dict} if default == {} else {"default": default}
+    about = {"setting": Setting(default, flags, **more)}
+    return field(**made, metadata=about, repr=default != frozenset())
+
+
+def _digests(classes: Iterable[WordClass]) -> list[tuple[str, str]]:
+    return [(word_class.name, word_class.sha256) for word_class in classes]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that decides what a run does to text; picklable, without secrets."""
+
+    epsilon: float | None = declared(None, "-e, --epsilon X", keyed=False)
+    """Privacy parameter: smaller is more private. The unit is nats for optimal-response (try 8),
+    and 1/distance for laplace and exponential."""
+    mechanism: str = declared(
+        DEFAULT_MECHANISM, "-m, --mechanism NAME", undrawn="mechanism", keyed=False
+    )
+    """Draw words by this mechanism. 'dpsan mechanisms' lists all; FILE.py:CLASS is one of your
+    own."""
+    parameters: dict[str, Any] = declared(
+        {}, "-p, --param NAME=VALUE", variable=False, undrawn="mechanism", keyed=False
+    )
+    """Set a parameter of the mechanism, such as k=20. Repeatable."""
+    public: PublicWords | None = declared(
+        None,
+        "--public FILE|function|common|function-de|function-fr|function-es",
+        undrawn="public words",
+        content=lambda words: words and (words.name, words.sha256),
+        keyed=False,
+    )
+    """Give no protection to these words: a FILE, or a list of dpsan. They mostly stay, and the
+    guarantee holds for all other words."""
+    embeddings: Path | None = declared(
+        None, "-E, --embeddings FILE", undrawn="vocabulary", keyed=False
+    )
+    """Use these word vectors: word2vec, GloVe, fastText .vec, .npz, or .gz of them. Default: the
+    bundled English vocabulary."""
+    vocab_size: int | None = declared(None, "--vocab-size N", undrawn="vocabulary", keyed=False)
+    """Use only the first N words of the vocabulary."""
+    tokenizer: str = declared(
+        "unicode",
+        "--tokenizer unicode|ptb|whitespace",
+        rare=True,
+        noun="tokenizer",
+        undrawn="tokenizer",
+        row="tokenizer:str",
+        keyed=False,
+    )
+    """How lines are cut into words. `ptb` splits contractions, as GloVe was trained."""
+    unknown: UnknownPolicy = declared(
+        UnknownPolicy.SAMPLE,
+        "--unknown sample|mask",
+        noun="policy for unknown words",
+        undrawn="policy for unknown words",
+        row="unknown:str",
+        keyed=False,
+    )
+    """Out-of-vocabulary words: `sample` a random word (covered by the guarantee), or `mask` as
+    <unk>."""
+    case: str = declared(
+        "natural",
+        "--case natural|vocabulary",
+        noun="case",
+        undrawn="letter case",
+        row="case:str",
+        keyed=False,
+    )
+    """Letter case of outputs: `natural` spelling, or as the `vocabulary` has it."""
+    keep: frozenset[str] = declared(
+        frozenset(), "--keep FILE", row="keep_words:int", told=len, content=sorted, keyed=False
+    )
+    """Keep these words unchanged, one a line. NOT PRIVATE: any other output shows that the word
+    was none of them."""
+    consistent: Unit | None = declared(None, "--consistent off|record|file|run")
+    """Draw each distinct word once for each record, file or run. Which words are equal is not
+    protected. Default: off; with --only, record, and in texts and documents the file."""
+    numbers: str = declared(
+        "word", "--numbers word|value", noun="policy for numbers", row="numbers:str", keyed=False
+    )
+    """Draw a word for a number, or a number of the same form. With `value`, which words are
+    numbers is not protected."""
+    only: tuple[WordClass, ...] = declared((), "--only CLASSES", content=_digests)
+    """Replace words of these classes by random words of their groups: sensitive, people,
+    identifiers, names,places, a FILE, or spans for --spans alone. Takes no epsilon: which word
+    of its group stood there is hidden completely. All other words pass unchanged: NOT
+    PROTECTED."""
+    classes: tuple[WordClass, ...] = declared(
+        (), "--class CLASSES", variable=False, content=_digests
+    )
+    """Read each group of these classes as one input, such as sensitive: which word of the group
+    stood there is hidden completely. --epsilon bounds any two words. Repeatable."""
+    roles: str = declared("on", "--roles on|off", noun="setting of roles")
+    """With --only: `off` draws all names from one group, all places from another, and words of
+    health whatever part of the body they are about. Less is public; the text reads worse."""
+    fluent: bool = declared(False, "--fluent", variable=False, keyed=False)
+    """Make the drawn words read, with a public language model. The guarantee stays; many words are
+    guesses. Needs an epsilon of 7 or more."""
+    language_model: Path | None = declared(
+        None, "--language-model FILE", variable=False, rare=True, keyed=False
+    )
+    """With --fluent: the model of your own vocabulary, from `dpsan train`."""
+    allow_unproved: bool = declared(False, "--allow-unproved", variable=False, keyed=False)
+    """Run a mechanism whose guarantee is not PROVED."""
+    mapped: bool = False
+    """True if a map tells for each replacement what it stands for (``only``)."""
+    own_sha256: str | None = None
+    """Digest of the mechanism's file, once it was read: workers refuse another one."""
+
+    @classmethod
+    def read(cls, **given: Any) -> Settings:
+        """Return settings as users write them: names of lists, files, words in place of objects.
+
+        Raises:
+            UsageError: a value outside its domain.
+            InputError: a list that cannot be read.
+        """
+        from dpsan.embeddings import word_lists
+        from dpsan.sanitize.consistent import unit_of
+
+        made, keep, public = cls(**given), given.get("keep"), given.get("public")
+        only, classes, model = (given.get(n) for n in ("only", "classes", "language_model"))
+        if public is not None:  # a file of the command line may have the name of a list
+            read, name = word_lists.public_words, str(public)
+            public = read(name) if isinstance(public, Path) else word_lists.chosen_words(public)
+        if isinstance(classes, list):
+            classes = ",".join(classes) or None
+        hint = "such as keep=['IBM']"  # its letters would be kept
+        refuse(isinstance(keep, str), "keep must be a list of words (got a string)", hint)
+        if isinstance(keep, Path):
+            keep = read_word_list(keep, made.tokenizer)
+        made.check_values()
+        return replace(
+            made,
+            parameters=dict(made.parameters or {}),
+            unknown=UnknownPolicy(made.unknown),
+            keep=frozenset(() if keep is None else keep),
+            public=public,
+            consistent=unit_of(given.get("consistent"), only=only is not None),
+            classes=() if classes is None else word_lists.word_classes(classes, made.tokenizer),
+            only=() if only is None else word_lists.only_classes(only, made.tokenizer),
+            language_model=None if model is None else Path(model),
+        )
+
+    def check_values(self) -> None:
+        """Raise UsageError for a value that has another name than those of its setting."""
+        for name, setting in SETTINGS.items():
+            if setting.noun:
+                check_name(setting.noun, getattr(self, name), setting.values)
+
+    def kind(self) -> type[Mechanism]:
+        """Return the kind of mechanism.  Raises UsageError for values outside their domains, and
+        for settings that exclude or need each other.
+        """
+        from dpsan.mechanisms import check_classes, check_public, mechanism_class
+
+        kind = mechanism_class(self.mechanism, self.own_sha256)
+        self.check_values()
+        several = not all(is_token(word, self.tokenizer) for word in self.keep)
+        refuse(several, f"a word of the keep list is {SEVERAL}", SEVERAL_HINT)
+        for condition, *told in CONFLICTS:
+            refuse(self.holds(condition), *told)
+        if self.public is not None:
+            check_public(kind)
+        if self.classes:
+            check_classes(kind)
+        return kind
+
+    def build(self) -> Mechanism:
+        """Return the mechanism.
+
+        Raises:
+            UsageError: unknown name, parameter outside its domain, no epsilon.
+        """
+        kind = self.kind()
+        if self.epsilon is None:
+            raise UsageError("epsilon is required: it is your decision")
+        return kind.build(self.epsilon, self.parameters)
+
+    def has(self, what: str) -> bool:
+        """Return whether ``name`` has another value than its default; ``name=a|b``: one of these,
+        or a class of such a name.  ``!`` before it: whether it has not.
+        """
+        name, _, values = what.removeprefix("!").partition("=")
+        value = getattr(self, name)
+        named = [each.name for each in value] if isinstance(value, tuple) else [str(value)]
+        listed = not set(values.split("|")).isdisjoint(named)
+        holds = listed if values else value != SETTINGS[name].default
+        return bool(holds) != what.startswith("!")
+
+    def holds(self, condition: str) -> bool:
+        """Return whether the settings have all of a condition, see :meth:`has`."""
+        return all(map(self.has, condition.split()))
+
+    def key(self) -> list[object]:
+        """Return what the key of a memo has of settings with other values than their defaults."""
+        out: list[object] = []
+        for name, setting in SETTINGS.items():
+            if setting.keyed and self.has(name):
+                value = getattr(self, name)
+                out += setting.content(value) if setting.content else [(name, str(value))]
+        return out
+
+    def contents(self) -> dict[str, object]:
+        """Return by name what ``--resume`` compares in place of the names of files and lists."""
+        every = SETTINGS.items()
+        return {name: each.content(getattr(self, name)) for name, each in every if each.content}
+
+    def rows(self) -> dict[str, object]:
+        """Return the rows that the header of an audit has of these settings."""
+        return {
+            setting.row.partition(":")[0]: setting.told(getattr(self, name))
+            for name, setting in SETTINGS.items()
+            if setting.row
+        }
+
+    @classmethod
+    def of_header(cls, rows: Mapping[str, Any]) -> Settings:
+        """Return the settings that the header of an audit has as they are; others by default."""
+        listed = {name: about.row.partition(":")[0] for name, about in SETTINGS.items()}
+        return cls(**{name: rows[name] for name, row in listed.items() if name == row})
+
+    def facts(self) -> list[str]:
+        """Return the facts that these settings leave unprotected, in words."""
+        return [fact for condition, fact in EXPOSED if self.holds(condition)]
+
+
+SETTINGS: Final[Mapping[str, Setting]] = {
+    each.name: each.metadata["setting"] for each in fields(Settings) if each.metadata
+}
+"""All settings by name."""
+
+CONFLICTS: Final[tuple[tuple[Any, ...], ...]] = (
+    (
+        "roles=off !only",
+        "roles are those of classes that are drawn alone",
+        Hint("use only", "use --only"),
+    ),
+    ("only classes", "classes that are drawn alone exclude classes beside other words"),
+    ("only public", "classes of words exclude public words"),
+    ("classes public", "classes of words exclude public words"),
+    *(
+        (f"only {name}", f"classes that are drawn alone take no {undrawn}: no mechanism draws")
+        for name, setting in SETTINGS.items()
+        if (undrawn := setting.undrawn)
+    ),
+    (
+        "only numbers=word epsilon",
+        "classes that are drawn alone need no epsilon: which word of its group stood there is "
+        "hidden completely",
+        "leave it out",
+    ),
+    (
+        "only numbers=value !only=numbers",
+        "numbers by value need the class numbers",
+        "add numbers",
+    ),
+    ("only numbers=value !epsilon", "numbers by value need an epsilon: it is your decision"),
+    ("fluent only", "fluent output is not for classes that are drawn alone: they read"),
+    (
+        "fluent consistent=file|run",
+        "fluent output writes equal draws alike within a record only",
+        Hint("consistent='record'", "--consistent record"),
+    ),
+    ("language_model !fluent", "a language model is for fluent output"),
+)
+"""Conditions that no run may have, see :meth:`Settings.has`: the message, and a hint."""
+
+EXPOSED: Final = (
+    ("unknown=mask", "which words are unknown"),
+    ("classes", "how many words have a class (the expected share tells)"),
+    ("numbers=value !only", NUMBER),
+    ("classes=contacts|ids|dates|numbers", KINDS),
+    ("keep", "the words of the keep-list"),
+    ("tokenizer=whitespace", "word boundaries that another tool chose"),
+)
+"""Conditions under which a fact is not protected, and the fact, in the order of statements."""
