@@ -39,10 +39,10 @@ settings.load_profile("dpsan")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Fix the keys of a test; slow ones are repeated to find what is rare."""
+    """Fix the keys of a test; long ones are repeated to find what is rare."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(randomness, "secrets", secrets)
-        if not EXPLORE and item.get_closest_marker("slow") is None:
+        if not EXPLORE and item.get_closest_marker("long") is None:
             fix_keys(item.nodeid)
         return (yield)
 

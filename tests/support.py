@@ -97,12 +97,17 @@ def skip_without_extra(stderr: str) -> None:
         need_extra(extra)
 
 
+def marked(mark: str, values: Iterable[Any], *chosen: Any) -> list[Any]:
+    """Return values as parameters, where those that are chosen have a mark."""
+    values, marks = [*values], getattr(pytest.mark, mark)
+    assert all(each in values for each in chosen)
+    return [pytest.param(each, marks=marks) if each in chosen else each for each in values]
+
+
 def some_mutants(names: Iterable[str], *kept: str) -> list[Any]:
     """Return broken programs as parameters: those that are not kept have the mark ``mutants``."""
     assert {*kept} <= {*names}
-    return [
-        each if each in kept else pytest.param(each, marks=pytest.mark.mutants) for each in names
-    ]
+    return marked("mutants", names, *({*names} - {*kept}))
 
 
 def make_embeddings(n: int = 60, d: int = 5, seed: int = 7) -> Embeddings:

@@ -54,7 +54,7 @@ def test_what_a_command_prints(cells, cache, monkeypatch, capsys):
     assert set(bold) <= set(re.findall(r"[\w.]+", shown))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", list(papers.COMMANDS))
 def test_a_table_is_what_the_command_prints(name, shared, cache, monkeypatch):
     need_extra("evaluate")
@@ -92,7 +92,11 @@ def draw(name, path):
     run(importlib.import_module("own").STUDIES, words, "own.py")
 
 
-@pytest.mark.parametrize("name", [pytest.param("theorems", marks=pytest.mark.slow), "variance"])
+FIGURES = [pytest.param("theorems", marks=pytest.mark.long)]
+FIGURES += [pytest.param("variance", marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_is_what_the_program_draws(name, tmp_path):
     need_extra("plot")
     draw(name, tmp_path / "new.svg")

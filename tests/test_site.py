@@ -49,7 +49,7 @@ def test_examples_are_drawn_at_every_level(site, monkeypatch):
 
     class Small(Sanitizer):
         def __init__(self, **options):
-            few = {} if "only" in options else {"vocab_size": 5000}
+            few = {} if "only" in options else {"vocab_size": 500}
             super().__init__(**few, **{**options, "fluent": False})
 
     monkeypatch.setitem(site.example_page.__globals__, "Sanitizer", Small)

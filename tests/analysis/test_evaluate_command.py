@@ -72,6 +72,7 @@ def test_numbers_by_value_are_named(dpsan, folder):
     assert "which words are numbers" in json.dumps(told).partition('"not_protected"')[2]
 
 
+@pytest.mark.slow
 def test_accuracy_of_a_separable_set(dpsan, folder):
     csv = ("-k", "body", "--labels", "label", "o.csv", "s.csv")
     whole = json.loads(run(dpsan, folder, "--json", *csv).stdout)
@@ -236,6 +237,7 @@ def test_readers_with_candidates(dpsan, linked):
     assert rows["exact, any order", None]["first"]["hits"] < row["first"]["hits"]
 
 
+@pytest.mark.slow
 def test_authors(dpsan, linked):
     """Each author has words of his own, of which half are unchanged."""
     need_extra("evaluate")

@@ -168,6 +168,7 @@ def test_out_of_reach(name, target, wanted, message):
         found(name, target, wanted)
 
 
+@pytest.mark.slow
 def test_all_mechanisms_answer_or_say_why(few_draws):
     said = []
     for name, kind in MECHANISMS.items():

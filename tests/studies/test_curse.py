@@ -63,6 +63,7 @@ def test_noisy_law(d):
     assert laws.noisy_tail(np.zeros(1), d)[0] == pytest.approx(0.5)
 
 
+@pytest.mark.slow
 def test_moments_and_tails_of_the_draws():
     """E = 0, Var of the angular part 1/d, Var of the noisy product (d+1)/epsilon²."""
     asked = {"parameters": {"d": "5,50"}, "draws": 20_000, "epsilons": (1.0, 4.0)}

@@ -66,7 +66,7 @@ def test_table_at_8(glove, monkeypatch):
     assert row["bayes_low"] - 0.0005 < 0.054 < row["bayes_high"]  # the table has three digits
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_whole_table(glove):
     check(study(glove[1], COLUMNS, [float(each) for each in TABLE]), list(TABLE), range(6))
 
