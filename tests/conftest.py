@@ -157,8 +157,10 @@ def dpsan(
     ) -> subprocess.CompletedProcess[bytes]:
         environment = {**clean, "DPSAN_CACHE_DIR": str(cache), "COLUMNS": "100", **(env or {})}
         own = any(name.startswith(("PYTHON", "LC_", "LANG")) for name in env or {})
-        if not (own or more or longest or {"-j", "--jobs", "--engine"} & {*arguments}):
-            return fork_server.run(arguments, stdin, cwd or Path.cwd(), environment)
+        if not (own or more or {"-j", "--jobs", "--engine"} & {*arguments}):
+            return fork_server.run(
+                arguments, stdin, cwd or Path.cwd(), environment, longest=longest
+            )
         program = ["-c", _LONGEST.format(longest)] if longest else ["-m", "dpsan"]
         return subprocess.run(
             [sys.executable, *program, *arguments],

@@ -171,6 +171,7 @@ def test_long_lines_are_cut_and_impossible_outputs_are_counted(cycle):
     assert found[1] == 3
 
 
+@pytest.mark.slow
 def test_several_noisings_of_a_line(cycle):
     pairs, sampler = cycle.drawn(krr(1.5)), krr(1.5).prepare(cycle.space)
     once = cycle.read(pairs, krr(1.5), cycle.model)

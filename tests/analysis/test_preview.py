@@ -34,9 +34,10 @@ def shown(dpsan, folder, *arguments):
     return done.stdout.decode()
 
 
+@pytest.mark.slow
 def test_figures_agree_with_what_is_said(dpsan, folder):
     """At .5 next to nothing is learnt, and the page says so; at 14 most words are read back."""
-    found = json.loads(shown(dpsan, folder, "-e", ".5,14", "--json", "--vocab-size", "1500"))
+    found = json.loads(shown(dpsan, folder, "-e", ".5,14", "--json", "--vocab-size", "6000"))
     only, both, low, middle = found["levels"]
     assert "nearly random" in low["meaning"]
     assert "e^0.5 = 1.65" in low["meaning"]
@@ -53,15 +54,16 @@ def test_figures_agree_with_what_is_said(dpsan, folder):
     assert len(low["sentences"]) == 3
 
 
+@pytest.mark.slow
 def test_the_terminal_and_the_page(dpsan, folder):
     before = sorted(folder.iterdir())
-    out = shown(dpsan, folder, "-e", "6", "--vocab-size", "1000")
+    out = shown(dpsan, folder, "-e", "6", "--vocab-size", "3000")
     assert sorted(folder.iterdir()) == before  # nothing is written
     for option in ("-e 6", "-e 12 --class sensitive", "--only sensitive"):
         assert f"\n{option}\n" in out
     assert "singling out" in out
     assert "The weather in the city was cold" in out.split("-e 12 --class sensitive\n")[0]
-    page = ("preview", "notes.txt", "-e", "6", "--vocab-size", "1000", "--html", "p.html")
+    page = ("preview", "notes.txt", "-e", "6", "--vocab-size", "3000", "--html", "p.html")
     done = dpsan(*page, cwd=folder)
     assert b"Do not publish" in done.stderr
     assert (folder / "p.html").stat().st_mode & 0o777 == 0o600  # samples are sensitive

@@ -111,6 +111,7 @@ def test_what_deviates_in_two_directions_is_judged_together():
     assert "suspicious words together" in fit.sentence
 
 
+@pytest.mark.slow
 def test_known_words_that_share_are_violated():
     """Unknown words have random numbers of their own, and were all that was compared."""
     sanitizer = response(2.0, many_words())

@@ -192,6 +192,7 @@ def test_all_words_at_one_point():
     assert mechanism.guarantee(space).epsilon_ldp == pytest.approx(0, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_verify_refutes_the_claim():
     options = {"embeddings": make_embeddings(n=40, d=4), "allow_unproved": True}
     found = verify(Sanitizer("rantext-paper", epsilon=6.0, **options), words=12, draws=500)

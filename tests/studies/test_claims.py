@@ -140,6 +140,7 @@ def test_the_scale_of_the_paper():
     assert atoms(kept, 784) < 1e-30
 
 
+@pytest.mark.slow
 def test_gumbel():
     result = tgumbel.STUDIES["algorithm-2"].make(words=100)
     ratios = [(row["n"], row["true"] / row["claimed"]) for row in result.rows]

@@ -166,6 +166,7 @@ def test_few_dimensions():
         shares("figure-1", parameters={"d": "6"})
 
 
+@pytest.mark.slow
 def test_close_neighbours_of_laplace_are_few(glove):
     """[Curse] Figure 2: never above about 10 %; by the repair and by knn-response far above."""
 
