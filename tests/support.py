@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -133,6 +134,17 @@ def at_first_epsilon(name: str, make: Callable[..., Any], **more: Any) -> Any:
         with suppress(UsageError):
             return make(name, epsilon=epsilon, parameters=values)
     raise AssertionError(f"no epsilon found for {name}")
+
+
+@cache
+def _sensitive(**options: Any) -> Sanitizer:
+    return Sanitizer(only="sensitive", **options)
+
+
+def drawn_once(text: str, seed: int, **options: Any) -> str:
+    """What ``--only sensitive`` writes for a text, by a sanitizer that is made once."""
+    key = randomness.seeded_key(str(seed))
+    return _sensitive(**options).sanitize([text], key).lines[0]
 
 
 def cut_long(patch: pytest.MonkeyPatch, stretch: int, ahead: int, long: int) -> None:
