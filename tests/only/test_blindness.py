@@ -68,6 +68,7 @@ def real_texts():
     ]
 
 
+@pytest.mark.slow
 def test_another_word_of_its_label_changes_nothing_in_5_000_real_texts(one, shared):
     texts = real_texts()
     assert len(texts) >= 5000

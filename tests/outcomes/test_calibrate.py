@@ -215,6 +215,7 @@ def test_epsilon_is_asked_for():
             build()
 
 
+@pytest.mark.slow
 def test_laplace_on_glove(glove, monkeypatch):
     """GloVe 840B: 30 % of running words unchanged is near epsilon 12, and a run shows the share."""
     _, space = glove

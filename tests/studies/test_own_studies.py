@@ -55,6 +55,7 @@ def check(result, epsilons, columns):
             assert not agrees(row, row["epsilon_ldp"] + 2, column)
 
 
+@pytest.mark.slow
 def test_table_at_8(glove, monkeypatch):
     """Without the bound, which takes longer than all others; zipf-response on some words."""
     monkeypatch.setattr("own.bounds", lambda *_: None)
