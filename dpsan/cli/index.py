@@ -30,7 +30,6 @@ class Index(Json, Vocabulary, Typed):
     """
 
     rules: ClassVar = """
-        --optimize needs --epsilon
         --verbose needs --epsilon
     """
 
@@ -47,9 +46,6 @@ class Index(Json, Vocabulary, Typed):
     have no class."""
     epsilon: float | None = option("-e, --epsilon X")
     """Also build the tables of the default mechanism for this epsilon."""
-    optimize: bool = flag("--optimize")
-    """With --epsilon: solve for a more exact distribution, which takes minutes. Later runs use
-    it."""
     unsafe_pickle: bool = flag("--unsafe-pickle")
     """Read a gensim .kv or .model file. It can run any code that it contains."""
     verbose: bool = flag("-v, --verbose")
@@ -79,9 +75,7 @@ class Index(Json, Vocabulary, Typed):
 
         more: dict[str, Any] = {"unsafe_pickle": self.unsafe_pickle}
         if self.epsilon is not None:
-            also = partial(
-                prepare_default, epsilon=self.epsilon, optimize=self.optimize, measure=self.verbose
-            )
+            also = partial(prepare_default, epsilon=self.epsilon, measure=self.verbose)
             more["also"] = lambda space: {"default": also(space)}
         reports: list[dict[str, Any]] = []
         failed = 0
@@ -113,8 +107,6 @@ class Index(Json, Vocabulary, Typed):
             refuse(alone, "--epsilon is for embeddings")
             positive("--epsilon", self.epsilon)
         bundled = self._paths == [None]
-        fixed = self.optimize and bundled
-        refuse(fixed, "--optimize needs a file: the bundled tables cannot change")
         refuse(self.unsafe_pickle and bundled, "--unsafe-pickle needs a file")
 
     @property

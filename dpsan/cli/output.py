@@ -27,6 +27,7 @@ DROPPED: Final = {
     **dict.fromkeys(("-z", "--null-data"), "tr '\\0' '\\n' < FILE | dpsan rewrite ..."),
     "--export": "faiss.read_index opens the files v3/index-* of the cache",
     "--plot": "--html FILE shows shares as bars; compare --csv has the figures for a picture",
+    "--optimize": "leave it out; a base that is solved for more exactly has fewer outputs",
     "--maximize": "optimal-response has the largest mean cosine; compare -p shows that of others",
     "--coverage": "dpsan rewrite --dry-run -E FILE TEXT says how many of its words are unknown",
     "--latex": "compare --csv > t.csv, then pandas.read_csv('t.csv').to_latex() in Python",

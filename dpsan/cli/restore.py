@@ -85,8 +85,8 @@ class Restore(Container, Quiet):
             sink = Sink("standard output", 1)
             if self.output is not None:
                 packer = packer_for(self.output.name)
-                sink = AtomicFile(self.output, force=self.force, private=True, packer=packer)
-                stack.callback(sink.discard)
+                new = AtomicFile(self.output, force=self.force, private=True, packer=packer)
+                sink = stack.enter_context(new)
             records = format_for(self.format_, name).read(decompressed(source), options)
             restoring.write(records, sink)
             source.check_unchanged()

@@ -21,7 +21,7 @@ _WIDEST: Final = 200
 
 def say_result(request: Request, run: Run, result: Result) -> int:
     """Say what was done and what it means; return the exit status."""
-    for line in run.passing.lines():
+    for line in result.passing.lines():
         # --quiet does not silence it.
         say(f"{line} (man dpsan, CONTAINERS)" if line.startswith((PASSED, LEFT_OUT)) else line)
     enough = not request.dry_run or _say_dry_run(result, run)

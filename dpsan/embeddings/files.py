@@ -96,10 +96,6 @@ class Lines:
                 raise EmbeddingError(self.path, "longer than 1 MB", line=self.number)
         return line
 
-    def error_after(self, message: str) -> EmbeddingError:
-        """Return an error of the line after the one last read."""
-        return EmbeddingError(self.path, message, line=self.number + 1)
-
     def look(self, count: int) -> list[bytes]:
         """Up to ``count`` of the next lines, still to be read."""
         while len(self._ahead) < count and (line := self._stream.readline(MAX_WORD + 2)):

@@ -128,7 +128,8 @@ def _read_rows(lines: Lines, rows: Rows, d: int, declared: int | None) -> Rows:
             break
         if seen == declared and not rows.full:
             if not lines.only_blank():
-                raise lines.error_after(f"more rows than the header's {declared}")
+                more = f"more rows than the header's {declared}"
+                raise EmbeddingError(lines.path, more, line=lines.number + 1)
             break
     return rows
 
@@ -146,17 +147,9 @@ def _parse(
         words.append(word)
         vectors.append(numbers)
     else:
-        joined = b" ".join(vectors)
-        if (plain := plain_numbers(joined)) is not None:
+        plain = plain_numbers(b" ".join(vectors))
+        if plain is not None:
             return words, plain.reshape(-1, d)
-        if b"_" not in joined:
-            try:
-                # split(b" ") yields exactly m * d fields, and float() takes a field whole or not
-                # at all: no malformed row can make up for another.
-                flat = np.fromiter(map(float, joined.split(b" ")), np.float64, len(block) * d)
-                return words, flat.reshape(-1, d)
-            except ValueError:
-                pass
     table = np.empty((len(block), d))
     words.clear()
     for row, line in enumerate(block):
@@ -166,8 +159,8 @@ def _parse(
 
 
 def plain_numbers(joined: bytes) -> NDArray[np.float64] | None:
-    """Return numbers with single spaces between them, several times as fast as ``float()`` reads
-    them.
+    """Return numbers with single spaces between them, many times as fast as
+    :func:`_parse_one`.
 
     None where JSON might read something otherwise: that is for the slow way to judge.
     """

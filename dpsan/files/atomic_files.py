@@ -11,12 +11,11 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, Protocol, Self
+from typing import Any, Final, Protocol, Self
 
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
 from dpsan.files.names import (
-    NEW_FILE,
     create_locked,
     publish,
     refuse_special,
@@ -101,7 +100,7 @@ class Sink:
 
 
 class AtomicFile(Sink):
-    """A new file that appears under its name only when :meth:`commit` is called.
+    """A new file that appears under its name only when :meth:`commit` is called; a context manager.
 
     Args:
         target: final name.
@@ -141,6 +140,12 @@ class AtomicFile(Sink):
         if like is not None:
             with self._or_nothing():
                 self._keep_owner(like)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.discard()  # nothing after a commit
 
     @property
     def temporary(self) -> Path:
@@ -188,22 +193,24 @@ class AtomicFile(Sink):
     def sync(self) -> None:
         """Wait until the bytes are on disk.  Raises as :meth:`commit`."""
         with self._or_nothing():
-            os.fsync(self.descriptor)
+            if self.descriptor >= 0:  # else it was synced before it was handed over
+                os.fsync(self.descriptor)
 
     def publish(self) -> None:
         """Give the file its final name.  Raises as :meth:`commit`."""
         with self._or_nothing():
             publish(self._temporary, self.target, force=self._force)
-            descriptor, self.descriptor = self.descriptor, -1
-            os.close(descriptor)
-            self._forget()
+        self.discard()  # the temporary name
 
-    def hand_over(self) -> Path:
+    def hand_over(self) -> None:
         """Close the file and keep its temporary name, for another process to publish it."""
         descriptor, self.descriptor = self.descriptor, -1
         os.close(descriptor)
         _UNFINISHED.discard(self._temporary)
-        return self._temporary
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what the other process needs."""
+        return vars(self) | {"_hash": None, "_packer": None}
 
     @contextmanager
     def _or_nothing(self) -> Iterator[None]:
@@ -246,14 +253,11 @@ def made_once(path: Path, fill: Callable[[AtomicFile], object]) -> bool:
         return False
     made = True
     try:
-        sink = AtomicFile(path, private=True)
-        try:
+        with AtomicFile(path, private=True) as sink:
             fill(sink)
             sink.seal()
             sink.sync()
             sink.publish()
-        finally:
-            sink.discard()
     except OutputError:
         if not os.path.lexists(path):
             raise
@@ -275,14 +279,12 @@ class PrivateFile:
 
     def __init__(self, path: Path, *, force: bool) -> None:
         self._path = path
-        self._new: AtomicFile | None = None
-        """The file while an old one has its name."""
-        if force and path.is_file():
-            self._new = AtomicFile(path, force=True, private=True)
-            self._new.seal()
-            self._descriptor = os.dup(self._new.descriptor)
-        else:
-            self._descriptor = create_private(path, force=force)
+        self._new: AtomicFile | None = AtomicFile(path, force=force, private=True)
+        """The file while it has no name."""
+        self._new.seal()
+        self._descriptor = os.dup(self._new.descriptor)
+        if not os.path.lexists(path):
+            self.place()
 
     def __enter__(self) -> Self:
         return self
@@ -302,7 +304,7 @@ class PrivateFile:
             write_all(self._descriptor, data, self._path)
 
     def place(self) -> None:
-        """Replace the old file.  Raises OutputError."""
+        """Give it its name, and replace an old file.  Raises OutputError."""
         if self._new:
             self._new.publish()
             self._new = None
@@ -360,28 +362,6 @@ def write_whole(path: Path, data: bytes, *, force: bool, private: bool = False) 
     Raises:
         OutputError: it exists and ``force`` is not given, or it cannot be written.
     """
-    sink = AtomicFile(path, force=force, private=private)
-    try:
+    with AtomicFile(path, force=force, private=private) as sink:
         sink.write(data)
         sink.commit()
-    finally:
-        sink.discard()
-
-
-def create_private(path: Path, *, force: bool) -> int:
-    """Create a file for the owner alone (0600 under every umask) and return its descriptor.
-
-    Raises:
-        OutputError: it exists and ``force`` is not given, or it cannot be created.
-    """
-    refuse_special(path)
-    try:
-        if force:
-            path.unlink(missing_ok=True)
-        descriptor = os.open(path, NEW_FILE, 0o600)
-        os.fchmod(descriptor, 0o600)
-    except FileExistsError:
-        raise OutputError(f"{path}: exists", "--force replaces it") from None
-    except OSError as error:
-        raise OutputError(f"{path}: cannot create: {os_reason(error)}") from None
-    return descriptor

@@ -92,13 +92,14 @@ class PrivateDatabase:
                 there = True
             if there:
                 self._check_file(path)
-            self._connection = _connected(path) if there else _connect(":memory:")
+            self._connection = _connect("" if scratch else path)
         try:
             with self._one_line_errors():
                 if not there:
                     self._create(self._connection)
                 elif scratch:
-                    self._connection = _copied(self._connection)
+                    with closing(_connect(path)) as original:
+                        original.backup(self._connection)
                 self._open()
             self._check_rows()
         except BaseException:
@@ -121,7 +122,7 @@ class PrivateDatabase:
         """Make a new database, complete or not at all, unless another run is faster."""
 
         def fill(new: AtomicFile) -> None:
-            with closing(_connected(new.temporary)) as connection:
+            with closing(_connect(new.temporary)) as connection:
                 connection.execute("PRAGMA journal_mode=OFF")
                 self._create(connection)
 
@@ -331,30 +332,16 @@ def _code(error: Exception) -> int:
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
-def _connected(path: Path) -> sqlite3.Connection:
-    """Connect to a file that is there."""
-    # Makes no file, and gives characters of the name no meaning.
-    return _connect(f"{path.as_uri()}?mode=rw")
+def _connect(path: Path | str) -> sqlite3.Connection:
+    """Connect to a file that is there, or without a name to one that is gone when it is closed.
 
-
-def _connect(name: str) -> sqlite3.Connection:
-    """Connect; who shares the connection among threads lets one at a time use it."""
+    Who shares the connection among threads lets one at a time use it.
+    """
+    # A URI makes no file, and gives characters of the name no meaning.
+    name = f"{path.as_uri()}?mode=rw" if isinstance(path, Path) else path
     return sqlite3.connect(
         name, uri=True, isolation_level=None, timeout=_NAP, check_same_thread=False
     )
-
-
-def _copied(connection: sqlite3.Connection) -> sqlite3.Connection:
-    """Return a copy without a name, gone when it is closed; close the original."""
-    copy = _connect("")
-    try:
-        connection.backup(copy)
-    except BaseException:
-        copy.close()
-        raise
-    finally:
-        connection.close()
-    return copy
 
 
 def _tag(key: bytes, values: Sequence[Value]) -> bytes:

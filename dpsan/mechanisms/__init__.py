@@ -1,7 +1,8 @@
 """Mechanisms: one file each, listed in ``registry``.
 
-Open ``base`` first, then a mechanism.  What they share is in ``noise``, ``samplers``, ``tables``
-and ``optimal``.  No mechanism imports another.  This package must not know strings or files.
+Open ``base`` first, then a mechanism.  What they share is in ``noise``, ``tensors``, ``samplers``,
+``tables`` and ``optimal``.  No mechanism imports another.  This package must not know strings or
+files.
 """
 
 from dpsan.mechanisms.own import installed, mechanism_class, own_file, path_of, space_for

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
@@ -21,6 +22,7 @@ from dpsan.privacy.certificate import (
     MATRIX_WORDS,
     Certificate,
     input_distances,
+    kept_certificate,
     matrix_certificate,
 )
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
@@ -56,6 +58,8 @@ class Mechanism(ABC):
     """``1/distance`` (metric privacy) or ``nats`` (local differential privacy)."""
     source: ClassVar[str]
     """Bibliography key and section."""
+    why: ClassVar[str] = ""
+    """Reason of the guarantee, where it is the same for all parameters."""
 
     arithmetic: ClassVar[Arithmetic] = Arithmetic.REALS
     """In which numbers the guarantee is proved."""
@@ -136,14 +140,18 @@ class Mechanism(ABC):
         """Return the true guarantee for these parameters on this vocabulary."""
 
     def promise(self, epsilon_ldp: float, **about: Any) -> Guarantee:
-        """Return a guarantee with this mechanism's status and source; the rest as for Guarantee."""
+        """Return a guarantee with this mechanism's status, source and reason, and its epsilon as
+        the claim; the rest as for Guarantee.
+        """
+        about.setdefault("why", self.why)
+        about.setdefault("claimed", Claim(self.epsilon, metric=self.claimed_metric()))
         return Guarantee(
-            self.status,
-            epsilon_ldp,
-            source=self.source,
-            arithmetic=self.arithmetic,
-            **about,
+            self.status, epsilon_ldp, source=self.source, arithmetic=self.arithmetic, **about
         )
+
+    def claimed_metric(self) -> str | None:
+        """Return the metric that epsilon is claimed for; None for local differential privacy."""
+        return None if self.is_ldp() else "euclidean"
 
     def resolved(self, space: MetricSpace) -> Mechanism:
         """Return the same mechanism with what ``auto`` stands for on a vocabulary, for the
@@ -230,14 +238,6 @@ class Mechanism(ABC):
         """
         return None
 
-    def optimize(self, space: MetricSpace) -> None:
-        """Take minutes to improve what is solved for, and keep it for later runs.
-
-        Raises:
-            UsageError: nothing is solved for.
-        """
-        raise UsageError(f"{self.name} has nothing to optimize")
-
     def table(self, space: MetricSpace) -> Table:
         """Return the whole numbers that are drawn from, for a mechanism that has a table."""
         raise NotImplementedError(f"{self.name} has no table")
@@ -265,15 +265,75 @@ class IntegerResponse(Mechanism):
         return sampler.certificate(repr(self)) if isinstance(sampler, Table) else None
 
 
+class DisjointSupports(Mechanism):
+    """A published table in which some outputs of an input are impossible for another one."""
+
+    family: ClassVar[str] = "table"
+    status: ClassVar[Status] = Status.NONE
+
+    @abstractmethod
+    def excluded(self, space: MetricSpace) -> float:
+        """Return the largest probability of outputs that another input never gives."""
+
+    @abstractmethod
+    def excluding(self, space: MetricSpace) -> tuple[int, int]:
+        """Return the input with these outputs, and the other one."""
+
+    def loss_of_one_support(self, space: MetricSpace) -> float:
+        """Return the LDP epsilon where all inputs have the same outputs."""
+        return 0.0
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """Infinite loss wherever an input excludes outputs of another one."""
+        mass = self.excluded(space)
+        loss = math.inf if mass else self.loss_of_one_support(space)
+        return self.promise(loss, delta=mass, infinite_loss_mass=mass)
+
+    def certificate(self, space: MetricSpace) -> Certificate | None:
+        """Return the closed form, whose delta is a lower bound of that of the claim."""
+        if not (mass := self.excluded(space)):
+            return None
+        return Certificate(
+            method="supports differ, closed form",
+            epsilon_ldp=math.inf,
+            delta=mass,
+            infinite_loss_mass=mass,
+            pair=self.excluding(space),
+        )
+
+
+class AuditedTable(Mechanism):
+    """A published distribution that is computed by quadrature, for small vocabularies alone."""
+
+    family: ClassVar[str] = "table"
+    method: ClassVar[str]
+    """Method of the certificate."""
+
+    def audited_distances(self, space: MetricSpace) -> Floats | None:
+        """Return the distances of all inputs in the metric of the claim; None: there is none."""
+        return None
+
+    def certificate(self, space: MetricSpace) -> Certificate | None:
+        """Return an exact audit of all pairs; None for vocabularies that are too large."""
+        if (sampler := self.prepare(space)).probabilities(np.zeros(0, dtype=np.int64)) is None:
+            return None
+
+        def build() -> Certificate:
+            pmf = sampler.probabilities(np.arange(space.n + 1))
+            claim = Claim(self.epsilon, metric=self.claimed_metric())
+            distances, error = self.audited_distances(space), sampler.probability_error
+            found = matrix_certificate(np.asarray(pmf), claim, distances, error=error)
+            return replace(found, method=self.method)
+
+        return kept_certificate(space, repr(self), build)
+
+
 class BaseResponse(IntegerResponse):
     """A public base with a near set of each word: what groups of words need."""
 
     takes_public = True
     euclidean: ClassVar[bool] = False
     """True if near is by the distance of the space, else by the cosine."""
-    why: ClassVar[str]
-    """Reason of the guarantee."""
-
     if TYPE_CHECKING:  # the order of fields is that of the parameters
         public: tuple[int, ...]
         groups: tuple[Group, ...]
@@ -289,13 +349,9 @@ class BaseResponse(IntegerResponse):
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Pure LDP; no metric needed."""
         base = with_floor(self.base(space), self.groups, space.n)
-        return self.promise(
-            # The exact integer distribution; never above epsilon.
-            epsilon_ldp=min(self.epsilon, integer_loss(self.epsilon, base.total, base.mass)),
-            claimed=Claim(self.epsilon),
-            public_words=len(self.public),
-            why=self.why,
-        )
+        # That of the exact integer distribution, which is never above epsilon.
+        loss = min(self.epsilon, integer_loss(self.epsilon, base.total, base.mass))
+        return self.promise(loss, public_words=len(self.public))
 
     def table(self, space: MetricSpace) -> SparseTable:
         """Return the table of the base and its near sets."""

@@ -37,7 +37,7 @@ import numpy as np
 from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.tables.dense import WEIGHT_ERROR, DenseTable
-from dpsan.privacy.guarantee import Claim, Guarantee
+from dpsan.privacy.guarantee import Guarantee
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
@@ -50,6 +50,10 @@ class BucketExponential(IntegerResponse):
     name = "bucket-exponential"
     summary = "a bucket of like distances, then a word of it; costs ln n more"
     source = "Cape Algorithms 1, 2"
+    why = (
+        "which words share a bucket, and how many, depends on the true word: that costs up "
+        "to about ln n besides epsilon"
+    )
 
     buckets: int = parameter(
         50, "how many buckets of equal width", unit="buckets", low=2, high=MOST_BUCKETS
@@ -60,12 +64,7 @@ class BucketExponential(IntegerResponse):
         # ln(W_0·(n - 1)·Z/((W_0 + W_last)·W_last)) with W_0 = 1
         last, total = -self.epsilon / 2, float(np.exp(-self._scores()).sum())
         bound = math.log(max(space.n - 1, 1)) + math.log(total) - math.log1p(math.exp(last)) - last
-        return self.promise(
-            epsilon_ldp=bound + 4 * WEIGHT_ERROR if space.n > 1 else 0.0,
-            claimed=Claim(self.epsilon),
-            why="which words share a bucket, and how many, depends on the true word: that costs up "
-            "to about ln n besides epsilon",
-        )
+        return self.promise(bound + 4 * WEIGHT_ERROR if space.n > 1 else 0.0)
 
     def _scores(self) -> Floats:
         """Scores of the buckets, shape (buckets,)."""

@@ -58,9 +58,7 @@ class CluSanT(IntegerResponse):
         "distances of centroids over the largest, or times a scale",
         words=("standard", "metric"),
     )
-    scale: float = parameter(
-        1.0, "factor of the distances of centroids, with dp=metric", low=0, open_low=True
-    )
+    scale: float = parameter(1.0, "factor of the distances of centroids, with dp=metric", above=0)
 
     def clusters(self, space: MetricSpace) -> Clusters:
         """Return the clusters."""

@@ -28,52 +28,43 @@ Not to be confused with
 
 from __future__ import annotations
 
-import math
 from functools import partial
 
 import numpy as np
 
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.base import DisjointSupports
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.tables.clusters import Clusters, groups
 from dpsan.mechanisms.tables.dense import WEIGHT_ERROR, DenseTable, weights_of
-from dpsan.privacy.certificate import Certificate, support_certificate
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.space.arrays import Ids, Integers
 from dpsan.space.metric_space import MetricSpace
 
 
-class CusText(Mechanism):
+class CusText(DisjointSupports):
     """CusText as published."""
 
     name = "custext"
-    family = "table"
-    status = Status.NONE
     summary = "CusText: exponential mechanism within groups of K words, as published"
     epsilon_unit = "nats"
     source = "CusText Algorithms 1, 2"
+    why = (
+        "groups are disjoint: an output shows the group of the word for certain; epsilon "
+        "holds within a group only"
+    )
 
     k: int = parameter(20, "size of a group of words", unit="words", low=2)
 
-    def guarantee(self, space: MetricSpace) -> Guarantee:
-        """Infinite loss between groups, with mass 1."""
-        apart = self.k < space.n
-        return self.promise(
-            # One group: epsilon between words, and the uniform distribution of ⊥ lies within.
-            epsilon_ldp=math.inf if apart else self.epsilon + 4 * WEIGHT_ERROR,
-            delta=1.0 if apart else 0.0,
-            infinite_loss_mass=1.0 if apart else 0.0,
-            claimed=Claim(self.epsilon),
-            why="groups are disjoint: an output shows the group of the word for certain; epsilon "
-            "holds within a group only",
-        )
+    def excluded(self, space: MetricSpace) -> float:
+        return 1.0 if self.k < space.n else 0.0
 
-    def certificate(self, space: MetricSpace) -> Certificate | None:
-        """In closed form: two words of different groups share no output."""
-        if self.k >= space.n:
-            return None
-        first = groups(space, self.k)[:2, 0].tolist()
-        return support_certificate(1.0, (first[0], first[1]), 1.0)
+    def excluding(self, space: MetricSpace) -> tuple[int, int]:
+        """Return the first words of two groups."""
+        first, second = groups(space, self.k)[:2, 0].tolist()
+        return first, second
+
+    def loss_of_one_support(self, space: MetricSpace) -> float:
+        """Epsilon between words of the one group; the uniform distribution of ⊥ lies within."""
+        return self.epsilon + 4 * WEIGHT_ERROR
 
     def table(self, space: MetricSpace) -> DenseTable:
         """Return the table; words of other groups weigh nothing."""

@@ -107,9 +107,7 @@ def numbers(mechanism: Mechanism, space: MetricSpace) -> dict[str, Any]:
     }
 
 
-def prepare_default(
-    space: MetricSpace, epsilon: float, *, optimize: bool = False, measure: bool = False
-) -> dict[str, Any]:
+def prepare_default(space: MetricSpace, epsilon: float, *, measure: bool = False) -> dict[str, Any]:
     """Make and keep the tables of the default mechanism.
 
     Args:
@@ -121,8 +119,6 @@ def prepare_default(
         where the bound is not known.
     """
     mechanism = MECHANISMS[DEFAULT_MECHANISM].build(epsilon, {})
-    if optimize:
-        mechanism.optimize(space)
     mechanism.prepare(space)
     optimum = mechanism.optimum(space, quick=not measure)
     return {

@@ -32,14 +32,14 @@ Not to be confused with
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.base import DisjointSupports
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.tables.ranks import RankNoise, RankTable, word_order
-from dpsan.privacy.certificate import Certificate, support_certificate
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.privacy.guarantee import Guarantee
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids, Integers
 from dpsan.space.metric_space import MetricSpace
@@ -67,46 +67,40 @@ class CopyingTable(RankTable):
         return out
 
 
-class DiffractorPaper(Mechanism):
+class DiffractorPaper(DisjointSupports):
     """1-Diffractor as published, with one list."""
 
     name = "diffractor-paper"
-    family = "table"
-    status = Status.NONE
     summary = "1-Diffractor: noise on the position in an order, stop words copied"
     epsilon_unit = "1/distance"
     source = "Diffractor, geometric form"
 
     kept: float = parameter(
-        0.005,
-        "share of the vocabulary, most frequent words, that is copied",
-        low=0,
-        high=1,
-        open_low=True,
+        0.005, "share of the vocabulary, most frequent words, that is copied", above=0, high=1
     )
 
     def first(self, n: int) -> int:
         """Return the first row that is drawn."""
         return max(1, math.ceil(self.kept * n - 1e-9))
 
-    def excluded(self, space: MetricSpace) -> tuple[float, tuple[int, int]]:
-        """Return the probability of outputs that a copied word never gives, and the two inputs."""
-        first = self.first(space.n)
-        if first > 1:
-            return 1.0, (0, 1)
+    def excluded(self, space: MetricSpace) -> float:
+        if self.first(space.n) > 1:
+            return 1.0
         # One word is copied, the first of the order: the last position is the farthest from it.
         noise = RankNoise(self.epsilon, space.n)
-        last = int(word_order(space, "greedy")[-1])
-        return 1 - int(noise.tails[-1]) / noise.total, (last, 0)
+        return 1 - int(noise.tails[-1]) / noise.total
+
+    def excluding(self, space: MetricSpace) -> tuple[int, int]:
+        if self.first(space.n) > 1:
+            return 0, 1
+        return int(word_order(space, "greedy")[-1]), 0
+
+    def claimed_metric(self) -> str:
+        return "rank"
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
-        """Infinite loss wherever a word is copied."""
-        mass, _ = self.excluded(space)
-        return self.promise(
-            epsilon_ldp=math.inf if mass else 0.0,
-            delta=mass,
-            infinite_loss_mass=mass,
-            claimed=Claim(self.epsilon, metric="rank"),
+        return replace(
+            super().guarantee(space),
             why=f"{self.first(space.n)} frequent words are copied, as the published code copies "
             "stop words; epsilon per place holds between words that are drawn",
         )
@@ -115,11 +109,6 @@ class DiffractorPaper(Mechanism):
         """Count distances in positions of the order."""
         indices = self.table(space).indices[ids]
         return np.asarray(np.abs(indices[:, None] - indices), dtype=np.float64)
-
-    def certificate(self, space: MetricSpace) -> Certificate | None:
-        """In closed form: an output that a copied word never gives."""
-        mass, pair = self.excluded(space)
-        return support_certificate(mass, pair, mass) if mass else None
 
     def table(self, space: MetricSpace) -> CopyingTable:
         """Return the published table."""

@@ -28,23 +28,16 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from typing import Final
+from functools import partial
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.tables.dense import (
-    SCORE_CAP,
-    WEIGHT_ERROR,
-    DenseTable,
-    rows_at_once,
-    weights_of,
-)
-from dpsan.privacy.certificate import Certificate, exp_certificate
-from dpsan.privacy.guarantee import Claim, Guarantee
+from dpsan.mechanisms.tables.dense import DenseTable, DistanceWeights, weights_of
+from dpsan.privacy.certificate import Metric
 from dpsan.space.arrays import Floats, Ids, Integers, by_word
 from dpsan.space.metric_space import MetricSpace
 
@@ -138,18 +131,12 @@ def _ranks(space: MetricSpace, pairs: Ids) -> Ids:
     return np.maximum(out, 1)
 
 
-class PathLengths:
-    """Lengths of shortest paths, at most a cap.
+class PathLengths(NamedTuple):
+    """Lengths of shortest paths, at most a cap."""
 
-    Args:
-        cap: R; inf for none.
-        factor: nats per unit of length.
-    """
-
-    def __init__(
-        self, graph: dict[str, NDArray[np.int32]], cap: float, factor: float = 0.0
-    ) -> None:
-        self.graph, self.cap, self.factor = graph, cap, factor
+    graph: dict[str, NDArray[np.int32]]
+    cap: float
+    """R; inf for none."""
 
     def lengths(self, ids: Ids) -> Floats:
         """Path lengths from words (m,) to every word, (m, n): whole numbers."""
@@ -161,15 +148,14 @@ class PathLengths:
         found = dijkstra(matrix, indices=ids, limit=self.cap)
         return np.asarray(np.minimum(found, self.cap))
 
-    def of(self, lengths: Floats) -> Floats:
-        """Scores of lengths."""
-        scores = lengths * self.factor
-        return np.minimum(scores, SCORE_CAP, out=scores)
+    def weights(self, factor: float, words: Ids) -> Integers:
+        """Return the integer weights of all outputs for words, shape (m, n).
 
-    def weights(self, words: Ids) -> Integers:
-        """Return the integer weights of all outputs for words, shape (m, n)."""
+        Args:
+            factor: nats per unit of length.
+        """
         lengths = self.lengths(words).astype(np.int64)  # so few values that each is weighed once
-        return weights_of(np.arange(lengths.max() + 1) * self.factor)[lengths]
+        return weights_of(np.arange(lengths.max() + 1) * factor)[lengths]
 
     def diameter_bound(self) -> float:
         """Upper bound on the largest length: the cap, or twice the farthest from one word."""
@@ -178,13 +164,16 @@ class PathLengths:
         return 2 * float(self.lengths(np.zeros(1, dtype=np.int64)).max())
 
 
-class Geodesic(IntegerResponse):
+class Geodesic(DistanceWeights):
     """Exponential mechanism along the neighbour graph."""
 
     name = "geodesic"
     summary = "exponential mechanism along the graph of nearest neighbours"
-    epsilon_unit = "1/distance"
     source = "dpsan §geodesic"
+    why = (
+        "shortest-path length is a metric: each weight and their sum change by at most "
+        "exp(epsilon S / 2)"
+    )
 
     k: int = parameter(5, "neighbours joined to each word", unit="words", low=1)
     edges: str = parameter(
@@ -195,38 +184,14 @@ class Geodesic(IntegerResponse):
     cap: int = parameter(4, "longer paths count as this long; 0: no cap", unit="path length", low=0)
 
     def paths(self, space: MetricSpace) -> PathLengths:
-        """Path lengths with this mechanism's scores."""
-        graph = neighbour_graph(space, self.k, self.edges)
-        return PathLengths(graph, float(self.cap or math.inf), 0.5 * self.epsilon)
+        """Path lengths up to the cap."""
+        return PathLengths(neighbour_graph(space, self.k, self.edges), float(self.cap or math.inf))
 
-    def guarantee(self, space: MetricSpace) -> Guarantee:
-        """Epsilon per unit of path length, epsilon·R LDP, with the integer rounding bounded."""
-        loss = min(self.epsilon * self.paths(space).diameter_bound(), 2 * SCORE_CAP)
-        slack = 4 * WEIGHT_ERROR
-        return self.promise(
-            epsilon_ldp=loss + slack,
-            metric=f"geodesic ({self.edges})",
-            epsilon_metric=self.epsilon,
-            slack=slack,
-            claimed=Claim(self.epsilon, metric=f"geodesic ({self.edges})"),
-            why="shortest-path length is a metric: each weight and their sum change by at most "
-            "exp(epsilon S / 2)",
-        )
-
-    def certificate(self, space: MetricSpace) -> Certificate | None:
+    def metric(self, space: MetricSpace) -> Metric:
+        """Return the path lengths."""
         paths = self.paths(space)
-        return exp_certificate(
-            space,
-            paths.weights,
-            paths.lengths,
-            paths.of,
-            key=repr(self),
-            metric=f"geodesic ({self.edges})",
-            unknown=paths.diameter_bound() / 2,
-            error=WEIGHT_ERROR,
-            block=rows_at_once(space.n) // 4,
-        )
+        return Metric(f"geodesic ({self.edges})", paths.lengths, paths.diameter_bound())
 
     def table(self, space: MetricSpace) -> DenseTable:
         """Return the table of path lengths."""
-        return DenseTable(space, self.paths(space).weights)
+        return DenseTable(space, partial(self.paths(space).weights, 0.5 * self.epsilon))

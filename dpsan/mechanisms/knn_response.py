@@ -79,12 +79,7 @@ class KnnResponse(BaseResponse):
     why = "two weights with ratio e^epsilon and the same total for every word"
 
     k: int | str = parameter(
-        "auto",
-        "size of each word's set of near words",
-        convert=int,
-        unit="words",
-        low=1,
-        words=("auto",),
+        "auto", "size of each word's set of near words", convert=int, unit="words", low=1
     )
     outputs: int | str = parameter(
         "auto",
@@ -92,7 +87,7 @@ class KnnResponse(BaseResponse):
         convert=int,
         unit="words",
         low=2,
-        words=("auto", "all"),
+        words=("all",),
     )
     public: tuple[int, ...] = field(default=(), repr=False)
     """Row numbers of public words."""

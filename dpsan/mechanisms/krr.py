@@ -25,7 +25,7 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.tables.near_sets import Base
 from dpsan.mechanisms.tables.sparse import SparseTable, integer_loss
-from dpsan.privacy.guarantee import Claim, Guarantee
+from dpsan.privacy.guarantee import Guarantee
 from dpsan.space.metric_space import MetricSpace
 
 
@@ -36,14 +36,11 @@ class KRR(IntegerResponse):
     compared = True
     summary = "k-ary randomized response: the word itself or a uniform one"
     source = "KRR §2"
+    why = "two weights with ratio e^epsilon and the same total for every word"
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Pure LDP; no metric needed."""
-        return self.promise(
-            epsilon_ldp=min(self.epsilon, integer_loss(self.epsilon, space.n, 1)),
-            claimed=Claim(self.epsilon),
-            why="two weights with ratio e^epsilon and the same total for every word",
-        )
+        return self.promise(min(self.epsilon, integer_loss(self.epsilon, space.n, 1)))
 
     def table(self, space: MetricSpace) -> SparseTable:
         """Return the table whose near set is the word itself."""

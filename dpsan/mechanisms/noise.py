@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import clip_parameter, delta_parameter
 from dpsan.mechanisms.samplers.base import PointSampler, Projection, nearest, nearest_in
 from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
-from dpsan.privacy.noise_formulas import gaussian_delta, gaussian_epsilon
+from dpsan.privacy.noise_formulas import gaussian_delta, gaussian_epsilon, largest_escape
 from dpsan.privacy.rounding import (
     GaussianCoordinates,
     NoiseDistribution,
@@ -29,8 +29,6 @@ class LaplaceNoise(Mechanism):
     status = Status.PROVED
     arithmetic = Arithmetic.ROUNDED
     epsilon_unit = "1/distance"
-    why: ClassVar[str]
-    """Reason of the guarantee."""
 
     def projected(self, space: MetricSpace) -> MetricSpace:
         """Return the words where noise is added to them."""
@@ -47,11 +45,7 @@ class LaplaceNoise(Mechanism):
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """epsilon·d_X and epsilon·diameter LDP."""
         return self.promise(
-            epsilon_ldp=self.epsilon * space.diameter,
-            metric="euclidean",
-            epsilon_metric=self.epsilon,
-            claimed=Claim(self.epsilon, metric="euclidean"),
-            why=self.why,
+            self.epsilon * space.diameter, metric="euclidean", epsilon_metric=self.epsilon
         )
 
     def noise(self, space: MetricSpace) -> PointSampler:
@@ -85,12 +79,9 @@ class ClippedNoise(Mechanism):
 class ScaledLaplace(ClippedNoise):
     """Laplace noise of one scale in every coordinate: pure LDP."""
 
-    why: ClassVar[str]
-    """Reason of the guarantee."""
-
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Pure LDP."""
-        return self.promise(epsilon_ldp=self.epsilon, claimed=Claim(self.epsilon), why=self.why)
+        return self.promise(self.epsilon)
 
 
 class TruncatedLaplace(ClippedNoise):
@@ -99,6 +90,25 @@ class TruncatedLaplace(ClippedNoise):
     @abstractmethod
     def truncation(self, d: int, radius: float) -> tuple[float, float]:
         """Alpha and A for vectors of d dimensions clipped to a radius."""
+
+    @abstractmethod
+    def claimed_delta(self, d: int) -> float:
+        """Return the delta that is claimed."""
+
+    def true_delta(self, d: int) -> float:
+        """Return the largest mass outside the shifted box (the unit of length does not matter)."""
+        return largest_escape(*self.truncation(d, 1.0), d, 2.0)
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """(epsilon, delta)-LDP with the delta that holds."""
+        true = self.true_delta(space.d)
+        return self.promise(
+            self.epsilon,
+            delta=true,
+            infinite_loss_mass=true,
+            claimed=Claim(self.epsilon, self.claimed_delta(space.d)),
+            why=self.why.format(true=true),
+        )
 
     def distribution(self, moved: MetricSpace, radius: float) -> NoiseDistribution:
         return TruncatedLaplaceCoordinates(*self.truncation(moved.d, radius))

@@ -80,7 +80,6 @@ from dpsan.mechanisms.optimal.public_base import (
     BaseTask,
     favours,
     nearest_epsilon,
-    optimized_table,
     softened,
     solved_base,
 )
@@ -105,37 +104,18 @@ class OptimalResponse(BaseResponse):
     )
 
     mass: float | str = parameter(
-        "auto",
-        "base mass of each word's set of near words",
-        convert=float,
-        low=0,
-        open_low=True,
-        high=1,
-        words=("auto",),
+        "auto", "base mass of each word's set of near words", convert=float, above=0, high=1
     )
-    prior: str = parameter(
-        "0.83", "exponent of the word counts, or a file of word TAB count", convert=str
-    )
+    prior: str = parameter("0.83", "exponent of the word counts, or a file of word TAB count")
     similarity: int | str = parameter(
-        2,
-        "power of the cosine, whose mean is made large",
-        convert=int,
-        low=1,
-        high=8,
-        words=tuple(_POWERS),
+        2, "power of the cosine, whose mean is made large", low=1, high=8, words=tuple(_POWERS)
     )
     spread: float = parameter(
-        1.2, "how many times less outputs of rank above 100 weigh", convert=float, low=1, high=100
+        1.2, "how many times less outputs of rank above 100 weigh", low=1, high=100
     )
-    even: float = parameter(
-        0.3, "share of their mass that goes to frequent words", convert=float, low=0, high=1
-    )
+    even: float = parameter(0.3, "share of their mass that goes to frequent words", low=0, high=1)
     frequency: float = parameter(
-        0.0125,
-        "cosine by which each factor e of its count favours an output",
-        convert=float,
-        low=0,
-        high=0.05,
+        0.0125, "cosine by which each factor e of its count favours an output", low=0, high=0.05
     )
     listed: tuple[int, ...] | None = field(default=None, repr=False)
     """Counts of all words, of a prior that is a file."""
@@ -231,9 +211,3 @@ class OptimalResponse(BaseResponse):
         if quick and not has_bound(space, self.epsilon):
             return None
         return optimum(self.table(space), self.epsilon)
-
-    def optimize(self, space: MetricSpace) -> None:
-        task = self.task(space)
-        with space.watch(f"improving the distribution at epsilon {task.epsilon:g}") as progress:
-            found = optimized_table(space, task, progress)
-        space.replace_table(task.name, found)

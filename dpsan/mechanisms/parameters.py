@@ -4,32 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dpsan.embeddings.base import word_frequencies
-from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import Hint, UsageError
-from dpsan.space.arrays import Floats
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """Meaning, domain and default of a parameter."""
+    """Meaning and domain of a parameter."""
 
     help: str
-    unit: str
-    low: float
-    high: float
-    open_low: bool
-    words: tuple[str, ...]
     convert: Callable[[str], Any]
-    required: bool = False
-    """No default: a decision of the user's, such as delta."""
+    """Text to value."""
+    unit: str = ""
+    low: float = -math.inf
+    above: float = -math.inf
+    """Bound that no value reaches, where :attr:`low` is one that values may have."""
+    high: float = math.inf
+    words: tuple[str, ...] = ()
+    """Values that are words."""
     example: str = ""
+    """What an error message suggests: there is no default, as for delta."""
+
+    @property
+    def required(self) -> bool:
+        """Return True if the value is a decision of the user's."""
+        return bool(self.example)
 
     def domain(self) -> str:
         """Return the domain in words."""
@@ -37,7 +38,8 @@ class Parameter:
         if self.convert is str:
             return " or ".join(words) or "a name"
         kind = "a whole number" if self.convert is int else "a number"
-        low = f"{'>' if self.open_low else '>='} {self.low:g}" if self.low > -math.inf else ""
+        low = f">= {self.low:g}" if self.low > -math.inf else ""
+        low = f"> {self.above:g}" if self.above > -math.inf else low
         high = f"<= {self.high:g}" if self.high < math.inf else ""
         limits = " and ".join(filter(None, [low, high]))
         return " or ".join([f"{kind} {limits}".strip(), *words])
@@ -57,8 +59,7 @@ class Parameter:
         else:
             good = self.convert is not str and math.isfinite(value)
             good = good and (isinstance(value, int) or self.convert is float)
-            good = good and self.low <= value <= self.high
-            good = good and not (self.open_low and value == self.low)
+            good = good and self.low <= value <= self.high and value > self.above
         if not good:
             raise UsageError(f"{name} must be {self.domain()} (got {value})")
 
@@ -75,39 +76,25 @@ class Parameter:
 def parameter(
     default: Any,
     help: str,  # noqa: A002 - the word every argument parser uses
-    *,
-    convert: Callable[[str], Any] | None = None,
-    unit: str = "",
-    low: float = -math.inf,
-    high: float = math.inf,
-    open_low: bool = False,
-    words: tuple[str, ...] = (),
-    example: str | None = None,
+    **about: Any,
 ) -> Any:
     """Return a field of a mechanism with its documentation and domain.
 
     Args:
-        convert: text to value; by default the type of ``default``.
-        example: makes it required (its default is None then): what an error message suggests.
+        default: a word beside numbers is one of the words.
+        about: other attributes of :class:`Parameter`; ``convert`` is the type of the default unless
+            it is given.
     """
-    kind = convert or type(default)
-    about = Parameter(
-        help, unit, low, high, open_low, words, kind, example is not None, example or ""
-    )
-    return field(default=default, metadata={"parameter": about})
+    convert = about.setdefault("convert", type(default))
+    if isinstance(default, str) and convert is not str:
+        about["words"] = (default, *about.get("words", ()))
+    return field(default=default, metadata={"parameter": Parameter(help=help, **about)})
 
 
 def clip_parameter() -> Any:
     """Return the field ``clip`` of mechanisms on clipped vectors."""
-    return parameter(
-        "auto",
-        "vectors longer than this are shortened to it",
-        convert=float,
-        unit="distance",
-        low=0,
-        open_low=True,
-        words=("auto",),
-    )
+    what = "vectors longer than this are shortened to it"
+    return parameter("auto", what, convert=float, unit="distance", above=0)
 
 
 def delta_parameter(published: bool = False) -> Any:
@@ -116,75 +103,8 @@ def delta_parameter(published: bool = False) -> Any:
     Args:
         published: as [TrLap] has it: 4^-d unless it is given.
     """
-    return parameter(
-        "auto" if published else None,
-        "the paper's delta; auto is 4^-d"
-        if published
-        else "probability that the loss may exceed epsilon",
-        convert=float,
-        unit="probability",
-        low=0,
-        high=0.5,
-        open_low=True,
-        words=("auto",) if published else (),
-        example=None if published else "1e-6",
-    )
-
-
-# Weights of words for mechanisms on tensors: a public list, or corpus frequency.
-#
-# A weight is in [0, 1): 0 is plain, near 1 is sensitive.
-
-NO_WEIGHTS: Final = "none"
-FREQUENCY: Final = "frequency"
-TOP_WEIGHT: Final = 0.9
-"""Weight of the rarest word by frequency."""
-
-
-def frequency(counts: NDArray[np.int64] | None, n: int) -> Floats:
-    """Weights from public corpus counts, shape (n,): 0 for the most frequent, 0.9 for the rarest.
-
-    Linear in the logarithm of the count.
-
-    Args:
-        counts: shape (n,) or None, see :func:`word_frequencies`.
-    """
-    seen = word_frequencies(n, counts)
-    rarity = np.log(seen.max() / seen)
-    top = float(rarity.max())
-    return np.asarray(TOP_WEIGHT * rarity / top if top > 0 else rarity, dtype=np.float64)
-
-
-def resolve(
-    choice: str,
-    listed: tuple[float, ...] | None,
-    counts: NDArray[np.int64] | None,
-    n: int,
-) -> Floats:
-    """Weights of all inputs, shape (n + 1,); ⊥ has the largest weight of any word.
-
-    Args:
-        choice: ``none``, ``frequency`` or a file.
-        listed: what :meth:`WordLists.weights` found in the file.
-
-    Raises:
-        UsageError: a file that was not read for this vocabulary.
-    """
-    if choice == NO_WEIGHTS:
-        words = np.zeros(n)
-    elif choice == FREQUENCY:
-        words = frequency(counts, n)
-    elif listed is None or len(listed) != n:
-        raise UsageError("weights from a file need the vocabulary", "call with_vocabulary first")
-    else:
-        words = np.array(listed)
-        if not ((words >= 0) & (words < 1)).all() or not all(map(math.isfinite, listed)):
-            raise UsageError("weights must be >= 0 and < 1")
-    return np.append(words, words.max(initial=0.0))
-
-
-def with_listed(mechanism: Any, lists: WordLists) -> Any:
-    """Return a mechanism with fields ``weights`` and ``listed``, where the weights are a file's."""
-    if mechanism.weights in (FREQUENCY, NO_WEIGHTS):
-        return mechanism
-    return replace(mechanism, listed=lists.weights(mechanism.weights))
+    domain = {"convert": float, "unit": "probability", "above": 0, "high": 0.5}
+    if published:
+        return parameter("auto", "the paper's delta; auto is 4^-d", **domain)
+    what = "probability that the loss may exceed epsilon"
+    return parameter(None, what, **domain, example="1e-6")

@@ -35,10 +35,10 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.privacy.certificate import Certificate, kept_certificate, matrix_certificate
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.mechanisms.base import AuditedTable
+from dpsan.mechanisms.samplers.base import QuadratureSampler
+from dpsan.privacy.certificate import Certificate
+from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.privacy.randomness import Streams
 from dpsan.privacy.rounding import LaplaceCoordinates
 from dpsan.space.arrays import Floats, Ids, by_word
@@ -114,10 +114,11 @@ def divisor(epsilon: float) -> float:
     return 0.01658160142016071 * math.log(inner) + 9.311083811697406
 
 
-class RanTextSampler(Sampler):
+class RanTextSampler(QuadratureSampler):
     """Radius, candidates, word; float64."""
 
     makes_rows = True
+    most_words = _AUDITED
 
     def __init__(self, space: MetricSpace, epsilon: float) -> None:
         self.space, self.epsilon = space, epsilon
@@ -151,18 +152,11 @@ class RanTextSampler(Sampler):
                 out[rows] = np.minimum(index, self.space.n - 1)
         return out
 
-    def probabilities(self, ids: Ids) -> Floats | None:
-        """Return None above 200 words."""
-        n = self.space.n
-        if n > _AUDITED:
-            return None
-        distinct, indices = np.unique(ids, return_inverse=True)
-        rows = np.full((len(distinct), n), 1 / n)
-        for row in np.flatnonzero(distinct < n).tolist():
-            apart = self.space.distances(distinct[row : row + 1])[0]
-            radii, shares = self._radii(apart)
-            rows[row] = shares @ self._pmf(np.broadcast_to(apart, (len(radii), n)), radii)
-        return rows[indices]
+    def distribution(self, word: Ids) -> Floats:
+        apart = self.space.distances(word)[0]
+        radii, shares = self._radii(apart)
+        pmf = self._pmf(np.broadcast_to(apart, (len(radii), len(apart))), radii)
+        return np.asarray(shares @ pmf)
 
     def _radii(self, cuts: Floats) -> tuple[Floats, Floats]:
         """Radii and the shares of R that they stand for; no cut lies between those of one share."""
@@ -175,15 +169,15 @@ class RanTextSampler(Sampler):
         return radii, np.append(-np.diff(above), above[-1])
 
 
-class RanTextPaper(Mechanism):
+class RanTextPaper(AuditedTable):
     """RANTEXT as published."""
 
     name = "rantext-paper"
-    family = "table"
     status = Status.NONE
     summary = "RANTEXT: exponential mechanism within a random distance of the word"
     epsilon_unit = "nats"
     source = "InferDPT RANTEXT, authors' code"
+    method = "exact distribution matrix, quadrature over the radius"
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Return the exact loss for small vocabularies, else a bound; both are finite."""
@@ -197,21 +191,12 @@ class RanTextPaper(Mechanism):
         else:
             loss = found.epsilon_ldp
             why += "with one radius for both, two words have different outputs; it is not released"
-        return self.promise(epsilon_ldp=loss, claimed=Claim(self.epsilon), why=why)
+        return self.promise(loss, why=why)
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
-        """Exact audit of all pairs of a small vocabulary, to about 1e-5."""
-        if space.n > _AUDITED:
-            return None
-
-        def build() -> Certificate:
-            pmf = self.prepare(space).probabilities(np.arange(space.n + 1))
-            found = matrix_certificate(np.asarray(pmf), Claim(self.epsilon))
-            # What rounding adds is nothing beside the quadrature's error.
-            method = "exact distribution matrix, quadrature over the radius"
-            return replace(found, method=method, slack=0.0)
-
-        return kept_certificate(space, repr(self), build)
+        """What rounding adds is nothing beside the quadrature's error."""
+        found = super().certificate(space)
+        return found and replace(found, slack=0.0)
 
     def prepare(self, space: MetricSpace) -> RanTextSampler:
         """Return the published sampler."""

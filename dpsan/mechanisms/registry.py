@@ -134,19 +134,19 @@ def is_own(name: str) -> bool:
 def check_public(kind: type[Mechanism]) -> None:
     """Raise UsageError if a mechanism has no public words."""
     if not kind.takes_public:
-        able = " and ".join(each.name for each in MECHANISMS.values() if each.takes_public)
+        able = _names_of_bases()
         raise UsageError(f"mechanism '{kind.name}' has no public words", f"{able} have")
 
 
 def check_classes(kind: type[Mechanism]) -> None:
     """Raise UsageError if classes of words are not for a mechanism."""
     if not issubclass(kind, BaseResponse):
-        able = " and ".join(
-            each.name for each in MECHANISMS.values() if issubclass(each, BaseResponse)
-        )
-        raise UsageError(
-            f"classes of words are not for mechanism '{kind.name}'", f"{able} have them"
-        )
+        what = f"classes of words are not for mechanism '{kind.name}'"
+        raise UsageError(what, f"{_names_of_bases()} have them")
+
+
+def _names_of_bases() -> str:
+    return " and ".join(name for name in TABLE if issubclass(MECHANISMS[name], BaseResponse))
 
 
 def list_mechanisms() -> list[dict[str, str]]:

@@ -30,31 +30,36 @@ from functools import partial
 
 import numpy as np
 
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.base import DisjointSupports
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.tables.dense import TOP, DenseTable, distance_guarantee, weights_of
-from dpsan.privacy.certificate import MATRIX_WORDS, Certificate, support_certificate
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
+from dpsan.mechanisms.tables.dense import (
+    TOP,
+    DenseTable,
+    distance_guarantee,
+    weights_of,
+)
+from dpsan.privacy.certificate import MATRIX_WORDS, Certificate, euclidean
 from dpsan.space.arrays import Ids, Integers
 from dpsan.space.metric_space import MetricSpace
 
 
-class SanTextPlus(Mechanism):
+class SanTextPlus(DisjointSupports):
     """SanText+ as published."""
 
     name = "santext-plus"
-    family = "table"
-    status = Status.NONE
     summary = "SanText+: frequent words kept with probability 1-p, as published"
     epsilon_unit = "1/distance"
     source = "SanText §3.2, Algorithm 2"
+    why = (
+        "a kept frequent word is an output that no other word can give; the paper claims "
+        "utility-optimized metric privacy only, for which frequent words are harmless"
+    )
 
     sensitive: float = parameter(
         0.9,
         "share of the vocabulary, least frequent words, that counts as sensitive",
-        low=0,
+        above=0,
         high=1,
-        open_low=True,
     )
     p: float = parameter(
         0.3, "probability with which a word that is not sensitive is drawn anew", low=0, high=1
@@ -64,27 +69,21 @@ class SanTextPlus(Mechanism):
         """Return the first row of V_S."""
         return n - max(1, math.ceil(self.sensitive * n - 1e-9))
 
-    def guarantee(self, space: MetricSpace) -> Guarantee:
-        """Infinite loss wherever a word may be kept, or ⊥ give a word of V_N."""
+    def excluded(self, space: MetricSpace) -> float:
+        """A word may be kept, and ⊥ gives words of V_N."""
         first = self.first(space.n)
-        mass = max(1 - self.p, first / space.n) if first else 0.0
-        return self.promise(
-            epsilon_ldp=math.inf if first else distance_guarantee(space, self.epsilon)[0],
-            delta=mass,
-            infinite_loss_mass=mass,
-            claimed=Claim(self.epsilon, metric="euclidean"),
-            why="a kept frequent word is an output that no other word can give; the paper claims "
-            "utility-optimized metric privacy only, for which frequent words are harmless",
-        )
+        return max(1 - self.p, first / space.n) if first else 0.0
+
+    def excluding(self, space: MetricSpace) -> tuple[int, int]:
+        kept = 1 - self.p >= self.first(space.n) / space.n
+        return 0 if kept else space.n, space.n - 1
+
+    def loss_of_one_support(self, space: MetricSpace) -> float:
+        return distance_guarantee(euclidean(space), self.epsilon)[0]
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
-        """In closed form where the matrix is too large: ``delta`` is a lower bound then."""
-        first = self.first(space.n)
-        if space.n <= MATRIX_WORDS or not first:
-            return None
-        kept, unknown = 1 - self.p, first / space.n
-        worst = (0, space.n - 1) if kept >= unknown else (space.n, space.n - 1)
-        return support_certificate(max(kept, unknown), worst, max(kept, unknown))
+        """None where the matrix is small enough, whose delta is exact."""
+        return super().certificate(space) if space.n > MATRIX_WORDS else None
 
     def table(self, space: MetricSpace) -> DenseTable:
         """Return the published table."""

@@ -43,11 +43,7 @@ class TEM(DistanceWeights):
     )
 
     beta: float = parameter(
-        0.001,
-        "mass of the words beyond gamma where all others are that far",
-        low=0,
-        high=0.5,
-        open_low=True,
+        0.001, "mass of the words beyond gamma where all others are that far", above=0, high=0.5
     )
 
     def cut(self, n: int) -> float:

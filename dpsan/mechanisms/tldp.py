@@ -50,11 +50,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.word_lists import WordLists
-from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.parameters import FREQUENCY, NO_WEIGHTS, parameter, resolve, with_listed
-from dpsan.mechanisms.samplers.base import Sampler, nearest_words
-from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
+from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.tensors import FREQUENCY, NO_WEIGHTS, TensorSampler, WeightedTensor
+from dpsan.privacy.guarantee import Arithmetic, Guarantee, Status
 from dpsan.privacy.noise_formulas import TOTAL, certified_loss, grid_table, mixed_loss
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids
@@ -110,7 +108,7 @@ def coordinate_budgets(epsilon: float, shares: Floats) -> list[float]:
     return [epsilon * share / total * (1 - 2.0**-48) for share in shares.tolist()]
 
 
-class GridSampler(Sampler):
+class GridSampler(TensorSampler):
     """A randomized table for each coordinate, then the nearest word.
 
     Args:
@@ -122,6 +120,7 @@ class GridSampler(Sampler):
         self, lattice: Lattice, epsilon: float, shares: Floats, weights: Floats, *, line: bool
     ) -> None:
         self.lattice, self.epsilon, self.shares = lattice, epsilon, shares
+        self.space = lattice.space
         self.whole_records = line
         self.weighted = bool(weights.any())
         if self.weighted:  # the level that replaces the input's is uniform but for this
@@ -140,12 +139,8 @@ class GridSampler(Sampler):
         losses = math.fsum(certified_loss(table) for table in self.tables(words))
         return losses * (1 + 2.0**-50)
 
-    def sample(self, ids: Ids, streams: Streams) -> Ids:
-
-        def release(ids: Ids, words: Ids, streams: Streams) -> Floats:
-            return self.lattice.decode(self.perturb(ids, words, streams))
-
-        return nearest_words(self.lattice.space, ids, streams, release, line=self.whole_records)
+    def release(self, ids: Ids, words: Ids, streams: Streams) -> Floats:
+        return self.lattice.decode(self.perturb(ids, words, streams))
 
     def perturb(self, ids: Ids, words: Ids, streams: Streams) -> Ids:
         """Return the levels that are released, (m, D).
@@ -189,7 +184,7 @@ class GridSampler(Sampler):
         return out
 
 
-class TLDP(Mechanism):
+class TLDP(WeightedTensor):
     """Certified tables on a public grid."""
 
     name = "tldp"
@@ -219,10 +214,6 @@ class TLDP(Mechanism):
     listed: tuple[float, ...] | None = field(default=None, repr=False)
     """Weights of all words, read from the file."""
 
-    def with_vocabulary(self, lists: WordLists) -> TLDP:
-        found: TLDP = with_listed(self, lists)
-        return found
-
     def lattice(self, space: MetricSpace) -> Lattice:
         """Return the public grid of a vocabulary."""
         dimensions = min(self.dimensions, space.d)
@@ -239,7 +230,7 @@ class TLDP(Mechanism):
         if self.tensor == "line":
             why += "; epsilon is for a whole line of any length, epsilon/l for one of its l words"
         if sampler.weighted:
-            top = float(resolve(self.weights, self.listed, space.counts, space.n).max())
+            top = float(self.word_weights(space).max())
             among = math.fsum(mixed_loss(table, top) for table in sampler.tables(1))
             why += (
                 "; a weighted distribution mixes rows of one table and stays within its columns "
@@ -248,7 +239,6 @@ class TLDP(Mechanism):
         return self.promise(
             # Lines: every table is certified when it is made, for any number of words.
             epsilon_ldp=self.epsilon if self.tensor == "line" else sampler.certified_epsilon(1),
-            claimed=Claim(self.epsilon),
             why=why,
             per_line=self.tensor == "line",
         )
@@ -270,5 +260,5 @@ class TLDP(Mechanism):
         shares = np.ones_like(lattice.spread)
         if self.split == "spread" and lattice.spread.any():
             shares = np.maximum(lattice.spread, lattice.spread.max() * 1e-6)
-        weights = resolve(self.weights, self.listed, space.counts, space.n)
-        return GridSampler(lattice, self.epsilon, shares, weights, line=self.tensor == "line")
+        weights, line = self.word_weights(space), self.tensor == "line"
+        return GridSampler(lattice, self.epsilon, shares, weights, line=line)

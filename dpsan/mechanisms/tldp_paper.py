@@ -49,12 +49,11 @@ from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.parameters import FREQUENCY, NO_WEIGHTS, parameter, resolve, with_listed
-from dpsan.mechanisms.samplers.base import Sampler, nearest_words
-from dpsan.privacy.guarantee import Claim, Guarantee, Loss, Status
+from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.tensors import FREQUENCY, NO_WEIGHTS, TensorSampler, WeightedTensor
+from dpsan.privacy.guarantee import Guarantee, Loss, Status
 from dpsan.privacy.noise_formulas import gaussian_delta, laplace_delta
 from dpsan.privacy.randomness import Streams
 from dpsan.privacy.rounding import (
@@ -130,7 +129,7 @@ def true_delta(noise: Noise, epsilon: float, kept: float, coordinates: int) -> f
     return min(1.0, atoms(kept, coordinates) + none * noise.delta(epsilon, coordinates))
 
 
-class TensorSampler(Sampler):
+class KeepingSampler(TensorSampler):
     """Keep each coordinate of a word or line, or add noise; then the nearest word."""
 
     def __init__(self, space: MetricSpace, mechanism: PaperTensor) -> None:
@@ -147,11 +146,7 @@ class TensorSampler(Sampler):
         )
 
     def release(self, ids: Ids, words: Ids, streams: Streams) -> Floats:
-        """Return the noisy tensor, (m, d): what the paper releases.
-
-        Args:
-            words: for each word how many its tensor has.
-        """
+        """Return the noisy tensor: what the paper releases."""
         noise, d = self.mechanism.added, self.space.d
         points = self.space.points(ids)
         sizes, which = np.unique(words, return_inverse=True)
@@ -159,9 +154,6 @@ class TensorSampler(Sampler):
         keep = streams.uniform("keep", d) < (p * self.plain[ids])[:, None]
         scale = noise.scale(self.range, self.mechanism.epsilon)
         return np.where(keep, points, points + noise.distribution(scale)(streams, d))
-
-    def sample(self, ids: Ids, streams: Streams) -> Ids:
-        return nearest_words(self.space, ids, streams, self.release, line=self.whole_records)
 
 
 class PaperTensor(Mechanism):
@@ -180,9 +172,7 @@ class PaperTensor(Mechanism):
         "range Delta of a coordinate; auto: the largest of this vocabulary",
         convert=float,
         unit="coordinate",
-        low=0,
-        open_low=True,
-        words=("auto",),
+        above=0,
     )
     words: int = parameter(
         64, "length of the line that the statement speaks of", unit="words", low=1, high=4096
@@ -248,7 +238,6 @@ class PaperTensor(Mechanism):
             delta=delta,
             infinite_loss_mass=atoms(q, d),
             at_claim=Loss(self.epsilon, found(d)),
-            claimed=Claim(self.epsilon),
             why=why,
         )
 
@@ -263,12 +252,12 @@ class PaperTensor(Mechanism):
         noise = self.added.distribution(self.added.scale(range_, self.epsilon))
         return noise.std(space.d) * math.sqrt(share)
 
-    def prepare(self, space: MetricSpace) -> TensorSampler:
+    def prepare(self, space: MetricSpace) -> KeepingSampler:
         """Return a tensor sampler."""
-        return TensorSampler(space, self)
+        return KeepingSampler(space, self)
 
 
-class WeightedTensor(PaperTensor):
+class PaperTensorOfWeights(WeightedTensor, PaperTensor):
     """The same with p(1-w): words of weight near 1 are almost never kept."""
 
     weights: str = parameter(
@@ -277,13 +266,6 @@ class WeightedTensor(PaperTensor):
     )
     listed: tuple[float, ...] | None = field(default=None, repr=False)
     """Weights of all words, read from the file."""
-
-    def with_vocabulary(self, lists: WordLists) -> WeightedTensor:
-        found: WeightedTensor = with_listed(self, lists)
-        return found
-
-    def word_weights(self, space: MetricSpace) -> Floats:
-        return resolve(self.weights, self.listed, space.counts, space.n)
 
 
 class TLDPPaperL(PaperTensor):
@@ -304,7 +286,7 @@ class TLDPPaperG(PaperTensor):
     added = GAUSSIAN
 
 
-class TLDPPaperLWeighted(WeightedTensor):
+class TLDPPaperLWeighted(PaperTensorOfWeights):
     """Laplace form, weighted."""
 
     name = "tldp-paper-l-weighted"
@@ -313,7 +295,7 @@ class TLDPPaperLWeighted(WeightedTensor):
     added = LAPLACE
 
 
-class TLDPPaperGWeighted(WeightedTensor):
+class TLDPPaperGWeighted(PaperTensorOfWeights):
     """Gaussian form, weighted."""
 
     name = "tldp-paper-g-weighted"

@@ -26,9 +26,7 @@ from __future__ import annotations
 
 from dpsan.mechanisms.noise import TruncatedLaplace
 from dpsan.mechanisms.parameters import clip_parameter, delta_parameter
-from dpsan.privacy.guarantee import Claim, Guarantee
-from dpsan.privacy.noise_formulas import largest_escape, sound_truncation
-from dpsan.space.metric_space import MetricSpace
+from dpsan.privacy.noise_formulas import sound_truncation
 
 
 class TrLaplace(TruncatedLaplace):
@@ -37,6 +35,7 @@ class TrLaplace(TruncatedLaplace):
     name = "trlaplace"
     summary = "truncated Laplace noise with a calibration that holds"
     source = "dpsan §trlaplace"
+    why = "ratio at most e^epsilon inside both boxes, mass at most delta outside"
 
     delta: float = delta_parameter()
     clip: float | str = clip_parameter()
@@ -45,17 +44,9 @@ class TrLaplace(TruncatedLaplace):
         """Alpha and A."""
         return sound_truncation(self.epsilon, self.delta, d, radius)
 
-    def true_delta(self, d: int) -> float:
-        """Return the largest mass outside the shifted box: at most delta by the proof above."""
-        return min(self.delta, largest_escape(*self.truncation(d, 1.0), d, 2.0))
+    def claimed_delta(self, d: int) -> float:
+        return self.delta
 
-    def guarantee(self, space: MetricSpace) -> Guarantee:
-        """(epsilon, delta)-LDP."""
-        true = self.true_delta(space.d)
-        return self.promise(
-            epsilon_ldp=self.epsilon,
-            delta=true,
-            infinite_loss_mass=true,
-            claimed=Claim(self.epsilon, self.delta),
-            why="ratio at most e^epsilon inside both boxes, mass at most delta outside",
-        )
+    def true_delta(self, d: int) -> float:
+        """At most delta, by the proof above."""
+        return min(self.delta, super().true_delta(d))

@@ -32,13 +32,8 @@ import sys
 
 from dpsan.mechanisms.noise import TruncatedLaplace
 from dpsan.mechanisms.parameters import clip_parameter, delta_parameter
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
-from dpsan.privacy.noise_formulas import (
-    largest_escape,
-    padded_dimensions,
-    published_truncation,
-)
-from dpsan.space.metric_space import MetricSpace
+from dpsan.privacy.guarantee import Status
+from dpsan.privacy.noise_formulas import padded_dimensions, published_truncation
 
 
 class TrLaplacePaper(TruncatedLaplace):
@@ -48,6 +43,10 @@ class TrLaplacePaper(TruncatedLaplace):
     status = Status.REFUTED
     summary = "truncated Laplace noise as published: its delta is false"
     source = "TrLap Theorem 3"
+    why = (
+        "two boxes differ where at least one coordinate is outside, a union that the "
+        "published proof bounds as a product: the true delta is {true:.4g}"
+    )
     unclipped = True
 
     delta: float | str = delta_parameter(published=True)
@@ -61,25 +60,10 @@ class TrLaplacePaper(TruncatedLaplace):
         """Alpha and A for vectors of d dimensions clipped to a radius."""
         return published_truncation(self.epsilon, self._given(), self.dimensions(d), radius)
 
-    def true_delta(self, d: int) -> float:
-        """Return the delta that holds (the unit of length does not matter)."""
-        return largest_escape(*self.truncation(d, 1.0), d, 2.0)
-
     def _given(self) -> float | None:
         return None if isinstance(self.delta, str) else self.delta
 
-    def guarantee(self, space: MetricSpace) -> Guarantee:
-        """Return the claim and the truth."""
-        true = self.true_delta(space.d)
-        # 4^-d below the smallest float64 is shown as that, not as 0.
-        claimed = self._given() or max(
-            math.exp(-self.dimensions(space.d) * math.log(4)), sys.float_info.min
-        )
-        return self.promise(
-            epsilon_ldp=self.epsilon,
-            delta=true,
-            infinite_loss_mass=true,
-            claimed=Claim(self.epsilon, claimed),
-            why="two boxes differ where at least one coordinate is outside, a union that the "
-            f"published proof bounds as a product: the true delta is {true:.4g}",
-        )
+    def claimed_delta(self, d: int) -> float:
+        """4^-d below the smallest float64 is shown as that, not as 0."""
+        smallest = sys.float_info.min
+        return self._given() or max(math.exp(-self.dimensions(d) * math.log(4)), smallest)

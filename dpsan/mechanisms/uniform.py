@@ -37,6 +37,7 @@ class Uniform(IntegerResponse):
     name = "uniform"
     summary = "a uniform word whatever the input: epsilon 0, the floor of utility"
     source = "dpsan §uniform"
+    why = "the distribution does not depend on the input"
 
     epsilon: float = 0.0
 
@@ -52,11 +53,7 @@ class Uniform(IntegerResponse):
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Nothing is lost."""
-        return self.promise(
-            epsilon_ldp=0.0,
-            claimed=Claim(0.0),
-            why="the distribution does not depend on the input",
-        )
+        return self.promise(0.0, claimed=Claim(0.0))
 
     def table(self, space: MetricSpace) -> SparseTable:
         """Return the table whose near sets weigh nothing."""

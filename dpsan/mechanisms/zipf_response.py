@@ -30,7 +30,7 @@ import numpy as np
 from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.tables.dense import DenseTable
 from dpsan.privacy.certificate import Certificate, log_ratio
-from dpsan.privacy.guarantee import Claim, Guarantee
+from dpsan.privacy.guarantee import Guarantee
 from dpsan.space.arrays import Ids, Integers
 from dpsan.space.metric_space import MetricSpace
 
@@ -66,15 +66,12 @@ class ZipfResponse(IntegerResponse):
     name = "zipf-response"
     summary = "power law over the neighbour rank: pure LDP, long tail"
     source = "dpsan §zipf-response"
+    why = "the same n weights for every word, in another order: the total cancels"
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Pure LDP; no metric needed."""
         weights = rank_weights(self.epsilon, space.n)
-        return self.promise(
-            epsilon_ldp=log_ratio(int(weights[0]), int(weights[-1])),
-            claimed=Claim(self.epsilon),
-            why="the same n weights for every word, in another order: the total cancels",
-        )
+        return self.promise(log_ratio(int(weights[0]), int(weights[-1])))
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
         """Return the loss of the first weight against the last: all words have the same weights."""

@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from decimal import Decimal, localcontext
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,38 +117,48 @@ def input_distances(space: MetricSpace) -> Floats:
 # Distributions exp(-score) with a score that is a metric.
 
 
+class Metric(NamedTuple):
+    """A metric on the words of a space, which falls short of no distance that a proof needs."""
+
+    name: str
+    distances: Callable[[Ids], Floats]
+    """Distances of words (m,) from all words, shape (m, n), 0 to the word itself."""
+    diameter: float
+    """The largest distance, or an upper bound; ⊥ counts as a point at half of it from all words."""
+    error: float = 0.0
+    """Bound on the rounding of a distance."""
+
+
+def euclidean(space: MetricSpace) -> Metric:
+    """Return the Euclidean metric, with distances on the lattice of the space."""
+    return Metric("euclidean", space.distances, space.diameter, space.distance_error)
+
+
 def exp_certificate(
     space: MetricSpace,
+    metric: Metric,
     weights: Callable[[Ids], NDArray[np.uint64]],
-    distances: Callable[[Ids], Floats],
-    score: Callable[[Floats], Floats],
     *,
-    key: str,
-    metric: str,
-    unknown: float,
-    error: float,
+    factor: float,
+    cap: float,
+    weight_error: float,
     block: int,
-    distance_error: float = 0.0,
+    key: str,
 ) -> Certificate | None:
-    """Certificate of integer weights close to 2^62·exp(-score), score a metric; ⊥ is uniform.
+    """Certificate of integer weights close to 2^62·exp(-min(factor·distance, cap)); ⊥ is uniform.
 
     It speaks of the true distances: their rounding is in ``slack``.
 
     Args:
         weights: words (m,) -> the integers that are sampled, (m, n).
-        distances: words (m,) -> distances (m, n) in ``metric``, 0 to the word itself.
-        score: distances -> scores, non-decreasing and subadditive, 0 at 0.
-        key: names the distribution, for the cache.
-        metric: name of the metric.
-        unknown: distance of ⊥ from every word.
-        error: bound on abs(ln weight - 62·ln 2 + score of the true distance), and on what rounding
-            a distance does to its score.
+        weight_error: bound on abs(ln weight - 62·ln 2 + score of the distance at hand).
         block: words at a time.
-        distance_error: bound on the rounding of a distance.
+        key: names the distribution, for the cache.
 
     Returns:
         None where 2·n²·d is beyond a few minutes.
     """
+    error, unknown = weight_error + factor * metric.error, metric.diameter / 2
     if 2.0 * space.n**2 * (space.d + 32) > WORK:
         return None
 
@@ -176,8 +186,8 @@ def exp_certificate(
         per_unit = worst / unknown if unknown > 0 else 0.0
         for at in range(0, n, 8 * block):
             ids = np.arange(at, min(at + 8 * block, n))
-            apart = distances(ids)
-            scores = score(apart)
+            apart = metric.distances(ids)
+            scores = np.minimum(apart * factor, cap)
             gaps = np.abs(totals[ids, None] - totals)
             losses = scores + gaps
             index = int(np.argmax(losses))
@@ -196,13 +206,13 @@ def exp_certificate(
             gaps /= apart
             per_unit = max(per_unit, float(gaps.max()))
         # loss <= score + gap less rounding + 2·rounded, and the true distance is not that at hand.
-        slack = 2 * rounded + per_unit * distance_error
+        slack = 2 * rounded + per_unit * metric.error
         return Certificate(
             method="exact certificate, integer weights",
             epsilon_ldp=worst + slack,
             epsilon_metric=per_unit,
             pair=pair,
-            metric=metric,
+            metric=metric.name,
             slack=slack,
         )
 
@@ -210,23 +220,6 @@ def exp_certificate(
 
 
 # Any distribution of which more is known.
-
-
-def support_certificate(mass: float, pair: tuple[int, int], delta: float) -> Certificate:
-    """Certificate of a distribution whose supports differ, from its closed form.
-
-    Args:
-        mass: probability of the outputs of the first input that the second cannot give.
-        pair: the two inputs.
-        delta: smallest delta of the claim, or a lower bound.
-    """
-    return Certificate(
-        method="supports differ, closed form",
-        epsilon_ldp=math.inf,
-        delta=delta,
-        infinite_loss_mass=mass,
-        pair=pair,
-    )
 
 
 def log_ratio(a: int, b: int) -> float:

@@ -50,6 +50,7 @@ class BatchSize:
 
     Args:
         adaptive: by the time that they take; else always the same.
+        fast: characters a second from which larger batches are no gain.
     """
 
     records = 1
@@ -60,10 +61,9 @@ class BatchSize:
     aim = 2.0
     """Seconds that a batch should take at most; batches shrink where they take twice as many."""
     clocks: tuple[Callable[[], float], ...] = (time.monotonic,)
-    fast: float = _FAST
 
-    def __init__(self, adaptive: bool = True) -> None:
-        self._adaptive = adaptive
+    def __init__(self, adaptive: bool = True, fast: float = _FAST) -> None:
+        self._adaptive, self._fast = adaptive, fast
         self._started: list[float] = []
         self.limit = _FIRST_CHARACTERS if adaptive else self.most
 
@@ -73,17 +73,16 @@ class BatchSize:
 
     def seconds(self) -> float:
         """Return the elapsed time in seconds."""
-        now = [clock() for clock in self.clocks]
-        return min(end - begin for begin, end in zip(self._started, now, strict=True))
+        return min(clock() - begin for clock, begin in zip(self.clocks, self._started, strict=True))
 
     def took(self, seconds: float, size: int, *, full: bool) -> None:
         """Learn from a batch of ``size`` characters."""
         room = int(min(self.aim / max(seconds, 1e-3), self.growth))
         if full and room >= 2:
-            if size > self.fast * seconds:
-                self.limit = min(room * self.limit, BatchSize.most)
-            else:
-                self.limit = max(self.limit, min(room * self.limit, self.most))
+            most = max(self.limit, self.most)
+            if size > self._fast * seconds:
+                most = BatchSize.most
+            self.limit = min(room * self.limit, most)
         elif seconds > 2 * self.aim and self._adaptive:
             self.limit = max(self.limit // 2, _FIRST_CHARACTERS)
 
@@ -92,9 +91,6 @@ class FileBatchSize(BatchSize):
     """The same where all of the input is there and the output is read when it is complete.
 
     What words of a batch share is computed once, so larger batches are less work in all.
-
-    Args:
-        fast: characters a second from which larger batches are no gain.
     """
 
     records = 4
@@ -103,10 +99,6 @@ class FileBatchSize(BatchSize):
     aim = 6.0  # a progress bar moves after each
     # What else the machine does must not make batches small: that would be more work for it.
     clocks = (time.monotonic, time.process_time)
-
-    def __init__(self, fast: float = _FAST) -> None:
-        super().__init__()
-        self.fast = fast
 
 
 def batches(

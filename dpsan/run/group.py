@@ -11,19 +11,20 @@ import os
 import resource
 import stat
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dpsan.errors import DpsanError, InputError, OutputError, reason
+from dpsan.errors import InputError, OutputError, reason
 from dpsan.files.atomic_files import AtomicFile
 from dpsan.files.compression import packer_for
 from dpsan.files.names import sync_directory
-from dpsan.files.source import FileSource, open_input
-from dpsan.run.stream import Outcome, Work, rewrite_stream
+from dpsan.files.source import FileSource, closing_descriptor, open_input
+from dpsan.run.stream import Outcome, Task, Work, rewrite_stream
 
 if TYPE_CHECKING:
     from dpsan.run.audit import AuditWriter
@@ -47,9 +48,32 @@ def is_small(path: Path) -> bool:
     return stat.S_ISREG(status.st_mode) and status.st_size <= _SMALL
 
 
-def _seen(status: os.stat_result) -> tuple[int, ...]:
-    """Return what tells a file from another, and from itself after a change."""
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+def rewrite_file(task: Task, work: Work) -> Outcome:
+    """Sanitize one input into a file that is then to be synced and published.
+
+    After an error, which the outcome has, the target is as it was, and no temporary file is left.
+    """
+    outcome = Outcome(task, work.sanitizer.accountant(), str(task.path))
+    try:
+        if task.target is None:
+            _refuse_unusual(task.path)
+        with closing_descriptor(open_input(task.path)) as descriptor:
+            sink = _output(task, work, descriptor, outcome)
+            try:
+                source = FileSource(str(task.path), descriptor)
+                rewrite_stream(source, sink, work, outcome)
+                sink.seal()
+                outcome.sha256 = source.sha256, sink.sha256  # compressed
+                outcome.sink = sink
+            finally:
+                if outcome.sink is None:
+                    sink.discard()
+    except OSError as error:
+        # The system's own words for the number: nothing that a library may have put in.
+        outcome.error = OutputError(f"{task.path}: {os.strerror(error.errno or 0)}")
+    except Exception as error:  # noqa: BLE001 - one input's: the others go on
+        outcome.error = error
+    return outcome
 
 
 def _refuse_unusual(path: Path) -> None:
@@ -62,116 +86,79 @@ def _refuse_unusual(path: Path) -> None:
             raise OutputError(f"{path}: not a regular file", "-o writes another file")
 
 
-@dataclass
-class Finished:
-    """An input whose rewriting is complete, but has no name yet and may not be on the disk."""
-
-    file: int
-    """Number of the input, from 1."""
-    path: Path
-    sink: AtomicFile
-    outcome: Outcome
-    replaced: os.stat_result | None
-    """The input as it was opened, if the output replaces it."""
-    problem: DpsanError | None = None
-
-    def attempt(self, step: Callable[[], None]) -> None:
-        """Do a step, unless an earlier one has failed."""
-        try:
-            if not self.problem:
-                step()
-        except DpsanError as error:
-            self.problem = error
-
-    def publish(self) -> None:
-        """Give the output its name.
-
-        Raises:
-            InputError, OutputError: then the target is as it was, and no temporary file is left.
-        """
-        target = self.sink.target
-        try:
-            if self.replaced and _seen(os.lstat(target)) != _seen(self.replaced):
-                what = "changed while it was read, and is not replaced"
-                raise InputError(target, what, "run it again")
-            self.sink.publish()
-        except OSError as error:
-            raise OutputError(f"{self.outcome.name}: {reason(error)}") from None
-        finally:
-            self.sink.discard()  # nothing to discard once it has its name
+def _output(task: Task, work: Work, descriptor: int, outcome: Outcome) -> AtomicFile:
+    """Return the new file of an open input.  Raises OutputError."""
+    path, target = task.path, task.target
+    if target is not None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return AtomicFile(target, force=work.plan.force, packer=packer_for(target.name))
+    outcome.replaced = os.fstat(descriptor)
+    if outcome.replaced.st_nlink > 1:  # its other names would keep the original
+        raise OutputError(f"{path}: has other names (hard links)", "-o writes another file")
+    return AtomicFile(path, force=True, like=descriptor, packer=packer_for(path.name))
 
 
-def rewrite_file(path: Path, target: Path | None, work: Work, file: int = 1) -> Finished:
-    """Sanitize one input into a file that is then to be synced and published.
+def _seen(status: os.stat_result) -> tuple[int, ...]:
+    """Return what tells a file from another, and from itself after a change."""
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
-    Args:
-        target: None for the input itself.
+
+def _publish(outcome: Outcome, sink: AtomicFile) -> None:
+    """Give an output its name.
 
     Raises:
-        BudgetError, InputError, OutputError: then the target is as it was, and no temporary file
-            is left.
+        InputError, OutputError: then the target is as it was, and no temporary file is left.
     """
-    if target is None:
-        _refuse_unusual(path)
-    descriptor = open_input(path)
     try:
-        replaced = None
-        if target is None:
-            replaced = os.fstat(descriptor)
-            if replaced.st_nlink > 1:  # its other names would keep the original
-                raise OutputError(f"{path}: has other names (hard links)", "-o writes another file")
-            sink = AtomicFile(path, force=True, like=descriptor, packer=packer_for(path.name))
-        else:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            sink = AtomicFile(target, force=work.plan.force, packer=packer_for(target.name))
-        try:
-            outcome = rewrite_stream(FileSource(str(path), descriptor), sink, work, file=file)
-            sink.seal()
-            outcome = replace(outcome, sha256=(outcome.sha256[0], sink.sha256))  # compressed
-        except BaseException:
-            sink.discard()
-            raise
-        return Finished(file, path, sink, outcome, replaced)
+        if outcome.replaced and _seen(os.lstat(sink.target)) != _seen(outcome.replaced):
+            what = "changed while it was read, and is not replaced"
+            raise InputError(sink.target, what, "run it again")
+        sink.publish()
     except OSError as error:
-        # The system's own words for the number: nothing that a library may have put in.
-        raise OutputError(f"{path}: {os.strerror(error.errno or 0)}") from None
+        raise OutputError(f"{outcome.name}: {reason(error)}") from None
     finally:
-        os.close(descriptor)
+        sink.discard()  # nothing to discard once it has its name
+
+
+def _attempt(outcome: Outcome, step: Callable[[], None]) -> None:
+    """Do a step of publishing an output, unless an earlier one has failed."""
+    try:
+        if outcome.error is None:
+            step()
+    except (InputError, OutputError) as error:
+        outcome.error = error
 
 
 class Group:
-    """Finished outputs that wait for the disk.
+    """Outcomes whose outputs wait for the disk.
 
     Args:
         audit: has the rows of each file, in order, before the file has its name.
         requests: gets the input of each output.
-        done: called with each output that has its name.
-        failed: called with each that has not.
+        settled: called with each outcome, in order, once its output has its name or an error.
     """
 
     def __init__(
         self,
         audit: AuditWriter | None,
         requests: RequestFile | None,
-        done: Callable[[int, Outcome], None],
-        failed: Callable[[int, Path, DpsanError], None],
+        settled: Callable[[Outcome], None],
     ) -> None:
-        self._audit, self._requests = audit, requests
-        self._done, self._failed = done, failed
-        self._waiting: list[Finished] = []
+        self._audit, self._requests, self._settled = audit, requests, settled
+        self._waiting: deque[Outcome] = deque()
         self._since = 0.0
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         self._most = _MOST if soft < 0 else max(1, min(_MOST, soft // 4))
         if audit:
             self._most = 1  # its rows come in the order of the files
 
-    def add(self, finished: Finished, *, alone: bool) -> None:
-        """Take an output in; one that is alone waits for no other.  Raises as :meth:`flush`."""
+    def add(self, outcome: Outcome) -> None:
+        """Take an outcome in; only small inputs wait for others.  Raises as :meth:`flush`."""
         if not self._waiting:
             self._since = time.monotonic()
-        self._waiting.append(finished)
+        self._waiting.append(outcome)
         full = len(self._waiting) >= self._most or time.monotonic() - self._since > _SECONDS
-        if alone or full:
+        if full or not is_small(outcome.task.path):
             self.flush()
 
     def flush(self) -> None:
@@ -180,44 +167,35 @@ class Group:
         Raises:
             OutputError: the file of requests, or that of the audit, cannot be written.
         """
-        waiting = self._waiting
-        if not waiting:
-            return
-        _sync_all(waiting)
-        if self._requests:
-            made = [(each.sink.target, each.outcome.sha256[0]) for each in waiting]
-            self._requests.add_outputs(made)
-        if self._audit:
-            self._audit.place()
-        folders: dict[Path, list[Finished]] = {}
-        while waiting:
-            each = waiting.pop(0)
-            each.attempt(each.publish)
-            if each.problem:
-                self._failed(each.file, each.path, each.problem)
-            else:
-                folders.setdefault(each.sink.target.parent, []).append(each)
-                self._done(each.file, each.outcome)
+        outputs = [(outcome, outcome.sink) for outcome in self._waiting if outcome.sink]
+        if outputs:
+            with ThreadPoolExecutor(min(_AT_ONCE, len(outputs))) as pool:
+                deque(pool.map(lambda pair: _attempt(pair[0], pair[1].sync), outputs), 0)
+            if self._requests:
+                made = [(sink.target, outcome.sha256[0]) for outcome, sink in outputs]
+                self._requests.add_outputs(made)
+            if self._audit:
+                self._audit.place()
+        folders: dict[Path, list[Outcome]] = {}
+        while self._waiting:
+            outcome = self._waiting.popleft()
+            if sink := outcome.sink:
+                _attempt(outcome, partial(_publish, outcome, sink))
+                if outcome.error is None:
+                    folders.setdefault(sink.target.parent, []).append(outcome)
+            self._settled(outcome)
         for folder, placed in folders.items():
             try:
                 sync_directory(folder)
             except OSError as error:
                 problem = OutputError(f"{folder}: cannot write: {reason(error)}")
-                for each in placed:  # there and complete; only their names may be lost
-                    self._failed(each.file, each.path, problem)
+                for outcome in placed:  # there and complete; only their names may be lost
+                    outcome.error = problem
+                    self._settled(outcome)
 
     def abandon(self) -> None:
         """Remove what waits still; nothing after a :meth:`flush`."""
-        for each in self._waiting:
-            each.sink.discard()
+        for outcome in self._waiting:
+            if outcome.sink:
+                outcome.sink.discard()
         self._waiting.clear()
-
-
-def _sync_all(waiting: list[Finished]) -> None:
-    """Sync all outputs at once."""
-    pool = ThreadPoolExecutor(min(_AT_ONCE, len(waiting)))
-    try:
-        for _ in pool.map(lambda each: each.attempt(each.sink.sync), waiting):
-            pass
-    finally:
-        pool.shutdown(cancel_futures=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, nullcontext
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import repeat
@@ -17,9 +17,10 @@ from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import packer_for
 from dpsan.files.names import appeared, stream_number
 from dpsan.files.source import FileSource, opened_input
+from dpsan.formats.passing import Passing
 from dpsan.formats.registry import format_for
 from dpsan.run.group import Group, is_small, rewrite_file
-from dpsan.run.stream import Outcome, Work, rewrite_stream
+from dpsan.run.stream import Outcome, Task, Work, rewrite_stream
 from dpsan.sanitize.accountant import Accountant, LedgerTotals, MemoTotals
 from dpsan.sanitize.figures import Lacking
 
@@ -77,6 +78,8 @@ class Result:
     """By container format the files that were rewritten, their records and their words."""
     bare: int = 0
     """Structured records that were written unchanged, see :class:`Outcome`."""
+    passing: Passing = field(default_factory=Passing)
+    """Text that passed unchanged in the inputs that were read, also in those that failed."""
     lacking: Lacking = field(default_factory=Lacking)
     became: dict[int, tuple[str, Outcome | str]] = field(default_factory=dict)
     """By the number of the input its name, and its outcome, ``failed`` or ``skipped``; not of all
@@ -92,18 +95,21 @@ class Result:
     skipped: int = 0
     """Inputs whose output was there already (``--resume``)."""
 
-    def add(self, file: int, name: str, what: Outcome | str) -> None:
-        """Take in an input; what is stored does not grow with their number."""
+    def add(self, outcome: Outcome) -> None:
+        """Take in an input that was rewritten."""
+        self.became_of(outcome.task.file, outcome.name, outcome)
+        totals = outcome.totals
+        files, records, words = self.formats.get(outcome.format, (0, 0, 0))
+        self.formats[outcome.format] = files + 1, records + totals.records, words + totals.words
+        self.bare += outcome.bare
+        self.lacking.add(outcome.name, totals.counts)
+        self.sha256 = outcome.sha256
+        self.totals.merge(totals)
+
+    def became_of(self, file: int, name: str, what: Outcome | str) -> None:
+        """Note what became of an input; what is stored does not grow with their number."""
         if len(self.became) <= MOST_LISTED:
             self.became[file] = name, what
-        if isinstance(what, str):
-            return
-        totals = what.totals
-        files, records, words = self.formats.get(what.format, (0, 0, 0))
-        self.formats[what.format] = files + 1, records + totals.records, words + totals.words
-        self.bare += what.bare
-        self.lacking.add(name, totals.counts)
-        self.sha256 = what.sha256
 
     @property
     def done(self) -> int:
@@ -150,70 +156,24 @@ class Run(Work):
         result = Result(self.sanitizer.accountant(whole_run=True))
         complete = False
         try:
-            self._do(result)
+            if self.samples is None and (self.tree or self.in_place):
+                self._each(result)
+            else:
+                self._together(result)
             complete = not result.failed
         finally:
             if self.audit:
-                self.audit.totals(result.totals, result.hashes, self.passing, complete=complete)
+                self.audit.totals(result.totals, result.hashes, result.passing, complete=complete)
         return result
 
-    def _do(self, result: Result) -> None:
-        """Rewrite all inputs."""
-        if self.samples is not None:
-            self._dry(result)
-        elif self.tree or self.in_place:
-            self._each(result)
-        else:
-            self._together(result)
-
-    def _dry(self, result: Result) -> None:
-        """Read all inputs one by one and write nothing; the budget ends nothing.
-
-        Words are drawn as in any run, so counts, costs and bad records are those of a run.
-        """
-        work = replace(self, budget=None, map=None, review=None)
-        with Path(os.devnull).open("wb") as nowhere:
-            for file, path in enumerate(self.inputs, start=1):
-                try:
-                    sink = Sink(os.devnull, nowhere.fileno())
-                    outcome = work._stream(path, sink, file, self.sanitizer.accountant())
-                    self._record(result, file, outcome)
-                except Exception as error:  # noqa: BLE001 - one input's: the others go on
-                    self._fail(result, file, path, error)
-
-    def _begin(self, file: int, path: Path) -> None:
-        self.begun(file, path)
-        if self.log:
-            self.log.begin(file)
-
-    def _record(self, result: Result, file: int, outcome: Outcome) -> None:
-        result.add(file, outcome.name, outcome)
-        result.totals.merge(outcome.totals)
-        if self.log:
-            self.log.end(file, outcome.name, "complete", outcome.totals)
-        if self.audit:
-            name, hashes = outcome.name, outcome.sha256
-            self.audit.file(file, name, outcome.totals, hashes, outcome.passing)
-
-    def _race(self, path: Path, target: Path | None, error: Exception) -> Exception:
-        """Return the error of an input; under ``--resume`` another run may have been faster."""
-        if self.resume and isinstance(error, OutputError) and target is not None:
-            return appeared(target) if is_finished(path, target) else error
-        return error
-
-    def _fail(self, result: Result, file: int, path: Path, error: Exception) -> None:
-        # A signal inside a lock's code can end as an error of that lock: it is no file's failure.
-        cause: BaseException | None = error
-        while cause is not None:
-            if not isinstance(cause, Exception | GeneratorExit):
-                raise cause
-            cause = cause.__context__
-        line = failure(path, error)
-        result.add(file, str(path), "failed")
-        result.failed.append(line)
-        self.complain(line)
-        if self.log:
-            self.log.end(file, str(path), "failed", error=line)
+    def _tasks(self, result: Result) -> Iterator[Task]:
+        """Yield the inputs that have outputs of their own, without those that are finished."""
+        targets: Iterable[Path | None] = repeat(None, len(self.inputs))
+        if not self.in_place:
+            targets = plan_outputs(self.inputs, self.output or Path(), self.roots)
+        for file, (path, target) in enumerate(zip(self.inputs, targets, strict=True), start=1):
+            if target is None or not self._skip(result, file, path, target):
+                yield Task(file, path, target)
 
     def _skip(self, result: Result, file: int, path: Path, target: Path) -> bool:
         """Skip an input whose output is finished; fail if it is that of another input."""
@@ -223,10 +183,10 @@ class Run(Work):
             if self.requests:
                 self.requests.check_input(path, target)
         except InputError as error:
-            self._fail(result, file, path, error)
+            self._fail(result, Task(file, path, target), error)
             return True
         result.skipped += 1
-        result.add(file, str(path), "skipped")
+        result.became_of(file, str(path), "skipped")
         if self.log:
             self.log.end(file, str(path), "skipped")
         if self.progress:
@@ -235,57 +195,95 @@ class Run(Work):
 
     def _each(self, result: Result) -> None:
         """One output for each input."""
-        done, failed = partial(self._record, result), partial(self._fail, result)
-        group = Group(self.audit, self.requests, done, failed)
+        group = Group(self.audit, self.requests, partial(self._settle, result))
         try:
-            self._files(result, group)
+            with closing(self._outcomes(self._tasks(result), group)) as outcomes:
+                for outcome in outcomes:
+                    group.add(outcome)
+                    if isinstance(outcome.error, BudgetError):
+                        break
             group.flush()
         finally:
             group.abandon()
 
-    def _files(self, result: Result, group: Group) -> None:
-        targets: Iterable[Path | None] = repeat(None, len(self.inputs))
-        if not self.in_place:
-            targets = plan_outputs(self.inputs, self.output or Path(), self.roots)
-        for file, (path, target) in enumerate(zip(self.inputs, targets, strict=True), start=1):
-            if target is not None and self._skip(result, file, path, target):
-                continue
-            small = is_small(path)
-            if not small:
+    def _outcomes(self, tasks: Iterator[Task], group: Group) -> Generator[Outcome]:
+        """Rewrite inputs in their order, each to a file that has no name yet."""
+        for task in tasks:
+            if not is_small(task.path):
                 group.flush()
-            self._begin(file, path)
-            try:
-                finished = rewrite_file(path, target, self, file)
-            except Exception as error:  # noqa: BLE001 - one input's: the others go on
-                self._fail(result, file, path, self._race(path, target, error))
-                if isinstance(error, BudgetError):
-                    return
-            else:
-                group.add(finished, alone=not small)
+            self._begin(task)
+            yield rewrite_file(task, self)
 
     def _together(self, result: Result) -> None:
-        """All inputs one after the other into one output."""
+        """All inputs one after the other into one output.
+
+        A dry run writes nothing, and its budget ends nothing.  Words are drawn as in any run, so
+        counts, costs and bad records are those of a run.
+        """
+        dry = self.samples is not None
+        work = replace(self, budget=None) if dry else self
         with ExitStack() as stack:
-            self._check_joinable()
-            sink = self._common(stack)
+            sink = self._nowhere(stack) if dry else self._common(stack)
             for file, path in enumerate(self.inputs, start=1):
-                totals = self.sanitizer.accountant()
+                outcome = Outcome(Task(file, path), self.sanitizer.accountant(), str(path))
                 try:
-                    outcome = self._stream(path, sink, file, totals)
+                    self._begin(outcome.task)
+                    with _opened(path) as source:
+                        rewrite_stream(source, sink, work, outcome)
                 except (OutputError, BrokenPipeError):
                     raise
                 except Exception as error:  # noqa: BLE001 - one input's: the others go on
-                    self._fail(result, file, path, error)
-                    if not isinstance(sink, AtomicFile) or isinstance(error, BudgetError):
-                        result.totals.merge(totals)  # what was written counts
-                    if isinstance(error, BudgetError):
+                    outcome.error = error
+                    ends = isinstance(error, BudgetError)
+                    if ends or not (dry or isinstance(sink, AtomicFile)):
+                        result.totals.merge(outcome.totals)  # what was written counts
+                    if ends:
                         self._close(sink)  # complete up to the record before
-                        return
                 else:
                     if file == len(self.inputs) and not result.failed:
                         self._close(sink)
-                        outcome = replace(outcome, sha256=(outcome.sha256[0], sink.sha256))
-                    self._record(result, file, outcome)
+                        outcome.sha256 = outcome.sha256[0], sink.sha256
+                self._settle(result, outcome)
+                if isinstance(outcome.error, BudgetError):
+                    return
+                if dry:
+                    sink = Sink(sink.name, sink.descriptor)
+
+    def _begin(self, task: Task) -> None:
+        self.begun(task.file, task.path)
+        if self.log:
+            self.log.begin(task.file)
+
+    def _settle(self, result: Result, outcome: Outcome) -> None:
+        """Take in what became of an input that was opened."""
+        if outcome.totals.records:
+            result.passing.merge(outcome.passing)
+        task, name = outcome.task, outcome.name
+        if (error := outcome.error) is not None:
+            if self.resume and isinstance(error, OutputError) and task.target is not None:
+                # Another run may have been faster.
+                error = appeared(task.target) if is_finished(task.path, task.target) else error
+            self._fail(result, task, error)
+            return
+        result.add(outcome)
+        if self.log:
+            self.log.end(task.file, name, "complete", outcome.totals)
+        if self.audit:
+            self.audit.file(task.file, name, outcome.totals, outcome.sha256, outcome.passing)
+
+    def _fail(self, result: Result, task: Task, error: Exception) -> None:
+        # A signal inside a lock's code can end as an error of that lock: it is no file's failure.
+        cause: BaseException | None = error
+        while cause is not None:
+            if not isinstance(cause, Exception | GeneratorExit):
+                raise cause
+            cause = cause.__context__
+        line = failure(task.path, error)
+        result.became_of(task.file, str(task.path), "failed")
+        result.failed.append(line)
+        self.complain(line)
+        if self.log:
+            self.log.end(task.file, str(task.path), "failed", error=line)
 
     def _close(self, sink: Sink) -> None:
         if isinstance(sink, AtomicFile):
@@ -303,8 +301,12 @@ class Run(Work):
                 hint = "-O DIR writes one output for each"
                 raise UsageError(f"{kind.name} files cannot be joined", hint)
 
+    def _nowhere(self, stack: ExitStack) -> Sink:
+        return Sink(os.devnull, stack.enter_context(Path(os.devnull).open("wb")).fileno())
+
     def _common(self, stack: ExitStack) -> Sink:
-        """Return the output of all inputs together."""
+        """Return the output of all inputs together.  Raises OutputError, UsageError."""
+        self._check_joinable()
         if self.output is None:
             return Sink("standard output", 1)
         packer = packer_for(self.output.name)
@@ -320,15 +322,13 @@ class Run(Work):
                 raise OutputError(f"{self.output}: cannot write: {reason(error)}") from None
             stack.callback(os.close, descriptor)
             return Sink(str(self.output), descriptor, packer)
-        sink = AtomicFile(self.output, force=self.plan.force, packer=packer)
-        stack.callback(sink.discard)  # nothing to discard after a commit
-        return sink
+        new = AtomicFile(self.output, force=self.plan.force, packer=packer)
+        return stack.enter_context(new)
 
-    def _stream(self, path: Path, sink: Sink, file: int, totals: Accountant) -> Outcome:
-        self._begin(file, path)
-        standard = nullcontext(FileSource("standard input", 0))
-        with standard if path == STDIN else opened_input(path) as source:
-            return rewrite_stream(source, sink, self, file=file, totals=totals)
+
+def _opened(path: Path) -> AbstractContextManager[FileSource]:
+    """Return an open input."""
+    return nullcontext(FileSource("standard input", 0)) if path == STDIN else opened_input(path)
 
 
 def replaceable(path: Path) -> bool:

@@ -22,7 +22,7 @@ import orjson
 from dpsan.errors import CacheError, InputError, OutputError, UsageError, file_reason, reason
 from dpsan.files.atomic_files import append_synced, made_once
 from dpsan.files.private_files import make_private
-from dpsan.files.source import FileSource, closing_descriptor, open_regular
+from dpsan.files.source import open_regular
 from dpsan.privacy.randomness import KEY_BYTES, new_key
 
 NAME: Final = ".dpsan-request"
@@ -112,13 +112,11 @@ class RequestFile:
         To know that, the input is read.
         """
         try:
-            with closing_descriptor(open_regular(path)) as descriptor:
-                source = FileSource(str(path), descriptor)
-                while source.read():
-                    pass
+            with os.fdopen(open_regular(path), "rb") as file:
+                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
             raise InputError(path, file_reason(error)) from None
-        output, input_ = self._digests(target, source.sha256)
+        output, input_ = self._digests(target, sha256)
         if self._inputs.get(output) != input_:
             what = f"has changed since {target} was made, which stays as it is"
             hint = "remove that output to rewrite it again: words of both versions cost twice"

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import orjson
 
 from dpsan.errors import InputError
-from dpsan.files.atomic_files import AtomicFile, PrivateFile, create_private, write_all
+from dpsan.files.atomic_files import AtomicFile, PrivateFile, write_all
 from dpsan.files.names import stream_number
 from dpsan.run.audit.rows import encodable
 from dpsan.sanitize.result import AuditTable
@@ -68,7 +68,7 @@ class BadRecords(PrivateFile):
             self._complain(f"{problem.on_command_line()}: left out")
 
 
-class FileLog:
+class FileLog(PrivateFile):
     """An open log, for the owner alone; lines are written as inputs end.  A context manager.
 
     It has names of files, numbers and errors, and no text.
@@ -82,10 +82,12 @@ class FileLog:
     """
 
     def __init__(self, path: Path, *, force: bool) -> None:
-        self._path = path
-        stream = stream_number(path)
-        self._descriptor = create_private(path, force=force) if stream is None else os.dup(stream)
         self._began: dict[int, float] = {}
+        if (stream := stream_number(path)) is None:
+            super().__init__(path, force=force)
+            self.place()
+        else:
+            self._path, self._new, self._descriptor = path, None, os.dup(stream)
 
     def begin(self, file: int) -> None:
         """Note when an input begins."""
@@ -120,12 +122,6 @@ class FileLog:
             row["seconds"] = round(time.monotonic() - began, 3)
         write_all(self._descriptor, orjson.dumps(row) + b"\n", self._path)
 
-    def __enter__(self) -> FileLog:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._descriptor)
-
 
 SCHEMA: Final = 1
 
@@ -159,7 +155,7 @@ class Review:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Write it, also for a run that failed.  Raises OutputError."""
-        try:
+        with self._sink:
             head = {"type": "review", "schema": SCHEMA, "dpsan": __version__}
             self._sink.write(orjson.dumps(head | {"complete": kind is None}) + b"\n")
             pairs = sorted(self._counts.items(), key=lambda pair: (not pair[0][2], -pair[1]))
@@ -169,5 +165,3 @@ class Review:
                 row |= {"class": self._classes.get(group or ""), "group": group, "rule": rule}
                 self._sink.write(orjson.dumps(row | {"passes": passes}) + b"\n")
             self._sink.commit()
-        finally:
-            self._sink.discard()

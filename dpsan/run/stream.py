@@ -1,8 +1,12 @@
-"""From files and streams through a sanitizer to files and streams."""
+"""From files and streams through a sanitizer to files and streams.
+
+A :class:`Task` is an input of a run, an :class:`Outcome` is what became of it.
+"""
 
 from __future__ import annotations
 
-from collections import Counter, deque
+import os
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from copy import deepcopy
@@ -87,34 +91,47 @@ class Work:
     """Gets what each replacement stands for, before it is written."""
     review: Review | None = None
     """Counts the words of each batch."""
-    passing: Passing = field(default_factory=Passing)
-    """Text that passed unchanged in the inputs read so far, also in those that failed."""
     samples: list[str] | None = None
     """Gets the first texts with a drawn word, as they come out; of a long one its beginning."""
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """Result of one input."""
+class Task:
+    """An input of a run."""
 
-    name: str
+    file: int = 1
+    """Number of the input within the run, from 1, which decides its key."""
+    path: Path = Path("-")
+    target: Path | None = None
+    """Output of this input alone; None for the input itself, or where the output is shared."""
+
+
+@dataclass
+class Outcome:
+    """Result of one input; grows while it is read."""
+
+    task: Task
     totals: Accountant
-    sha256: tuple[str, str]
+    name: str = ""
+    sha256: tuple[str, str] = ("", "")
     """Digests of input and output."""
     bare: int = 0
     """Structured records without any of the chosen fields, written unchanged."""
     passing: Passing = field(default_factory=Passing)
+    """Text that passed unchanged so far, also if the input failed."""
     format: str = ""
     """Name of its container format."""
+    error: Exception | None = None
+    sink: AtomicFile | None = None
+    """Complete output that has no name yet."""
+    replaced: os.stat_result | None = None
+    """The input as it was opened, if the output replaces it."""
+    rows: Path | None = None
+    """File with the rows of the audit log, if another process wrote them; also after an error."""
 
 
 def rewrite_stream(
-    source: FileSource,
-    sink: Sink,
-    work: Work,
-    *,
-    file: int = 1,
-    totals: Accountant | None = None,
+    source: FileSource, sink: Sink, work: Work, outcome: Outcome | None = None
 ) -> Outcome:
     """Sanitize one input; records keep their order and nothing is lost.
 
@@ -122,8 +139,7 @@ def rewrite_stream(
     fails, all records before the failure are written first.
 
     Args:
-        file: 1-based number of the input within the run.
-        totals: new ones, which grow while the input is read.
+        outcome: a new one by default; it tells what was written also after an error.
 
     Raises:
         BudgetError: the next record would cost more than is left; all before it are written.
@@ -131,7 +147,9 @@ def rewrite_stream(
         OutputError: the output cannot be written.
     """
     sanitizer, plan, budget = work.sanitizer, work.plan, work.budget
+    outcome = outcome or Outcome(Task(), sanitizer.accountant())
     kind = format_for(plan.format, source.name)
+    outcome.name, outcome.format = source.name, kind.name
     records = kind.read(decompressed(source), kind.suited(plan.options))
     if plan.spans is not None:
         only = sanitizer.replacing
@@ -142,12 +160,11 @@ def rewrite_stream(
         records = contexts(records, line_buffered=plan.line_buffered)
     elif one_unit:
         records = neighbours(records)
-    totals = sanitizer.accountant() if totals is None else totals
     unit = sanitizer.spec.consistent
-    where = ("run",) if unit is Unit.RUN else ("file", file - 1)
+    where = ("run",) if unit is Unit.RUN else ("file", outcome.task.file - 1)
     keys = [randomness.derive_key(work.key, *where, "copy", copy) for copy in range(plan.copies)]
     workers = work.workers or Inline(sanitizer)
-    flow = _Flow(work, source, sink, workers, keys, file, totals)
+    flow = _Flow(work, source, sink, workers, keys, outcome)
     if one_unit and unit in (None, Unit.RECORD):
         flow.units = [Shared(0) for _ in keys]
     if budget and unit is Unit.FILE:
@@ -158,7 +175,7 @@ def rewrite_stream(
             # order must not depend on the time taken.
             at_rest = source.descriptor() is not None and workers.window == 0 and plan.copies == 1
             # Each rule of --only is looked up once in a batch, however large that is.
-            file_sizes = FileBatchSize(inf) if sanitizer.spec.only else FileBatchSize()
+            file_sizes = FileBatchSize(fast=inf) if sanitizer.spec.only else FileBatchSize()
             sizes = file_sizes if at_rest else BatchSize(plan.copies == 1)
             for batch, urgent in batches(
                 records, plan.batch, sizes, line_buffered=plan.line_buffered
@@ -175,12 +192,10 @@ def rewrite_stream(
         else:
             flow.finish(everything=True)
         finally:
-            passing = flow.passing()
-            if totals.records:
-                work.passing.merge(passing)
+            outcome.passing.add(flow.fields)
     source.check_unchanged()
-    hashes = source.sha256, sink.sha256
-    return Outcome(source.name, totals, hashes, flow.bare, passing, kind.name)
+    outcome.sha256 = source.sha256, sink.sha256
+    return outcome
 
 
 def _spans_of(record: Record) -> Iterator[Spans]:
@@ -202,13 +217,10 @@ class _Flow:
     sink: Sink
     workers: Workers
     keys: list[bytes]
-    file: int
-    totals: Accountant
+    outcome: Outcome
     texts: int = 0
     """Number of texts so far: the number of a text under the key does not depend on batches."""
-    bare: int = 0
-    _noted: Counter[str] = field(default_factory=Counter)
-    _fields: list[Fields] = field(default_factory=list)
+    fields: list[Fields] = field(default_factory=list)
     _seen: int = 0
     _waiting: deque[tuple[list[Record], int, list[Answer]]] = field(default_factory=deque)
     """Records, number of their first text, and what the workers make of them."""
@@ -218,7 +230,7 @@ class _Flow:
     def submit(self, batch: list[Record]) -> None:
         """Hand a batch to the workers.  Raises InputError: its header is not that of the others."""
         for record in batch:
-            self._fields += record.fields
+            self.fields += record.fields
             if record.part == "header" and self.sink.header not in (None, record.render([])):
                 what = "other columns than the first file", "-O DIR writes one output for each"
                 raise InputError(self.source.name, *what, line=record.line)
@@ -259,13 +271,13 @@ class _Flow:
                     if not ending:
                         affordable, ending = self._payable(batch, results)
                 if history:
-                    history.commit(batch, answers, results, self.totals)
+                    history.commit(batch, answers, results, self.outcome.totals)
             sizes = [len(record.texts) for record in batch]
-            self.totals.add(results, sizes)
+            self.outcome.totals.add(results, sizes)
             for copy, done in enumerate(results if audit else [], start=1):
                 if audit and done.records is not None:
                     lines, table = lines_and_rows(done.records, done.lines, batch)
-                    audit.words(self.file, lines, table, copy, done.remembered)
+                    audit.words(self.outcome.task.file, lines, table, copy, done.remembered)
             if self.work.review and results[0].records is not None:
                 self.work.review.add(results[0].records)
             if self.work.samples is not None:
@@ -300,12 +312,6 @@ class _Flow:
             for answer, key, unit in zip(answers, self.keys, self.units, strict=True)
         ]
 
-    def passing(self) -> Passing:
-        """Return what was not sanitized so far."""
-        passing = Passing()
-        passing.add(self._fields, self._noted)
-        return passing
-
     def _send(self, pieces: list[bytes]) -> None:
         """Write output, whose rows of the audit and of the map come first."""
         if pieces and self.work.map:
@@ -321,17 +327,17 @@ class _Flow:
         """Return the records of a batch that the budget covers, and what ends the input after
         them.
         """
-        name = self.source.name
+        name, totals = self.source.name, self.outcome.totals
         history, budget = self.work.history, self.work.budget
         if history and history.ledger:
-            return history.payable(name, batch, results, self.totals)
+            return history.payable(name, batch, results, totals)
         if budget is None:
             return batch, None
         charged = budget.unpaid(results[0])  # the words are the same in every copy
         at = 0
         for index, record in enumerate(batch):
             end = at + len(record.texts)
-            if not budget.take(len(results) * self.totals.cost(charged[at:end])):
+            if not budget.take(len(results) * totals.cost(charged[at:end])):
                 spent = f"{number(budget.spent)} of {number(budget.limit)} spent"
                 what = f"{name}:{record.line}: the budget ends here: {spent}"
                 return batch[:index], BudgetError(what)
@@ -339,7 +345,7 @@ class _Flow:
         return batch, None
 
     def _write(self, batch: list[Record], results: list[Sanitized]) -> None:
-        sink = self.sink
+        sink, outcome = self.sink, self.outcome
         out: list[bytes] = []
         at = held = 0
         for record in batch:
@@ -357,14 +363,13 @@ class _Flow:
                 sink.owed = record.owes or sink.owed
                 held += len(piece)
             at = end
-            if record.noted:
-                self._noted.update(record.noted)
+            outcome.passing.add(noted=record.noted)
             if is_record:
-                self.totals.records += len(record.lines) or 1
-                self.totals.invalid += record.invalid
-                self.bare += record.bare
+                outcome.totals.records += len(record.lines) or 1
+                outcome.totals.invalid += record.invalid
+                outcome.bare += record.bare
                 alone = record.spans is not None and not record.spans and not record.lines
-                self.totals.unmarked += record.unmarked + alone
+                outcome.totals.unmarked += record.unmarked + alone
             if held > _RENDERED:
                 *before, last = out
                 self._send([b"".join(before), last])  # it may be large: it is not copied

@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
@@ -139,8 +139,10 @@ class Pool:
 
     def __init__(self, spec: RunSpec, root: Path, jobs: int, digest: str) -> None:
         self.window = 2 * jobs
+        self._threads = ThreadPoolExecutor(jobs)
+        self._workers: SimpleQueue[Connection] = SimpleQueue()
+        """Those that have nothing to do: each thread takes one for each batch."""
         self._lock, self._living = threading.Lock(), jobs
-        self._waiting: SimpleQueue[tuple[Batch, Future[Done]] | None] = SimpleQueue()
         context = get_context("spawn")
         pipes = [context.Pipe() for _ in range(jobs)]
         # Daemons: whatever happens, the interpreter ends them when it ends.
@@ -148,16 +150,12 @@ class Pool:
             context.Process(target=_serve, args=(theirs, spec, root, digest), daemon=True)
             for _, theirs in pipes
         ]
-        self._threads = [
-            threading.Thread(target=self._converse, args=(ours,), daemon=True) for ours, _ in pipes
-        ]
         with _undisturbed(), _inherited():
             for process in self._processes:
                 process.start()
-        for _, theirs in pipes:
+        for ours, theirs in pipes:
             theirs.close()  # else a worker's death would be no end of file
-        for thread in self._threads:
-            thread.start()
+            self._workers.put(ours)
 
     def __enter__(self) -> Self:
         self._switch = sys.getswitchinterval()
@@ -169,13 +167,10 @@ class Pool:
         if kind is not None:
             for process in self._processes:
                 process.kill()  # they write nothing that a kill could spoil
-        with suppress(Empty):  # nobody asks for these answers any more
-            while item := self._waiting.get_nowait():
-                item[1].cancel()
-        for _ in self._threads:
-            self._waiting.put(None)
-        for thread in self._threads:
-            thread.join()
+        self._threads.shutdown(cancel_futures=True)  # nobody asks for these answers any more
+        with suppress(Empty):
+            while worker := self._workers.get_nowait():
+                worker.close()
         for process in self._processes:
             process.join()
 
@@ -183,32 +178,25 @@ class Pool:
         """Workers get ready by themselves."""
 
     def submit(self, batch: Batch) -> Future[Done]:
-        answer: Future[Done] = Future()
-        self._waiting.put((batch, answer))
-        return answer
+        return self._threads.submit(self._answered, batch)
 
-    def _converse(self, worker: Connection) -> None:
-        """Give one worker what waits until nothing will; each work gets an answer or an error."""
-        while (item := self._waiting.get()) is not None:
-            work, answer = item
-            try:
-                worker.send(work)
-                done: Done | Exception = worker.recv()
-            except (EOFError, OSError):
-                done = _DiedError()
-                worker.close()
-            except Exception as error:  # noqa: BLE001, raised where the answer is requested
-                done = error
-            if isinstance(done, Exception):
-                answer.set_exception(done)
-            else:
-                answer.set_result(done)
-            if worker.closed:
-                with self._lock:
-                    self._living -= 1
-                    if self._living > 0:
-                        return  # what waits is the others'; the last one's thread refuses it
-        worker.close()
+    def _answered(self, work: Batch) -> Done:
+        """Return the answer of a worker; one that has died gets no more work, unless all have."""
+        worker = self._workers.get()
+        try:
+            worker.send(work)
+            done: Done | DpsanError = worker.recv()
+        except (EOFError, OSError):
+            worker.close()
+            raise _DiedError from None
+        finally:
+            with self._lock:
+                self._living -= worker.closed
+                if not worker.closed or self._living <= 0:
+                    self._workers.put(worker)
+        if isinstance(done, DpsanError):
+            raise done
+        return done
 
 
 @contextmanager
@@ -264,7 +252,7 @@ def _serve(parent: Connection, spec: RunSpec, root: Path, digest: str) -> None:
         sanitizer.warm_up()
         opened: Sanitizer | DpsanError = sanitizer
     except Exception as error:  # noqa: BLE001, raised in the parent
-        opened = _portable(error)
+        opened = portable(error)
     try:
         while True:
             parent.send(_answer(opened, parent.recv()))
@@ -280,10 +268,10 @@ def _answer(opened: Sanitizer | DpsanError, work: Batch) -> Done | DpsanError:
     try:
         return work.sanitized(opened)
     except Exception as error:  # noqa: BLE001, raised in the parent
-        return _portable(error)
+        return portable(error)
 
 
-def _portable(error: Exception) -> DpsanError:
+def portable(error: Exception) -> DpsanError:
     """Return an error that can be pickled, with the position of an unexpected one."""
     return error if isinstance(error, DpsanError) else UnexpectedError(error)
 

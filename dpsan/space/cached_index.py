@@ -1,7 +1,7 @@
 """Open an embedding file as a metric space, with its search index from the cache.
 
 A file that the cache does not have yet is loaded, indexed and stored.  Tables of mechanisms are
-cached beside the index (:class:`CachedTables`).
+cached beside the index (:func:`cached_tables`).
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def _words(entry: Entry, name: str = "words") -> list[str]:
     return entry.arrays[name].tobytes().decode().split("\n")
 
 
-class CachedTables(Tables):
-    """Tables of one embedding file in the cache.
+def cached_tables(store: Store, digest: str, *, bundled: bool = False) -> Tables:
+    """Return the tables of one embedding file in the cache.
 
     Args:
         store: the cache.
@@ -76,32 +76,17 @@ class CachedTables(Tables):
         bundled: whether it is the whole default vocabulary, which brings some tables.
     """
 
-    def __init__(self, store: Store, digest: str, *, bundled: bool = False) -> None:
-        self._store, self._digest, self._bundled = store, digest, bundled
-
-    def __call__(self, name: str, build: Callable[[], Arrays], /) -> Arrays:
-        found = bundled_table(name) if self._bundled else None
-        if found is None:
-            key = self._key(name)
-            found = self._store.get(TABLE_KIND, key, lambda: self._entry(name, build())).arrays
-        return found
-
-    def find(self, name: str) -> Arrays | None:
-        found = bundled_table(name) if self._bundled else None
-        if found is not None:
+    def find(name: str, build: Callable[[], Arrays] | None) -> Arrays | None:
+        if bundled and (found := bundled_table(name)) is not None:
             return found
-        entry = self._store.load(TABLE_KIND, self._key(name))
+        key, meta = f"{digest}/{name}", {"digest": digest, "table": name}
+        if build is None:
+            entry = store.load(TABLE_KIND, key)
+        else:
+            entry = store.get(TABLE_KIND, key, lambda: Entry(arrays=build(), meta=meta))
         return None if entry is None else entry.arrays
 
-    def keep(self, name: str, arrays: Arrays) -> None:
-        """Raise CacheError if the cache cannot be written."""
-        self._store.save(TABLE_KIND, self._key(name), self._entry(name, arrays))
-
-    def _key(self, name: str) -> str:
-        return f"{self._digest}/{name}"
-
-    def _entry(self, name: str, arrays: Arrays) -> Entry:
-        return Entry(arrays=arrays, meta={"digest": self._digest, "table": name})
+    return find
 
 
 def space_of(embeddings: Embeddings, store: Store) -> MetricSpace:
@@ -116,7 +101,7 @@ def space_of(embeddings: Embeddings, store: Store) -> MetricSpace:
         content.update(np.ascontiguousarray(embeddings.counts, dtype="<i8").data)
     if embeddings.classes is not None:
         content.update(b" classes " + embeddings.classes.astype("i1").tobytes())
-    tables = CachedTables(store, f"memory-{content.hexdigest()}")
+    tables = cached_tables(store, f"memory-{content.hexdigest()}")
     return MetricSpace(embeddings, tables, watch=store.watch)
 
 
@@ -184,7 +169,7 @@ def open_space(
     if path is None:
         embeddings = load(None, vocab_size=vocab_size)
         index = FlatIndex.over(embeddings.vectors)
-        tables = CachedTables(store, embeddings.digest, bundled=vocab_size is None)
+        tables = cached_tables(store, embeddings.digest, bundled=vocab_size is None)
         return embeddings, MetricSpace(embeddings, tables, index=index, watch=store.watch)
     digest = file_digest(path, vocab_size=vocab_size)
     build = partial(_build, path, vocab_size, digest, store.watch)
@@ -208,7 +193,7 @@ def open_space(
         embeddings.__dict__.update(index_to_key=_words(entry), vectors=entry.arrays[INDEX])
     norm = float(entry.arrays["largest_norm"][0])
     index = FlatIndex.later((embeddings.n, embeddings.d), lambda: embeddings.vectors, norm)
-    centroid, tables = entry.arrays["centroid"], CachedTables(store, digest)
+    centroid, tables = entry.arrays["centroid"], cached_tables(store, digest)
     space = MetricSpace(embeddings, tables, index=index, centroid=centroid, watch=store.watch)
     return embeddings, space
 

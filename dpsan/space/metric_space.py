@@ -22,22 +22,15 @@ T = TypeVar("T")
 Arrays = dict[str, NDArray[Any]]
 
 
-class Tables:
-    """Storage of derived tables; this one stores nothing."""
-
-    def __call__(self, name: str, build: Callable[[], Arrays], /) -> Arrays:
-        """Return the arrays of a name, built if they are not kept."""
-        return build()
-
-    def find(self, name: str) -> Arrays | None:
-        """Return the arrays of a name if they are kept."""
-        return None
-
-    def keep(self, name: str, arrays: Arrays) -> None:
-        """Keep arrays in place of those of the same name."""
+Tables = Callable[[str, Callable[[], Arrays] | None], Arrays | None]
+"""Storage of derived tables: the arrays of a name, built if they are not kept; without a function
+that builds them, None if they are not kept."""
 
 
-no_tables: Final = Tables()
+def no_tables(name: str, build: Callable[[], Arrays] | None = None) -> Arrays | None:
+    """Store nothing."""
+    return build and build()
+
 
 _EAGER_FLOPS: Final = 2e12
 """Work (2·n²·d) up to which whole-vocabulary tables are computed; about 20 s on two cores."""
@@ -104,7 +97,9 @@ class MetricSpace:
         full = self._key(name)
         if full not in self._memory:
             tables = no_tables if self._owner and of_mechanism else self._tables
-            self._memory[full] = tables(full, build)
+            found = tables(full, build)
+            assert found is not None  # noqa: S101 - for the type checker
+            self._memory[full] = found
         return self._memory[full]
 
     def _key(self, name: str) -> str:
@@ -146,13 +141,7 @@ class MetricSpace:
     def find_table(self, name: str) -> Arrays | None:
         """Return a table that is in memory or stored, else None."""
         full = self._key(name)
-        return self._memory.get(full) or self._tables.find(full)
-
-    def replace_table(self, name: str, arrays: Arrays) -> None:
-        """Keep arrays in place of those that :meth:`table` gave."""
-        full = self._key(name)
-        self._memory[full] = arrays
-        self._tables.keep(full, arrays)
+        return self._memory.get(full) or self._tables(full, None)
 
     def transformed(
         self, name: str, vectors: Floats32, index: FlatIndex | None = None

@@ -243,7 +243,8 @@ def test_the_audit_is_that_of_one_file_after_the_other(tmp_path, monkeypatch, sm
     audited, seen = {}, []
 
     def place(temporary, target, *, force):
-        seen.append(f'"file":{int(target.stem) + 1},' in path.read_text())
+        if target != path:
+            seen.append(f'"file":{int(target.stem) + 1},' in path.read_text())
         final_name.publish(temporary, target, force=force)
 
     monkeypatch.setattr(files, "publish", place)

@@ -48,8 +48,7 @@ def test_parameters_are_documented_and_have_a_domain(mechanism):
     for name, about in mechanism.parameters().items():
         assert all((about.help, about.domain())), name
         step = 1 if about.convert is int else 0.001
-        limits = [about.low - step, about.high + step]
-        limits += [about.low] * about.open_low
+        limits = [about.low - step, about.high + step, about.above]
         for bad in (*(each for each in limits if np.isfinite(each)), float("nan"), True):
             with pytest.raises(UsageError, match=f"{name} must be"):
                 dataclasses.replace(mechanism, **{name: bad})

@@ -11,7 +11,7 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.mahalanobis import Mahalanobis
 from dpsan.mechanisms.pte import ProjectedLaplace, projection
-from dpsan.mechanisms.rank_softmax import PivotRanks, RankSoftmax, draw_ranks
+from dpsan.mechanisms.rank_softmax import RankSoftmax, draw_ranks, words_of_rank
 from dpsan.mechanisms.vickrey import Vickrey
 from dpsan.privacy.rounding import SphericalLaplace, unit_directions
 from dpsan.space.metric_space import MetricSpace
@@ -145,15 +145,16 @@ def test_ranks_from_the_true_word_are_caught():
     assert laws.metric_loss(space, planted) > 85.7 * epsilon
 
 
-@pytest.mark.parametrize("kept", [0, 7, 300])
-def test_what_is_kept_of_pivots_changes_no_word(kept):
-    """Few pivots again and again, ranks of every size, with room for none, some and all."""
+@pytest.mark.parametrize("held", [1, 7, 1 << 22])
+def test_words_of_ranks_are_those_of_whole_rankings(monkeypatch, held):
+    """Few pivots and many, ranks of every size, and little room."""
+    monkeypatch.setattr("dpsan.mechanisms.rank_softmax._HELD", held)
     space, generator = MetricSpace(make_embeddings(300, 3)), np.random.default_rng(2)
-    ranking, held = space.neighbors(np.arange(300), 300), PivotRanks(space, 1.0, kept)
+    ranking = space.neighbors(np.arange(300), 300)
     for size in (1, 5, 400, 400, 50):
         pivots = generator.integers(0, 300, size)
         ranks = np.minimum(generator.zipf(1.3, size) - 1, 299)
-        assert (held.words(pivots, ranks) == ranking[pivots, ranks]).all()
+        assert (words_of_rank(space, pivots, ranks) == ranking[pivots, ranks]).all()
 
 
 def stretched_space(n=400, d=4):

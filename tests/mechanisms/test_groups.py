@@ -122,11 +122,10 @@ VECTORS = {
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 @pytest.mark.parametrize("k", [2, 50, 300])
-@pytest.mark.parametrize("firsts", [5, 128])
 @pytest.mark.parametrize("kind", VECTORS)
-def test_groups_by_searches_are_those_of_one_after_the_other(monkeypatch, kind, firsts, k):
-    """To the last tie, whatever was searched at once."""
-    monkeypatch.setattr(module, "_FIRSTS", firsts)
+def test_groups_are_those_of_one_after_the_other(monkeypatch, kind, k):
+    """To the last tie, whatever was compared at once."""
+    monkeypatch.setattr(module, "_ROWS", 37)
     vectors = VECTORS[kind].astype(np.float32)
     assert (groups(space_of(vectors), k) == one_after_the_other(vectors, k)).all()
 

@@ -13,7 +13,7 @@ from support import ALPHA, streams
 from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import InputError, UsageError
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.parameters import frequency, resolve
+from dpsan.mechanisms.tensors import frequency
 from dpsan.mechanisms.tldp_paper import (
     GAUSSIAN,
     LAPLACE,
@@ -192,5 +192,5 @@ def test_weights_file(tmp_path, embeddings, space, cache):
         assert (ready.listed[3], ready.listed[4], sum(ready.listed)) == (0.5, 0.25, 0.75)
         assert pickle.loads(pickle.dumps(ready)) == ready
         assert ready.guarantee(space).epsilon_ldp > 0.9
-    weights = resolve(ready.weights, ready.listed, None, space.n)
+    weights = ready.word_weights(space)
     assert weights[3] == weights[space.n] == 0.5

@@ -197,7 +197,7 @@ def test_a_signal_that_ends_as_an_error_of_a_lock_is_no_failed_file(opened, tmp_
             raise RuntimeError("release unlocked lock")
 
     run = Run(opened(None), Plan(), run_key(None), inputs(tmp_path, "txt"), tmp_path / "out", False)
-    monkeypatch.setattr(run, "_stream", interrupted)
+    monkeypatch.setattr("dpsan.run.run.rewrite_stream", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run.execute()
 

@@ -5,7 +5,7 @@ import tracemalloc
 from identity import identity
 
 from dpsan.run.run import Result
-from dpsan.run.stream import Outcome
+from dpsan.run.stream import Outcome, Task
 
 
 def test_a_result_takes_no_more_memory_for_more_files():
@@ -15,8 +15,8 @@ def test_a_result_takes_no_more_memory_for_more_files():
     def add(first, last):
         for file in range(first, last):
             digests = f"{file:064}", f"{file + 1:064}"
-            outcome = Outcome(f"{file}.txt", sanitizer.accountant(), digests, format="text")
-            result.add(file, outcome.name, outcome)
+            task, totals = Task(file), sanitizer.accountant()
+            result.add(Outcome(task, totals, f"{file}.txt", digests, format="text"))
         return tracemalloc.get_traced_memory()[0]
 
     tracemalloc.start()

@@ -17,10 +17,10 @@ from support import ROOT, make_embeddings, write_vectors
 from dpsan.errors import ExtraMissingError
 from dpsan.formats.base import ReadOptions
 from dpsan.run.audit import AuditWriter
-from dpsan.run.ray.driver import ClusterRun, Job, Task, rewrite
+from dpsan.run.ray.driver import ClusterRun, Job, rewrite
 from dpsan.run.ray.engine import require_ray, start
 from dpsan.run.run import Run
-from dpsan.run.stream import Plan
+from dpsan.run.stream import Plan, Task
 from dpsan.sanitize.sanitizer import Sanitizer, run_key
 from dpsan.version import __version__
 
@@ -154,15 +154,15 @@ def test_worker_errors_hold_no_text(sanitizer, tmp_path, monkeypatch):
 
     assert "kkk" not in repr(job("other"))
     task = Task(1, text_file(tmp_path / "a.txt"), tmp_path / "out")
-    answer = rewrite(__version__, job("other").packed(), task)
-    assert str(answer.error) == "a worker's embedding file is not the driver's"
-    answer = rewrite("0.0", job("other").packed(), task)
-    assert str(answer.error) == f"a worker has dpsan {__version__}, the driver 0.0"
+    error = rewrite(__version__, job("other").packed(), task)
+    assert str(error) == "a worker's embedding file is not the driver's"
+    error = rewrite("0.0", job("other").packed(), task)
+    assert str(error) == f"a worker has dpsan {__version__}, the driver 0.0"
 
     def fail(*_):
         raise ValueError("Maria Gonzalez")
 
-    monkeypatch.setattr("dpsan.run.ray.driver.rewrite_file", fail)
+    monkeypatch.setattr("dpsan.run.group.rewrite_stream", fail)
     answer = rewrite(__version__, job(sanitizer.embeddings.digest).packed(), task)
     assert answer.error.message.startswith("internal error: ValueError at test_ray.py:")
     assert "Maria" not in str(answer)

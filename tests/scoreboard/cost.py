@@ -170,11 +170,11 @@ no text is long @ LONG
 - 1 << 20
 + 1 << 40
 names before the disk has the files @ Group.flush
-- _sync_all(waiting)
+- deque(pool.map(...), 0)
 each name is made durable by itself @ Group.flush
-- self._done(each.file, each.outcome)
-+ self._done(each.file, each.outcome)
-+ sync_directory(each.sink.target.parent)
+- folders.setdefault(...).append(outcome)
++ folders.setdefault(...).append(outcome)
++ sync_directory(sink.target.parent)
 one sync after the other @ _AT_ONCE
 - 16
 + 1

@@ -105,13 +105,12 @@ mutants(r"""deaths
 batches are written in another order @ _Flow.finish
 - self._waiting.popleft()
 + self._waiting.pop()
-the work of a dead worker waits for ever @ Pool._converse
-- done = _DiedError()
-- worker.close()
-+ return
-a batch of a dead worker is left out @ Pool._converse
-- _DiedError()
-+ Sanitized([""] * len(work.texts), [0] * len(work.texts), {}, None)
+the work of a dead worker waits for ever @ Pool._answered
+- raise _DiedError from None
++ threading.Event().wait()
+a batch of a dead worker is left out @ Pool._answered
+- raise _DiedError from None
++ return Sanitized([""] * len(work.texts), [0] * len(work.texts), {}, None)
 a dead worker ends without a word @ Run._fail
 - self.complain(line)
 + pass

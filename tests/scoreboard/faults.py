@@ -12,7 +12,7 @@ from scoreboard import fork
 from scoreboard.base import Row, Size, row
 from scoreboard.jobs import Job, Known, again, judge
 from scoreboard.patterns import mutants
-from scoreboard.trap import Trap, fails, sprung, undurable
+from scoreboard.trap import Trap, concerns, fails, sprung, undurable
 
 _NAMES = "EIO ENOSPC EDQUOT EMFILE EACCES EROFS ENFILE ETIMEDOUT"
 _CODES = [getattr(errno, name) for name in _NAMES.split()]
@@ -34,9 +34,9 @@ def faults(row: Row, size: Size, folder: Path) -> None:
         for name in it.new:
             why = undurable(it.trace, str(it.work / name))
             row.count(f"a power cut: {why}", bool(why))
-        audit = [call.name for call in it.trace if call.path.endswith("/audit")]
+        audit = [call.name for call in it.trace if concerns(call, "audit")]
         last = [name for name in audit if name in ("write", "fsync", "fdatasync")]
-        row.count("a power cut: the audit is not synced", last[-1:] == ["write"])
+        row.count("a power cut: the audit is not synced", last[-1:] in ([], ["write"]))
         # Each job has another code.
         for code in _CODES if size is Size.FULL else _CODES[number % 2 :][:1]:
             _every_call(row, it, code, size, few=size is Size.QUICK and number > 0)
@@ -157,18 +157,18 @@ an error of reading is taken for the end @ FileSource.read
 status 0 though inputs failed @ say_result
 - 1 if result.failed or not enough else 0
 + 0
-one input that fails ends the batch @ Run._files
-- isinstance(error, BudgetError)
-+ error
+one input that fails ends the batch @ Run._each
+- isinstance(outcome.error, BudgetError)
++ outcome.error
 the audit always says complete @ Run.execute
 - not result.failed
 + True
 the audit is not synced @ PrivateFile.to_disk
 - os.fsync(self._descriptor)
 + pass
-the audit is open to others @ create_private
-- os.fchmod(descriptor, 0o600)
-+ os.fchmod(descriptor, 0o644)
+the audit is open to others @ AtomicFile._mode
+- return 0o600
++ return 0o644
 finished outputs are made again @ Run._skip
 - not self.resume or not is_finished(path, target)
 + True

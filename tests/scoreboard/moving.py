@@ -10,7 +10,7 @@ from scoreboard import fork
 from scoreboard.base import Row, Size, embedding_file, environment, row, tree
 from scoreboard.jobs import Job, Known
 from scoreboard.patterns import mutants
-from scoreboard.trap import Trap
+from scoreboard.trap import Trap, concerns
 
 _MINE = b"what somebody else wrote\n"
 
@@ -76,7 +76,7 @@ def moving_files(row: Row, size: Size, folder: Path) -> None:
         it = Known(Job(*job.split()), folder / what, row)
         # What is there before an input in place is opened is that input, which is replaced.
         begins = name if job == "txt i" else "audit"
-        first = next(at for at, call in enumerate(it.trace, 1) if call.path.endswith(begins))
+        first = next(at for at, call in enumerate(it.trace, 1) if concerns(call, begins))
         first += job == "txt i"
         for number in range(first, len(it.trace) + 1, size.of(5, 7, 1)):
             here = it.trace[number - 1]

@@ -139,15 +139,15 @@ mutants(r"""relations
 input and output are not compared @ FileUses._take
 - identity is None
 + True
-hard links are rewritten in place @ rewrite_file
-- replaced.st_nlink > 1
+hard links are rewritten in place @ group._output
+- outcome.replaced.st_nlink > 1
 + False
-what exists is replaced @ rewrite_file
+what exists is replaced @ group._output
 - AtomicFile(target, force=work.plan.force, packer=...)
 + AtomicFile(target, force=True, packer=...)
-an audit replaces what exists @ create_private
-- if force: ...
-+ if True: ...
+an audit replaces what exists @ PrivateFile.__init__
+- AtomicFile(path, force=force, private=True)
++ AtomicFile(path, force=True, private=True)
 only the paths are compared @ _identity
 - (status.st_dev, status.st_ino)
 + (os.path.abspath(path),)

@@ -259,10 +259,11 @@ a traceback is shown @ failure
 - error = UnexpectedError(error)
 + traceback.print_exception(error)
 + error = UnexpectedError(error)
-the audit is open to others @ create_private
-- os.fchmod(descriptor, 0o600)
-+ os.fchmod(descriptor, 0o644)
-the audit holds the input words @ Rows.of
-- as_json(table.outputs[part])
-+ as_json([*table.originals][part])
+the audit is open to others @ AtomicFile._mode
+- return 0o600
++ return 0o644
+the audit holds the input words @ Rows._columns
+- columns["epsilon"] = ...
++ columns["epsilon"] = ...
++ columns["out"] = table.originals
 """)

@@ -174,16 +174,16 @@ the key depends on the process @ Streams.bits
 - b"dpsan stream 1\x00" + self.key
 + b"dpsan stream 1\x00" + self.key + b"%d" % __import__("os").getppid()
 every file has the same key @ rewrite_stream
-- ("file", file - 1)
+- ("file", outcome.task.file - 1)
 + ("file", 0)
-a resumed run counts files anew @ Run._files
-- rewrite_file(path, target, self, file)
-+ rewrite_file(path, target, self, file - result.skipped)
+a resumed run counts files anew @ Run._tasks
+- Task(file, path, target)
++ Task(file - result.skipped, path, target)
 draws depend on the draws before @ PointSampler.sample.add
 - points[begin : begin + len(some)] += self.noise(some, self.space.d)
 + self.n = getattr(self, "n", 0) + 1
 + points[begin : begin + len(some)] += self.noise(some, self.space.d) * (1 + self.n % 3)
-tasks of a cluster number their files anew @ _rewrite
-- rewrite_file(task.path, task.target, work, task.file)
-+ rewrite_file(task.path, task.target, work)
+tasks of a cluster number their files anew @ _rewritten
+- rewrite_file(task, work)
++ rewrite_file(Task(1, task.path, task.target), work)
 """)

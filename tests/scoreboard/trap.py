@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -93,6 +94,12 @@ def _path(where: Any, directory: int | None) -> str:
 def calls(log: Path) -> list[Call]:
     """What a log holds."""
     return [Call(*json.loads(line)) for line in log.read_bytes().splitlines()]
+
+
+def concerns(call: Call, name: str) -> bool:
+    """Whether a call is about a file of this name, or about it before it got the name."""
+    before = rf"\.{re.escape(name)}\.[0-9a-f]{{16}}\.tmp( \(deleted\))?"
+    return re.fullmatch(rf"{re.escape(name)}|{before}", os.path.basename(call.path)) is not None
 
 
 def fails(code: int) -> Callable[[], None]:

@@ -21,7 +21,7 @@ from dpsan.files.source import FileSource
 from dpsan.formats.base import ReadOptions
 from dpsan.outcomes.intervals import log_tail_of_share
 from dpsan.privacy.randomness import streams_for
-from dpsan.run.stream import Plan, Work, rewrite_stream
+from dpsan.run.stream import Outcome, Plan, Task, Work, rewrite_stream
 from dpsan.run.workers import Workers
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -154,7 +154,8 @@ def rewritten(
             source.seek(0)
             sink = Sink("verify", target.fileno())
             given = FileSource("verify", source.fileno())
-            outcome = rewrite_stream(given, sink, work, file=number)
+            outcome = Outcome(Task(number), sanitizer.accountant())
+            rewrite_stream(given, sink, work, outcome)
             if totals is not None:
                 totals.merge(outcome.totals)
             sink.finish()

@@ -33,7 +33,7 @@ import numpy as np
 from dpsan.analysis.verify.base import Check
 from dpsan.analysis.verify.verdict import Verdict, Verification
 from dpsan.errors import Hint, InputError, UsageError, file_reason
-from dpsan.files.atomic_files import AtomicFile
+from dpsan.files.atomic_files import AtomicFile, check_writable
 from dpsan.files.source import open_regular
 from dpsan.mechanisms.samplers.base import ROWS, Table
 from dpsan.mechanisms.tables.sparse import SparseTable
@@ -72,7 +72,7 @@ def check_certificate(path: Path, sanitizer: Sanitizer, *, force: bool = False) 
         UsageError: see :func:`certificate_weights`.
     """
     certificate_weights(sanitizer)
-    AtomicFile(path, force=force).discard()
+    check_writable(path, force=force)
 
 
 def write_certificate(
@@ -104,16 +104,13 @@ def write_certificate(
     if found.verdict is not Verdict.KEPT or found.certified is None:
         return None
     weights, n = certificate_weights(sanitizer), sanitizer.space.n
-    sink = AtomicFile(path, force=force)
-    try:
+    with AtomicFile(path, force=force) as sink:
         for at, line in enumerate(_lines(sanitizer, found.certified, weights, language_model)):
             digest = sink.sha256
             sink.write(line)
             if progress is not None and at % 256 == 255:
                 progress(at / n)
         sink.commit()
-    finally:
-        sink.discard()
     return digest
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from decimal import Context, Decimal
-from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -28,15 +27,6 @@ _RARE: Final = 3000
 MOST_FREQUENT: Final = 8000
 """The most frequent words, among which the outputs are found."""
 _ROUNDS: Final = 48
-_MORE_FREQUENT: Final = 12_000
-_MORE_RARE: Final = 5000
-_MOST_INPUTS: Final = 50_000
-_MORE_ROUNDS: Final = 60
-"""The same where there is time; the most inputs in the second stage."""
-_FIRST_STAGE: Final = 0.3
-"""Share of the time that the first stage takes, about."""
-_COME_BACK: Final = 0.05
-"""Share of the mass that the second stage gives to usual outputs at its start."""
 _EXACT: Final = Context(prec=20)
 _USUAL: Final = 1000
 """A word that is neither favoured nor the contrary."""
@@ -52,21 +42,9 @@ _EVEN_RATIO: Final = 2
 """Nor more than this times the outputs that the solver left: near sets would be long."""
 _FEW: Final = 1000
 """Names of groups come in where more words than this share the even part; else sets are long."""
-_MASSES: Final = (
-    0.25,
-    0.2,
-    0.11,
-    0.073,
-    0.046,
-    0.025,
-    0.0125,
-    0.0061,
-    0.003,
-    0.0014,
-    0.00066,
-    0.00033,
-    0.00017,
-)
+_FIRST_MASSES: Final = (0.25, 0.2, 0.11, 0.073, 0.046, 0.025, 0.0125, 0.0061)
+_LAST_MASSES: Final = (0.003, 0.0014, 0.00066, 0.00033, 0.00017)
+_MASSES: Final = _FIRST_MASSES + _LAST_MASSES
 """Masses of near sets to begin with, at epsilon 1, 2, ..."""
 
 
@@ -162,31 +140,21 @@ def base_table(
     space: MetricSpace,
     task: BaseTask,
     *,
-    frequent: int = _FREQUENT,
-    rare: int = _RARE,
-    outputs: int = MOST_FREQUENT,
     rounds: int = _ROUNDS,
-    start: Floats | None = None,
-    mass: float | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Arrays:
     """Solve for a base at a grid point.
-
-    Args:
-        start: a first base of all words, shape (n,); default the square root of the shares.
 
     Returns:
         ``words``: outputs in use, ascending; ``base``: their integer weights; ``mass``: that of
         every near set, shape (1,).
     """
-    ids, shares = public_inputs(task.counts, space.n, frequent, rare, task.prior)
-    k = min(space.n, outputs)
+    ids, shares = public_inputs(task.counts, space.n, _FREQUENT, _RARE, task.prior)
+    k = min(space.n, MOST_FREQUENT)
     unit = cosine_unit(space.d)
     added, shift = favours(task.counts, space.n, k, task.frequency, unit)
     one = None if added is None else 1.0
-    if start is None:
-        _, weight = public_inputs(task.counts, space.n, k, 0, task.prior)
-        start = np.sqrt(weight[:k])
+    _, usual = public_inputs(task.counts, space.n, k, 0, task.prior)
     problem = Problem(
         inputs=favoured(directions(space.vectors[ids]), one),
         shares=shares,
@@ -196,8 +164,8 @@ def base_table(
         power=task.power,
         shift=shift,
     )
-    first = first_mass(task.epsilon) if mass is None else mass
-    found = solve(problem, start[:k], first, rounds=rounds, progress=progress)
+    first = first_mass(task.epsilon)
+    found = solve(problem, np.sqrt(usual[:k]), first, rounds=rounds, progress=progress)
     base = found.base * (TOTAL / math.fsum(found.base.tolist()))
     weights = np.floor(base + 0.5).astype(np.int64)
     keep = weights > 0
@@ -207,42 +175,6 @@ def base_table(
         "base": weights[keep].astype(np.uint32),
         "mass": np.array([min(max(1, round(found.mass * total)), total)], dtype=np.int64),
     }
-
-
-def optimized_table(
-    space: MetricSpace, task: BaseTask, progress: Callable[[float], None] | None = None
-) -> Arrays:
-    """Return a better base than :func:`base_table`'s, in minutes: more inputs and rounds, two
-    stages.
-
-    The second stage begins with the result of the first one, and outputs that this dropped may
-    come back.
-    """
-    solve_for = partial(base_table, space, task, rounds=_MORE_ROUNDS)
-    first = solve_for(
-        frequent=_MORE_FREQUENT, rare=_MORE_RARE, progress=_part(progress, 0.0, _FIRST_STAGE)
-    )
-    k = min(space.n, MOST_FREQUENT)
-    _, usual = public_inputs(task.counts, space.n, k, 0, 1.0)
-    start = np.zeros(space.n)
-    start[:k] = np.sqrt(usual[:k])
-    start *= _COME_BACK / math.fsum(start.tolist())
-    start[first["words"]] += first["base"] / float(first["base"].sum())
-    return solve_for(
-        frequent=_MOST_INPUTS,
-        rare=_MORE_RARE,
-        outputs=space.n,
-        start=start,
-        mass=float(first["mass"][0] / first["base"].sum()),
-        progress=_part(progress, _FIRST_STAGE, 1.0),
-    )
-
-
-def _part(
-    progress: Callable[[float], None] | None, low: float, high: float
-) -> Callable[[float], None] | None:
-    """For one stage of several: its share becomes one between low and high."""
-    return None if progress is None else lambda share: progress(low + (high - low) * share)
 
 
 def softened(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,28 @@ class Sampler(ABC):
         return None
 
 
+class QuadratureSampler(Sampler):
+    """A sampler without rows of whole numbers; ⊥ gives a uniform word."""
+
+    space: MetricSpace
+    most_words: ClassVar[int]
+    """Words up to which distributions are computed."""
+
+    @abstractmethod
+    def distribution(self, word: Ids) -> Floats:
+        """Return the distribution of a word (1,), shape (n,)."""
+
+    def probabilities(self, ids: Ids) -> Floats | None:
+        n = self.space.n
+        if n > self.most_words:
+            return None
+        distinct, indices = np.unique(ids, return_inverse=True)
+        rows = np.full((len(distinct), n), 1 / n)
+        for row in np.flatnonzero(distinct < n).tolist():
+            rows[row] = self.distribution(distinct[row : row + 1])
+        return rows[indices]
+
+
 Projection = Callable[[MetricSpace, Floats, Streams], Ids]
 """Noisy points (m, d) -> words.  It is not given the inputs: post-processing by construction."""
 
@@ -123,35 +145,6 @@ class PointSampler(Sampler):
         begins = np.cumsum([0, *map(len, parts)])[:-1].tolist()
         side_by_side(add, list(zip(begins, parts, strict=True)))
         return self.project(self.space, points, streams)
-
-
-_PARTS: Final = 4096
-"""Words whose noise is held at once."""
-
-
-def nearest_words(
-    space: MetricSpace,
-    ids: Ids,
-    streams: Streams,
-    release: Callable[[Ids, Ids, Streams], Floats],
-    *,
-    line: bool,
-) -> Ids:
-    """Return the words nearest to noisy points, some at a time.
-
-    Args:
-        release: ids, for each how many words its tensor has, and streams -> points.
-        line: a tensor is a record, which must be whole; else it is a word.
-    """
-    words, out, at = np.ones_like(ids), np.empty_like(ids), 0
-    if line:
-        _, which, counts = np.unique(streams.records, return_inverse=True, return_counts=True)
-        words = counts[which]
-    for part in streams.chunks(_PARTS):
-        here = slice(at, at + len(part))
-        out[here] = nearest(space, release(ids[here], words[here], part), part)
-        at += len(part)
-    return out
 
 
 # A table: whole numbers for each input and output, of which draws and certificates are read.

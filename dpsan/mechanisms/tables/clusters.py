@@ -10,27 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import UsageError, fewer_words
-from dpsan.space.arrays import Floats, Floats32, Ids, blocks
-from dpsan.space.exact_search import FlatIndex
+from dpsan.space.arrays import Floats, Ids, blocks
 from dpsan.space.metric_space import Arrays, MetricSpace
 
-# Disjoint groups of similar words: a public table.
-#
-# The first word without a group takes the nearest words without one.  Some of the next words
-# without a group are searched at once, further than a group reaches: what the groups before took
-# is left out, and where that leaves too few, the search is made again.
+# Disjoint groups of similar words: a public table.  The first word without a group takes the
+# nearest words without one.
 
-_WORK: Final = 5e12
-"""Work (2·n²·d/k) up to which groups are made; some two minutes on two cores."""
-_FIRSTS: Final = 128
-"""First words of groups that are searched at once, at most."""
-_COORDINATES: Final = 1 << 23
-"""Coordinates of found words that the search holds at once, at most, where k is not too large."""
-_WIDER: Final = 4
-"""Words found for each of them: so many times what a group takes, as others take some."""
-_TAKEN: Final = 0.1
-"""Share of the searched words that may be in groups, before only the others are searched."""
+_WORK: Final = 5e11
+"""Work (2·n²·d/k) up to which groups are made; some minutes."""
 _ROWS: Final = 4096
+"""Words that are compared at once: what they need stays in the processor's cache."""
 
 
 def groups(space: MetricSpace, k: int) -> NDArray[np.int32]:
@@ -49,57 +38,21 @@ def groups(space: MetricSpace, k: int) -> NDArray[np.int32]:
 
 
 def _build(space: MetricSpace, k: int) -> NDArray[np.int32]:
-    n, row, many, crowded = space.n, 0, _FIRSTS, False
-    free = np.ones(n, dtype=np.bool_)
-    out = np.full((-(-n // k), k), -1, dtype=np.int32)
-    left, index = np.arange(n), space.index
+    left = np.arange(space.n)
+    out = np.full((-(-space.n // k), k), -1, dtype=np.int32)
     with space.watch("grouping similar words") as progress:
-        while row < len(out):
-            firsts = left[free[left]]
-            if crowded or len(firsts) < (1 - _TAKEN) * len(left):
-                left, index = firsts, space.index  # no longer the copy made before
-                index = FlatIndex.over(space.vectors[firsts])
-            width = min(_WIDER * k, len(left))
-            firsts = firsts[: max(1, min(many, _COORDINATES // (width * space.d)))]
-            many = min(2 * many, _FIRSTS)
-            found, reached = index.search(space.points(firsts), width)
-            found.sort(axis=1)
-            for word, near, beyond in zip(firsts, left[found], reached[:, -1], strict=True):
-                if not free[word]:
-                    continue
-                group, last = _nearest(space.vectors, word, near[free[near]], k)
-                # Squares in float32 of words beyond are no less than this.
-                least = beyond**2 * (1 - (space.d + 8) * 2.0**-23) - space.d * 2.0**-148
-                if len(near) < len(left) and not (len(group) == k and last < least):
-                    first = word == firsts[0]
-                    crowded = first and not free[left].all()
-                    if crowded or not first:
-                        break  # words near this one were taken: it is searched again
-                    group, _ = _nearest(space.vectors, word, left, k)
-                    many = 1  # there are too many alike to tell which are the nearest
-                out[row, : len(group)] = group
-                free[group] = False
-                row += 1
-            else:
-                crowded = False
+        for row in range(len(out)):
+            squares = np.empty(len(left), dtype=np.float32)  # for the order only
+            for at in range(0, len(left), _ROWS):
+                apart = space.vectors[left[at : at + _ROWS]] - space.vectors[left[0]]
+                np.einsum("nd,nd->n", apart, apart, out=squares[at : at + _ROWS])
+            squares[0] = -1.0
+            group = np.argsort(squares, kind="stable")[:k]
+            out[row, : len(group)] = left[group]
+            left = np.delete(left, group)
             if progress is not None:
-                progress(row / len(out))
+                progress((row + 1) / len(out))
     return out
-
-
-def _nearest(vectors: Floats32, word: int, rows: Ids, k: int) -> tuple[Ids, float]:
-    """Return the k rows nearest to a word, which comes first, of some ascending ones; the last's
-    square.
-
-    By squares in float32: for the order only.
-    """
-    squares = np.empty(len(rows), dtype=np.float32)
-    for at in range(0, len(rows), _ROWS):
-        apart = vectors[rows[at : at + _ROWS]] - vectors[word]
-        np.einsum("nd,nd->n", apart, apart, out=squares[at : at + _ROWS])
-    squares[rows == word] = -1.0
-    order = np.argsort(squares, kind="stable")[:k]
-    return rows[order], float(squares[order[-1]]) if len(order) else 0.0
 
 
 _BLOCK: Final = 512

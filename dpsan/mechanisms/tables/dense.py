@@ -10,14 +10,21 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.samplers.base import ROWS, Table
-from dpsan.privacy.certificate import WORK, Certificate, exp_certificate, kept_certificate
+from dpsan.privacy.certificate import (
+    WORK,
+    Certificate,
+    Metric,
+    euclidean,
+    exp_certificate,
+    kept_certificate,
+)
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids, Integers, blocks, by_word, side_by_side
@@ -40,48 +47,42 @@ def less(a: WideIntegers, b: WideIntegers) -> NDArray[np.bool_]:
     return np.asarray((a[0] < b[0]) | ((a[0] == b[0]) & (a[1] < b[1])))
 
 
-def minus(a: WideIntegers, b: WideIntegers) -> WideIntegers:
-    """Return a - b, where b is at most a."""
-    return a[0] - b[0] - (a[1] < b[1]), (a[1] - b[1]) & LOW
-
-
 def cumulative(weights: Integers) -> WideIntegers:
-    """Return the cumulative sums of rows (m, n), which are overwritten."""
-    low = weights & LOW
-    np.cumsum(low, axis=1, out=low)
-    weights >>= SHIFT
-    high = np.cumsum(weights, axis=1, out=weights)
-    high += low >> SHIFT
-    low &= LOW
+    """Return the cumulative sums of rows (m, n)."""
+    high, low = np.empty_like(weights), np.empty(weights.shape, dtype=np.uint32)
+    for at, row in enumerate(weights):  # what a row needs stays in the processor's cache
+        sums = np.cumsum(row & LOW)
+        np.cumsum(row >> SHIFT, out=high[at])
+        low[at] = sums & LOW
+        high[at] += sums >> SHIFT
     return high, low
 
 
 def number_below(
     high: Integers, low: NDArray[Any], bits: Integers
-) -> tuple[NDArray[np.bool_], Integers, Integers]:
-    """Uniform numbers below totals (m,), or rejected: accepted?, high and low parts.
+) -> tuple[NDArray[np.bool_], WideIntegers]:
+    """Uniform numbers below totals (m,), or rejected: accepted?, the numbers.
 
     Args:
         bits: uniform, shape (m, 2).
     """
     bound = high + np.uint64(1)
     excess = (np.uint64(0) - bound) % bound  # 2^64 modulo bound
-    drawn, rest = bits[:, 0] % bound, bits[:, 1] >> SHIFT
+    number = bits[:, 0] % bound, bits[:, 1] >> SHIFT
     good = bits[:, 0] <= np.uint64(2**64 - 1) - excess
-    return good & less((drawn, rest), (high, low)), drawn, rest
+    return good & less(number, (high, low)), number
 
 
-def first_above(
-    high: Integers, low: NDArray[Any], rows: Ids, wanted_high: Integers, wanted_low: Integers
-) -> Ids:
+def first_above(sums: WideIntegers, rows: Ids, wanted: WideIntegers) -> Ids:
     """Return the first column of each row whose cumulative value exceeds a number; the last if
     none.
     """
+    high, low = sums
     begin = np.zeros(len(rows), dtype=np.int64)
     end = np.full(len(rows), high.shape[1] - 1, dtype=np.int64)
     for _ in range((high.shape[1] - 1).bit_length()):
         middle = (begin + end) >> 1
-        above = less((wanted_high, wanted_low), (high[rows, middle], low[rows, middle]))
+        above = less(wanted, (high[rows, middle], low[rows, middle]))
         end = np.where(above, middle, end)
         begin = np.where(above, begin, middle + 1)
     return end
@@ -166,8 +167,7 @@ class DenseTable(Table):
     ) -> None:
         self.space, self.rows, self.unknown = space, rows, unknown
         self.block = rows_at_once(space.n)
-        self._starts = np.arange(0, space.n, math.isqrt(space.n))
-        self._last: tuple[Ids, tuple[Integers, ...]] | None = None
+        self._last: tuple[Ids, WideIntegers] | None = None
 
     @classmethod
     def of_scores(cls, space: MetricSpace, scores: Callable[[Ids], Floats]) -> DenseTable:
@@ -193,54 +193,32 @@ class DenseTable(Table):
         out, pending, attempt = np.empty(len(ids), dtype=np.int64), np.arange(len(ids)), 0
         while len(pending):  # a second round has a chance of about 2^-13 per word
             bits = streams.bits(f"row/{attempt}", 2)[pending]
-            good = np.zeros(len(pending), dtype=np.bool_)
-
-            def draw(group: tuple[Ids, Ids, Ids], bits: Integers, good: Any, out: Ids) -> None:
-                words, tokens, rows = group
-                table = self._rows(words)
-                for at in range(0, len(tokens), _TOKENS):
-                    some = tokens[at : at + _TOKENS]
-                    good[some], out[some] = self._draw(table, rows[at : at + _TOKENS], bits[some])
-
-            drawn = np.empty(len(pending), dtype=np.int64)
-            work = partial(draw, bits=bits, good=good, out=drawn)
+            good, drawn = np.zeros(len(pending), dtype=np.bool_), np.empty_like(pending)
+            work = partial(self._draw, bits, good, drawn)
             side_by_side(work, list(by_word(ids[pending], self.block)))
             out[pending] = drawn
             pending, attempt = pending[~good], attempt + 1
         return out
 
-    def _rows(self, words: Ids) -> tuple[Integers, ...]:
-        """Return weights of distinct inputs, and their cumulative sums by parts of a row."""
+    def _draw(
+        self, bits: Integers, good: NDArray[np.bool_], drawn: Ids, group: tuple[Ids, Ids, Ids]
+    ) -> None:
+        """Draw the tokens of some words, and note which draws are accepted."""
+        words, tokens, rows = group
+        sums = self._sums(words)
+        for at in range(0, len(tokens), _TOKENS):
+            some, which = tokens[at : at + _TOKENS], rows[at : at + _TOKENS]
+            good[some], number = number_below(sums[0][which, -1], sums[1][which, -1], bits[some])
+            drawn[some] = first_above(sums, which, number)
+
+    def _sums(self, words: Ids) -> WideIntegers:
+        """Return the cumulative weights of distinct inputs; those of the last ones are kept."""
         last = self._last
         if last is not None and np.array_equal(last[0], words):
             return last[1]
-        weights = self.weights(words)
-        high = np.array([np.add.reduceat(row >> SHIFT, self._starts) for row in weights])
-        # Both sums are modulo 2^64; what is left are the low parts, whose sum is smaller.
-        low = np.array([np.add.reduceat(row, self._starts) for row in weights]) - (high << SHIFT)
-        np.cumsum(high, axis=1, out=high)
-        np.cumsum(low, axis=1, out=low)
-        high += low >> SHIFT
-        self._last = words, (weights, high, low & LOW)
-        return self._last[1]
-
-    def _draw(
-        self, table: tuple[Integers, ...], rows: Ids, bits: Integers
-    ) -> tuple[NDArray[np.bool_], Ids]:
-        """Return whether each draw from a row is accepted, and its output."""
-        weights, high, low = table
-        n, width = self.space.n, int(self._starts[1]) if len(self._starts) > 1 else self.space.n
-        good, *number = number_below(high[rows, -1], low[rows, -1], bits)
-        part = first_above(high, low, rows, *number)
-        before = np.maximum(part - 1, 0)
-        inside = minus((number[0], number[1]), (high[rows, before], low[rows, before]))
-        first = part == 0
-        number = [np.where(first, whole, rest) for whole, rest in zip(number, inside, strict=True)]
-        columns = self._starts[part][:, None] + np.arange(width)
-        few = weights[rows[:, None], np.minimum(columns, n - 1)]
-        few[columns >= n] = 0
-        at = first_above(*cumulative(few), np.arange(len(rows)), *number)
-        return good, np.minimum(self._starts[part] + at, n - 1)
+        sums = cumulative(self.weights(words))
+        self._last = words, sums
+        return sums
 
     def certificate(self, key: str) -> Certificate | None:
         """Return the largest loss of any two inputs, from the columns of the table.
@@ -288,79 +266,75 @@ COARSE: Final = 0.01
 
 
 def distance_guarantee(
-    space: MetricSpace, epsilon: float, cap: float = SCORE_CAP
+    metric: Metric, epsilon: float, cap: float = SCORE_CAP
 ) -> tuple[float, float | None, float]:
     """LDP epsilon, epsilon per unit and slack of integer weights by exp(-min(epsilon·d/2, cap)).
 
-    Distances are rounded to the lattice of the vocabulary, whose step grows with its farthest
-    word.  Where that costs more than :data:`COARSE` nats, no epsilon per unit is promised (None).
+    Euclidean distances are rounded to the lattice of the vocabulary, whose step grows with its
+    farthest word.  Where that costs more than :data:`COARSE` nats, no epsilon per unit is promised
+    (None).
     """
     # A weight and a sum, for each of two inputs: four times the error of one log-weight.
-    slack = 4 * (WEIGHT_ERROR + 0.5 * epsilon * space.distance_error)
+    slack = 4 * (WEIGHT_ERROR + 0.5 * epsilon * metric.error)
     # Capped scores change by at most the cap, in the weight and in the sum, whatever the distances.
-    cap = min(cap, SCORE_CAP)
-    ldp = min(epsilon * space.diameter + slack, 2 * cap + 4 * WEIGHT_ERROR)
+    ldp = min(epsilon * metric.diameter + slack, 2 * min(cap, SCORE_CAP) + 4 * WEIGHT_ERROR)
     return (ldp, epsilon, slack) if slack <= COARSE else (ldp, None, 0.0)
 
 
 class DistanceWeights(IntegerResponse):
-    """Weights exp(-epsilon·min(d, gamma)/2) of all words, ⊥ uniform."""
+    """Weights exp(-epsilon·min(d, gamma)/2) of all words for a metric d, ⊥ uniform."""
 
     epsilon_unit = "1/distance"
-    why: ClassVar[str]
-    """Reason of the guarantee."""
+
+    def metric(self, space: MetricSpace) -> Metric:
+        """Return the metric d."""
+        return euclidean(space)
 
     def cut(self, n: int) -> float:
         """Largest score epsilon·gamma/2 for n words, nats."""
         return SCORE_CAP
 
-    def score(self, distances: Floats) -> Floats:
-        """Return the scores of distances: min(epsilon·d/2, cap), a metric as d is."""
-        scores = distances * (0.5 * self.epsilon)
-        return np.minimum(scores, min(self.cut(distances.shape[-1]), SCORE_CAP), out=scores)
-
     def table(self, space: MetricSpace) -> DenseTable:
-        """Return the table of these scores."""
+        """Return the table of the scores min(epsilon·d/2, cap): metrics, as d is one."""
         cap = min(self.cut(space.n), SCORE_CAP)
         return DenseTable(space, partial(distance_rows, space, 0.5 * self.epsilon, cap))
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
-        """epsilon·d_X and LDP by the largest score, with the integer rounding bounded."""
-        loss, per_unit, slack = distance_guarantee(space, self.epsilon, self.cut(space.n))
+        """epsilon·d and LDP by the largest score, with the integer rounding bounded."""
+        metric = self.metric(space)
+        loss, per_unit, slack = distance_guarantee(metric, self.epsilon, self.cut(space.n))
         return self.promise(
-            epsilon_ldp=loss,
-            metric=None if per_unit is None else "euclidean",
+            loss,
+            metric=None if per_unit is None else metric.name,
             epsilon_metric=per_unit,
             slack=slack,
-            claimed=Claim(self.epsilon, metric="euclidean"),
-            why=self.why + (_coarse(space) if per_unit is None else ""),
+            claimed=Claim(self.epsilon, metric=metric.name),
+            why=self.why + (_coarse(metric) if per_unit is None else ""),
         )
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
         """Return the exact loss of the integer weights; LDP alone where the guarantee is."""
-        table = self.table(space)
+        metric, cap = self.metric(space), self.cut(space.n)
         found = exp_certificate(
             space,
-            table.weights,
-            space.distances,
-            self.score,
-            key=repr(self),
-            metric="euclidean",
-            unknown=space.diameter / 2,
-            error=WEIGHT_ERROR + 0.5 * self.epsilon * space.distance_error,
+            metric,
+            self.table(space).weights,
+            factor=0.5 * self.epsilon,
+            cap=min(cap, SCORE_CAP),
+            weight_error=WEIGHT_ERROR,
             block=rows_at_once(space.n) // 4,
-            distance_error=space.distance_error,
+            key=repr(self),
         )
-        proved, per_unit, _ = distance_guarantee(space, self.epsilon, self.cut(space.n))
+        proved, per_unit, _ = distance_guarantee(metric, self.epsilon, cap)
         if found is None or per_unit is not None:
             return found
         ldp = min(found.epsilon_ldp, proved)
         return replace(found, epsilon_ldp=ldp, epsilon_metric=None, metric=None)
 
 
-def _coarse(space: MetricSpace) -> str:
+def _coarse(metric: Metric) -> str:
     """Why no epsilon per unit is promised."""
     return (
-        f"; no epsilon per unit of distance: a word lies so far out ({space.diameter:.3g} across) "
-        f"that distances are exact to {space.distance_error:.2g} only, too coarse for this epsilon"
+        f"; no epsilon per unit of distance: a word lies so far out ({metric.diameter:.3g} across) "
+        f"that distances are exact to {metric.error:.2g} only, too coarse for this epsilon"
     )

@@ -123,27 +123,29 @@ def _themselves(words: Ids, mass: int) -> dict[str, Any]:
     }
 
 
-def nearest_outputs(space: MetricSpace, ids: Ids, k: int, outputs: int | Rows) -> Rows:
-    """Return the k outputs nearest to each word, (m, k): tier by tier of its class.
-
-    Args:
-        outputs: so many words from the first on, or their ascending row numbers.
+def _nearest(space: MetricSpace, ids: Ids, base: Base) -> dict[str, Any]:
+    """Return near sets by the distance of the space, for a base of equal weights: tier by tier of a
+    word's class.
     """
+    k, among = base.mass, base.words
     if space.classes is None:
-        return space.neighbors(ids, k, outputs).astype(np.int32)
-    among = np.arange(outputs, dtype=np.int32) if isinstance(outputs, int) else outputs
-    out = np.empty((len(ids), k), dtype=np.int32)
-    both = space.classes[ids], space.classes[among]
-    for rows, parts in in_tiers(*both, len(ids), len(among)):
-        done = 0
-        for tier in parts:
-            wanted = min(k - done, len(tier))
-            if wanted > 0:
-                all_of_them = isinstance(outputs, int) and len(tier) == outputs
-                near = space.neighbors(ids[rows], wanted, outputs if all_of_them else among[tier])
-                out[rows, done : done + wanted] = near
-                done += wanted
-    return out
+        out = space.neighbors(ids, k, among).astype(np.int32)
+    else:
+        out = np.empty((len(ids), k), dtype=np.int32)
+        both = space.classes[ids], space.classes[among]
+        for rows, parts in in_tiers(*both, len(ids), len(among)):
+            done = 0
+            for tier in parts:
+                wanted = min(k - done, len(tier))
+                if wanted > 0:
+                    near = space.neighbors(ids[rows], wanted, among[tier])
+                    out[rows, done : done + wanted] = near
+                    done += wanted
+    return {
+        "sizes": np.full(len(ids), k, dtype=np.int32),
+        "words": out.ravel(),
+        "ends": np.tile(np.arange(1, k + 1, dtype=np.int32), len(ids)),
+    }
 
 
 class NearSets:
@@ -190,7 +192,7 @@ class NearSets:
 
     def _made(self, ids: Ids) -> dict[str, Any]:
         if self._euclidean:
-            return self._nearest(ids)
+            return _nearest(self.space, ids, self.base)
         vectors = self.space.vectors
         if self._outputs is None:
             self._outputs = favoured(directions(vectors[self.base.words]), self.base.favours)
@@ -198,14 +200,6 @@ class NearSets:
         inputs, known = favoured(directions(vectors[ids]), one), self.space.classes
         both = (None, None) if known is None else (known[ids], known[self.base.words])
         return fill(inputs, self._outputs, self.base, both)
-
-    def _nearest(self, ids: Ids) -> dict[str, Any]:
-        k = self.base.mass
-        return {
-            "sizes": np.full(len(ids), k, dtype=np.int32),
-            "words": nearest_outputs(self.space, ids, k, self.base.words).ravel(),
-            "ends": np.tile(np.arange(1, k + 1, dtype=np.int32), len(ids)),
-        }
 
     def _add(self, ids: Ids, rows: dict[str, Any]) -> None:
         sizes = rows["sizes"]

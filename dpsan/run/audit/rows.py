@@ -1,10 +1,10 @@
-"""Rows of words as the bytes of an audit, some thousand words at a time."""
+"""Rows of words as the bytes of an audit, put together from columns that are JSON at once."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise, product
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -17,12 +17,10 @@ from dpsan.text.tokens import folded
 
 _ROWS: Final = 1 << 11
 """Rows that are put together at once."""
-_ROW: Final = b'%b"start":%d,"end":%d,"action":"%b","out":%b'
-_DRAWN: Final = b',"drawn":%b'
-_INPUT: Final = b',"in":%b,"in_start":%d,"in_end":%d,"unchanged":%b,"rank":%b,"distance":%b'
-_ACTIONS: Final = [str(action).encode() for action in ACTIONS]
+_ACTIONS: Final = np.array([*map(str, ACTIONS)], dtype=object)
 
 Ids = NDArray[np.int64]
+Column = NDArray[Any] | Sequence[Any]
 
 
 class Rows:
@@ -41,7 +39,7 @@ class Rows:
         self._per_line = sanitizer.guarantee.per_line
         self._public = np.array(sanitizer.public, dtype=np.int64)
         grouping = sanitizer.grouping
-        self._classes = [None, *sanitizer.replaced_classes]
+        self._classes = np.array([None, *sanitizer.replaced_classes], dtype=object)
         self._kinds = None if grouping is None else grouping.kinds(self._space.n)
         self._class_of: dict[str | None, str | None] = {None: None}
         if only := sanitizer.replacing:
@@ -59,65 +57,55 @@ class Rows:
 
         Args: see :meth:`dpsan.run.audit.writer.AuditWriter.words`.
         """
-        numbers = _numbers(np.array(lines, dtype=np.int64))
+        numbers = _numbers(np.array(lines, dtype=np.int64)).tolist()
         where = [
-            f'"file":{file},"line":{line},"text":{text},'
-            for line, text in zip(lines, numbers.tolist(), strict=True)
+            f'"file":{file},"line":{line},"text":{text}'
+            for line, text in zip(lines, numbers, strict=True)
         ]
-        heads = [f'{{"type":"word",{each}'.encode() for each in where]
-        tails, which = self._tails(table, copy)
-        lengths = np.fromiter(map(len, table.outputs), np.int64, len(table))
-        starts, texts = table.output_starts(lengths), np.repeat(np.arange(len(heads)), table.sizes)
-        ends = starts + lengths
-        inputs = self._inputs(table) if self._originals else []
-        form = _ROW + _DRAWN * (table.drawn is not None) + b",%b" + _INPUT * bool(inputs) + b"}\n"
         others: defaultdict[int, bytes] = defaultdict(bytes)
         for text, before in zip(remembered, np.cumsum(table.sizes)[[*remembered]], strict=True):
             counts = {str(action): remembered[text][action] for action in UNDRAWN}
-            row = f'{{"type":"remembered",{where[text]}"epsilon":0,'.encode()
+            row = f'{{"type":"remembered",{where[text]},"epsilon":0,'.encode()
             others[int(before)] += row + orjson.dumps(counts)[1:] + b"\n"
+        heads = np.array([each.encode() for each in where], dtype=object)
+        texts = np.repeat(np.arange(len(where)), table.sizes)
+        columns = self._columns(table, copy)
+        fields = b"".join(b',"%b":%%b' % name.encode() for name in columns)
+        form = b'{"type":"word",%b' + fields + b"}\n"
         edges = sorted({0, *range(0, len(table), _ROWS), *others})
         for begin, end in pairwise([*edges, len(table)]):
             part = slice(begin, end)
-            columns: list[Iterable[object]] = [
-                map(heads.__getitem__, texts[part].tolist()),
-                starts[part].tolist(),
-                ends[part].tolist(),
-                map(_ACTIONS.__getitem__, table.actions[part].tolist()),
-                as_json(table.outputs[part]),
-                *([] if table.drawn is None else [as_json(table.drawn[part])]),
-                map(tails.__getitem__, which[part].tolist()),
-                *(column[part] for column in inputs),
-            ]
-            rows = map(form.__mod__, zip(*columns, strict=True))
+            values = [as_json(column[part]) for column in columns.values()]
+            rows = map(form.__mod__, zip(heads[texts[part]], *values, strict=True))
             yield others.get(begin, b"") + b"".join(rows)
 
-    def _tails(self, table: AuditTable, copy: int) -> tuple[list[bytes], Ids]:
-        """Return the ends of rows, from the epsilon on, and which of them each word has.
-
-        They say epsilon, with classes the class, and with groups that are drawn alone also the
-        group, the rule, and by what a word passes.
-        """
+    def _columns(self, table: AuditTable, copy: int) -> dict[str, Column]:
+        """Return the fields of words, in the order of a row."""
+        lengths = np.fromiter(map(len, table.outputs), np.int64, len(table))
+        starts = table.output_starts(lengths)
+        columns: dict[str, Column] = {
+            "start": starts,
+            "end": starts + lengths,
+            "action": _ACTIONS[table.actions],
+            "out": table.outputs,
+        }
+        if table.drawn is not None:
+            columns["drawn"] = table.drawn
         shares, which = self._epsilons(table)
-        names: tuple[str, ...] = ("epsilon",)
-        values: list[tuple[Any, ...]] = [(share,) for share in shares]
+        columns["epsilon"] = np.array(shares, dtype=object)[which]
         if table.reasons is not None:
-            names = ("epsilon", "class", "group", "rule", "passes")
-            codes: dict[tuple[int, tuple[str, str] | None, str | None], int] = {}
-            triples = zip(which.tolist(), table.reasons, table.passes or (), strict=True)
-            which = np.array([codes.setdefault(each, len(codes)) for each in triples], np.int64)
-            values = []
-            for share, reason, passes in codes:
-                group, rule = reason or (None, None)
-                values.append((shares[share], self._class_of[group], group, rule, passes))
+            reasons = [reason or (None, None) for reason in table.reasons]
+            columns["class"] = [self._class_of[group] for group, _ in reasons]
+            columns["group"] = [group for group, _ in reasons]
+            columns["rule"] = [rule for _, rule in reasons]
+            columns["passes"] = table.passes or []
         elif self._kinds is not None:
-            names, values = ("epsilon", "class"), [*product(shares, self._classes)]
             ids = table.input_ids
             kinds = np.where(ids >= 0, self._kinds[np.maximum(ids, 0)] + 1, 0)
-            which = which * len(self._classes) + kinds
-        more = {"copy": copy} if self._copies > 1 else {}
-        rows = [dict(zip(names, row, strict=True)) | more for row in values]
-        return [orjson.dumps(row)[1:-1] for row in rows], which
+            columns["class"] = self._classes[kinds]
+        if self._copies > 1:
+            columns["copy"] = np.full(len(table), copy)
+        return columns | (self._inputs(table) if self._originals else {})
 
     def _epsilons(self, table: AuditTable) -> tuple[list[float | None], Ids]:
         """Return epsilons, and which of them each word has."""
@@ -145,15 +133,20 @@ class Rows:
         which[~drawn] = 0
         return shares, which
 
-    def _inputs(self, table: AuditTable) -> list[Sequence[object]]:
-        """Return columns about the inputs."""
+    def _inputs(self, table: AuditTable) -> dict[str, Column]:
+        """Return the fields about the inputs."""
         distances, ranks = self._ranks(table)
-        originals, starts = [*table.originals], table.starts
-        pairs = zip(originals, table.outputs, strict=True)
-        same = [a == b or folded(a) == folded(b) for a, b in pairs]  # as evaluate compares
-        ends = starts + np.fromiter(map(len, originals), np.int64, len(table))
-        places = starts.tolist(), ends.tolist()
-        return [as_json(originals), *places, as_json(same), as_json(ranks), as_json(distances)]
+        lengths = np.fromiter(map(len, table.originals), np.int64, len(table))
+        pairs = zip(table.originals, table.outputs, strict=True)
+        return {
+            "in": table.originals,
+            "in_start": table.starts,
+            "in_end": table.starts + lengths,
+            # As evaluate compares.
+            "unchanged": [a == b or folded(a) == folded(b) for a, b in pairs],
+            "rank": ranks,
+            "distance": distances,
+        }
 
     def _ranks(self, table: AuditTable) -> tuple[list[float | None], list[int | None]]:
         """Distance and rank of each output that was drawn for a known word."""
@@ -178,14 +171,17 @@ def _numbers(lines: Ids) -> Ids:
     return np.asarray(every - np.maximum.accumulate(first) + 1)
 
 
-def as_json(values: Sequence[Any]) -> list[bytes]:
+def as_json(column: Column) -> list[bytes]:
     """Return each string, number, bool or None as JSON."""
+    values = column.tolist() if isinstance(column, np.ndarray) else column
     if not values:
         return []
     try:
         data = orjson.dumps(values, option=orjson.OPT_INDENT_2)
     except orjson.JSONEncodeError:
-        data = orjson.dumps([encodable(str(each)) for each in values], option=orjson.OPT_INDENT_2)
+        data = orjson.dumps(
+            [each and encodable(each) for each in values], option=orjson.OPT_INDENT_2
+        )
     # One value a line, and no newline within a value: JSON writes it as an escape.
     return data[4:-2].split(b",\n  ")
 

@@ -54,9 +54,10 @@ SCHEMA: Final = 13
 """Changes whenever rows do; a reader knows this one only."""
 
 Row = dict[str, Any]
-Fields = Mapping[str, tuple[type, ...]]
+Fields = Mapping[str, tuple[Any, ...]]
+"""By name what a value may be: types, fields of an object, or a list with the fields of each."""
 
-_KINDS: Final[Fields] = {
+_KINDS: dict[str, tuple[Any, ...]] = {
     **{kind.__name__: (kind,) for kind in (str, int, bool, list, dict)},
     "float": (float, int),
 }
@@ -75,31 +76,35 @@ def _counts(actions: Iterable[Action]) -> str:
     return " ".join(f"{action}:int" for action in actions)
 
 
+_KINDS |= {
+    "guarantee": (
+        _fields(
+            "status:str arithmetic:str epsilon_ldp:float? delta:float metric:str? "
+            "epsilon_metric:float? slack:float also:list per_line:bool infinite_loss_mass:float "
+            "public_words:int reviewed:bool claimed:dict? why:str source:str"
+        ),
+    ),
+    "embeddings": (_fields("source:str digest:str words:int dimensions:int"),),
+    "own": (_fields("file:str class:str sha256:str"),),
+    "public": (_fields("list:str words:int sha256:str"),),
+    "classes": ([_fields("class:str groups:list sha256:str?")],),
+    "others": ([_fields("kind:str of:int others:int names:list left_out:bool")],),
+}
+_KINDS["passing"] = (_fields("fields:others noted:dict"),)
 _HEADER: Final = _fields(
-    "type:str schema:int dpsan:str created:str mechanism:str own:dict? epsilon:float "
-    "epsilon_unit:str parameters:dict guarantee:dict expected_unchanged:float weak:str? "
-    "linked:str? embeddings:dict tokenizer:str unknown:str case:str keep_words:int numbers:str "
-    "only:list? classes:list? fluent:str? public:dict? copies:int consistent:str? "
-    "spans:bool fields:list drop_other:bool originals:bool seeded:bool private:bool "
-    "not_protected:list"
+    "type:str schema:int dpsan:str created:str mechanism:str own:own? epsilon:float "
+    "epsilon_unit:str parameters:dict guarantee:guarantee expected_unchanged:float weak:str? "
+    "linked:str? embeddings:embeddings tokenizer:str unknown:str case:str keep_words:int "
+    "numbers:str only:classes? classes:classes? fluent:str? public:public? copies:int "
+    "consistent:str? spans:bool fields:list drop_other:bool originals:bool seeded:bool "
+    "private:bool not_protected:list"
 )
-_GUARANTEE: Final = _fields(
-    "status:str arithmetic:str epsilon_ldp:float? delta:float metric:str? epsilon_metric:float? "
-    "slack:float also:list per_line:bool infinite_loss_mass:float public_words:int reviewed:bool "
-    "claimed:dict? why:str source:str"
-)
-_EMBEDDINGS: Final = _fields("source:str digest:str words:int dimensions:int")
-_OWN: Final = _fields("file:str class:str sha256:str")
-_PUBLIC: Final = _fields("list:str words:int sha256:str")
-_PASSING: Final = _fields("fields:list noted:dict")
-_OTHERS: Final = _fields("kind:str of:int others:int names:list left_out:bool")
 _WORD: Final = _fields(
     "type:str file:int line:int text:int start:int end:int action:str out:str epsilon:float?"
 )
 _DRAWN: Final = _fields("drawn:str?")
 _CLASS: Final = _fields("class:str?")
 _REASON: Final = _fields("class:str? group:str? rule:str? passes:str?")
-_ONLY: Final = _fields("class:str groups:list sha256:str?")
 _COPY: Final = _fields("copy:int")
 _ORIGINALS: Final = _fields(
     "in:str in_start:int in_end:int unchanged:bool rank:int? distance:float?"
@@ -113,12 +118,12 @@ _ROWS: Final[Mapping[str, Fields]] = {
     "header": _HEADER,
     "remembered": _fields(f"type:str file:int line:int text:int epsilon:int {_counts(UNDRAWN)}"),
     "file": _fields(
-        f"type:str file:int name:str {_SUMS} passing:dict input_sha256:str output_sha256:str"
+        f"type:str file:int name:str {_SUMS} passing:passing input_sha256:str output_sha256:str"
     ),
     "totals": _fields(
         f"type:str complete:bool {_SUMS} epsilon_ldp_largest_file:float? delta_largest_file:float "
         "expected_unchanged:float "
-        "passing:dict input_sha256:str? output_sha256:str?"
+        "passing:passing input_sha256:str? output_sha256:str?"
     ),
 }
 
@@ -135,7 +140,7 @@ def finite(value: float | None) -> float | None:
 def guarantee_row(guarantee: Guarantee) -> Row:
     """Return a guarantee as JSON values."""
     return {
-        **{name: getattr(guarantee, name) for name in _GUARANTEE},
+        **{name: getattr(guarantee, name) for name in _KINDS["guarantee"][0]},
         "status": str(guarantee.status),
         "arithmetic": str(guarantee.arithmetic),
         "epsilon_ldp": finite(guarantee.epsilon_ldp),
@@ -143,30 +148,6 @@ def guarantee_row(guarantee: Guarantee) -> Row:
         "also": [list(each) for each in guarantee.also],
         "claimed": None if guarantee.claimed is None else asdict(guarantee.claimed),
     }
-
-
-def word_fields(
-    *,
-    copies: bool,
-    originals: bool,
-    classes: bool = False,
-    only: bool = False,
-    fluent: bool = False,
-) -> Fields:
-    """Return the fields of a word's row in an audit of several copies, with classes, rules,
-    drawn words and input words.
-    """
-    more = (
-        (_DRAWN, fluent),
-        (_CLASS, classes),
-        (_REASON, only),
-        (_COPY, copies),
-        (_ORIGINALS, originals),
-    )
-    out = dict(_WORD)
-    for each, has in more:
-        out |= each if has else {}
-    return out
 
 
 def checked(row: object, fields: Fields | None = None) -> Row:
@@ -185,25 +166,8 @@ def checked(row: object, fields: Fields | None = None) -> Row:
         if not fields:
             raise DamagedError("unknown type")
     _match(row, fields)
-    if "passing" in fields:
-        _match(row["passing"], _PASSING)
-        for each in row["passing"]["fields"]:
-            if type(each) is not dict:
-                raise DamagedError("fields are of another type")
-            _match(each, _OTHERS)
-    if fields is _HEADER:
-        _match(row["guarantee"], _GUARANTEE)
-        _match(row["embeddings"], _EMBEDDINGS)
-        if row["own"] is not None:
-            _match(row["own"], _OWN)
-        for each in (*(row["only"] or ()), *(row["classes"] or ())):
-            if type(each) is not dict:
-                raise DamagedError("only is of another type")
-            _match(each, _ONLY)
-        if row["public"] is not None:
-            _match(row["public"], _PUBLIC)
-        if (row["public"] is None) != (row["guarantee"]["public_words"] == 0):
-            raise DamagedError("public words in one place and not in another")
+    if fields is _HEADER and (row["public"] is None) != (row["guarantee"]["public_words"] == 0):
+        raise DamagedError("public words in one place and not in another")
     return row
 
 
@@ -211,10 +175,22 @@ def _match(row: Row, fields: Fields) -> None:
     for name, kinds in fields.items():
         if name not in row:
             raise DamagedError(f"no {name}")
-        if type(row[name]) not in kinds:
+        value = row[name]
+        if type(value) not in kinds and not any(_fits(value, kind) for kind in kinds):
             raise DamagedError(f"{name} is of another type")
     if len(row) != len(fields):
         raise DamagedError("fields that no such row has")
+
+
+def _fits(value: object, kind: Any) -> bool:
+    """Return whether a value is of a kind.  Raises DamagedError: one of its own fields is not."""
+    if isinstance(kind, type):
+        return type(value) is kind
+    if isinstance(kind, list):
+        return type(value) is list and all(_fits(each, kind[0]) for each in value)
+    if type(value) is dict:
+        _match(value, kind)
+    return type(value) is dict
 
 
 _ROW: Final = 16 << 20
@@ -293,13 +269,13 @@ class _Grammar:
         self._spans = header["spans"]
         self._only = header["only"] is not None
         self._classes = self._only or header["classes"] is not None
-        self._word = word_fields(
-            copies=header["copies"] > 1,
-            originals=header["originals"],
-            classes=header["classes"] is not None,
-            only=self._only,
-            fluent=header["fluent"] is not None,
-        )
+        self._word = {
+            **_WORD,
+            **(_DRAWN if header["fluent"] is not None else {}),
+            **(_REASON if self._only else _CLASS if self._classes else {}),
+            **(_COPY if header["copies"] > 1 else {}),
+            **(_ORIGINALS if header["originals"] else {}),
+        }
         self._text: tuple[int, ...] | None = None
         self._shares: list[float] = []
         self._ended = False

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from dpsan.embeddings.cache.store import Store
-from dpsan.errors import DpsanError, InputError, OutputError, UnexpectedError, UsageError, reason
-from dpsan.files.names import publish, sweep, sync_directory, temporary_name
-from dpsan.formats.passing import Passing
+from dpsan.errors import DpsanError, InputError, OutputError, UsageError, reason
+from dpsan.files.names import sweep, temporary_name
 from dpsan.run.audit import AuditWriter
-from dpsan.run.group import rewrite_file
-from dpsan.run.run import Result, Run, plan_outputs, replaceable
-from dpsan.run.stream import Outcome, Plan, Work
+from dpsan.run.group import Group, rewrite_file
+from dpsan.run.run import Run, replaceable
+from dpsan.run.stream import Outcome, Plan, Task, Work
+from dpsan.run.workers import portable
 from dpsan.sanitize.request import RunSpec
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.version import __version__
@@ -52,30 +52,7 @@ class Job:
         return pickle.dumps(self)
 
 
-@dataclass(frozen=True)
-class Task:
-    """One input and its output."""
-
-    file: int
-    """Number of the input within the run, from 1."""
-    path: Path
-    target: Path
-
-
-@dataclass
-class Answer:
-    """Result of a task."""
-
-    outcome: Outcome | None = None
-    output: Path | None = None
-    """The finished output under its temporary name."""
-    rows: Path | None = None
-    """Rows of the audit log, also of an input that failed."""
-    passing: Passing = field(default_factory=Passing)
-    error: DpsanError | None = None
-
-
-def rewrite(version: str, job: bytes, task: Task) -> Answer:
+def rewrite(version: str, job: bytes, task: Task) -> Outcome | DpsanError:
     """Rewrite an input.
 
     Nothing is raised: Ray would print the error of a library, which may quote what it was given.
@@ -84,17 +61,16 @@ def rewrite(version: str, job: bytes, task: Task) -> Answer:
         version: version of the driver's dpsan.
         job: from :meth:`Job.packed`.
         task: the input.
+
+    Returns:
+        An outcome that can be pickled, or the error of a job that cannot begin.
     """
-    answer = Answer()
     try:
         if version != __version__:
             raise UsageError(f"a worker has dpsan {__version__}, the driver {version}")
-        _rewrite(*_opened(job), task, answer)
-    except DpsanError as error:
-        answer.error = error
+        return _rewritten(*_opened(job), task)
     except Exception as error:  # noqa: BLE001 - see above
-        answer.error = UnexpectedError(error)
-    return answer
+        return portable(error)
 
 
 @lru_cache(1)
@@ -109,19 +85,24 @@ def _opened(packed: bytes) -> tuple[Job, Sanitizer]:
     return job, sanitizer
 
 
-def _rewrite(job: Job, sanitizer: Sanitizer, task: Task, answer: Answer) -> None:
+def _rewritten(job: Job, sanitizer: Sanitizer, task: Task) -> Outcome:
+    work, rows = Work(sanitizer, job.plan, job.key), None
     with ExitStack() as stack:
-        work = Work(sanitizer, job.plan, job.key, passing=answer.passing)
         if job.audit is not None:
             rows, copies = job.audit.with_name(temporary_name(job.audit.name)), job.plan.copies
             writer = AuditWriter(rows, sanitizer, originals=job.originals, copies=copies, part=True)
-            work.audit, answer.rows = stack.enter_context(writer), rows
-        finished = rewrite_file(task.path, task.target, work, task.file)
-        finished.sink.sync()
-        answer.output = finished.sink.hand_over()
-    answer.outcome = finished.outcome
+            work.audit = stack.enter_context(writer)
+        outcome = rewrite_file(task, work)
+        outcome.rows = rows
+        if outcome.sink:
+            outcome.sink.sync()
+            outcome.sink.hand_over()
+        if outcome.error is not None:
+            outcome.error = portable(outcome.error)
+    return outcome
 
 
+Answer: TypeAlias = Outcome | DpsanError
 Engine: TypeAlias = Callable[[Job, Sequence[Task]], Iterator[tuple[Task, Answer]]]
 """Runs tasks; the answers come in any order."""
 
@@ -137,18 +118,15 @@ class ClusterRun(Run):
     cache: Path
     audit_path: Path | None = None
     originals: bool = False
+    tree: bool = True
 
-    def _do(self, result: Result) -> None:
-        assert isinstance(self.output, Path)  # noqa: S101 - a cluster needs a directory
-        targets = [*plan_outputs(self.inputs, self.output, self.roots)]
-        tasks = []
-        for file, (path, target) in enumerate(zip(self.inputs, targets, strict=True), start=1):
-            if not self._skip(result, file, path, target):
-                tasks.append(Task(file, path, target))
+    def _outcomes(self, tasks: Iterator[Task], group: Group) -> Generator[Outcome]:
+        waiting = [*tasks]
         what = "not a regular file", "--engine ray needs files"
-        refused = [task for task in tasks if not replaceable(task.path)]
-        answers = {task: Answer(error=InputError(task.path, *what)) for task in refused}
+        refused = [task for task in waiting if not replaceable(task.path)]
+        answers: dict[Task, Answer] = {task: InputError(task.path, *what) for task in refused}
         audit = [] if self.audit_path is None else [self.audit_path]
+        targets = [task.target for task in waiting if task.target]
         sweep(*audit, again=True)  # a run that was killed left rows there
         with ExitStack() as stack:
             # First on the stack: temporary files are removed after the engine has stopped.
@@ -165,37 +143,24 @@ class ClusterRun(Run):
                 self.originals,
                 umask=umask,
             )
-            rest = [task for task in tasks if task not in answers]
+            rest = [task for task in waiting if task not in answers]
             arriving = self.start(stack)(job, rest) if rest else iter(())
-            for task in tasks:
+            for task in waiting:
                 while task not in answers:
                     done, answer = next(arriving)
                     answers[done] = answer
-                self._take(result, task, answers.pop(task))
+                yield self._arrived(task, answers.pop(task))
+            group.flush()
 
-    def _take(self, result: Result, task: Task, answer: Answer) -> None:
-        """Publish an output, after its rows of the audit log."""
-        self.passing.merge(answer.passing)
+    def _arrived(self, task: Task, answer: Answer) -> Outcome:
+        """Return the outcome of a task, whose rows are moved to the audit log."""
+        if isinstance(answer, DpsanError):
+            answer = Outcome(task, self.sanitizer.accountant(), str(task.path), error=answer)
         if self.audit and answer.rows:
             _move(answer.rows, self.audit.send)
-        try:
-            if answer.outcome is None or answer.output is None:
-                raise answer.error or DpsanError("a worker sent no answer")
-            if self.audit:
-                self.audit.place()
-            if self.requests:
-                self.requests.add_outputs([(task.target, answer.outcome.sha256[0])])
-            publish(answer.output, task.target, force=self.plan.force)
-            sync_directory(task.target.parent)
-        except OSError as error:
-            problem = OutputError(f"{task.target}: cannot write: {reason(error)}")
-            self._fail(result, task.file, task.path, problem)
-        except DpsanError as error:
-            self._fail(result, task.file, task.path, self._race(task.path, task.target, error))
-        else:
-            self._record(result, task.file, answer.outcome)
         if self.progress:
             self.progress(task.path.stat().st_size if task.path.exists() else 0)
+        return answer
 
 
 def _move(rows: Path, send: Callable[[bytes], None]) -> None:

@@ -15,7 +15,8 @@ from functools import partial
 from typing import Final
 
 from dpsan.errors import DpsanError, ExtraMissingError, InputError
-from dpsan.run.ray.driver import Answer, Engine, Job, Task, rewrite
+from dpsan.run.ray.driver import Answer, Engine, Job, rewrite
+from dpsan.run.stream import Task
 from dpsan.version import __version__
 
 _TRIES: Final = 10
@@ -110,5 +111,5 @@ def _run(workers: int, job: Job, tasks: Sequence[Task]) -> Iterator[tuple[Task, 
         except ray.exceptions.RayError as error:
             what = f"the cluster failed: {type(error).__name__}"
             hint = "a worker that dies repeatedly is usually out of memory: use fewer with -j"
-            answer = Answer(error=InputError(task.path, what, hint))
+            answer = InputError(task.path, what, hint)
         yield task, answer
