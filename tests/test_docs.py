@@ -270,6 +270,9 @@ def examples() -> list[str]:
     return [*filter(None, lines), *(each.strip().replace("\\-", "-") for each in blocks)]
 
 
+SLOW = ["dpsan verify -e 8", "dpsan calibrate --unchanged 0.3 -m laplace"]
+
+
 @pytest.fixture
 def named_files(tmp_path):
     """The files that the examples name."""
@@ -294,7 +297,7 @@ def named_files(tmp_path):
     (tmp_path / "glove.txt.gz").write_bytes(gzip.compress(b"a 1 0\nhouse 0 1\nhome 1 1\n"))
 
 
-@pytest.mark.parametrize("line", marked("slow", dict.fromkeys(examples()), "dpsan verify -e 8"))
+@pytest.mark.parametrize("line", marked("slow", dict.fromkeys(examples()), *SLOW))
 def test_examples_run(line, named_files, shell):
     """As typed; with few words, as what comes out is not the question, but for --fluent."""
     if "jq" in line and not shutil.which("jq"):

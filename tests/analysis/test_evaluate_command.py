@@ -211,6 +211,7 @@ def judged(dpsan, folder, *arguments, epsilon="2.5"):
     return run(dpsan, folder, *given).stdout.decode()
 
 
+@pytest.mark.slow
 def test_readers_with_candidates(dpsan, linked):
     given = ("--candidates", "c.txt", "--words", "2,4", "--json", "o.txt", "s.txt")
     text = judged(dpsan, linked, *given)

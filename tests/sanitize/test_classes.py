@@ -410,6 +410,7 @@ def test_verify_looks_up_the_words_of_a_list_of_ones_own(broken, tmp_path, monke
     assert check.held is not broken
 
 
+@pytest.mark.slow
 def test_strings_of_a_kind_without_words_of_a_class():
     """Contacts become made-up strings; numbers and other words are drawn as ever."""
     one = Sanitizer(epsilon=8.0, classes="contacts,ids", vocab_size=3000)

@@ -146,6 +146,7 @@ def test_a_model_of_other_words_is_refused(fluent, tmp_path):
     assert (_settings(again) == _settings(fluent)) == same
 
 
+@pytest.mark.slow
 def test_commands(tmp_path, dpsan, fluent):
     """The statement, the audit, and attackers, who read the drawn words."""
     text, audit, out, safe = (tmp_path / name for name in ("t.txt", "a.jsonl", "f.txt", "s.txt"))
