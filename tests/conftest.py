@@ -39,10 +39,10 @@ settings.load_profile("dpsan")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Fix the keys of a test; slow ones are repeated to find what is rare."""
+    """Fix the keys of a test; long ones are repeated to find what is rare."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(randomness, "secrets", secrets)
-        if not EXPLORE and item.get_closest_marker("slow") is None:
+        if not EXPLORE and item.get_closest_marker("long") is None:
             fix_keys(item.nodeid)
         return (yield)
 
@@ -157,8 +157,10 @@ def dpsan(
     ) -> subprocess.CompletedProcess[bytes]:
         environment = {**clean, "DPSAN_CACHE_DIR": str(cache), "COLUMNS": "100", **(env or {})}
         own = any(name.startswith(("PYTHON", "LC_", "LANG")) for name in env or {})
-        if not (own or more or longest or {"-j", "--jobs", "--engine"} & {*arguments}):
-            return fork_server.run(arguments, stdin, cwd or Path.cwd(), environment)
+        if not (own or more or {"-j", "--jobs", "--engine"} & {*arguments}):
+            return fork_server.run(
+                arguments, stdin, cwd or Path.cwd(), environment, longest=longest
+            )
         program = ["-c", _LONGEST.format(longest)] if longest else ["-m", "dpsan"]
         return subprocess.run(
             [sys.executable, *program, *arguments],

@@ -54,11 +54,12 @@ class ForkServer:
         self._process.communicate()
         self._folder.cleanup()
 
-    def run(self, arguments, stdin, folder, env, streams=None):
+    def run(self, arguments, stdin, folder, env, streams=None, longest=None):
         """What ``subprocess.run`` returns for ``dpsan ARGUMENTS``.
 
         Args:
             streams: descriptors of ours that are its standard streams, by their numbers.
+            longest: bytes of the largest record that it reads; None: the program's own.
         """
         pipes = [os.pipe() for _ in range(3)]
         (theirs_in, ours_in), (ours_out, theirs_out), (ours_err, theirs_err) = pipes
@@ -68,7 +69,7 @@ class ForkServer:
         words = [os.fspath(each) for each in arguments]
         test = os.environ.get("PYTEST_CURRENT_TEST")
         asked = {"arguments": words, "folder": os.fspath(folder), "env": env, "test": test}
-        request = json.dumps(asked)
+        request = json.dumps({**asked, "longest": longest})
         with socket.socket(socket.AF_UNIX) as server, ThreadPoolExecutor(3) as pool:
             server.settimeout(_SECONDS)
             server.connect(self._path)
@@ -129,7 +130,6 @@ def _serve(path: str, told: int) -> None:
 
 
 def _begin(client: socket.socket, wait: selectors.BaseSelector) -> None:
-    from fixed_keys import fix_keys
     from scoreboard import fork
 
     text, theirs, _, _ = socket.recv_fds(client, _MOST, 3)
@@ -139,7 +139,8 @@ def _begin(client: socket.socket, wait: selectors.BaseSelector) -> None:
     # The keys of a command follow from its test, its words and how often it had been run there.
     name = re.sub(r"\S*/pytest-\d+/(popen-gw\d+/)?", "", f"{asked['test']} {asked['arguments']}")
     _runs[name] += 1
-    before = partial(fix_keys, f"{name} {_runs[name]}") if "EXPLORE" not in os.environ else None
+    place = None if "EXPLORE" in os.environ else f"{name} {_runs[name]}"
+    before = partial(_prepare, place, asked.get("longest"))
     process = os.fork()
     if not process:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -149,6 +150,18 @@ def _begin(client: socket.socket, wait: selectors.BaseSelector) -> None:
     handle = os.pidfd_open(process)
     for each in (client, handle):
         wait.register(each, selectors.EVENT_READ, (process, handle, client))
+
+
+def _prepare(place: str | None, longest: int | None) -> None:
+    """What a fork does before its command."""
+    from fixed_keys import fix_keys
+
+    from dpsan.formats.base import ReadOptions
+
+    if longest:
+        ReadOptions.max_record = longest
+    if place:
+        fix_keys(place)
 
 
 def _end(wait: selectors.BaseSelector, process: int, handle: int, client: socket.socket) -> None:

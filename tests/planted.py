@@ -11,7 +11,7 @@ from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 
 DRAWS = 60_000
-"""Draws at which every planted defect below is found in at least 99 of 100 runs (-m slow)."""
+"""Draws at which every planted defect below is found in at least 99 of 100 runs (-m long)."""
 WORDS = [f"word{row}" for row in range(12)]
 
 

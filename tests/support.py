@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -97,12 +98,17 @@ def skip_without_extra(stderr: str) -> None:
         need_extra(extra)
 
 
+def marked(mark: str, values: Iterable[Any], *chosen: Any) -> list[Any]:
+    """Return values as parameters, where those that are chosen have a mark."""
+    values, marks = [*values], getattr(pytest.mark, mark)
+    assert all(each in values for each in chosen)
+    return [pytest.param(each, marks=marks) if each in chosen else each for each in values]
+
+
 def some_mutants(names: Iterable[str], *kept: str) -> list[Any]:
     """Return broken programs as parameters: those that are not kept have the mark ``mutants``."""
     assert {*kept} <= {*names}
-    return [
-        each if each in kept else pytest.param(each, marks=pytest.mark.mutants) for each in names
-    ]
+    return marked("mutants", names, *({*names} - {*kept}))
 
 
 def make_embeddings(n: int = 60, d: int = 5, seed: int = 7) -> Embeddings:
@@ -128,6 +134,17 @@ def at_first_epsilon(name: str, make: Callable[..., Any], **more: Any) -> Any:
         with suppress(UsageError):
             return make(name, epsilon=epsilon, parameters=values)
     raise AssertionError(f"no epsilon found for {name}")
+
+
+@cache
+def _sensitive(**options: Any) -> Sanitizer:
+    return Sanitizer(only="sensitive", **options)
+
+
+def drawn_once(text: str, seed: int, **options: Any) -> str:
+    """What ``--only sensitive`` writes for a text, by a sanitizer that is made once."""
+    key = randomness.seeded_key(str(seed))
+    return _sensitive(**options).sanitize([text], key).lines[0]
 
 
 def cut_long(patch: pytest.MonkeyPatch, stretch: int, ahead: int, long: int) -> None:

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from support import ROOT
+from support import ROOT, marked
 
 from dpsan.embeddings import bundled, load
 from dpsan.embeddings.word_classes import AMBIGUOUS, HARM, NAME
@@ -37,6 +37,7 @@ def space_of(words):
 
 HARMFUL = named("harm/*.txt", "polar/negative.txt")
 NOUNS = control_nouns(VOCAB / "kinds")
+MECHANISMS = [OptimalResponse(1.0), OptimalResponse(7.3), KnnResponse(8.0)]
 
 
 @pytest.fixture(scope="module")
@@ -61,14 +62,14 @@ def check_groups(sampler):
 
 @pytest.mark.parametrize(
     "mechanism",
-    [OptimalResponse(1.0), OptimalResponse(7.3), KnnResponse(8.0)],
+    marked("slow", MECHANISMS, MECHANISMS[1]),
     ids=repr,
 )
 def test_gay_is_not_near_violence_nor_homosexuals_near_jews(space, mechanism):
     check_groups(mechanism.prepare(space))
 
 
-@pytest.mark.parametrize("epsilon", [6.0, 8.0, 10.0])
+@pytest.mark.parametrize("epsilon", marked("slow", [6.0, 8.0, 10.0], 6.0, 10.0))
 def test_groups_and_names(space, epsilon):
     """Names are near names alone, groups come out themselves and are harmed no more than nouns."""
     mechanism = OptimalResponse(epsilon)
@@ -86,6 +87,7 @@ def test_groups_and_names(space, epsilon):
     assert max(each.ratio for each in found) <= 2
 
 
+@pytest.mark.slow
 def test_the_measure_sees_a_vocabulary_without_classes():
     """Its twin: with the near sets that vectors alone give, many terms are above twice theirs."""
     plain = load(None)
@@ -102,10 +104,11 @@ def test_two_hundred_sentences_about_gay_neighbours(dpsan):
     text = "My gay neighbour reads a book.\n" * 200
     done = dpsan("rewrite", "-q", "-e", "8", "--seed", "neighbours", stdin=text.encode())
     assert done.returncode == 0
+    groups = named("identity/*.txt")
     second = [re.findall(r"[\w'-]+", line)[1].lower() for line in done.stdout.decode().splitlines()]
     assert len(second) == 200
     assert sum(word in HARMFUL for word in second) <= 5  # of 200 without classes, 57
-    assert sum(word in named("identity/*.txt") for word in second) > 120
+    assert sum(word in groups for word in second) > 120
 
 
 def test_the_lists_are_those_of_the_vocabulary():

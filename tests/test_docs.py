@@ -13,7 +13,7 @@ import pytest
 import regex
 import typer
 from docx_files import document, paragraph
-from support import ROOT, skip_without_extra
+from support import ROOT, marked, skip_without_extra
 
 from dpsan.cli.app import app
 from dpsan.formats.registry import FORMATS, format_class
@@ -181,6 +181,7 @@ def test_every_option_has_help_and_a_man_entry(command):
     assert [each.name for each in given if each.opts and not each.help] == []
 
 
+@pytest.mark.slow
 def test_man_page_lists_what_passes():
     """Every code point is a word, is listed as passing, or is dropped: there is no fourth kind."""
     listed = MAN.read_text().split(".SH WHAT PASSES\n")[1].split(".PP\n")[0]
@@ -231,6 +232,7 @@ def test_readme_python_runs(block, cache, capsys, monkeypatch):
     assert re.search(r"'\] (8\.0|7\.99\d+)\n", capsys.readouterr().out)
 
 
+@pytest.mark.slow
 def test_the_python_page_runs(cache, tmp_path, capsys, monkeypatch):
     """Its blocks one after the other; what a comment says of a printed line is printed."""
     pytest.importorskip("pandas", reason="pandas is not installed")
@@ -268,6 +270,9 @@ def examples() -> list[str]:
     return [*filter(None, lines), *(each.strip().replace("\\-", "-") for each in blocks)]
 
 
+SLOW = ["dpsan verify -e 8", "dpsan calibrate --unchanged 0.3 -m laplace"]
+
+
 @pytest.fixture
 def named_files(tmp_path):
     """The files that the examples name."""
@@ -292,7 +297,7 @@ def named_files(tmp_path):
     (tmp_path / "glove.txt.gz").write_bytes(gzip.compress(b"a 1 0\nhouse 0 1\nhome 1 1\n"))
 
 
-@pytest.mark.parametrize("line", dict.fromkeys(examples()))
+@pytest.mark.parametrize("line", marked("slow", dict.fromkeys(examples()), *SLOW))
 def test_examples_run(line, named_files, shell):
     """As typed; with few words, as what comes out is not the question, but for --fluent."""
     if "jq" in line and not shutil.which("jq"):

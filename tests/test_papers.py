@@ -93,7 +93,7 @@ def data(shared, cache, monkeypatch):
 DATA = [cells for cells in COMMANDS if cells[2] != "test" and "**" in cells[4]]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("cells", DATA, ids=lambda cells: cells[0][:40])
 def test_what_a_command_prints_of_real_data(cells, data):
     command, unset = papers.command_of(cells[1])
@@ -102,7 +102,7 @@ def test_what_a_command_prints_of_real_data(cells, data):
     assert set(re.findall(r"\*\*([^*]+)\*\*", cells[4])) <= papers.figures_in(done.stdout)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", list(papers.COMMANDS))
 def test_a_table_is_what_the_command_prints(name, data):
     assert papers.same(papers.part(name), papers.table(name)), "docs/studies/papers.py --write"
@@ -130,7 +130,11 @@ def draw(name, path):
     run(importlib.import_module("own").STUDIES, words, "own.py")
 
 
-@pytest.mark.parametrize("name", [pytest.param("theorems", marks=pytest.mark.slow), "variance"])
+FIGURES = [pytest.param("theorems", marks=pytest.mark.long)]
+FIGURES += [pytest.param("variance", marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_is_what_the_program_draws(name, tmp_path):
     need_extra("plot")
     draw(name, tmp_path / "new.svg")

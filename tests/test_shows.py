@@ -6,7 +6,7 @@ from dpsan.mechanisms import MECHANISMS
 from dpsan.sanitize.sanitizer import Sanitizer
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("file", ["glove6B_50d_merged.w2v.txt.gz", None])
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_mechanism_sanitizes_real_text(name, file, shared, store):

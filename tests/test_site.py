@@ -44,12 +44,13 @@ def test_every_mechanism_has_a_page(site):
         assert all(f"`{each}`" in text for each in kind.parameters())
 
 
+@pytest.mark.slow
 def test_examples_are_drawn_at_every_level(site, monkeypatch):
     """With a small vocabulary; no script, and only one level is seen."""
 
     class Small(Sanitizer):
         def __init__(self, **options):
-            few = {} if "only" in options else {"vocab_size": 5000}
+            few = {} if "only" in options else {"vocab_size": 3000}
             super().__init__(**few, **{**options, "fluent": False})
 
     monkeypatch.setitem(site.example_page.__globals__, "Sanitizer", Small)

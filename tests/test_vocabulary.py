@@ -145,6 +145,7 @@ def test_good_and_bad_are_apart(english, nearest):
     assert opposite < 0.02 * same, (same, opposite)
 
 
+@pytest.mark.slow
 def test_no_hub(english, nearest):
     """Of every third word."""
     near = nearest(range(0, english.n, 3))
@@ -172,7 +173,7 @@ def test_the_scripts_start(script, arguments, status, shown, monkeypatch, capsys
     assert shown in capsys.readouterr()[status > 0]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_quick_build_loads(shared, tmp_path):
     out = tmp_path / "quick"
     command = [sys.executable, str(VOCAB / "build.py"), "--quick", "--out", str(out)]

@@ -222,6 +222,7 @@ def test_what_has_no_certificate_of_integers_says_so(files, tmp_path):
     assert checked(files / "krr")[1] is None  # still there
 
 
+@pytest.mark.slow
 def test_a_run_is_compared_with_a_certificate(dpsan, tmp_path):
     """The same run is kept; another epsilon, vocabulary or a changed file is violated."""
     rows = "".join(f"w{i} {i} {i % 3}\n" for i in range(30))  # one is 0 and left out

@@ -106,6 +106,7 @@ def test_intervals_by_hand():
     assert share_over_seeds([Share(10, 100)] * 3).high > 0.13
 
 
+@pytest.mark.slow
 def test_accuracies(texts, monkeypatch):
     need_extra("evaluate")
     given = {"seeds": 5, "data": texts, "inputs": QUIET, "labels": "label"}

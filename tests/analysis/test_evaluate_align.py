@@ -109,6 +109,7 @@ def test_words_codes_and_classes(tmp_path):
         assert np.flatnonzero(pairs.of(WordClass[kind])).tolist() == places, kind
 
 
+@pytest.mark.slow
 def test_audit_and_evaluate_agree_on_what_is_unchanged(tmp_path, dpsan):
     """Capitals change no word; an a that had to become an does, for both."""
     original, sanitized, audit = (tmp_path / name for name in ("in.txt", "out.txt", "a.jsonl"))

@@ -171,6 +171,7 @@ def test_long_lines_are_cut_and_impossible_outputs_are_counted(cycle):
     assert found[1] == 3
 
 
+@pytest.mark.slow
 def test_several_noisings_of_a_line(cycle):
     pairs, sampler = cycle.drawn(krr(1.5)), krr(1.5).prepare(cycle.space)
     once = cycle.read(pairs, krr(1.5), cycle.model)
@@ -204,6 +205,7 @@ def test_trigrams_see_further(cycle, ordered):
     assert max(len(each.name) for each in far[0]) + len("  informed: ") <= 80
 
 
+@pytest.mark.slow
 def test_other_words_tell_what_a_line_is_about():
     """Each line has words of one topic of two; public text has no order, outputs say little."""
     generator = np.random.default_rng(6)
@@ -235,6 +237,7 @@ def test_a_model_that_is_too_sure_is_trusted_less(cycle, monkeypatch):
         assert told(tempered, key).name.endswith("with this model")
 
 
+@pytest.mark.slow
 def test_the_command_reads_classes(dpsan, tmp_path):
     """An audit of a run with classes says which; a list of one's own must be the same file."""
     text = "Maria met Peter in London on Monday, and Anna in Paris.\nUnveils 47th 28th: a@b.org.\n"

@@ -72,6 +72,7 @@ def test_numbers_by_value_are_named(dpsan, folder):
     assert "which words are numbers" in json.dumps(told).partition('"not_protected"')[2]
 
 
+@pytest.mark.slow
 def test_accuracy_of_a_separable_set(dpsan, folder):
     csv = ("-k", "body", "--labels", "label", "o.csv", "s.csv")
     whole = json.loads(run(dpsan, folder, "--json", *csv).stdout)
@@ -210,6 +211,7 @@ def judged(dpsan, folder, *arguments, epsilon="2.5"):
     return run(dpsan, folder, *given).stdout.decode()
 
 
+@pytest.mark.slow
 def test_readers_with_candidates(dpsan, linked):
     given = ("--candidates", "c.txt", "--words", "2,4", "--json", "o.txt", "s.txt")
     text = judged(dpsan, linked, *given)
@@ -236,6 +238,7 @@ def test_readers_with_candidates(dpsan, linked):
     assert rows["exact, any order", None]["first"]["hits"] < row["first"]["hits"]
 
 
+@pytest.mark.slow
 def test_authors(dpsan, linked):
     """Each author has words of his own, of which half are unchanged."""
     need_extra("evaluate")

@@ -34,6 +34,7 @@ def shown(dpsan, folder, *arguments):
     return done.stdout.decode()
 
 
+@pytest.mark.slow
 def test_figures_agree_with_what_is_said(dpsan, folder):
     """At .5 next to nothing is learnt, and the page says so; at 14 most words are read back."""
     found = json.loads(shown(dpsan, folder, "-e", ".5,14", "--json", "--vocab-size", "6000"))
@@ -53,6 +54,7 @@ def test_figures_agree_with_what_is_said(dpsan, folder):
     assert len(low["sentences"]) == 3
 
 
+@pytest.mark.slow
 def test_the_terminal_and_the_page(dpsan, folder):
     before = sorted(folder.iterdir())
     out = shown(dpsan, folder, "-e", "6", "--vocab-size", "3000")
@@ -84,6 +86,7 @@ def written(folder, name, text):
     return folder / name
 
 
+@pytest.mark.slow
 def test_names_are_the_words_of_the_lists(dpsan, folder):
     """I, I'm and I've are capitalised inside a sentence, and no names."""
     written(folder, "notes_i.txt", LISTED * 20)
@@ -95,6 +98,7 @@ def test_names_are_the_words_of_the_lists(dpsan, folder):
     assert only["read_back"]["hits"] >= 12 * 20
 
 
+@pytest.mark.slow
 def test_the_end_of_a_long_file_is_seen(dpsan, folder):
     """The samples hold names although the first 6,000 lines have none."""
     plain = "The weather was cold and the river was frozen.\n"
@@ -112,7 +116,7 @@ def test_the_end_of_a_long_file_is_seen(dpsan, folder):
 
 def test_two_lines_of_three_words_are_too_little_to_judge(dpsan, folder):
     written(folder, "short.txt", "Maria met John.\n" * 2)
-    done = dpsan("preview", "-q", "-e", "4", "short.txt", cwd=folder)
+    done = dpsan("preview", "-q", "-e", "4", "--vocab-size", "1000", "short.txt", cwd=folder)
     out = " ".join(done.stdout.decode().split())
     assert "Too little text to judge: 6 words of 300." in out
     assert "No test fails" not in out

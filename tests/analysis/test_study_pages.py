@@ -62,6 +62,7 @@ def test_the_target_is_reached_from_below(name):
         assert 3.98 < field.at_certified(draft, space, 4.0).certificate(space).epsilon_ldp <= 4.0
 
 
+@pytest.mark.slow
 def test_the_sentences_are_what_the_command_writes(cache, monkeypatch):
     monkeypatch.setenv("DPSAN_CACHE_DIR", str(cache))
     part = page_parts.part(readability.PAGE, "sentences")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from planted import BROKEN, DRAWS, line_space, make, planted
 from scipy import stats
-from support import ROOT, some_mutants
+from support import ROOT, marked, some_mutants
 
 from dpsan.analysis.verify import configuration as exposure
 from dpsan.analysis.verify import independence
@@ -43,14 +43,16 @@ def violations(name, runs):
     return sum(by_draws if name in BROKEN else violated)
 
 
-@pytest.mark.parametrize(
-    "name", [*some_mutants(BROKEN, "true word skipped", "word of the keep-list"), *PUBLISHED]
-)
+SOME = some_mutants(BROKEN, "true word skipped", "word of the keep-list")
+SOME += marked("slow", PUBLISHED, *[each for each in PUBLISHED if "tldp" in each])
+
+
+@pytest.mark.parametrize("name", SOME)
 def test_broken_and_refuted_mechanisms_are_violated(name):
     assert violations(name, 1) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", [*BROKEN, *PUBLISHED])
 def test_power_is_99_percent(name):
     assert violations(name, 100) >= 99
@@ -74,6 +76,7 @@ def test_classical_gaussian_at_epsilon_20_is_violated(monkeypatch):
     assert sound.certified_delta == pytest.approx(1e-6, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_sound_runs_without_a_false_alarm():
     """Randomized response at exactly its epsilon: the hardest sound case for the test."""
     generator, n, epsilon = np.random.default_rng(5), 6, 1.0
@@ -260,6 +263,7 @@ def command(dpsan, tmp_path):
     return lambda *more: dpsan(*given, *more, cwd=tmp_path)
 
 
+@pytest.mark.slow
 def test_the_command_says_all(command):
     told = command("-e", "2").stdout.decode()
     assert told.startswith(f"krr: KEPT ({INTEGERS})\n")
@@ -281,6 +285,7 @@ def test_the_command_says_all(command):
     assert checks["independence"]["figures"]["lines_of_workers"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("setting", "stated"), [(("--keep", "list"), False), (("--numbers", "value"), True)]
 )
@@ -310,7 +315,11 @@ def test_issue_13_the_command_names_settings_and_events(command, tmp_path, setti
 
 @pytest.mark.parametrize(
     ("tokenizer", "said"),
-    [("ptb", "VIOLATED"), ("unicode", "keep.txt:1: not one token"), ("none", "unknown tokenizer")],
+    [
+        pytest.param("ptb", "VIOLATED", marks=pytest.mark.slow),
+        ("unicode", "keep.txt:1: not one token"),
+        ("none", "unknown tokenizer"),
+    ],
 )
 def test_the_command_verifies_the_tokenizer_that_is_used(command, tmp_path, tokenizer, said):
     """Issue 16: rewrite had three and verify judged one; which words are kept depends on it."""

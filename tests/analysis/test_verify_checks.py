@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from planted import many_words, response
-from support import some_mutants
+from support import marked, some_mutants
 
 from dpsan.analysis.verify.independence import independence
 from dpsan.analysis.verify.verdict import Verdict, verify
@@ -27,9 +27,10 @@ def assert_refuted(check, told):
 LATE = [f"{part} {first}" for part in ("file", "copy") for first in (2, 4)]
 
 
-@pytest.mark.parametrize(
-    "which", some_mutants([*LATE, "block 4", "block 62"], *LATE[1::2], "block 62")
-)
+SOME = some_mutants([*LATE, "block 4", "block 62"], *LATE[1::2], "block 62")
+
+
+@pytest.mark.parametrize("which", marked("slow", SOME, "file 4"))
 def test_what_shares_late_is_violated(monkeypatch, which):
     """The first, second ... have keys or streams of their own, all others one together."""
     part, first = which.split()[0], int(which.split()[1])
@@ -62,6 +63,7 @@ def test_no_word_of_an_input_is_in_a_sentence():
     assert not any(f" {word} " in told for word in one.embeddings.index_to_key)
 
 
+@pytest.mark.slow
 def test_numbers_by_value_are_kept():
     """They were always VIOLATED, mutant or not; what the guarantee leaves out is stated."""
     found = verify(response(8.0, many_words(), numbers="value"), words=12, draws=10_000)

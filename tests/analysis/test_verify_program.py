@@ -11,7 +11,7 @@ from broken_programs import MUTANTS, known_share
 from checks.every import CHECKS
 from planted import HIDDEN, Wrapped, hidden, make, many_words, placed, response
 from scipy import stats
-from support import embed, some_mutants
+from support import embed, marked, some_mutants
 
 from dpsan import Sanitizer
 from dpsan.analysis.verify import goodness_of_fit, independence
@@ -37,7 +37,9 @@ def checks(sanitizer, draws=FEW, **more):
     return {each.name: each for each in verify(sanitizer, words=12, draws=draws, **more).checks}
 
 
-@pytest.mark.parametrize("defect", some_mutants(HIDDEN, *PLANTED))
+@pytest.mark.parametrize(
+    "defect", marked("slow", some_mutants(HIDDEN, *PLANTED), "a backdoor in one word")
+)
 def test_what_no_lower_bound_sees_is_violated(defect, monkeypatch):
     if "65,536" in defect:
         monkeypatch.setattr(independence, "_FAR_LINES", (64, 65_536))
@@ -62,7 +64,7 @@ SOUND = {
 }
 
 
-@pytest.mark.parametrize("name", SOUND)
+@pytest.mark.parametrize("name", marked("slow", SOUND, "laplace in parts"))
 def test_the_same_programs_without_the_defect_are_kept(name):
     found = verify(SOUND[name](), words=12, draws=FEW)
     assert not CHECKS["projection"](SOUND[name]())
@@ -73,7 +75,7 @@ def test_the_same_programs_without_the_defect_are_kept(name):
     assert (found.tightest is None) == name.startswith("laplace")  # no certificate
 
 
-@pytest.mark.parametrize("makes_rows", [True, False])
+@pytest.mark.parametrize("makes_rows", marked("slow", [True, False], True))
 def test_the_screen_says_what_share_it_saw(monkeypatch, makes_rows):
     """Screen some words if every word needs a row of the distribution, else all words."""
     monkeypatch.setattr(goodness_of_fit, "_SWEPT", 64)
@@ -109,6 +111,7 @@ def test_what_deviates_in_two_directions_is_judged_together():
     assert "suspicious words together" in fit.sentence
 
 
+@pytest.mark.slow
 def test_known_words_that_share_are_violated():
     """Unknown words have random numbers of their own, and were all that was compared."""
     sanitizer = response(2.0, many_words())
@@ -162,7 +165,10 @@ ONE_STREAM = {
 """Pairs that share random numbers, one pair of each kind."""
 
 
-@pytest.mark.parametrize("shared", some_mutants(ONE_STREAM, "nothing", "positions of a line"))
+SOME_STREAMS = some_mutants(ONE_STREAM, "nothing", "positions of a line")
+
+
+@pytest.mark.parametrize("shared", marked("slow", SOME_STREAMS, "nothing", "positions of a line"))
 def test_issue_16_draws_that_nearly_always_agree_are_told_apart(shared):
     """Two draws of ⊥ agree with probability .93: 40 words in a line would not do, 800 do."""
     sanitizer = make("diffractor", 4.0)
@@ -250,6 +256,8 @@ SOME = ["copies of 50 %", "outputs that never come", "far numbers never come"]
 SOME += ["numbers of a line share", "years are a form"]
 FOUND_BY = {name: {"statement"} for name in STATED}
 FOUND_BY |= {name: {"numbers by value", "independence"} for name in NUMBERS}
+SLOW = ["far numbers never come", "numbers of a line share", "years are a form"]
+SLOW += ["statement with half the epsilon", "compounds counted once"]
 
 
 def test_there_are_enough_mutants():
@@ -257,7 +265,9 @@ def test_there_are_enough_mutants():
     assert len(NUMBERS) >= 6
 
 
-@pytest.mark.parametrize("name", some_mutants([*WORDS, *FOUND_BY], *SOME, *STATED))
+@pytest.mark.parametrize(
+    "name", marked("slow", some_mutants([*WORDS, *FOUND_BY], *SOME, *STATED), *SLOW)
+)
 def test_a_mutant_is_violated_at_epsilon_8(name):
     """Each is found with probability above .99999 by these draws: docs/reliability.md."""
     found = power.run(MUTANTS[name], 8.0, 40, 40_000 if name in NUMBERS else 20_000)
@@ -268,6 +278,7 @@ def test_a_mutant_is_violated_at_epsilon_8(name):
     assert json.loads(json.dumps(found)) == found
 
 
+@pytest.mark.slow
 def test_what_shows_in_no_cell_is_violated():
     """Issue 16: epsilon times 1.1, nowhere more than 1 % of a probability; 38 nats on paper."""
     found = power.run(MUTANTS["epsilon × 1.1"], 2.0, 40, 60_000)

@@ -7,7 +7,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from planted import hidden, many_words, response
-from support import embed, some_mutants
+from support import embed, marked, some_mutants
 
 from checks.classes import classes
 from checks.every import faults
@@ -38,11 +38,12 @@ def assert_found(fault, told):
     assert told in fault, fault
 
 
-@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("options", marked("slow", OPTIONS, "numbers value"))
 def test_the_program_has_no_fault_with_any_option(options):
     assert faults(response(8.0, many_words(), **OPTIONS[options])) == {}
 
 
+@pytest.mark.slow
 def test_the_program_has_no_fault_on_the_bundled_vocabulary():
     assert faults(Sanitizer(epsilon=8.0)) == {}
 
@@ -138,7 +139,7 @@ SETTINGS += [{"unknown": "mask"}, {"consistent": "record"}, {"public": "common"}
 
 
 @pytest.mark.parametrize("spans", [False, True])
-@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize("settings", marked("slow", SETTINGS, SETTINGS[-1]), ids=str)
 def test_strings_of_one_shape_are_cut_alike(settings, spans):
     found = compared(Sanitizer(epsilon=8.0, **settings), pairs=2000, spans=spans)
     assert found.pairs > 1900
@@ -255,7 +256,7 @@ def decoded_as(name):
     return fluent(one, Sanitizer(**options), derive_key(b"k" * 32, "check"))
 
 
-@pytest.mark.parametrize("name", CONFIGURATIONS)
+@pytest.mark.parametrize("name", marked("slow", CONFIGURATIONS, *list(CONFIGURATIONS)[1:]))
 def test_fluent_output_is_a_function_of_what_was_drawn(name):
     assert decoded_as(name) == ""
 
@@ -296,6 +297,7 @@ def test_a_decoder_that_knows_more_is_found(monkeypatch, mutant):
     assert decoded_as("plain")
 
 
+@pytest.mark.slow
 def test_class_words_that_were_not_drawn_are_found(monkeypatch):
     tables_for = decoding.tables_for
 

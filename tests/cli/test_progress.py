@@ -28,6 +28,7 @@ def test_shown_on_a_terminal(dpsan, on_a_terminal, tmp_path, arguments, shown):
     assert arguments[0] == "index" or done.stdout == piped.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("source", "shown"), [("file", b"/7.0 MB"), ("pipe", b" MB")])
 def test_issue_13_progress_of_standard_input(on_a_terminal, folder, source, shown):
     """A bar for a file, a counter for a pipe; the data stays clean."""

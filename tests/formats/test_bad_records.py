@@ -3,6 +3,7 @@
 import stat
 
 import pytest
+from support import marked
 
 BASE = ["rewrite", "-e", "1000", "-m", "laplace", "-E", "two.txt", "-k", "text"]
 CSV = b'id,text\r\n1,"here, there"\r\n2,here,x\r\n3,"a"b\n4,here\n"5\n6",there,\n7,THERE'
@@ -43,7 +44,7 @@ def test_bad_records_are_set_aside(folder, dpsan, name, data, good, bad):
 LONG = b"here " * 300_000
 
 
-@pytest.mark.parametrize("most", [4096, 1 << 20])
+@pytest.mark.parametrize("most", marked("slow", [4096, 1 << 20], 1 << 20))
 @pytest.mark.parametrize(
     ("name", "head", "record"),
     [("a.csv", b"id,text\n", b'1,"%b"\n'), ("a.jsonl", b"", b'{"text":"%b"}\n')],

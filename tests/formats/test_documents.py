@@ -84,6 +84,7 @@ def test_standard_input_and_in_place(folder, dpsan):
     assert (folder / "a.eml").read_bytes() == MAIL[8:]
 
 
+@pytest.mark.slow
 def test_a_person_of_a_document_is_one_person(folder, dpsan):
     """In a page, a mail and a Word file: all texts are one unit, in any number of processes."""
     long = b"<p>%s</p>" % (b"there " * 9000) * 3
@@ -106,6 +107,7 @@ def test_a_person_of_a_document_is_one_person(folder, dpsan):
         assert re.search(pattern, text, re.DOTALL), name
 
 
+@pytest.mark.slow
 def test_an_article_follows_the_word_behind_the_end_of_a_text(folder, dpsan):
     (folder / "an.html").write_bytes(b"He got an <b>$8,000</b> loan, an <i>Italian</i> lamp.")
     (folder / "a.html").write_bytes(b"He got a <b>$9,000</b> loan, a <i>German</i> lamp.")

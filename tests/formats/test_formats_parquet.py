@@ -12,8 +12,6 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from identity import Collected, identity, marker, through_file
-from scoreboard import ROWS
-from scoreboard.base import Size
 
 from dpsan.errors import InputError
 from dpsan.files.source import FileSource
@@ -136,13 +134,6 @@ def test_damaged_files(tmp_path):
             assert str(error).startswith(f"{bad}: not a Parquet file")  # noqa: PT017
         else:
             assert data[8:] == whole[8:]
-
-
-def test_a_damaged_byte_in_a_footer_ends_one_file_and_not_the_batch(tmp_path):
-    """Also in names of columns: the file is named in one line, and the next file is done."""
-    found = ROWS["footers"](Size.MUTANT, tmp_path)
-    assert found.tried >= 1000
-    assert not found.red, found.bad
 
 
 def test_a_column_with_the_path_of_a_dropped_one_is_refused(tmp_path):

@@ -54,6 +54,7 @@ def test_published_form_of_tem_is_the_same_law(space):
         assert np.allclose(law[w], published, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_golden_unchanged_by_tem_on_glove(glove):
     ids = np.arange(0, glove[1].n, 20)
     law = TEM(5.0).prepare(glove[1]).probabilities(ids)

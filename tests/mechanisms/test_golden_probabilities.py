@@ -8,13 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import make_embeddings
+from support import make_embeddings, marked
 
 from dpsan.embeddings.cache.store import Store
 from dpsan.mechanisms import MECHANISMS
 from dpsan.space.cached_index import open_space
 from dpsan.space.metric_space import MetricSpace
 
+MANY = ["geodesic", "knn-response", "zipf-response", "clusant", "bucket-exponential"]
+"""Mechanisms whose rows of the bundled vocabulary take seconds."""
 GOLDEN = Path(__file__).with_name("golden_probabilities.npz")
 EPSILONS = {"nats": (0.5, 3.0, 8.0), "1/distance": (0.2, 2.0, 12.0)}
 SMALL = ((9, 2), (14, 3))
@@ -77,7 +79,7 @@ def test_probabilities_of_small_vocabularies_are_the_golden_ones(name, golden):
     assert np.abs(small_rows(name) - golden[name]).max() <= 1e-12
 
 
-@pytest.mark.parametrize("name", [*filter(on_bundled, TABLES)])
+@pytest.mark.parametrize("name", marked("slow", filter(on_bundled, TABLES), *MANY))
 def test_probabilities_of_the_bundled_vocabulary_are_the_golden_ones(name, golden, bundled):
     assert np.abs(bundled_figures(name, bundled) - golden[f"{name}-bundled"]).max() <= 1e-12
 

@@ -81,6 +81,7 @@ def test_auto_is_the_best_of_the_grid(larger, epsilon):
     assert chosen.guarantee(larger).epsilon_ldp == pytest.approx(epsilon)
 
 
+@pytest.mark.slow
 def test_golden_numbers_on_glove(glove):
     """The sets shrink first, then the outputs grow; fewer outputs buy utility.
 

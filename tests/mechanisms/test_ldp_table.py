@@ -48,6 +48,7 @@ def test_golden_zipf(glove, nearby):
         assert certify(mechanism, glove[1]).epsilon_ldp == pytest.approx(epsilon, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_golden_knn(glove, unit):
     """Two probabilities: of the k nearest words and of the others."""
     # Mean cosine of every third word to its 50 nearest, by rank, and to all words.
@@ -85,6 +86,7 @@ def geodesic_ldp(space, near, epsilon):
     return max(flat, np.ptp(totals) + scores[4])
 
 
+@pytest.mark.slow
 def test_golden_geodesic(glove, nearby):
     near, (ids, order, cosines) = near_counts(glove[1]), (each[::2] for each in nearby)
     for epsilon, wanted, row in zip(CALIBRATED, EPSILONS, GEODESIC, strict=True):

@@ -278,6 +278,7 @@ def test_prior_from_a_file(tmp_path):
             mechanism.with_vocabulary(lists)
 
 
+@pytest.mark.slow
 def test_the_bundled_vocabulary_waits_for_no_solver(monkeypatch, tmp_path):
     """Its bases are good: the best mean cosine at epsilon 8 is .739, knn-response has .60."""
     monkeypatch.setattr(public_base, "base_table", lambda *_, **__: pytest.fail("solved"))

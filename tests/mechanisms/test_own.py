@@ -162,6 +162,7 @@ def test_resume_and_memo_know_the_file(dpsan, folder):
         assert told + b" drawn now" in drawn.stderr
 
 
+@pytest.mark.slow
 def test_other_commands_take_it(dpsan, folder):
     own = ("-m", "own.py:Mine", "-E", "words.txt")
     done = dpsan("explain", "red", *own, "-e", "2", cwd=folder)
@@ -184,6 +185,7 @@ def test_other_commands_take_it(dpsan, folder):
     assert done.stderr.decode().splitlines()[-1] == "dpsan: --mechanism mine was given twice"
 
 
+@pytest.mark.slow
 def test_a_package_brings_mechanisms(dpsan, folder):
     """It is installed beside dpsan, and its module imports another of its own."""
     site = folder / "site"

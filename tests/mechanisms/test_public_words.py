@@ -152,6 +152,7 @@ def test_kept_for_protected_words(name):
     assert not any(word in f"{stated.pair}{stated.event}" for word in WORDS)
 
 
+@pytest.mark.slow
 def test_sets_of_unequal_mass_among_protected_words_are_violated(monkeypatch):
     fill = near_sets.fill
 
@@ -165,7 +166,9 @@ def test_sets_of_unequal_mass_among_protected_words_are_violated(monkeypatch):
     assert verified().verdict is Verdict.VIOLATED
 
 
-@pytest.mark.parametrize(("times", "least"), [(2, 3.3), (40, 5)])
+@pytest.mark.parametrize(
+    ("times", "least"), [(2, 3.3), pytest.param(40, 5, marks=pytest.mark.slow)]
+)
 def test_public_words_that_keep_themselves_too_often_are_violated(monkeypatch, times, least):
     """By the certificate, and by draws where it is not looked at."""
     single = near_sets._themselves

@@ -155,6 +155,7 @@ def test_verify_refutes_what_was_published(kind):
     assert found.certified > 1.1
 
 
+@pytest.mark.slow
 def test_the_example_runs(cache, capsys, monkeypatch):
     """What it prints lies between these, whatever the 500 most frequent words are."""
     monkeypatch.setenv("DPSAN_CACHE_DIR", str(cache))

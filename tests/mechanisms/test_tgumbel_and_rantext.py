@@ -30,7 +30,9 @@ def sampler(space):
     return TGumbelPaper(300.0).prepare(space)
 
 
-@pytest.mark.parametrize(("n", "factor"), [(60, 0.96), (100, 1.33), (200, 2.16)])
+@pytest.mark.parametrize(
+    ("n", "factor"), [(60, 0.96), (100, 1.33), pytest.param(200, 2.16, marks=pytest.mark.slow)]
+)
 def test_golden_true_over_claimed(n, factor):
     """docs/proofs.md 3.3, 1 % above the domain's edge."""
     # n-1 words at distance sqrt 2 from each other, and an outlier at twice that from all.
@@ -190,6 +192,7 @@ def test_all_words_at_one_point():
     assert mechanism.guarantee(space).epsilon_ldp == pytest.approx(0, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_verify_refutes_the_claim():
     options = {"embeddings": make_embeddings(n=40, d=4), "allow_unproved": True}
     found = verify(Sanitizer("rantext-paper", epsilon=6.0, **options), words=12, draws=500)

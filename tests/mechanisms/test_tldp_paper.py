@@ -50,6 +50,7 @@ def test_keep_probability_by_hand():
     assert atoms(1.0, 3) == 1
 
 
+@pytest.mark.slow
 def test_composed_laplace_delta():
     # One noise never exceeds its own epsilon; two have a closed form by quadrature.
     assert laplace_delta(1.0, 1.0, 1) == 0

@@ -8,15 +8,11 @@ from fractions import Fraction
 from itertools import pairwise, product
 
 import pytest
+from support import drawn_once as drawn
 
-from dpsan import Sanitizer
 from dpsan.only.permutations import Walk
 
 SEEDS = range(40)
-
-
-def drawn(text, seed):
-    return Sanitizer(only="sensitive", seed=seed).rewrite(text)
 
 
 def days(text):

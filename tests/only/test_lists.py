@@ -44,6 +44,7 @@ def sections(name):
     return [(block.split("]")[0], block.split("\n", 1)[1].split()) for block in blocks]
 
 
+@pytest.mark.slow
 def test_the_shipped_lists_are_what_the_recipe_makes_of_the_stored_sources(lexicon, tmp_path):
     recipe = [sys.executable, ROOT / "vocab" / "lists.py", "--out", tmp_path]
     subprocess.run(recipe, check=True, stdout=subprocess.DEVNULL)

@@ -5,8 +5,8 @@ from collections import Counter
 from itertools import product
 
 import pytest
+from support import drawn_once as drawn
 
-from dpsan import Sanitizer
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.permutations import Permutation
 
@@ -16,10 +16,6 @@ SEEDS = range(40)
 @pytest.fixture(scope="module")
 def outputs():
     return Lexicon().outputs
-
-
-def drawn(text, seed, **options):
-    return Sanitizer(only="sensitive", seed=seed, **options).rewrite(text)
 
 
 def test_a_nation_is_that_of_its_country_wherever_it_stands(outputs):

@@ -168,6 +168,7 @@ def test_out_of_reach(name, target, wanted, message):
         found(name, target, wanted)
 
 
+@pytest.mark.slow
 def test_all_mechanisms_answer_or_say_why(few_draws):
     said = []
     for name, kind in MECHANISMS.items():
@@ -214,6 +215,7 @@ def test_epsilon_is_asked_for():
             build()
 
 
+@pytest.mark.slow
 def test_laplace_on_glove(glove, monkeypatch):
     """GloVe 840B: 30 % of running words unchanged is near epsilon 12, and a run shows the share."""
     _, space = glove

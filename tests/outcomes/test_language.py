@@ -295,6 +295,7 @@ def plain_values(word, q, weight, tables):
     }
 
 
+@pytest.mark.slow
 def test_the_drawn_word_weighs_more_in_short_units(monkeypatch):
     """Decoding against all paths of two units; and alike, where equal draws are written alike."""
     generator = np.random.default_rng(9)

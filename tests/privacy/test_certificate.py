@@ -171,6 +171,7 @@ def test_identical_words_do_not_blow_up_the_metric():
     assert certify(Exponential(1.0), MetricSpace(embeddings)).epsilon_metric <= 1.0
 
 
+@pytest.mark.slow
 def test_exponential_golden_on_glove(glove):
     """Golden numbers: exact metric epsilon .79 ... .85 where 1 is claimed; 10^4 words."""
     _, space = glove

@@ -16,7 +16,7 @@ import pytest
 from analysis.test_certificate_file import lines_of, sealed, written
 from hypothesis import given
 from hypothesis import strategies as st
-from support import ROOT, fits, make_embeddings
+from support import ROOT, fits, make_embeddings, marked
 
 from dpsan.analysis.verify import program
 from dpsan.analysis.verify import verdict as verifying
@@ -381,7 +381,7 @@ def test_a_neighbour_decides_nothing_with_an_epsilon():
             assert codes == alone
 
 
-@pytest.mark.parametrize("broken", [False, True])
+@pytest.mark.parametrize("broken", marked("slow", [False, True], False))
 def test_verify_of_classes_beside_other_words(broken, monkeypatch):
     if broken:  # the row of a group has weights of more than e^epsilon
         true = response.near_set
@@ -410,6 +410,7 @@ def test_verify_looks_up_the_words_of_a_list_of_ones_own(broken, tmp_path, monke
     assert check.held is not broken
 
 
+@pytest.mark.slow
 def test_strings_of_a_kind_without_words_of_a_class():
     """Contacts become made-up strings; numbers and other words are drawn as ever."""
     one = Sanitizer(epsilon=8.0, classes="contacts,ids", vocab_size=3000)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import at_first_epsilon, audit_rows, cut_long, fits, make_embeddings
+from support import at_first_epsilon, audit_rows, cut_long, fits, make_embeddings, marked
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
@@ -79,7 +79,7 @@ def independent(unit, text, ids, units=1000):
     return fits(np.bincount(seen @ [4, 1], minlength=16), np.outer(first, second).ravel())
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", marked("slow", UNITS, Unit.FILE))
 def test_words_and_units_are_independent(unit, monkeypatch):
     """The twins: one place for all words of a unit, and one key for all units."""
 

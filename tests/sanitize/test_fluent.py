@@ -63,6 +63,7 @@ def test_words_that_a_reader_takes_for_several_are_read_so(fluent, monkeypatch):
     assert len(parts) == len(words.split())
 
 
+@pytest.mark.slow
 def test_segments_of_a_long_text_change_nothing(fluent, monkeypatch):
     """A record is decoded alike, whole or in pieces, with and without marks that end sentences."""
     marks = np.random.default_rng(2).choice(["", "", ",", ".", "!", "\n"], 700)
@@ -145,6 +146,7 @@ def test_a_model_of_other_words_is_refused(fluent, tmp_path):
     assert (_settings(again) == _settings(fluent)) == same
 
 
+@pytest.mark.slow
 def test_commands(tmp_path, dpsan, fluent):
     """The statement, the audit, and attackers, who read the drawn words."""
     text, audit, out, safe = (tmp_path / name for name in ("t.txt", "a.jsonl", "f.txt", "s.txt"))
@@ -182,6 +184,7 @@ def test_commands(tmp_path, dpsan, fluent):
         read_pairs(text, [text], Inputs(), vocabulary, audit=audit)
 
 
+@pytest.mark.slow
 def test_the_command_verifies_it(tmp_path, dpsan):
     """On a small vocabulary with a model of its own."""
     words = [f"{first}{second}" for first in "bdfg" for second in "aeiouklmnr"]

@@ -145,6 +145,7 @@ def test_damaged_audits(tmp_path, at, values, message):
         read_audit(path)
 
 
+@pytest.mark.slow
 def test_commands(dpsan, tmp_path):
     """Files of words, two processes, evaluate by the audit, calibrate, explain."""
     write_vectors(tmp_path / "v.txt", EMBEDDINGS)

@@ -86,6 +86,7 @@ def tensor(study, letter, **more):
     return {(row["d"], row["range"], row["epsilon"]): row["true"] for row in rows}
 
 
+@pytest.mark.slow
 def test_tensor():
     cells = [(10, 1.0, 0.1), (300, 1.0, 0.01), (300, 1.0, 0.1), (300, 1.0, 1.0)]
     found = tensor("algorithm-1", "l", parameters={"d": "10,300"})
@@ -139,6 +140,7 @@ def test_the_scale_of_the_paper():
     assert atoms(kept, 784) < 1e-30
 
 
+@pytest.mark.slow
 def test_gumbel():
     result = tgumbel.STUDIES["algorithm-2"].make(words=100)
     ratios = [(row["n"], row["true"] / row["claimed"]) for row in result.rows]

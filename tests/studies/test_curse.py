@@ -62,6 +62,7 @@ def test_noisy_law(d):
     assert laws.noisy_tail(np.zeros(1), d)[0] == pytest.approx(0.5)
 
 
+@pytest.mark.slow
 def test_moments_and_tails_of_the_draws():
     """Moments by their closed forms, tails by their laws, and no law above its bound."""
     asked = {"parameters": {"d": "5,50"}, "draws": 20_000, "epsilons": (1.0, 4.0)}
@@ -235,6 +236,7 @@ def test_few_dimensions():
         shares("figure-1", parameters={"d": "6"})
 
 
+@pytest.mark.slow
 def test_close_neighbours_of_laplace_are_few(glove):
     """[Curse] Figure 2: never above about 10 %; by the repair and by knn-response far above."""
 

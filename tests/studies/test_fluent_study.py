@@ -16,6 +16,7 @@ def text(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_figures(text, capsys):
     assert fluent.main([str(text), "-e", "8", "--draws", "1", "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)

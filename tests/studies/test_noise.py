@@ -25,6 +25,7 @@ def unit():
     return STUDIES["variance"].make(epsilons=(1.0, 10.0))
 
 
+@pytest.mark.slow
 def test_golden(unit):
     found = {(row["mechanism"], row["epsilon_ldp"]): row for row in unit.rows}
     for name, (one, ten) in GOLDEN.items():

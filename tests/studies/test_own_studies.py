@@ -55,6 +55,7 @@ def check(result, epsilons, columns):
             assert not agrees(row, row["epsilon_ldp"] + 2, column)
 
 
+@pytest.mark.slow
 def test_table_at_8(glove, monkeypatch):
     """Without the bound, which takes longer than all others; zipf-response on some words."""
     monkeypatch.setattr("own.bounds", lambda *_: None)
@@ -66,7 +67,7 @@ def test_table_at_8(glove, monkeypatch):
     assert row["bayes_low"] - 0.0005 < 0.054 < row["bayes_high"]  # the table has three digits
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_whole_table(glove):
     check(study(glove[1], COLUMNS, [float(each) for each in TABLE]), list(TABLE), range(6))
 

@@ -28,6 +28,7 @@ def picture(panels=(PANEL, OTHER), kind="svg"):
     return draw(panels, title="a title", caption="a caption of words " * 20, kind=kind)
 
 
+@pytest.mark.slow
 def test_pictures_repeat_and_are_plain():
     """Whatever the user's settings are."""
     need_extra("plot")

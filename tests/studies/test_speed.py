@@ -28,6 +28,7 @@ def test_text_has_zipf_frequencies(tmp_path):
     assert (abs(seen - other) > 6 * error).any()
 
 
+@pytest.mark.slow
 def test_figures(cache, tmp_path, monkeypatch, capsys):
     for name, value in {"PYTHONPATH": ROOT, "DPSAN_CACHE_DIR": cache, "TMPDIR": tmp_path}.items():
         monkeypatch.setenv(name, str(value))

@@ -80,6 +80,7 @@ def base(tmp_path):
     return ["rewrite", "-q", "-e", "1000", "-m", "laplace", "-E", "two.txt"]
 
 
+@pytest.mark.slow
 def test_long_lines_are_those_of_short_ones(tmp_path, dpsan, base):
     """A line over 1 MB, its word order and its neighbours; the record limit; invalid bytes."""
     line = b"here there, HERE \xe2\x80\x94 " * 52_000
@@ -126,6 +127,7 @@ print((peak() - before) / len(text))
 """
 
 
+@pytest.mark.slow
 def test_a_long_text_takes_little_memory(cache):
     """4 MB: 26 times its size before it was cut."""
     environment = {"DPSAN_CACHE_DIR": str(cache), "PATH": "/usr/bin:/bin"}
