@@ -3,7 +3,17 @@
 from dataclasses import replace
 
 import numpy as np
-from broken_programs import after, before, other_epsilon, put, scaled, skipped, squared, top_k
+from broken_programs import (
+    after,
+    before,
+    other_epsilon,
+    other_rows,
+    put,
+    scaled,
+    skipped,
+    squared,
+    top_k,
+)
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.mechanisms.samplers.base import PointSampler, Sampler
@@ -39,10 +49,10 @@ one_seed = before(_same)
 BROKEN = {
     "a claim too small": ("laplace", 0.8, {}, boasting),
     "noise halved": ("laplace", 0.8, {}, scaled(0.5)),
-    "squared distance": ("exponential", 0.5, {}, squared),
+    "squared distance": ("exponential", 0.5, {}, other_rows(squared)),
     "true word skipped": ("laplace", 1.0, {}, skipped),
     "one seed for all words": ("laplace", 0.3, {}, one_seed),
-    "top-k support": ("exponential", 0.2, {}, top_k),
+    "top-k support": ("exponential", 0.2, {}, other_rows(top_k)),
     "a quarter of the noise": ("exponential", 0.5, {}, other_epsilon(4.0)),
     "word of the keep-list": ("laplace", 0.3, {"keep": ["word3"]}, None),
     "unknown word masked": ("laplace", 0.3, {"unknown": "mask"}, None),

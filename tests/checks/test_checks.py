@@ -309,6 +309,10 @@ def test_class_words_that_were_not_drawn_are_found(monkeypatch):
     assert_found(decoded_as("classes"), "not drawn")
 
 
+def test_no_output_tells_the_words_of_a_bundled_list_apart():
+    assert classes(Sanitizer(epsilon=12.0, classes="sensitive")) == ""
+
+
 CLASSED = [{"epsilon": 12.0, "classes": "names,contacts"}, {"epsilon": 8.0, "classes": "ids"}]
 
 

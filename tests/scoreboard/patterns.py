@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 
 _Definition = ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign
+_CHANGING = Lock()
 
 
 class MutantError(Exception):
@@ -117,14 +119,15 @@ def _module(text: str) -> tuple[ast.Module, list[tuple[str, _Definition]]]:
 
 def _unparsed(tree: ast.Module, node: _Definition, other: ast.stmt) -> str:
     """Return the text of a module with one statement in the place of another."""
-    for parent in ast.walk(tree):
-        for _, children in ast.iter_fields(parent):
-            if isinstance(children, list) and node in children:
-                at = children.index(node)
-                children[at] = other
-                text = ast.unparse(tree)
-                children[at] = node
-                return text
+    with _CHANGING:  # threads share the tree
+        for parent in ast.walk(tree):
+            for _, children in ast.iter_fields(parent):
+                if isinstance(children, list) and node in children:
+                    at = children.index(node)
+                    children[at] = other
+                    text = ast.unparse(tree)
+                    children[at] = node
+                    return text
     raise MutantError("a definition that no block holds")
 
 
