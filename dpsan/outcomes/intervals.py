@@ -77,6 +77,11 @@ class Share:
     hits: int
     total: int
 
+    @classmethod
+    def of(cls, hits: NDArray[np.bool_]) -> Share:
+        """Return the share of those that are true."""
+        return cls(int(hits.sum()), len(hits))
+
     @property
     def value(self) -> float | None:
         """Share of hits; None if there is nothing to count."""
