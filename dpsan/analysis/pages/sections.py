@@ -139,9 +139,9 @@ def plain(value: Any) -> Any:
 def by_name(value: Any) -> dict[str, Any]:
     """Return the JSON values of a dataclass by the names of its fields.
 
-    Fields that ``repr`` hides are left out: they are of single words.
+    Fields that ``repr`` hides are left out if they have no metadata: they are of single words.
     """
-    names = [each.name for each in fields(value) if each.repr]
+    names = [each.name for each in fields(value) if each.repr or each.metadata]
     return {name.removesuffix("_"): plain(getattr(value, name)) for name in names}
 
 
