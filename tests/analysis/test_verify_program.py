@@ -14,7 +14,7 @@ from scipy import stats
 from support import embed, some_mutants
 
 from dpsan import Sanitizer
-from dpsan.analysis.verify import goodness_of_fit, independence
+from dpsan.analysis.verify import goodness_of_fit
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.intervals import log_tail_of_cells, log_tail_of_share, share_at_most
@@ -27,20 +27,12 @@ PLANTED = ["a backdoor in one word", "one stream for all records", "a neighbour'
 PLANTED += ["nine tenths of the noise", "nine tenths of it are added"]
 
 
-@pytest.fixture(autouse=True)
-def near_lines(monkeypatch):
-    """Lines far from others, as many of them, are compared in test_blind_mutants.py."""
-    monkeypatch.setattr(independence, "_FAR_LINES", (64, 128, 256))
-
-
 def checks(sanitizer, draws=FEW, **more):
     return {each.name: each for each in verify(sanitizer, words=12, draws=draws, **more).checks}
 
 
 @pytest.mark.parametrize("defect", some_mutants(HIDDEN, *PLANTED))
-def test_what_no_lower_bound_sees_is_violated(defect, monkeypatch):
-    if "65,536" in defect:
-        monkeypatch.setattr(independence, "_FAR_LINES", (64, 65_536))
+def test_what_no_lower_bound_sees_is_violated(defect):
     sanitizer, name = hidden(defect)
     if name in CHECKS:  # a test in a clone
         assert CHECKS[name](sanitizer)
@@ -50,7 +42,7 @@ def test_what_no_lower_bound_sees_is_violated(defect, monkeypatch):
     assert found.verdict is Verdict.VIOLATED
     (check,) = (each for each in found.checks if each.name == name)
     assert check.held is False
-    assert "beside" in check.sentence or "probability below" in check.sentence
+    assert "probability below" in check.sentence
 
 
 SOUND = {
@@ -156,7 +148,6 @@ def test_equal_words_of_a_unit_share_their_draw_and_no_others_do(unit):
 ONE_STREAM = {
     "nothing": None,
     "lines of a file": lambda record, block, at: (3 if record == 5 else record, block << 32 | at),
-    "blocks of a line": lambda record, block, at: (record, min(block, 1) << 32 | at),
     "positions of a line": lambda record, block, at: (record, block << 32 | (3 if at == 7 else at)),
 }
 """Pairs that share random numbers, one pair of each kind."""

@@ -6,6 +6,7 @@ from checks.interference import interference
 from checks.numbers import numbers_by_value
 from checks.projection import projection
 from checks.shapes import shapes
+from checks.sharing import sharing
 from checks.stated import stated
 from checks.statement import statement
 from checks.strings import strings
@@ -21,6 +22,7 @@ CHECKS = {
     "stated distribution": stated,
     "non-interference": interference,
     "shape": shapes,
+    "shared numbers": sharing,
     "strings": strings,
     "unchanged words": unchanged,
 }
