@@ -81,7 +81,6 @@ class Verify(JsonAndFile, Sanitizing):
             return self._replaced()
 
         from dpsan.analysis.verify import certificate_file
-        from dpsan.analysis.verify.program import steps
         from dpsan.analysis.verify.verdict import verify
         from dpsan.cli.progress import count_progress, share_progress
         from dpsan.files.compression import open_public
@@ -97,10 +96,10 @@ class Verify(JsonAndFile, Sanitizing):
         if self.against is not None:
             open_public(self.against).close()
             certificate_file.certificate_weights(sanitizer)
-        quiet, total = self.quiet or self.as_json, self.draws + steps(self.draws)
+        quiet = self.quiet or self.as_json
         with (
             self._pool(sanitizer, store) as workers,
-            count_progress("draws", total, quiet) as progress,
+            count_progress("draws", self.draws, quiet) as progress,
         ):
             found = verify(
                 sanitizer,
@@ -137,15 +136,11 @@ class Verify(JsonAndFile, Sanitizing):
 
     def _replaced(self) -> int:
         """Check a run with ``--only``, in which no mechanism draws."""
-        from dpsan.analysis.verify.program import STEPS, verify_replaced
-        from dpsan.cli.progress import count_progress
+        from dpsan.analysis.verify.program import verify_replaced
         from dpsan.sanitize.sanitizer import Sanitizer
 
-        store = self.store()
-        sanitizer, started = Sanitizer.from_spec(self.spec(), store), perf_counter()
-        bar = count_progress("tests", STEPS, self.quiet or self.as_json)
-        with self._pool(sanitizer, store) as workers, bar as progress:
-            verdict, checks = verify_replaced(sanitizer, workers, progress)
+        sanitizer, started = Sanitizer.from_spec(self.spec(), self.store()), perf_counter()
+        verdict, checks = verify_replaced(sanitizer)
         seconds = perf_counter() - started
         if self.as_json:
             print_json({"verdict": verdict, "checks": checks, "seconds": seconds})

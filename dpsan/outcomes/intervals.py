@@ -121,7 +121,7 @@ def log_tail_of_share(hits: Floats, draws: int, p: Floats) -> Floats:
     return np.minimum(0.0, math.log(2) - (seen - draws * ROUNDING))
 
 
-def log_tail_of_cells(counts: NDArray[np.integer], p: Floats) -> Floats:
+def log_tail_of_cells(counts: NDArray[Any], p: Floats) -> Floats:
     """Return a bound on ln P(counts as far from p by the G statistic), at most 0, shape (rows,).
 
     G/2 = N·D(counts/N | p) is a sum of k-1 terms of binomial counts, each given those before.

@@ -9,12 +9,12 @@ import power
 import pytest
 from broken_programs import MUTANTS, known_share
 from checks.every import CHECKS
+from checks.repeats import repeats
 from planted import HIDDEN, Wrapped, hidden, make, many_words, placed, response
 from scipy import stats
 from support import embed, some_mutants
 
 from dpsan import Sanitizer
-from dpsan.analysis.verify import goodness_of_fit
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.intervals import log_tail_of_cells, log_tail_of_share, share_at_most
@@ -65,17 +65,22 @@ def test_the_same_programs_without_the_defect_are_kept(name):
     assert (found.tightest is None) == name.startswith("laplace")  # no certificate
 
 
+class Backdoors(Wrapped):
+    """One output for one word of all."""
+
+    def sample(self, ids, streams):
+        return np.where(ids == 1234, 77, self.inner.sample(ids, streams))
+
+
 @pytest.mark.parametrize("makes_rows", [True, False])
-def test_the_screen_says_what_share_it_saw(monkeypatch, makes_rows):
-    """Screen some words if every word needs a row of the distribution, else all words."""
-    monkeypatch.setattr(goodness_of_fit, "_SWEPT", 64)
-    monkeypatch.setattr(goodness_of_fit, "_CELLS_SCREENED", 500 * 2000)
+def test_one_word_of_all_is_found_by_its_repeated_output(monkeypatch, makes_rows):
     given = {"embeddings": many_words(), "epsilon": 8.0}
     sanitizer = Sanitizer("exponential", **given) if makes_rows else response(8.0, many_words())
-    fit = checks(sanitizer)["goodness of fit"]
-    seen = 500 if makes_rows else 2000
-    assert (fit.figures["words_screened"], fit.figures["words_of_the_vocabulary"]) == (seen, 2000)
-    assert fit.sentence.endswith(f"; {seen:,} of 2,000 words were screened")
+    assert repeats(sanitizer) == ""
+    sanitizer._rewriter.sampler = Backdoors(sanitizer.sampler)
+    assert repeats(sanitizer) == "the word word1234 gives one output too often or seldom"
+    monkeypatch.setattr("checks.repeats._CELLS", 20 * 2000)  # a share that does not have it
+    assert (repeats(sanitizer) == "") is makes_rows
 
 
 class BothWays(Wrapped):

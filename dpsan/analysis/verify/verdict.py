@@ -279,8 +279,7 @@ def verify(
         confidence: confidence of the empirical bound.
         spans: True if only words in spans would be drawn.
         workers: processes whose draws are compared with those of this one.
-        progress: called with the number of draws, or steps of the tests, since the last call; in
-            all ``draws`` plus :func:`dpsan.analysis.verify.program.steps`.
+        progress: called with the number of draws of the bound since the last call.
 
     Raises:
         UsageError: the sanitizer has a seed, so its draws are public.
@@ -308,9 +307,9 @@ def verify(
         return bool(rows[x] == rows[y])
 
     allowed = _allowed(sanitizer, claim, rows)
+    checks = check_program(sanitizer, inputs, rows, draws=draws, workers=workers)
     question = Question(inputs, allowed, claim.delta, positions, same)
     finding = search(draw, question, draws=draws, confidence=confidence, progress=progress)
-    checks = check_program(sanitizer, inputs, rows, draws=draws, workers=workers, progress=progress)
     bounds = _upper(claim, certificate, guarantee)
     exposed = exposures(sanitizer, confidence, spans=spans)
     verdict = _verdict(claim, guarantee, certificate, finding)
