@@ -51,7 +51,7 @@ class Verify(JsonAndFile, Sanitizing):
         "--consistent --numbers --allow-unproved --certificate --draws --jobs --json --quiet"
     )
 
-    rules: ClassVar = "--only excludes --certificate and --against (no mechanism draws a word)"
+    rules: ClassVar = "--only excludes --certificate (no mechanism draws a word)"
     panels: ClassVar = {PRIVACY: "spans"}
 
     spans: bool = flag("--spans")
@@ -64,8 +64,6 @@ class Verify(JsonAndFile, Sanitizing):
     """Confidence of the empirical bound."""
     certificate: Path | None = option("--certificate FILE", writes=True)
     """Write the certified integers to FILE, for docs/check_certificate.py."""
-    against: Path | None = option("--against FILE")
-    """Compare the integers of this run with the certificate in FILE: status 1 if they differ."""
     jobs: int = option("-j, --jobs N", 2, min=1)
     """Number of worker processes to check, too; 1: none."""
 
@@ -83,7 +81,6 @@ class Verify(JsonAndFile, Sanitizing):
         from dpsan.analysis.verify import certificate_file
         from dpsan.analysis.verify.verdict import verify
         from dpsan.cli.progress import count_progress, share_progress
-        from dpsan.files.compression import open_public
         from dpsan.sanitize.sanitizer import Sanitizer
 
         store = self.store()
@@ -93,9 +90,6 @@ class Verify(JsonAndFile, Sanitizing):
         path = self.certificate
         if path is not None:
             certificate_file.check_certificate(path, sanitizer, force=self.force)
-        if self.against is not None:
-            open_public(self.against).close()
-            certificate_file.certificate_weights(sanitizer)
         quiet = self.quiet or self.as_json
         with (
             self._pool(sanitizer, store) as workers,
@@ -117,9 +111,6 @@ class Verify(JsonAndFile, Sanitizing):
                 )
             if digest is None:
                 say(f"no certificate written: the guarantee is {found.verdict}")
-        if self.against is not None:
-            compare, epsilon = certificate_file.compare_certificate, found.certified or 0.0
-            found = found.with_check(compare(self.against, sanitizer, epsilon, model))
         if self.as_json:
             _print_json(found, sanitizer.guarantee.reviewed)
         else:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -123,13 +123,6 @@ class Verification:
     """Arithmetic for which the guarantee is kept; None where it is not."""
     tightest: tuple[str, str] | None = None
     """Worst-case pair of the certificate, with ⊥ for OOV words."""
-
-    def with_check(self, check: Check) -> Verification:
-        """Return the same with one more check, which may refute it."""
-        found = replace(self, checks=(*self.checks, check))
-        if check.held is not False:
-            return found
-        return replace(found, verdict=Verdict.VIOLATED, grade=None)
 
 
 def claim_of(guarantee: Guarantee) -> Claim:
