@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from dpsan.analysis.evaluate import accuracy
 from dpsan.analysis.evaluate.accuracy import Accuracy, Authors, Labelled, attribution, read_labels
@@ -32,7 +32,7 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.errors import ExtraMissingError, InputError, UsageError
 from dpsan.files.compression import blocks_of
 from dpsan.mechanisms.base import Mechanism
-from dpsan.outcomes.distributions import Progress, cosines, part_of
+from dpsan.outcomes.distributions import Progress, cosines, in_steps
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.language.ngrams import Ngrams
@@ -150,12 +150,6 @@ def check(question: Question) -> None:
             next(blocks_of(path, lambda _: None), None)
 
 
-_READ: Final = 0.2
-"""Share of the work, about, that reading is."""
-_LEARNT, _READABLE = 0.55, 0.6
-"""Shares that reading is with learning from public text, and with readability too."""
-
-
 def evaluate(
     question: Question,
     embeddings: Embeddings,
@@ -179,7 +173,8 @@ def evaluate(
     if not len(pairs.text):
         hint = "is it the right file, and --field?"
         raise InputError(question.original, "no words, so there is nothing to compare", hint)
-    progress(_READ)
+    _, learning, judging, attacking, linking = (tell for _, tell in in_steps(progress, range(5)))
+    learning(0.0)
     table = None
     if question.spans is not None:  # mistakes in small files come before the long work
         table = locate(question.spans, pairs, whole=inputs.max_records is None)
@@ -187,22 +182,18 @@ def evaluate(
     if question.candidates is not None:
         held = read_candidates(question.candidates, inputs, vocabulary, pairs)
     judged = None if question.labels is None else _accuracy(question, question.labels)
-    learning, judging = part_of(progress, _READ, _LEARNT), part_of(progress, _LEARNT, _READABLE)
     model = language_model(question.public, embeddings, vocabulary, learning)
     readable = None
     if model is not None:
         readable = readability(pairs.original, pairs.sanitized, vocabulary, model, judging)
-    read = _READABLE if question.public else _READ
-    share = 0.95 if question.candidates is None else (0.95 + read) / 2
-    mechanism, attacking = question.mechanism, part_of(progress, read, share)
-    made, impossible = attacks(pairs, vocabulary, space, mechanism, model, attacking)
+    made, impossible = attacks(pairs, vocabulary, space, question.mechanism, model, attacking)
     classes: tuple[ClassShares, ...] = ()
     if question.grouping is not None:
         classes = by_class(pairs, space.n, question.grouping, model, made)
     linked = None
     if held is not None:
+        mechanism, first = question.mechanism, question.first_words
         emissions = None if mechanism is None else Emissions(mechanism, space)
-        linking, first = part_of(progress, share, 0.95), question.first_words
         linked = linkage(held, vocabulary, emissions, first, question.seed, linking)
     spans = None
     if table is not None:

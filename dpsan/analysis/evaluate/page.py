@@ -57,21 +57,14 @@ def _conclusion(found: Evaluation) -> str:
     return f"{told}. A stronger attacker may read more."
 
 
-def _table(
-    title: str,
-    columns: Mapping[str, Mapping[Any, Share]],
-    of: str = "words",
-    notes: Sequence[str] = (),
-    *,
-    intervals: bool = True,
-) -> Section:
+def _table(title: str, columns: Mapping[str, Mapping[Any, Share]], **more: Any) -> Section:
     """Return how many there are of each kind, and their shares side by side; empty if none."""
     first = next(iter(columns.values()), {})
     rows: list[Sequence[Cell]] = [
         (str(kind)[:40], first[kind].total, *(each[kind] for each in columns.values()))
         for kind in first
     ]
-    return Section((title, of, *columns), rows, notes, intervals)
+    return Section((title, more.pop("of", "words"), *columns), rows, **more)
 
 
 def _attacks(title: str, attacks: Sequence[Attack]) -> Section:
@@ -80,12 +73,9 @@ def _attacks(title: str, attacks: Sequence[Attack]) -> Section:
 
 
 def _classes(found: Evaluation) -> Section:
-    names = {"unchanged": "unchanged", "read back": "read_back"}
-    columns = {
-        head: {c.class_: getattr(c, name) for c in found.classes} for head, name in names.items()
-    }
-    notes = ["read back by what the group and the words around it give away"]
-    return _table("class", columns, notes=notes if found.classes else ())
+    rows = [(c.class_, c.read_back.total, c.unchanged, c.read_back) for c in found.classes]
+    notes = ["read back by what the group and the words around it give away"] * bool(rows)
+    return Section(("class", "words", "unchanged", "read back"), rows, notes)
 
 
 def _readability(readable: Readability) -> Section:
@@ -109,7 +99,7 @@ def _spans(found: Evaluation) -> list[Section]:
         columns = {
             head: {kind: kinds[kind][part] for kind in kinds} for head, part in parts.items()
         }
-        out.append(_table(f"spans, {title}", columns, "spans", notes, intervals=False))
+        out.append(_table(f"spans, {title}", columns, of="spans", notes=notes, intervals=False))
     return out
 
 
@@ -133,7 +123,7 @@ def _authors(found: Evaluation) -> list[Section]:
     notes = [f"{learnt}; a guess at random is right in {100 * authors.chance:.2f} %"]
     if authors.left_out:
         notes.append(f"left out: {number(authors.left_out)} texts whose author has no other one")
-    return [_table("author found", {"share": authors.readers}, "texts", notes)]
+    return [_table("author found", {"share": authors.readers}, of="texts", notes=notes)]
 
 
 def _accuracy(found: Evaluation) -> list[Section]:
@@ -145,14 +135,9 @@ def _accuracy(found: Evaluation) -> list[Section]:
         f"always the most frequent label: {written(accuracy.majority)}",
     ]
     tested = [f"tested on {each}" for each in VERSIONS]
-    return [
-        Section(
-            (f"{title}, trained", *tested),
-            [(f"on {a}", *(pairs[a, b] for b in VERSIONS)) for a in VERSIONS],
-            below,
-        )
-        for title, pairs, below in (
-            ("accuracy", accuracy.pairs, notes),
-            ("weighted F1", accuracy.f1, []),
-        )
-    ]
+    one, other = (
+        [(f"on {a}", *(pairs[a, b] for b in VERSIONS)) for a in VERSIONS]
+        for pairs in (accuracy.pairs, accuracy.f1)
+    )
+    first = Section(("accuracy, trained", *tested), one, notes)
+    return [first, Section(("weighted F1, trained", *tested), other)]

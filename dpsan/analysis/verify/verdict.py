@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain, zip_longest
 from typing import Final
 
 import numpy as np
@@ -150,24 +151,16 @@ def probe_words(space: MetricSpace, words: int) -> Ids:
     nearest = apart.argmin(axis=1)
     by_gap = np.argsort(apart[np.arange(n), nearest], kind="stable")
     hubs = np.argsort(-np.bincount(nearest, minlength=n), kind="stable")
-    far = []
-    here = int(by_gap[-1])
-    for _ in range(4):  # each step goes to the farthest word: the diameter, or nearly
-        there = int(np.argmax(space.distances(np.array([here]))[0]))
-        far += [here, there]
-        here = there
+    far = [int(by_gap[-1])]
+    for _ in range(7):  # each step goes to the farthest word: the diameter, or nearly
+        far.append(int(np.argmax(space.distances(np.array(far[-1:]))[0])))
     # Long vectors in unlike directions are far apart too.
     norms = np.linalg.norm(space.vectors[:n] - space.centroid, axis=1)
     far += np.argsort(-norms, kind="stable")[: words // 4].tolist()
-    close = [int(w) for row in by_gap[:words] for w in (row, nearest[row])]
-    isolated = by_gap[::-1][:words].tolist()
-    out: dict[int, None] = {}
-    for group in zip(close, isolated, hubs.tolist(), range(n), strict=False):
-        out |= dict.fromkeys([*far[:2], *group])
-        far = far[2:]
-        if len(out) >= words:
-            break
-    return np.array(list(out)[:words], dtype=np.int64)
+    close = np.stack([by_gap, nearest[by_gap]], axis=1).ravel()
+    ways = (np.array(far[::2]), np.array(far[1::2]), close, by_gap[::-1], hubs, np.arange(n))
+    every = chain.from_iterable(zip_longest(*(each.tolist() for each in ways)))
+    return np.array([*dict.fromkeys(w for w in every if w is not None)][:words], dtype=np.int64)
 
 
 def _group_words(groups: Sequence[Ids], words: int) -> Ids:
