@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from dpsan.analysis.evaluate.accuracy import VERSIONS, Accuracy, Labelled, judge, read_labels
+from dpsan.analysis.evaluate import accuracy
+from dpsan.analysis.evaluate.accuracy import EVERY, VERSIONS, Accuracy, Labelled, read_labels
 from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.errors import InputError, UsageError
@@ -41,8 +42,6 @@ ACCURACIES: Final = {
     for trained, tested in [*product(VERSIONS, VERSIONS)][1:]
 }
 """Versions of the texts that a classifier is trained and tested on."""
-FOLDS: Final = 5
-"""Every fifth record is a test record, beginning with another one for each seed."""
 
 
 @dataclass(frozen=True)
@@ -243,16 +242,15 @@ class Folds:
     """
 
     def __init__(self, corpus: Corpus, words: Sequence[str], seeds: int) -> None:
-        if len(corpus.labels) < FOLDS:
-            raise UsageError(f"--labels needs at least {FOLDS} records")
+        if len(corpus.labels) < EVERY:
+            raise UsageError(f"--labels needs at least {EVERY} records")
         self._corpus, self._words = corpus, words
         self._clean = [self._judged(corpus.originals, seed) for seed in range(seeds)]
 
     def _judged(self, texts: Sequence[str], seed: int) -> Accuracy:
         """Return the accuracies with sanitized texts, for the test records of a seed."""
         every = Labelled(self._corpus.originals, texts, self._corpus.labels)
-        test = range((FOLDS - 1 + seed) % FOLDS, len(texts), FOLDS)
-        return judge(every.of([at for at in range(len(texts)) if at not in test]), every.of(test))
+        return accuracy.judge(*accuracy.split(every, seed))
 
     def baseline(self) -> dict[str, Figure | None]:
         """Return the accuracy on original texts, and that of the most frequent label."""

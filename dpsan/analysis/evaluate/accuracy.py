@@ -30,7 +30,7 @@ from dpsan.outcomes.text_likelihood import Texts, sanitized
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats
 
-_EVERY: Final = 5
+EVERY: Final = 5
 """Every fifth record is a test record where no test files are given."""
 VERSIONS: Final = ("clean", "sanitized")
 
@@ -90,10 +90,14 @@ def read_labels(path: Path, column: str, inputs: Inputs, option: str = "--labels
         return [*islice(kind.labels(source, column, inputs.options), inputs.max_records)]
 
 
-def split(texts: Labelled) -> tuple[Labelled, Labelled]:
-    """Training and test texts: every fifth record is a test record."""
+def split(texts: Labelled, fold: int = 0) -> tuple[Labelled, Labelled]:
+    """Return training and test texts: every fifth record is a test record.
+
+    Args:
+        fold: number of the fold, which decides where the fifths begin.
+    """
     many = len(texts.labels)
-    test = range(_EVERY - 1, many, _EVERY)
+    test = range((EVERY - 1 + fold) % EVERY, many, EVERY)
     return texts.of([at for at in range(many) if at not in test]), texts.of(test)
 
 
@@ -197,9 +201,9 @@ def attribution(
     test: list[int] = []
     for at, name in enumerate(names):
         met[name] += 1
-        last = held[name] < _EVERY and met[name] == held[name]
+        last = held[name] < EVERY and met[name] == held[name]
         if held[name] > 1:
-            (test if last or met[name] % _EVERY == 0 else train).append(at)
+            (test if last or met[name] % EVERY == 0 else train).append(at)
     if len({names[at] for at in train}) < 2:
         raise UsageError("--authors needs two authors with at least two texts each")
     sizes = np.bincount(pairs.text, minlength=len(names))
