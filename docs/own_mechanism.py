@@ -47,7 +47,7 @@ def main():
             Path(folder, "original"), Path(folder, "safe"), mechanism=mine.mechanism
         )
         judged = evaluate(question, mine.embeddings, mine.space)
-    print(f"evaluate: mean cosine {judged.cosine[0]:.3f}, {judged.best.key} guesses best")
+    print(f"evaluate: mean cosine {judged.cosine['mean']:.3f}, {judged.best.attack} guesses best")
     (row,) = compare(Request([Draft(Squares)], [4.0]), mine.embeddings, mine.space).rows
     print(f"compare: at LDP epsilon 4 the mean cosine is {row.figures['cosine'].value:.3f}")
 

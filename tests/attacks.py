@@ -112,7 +112,7 @@ def linked(name: str, mechanism: str, epsilon: int) -> Any:
     space, words = vocabulary()
     held = read_candidates(original(name, MOST), INPUTS, words, pairs)
     found = link(held, words, Emissions(built, space), (6, 12))
-    return {(each.reader, each.words): each for each in found.rows}
+    return {(each.reader, each.words): each for each in found.readers}
 
 
 def linkage() -> str:
@@ -152,7 +152,8 @@ def _read(name: str, epsilon: int) -> Any:
     space, words = vocabulary()
     model = Ngrams.from_bytes(bundled_language_model() or b"", bundled_digest())[0]
     found, _ = attacks(pairs, words, space, built, model)
-    return {each.key: {str(kind): share for kind, share in each.shares.items()} for each in found}
+    shares = {each.attack: each.success.items() for each in found}
+    return {name: {str(kind): share for kind, share in items} for name, items in shares.items()}
 
 
 MODELLED = ("context, with this model", "all other words known, with this model")

@@ -171,21 +171,21 @@ def _laplace():
     return make("laplace", 0.8)
 
 
-_FIT, _FREE = "goodness of fit", "independence"
+_FIT, _FREE, _FAR = "goodness of fit", "independence", "shared numbers"
 HIDDEN = {
     "twice the epsilon": (_many, other_epsilon(2.0), _FIT),
     "a backdoor in one word": (_many, put(lambda s: Backdoor(s.sampler)), _FIT),
     "one seed": (_many, one_seed, _FIT),
     "one stream for all records": (response, placed(lambda r, b, at: (0, at << 32 | b, 1)), _FREE),
-    "one stream for all blocks": (response, placed(lambda r, b, at: (r, at, 1)), _FREE),
+    "one stream for all blocks": (response, placed(lambda r, b, at: (r, at, 1)), _FAR),
     "records 65,536 apart share": (
         response,
         placed(lambda r, b, at: (r % 65536, b << 32 | at, 1)),
-        _FREE,
+        _FAR,
     ),
-    "blocks 64 apart share": (response, placed(lambda r, b, at: (r, b % 64 << 32 | at, 1)), _FREE),
+    "blocks 64 apart share": (response, placed(lambda r, b, at: (r, b % 64 << 32 | at, 1)), _FAR),
     "one stream for the words of a block": (response, placed(lambda r, b, at: (r, b, 1)), _FREE),
-    "a neighbour's draw": (response, looking_back, _FREE),
+    "a neighbour's draw": (response, looking_back, _FAR),
     "nine tenths of the noise": (_laplace, scaled(0.9), "noise"),
     "nine tenths of it are added": (_laplace, point_sampler(LessNoise), "projection"),
     "the projection sees the input": (_laplace, point_sampler(LooksAtTheInput), "projection"),

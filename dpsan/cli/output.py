@@ -39,6 +39,7 @@ DROPPED: Final = {
     "--coverage": "dpsan rewrite --dry-run -E FILE TEXT says how many of its words are unknown",
     "--latex": "compare --csv > t.csv, then pandas.read_csv('t.csv').to_latex() in Python",
     "--no-scores": "leave it out; rouge-score and sacrebleu compare two files by ROUGE and BLEU",
+    "--against": "--certificate NEW, then cmp NEW FILE: equal bytes are equal integers",
     "--text": "-f text reads any file as text",
 }
 """By the word, or the option and its value, as it was typed."""

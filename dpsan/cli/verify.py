@@ -50,7 +50,7 @@ class Verify(JsonAndFile, Sanitizing):
         "--consistent --numbers --allow-unproved --certificate --draws --jobs --json --quiet"
     )
 
-    rules: ClassVar = "--only excludes --certificate and --against (no mechanism draws a word)"
+    rules: ClassVar = "--only excludes --certificate (no mechanism draws a word)"
 
     spans: bool = flag("--spans", panel=PRIVACY)
     """Verify a run with --spans, whatever is in its FILE."""
@@ -62,8 +62,6 @@ class Verify(JsonAndFile, Sanitizing):
     """Confidence of the empirical bound."""
     certificate: Path | None = option("--certificate FILE", writes=True)
     """Write the certified integers to FILE, for docs/check_certificate.py."""
-    against: Path | None = option("--against FILE")
-    """Compare the integers of this run with the certificate in FILE: status 1 if they differ."""
     jobs: int = option("-j, --jobs N", 2, min=1)
     """Number of worker processes to check, too; 1: none."""
 
@@ -79,9 +77,7 @@ class Verify(JsonAndFile, Sanitizing):
             return self._replaced()
 
         from dpsan.analysis.verify import certificate_file
-        from dpsan.analysis.verify.program import steps
         from dpsan.analysis.verify.verdict import verify
-        from dpsan.files.compression import open_public
         from dpsan.sanitize.sanitizer import Sanitizer
 
         store = self.store()
@@ -91,14 +87,10 @@ class Verify(JsonAndFile, Sanitizing):
         path = self.certificate
         if path is not None:
             certificate_file.check_certificate(path, sanitizer, force=self.force)
-        if self.against is not None:
-            open_public(self.against).close()
-            certificate_file.certificate_weights(sanitizer)
         shown = Progress(quiet=True) if self.as_json else self.progress
-        total = self.draws + steps(self.draws)
         with (
             self._pool(sanitizer, store) as workers,
-            shown.count("draws", total) as progress,
+            shown.count("draws", self.draws) as progress,
         ):
             found = verify(
                 sanitizer,
@@ -116,9 +108,6 @@ class Verify(JsonAndFile, Sanitizing):
                 )
             if digest is None:
                 say(f"no certificate written: the guarantee is {found.verdict}")
-        if self.against is not None:
-            compare, epsilon = certificate_file.compare_certificate, found.certified or 0.0
-            found = found.with_check(compare(self.against, sanitizer, epsilon, model))
         if self.as_json:
             _print_json(found, sanitizer.guarantee.reviewed)
         else:
@@ -135,14 +124,11 @@ class Verify(JsonAndFile, Sanitizing):
 
     def _replaced(self) -> int:
         """Check a run with ``--only``, in which no mechanism draws."""
-        from dpsan.analysis.verify.program import STEPS, verify_replaced
+        from dpsan.analysis.verify.program import verify_replaced
         from dpsan.sanitize.sanitizer import Sanitizer
 
-        store = self.store()
-        sanitizer, started = Sanitizer.from_spec(self.spec(), store), perf_counter()
-        shown = Progress(quiet=True) if self.as_json else self.progress
-        with self._pool(sanitizer, store) as workers, shown.count("tests", STEPS) as progress:
-            verdict, checks = verify_replaced(sanitizer, workers, progress)
+        sanitizer, started = Sanitizer.from_spec(self.spec(), self.store()), perf_counter()
+        verdict, checks = verify_replaced(sanitizer)
         seconds = perf_counter() - started
         if self.as_json:
             print_json({"verdict": verdict, "checks": checks, "seconds": seconds})

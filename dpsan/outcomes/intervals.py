@@ -77,6 +77,11 @@ class Share:
     hits: int
     total: int
 
+    @classmethod
+    def of(cls, hits: NDArray[np.bool_]) -> Share:
+        """Return the share of those that are true."""
+        return cls(int(hits.sum()), len(hits))
+
     @property
     def value(self) -> float | None:
         """Share of hits; None if there is nothing to count."""
@@ -116,7 +121,7 @@ def log_tail_of_share(hits: Floats, draws: int, p: Floats) -> Floats:
     return np.minimum(0.0, math.log(2) - (seen - draws * ROUNDING))
 
 
-def log_tail_of_cells(counts: NDArray[np.integer], p: Floats) -> Floats:
+def log_tail_of_cells(counts: NDArray[Any], p: Floats) -> Floats:
     """Return a bound on ln P(counts as far from p by the G statistic), at most 0, shape (rows,).
 
     G/2 = N·D(counts/N | p) is a sum of k-1 terms of binomial counts, each given those before.

@@ -16,12 +16,12 @@ from dpsan.space.metric_space import MetricSpace
 
 
 def told(found, key):
-    (attack,) = (each for each in found[0] if each.key == key)
+    (attack,) = (each for each in found[0] if each.attack == key)
     return attack
 
 
 def success(found, key):
-    return told(found, key).shares[WordClass.ALL]
+    return told(found, key).success[WordClass.ALL]
 
 
 def opened(embeddings):

@@ -144,8 +144,10 @@ def test_a_bound_is_never_rounded_down(epsilon):
 def test_the_three_tests(linked, read, lengths, fails):
     none = Share(0, 0)
     level = Level("-e 1", 1.0, "", ("a",), none, Share(read, 100), none, linked)
-    found = Preview("x", np.array(lengths), 300, Share(5, 100), (level,), True, None)
-    assert [cells[0][0] for _, cells in found.tests()] == fails
+    given = {"words_measured": 300, "guessed_without_output": Share(5, 100), "language_model": True}
+    given |= {"file": "x", "lengths": np.array(lengths), "records": len(lengths), "left_out": None}
+    found = Preview(levels=(level,), **given)
+    assert [cells[0]["fails"] for cells in found.tests().values()] == fails
     passing = "Not anonymous" not in found.conclusion()
     assert passing is not any(fails)
     assert found.conclusion() in page("preview", [said(found)])

@@ -11,7 +11,6 @@ from scipy import stats
 from support import ROOT, marked, some_mutants
 
 from dpsan.analysis.verify import configuration as exposure
-from dpsan.analysis.verify import independence
 from dpsan.analysis.verify.configuration import exposures, unknown_words
 from dpsan.analysis.verify.lower_bounds import Question, epsilon_lower, search
 from dpsan.analysis.verify.verdict import Verdict, claim_of, grade, verify
@@ -25,12 +24,6 @@ from dpsan.sanitize.sanitizer import Sanitizer
 
 PUBLISHED = {"trlaplace-paper": (0.05, {})} | {f"tldp-paper-{each}": (1.0, {}) for each in "lg"}
 PUBLISHED |= {f"tldp-paper-{each}-weighted": (1.0, {"weights": "frequency"}) for each in "lg"}
-
-
-@pytest.fixture(autouse=True)
-def near_lines(monkeypatch):
-    """Lines far from others, as many of them, are compared in test_blind_mutants.py."""
-    monkeypatch.setattr(independence, "_FAR_LINES", (64, 128, 256))
 
 
 def violations(name, runs):

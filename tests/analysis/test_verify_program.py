@@ -9,12 +9,12 @@ import power
 import pytest
 from broken_programs import MUTANTS, known_share
 from checks.every import CHECKS
+from checks.repeats import repeats
 from planted import HIDDEN, Wrapped, hidden, make, many_words, placed, response
 from scipy import stats
 from support import embed, marked, some_mutants
 
 from dpsan import Sanitizer
-from dpsan.analysis.verify import goodness_of_fit, independence
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.intervals import log_tail_of_cells, log_tail_of_share, share_at_most
@@ -27,12 +27,6 @@ PLANTED = ["a backdoor in one word", "one stream for all records", "a neighbour'
 PLANTED += ["nine tenths of the noise", "nine tenths of it are added"]
 
 
-@pytest.fixture(autouse=True)
-def near_lines(monkeypatch):
-    """Lines far from others, as many of them, are compared in test_blind_mutants.py."""
-    monkeypatch.setattr(independence, "_FAR_LINES", (64, 128, 256))
-
-
 def checks(sanitizer, draws=FEW, **more):
     return {each.name: each for each in verify(sanitizer, words=12, draws=draws, **more).checks}
 
@@ -40,9 +34,7 @@ def checks(sanitizer, draws=FEW, **more):
 @pytest.mark.parametrize(
     "defect", marked("slow", some_mutants(HIDDEN, *PLANTED), "a backdoor in one word")
 )
-def test_what_no_lower_bound_sees_is_violated(defect, monkeypatch):
-    if "65,536" in defect:
-        monkeypatch.setattr(independence, "_FAR_LINES", (64, 65_536))
+def test_what_no_lower_bound_sees_is_violated(defect):
     sanitizer, name = hidden(defect)
     if name in CHECKS:  # a test in a clone
         assert CHECKS[name](sanitizer)
@@ -52,7 +44,7 @@ def test_what_no_lower_bound_sees_is_violated(defect, monkeypatch):
     assert found.verdict is Verdict.VIOLATED
     (check,) = (each for each in found.checks if each.name == name)
     assert check.held is False
-    assert "beside" in check.sentence or "probability below" in check.sentence
+    assert "probability below" in check.sentence
 
 
 SOUND = {
@@ -75,17 +67,22 @@ def test_the_same_programs_without_the_defect_are_kept(name):
     assert (found.tightest is None) == name.startswith("laplace")  # no certificate
 
 
+class Backdoors(Wrapped):
+    """One output for one word of all."""
+
+    def sample(self, ids, streams):
+        return np.where(ids == 1234, 77, self.inner.sample(ids, streams))
+
+
 @pytest.mark.parametrize("makes_rows", marked("slow", [True, False], True))
-def test_the_screen_says_what_share_it_saw(monkeypatch, makes_rows):
-    """Screen some words if every word needs a row of the distribution, else all words."""
-    monkeypatch.setattr(goodness_of_fit, "_SWEPT", 64)
-    monkeypatch.setattr(goodness_of_fit, "_CELLS_SCREENED", 500 * 2000)
+def test_one_word_of_all_is_found_by_its_repeated_output(monkeypatch, makes_rows):
     given = {"embeddings": many_words(), "epsilon": 8.0}
     sanitizer = Sanitizer("exponential", **given) if makes_rows else response(8.0, many_words())
-    fit = checks(sanitizer)["goodness of fit"]
-    seen = 500 if makes_rows else 2000
-    assert (fit.figures["words_screened"], fit.figures["words_of_the_vocabulary"]) == (seen, 2000)
-    assert fit.sentence.endswith(f"; {seen:,} of 2,000 words were screened")
+    assert repeats(sanitizer) == ""
+    sanitizer._rewriter.sampler = Backdoors(sanitizer.sampler)
+    assert repeats(sanitizer) == "the word word1234 gives one output too often or seldom"
+    monkeypatch.setattr("checks.repeats._CELLS", 20 * 2000)  # a share that does not have it
+    assert (repeats(sanitizer) == "") is makes_rows
 
 
 class BothWays(Wrapped):
@@ -159,7 +156,6 @@ def test_equal_words_of_a_unit_share_their_draw_and_no_others_do(unit):
 ONE_STREAM = {
     "nothing": None,
     "lines of a file": lambda record, block, at: (3 if record == 5 else record, block << 32 | at),
-    "blocks of a line": lambda record, block, at: (record, min(block, 1) << 32 | at),
     "positions of a line": lambda record, block, at: (record, block << 32 | (3 if at == 7 else at)),
 }
 """Pairs that share random numbers, one pair of each kind."""

@@ -5,7 +5,9 @@ from checks.integers import integers
 from checks.interference import interference
 from checks.numbers import numbers_by_value
 from checks.projection import projection
+from checks.repeats import repeats
 from checks.shapes import shapes
+from checks.sharing import sharing
 from checks.stated import stated
 from checks.statement import statement
 from checks.strings import strings
@@ -20,7 +22,9 @@ CHECKS = {
     "projection": projection,
     "stated distribution": stated,
     "non-interference": interference,
+    "repeated outputs": repeats,
     "shape": shapes,
+    "shared numbers": sharing,
     "strings": strings,
     "unchanged words": unchanged,
 }

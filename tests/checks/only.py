@@ -1,11 +1,16 @@
 """What a run with ``--only`` must do: names stay apart, articles follow, and figures are true."""
 
+import json
 from collections import Counter
+from functools import partial
 
 from checks import KEY
+from dpsan.analysis.verify.base import rewritten
+from dpsan.formats.registry import RECORDS
 from dpsan.only.decision import NAMES
 from dpsan.only.view import COLUMN
 from dpsan.privacy.randomness import derive_key
+from dpsan.run.workers import Workers
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.replacing import OnlyRewriter
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -17,6 +22,18 @@ from dpsan.text.tokens import folded
 _COPIES = 10
 _LIMIT = (1.5, 0.002)
 """Share of unchanged words that still agrees with the expected one."""
+
+
+def same_everywhere(sanitizer: Sanitizer, texts: list[str], workers: Workers | None) -> str:
+    """Compare what is written in batches and by other processes."""
+    # Records: the lines of a text file are one unit.
+    document = "".join(f"{json.dumps({'text': text})}\n" for text in texts).encode()
+    write = partial(rewritten, sanitizer, [document], KEY, format=RECORDS, fields=("text",))
+    ways = {"in small batches": write(batch=7)}
+    if workers is not None:
+        ways["by workers"] = write(workers=workers, batch=40)
+    whole = write()
+    return ", ".join(f"texts are written otherwise {way}" for way in ways if ways[way] != whole)
 
 
 def apart(sanitizer: Sanitizer, names: list[str]) -> str:

@@ -68,7 +68,7 @@ READ_BY = {
     " test_original test_sanitized embeddings",
     "explain": "embeddings public",
     "compare": "embeddings data",
-    "verify": "against keep public embeddings language_model",
+    "verify": "keep public embeddings language_model",
     "calibrate": "embeddings public",
     "mechanisms": "embeddings",
     "index": "files embeddings",

@@ -5,7 +5,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from dpsan.analysis.verify import independence
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
@@ -34,7 +33,6 @@ def audited_pairs(row: Row, size: Size, folder: Path) -> None:
     small = make_embeddings(n=60, d=4)
     proved = [name for name, kind in MECHANISMS.items() if kind.status is Status.PROVED]
     count = 0
-    whole = independence._FAR_LINES
 
     def made(name: str, epsilon: float, **options: Any) -> Any:
         options |= {"parameters": required(name), "cache": folder / "cache"}
@@ -59,9 +57,6 @@ def audited_pairs(row: Row, size: Size, folder: Path) -> None:
     for name in [each for each in proved if size is not Size.MUTANT or each in _FEW]:
         # Small enough for a vocabulary of this size, large enough to be seen by so many draws.
         before = count
-        if size is Size.QUICK and count:
-            # What no mechanism has to do with is judged of the first one and those in earnest.
-            independence._FAR_LINES = ()
         for epsilon in size.of((0.5, 2.0), (1.0,), (0.5, 1.0, 4.0)):
             if epsilon <= _LARGEST.get(name, math.inf):
                 verified(name, epsilon, "", embeddings=small)
@@ -69,7 +64,6 @@ def audited_pairs(row: Row, size: Size, folder: Path) -> None:
     for name, epsilon in (("krr", 38.5), ("krr", 700.0), ("zipf-response", 800.0)):
         if size is not Size.MUTANT:
             verified(name, epsilon, " at an extreme epsilon", embeddings=small)
-    independence._FAR_LINES = whole
     # In earnest: the vocabulary that everybody uses, and the epsilon of the README.
     names = ("knn-response", "laplace", "optimal-response", "exponential")
     some = names[size.of(0, 1, 0) : size.of(1, 2, 4)]  # the rows of verdicts have the others

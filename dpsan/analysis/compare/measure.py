@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpsan.analysis.evaluate.accuracy import VERSIONS, Accuracy, Labelled, judge, read_labels
+from dpsan.analysis.evaluate import accuracy
+from dpsan.analysis.evaluate.accuracy import EVERY, VERSIONS, Accuracy, Labelled, read_labels
 from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.errors import InputError, UsageError
@@ -22,7 +22,6 @@ from dpsan.outcomes.distributions import (
     Progress,
     cosines,
     in_steps,
-    part_of,
     words_at,
 )
 from dpsan.outcomes.emissions import Emissions
@@ -43,10 +42,6 @@ ACCURACIES: Final = {
     for trained, tested in [*product(VERSIONS, VERSIONS)][1:]
 }
 """Versions of the texts that a classifier is trained and tested on."""
-FOLDS: Final = 5
-"""Every fifth record is a test record, beginning with another one for each seed."""
-_DRAWN, _GUESSED, _LINKED = 0.2, 0.8, 0.95
-"""Shares of the work after drawing, after guessing words, and after linking texts."""
 
 
 @dataclass(frozen=True)
@@ -187,35 +182,31 @@ def measure(
         with folds the accuracies.  None: too few texts.
     """
     emissions = Emissions(mechanism, space)
+    drawing, guessing, linking = (tell for _, tell in in_steps(progress, range(3)))
     inputs, outputs = [], []
-    for seed, step in in_steps(part_of(progress, 0.0, _DRAWN), range(seeds)):
+    for seed, step in in_steps(drawing, range(seeds)):
         key = randomness.seeded_key(f"dpsan compare {seed + 1}")
         inputs.append(corpus.words.of(corpus.of_seed(seed)))
         outputs.append(sanitized(emissions.sampler, inputs[-1], key, step))
     seen = np.unique(np.concatenate(outputs))
-    guessing = part_of(progress, _DRAWN, _GUESSED)
     (found,) = emissions.candidates(seen, [np.log(space.frequencies)], 1, guessing)
     guesses, fold, units = found.guesses(), corpus.fold, unit_rows(space.vectors)
     similar, same, read = [], [], []
     for each, drawn in zip(inputs, outputs, strict=True):
         known = each.ids < space.n
         similar.append(float(cosines(units, each.ids[known], drawn[known]).mean()))
-        same.append(_share(fold[drawn] == fold[each.ids]))
-        read.append(_share(fold[guesses[np.searchsorted(seen, drawn)]] == fold[each.ids]))
+        same.append(Share.of(fold[drawn] == fold[each.ids]))
+        read.append(Share.of(fold[guesses[np.searchsorted(seen, drawn)]] == fold[each.ids]))
     figures: dict[str, Figure | None] = {
         "cosine": over_seeds(similar, (-1.0, 1.0)),
         "unchanged": share_over_seeds(same),
         "read_back": share_over_seeds(read),
-        "linked": _linked(emissions, corpus, outputs, part_of(progress, _GUESSED, _LINKED)),
+        "linked": _linked(emissions, corpus, outputs, linking),
     }
     if folds is not None:
         figures |= folds.judged(outputs)
     progress(1.0)
     return figures, emissions.exact
-
-
-def _share(hits: NDArray[np.bool_]) -> Share:
-    return Share(int(hits.sum()), len(hits))
 
 
 def _linked(
@@ -239,7 +230,7 @@ def _linked(
     key = randomness.seeded_key("dpsan compare ties")
     hits = ranks(scores, np.concatenate(truth), key) == 1
     ends = np.cumsum([len(each) for each in truth])[:-1]
-    return share_over_seeds([_share(each) for each in np.split(hits, ends)])
+    return share_over_seeds([*map(Share.of, np.split(hits, ends))])
 
 
 class Folds:
@@ -251,16 +242,15 @@ class Folds:
     """
 
     def __init__(self, corpus: Corpus, words: Sequence[str], seeds: int) -> None:
-        if len(corpus.labels) < FOLDS:
-            raise UsageError(f"--labels needs at least {FOLDS} records")
+        if len(corpus.labels) < EVERY:
+            raise UsageError(f"--labels needs at least {EVERY} records")
         self._corpus, self._words = corpus, words
         self._clean = [self._judged(corpus.originals, seed) for seed in range(seeds)]
 
     def _judged(self, texts: Sequence[str], seed: int) -> Accuracy:
         """Return the accuracies with sanitized texts, for the test records of a seed."""
         every = Labelled(self._corpus.originals, texts, self._corpus.labels)
-        test = range((FOLDS - 1 + seed) % FOLDS, len(texts), FOLDS)
-        return judge(every.of([at for at in range(len(texts)) if at not in test]), every.of(test))
+        return accuracy.judge(*accuracy.split(every, seed))
 
     def baseline(self) -> dict[str, Figure | None]:
         """Return the accuracy on original texts, and that of the most frequent label."""

@@ -6,32 +6,33 @@ command lines.  Results hold figures only: no word of a text, no label, no file'
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from dpsan.analysis.evaluate import accuracy
 from dpsan.analysis.evaluate.accuracy import Accuracy, Authors, Labelled, attribution, read_labels
 from dpsan.analysis.evaluate.attack import (
     Attack,
     ClassShares,
-    Recovery,
     attacks,
     by_class,
     locate,
     recovered,
+    strongest,
 )
 from dpsan.analysis.evaluate.linkage import Linkage, linkage, read_candidates
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, read_pairs, records
 from dpsan.analysis.evaluate.readability import MODEL, Readability, language_model, readability
 from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordClass
+from dpsan.analysis.pages.sections import by_name
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import ExtraMissingError, InputError, UsageError
 from dpsan.files.compression import blocks_of
 from dpsan.mechanisms.base import Mechanism
-from dpsan.outcomes.distributions import Progress, cosines, part_of
+from dpsan.outcomes.distributions import Progress, cosines, in_steps
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.language.ngrams import Ngrams
@@ -80,28 +81,29 @@ class Question:
     """True if numbers were drawn by value, which no attack here models."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Evaluation:
     """All figures."""
 
-    question: Question
-    embeddings: dict[str, Any]
+    question: Question = field(repr=False)
+    embeddings: dict[str, Any] = field(repr=False)
     records: int
     texts: int
     unaligned: int
     words: int
+    confidence: float = CONFIDENCE
     unchanged: dict[WordClass, Share]
-    cosine: tuple[float | None, int]
+    cosine: dict[str, float | None]
+    """Mean cosine of word and output, and the number of words whose both are known."""
     readability: Readability | None
     """None without a language model."""
     attacks: tuple[Attack, ...]
     classes: tuple[ClassShares, ...]
     """Shares of each class of words; empty if the mechanism has no classes."""
-    impossible: int
+    impossible_outputs: int
     """Output words that the mechanism cannot have given."""
-    span_recovery: dict[str, dict[str, Recovery]] | None
-    """By attack, then by type."""
-    spans_left_out: int
+    spans: dict[str, Any] | None
+    """Spans that were left out, the best attack, and shares by attack, then by type."""
     accuracy: Accuracy | None
     linkage: Linkage | None
     """None without candidates."""
@@ -112,18 +114,13 @@ class Evaluation:
     @property
     def best(self) -> Attack:
         """Return the attack that was right most often, of those who know no word of the text."""
-        readers = [each for each in self.attacks if each.key != "informed"]
-        return max(readers, key=lambda each: each.shares[WordClass.ALL].value or 0.0)
+        return strongest(self.attacks)
 
     def as_json(self) -> dict[str, Any]:
         """Return JSON values."""
         mechanism = self.question.mechanism
         names = () if mechanism is None else mechanism.parameters()
-        spans: dict[str, Any] | None = None
-        if self.span_recovery is not None:
-            spans = {"left_out": self.spans_left_out, "best_attack": self.best.key}
-            spans["by_attack"] = _plain(self.span_recovery)
-        return {
+        about = {
             "dpsan": __version__,
             "original": str(self.question.original),
             "sanitized": str(self.question.sanitized),
@@ -132,30 +129,8 @@ class Evaluation:
             "mechanism": None if mechanism is None else mechanism.name,
             "epsilon": None if mechanism is None else mechanism.epsilon,
             "parameters": {name: getattr(mechanism, name) for name in names},
-            "records": self.records,
-            "texts": self.texts,
-            "unaligned": self.unaligned,
-            "words": self.words,
-            "confidence": CONFIDENCE,
-            "unchanged": _plain(self.unchanged),
-            "cosine": {"mean": self.cosine[0], "words": self.cosine[1]},
-            "readability": None if self.readability is None else self.readability.as_json(),
-            "attacks": [each.as_json() for each in self.attacks],
-            "classes": [each.as_json() for each in self.classes],
-            "impossible_outputs": self.impossible,
-            "spans": spans,
-            "accuracy": None if self.accuracy is None else self.accuracy.as_json(),
-            "linkage": None if self.linkage is None else self.linkage.as_json(),
-            "authors": None if self.authors is None else self.authors.as_json(),
-            "notes": list(self.notes),
         }
-
-
-def _plain(shares: Share | Mapping[Any, Any]) -> dict[str, Any]:
-    """Return the JSON values of shares that are nested in tables."""
-    if isinstance(shares, Share):
-        return shares.as_json()
-    return {str(name): _plain(each) for name, each in shares.items()}
+        return {**about, **by_name(self)}
 
 
 def check(question: Question) -> None:
@@ -173,12 +148,6 @@ def check(question: Question) -> None:
             continue
         if path.is_file() or not path.exists():  # a pipe can be read only once
             next(blocks_of(path, lambda _: None), None)
-
-
-_READ: Final = 0.2
-"""Share of the work, about, that reading is."""
-_LEARNT, _READABLE = 0.55, 0.6
-"""Shares that reading is with learning from public text, and with readability too."""
 
 
 def evaluate(
@@ -204,7 +173,8 @@ def evaluate(
     if not len(pairs.text):
         hint = "is it the right file, and --field?"
         raise InputError(question.original, "no words, so there is nothing to compare", hint)
-    progress(_READ)
+    _, learning, judging, attacking, linking = (tell for _, tell in in_steps(progress, range(5)))
+    learning(0.0)
     table = None
     if question.spans is not None:  # mistakes in small files come before the long work
         table = locate(question.spans, pairs, whole=inputs.max_records is None)
@@ -212,26 +182,24 @@ def evaluate(
     if question.candidates is not None:
         held = read_candidates(question.candidates, inputs, vocabulary, pairs)
     judged = None if question.labels is None else _accuracy(question, question.labels)
-    learning, judging = part_of(progress, _READ, _LEARNT), part_of(progress, _LEARNT, _READABLE)
     model = language_model(question.public, embeddings, vocabulary, learning)
     readable = None
     if model is not None:
         readable = readability(pairs.original, pairs.sanitized, vocabulary, model, judging)
-    read = _READABLE if question.public else _READ
-    share = 0.95 if question.candidates is None else (0.95 + read) / 2
-    mechanism, attacking = question.mechanism, part_of(progress, read, share)
-    made, impossible = attacks(pairs, vocabulary, space, mechanism, model, attacking)
+    made, impossible = attacks(pairs, vocabulary, space, question.mechanism, model, attacking)
     classes: tuple[ClassShares, ...] = ()
     if question.grouping is not None:
         classes = by_class(pairs, space.n, question.grouping, model, made)
     linked = None
     if held is not None:
+        mechanism, first = question.mechanism, question.first_words
         emissions = None if mechanism is None else Emissions(mechanism, space)
-        linking, first = part_of(progress, share, 0.95), question.first_words
         linked = linkage(held, vocabulary, emissions, first, question.seed, linking)
-    recovery = None
+    spans = None
     if table is not None:
-        recovery = {each.key: recovered(table, each.right) for each in made}
+        by_attack = {each.attack: recovered(table, each.right) for each in made}
+        best = strongest(made).attack
+        spans = {"left_out": table.left_out, "best_attack": best, "by_attack": by_attack}
     wrote = None if question.authors is None else _authors(question, pairs, space, embeddings)
     progress(1.0)
     shape = {"words": embeddings.n, "dimensions": embeddings.d}
@@ -242,14 +210,13 @@ def evaluate(
         texts=len(pairs.original),
         unaligned=pairs.unaligned,
         words=len(pairs.same),
-        unchanged=made[0].shares,  # reading the output as it stands
+        unchanged=made[0].success,  # reading the output as it stands
         cosine=_mean_cosine(pairs, space),
         readability=readable,
         attacks=made,
         classes=classes,
-        impossible=impossible,
-        span_recovery=recovery,
-        spans_left_out=0 if table is None else table.left_out,
+        impossible_outputs=impossible,
+        spans=spans,
         accuracy=judged,
         linkage=linked,
         authors=wrote,
@@ -257,11 +224,10 @@ def evaluate(
     )
 
 
-def _mean_cosine(pairs: Pairs, space: MetricSpace) -> tuple[float | None, int]:
-    """Mean cosine of word and output over the words whose both are known, and their number."""
+def _mean_cosine(pairs: Pairs, space: MetricSpace) -> dict[str, float | None]:
     both = (pairs.inputs < space.n) & (pairs.outputs >= 0)
     found = cosines(unit_rows(space.vectors), pairs.inputs[both], pairs.outputs[both])
-    return (float(found.mean()) if len(found) else None), len(found)
+    return {"mean": float(found.mean()) if len(found) else None, "words": len(found)}
 
 
 def _authors(

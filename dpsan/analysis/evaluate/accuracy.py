@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs
+from dpsan.analysis.pages.sections import by_name
 from dpsan.errors import ExtraMissingError, UsageError
 from dpsan.files.compression import open_decompressed
 from dpsan.formats.registry import format_for, formats_with
@@ -29,7 +30,7 @@ from dpsan.outcomes.text_likelihood import Texts, sanitized
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats
 
-_EVERY: Final = 5
+EVERY: Final = 5
 """Every fifth record is a test record where no test files are given."""
 VERSIONS: Final = ("clean", "sanitized")
 
@@ -52,9 +53,9 @@ class Labelled:
 class Accuracy:
     """Shares of test texts whose label was found."""
 
-    pairs: dict[tuple[str, str], Share]
+    pairs: dict[tuple[str, str], Share] = field(repr=False)
     """(version trained on, version tested on) -> share."""
-    f1: dict[tuple[str, str], float]
+    f1: dict[tuple[str, str], float] = field(repr=False)
     """Likewise: F1 of each class, its mean weighted by how many test texts the class has."""
     majority: Share
     """Success of always saying the most frequent label of the training texts."""
@@ -64,12 +65,11 @@ class Accuracy:
 
     def as_json(self) -> dict[str, Any]:
         """Return JSON values."""
-        found: dict[str, Any] = {
+        pairs = {
             f"{a}_{b}": {**share.as_json(), "weighted_f1": self.f1[a, b]}
             for (a, b), share in self.pairs.items()
         }
-        found |= {"majority": self.majority.as_json(), "classes": self.classes}
-        return {**found, "train": self.train, "test": self.test}
+        return {**pairs, **by_name(self)}
 
 
 def read_labels(path: Path, column: str, inputs: Inputs, option: str = "--labels") -> list[str]:
@@ -90,10 +90,14 @@ def read_labels(path: Path, column: str, inputs: Inputs, option: str = "--labels
         return [*islice(kind.labels(source, column, inputs.options), inputs.max_records)]
 
 
-def split(texts: Labelled) -> tuple[Labelled, Labelled]:
-    """Training and test texts: every fifth record is a test record."""
+def split(texts: Labelled, fold: int = 0) -> tuple[Labelled, Labelled]:
+    """Return training and test texts: every fifth record is a test record.
+
+    Args:
+        fold: number of the fold, which decides where the fifths begin.
+    """
     many = len(texts.labels)
-    test = range(_EVERY - 1, many, _EVERY)
+    test = range((EVERY - 1 + fold) % EVERY, many, EVERY)
     return texts.of([at for at in range(many) if at not in test]), texts.of(test)
 
 
@@ -152,11 +156,11 @@ def judge(train: Labelled, test: Labelled) -> Accuracy:
         model = Classifier(getattr(train, trained), train.labels)
         for tested in VERSIONS:
             found = model.labels_of(getattr(test, tested))
-            pairs[trained, tested] = Share(int((found == truth).sum()), len(truth))
+            pairs[trained, tested] = Share.of(found == truth)
             score = f1_score(test.labels, found.tolist(), average="weighted", zero_division=0)
             scores[trained, tested] = float(score)
     held = Counter(train.labels)
-    majority = Share(int((truth == held.most_common(1)[0][0]).sum()), len(truth))
+    majority = Share.of(truth == held.most_common(1)[0][0])
     return Accuracy(pairs, scores, majority, len(held), len(train.labels), len(truth))
 
 
@@ -168,24 +172,15 @@ _COPIES: Final = 3
 class Authors:
     """Shares of texts whose author was found."""
 
-    shares: dict[str, Share]
+    chance: float
+    """Probability of guessing an author at random."""
+    readers: dict[str, Share]
     """Share of each attacker."""
     authors: int
     known: int
     """Texts from which authors are learnt."""
     left_out: int
     """Texts of authors without another one."""
-
-    @property
-    def chance(self) -> float:
-        """Return the probability of guessing an author at random."""
-        return 1 / self.authors
-
-    def as_json(self) -> dict[str, Any]:
-        """Return JSON values."""
-        readers = {name: share.as_json() for name, share in self.shares.items()}
-        sizes = {"authors": self.authors, "known": self.known, "left_out": self.left_out}
-        return {"chance": self.chance, "readers": readers, **sizes}
 
 
 def attribution(
@@ -206,9 +201,9 @@ def attribution(
     test: list[int] = []
     for at, name in enumerate(names):
         met[name] += 1
-        last = held[name] < _EVERY and met[name] == held[name]
+        last = held[name] < EVERY and met[name] == held[name]
         if held[name] > 1:
-            (test if last or met[name] % _EVERY == 0 else train).append(at)
+            (test if last or met[name] % EVERY == 0 else train).append(at)
     if len({names[at] for at in train}) < 2:
         raise UsageError("--authors needs two authors with at least two texts each")
     sizes = np.bincount(pairs.text, minlength=len(names))
@@ -224,6 +219,7 @@ def attribution(
     learnt = Labelled([*known.clean] * _COPIES, own, [*known.labels] * _COPIES)
     found = judge(learnt, every.of(test))
     return Authors(
+        1 / len(set(known.labels)),
         {
             "always the author of most texts": found.majority,
             "original texts": found.pairs["clean", "clean"],

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,17 +40,12 @@ _IMPOSSIBLE: Final = -600.0
 class Attack:
     """One way of reading, and how often it is right."""
 
-    key: str
+    attack: str
     """``verbatim``, ``one-word``, ``context`` or ``informed``."""
     name: str
     right: NDArray[np.bool_] = field(repr=False)
     """True for each word that was read right, but for letter case, shape (m,)."""
-    shares: dict[WordClass, Share]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return JSON values."""
-        success = {str(kind): share.as_json() for kind, share in self.shares.items()}
-        return {"attack": self.key, "name": self.name, "success": success}
+    success: dict[WordClass, Share]
 
 
 def attacks(
@@ -133,24 +128,23 @@ def _impossible(seen: Observations, candidates: Likeliest, log_prior: Floats) ->
 
 
 def _attack(pairs: Pairs, key: str, name: str, right: NDArray[np.bool_]) -> Attack:
-    masks = {kind: pairs.of(kind) for kind in WordClass}
-    shares = {kind: Share(int(right[of].sum()), int(of.sum())) for kind, of in masks.items()}
-    return Attack(key, name, right, shares)
+    return Attack(key, name, right, {kind: Share.of(right[pairs.of(kind)]) for kind in WordClass})
+
+
+def strongest(made: Sequence[Attack]) -> Attack:
+    """Return the attack that was right most often, of those who know no word of the text."""
+    readers = [each for each in made if each.attack != "informed"]
+    return max(readers, key=lambda each: each.success[WordClass.ALL].value or 0.0)
 
 
 @dataclass(frozen=True)
 class ClassShares:
     """Shares of the words of one class."""
 
-    name: str
+    class_: str
     unchanged: Share
-    read: Share
+    read_back: Share
     """Words read back by the best attack that knows no word of the text."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return JSON values."""
-        shares = {"unchanged": self.unchanged, "read_back": self.read}
-        return {"class": self.name, **{name: each.as_json() for name, each in shares.items()}}
 
 
 def by_class(
@@ -168,7 +162,7 @@ def by_class(
         made: the attacks on the text.
     """
     key = "context" if model is not None else "one-word"
-    read = {attack.key: attack.right for attack in made}[key]
+    read = {attack.attack: attack.right for attack in made}[key]
     names = grouping.classes
     # An output that is no word was not drawn in a class: it passed, or is a made-up string.
     kinds = np.where(pairs.noisings[0] == OTHER, -1, grouping.kinds(n)[pairs.inputs])
@@ -180,9 +174,7 @@ def by_class(
     for name in dict.fromkeys(filter(None, names)):
         of = np.isin(kinds, [kind for kind, other in enumerate(names) if other == name])
         if of.any():
-            size = int(of.sum())
-            shares = (Share(int(right[of].sum()), size) for right in (pairs.same, read))
-            out.append(ClassShares(name, *shares))
+            out.append(ClassShares(name, Share.of(pairs.same[of]), Share.of(read[of])))
     return tuple(out)
 
 
@@ -256,4 +248,4 @@ def recovered(table: SpanTable, right: NDArray[np.bool_]) -> dict[str, Recovery]
 
 def _recovery(full: NDArray[np.bool_], some: NDArray[np.bool_]) -> Recovery:
     hits = {"fully": full, "partly": some, "none": ~(full | some)}
-    return {part: Share(int(each.sum()), len(full)) for part, each in hits.items()}
+    return {part: Share.of(each) for part, each in hits.items()}

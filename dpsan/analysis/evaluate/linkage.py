@@ -95,26 +95,16 @@ class Linked:
     """Texts with so many words."""
     first: Share
     """Sanitized texts whose original is the reader's first guess."""
-    rank: Estimate
+    median_rank: Estimate
     """Median position of the original among the candidates, with its 95 % interval."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return JSON values."""
-        rank = {"value": self.rank.value, "interval": [self.rank.low, self.rank.high]}
-        seen = {"reader": self.reader, "words": self.words, "candidates": self.candidates}
-        return {**seen, "first": self.first.as_json(), "median_rank": rank}
 
 
 @dataclass(frozen=True)
 class Linkage:
     """All readers."""
 
-    rows: tuple[Linked, ...]
+    readers: tuple[Linked, ...]
     notes: tuple[str, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return {"readers": [each.as_json() for each in self.rows], "notes": list(self.notes)}
 
 
 def linkage(
@@ -147,7 +137,7 @@ def linkage(
         these = Candidates(texts.of(some), found.layouts[some], versions, truth)
         scores = partial(_scored, vocabulary, emissions, length is None)
         for name, of_original in _readers(these, scores, seed, share).items():
-            hits = Share(int((of_original == 1).sum()), len(of_original))
+            hits = Share.of(of_original == 1)
             rows.append(Linked(name, length, len(some), hits, median(of_original)))
     return Linkage(tuple(rows), _notes(emissions, found))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import html
 import math
 import re
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import compress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from dpsan.errors import printable
 from dpsan.outcomes.intervals import Estimate, Share
@@ -121,6 +121,28 @@ def written(cell: Cell, *, intervals: bool = True) -> str:
     if cell is None:
         return "-"
     return printable(cell) if isinstance(cell, str) else number(cell)
+
+
+def plain(value: Any) -> Any:
+    """Return the JSON values of a result or a part of it, however deep they are."""
+    if isinstance(value, Estimate):
+        return {"value": value.value, "interval": [value.low, value.high]}
+    if hasattr(value, "as_json"):
+        return value.as_json()
+    if is_dataclass(value):
+        return by_name(value)
+    if isinstance(value, Mapping):
+        return {str(name): plain(each) for name, each in value.items()}
+    return [*map(plain, value)] if isinstance(value, (list, tuple)) else value
+
+
+def by_name(value: Any) -> dict[str, Any]:
+    """Return the JSON values of a dataclass by the names of its fields.
+
+    Fields that ``repr`` hides are left out if they have no metadata: they are of single words.
+    """
+    names = [each.name for each in fields(value) if each.repr or each.metadata]
+    return {name.removesuffix("_"): plain(getattr(value, name)) for name in names}
 
 
 def odds(epsilon: float) -> str:

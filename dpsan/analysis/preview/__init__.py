@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.readability import language_model
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.analysis.pages.sections import plain_meaning
+from dpsan.analysis.pages.sections import by_name, plain_meaning
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.word_lists import SENSITIVE, only_classes, word_classes
@@ -33,6 +34,7 @@ from dpsan.outcomes.text_likelihood import LONGEST
 from dpsan.privacy import randomness
 from dpsan.sanitize.classes import class_rows
 from dpsan.sanitize.consistent import Unit
+from dpsan.sanitize.result import AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.settings import Settings
 from dpsan.space.arrays import Ids
@@ -41,6 +43,7 @@ from dpsan.text.numerals import counted, number, percent
 
 EPSILONS: Final = (4.0, 6.0, 8.0, 10.0, 12.0)
 SENTENCES: Final = 3
+TESTS: Final = ("singling out", "linkability", "inference")
 _WORDS: Final = 1000
 """Words of the file that are measured, about."""
 _ENOUGH: Final = 300
@@ -62,116 +65,84 @@ class Level:
 
     options: str
     """Options of ``rewrite``."""
-    epsilon: float
+    epsilon_ldp: float
     """LDP epsilon of any one word; of words of a class where only these are drawn."""
     meaning: str
-    sentences: tuple[str, ...] = field(repr=False)
+    sentences: tuple[str, ...] = field(repr=False, metadata={"shown": True})
     unchanged: Share
-    read: Share
+    read_back: Share
     """Words that an attacker reads back."""
-    listed: Share
+    classes_read_back: Share
     """Words of classes, such as names and places, that are read back."""
-    linked: int | None
+    linked_words: int | None
     """Words that find a text among 1,000; 0: more than 64; None: words that pass unchanged find
     it."""
 
-    def as_json(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return {
-            "options": self.options,
-            "epsilon_ldp": self.epsilon,
-            "meaning": self.meaning,
-            "sentences": list(self.sentences),
-            "unchanged": self.unchanged.as_json(),
-            "read_back": self.read.as_json(),
-            "classes_read_back": self.listed.as_json(),
-            "linked_words": self.linked,
-        }
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Preview:
     """All levels, and what they were measured on."""
 
-    name: str
-    """Name of the file."""
+    file: str
     lengths: Ids = field(repr=False)
     """Words of each record, (r,)."""
-    measured: int
-    """Words that were measured."""
-    guessed: Share
+    records: int
+    words_measured: int
+    language_model: bool
+    """True if the attacker has a language model."""
+    guessed_without_output: Share
     """Words that are the most frequent word: right without any output."""
     levels: tuple[Level, ...]
-    with_model: bool
-    """True if the attacker has a language model."""
-    left_out: str | None
+    left_out: str | None = field(repr=False)
     """Reason why there are no levels of classes."""
 
-    def tests(self) -> list[tuple[str, list[tuple[bool, str]]]]:
+    def tests(self) -> dict[str, list[dict[str, Any]]]:
         """Return the three tests of the European regulators' opinion on anonymization.
 
         Returns:
-            Name, and for each level whether it fails and by which figure.  Article 29 Working
-            Party, Opinion 05/2014 (WP216), section 3: singling out, linkability, inference.
+            For each level whether it fails a test and by which figure.  Article 29 Working Party,
+            Opinion 05/2014 (WP216), section 3: singling out, linkability, inference.
         """
-        return [
-            ("singling out", [self._singled(each) for each in self.levels]),
-            ("linkability", [self._linkable(each) for each in self.levels]),
-            ("inference", [self._inferred(each) for each in self.levels]),
-        ]
+        rows = [self._tests_of(each) for each in self.levels]
+        return {
+            name: [{"fails": fails, "figure": figure} for fails, figure in cells]
+            for name, cells in zip(TESTS, zip(*rows, strict=True), strict=True)
+        }
 
-    def _singled(self, level: Level) -> tuple[bool, str]:
-        """A record is told apart from other candidates by its words."""
-        if level.linked is None:
-            return True, "by words that pass"
-        fails = bool((self.lengths >= (level.linked or LONGEST + 1)).any())
-        many = f"by {counted(level.linked, 'word')}"
-        return fails, many if level.linked else f"over {LONGEST} words"
-
-    def _linkable(self, level: Level) -> tuple[bool, str]:
-        """A record is matched with the same text elsewhere: it has enough words for that."""
-        if level.linked is None:
-            return True, "all records"
-        share = float((self.lengths >= (level.linked or LONGEST + 1)).mean())
-        return share > 0, "no record" if not share else f"{percent(share)} of records"
-
-    def _inferred(self, level: Level) -> tuple[bool, str]:
-        """More words are read back than are right without an output."""
-        low = level.read.interval[0] if level.read.total else 0.0
-        return low > (self.guessed.value or 0.0), f"{percent(level.read.value or 0.0)} read"
+    def _tests_of(self, level: Level) -> tuple[tuple[bool, str], ...]:
+        # More words are read back than are right without an output.
+        low = level.read_back.interval[0] if level.read_back.total else 0.0
+        fails = low > (self.guessed_without_output.value or 0.0)
+        inferred = fails, f"{percent(level.read_back.value or 0.0)} read"
+        if level.linked_words is None:
+            return (True, "by words that pass"), (True, "all records"), inferred
+        # A record is told apart, or matched with the same text elsewhere, if it has enough words.
+        share = float((self.lengths >= (level.linked_words or LONGEST + 1)).mean())
+        by = f"by {counted(level.linked_words, 'word')}"
+        singled = by if level.linked_words else f"over {LONGEST} words"
+        matched = "no record" if not share else f"{percent(share)} of records"
+        return (share > 0, singled), (share > 0, matched), inferred
 
     def conclusion(self) -> str:
         """Return the sentence that the page begins with."""
         passing = [
             level.options
-            for at, level in enumerate(self.levels)
-            if not any(cells[at][0] for _, cells in self.tests())
+            for level in self.levels
+            if not any(fails for fails, _ in self._tests_of(level))
         ]
-        if passing and self.measured < _ENOUGH:
-            many = f"{counted(self.measured, 'word')} of {number(_ENOUGH)}"
+        if passing and self.words_measured < _ENOUGH:
+            many = f"{counted(self.words_measured, 'word')} of {number(_ENOUGH)}"
             return f"Too little text to judge: {many}. No level is shown to be anonymous."
         if not passing:
             return "Not anonymous by these tests at any level that is shown."
-        many = counted(self.measured, "word")
+        many = counted(self.words_measured, "word")
         levels = ", ".join(passing)
         return f"No test fails at {levels} on {many}; all other levels are not anonymous."
 
     def as_json(self) -> dict[str, Any]:
         """Return JSON values."""
-        return {
-            "file": self.name,
-            "records": len(self.lengths),
-            "words_measured": self.measured,
-            "language_model": self.with_model,
-            "guessed_without_output": self.guessed.as_json(),
-            "levels": [each.as_json() for each in self.levels],
-            "tests": {
-                name: [{"fails": fails, "figure": figure} for fails, figure in cells]
-                for name, cells in self.tests()
-            },
-            "conclusion": self.conclusion(),
-            "left_out": self.left_out,
-        }
+        said = {"tests": self.tests(), "conclusion": self.conclusion()}
+        return {**by_name(self), **said, "left_out": self.left_out}
 
 
 def preview(
@@ -197,7 +168,7 @@ def preview(
     embeddings, _ = opened
     vocabulary = Vocabulary(embeddings, "unicode")
     texts, lengths = _read(path, inputs, vocabulary)
-    known = _Known(texts, vocabulary)
+    measured = _Measured(texts, vocabulary)
     model = language_model((), embeddings, vocabulary, lambda _: None)
     specs = [(f"-e {number(each)}", Settings(epsilon=each)) for each in epsilons]
     left_out = None
@@ -210,11 +181,17 @@ def preview(
     for at, (options, spec) in enumerate(specs):
         progress(options, at / len(specs))
         sanitizer = Sanitizer.from_spec(spec, store, None, opened=lambda: opened)
-        levels.append(_level(options, sanitizer, known, shown, model))
-    sizes, words = np.array(lengths), len(known.inputs)
-    guessed = Share(int((known.fold[known.inputs] == known.fold[0]).sum()), words)
-    found, with_model = tuple(levels), model is not None
-    return Preview(printable(path.name), sizes, words, guessed, found, with_model, left_out)
+        levels.append(_level(options, sanitizer, measured, shown, model))
+    return Preview(
+        file=printable(path.name),
+        lengths=np.array(lengths),
+        records=len(lengths),
+        words_measured=len(measured.inputs),
+        language_model=model is not None,
+        guessed_without_output=Share.of(measured.fold[measured.inputs] == measured.fold[0]),
+        levels=tuple(levels),
+        left_out=left_out,
+    )
 
 
 def _by_class(embeddings: Embeddings) -> list[tuple[str, Settings]]:
@@ -273,7 +250,7 @@ def _sentences(texts: Sequence[str], vocabulary: Vocabulary) -> list[str]:
     return [*dict.fromkeys(map(" ".join, shown))][:SENTENCES]
 
 
-class _Known:
+class _Measured:
     """The texts that are measured, as an attacker is judged by them."""
 
     def __init__(self, texts: Sequence[str], vocabulary: Vocabulary) -> None:
@@ -284,43 +261,52 @@ class _Known:
 
 
 def _level(
-    options: str, sanitizer: Sanitizer, known: _Known, shown: Sequence[str], model: Ngrams | None
+    options: str,
+    sanitizer: Sanitizer,
+    measured: _Measured,
+    shown: Sequence[str],
+    model: Ngrams | None,
 ) -> Level:
     """Sanitize, and read back."""
-    n = sanitizer.space.n
-    table = sanitizer.sanitize(known.texts, randomness.new_key(), audit=True).records
+    table = sanitizer.sanitize(measured.texts, randomness.new_key(), audit=True).records
     assert table is not None  # noqa: S101 - it was asked for
-    if table.reasons is not None:  # what passes is read, and nothing of the others
-        kept = np.array([a == b for a, b in zip(table.originals, table.outputs, strict=True)])
-        replaced = np.array([reason is not None for reason in table.reasons])
-        share, by_chance = (Share(int(each.sum()), len(each)) for each in (kept, kept[replaced]))
-        sentences = tuple(" ".join(each.split()) for each in sanitizer.rewrite(shown))
-        told = _meaning(sanitizer, 0.0)
-        return Level(options, 0.0, told, sentences, share, share, by_chance, None)
-    rows = np.where(table.output_ids >= 0, table.output_ids, ~n)
-    passed = (table.input_ids < 0) & (known.inputs < n)
-    rows[passed] = ~known.inputs[passed]
-    folded, word = known.fold[known.inputs], known.inputs < n
     same = np.array([a == b for a, b in zip(table.originals, table.outputs, strict=True)])
-    same |= word & (folded == known.fold[np.where(rows >= 0, rows, n)])
-    right = word & (known.fold[_guessed(rows, known, sanitizer, model)] == folded)
-    right = np.where(table.input_ids < 0, same, right)
-    epsilon, half = sanitizer.guarantee.epsilon_ldp, sanitizer.half_linked
-    unchanged, read, listed = (
-        Share(int(each.sum()), len(each)) for each in (same, right, right[known.listed])
-    )
-    meaning, linked = _meaning(sanitizer, epsilon), None if half is None else half.words or 0
+    if table.reasons is not None:  # what passes is read, and nothing of the others
+        right, listed = same, np.array([reason is not None for reason in table.reasons])
+        epsilon, linked = 0.0, None
+    else:
+        same, right = _read_back(table, same, measured, sanitizer, model)
+        epsilon, half = sanitizer.guarantee.epsilon_ldp, sanitizer.half_linked
+        listed, linked = measured.listed, None if half is None else half.words or 0
     sentences = tuple(" ".join(each.split()) for each in sanitizer.rewrite(shown))
-    return Level(options, epsilon, meaning, sentences, unchanged, read, listed, linked)
+    shares = Share.of(same), Share.of(right), Share.of(right[listed])
+    return Level(options, epsilon, _meaning(sanitizer, epsilon), sentences, *shares, linked)
 
 
-def _guessed(rows: Ids, known: _Known, sanitizer: Sanitizer, model: Ngrams | None) -> Ids:
+def _read_back(
+    table: AuditTable,
+    same: NDArray[np.bool_],
+    measured: _Measured,
+    sanitizer: Sanitizer,
+    model: Ngrams | None,
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which words are unchanged but for case, and which an attacker reads, (m,) each."""
+    n, fold, inputs = sanitizer.space.n, measured.fold, measured.inputs
+    rows, word = np.where(table.output_ids >= 0, table.output_ids, ~n), inputs < n
+    passed = (table.input_ids < 0) & word
+    rows[passed] = ~inputs[passed]
+    same = same | (word & (fold[inputs] == fold[np.where(rows >= 0, rows, n)]))
+    right = word & (fold[_guessed(rows, measured, sanitizer, model)] == fold[inputs])
+    return same, np.where(table.input_ids < 0, same, right)
+
+
+def _guessed(rows: Ids, measured: _Measured, sanitizer: Sanitizer, model: Ngrams | None) -> Ids:
     """Return the attacker's guess of each word, (m,); -1 for none."""
     mechanism, space = sanitizer.mechanism, sanitizer.space
     if model is not None:
         none = np.zeros(0, dtype=np.int64)
         epsilon = sanitizer.guarantee.epsilon_ldp
-        return guesses(rows, known.kinds, reading_tables(mechanism, space, model, epsilon, none))
+        return guesses(rows, measured.kinds, reading_tables(mechanism, space, model, epsilon, none))
     held = likeliest_inputs(mechanism, space)
     best = np.full(space.n, -1, dtype=np.int64)
     best[held["outputs"]] = held["inputs"][:, 0]

@@ -18,25 +18,24 @@ _FEW = 20
 """Words below which no share is printed."""
 
 
-def about(found: Preview) -> str:
-    """Describe what was measured."""
-    attacker = "with a public language model" if found.with_model else "who reads single words"
-    measured = f"figures from {number(found.measured)} words, once drawn; an attacker {attacker}"
-    return f"{found.name}: {counted(len(found.lengths), 'record')}; {measured}."
+def _about(found: Preview) -> str:
+    attacker = "with a public language model" if found.language_model else "who reads single words"
+    figures = f"figures from {number(found.words_measured)} words, once drawn"
+    records = counted(found.records, "record")
+    return f"{found.file}: {records}; {figures}; an attacker {attacker}."
 
 
 def figures(found: Preview) -> Section:
     """Return a row for each level."""
-    rows = [
-        (each.options, *map(_share, (each.unchanged, each.read, each.listed)), _linked(each))
-        for each in found.levels
-    ]
+    rows = []
+    for each in found.levels:
+        shares = each.unchanged, each.read_back, each.classes_read_back
+        rows.append((each.options, *map(_share, shares), _linked(each)))
     notes = [
         "classes: names, places and other words of the lists of --only sensitive",
         f"{round(100 * CONFIDENCE)} % intervals; too few: below {_FEW} words",
+        *filter(None, [found.left_out]),
     ]
-    if found.left_out is not None:
-        notes.append(found.left_out)
     columns = ("options of rewrite", "unchanged", "read back", "classes read back", "text found by")
     return Section(columns, rows, notes)
 
@@ -50,29 +49,29 @@ def _share(share: Share) -> str:
 
 
 def _linked(level: Level) -> str:
-    if level.linked is None:
+    if level.linked_words is None:
         return "words that pass"
-    return counted(level.linked, "word") if level.linked else f"over {LONGEST} words"
+    return counted(level.linked_words, "word") if level.linked_words else f"over {LONGEST} words"
 
 
 def tests(found: Preview) -> Section:
     """Return the closing box: three tests, yes or no with a figure for each level."""
-    names, cells = zip(*found.tests(), strict=True)
+    results, guessed = found.tests(), _share(found.guessed_without_output)
     rows = [
-        (level.options, *(f"{'yes' if fails else 'no'}, {figure}" for fails, figure in each))
-        for level, *each in zip(found.levels, *cells, strict=True)
+        (level.options, *(f"{'yes' if x['fails'] else 'no'}, {x['figure']}" for x in cells))
+        for level, *cells in zip(found.levels, *results.values(), strict=True)
     ]
     notes = [
         "yes: not anonymous by this test",
         f"Singling out: words that tell a text from {CANDIDATES:,} candidates.",
         "Linkability: records long enough to be matched with the same text elsewhere.",
-        f"Inference: words read back; {_share(found.guessed)} are right without any output.",
+        f"Inference: words read back; {guessed} are right without any output.",
     ]
-    return Section(("test (WP216)", *names), rows, notes)
+    return Section(("test (WP216)", *results), rows, notes)
 
 
 def shown(found: Preview) -> Shown:
     """Return the figures of all levels, samples, and three tests."""
     samples = [Prose(each.options, each.meaning, each.sentences) for each in found.levels]
     parts: list[Part] = [figures(found), *samples, tests(found)]
-    return Shown(about(found), parts, found.conclusion(), warnings=[WARNING])
+    return Shown(_about(found), parts, found.conclusion(), warnings=[WARNING])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from dpsan.analysis.pages.sections import Facts, Part, Prose, Section, Shown, plain_meaning
 from dpsan.analysis.report import ACTIONS, Report
@@ -56,39 +57,40 @@ def _passed(report: Report) -> list[str]:
     return [*dict.fromkeys(passing)]
 
 
+_HEADING: Final = "What passed unchanged or is not protected"
 _HIDDEN: Final = "Which word of its group stood at a replaced word is hidden completely."
 
 
-def conclusion(report: Report) -> tuple[str, bool]:
-    """Return the sentence that a report begins with, and whether it is no warning."""
-    guarantee, header = report.header["guarantee"], report.header
-    epsilon = guarantee["epsilon_ldp"]
-    if header["seeded"]:
+def conclusion(report: Report, sums: Mapping[str, Any]) -> tuple[str, bool]:
+    """Return the sentence that a report begins with, and whether it is no warning.
+
+    Args:
+        sums: JSON values of the report.
+    """
+    epsilon, only = sums["epsilon_ldp"], sums["only"]
+    if sums["seeded"]:
         return "Not private: the random numbers of this run are public.", False
-    if (status := guarantee["status"]) != "PROVED":
-        return f"No proved guarantee: that of {header['mechanism']} is {status}.", False
+    if (status := sums["status"]) != "PROVED":
+        return f"No proved guarantee: that of {sums['mechanism']} is {status}.", False
     if not report.complete:
         return "The run did not finish. The figures below are those of the part that did.", False
-    words = f"any one {report.as_json()['per']}"
-    if header["only"]:
-        words = "any one number"
-    elif guarantee["public_words"]:
-        words = "any one protected word"
+    words = f"any one {sums['per']}"
+    if only or sums["public_words"]:
+        words = "any one number" if only else "any one protected word"
     total = math.inf if epsilon is None else report.copies * epsilon
-    meaning = plain_meaning(total, words, report.copies * guarantee["delta"])
-    if header["only"]:
+    meaning = plain_meaning(total, words, report.copies * sums["delta"])
+    if only:
         meaning = f"{_HIDDEN} {meaning}" if epsilon else _HIDDEN
-    if plain := sum(report.counts[action] for action in _UNCHANGED):
-        passed = f"{counted(plain, 'word')} of {number(report.counts.total())} passed unchanged."
+    if plain := sum(sums[action] for action in _UNCHANGED):
+        passed = f"{counted(plain, 'word')} of {number(sums['words'])} passed unchanged."
         return f"{meaning} {passed} These are not protected.", False
-    if header["linked"]:
-        return f"{meaning} The texts are not anonymous: {header['linked']}.", False
+    if sums["linked"]:
+        return f"{meaning} The texts are not anonymous: {sums['linked']}.", False
     return meaning, epsilon is not None
 
 
-def figures(report: Report) -> list[tuple[str, str, str]]:
+def figures(sums: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return the figures of a run: name, value, and what it means."""
-    sums = report.as_json()
     each, loss = sums["per"], "LDP epsilon"
     if sums["public_words"]:
         each, loss = f"protected {each}", "high-low LDP epsilon"
@@ -106,7 +108,7 @@ def figures(report: Report) -> list[tuple[str, str, str]]:
         out.append(("expected unchanged", percent(sums["expected_unchanged"]), what))
     if sums["linked"]:
         out.append(("whole texts", sums["linked"], "how easily a text is found again"))
-    whole = ", all copies" if report.copies > 1 else ""
+    whole = ", all copies" if sums["copies"] > 1 else ""
     for unit, what in _SUMS.items():
         out.append((f"{loss}, largest {unit}{whole}", _cost(**sums[f"largest_{unit}"]), what))
     records = " / ".join(map(number, sums["epsilon_per_record"].values()))
@@ -114,9 +116,8 @@ def figures(report: Report) -> list[tuple[str, str, str]]:
     return [*out, (name, records, "records with more words lose more")]
 
 
-def parameters(report: Report) -> list[tuple[str, str, str]]:
+def parameters(report: Report, sums: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return the settings of a run: name, value, and an empty meaning or one line."""
-    sums = report.as_json()
     grade = sums["status"]
     if grade == "PROVED":
         grade += f" {sums['arithmetic']}"
@@ -141,10 +142,10 @@ def parameters(report: Report) -> list[tuple[str, str, str]]:
     return [(name, value, "") for name, value in rows.items()]
 
 
-def files(report: Report) -> list[Section]:
+def files(sums: Mapping[str, Any]) -> list[Section]:
     """Return the inputs of a run, and the digests of their outputs."""
     rows, digests = [], []
-    for each in report.as_json()["files"]:
+    for each in sums["files"]:
         name = each["name"] or f"input {each['file']}"
         records = each["records"] if each["finished"] else "not finished"
         counts = [each[action] for action in ("words", *ACTIONS)]
@@ -152,20 +153,17 @@ def files(report: Report) -> list[Section]:
         if each["finished"]:
             digests.append((each["output_sha256"], name))
     inputs = Section(("file", "records", "words", *ACTIONS, "epsilon"), rows)
-    return [inputs, Section(("SHA-256 of the output", "file"), digests)]
+    return [inputs.without_zeros(ACTIONS), Section(("SHA-256 of the output", "file"), digests)]
 
 
-def reasons(report: Report) -> list[Section]:
+def reasons(sums: Mapping[str, Any]) -> list[Section]:
     """Return the words by class and rule, and by the list or rule by which they pass."""
-    rows = report.as_json()["reasons"]
+    rows = sums["reasons"]
     drawn = [(row["class"] or "-", row["rule"], row["words"]) for row in rows if row["rule"]]
     passed = [(row["passes"], row["words"]) for row in rows if row["passes"]]
-    return [
-        Section(
-            ("class", "rule that replaced", "words"), sorted(drawn, key=lambda row: str(row[0]))
-        ),
-        Section(("passed by", "words"), passed),
-    ]
+    by_class = sorted(drawn, key=lambda row: str(row[0]))
+    replaced = Section(("class", "rule that replaced", "words"), by_class)
+    return [replaced, Section(("passed by", "words"), passed)]
 
 
 _ABOUT: Final = (
@@ -176,28 +174,26 @@ _ABOUT: Final = (
 
 def shown(report: Report) -> Shown:
     """Return what was done to the words of a text, what passed, and what it cost."""
-    header, counts = report.header, report.counts
-    inputs, digests = files(report)
+    sums, words = report.as_json(), report.counts.total()
     rows = [
-        (_MEANING.get(action, action), counts[action], Share(counts[action], counts.total()))
+        (_MEANING.get(action, action), sums[action], Share(sums[action], words))
         for action in ACTIONS
-        if counts[action]
+        if sums[action]
     ]
-    vocabulary = header["embeddings"]
-    sentence, good = conclusion(report)
-    made = f"{header['created'] or ''}, dpsan {header['dpsan'] or ''}"
-    words = f"{vocabulary['source']}, {number(vocabulary['words'])} words"
-    hidden = [*_passed(report), *report.as_json()["not_protected"]]
+    vocabulary = sums["embeddings"]
+    sentence, good = conclusion(report, sums)
+    made = f"{sums['created'] or ''}, dpsan {sums['dpsan'] or ''}"
+    source = f"{vocabulary['source']}, {number(vocabulary['words'])} words"
+    about = [*parameters(report, sums), ("made", made, ""), ("vocabulary", source, "")]
     parts: list[Part] = [
         Prose("", lines=_warnings(report), loud=True),
-        Prose("What passed unchanged or is not protected", lines=hidden),
+        Prose(_HEADING, lines=[*_passed(report), *sums["not_protected"]]),
         Section(("words", "number", "share"), rows, intervals=False),
-        *reasons(report),
-        Facts("Figures", figures(report)),
+        *reasons(sums),
+        Facts("Figures", figures(sums)),
         _histogram(report),
-        inputs.without_zeros(ACTIONS),
-        digests,
-        Facts("Parameters", [*parameters(report), ("made", made, ""), ("vocabulary", words, "")]),
+        *files(sums),
+        Facts("Parameters", about),
     ]
     return Shown(_ABOUT, parts, sentence, good, title=printable(report.path))
 

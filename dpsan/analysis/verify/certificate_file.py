@@ -20,21 +20,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
-from itertools import chain, zip_longest
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from dpsan.analysis.verify.base import Check
 from dpsan.analysis.verify.verdict import Verdict, Verification
-from dpsan.errors import Hint, InputError, UsageError, file_reason
+from dpsan.errors import Hint, UsageError
 from dpsan.files.atomic_files import AtomicFile, check_writable
-from dpsan.files.source import open_regular
 from dpsan.mechanisms.samplers.base import ROWS, Table
 from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.privacy.certificate import MATRIX_WORDS
@@ -114,47 +110,16 @@ def write_certificate(
     return digest
 
 
-def compare_certificate(
-    path: Path, sanitizer: Sanitizer, epsilon: float, language_model: str | None = None
-) -> Check:
-    """Compare the integers of a run with those of a certificate.
-
-    Args:
-        epsilon: certified LDP epsilon of the run, nats.
-        language_model: digest of the model that drawn words are decoded by.
-
-    Raises:
-        InputError: the file cannot be read.
-        UsageError: see :func:`certificate_weights`.
-    """
-    weights = certificate_weights(sanitizer)
-    try:
-        with os.fdopen(open_regular(path), "rb") as file:
-            first = file.readline()
-            version = re.search(rb'"dpsan":"([^"]*)"', first)  # another may draw the same
-            named = __version__ if version is None else version[1].decode("latin-1")
-            ours = _lines(sanitizer, epsilon, weights, language_model, named)
-            pairs = zip_longest(chain([first], file), ours, fillvalue=b"")
-            for at, (line, own) in enumerate(pairs):
-                if line != own:
-                    what = f"line {at + 1}" if at else "the claim"
-                    return Check("against", False, f"{what} of {path} is another than this run's")
-    except OSError as error:
-        raise InputError(path, file_reason(error)) from None
-    return Check("against", True, f"this run draws from the {at - 1:,} rows of integers of {path}")
-
-
 def _lines(
     sanitizer: Sanitizer,
     epsilon: float,
     weights: Table,
     language_model: str | None,
-    version: str = __version__,
 ) -> Iterator[bytes]:
     """Yield the lines of a certificate."""
     claim: dict[str, Any] = {
         "dpsan_certificate": _VERSION,
-        "dpsan": version,
+        "dpsan": __version__,
         "mechanism": sanitizer.mechanism.name,
         "vocabulary": sanitizer.embeddings.digest,
         "words": sanitizer.space.n,

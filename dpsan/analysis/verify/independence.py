@@ -1,19 +1,18 @@
 """Check that words, lines, files, copies, runs and worker processes share no random numbers.
 
-The program rewrites equal lines: many lines of a file, many copies of a line, files with random
-numbers, and many blocks of a long line.  Every two lines, every two positions of a line and every
-two blocks are compared.  Lines that share their random numbers have the same words.
+The program rewrites equal lines: many lines of a file, many copies of a line, and files with random
+numbers.  Every two lines and every two positions of a line are compared.  Lines that share their
+random numbers have the same words.
 
 Other lines agree by chance, with the probability q that two draws of an input are equal.  It is
 known (the sum of squared probabilities) or bounded from draws under different keys.  Chernoff's
 bound times the number of pairs refutes a program that shares nothing with probability at most
 ERROR.  Lines are so long that full agreement is below ERROR.
 
-The draw of a word may not depend on the words beside it either: lines of vocabulary words are
-written again with another second word, and under the same key all other words must stay (exact).
-
-There are lines of out-of-vocabulary words and of one vocabulary word (of 16 the one whose draws
+There are lines of out-of-vocabulary words and of one vocabulary word (of a few the one whose draws
 agree least): a program may share the random numbers of one kind only.
+
+Lines and blocks far apart, and words beside a drawn one, are tested in a clone (tests/checks).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from dpsan.analysis.verify import base
 from dpsan.analysis.verify.base import Agreement, Check, Rows, closest
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.intervals import share_at_most
-from dpsan.privacy.randomness import BLOCK, derive_key, streams_for
+from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.run.workers import Workers
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -40,32 +39,23 @@ ERROR: Final = 1e-10
 _RUNS: Final = 2
 _LINES: Final = 64
 """Number of lines of a file and copies of a line; all are compared."""
-_FAR_LINES: Final = (64, 128, 256, 1024, 4096, 8192, 32_767, 32_768, 65_535, 65_536)
-"""Numbers of lines far from these; those between are empty."""
-_BLOCKS: Final = (*range(64), 64, 65, 127, 128, 192, 255, 256)
-"""Blocks of a long line that are compared."""
 _FEW_LINES: Final = 8
 """Number of lines and copies where a line takes hundreds of words."""
 _FILES: Final = (1, 2, 3, 5, 64)
 """Numbers of files that are always compared, besides as many random ones."""
 _LAST_FILE: Final = 10_000
-_FEW_BLOCKS: Final = 3
-"""Number of blocks where equal words share their draw, since no block has a stream then."""
 _KEYS: Final = 48
 """Number of keys under which lines are drawn to bound q where it is not known."""
 _FAMILIES: Final = 12
-"""Most bounds of a run: of lines and positions in two shapes, of blocks, and on q, for OOV words
-and one vocabulary word."""
-_CANDIDATES: Final = 16
+"""Most bounds of a run: of lines and positions in two shapes for OOV words and one vocabulary word,
+and on q of OOV words and of the words from which that one is chosen."""
+_CANDIDATES: Final = 3
 """Number of words from which one is chosen for comparison."""
 _WORDS: Final = 40
 _LONGEST: Final = 200
 """Least and largest number of words of a line; they fit into one block."""
 _MANY: Final = 1000
 """Words of the vocabulary that worker processes draw too."""
-_ORDERS: Final = 16
-_BESIDE: Final = 6
-"""Random orders of words, and the words of a line of which the second is replaced."""
 _WIDEST: Final = 3000
 """Most words of a line where draws agree often: some seconds for as many lines."""
 
@@ -100,8 +90,7 @@ def independence(
     name, unit = "independence", sanitizer.spec.consistent
     gap, n = base.between(sanitizer), sanitizer.space.n
     # All are ⊥; they must differ only where equal words share their draw.
-    blocks = _BLOCKS[-1] + 1 if unit is None else _FEW_BLOCKS
-    many = max(blocks * BLOCK, _WIDEST) + 1
+    many = _WIDEST + 1
     different = 1 if unit is None else many
     strings = base.unknown_strings(sanitizer, different) * (many // different)
     if gap is None or not strings:
@@ -113,7 +102,7 @@ def independence(
     figures: dict[str, float] = {"agreement_by_chance": q}
     # Where the words of a line are drawn together, q is known for lines of that length alone.
     widest = _WORDS if stated.whole_records else _WIDEST
-    if _width(q) > widest:
+    if width_of(q) > widest:
         sentence = f"two draws of an OOV word agree with probability {q:.3f}, too often to compare"
         sentence += "; the noise of two words is independent" * noise_tested
         return Check(name, noise_tested or None, sentence, figures)
@@ -121,17 +110,15 @@ def independence(
     if unit is None and fits:
         word, q = _known(sanitizer, stated, gap, derive_key(key, "known"))
         figures["agreement_of_a_word"] = q
-        if _width(q) <= widest:
+        if width_of(q) <= widest:
             kinds.append(([word] * many, q))
         else:
             agree = f"vocabulary words agree with probability {q:.3f} or more"
             alone = f"; only OOV words were compared, for two draws of any of {_CANDIDATES} {agree}"
-    figures |= {"lines": 0, "words": _width(kinds[0][1]), "pairs": 0}
-    figures |= {"lines_of_a_file": 0, "copies": 0, "files": 0, "blocks": 0}
+    figures |= {"lines": 0, "words": width_of(kinds[0][1]), "pairs": 0}
+    figures |= {"lines_of_a_file": 0, "copies": 0, "files": 0}
     comparison = _Comparison(sanitizer, stated, gap, workers, figures)
     try:
-        if not stated.whole_records:  # there the words of a line are drawn together
-            comparison.replace_words(derive_key(key, "beside"))
         for at, (each, q) in enumerate(kinds):
             comparison.add(each, q, derive_key(key, "strings", at))
     except _UnreadableError:
@@ -152,8 +139,10 @@ def independence(
     return Check(name, False, sentence, figures)
 
 
-def _width(q: float) -> int:
-    """Return the words of a line for which full agreement of two lines is far below the error."""
+def width_of(q: float) -> int:
+    """Return the words of a line where two draws agree with probability q, so many that
+    full agreement of two lines is far below the error.
+    """
     needed = 1.5 * math.log(_FAMILIES * _LONGEST**2 / ERROR)
     return max(_WORDS, math.ceil(needed / -math.log(q))) if q < 1 else _WIDEST + 1
 
@@ -164,17 +153,14 @@ def _known(sanitizer: Sanitizer, stated: Sampler, gap: str, key: bytes) -> tuple
     Public words are no protected input, and may be written unchanged.
     """
     keys = sanitizer.embeddings.index_to_key
-    some = base.words_at_random(sanitizer, _CANDIDATES, key).tolist()
-    rows = np.array([w for w in some if w not in sanitizer.public and gap not in keys[w]])
-    if not len(rows):
-        return "", 1.0
-    if (pmf := stated.probabilities(rows)) is not None:
-        agree = np.square(pmf).sum(axis=1)
-    else:
-        once, twice = (_drawn(stated, np.repeat(rows, 2), key, each) for each in ("one", "two"))
-        agree = (once == twice).reshape(-1, 2).mean(axis=1)
-    row = int(rows[int(np.argmin(agree))])
-    return keys[row], _agreement(stated, row, derive_key(key, "pilot"), exact=True)
+    rows = base.words_at_random(sanitizer, _CANDIDATES, key).tolist()
+    words = [
+        (_agreement(stated, row, derive_key(key, "pilot", row), exact=True), keys[row])
+        for row in rows
+        if row not in sanitizer.public and gap not in keys[row]
+    ]
+    q, word = min(words, default=(1.0, ""))
+    return word, q
 
 
 def _drawn(sampler: Sampler, ids: Ids, key: bytes, part: str | int) -> Ids:
@@ -210,7 +196,6 @@ class _Comparison:
         """Name what was compared."""
         named = {
             "words of a line": "words",
-            "blocks of a line": "blocks",
             "lines of a file": "lines_of_a_file",
             "copies of a line": "copies",
             "lines of worker processes": "lines_of_workers",
@@ -221,13 +206,13 @@ class _Comparison:
         return f"{', '.join(many)} ({figures['pairs']:,.0f} pairs)"
 
     def add(self, strings: list[str], q: float, key: bytes) -> None:
-        """Compare lines, positions and blocks of lines that are made of these strings.
+        """Compare lines, and positions of lines, that are made of these strings.
 
         Raises:
             _UnreadableError: the output cannot be split into its words.
             _RefutedError: equal words of a unit have different draws, or workers write other words.
         """
-        width = _width(q)
+        width = width_of(q)
         # Where draws agree so often that lines must be long, many lines would take too long: a few
         # are compared, and the positions of many short ones.
         short = (min(width, _WORDS), max(_LINES, math.ceil(width / _RUNS)))
@@ -242,45 +227,6 @@ class _Comparison:
                 columns.add(list(column), position)
             self.found.append(closest(columns, q))
             self.figures["lines"] += len(rows.outputs)
-        if not self.stated.whole_records:  # a longer line has another distribution there
-            times = math.ceil(width / (BLOCK - 1))
-            blocks = self._blocks(strings, times, derive_key(key, "blocks"))
-            self._largest(blocks=len(blocks.outputs))
-            self.found.append(closest(blocks, q))
-
-    def replace_words(self, key: bytes) -> None:
-        """Write lines again with another second word.
-
-        Raises:
-            _UnreadableError: the output cannot be split into its words.
-            _RefutedError: another word changes too.
-        """
-        keys, single = self.sanitizer.embeddings.index_to_key, self.sanitizer.by_text()
-        words = base.words_at_random(self.sanitizer, _ORDERS * _BESIDE, key).tolist()
-        width = min(_BESIDE, len(words) // 2)
-        if width < 2:
-            return
-        texts: list[list[str]] = []
-        others: list[list[str]] = []
-        for number in range(_ORDERS):
-            order = base.in_random_order(len(words), derive_key(key, "order", number)).tolist()
-            mixed = [keys[words[at]] for at in order]
-            lines = [mixed[at : at + width] for at in range(0, len(words) - width + 1, width)]
-            texts += lines
-            behind = [*lines[1:], lines[0]]
-            others += [[a[0], b[1], *a[2:]] for a, b in zip(lines, behind, strict=True)]
-        written = single.sanitize(
-            [*map(self.gap.join, texts + others)], derive_key(key, "run"), 2 * [*range(len(texts))]
-        ).lines
-        first, second = (
-            [self._read(line, width) for line in part]
-            for part in (written[: len(texts)], written[len(texts) :])
-        )
-        differ = sum(a[:1] + a[2:] != b[:1] + b[2:] for a, b in zip(first, second, strict=True))
-        self.figures["beside"] = len(texts) * (width - 1)
-        if differ:
-            sentence = f"in {differ:,} of {len(texts):,} lines a draw depends on the word beside it"
-            raise _RefutedError(sentence)
 
     def _largest(self, **values: int) -> None:
         for name, value in values.items():
@@ -303,20 +249,13 @@ class _Comparison:
         # A file of many lines, a line in many copies, and a line in each of some files.
         first, second, *rest = numbers
         parts = [([first], lines, 1), ([second], 1, copied), (rest, 1, 1)]
-        far = _FAR_LINES if lines == _LINES else ()
         for run in range(_RUNS):
             units: dict[tuple[int, ...], list[int]] = {}
             for files, many, copies in parts:
-                document, empty, own = written * many, many, derive_key(key, "run", run)
-                for line_number in far if many > 1 and not run else ():
-                    document += b"\n" * (line_number - empty) + written
-                    empty = line_number + 1
-                documents = [document] * len(files)
+                documents, own = [written * many] * len(files), derive_key(key, "run", run)
                 found = base.rewritten(self.sanitizer, documents, own, copies=copies, files=files)
                 for file, output in zip(files, found, strict=True):
                     for at, text in enumerate(output.decode().split("\n")[:-1]):
-                        if not text:
-                            continue
                         words = self._read(text, len(line))
                         position = run, file, at % copies, at // copies
                         same &= unit is None or words[1] == words[-1]
@@ -351,21 +290,3 @@ class _Comparison:
         if alone != shared:
             sentence = "worker processes write other words than one process under the same key"
             raise _RefutedError(sentence)
-
-    def _blocks(self, strings: list[str], times: int, key: bytes) -> Rows:
-        """Return the outputs of ``times`` long lines by the blocks of their streams."""
-        alone = self.sanitizer.spec.consistent is None
-        compared = _BLOCKS if alone else tuple(range(_FEW_BLOCKS))
-        long = strings[: (compared[-1] + 1) * BLOCK + 1]
-        document = "\n".join([self.gap.join(long)] * times).encode()
-        (written,) = base.rewritten(self.sanitizer, [document], key)
-        outputs: list[list[int]] = [[] for _ in compared]
-        for line in written.decode().split("\n"):
-            words = self._read(line, len(long))
-            for block, own in zip(compared, outputs, strict=True):
-                first = block * BLOCK + 1  # the first word has the capital of a sentence
-                own.extend(words[first : first + BLOCK - 1])
-        rows = Rows(names=("blocks of a line",))
-        for block, each in zip(compared, outputs, strict=True):
-            rows.add(each, block)
-        return rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -13,12 +12,11 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.analysis.verify.base import Check, in_random_order, rewritten
+from dpsan.analysis.verify.base import Check, in_random_order
 from dpsan.analysis.verify.goodness_of_fit import goodness_of_fit, noise_fit
 from dpsan.analysis.verify.independence import independence
 from dpsan.embeddings.word_lists import NUMBERS
 from dpsan.errors import UsageError
-from dpsan.formats.registry import RECORDS
 from dpsan.mechanisms.samplers.base import PointSampler
 from dpsan.only.decision import decide
 from dpsan.only.hashes import Hashes
@@ -30,18 +28,6 @@ from dpsan.space.arrays import Ids
 from dpsan.text.out_of_vocabulary import UnknownPolicy
 from dpsan.text.tokens import folded, lookup_keys
 
-_STAGES: Final = 2
-"""Reports of progress, each worth an eighth of the draws of the lower bound."""
-
-
-def steps(draws: int) -> int:
-    """Return what the checks report to ``progress`` in all.
-
-    Args:
-        draws: of the lower bound.
-    """
-    return _STAGES * (draws // 8)
-
 
 def check_program(
     sanitizer: Sanitizer,
@@ -50,7 +36,6 @@ def check_program(
     *,
     draws: int,
     workers: Workers | None = None,
-    progress: Callable[[int], None] | None = None,
 ) -> tuple[Check, ...]:
     """Run every test that applies.
 
@@ -60,17 +45,11 @@ def check_program(
         rows: row number of each input.
         draws: approximate budget.
         workers: processes that are tested too.
-        progress: called with the number of steps since the last call.
     """
     key = randomness.new_key()
     single = sanitizer.by_text()
     drawn = [(single.input_of(text) or 0) >= 0 for text in inputs]
     texts, ids = [*compress(inputs, drawn)], rows[drawn]
-
-    def done() -> None:
-        if progress:
-            progress(draws // 8)
-
     part = partial(randomness.derive_key, key)
     stated = sanitizer.mechanism.prepare(sanitizer.space)
     distribution = sanitizer.mechanism.noise_distribution(sanitizer.space)
@@ -79,15 +58,11 @@ def check_program(
         out.append(noise_fit(single, stated, distribution, draws=draws, key=part("noise")))
     else:
         out.append(goodness_of_fit(single, stated, texts, ids, draws=draws, key=part("fit")))
-    done()
     if sanitizer.grouping is not None:
         out.append(classes(single, key=part("classes")))
     fits = all(each.held is not False for each in out)
-    noise = distribution is not None
-    found = independence(
-        sanitizer, stated, key=part("independence"), workers=workers, fits=fits, noise_tested=noise
-    )
-    done()
+    own, noise = part("independence"), distribution is not None
+    found = independence(sanitizer, stated, key=own, workers=workers, fits=fits, noise_tested=noise)
     return *out, found
 
 
@@ -153,21 +128,13 @@ _STRINGS: Final = (
     *("2021-05-03", "2019-11-27", "10:45", "11:52", "$1,250", "$3,470", "1985", "1979"),
 )
 """Pairs of strings of one form."""
-_TEXTS: Final = 400
-STEPS: Final = 3
 
 
-def verify_replaced(
-    sanitizer: Sanitizer,
-    workers: Workers | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> tuple[str, list[Check]]:
+def verify_replaced(sanitizer: Sanitizer) -> tuple[str, list[Check]]:
     """Test a program that replaces words of some classes.
 
     Args:
         sanitizer: as in the planned run.
-        workers: processes that are tested too.
-        progress: called with 1 after each of :data:`STEPS` tests.
 
     Returns:
         kept, violated or inconclusive, and the tests.
@@ -177,20 +144,9 @@ def verify_replaced(
     """
     if sanitizer.seeded:
         raise UsageError("NOT PRIVATE: a seed makes the random numbers public", "leave it out")
-    key = randomness.new_key()
-    single = sanitizer.by_text()
-    texts, others = exchanged_texts(single, derive_key(key, "words"))
-    some = texts[:: max(1, len(texts) // _TEXTS)]
-    checks: list[Check] = []
-    tests = (
-        partial(exchanges, single, texts, others, derive_key(key, "outputs")),
-        partial(lists, sanitizer),
-        partial(same_everywhere, sanitizer, some, workers, derive_key(key, "run")),
-    )
-    for test in tests:
-        checks.append(test())
-        if progress:
-            progress(1)
+    key, single = randomness.new_key(), sanitizer.by_text()
+    texts = exchanged_texts(single, derive_key(key, "words"))
+    checks = [exchanges(single, *texts, derive_key(key, "outputs")), lists(sanitizer)]
     held = [check.held for check in checks]
     return "violated" if False in held else "kept" if all(held) else "inconclusive", checks
 
@@ -309,20 +265,3 @@ def lists(sanitizer: Sanitizer) -> Check:
         return Check("lists", False, sentence, figures)
     sentence = f"all {len(own):,} words of own lists are replaced, and all {len(kept):,} kept "
     return Check("lists", True, f"{sentence}words pass, in every letter case", figures)
-
-
-def same_everywhere(
-    sanitizer: Sanitizer, texts: list[str], workers: Workers | None, key: bytes
-) -> Check:
-    """Compare what is written in batches and by other processes."""
-    # Records: the lines of a text file are one unit.
-    document = "".join(f"{json.dumps({'text': text})}\n" for text in texts).encode()
-    write = partial(rewritten, sanitizer, [document], key, format=RECORDS, fields=("text",))
-    ways = {"in one batch": write(), "in small batches": write(batch=7)}
-    if workers is not None:
-        ways["by workers"] = write(workers=workers, batch=40)
-    figures = {"texts": len(texts)}
-    if wrong := [way for way, lines in ways.items() if lines != ways["in one batch"]]:
-        return Check("processes", False, f"texts are written otherwise {wrong[0]}", figures)
-    where = "in batches" + " and by other processes" * (workers is not None)
-    return Check("processes", True, f"{len(texts):,} texts are written alike {where}", figures)

@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain, zip_longest
 from typing import Final
 
 import numpy as np
@@ -124,13 +125,6 @@ class Verification:
     tightest: tuple[str, str] | None = None
     """Worst-case pair of the certificate, with ⊥ for OOV words."""
 
-    def with_check(self, check: Check) -> Verification:
-        """Return the same with one more check, which may refute it."""
-        found = replace(self, checks=(*self.checks, check))
-        if check.held is not False:
-            return found
-        return replace(found, verdict=Verdict.VIOLATED, grade=None)
-
 
 def claim_of(guarantee: Guarantee) -> Claim:
     """Return the claim under test: the guarantee that dpsan vouches for, else the published one."""
@@ -157,24 +151,16 @@ def probe_words(space: MetricSpace, words: int) -> Ids:
     nearest = apart.argmin(axis=1)
     by_gap = np.argsort(apart[np.arange(n), nearest], kind="stable")
     hubs = np.argsort(-np.bincount(nearest, minlength=n), kind="stable")
-    far = []
-    here = int(by_gap[-1])
-    for _ in range(4):  # each step goes to the farthest word: the diameter, or nearly
-        there = int(np.argmax(space.distances(np.array([here]))[0]))
-        far += [here, there]
-        here = there
+    far = [int(by_gap[-1])]
+    for _ in range(7):  # each step goes to the farthest word: the diameter, or nearly
+        far.append(int(np.argmax(space.distances(np.array(far[-1:]))[0])))
     # Long vectors in unlike directions are far apart too.
     norms = np.linalg.norm(space.vectors[:n] - space.centroid, axis=1)
     far += np.argsort(-norms, kind="stable")[: words // 4].tolist()
-    close = [int(w) for row in by_gap[:words] for w in (row, nearest[row])]
-    isolated = by_gap[::-1][:words].tolist()
-    out: dict[int, None] = {}
-    for group in zip(close, isolated, hubs.tolist(), range(n), strict=False):
-        out |= dict.fromkeys([*far[:2], *group])
-        far = far[2:]
-        if len(out) >= words:
-            break
-    return np.array(list(out)[:words], dtype=np.int64)
+    close = np.stack([by_gap, nearest[by_gap]], axis=1).ravel()
+    ways = (np.array(far[::2]), np.array(far[1::2]), close, by_gap[::-1], hubs, np.arange(n))
+    every = chain.from_iterable(zip_longest(*(each.tolist() for each in ways)))
+    return np.array([*dict.fromkeys(w for w in every if w is not None)][:words], dtype=np.int64)
 
 
 def _group_words(groups: Sequence[Ids], words: int) -> Ids:
@@ -279,8 +265,7 @@ def verify(
         confidence: confidence of the empirical bound.
         spans: True if only words in spans would be drawn.
         workers: processes whose draws are compared with those of this one.
-        progress: called with the number of draws, or steps of the tests, since the last call; in
-            all ``draws`` plus :func:`dpsan.analysis.verify.program.steps`.
+        progress: called with the number of draws of the bound since the last call.
 
     Raises:
         UsageError: the sanitizer has a seed, so its draws are public.
@@ -308,9 +293,9 @@ def verify(
         return bool(rows[x] == rows[y])
 
     allowed = _allowed(sanitizer, claim, rows)
+    checks = check_program(sanitizer, inputs, rows, draws=draws, workers=workers)
     question = Question(inputs, allowed, claim.delta, positions, same)
     finding = search(draw, question, draws=draws, confidence=confidence, progress=progress)
-    checks = check_program(sanitizer, inputs, rows, draws=draws, workers=workers, progress=progress)
     bounds = _upper(claim, certificate, guarantee)
     exposed = exposures(sanitizer, confidence, spans=spans)
     verdict = _verdict(claim, guarantee, certificate, finding)
