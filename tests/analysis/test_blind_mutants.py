@@ -24,15 +24,15 @@ def _by(where: str, change: str) -> tuple[str, str, str, str]:
     return where, "", "", change
 
 
-_TESTS = f"pytest -q -p no:cacheprovider --tb=short {ROOT}/tests"
+_TESTS = f"pytest -q -o addopts= -p no:cacheprovider --tb=short {ROOT}/tests"
 _CHECKS = f"{_TESTS}/checks/test_checks.py"
 BROKEN: dict[str, dict[str, tuple[str, ...]]] = {
     f"{_CHECKS}::test_no_output_tells_the_words_of_a_bundled_list_apart": {
         "listed words after a round bracket pass": (
-            "_Codes.chunk",
-            "codes = list(map(self.__getitem__, words))",
-            "codes = [KEPT if gap[-1:] == '(' and self._classes is not None else self[word] "
-            "for gap, word in zip(read, words)]",
+            "lookup._chunk",
+            "Chunk(gaps, words, [codes[word] for word in words], invisible, _more(read, gaps))",
+            "Chunk(gaps, words, [KEPT if gap[-1:] == '(' and codes._function.__self__.classes "
+            "else codes[word] for gap, word in zip(read, words)], invisible, _more(read, gaps))",
         ),
         "a made-up e-mail address keeps the country of its domain": _string(
             "out[:-3] + word[-2:] if '@' in word[1:] and word[-3:-2] == '.' else out"

@@ -51,7 +51,8 @@ NEW = re.sub(rb"--b2(?=\r|--)", b"--=_00000002", NEW)
 NEW = NEW.replace(b';\r\n\tboundary="b 1"', b'; boundary="=_00000001"')
 NEW = NEW.replace(b"=b2", b'="=_00000002"').replace(b"=flowed", b'="flowed"')
 NEW = NEW.replace(b"charset=iso-8859-1", b'charset="iso-8859-1"')
-"""The same mail with dpsan's boundaries and headers."""
+NEW = NEW.replace(b"&nbsp;", b"&#160;")
+"""The same mail with dpsan's boundaries, headers and entities."""
 
 
 def run(data, *fields, sanitizer=LETTERED, **more):
