@@ -37,6 +37,11 @@ SORTS: Final = {
 """By their labels the sorts of tokens of which one may be earlier than another."""
 _NAMES: Final = re.findall("...", "janfebmaraprmayjunjulaugsepoctnovdecmontuewedthufrisatsun")
 """First letters of months and weekdays."""
+NO_HOUR, HALF_DAY = "zh"
+"""How the hour of a time is written that is 0, and before am or pm; others as numbers of dates."""
+FIVES, ANY = "fx"
+"""How round the minutes of a time are."""
+_CLOCK: Final = re.compile(r"(\D{0,2})(\d{1,2})(?:[:.h](\d\d)(?!\d))?([:.]\d\d)?")
 _LIMIT: Final = 10_000
 _BETWEEN: Final = re.compile(rf"{DIGIT}+([^{DIGIT}]){DIGIT}+")
 _BARE: Final = re.compile(rf"(?<!{DIGIT}){DIGIT}(?!{DIGIT})")
@@ -53,9 +58,35 @@ def date_parts(kind: str, text: str) -> list[tuple[int, int, str, str]]:
     forms = {
         "dateyear": year_form(parts["dateyear"]),
         "daymonth": order + re.sub(r"\d", DIGIT, day),
-        "clock": "d" + re.sub(r"\d", DIGIT, parts.get("clock", "")),
+        "clock": clock_form(parts["clock"]) if "clock" in parts else "",
     }
     return sorted((*match.span(name), name, forms[name]) for name in parts)
+
+
+def clock_form(text: str) -> str:
+    """Return the form of a time: how its hour is written, the six hours of the day in which it
+    lies, whether its minutes are fives, and its marks, one for the hour.
+    """
+    match = _CLOCK.match(text)
+    if match is None:
+        return PADDED + "0" + ANY + re.sub(r"\d", DIGIT, text)
+    before, hour, minutes, seconds = match.groups()
+    half = re.search("[apAP]", text)
+    rest = re.sub(r"\d", DIGIT, text[match.end(2) :])
+    if int(hour) == 0 and not half:  # as a duration has it
+        return NO_HOUR + "0" + _minutes(minutes, seconds) + before + hour + rest
+    number = int(hour) % 12 + 12 * (half[0] in "pP") if half else int(hour) % 24
+    short = len(hour) == 1 and not half
+    number += 12 * (short and number < 6)
+    kind = HALF_DAY if half else SHORT if short else PADDED
+    return kind + str(number // 6) + _minutes(minutes, seconds) + before + DIGIT + rest
+
+
+def _minutes(minutes: str | None, seconds: str | None) -> str:
+    """Return how round the minutes of a time are."""
+    if minutes is None or seconds or int(minutes) % 5:
+        return ANY
+    return FIVES
 
 
 def date_order(text: str) -> str:
@@ -121,4 +152,6 @@ def moment(text: str, *, day_first: bool) -> int:
 def _afternoon(text: str, hour: int) -> int:
     """Return 1 behind noon, -1 in the hour after midnight as twelve hours write it."""
     half = re.search("[apAP]", text)
-    return int(half[0] in "pP") - int(hour == 12) if half else 0
+    if half:
+        return int(half[0] in "pP") - int(hour == 12)
+    return int(re.match(r"[1-5][:h]", text) is not None)  # unpadded: of the afternoon

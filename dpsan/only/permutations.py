@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
+from dpsan.only.marks import SHORT
+
 ASCENDING: Final = frozenset(
     ("daymonth", "year", "clock", "mday", "month", "month3", "day", "day3", "hhmm", "dotclock")
 ) | {"ordinal"}
@@ -119,10 +121,10 @@ def permutation_of(
         group: of the pool.
         form: of its strings.
         size: number of its words.
-        calendars: by group and size where the dates of the unit stand; all times of a whole day
-            have one.
+        calendars: by group and size where the dates of the unit stand; times of six hours of the
+            day share one, but for those that are written without am, pm and a zero.
     """
     if group in ASCENDING:
-        whole = group == "clock" and form.startswith("d")
-        return Walk(size, calendar=calendars[group, 0 if whole else size])
+        part = -int(form[1]) - 4 * (form[0] == SHORT) if group == "clock" else size
+        return Walk(size, calendar=calendars[group, part])
     return Permutation(size)

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from dpsan.only.dates import KINDS, date_order, date_parts, year_class
+from dpsan.only.dates import KINDS, clock_form, date_order, date_parts, year_class
 from dpsan.only.marks import DIGIT, HEX, LARGE_HEX, NIL, NOW, SIZES, ZERO
 from dpsan.only.marks import LARGE as UPPER
 from dpsan.only.marks import SMALL as LOWER
@@ -91,8 +91,8 @@ def _dispatched() -> re.Pattern[str]:
 
 PATTERN: Final = _dispatched()
 DIGITS = re.compile(r"\d+")
-ROUND: Final = re.compile(r"(?<=\d)(?:[.,'’]?0){2,}(?!\d|[.,]\d)")
-"""Zeros at the end of a round number."""
+ROUND: Final = re.compile(r"(?<=\d)00(?!\d|[.,]\d)")
+"""Two zeros at the end of a round number."""
 PLAIN_CODES: Final = re.compile(
     r"[xXqQ]1|[qQ]\d{1,2}[hH]?|0x[0-9a-fA-F]{1,8}|[A-Z]-?\d|[A-Z]-?[12]c|[ckm]?m[23]|[hH]b[aA]1[cC]|[sS]p[oO]2|[oO]2|"
     r"[bB]12|\d[dD]"
@@ -143,9 +143,11 @@ def digit_form(text: str) -> str:
 def round_form(text: str) -> str:
     """Text with marks in place of digits, other ones for zeros at the end of a round number."""
     form, match = digit_form(text), ROUND.search(text)
-    if match is None or (text.isdigit() and match.start() > 2):
+    if match is None or (text.isdigit() and len(text) > 4):
         return form
-    return form[: match.start()] + match[0].replace("0", NIL) + form[match.end() :]
+    before = form[: match.start()].removesuffix(ZERO)  # 75,000 may become 91,200
+    before = before.ljust(match.start(), DIGIT)
+    return before + NIL * 2 + form[match.end() :]
 
 
 def sized_form(text: str) -> str:
@@ -169,10 +171,8 @@ def letter_form(text: str) -> str:
 
 def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, str]:
     """Label and form of a string: public functions of the string."""
-    if kind == "clock":  # am and pm stay
-        half = re.search("[apAP]", text)
-        none = text.startswith("00:")
-        return kind, ("h" if half else "z" if none else "d") + re.sub(r"\d", DIGIT, text)
+    if kind == "clock":
+        return kind, clock_form(text)
     if kind == "yearspan":
         begin, end = int(text[:4]), text[5:]
         if 0 < int(end) - begin % 10 ** len(end) <= 60:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
+from dpsan.only.dates import ANY, HALF_DAY, NO_HOUR
 from dpsan.only.marks import (
     DAY_FIRST,
     DIGIT,
@@ -20,6 +21,7 @@ from dpsan.only.marks import (
     LARGE_HEX,
     NIL,
     PADDED,
+    SHORT,
     SIZES,
     SMALL,
     YEARS,
@@ -63,11 +65,8 @@ _PARTS: Final = {
     f"{DIGIT},{DIGIT * 3}": ["1,000", "1,500", "2,000"],
 }
 """Doses that are no whole numbers below a thousand."""
-_DAY: Final = (7, 20, 0)
-"""Hours of the day: most texts are about what people do when they are awake."""
 _HALF_DAYS: Final = ((7, 11, 0), (1, 9, 0))
-"""Hours before and after noon."""
-_CLOCK: Final[list[Range]] = [(0, 23, 0), (0, 59, 0), (0, 59, 0)]
+"""Hours before and after noon when people are awake."""
 _RANGES: Final[dict[str, list[Range]]] = {
     "height": [(1, 1, 0), (50, 95, 0)],
     "weight": [(48, 99, 0)],
@@ -134,15 +133,9 @@ def template(group: str, form: str, names: tuple[str, ...] = ()) -> list[Piece]:
     simple = _simple(group, form, names)
     if simple is not None:
         return simple
-    ranges = list(_RANGES.get(group, ()))
-    twelve = group == "clock" and form[0] == "h"
     if group == "clock":
-        single = form[1:3] == f"{DIGIT}:"
-        day = (2, 5, 0) if form.count(":") > 1 else (6, 9, 0)
-        day = day if single else _DAY
-        day = (0, 0, 2) if form[0] == "z" else day
-        ranges = [_HALF_DAYS["p" in form.lower()] if twelve else day, *_CLOCK[1:]]
-        form = form[1:]
+        return _clock(form[0], int(form[1]), form[2], form[3:])
+    ranges = list(_RANGES.get(group, ()))
     if group == "phone" and (country := _COUNTRY.match(form)):
         rest = template("phone", form[len(country[0]) :])
         return ["+", _CODES[f"country{len(country[1])}"], *rest]
@@ -159,8 +152,6 @@ def template(group: str, form: str, names: tuple[str, ...] = ()) -> list[Piece]:
         if run[0] in (DIGIT, ZERO, *SIZES):
             low = (2 if whole else 1) if number < 2 or group != "int" else 0
             piece = _digits(run[:_AT_ONCE], group, ranges, low)
-            if twelve and not number and not isinstance(piece, str):
-                piece = (piece[0], piece[1], 0)
             pieces.append(piece)
             for at in range(_AT_ONCE, len(run), _AT_ONCE):
                 size = len(run[at : at + _AT_ONCE])
@@ -169,6 +160,32 @@ def template(group: str, form: str, names: tuple[str, ...] = ()) -> list[Piece]:
             pieces.append(list(_ALPHABETS[run]))
         else:
             pieces.append(run)
+    return pieces
+
+
+def _clock(kind: str, part: int, minutes: str, form: str) -> list[Piece]:
+    """Return the template of a time, by the parts of its form; see :func:`~dpsan.only.dates`."""
+    first = part * 6
+    hours: Piece = (first, first + 5, 2)
+    if kind == HALF_DAY:
+        hours = [str(hour % 12 or 12) for hour in range(first, first + 6)]
+    elif kind == SHORT:
+        hours = (1, 5, 0) if part == 2 else (6, 9, 0)
+    every = [f"{minute:02}" for minute in range(60)]
+    found: Piece = every[::5]
+    if minutes == ANY:
+        seconds = re.search(f"{DIGIT}[:.]{DIGIT}{DIGIT}[:.]", form)
+        found = every if seconds else [minute for minute in every if int(minute) % 5]
+    start, _, rest = form.partition(DIGIT)
+    pieces: list[Piece] = [start, hours]
+    if kind == NO_HOUR:
+        start, _, rest = form.rpartition("0")
+        pieces = [start + "0"]
+    values: list[Piece] = [found, (0, 59, 2)]
+    for match in re.finditer(f"{DIGIT}+|[^{DIGIT}]+", rest):
+        run = match[0]
+        digits = (0, 10 ** len(run) - 1, len(run))
+        pieces.append(run if run[0] != DIGIT else values.pop(0) if values else digits)
     return pieces
 
 
@@ -224,7 +241,7 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
     if group == "weight" and form[:3] == DIGIT * 3:
         return [(110, 220, 0), *template("number", form[3:])]
     found: dict[str, list[Piece] | None] = {
-        "hhmm": [(*_DAY[:2], 2), (0, 59, 2)],
+        "hhmm": [(0, 9, 2) if form[:1] == ZERO else (10, 23, 2), (0, 59, 2)],
         "letters": [list(_ALPHABETS[SMALL])] * 3,
         "score": [(1, 9, 0), "/10"],
         "times": [form, (2, 9, 0)],

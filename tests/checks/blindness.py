@@ -27,7 +27,7 @@ from dpsan.only.dates import date_order, year_form
 from dpsan.only.decision import PLURAL, decide
 from dpsan.only.hashes import Hashes
 from dpsan.only.permutations import ASCENDING
-from dpsan.only.templates import ordinal
+from dpsan.only.templates import ordinal, radices, string, template
 from dpsan.only.view import COLUMN, LOWER, MIXED, ONE, TITLE, UPPER
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -326,9 +326,8 @@ class Blindness:
         if kind == "ordinal":
             return ordinal(1 + self._next(31) if int(old[:-2]) < 32 else self._next(2000))
         if kind == "clock":
-            old = re.sub("[ap](?=[.]?m)", lambda _: "ap"[self._next(2)], old)
-            old = re.sub("[AP](?=[.]?M)", lambda _: "AP"[self._next(2)], old)
-            return re.sub(r"[0-9]", self._digit, old)
+            pieces = template(kind, drawn.form[1])
+            return string(pieces, [self._next(size) for size in radices(pieces)])
         if kind in _LETTERED:
             hexadecimal = re.fullmatch("[0-9a-fA-F:-]+", old) is not None
             letters = _LETTERS[:6] if hexadecimal else _LETTERS

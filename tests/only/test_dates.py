@@ -77,17 +77,16 @@ def test_a_number_keeps_its_size():
 
 def test_a_round_number_stays_round():
     for seed in SEEDS:
-        out = drawn("About 400, 1,200, 2,500.00, 45600, 12000, £240,000, he said.", seed)
-        a, b, c, d, e, f = re.findall(r"\d[\d,.]*\d", out)
+        out = drawn("About 400, 1,200, 4500, 45600, £240,000, he said.", seed)
+        a, b, c, d, e = re.findall(r"\d[\d,.]*\d", out)
         assert re.fullmatch("[1-9]00", a)
         assert re.fullmatch("[1-9],[0-9]00", b)
-        assert re.fullmatch(r"[1-9],[0-9]00\.00", c)
+        assert re.fullmatch("[1-9][0-9]00", c)
         assert len(d) == 5
-        assert re.fullmatch("[1-9][0-9]000", e)
-        assert re.fullmatch("[1-9][0-9]0,000", f)
-    assert {drawn("pulse 100, he said", seed)[6:9].rstrip(",") for seed in SEEDS} & {
-        *map(str, range(55, 100))
-    }
+        assert re.fullmatch("[1-9][0-9][0-9],[0-9]00", e)
+    pulses = {int(re.search(r"\d+", drawn("pulse 100, he said", seed))[0]) for seed in SEEDS}
+    assert pulses <= {*range(55, 111)}
+    assert pulses - {100}
 
 
 def test_no_number_of_a_walk_is_likelier_than_its_start():

@@ -57,7 +57,12 @@ def test_the_line_reads_in_every_draw(sensitive):
 def test_another_name_of_the_group_changes_nothing(sensitive):
     """The output is a function of groups, forms and equality: under one key it is the same."""
     other = LINE.replace("Grace", "Mary").replace("grace", "mary").replace("Elm", "Oak")
-    other = other.replace("5pm", "7pm").replace("555-0199", "212-4567").replace("2021", "2003")
+    other = (
+        other.replace("5pm", "3pm")
+        .replace("5 p.m.", "3 p.m.")
+        .replace("555-0199", "212-4567")
+        .replace("2021", "2003")
+    )
     one, two = (sensitive.sanitize([text], KEY).lines for text in (LINE, other))
     assert one == two
 
@@ -413,7 +418,7 @@ def test_numbers_of_a_form_are_its_strings(group, data):
     forms = {
         "int": "\x01\x01\x01",
         "iso": "D\x01\x01\x01\x01-\x01\x01-\x01\x01",
-        "clock": "d\x01\x01:\x01\x01",
+        "clock": "p1x\x01:\x01\x01",
         "phone": "\x01\x01\x01-\x01\x01\x01\x01",
         "code": "\x03\x03\x01\x01\x01",
         "money": "$\x01\x01.\x01\x01",

@@ -132,8 +132,20 @@ def test_clocks_are_of_the_day_and_keep_their_order():
     for text in drawn("[22:41] one [03:10] two [02:15] three"):
         clocks = re.findall(r"\d\d:\d\d", text)
         assert clocks[::-1] == sorted(clocks)
-        assert all("07:00" <= clock < "21:00" for clock in clocks)
-    assert all(re.fullmatch(r"at (7|8|9|10|11)am", text) for text in drawn("at 3am"))
+        assert all((clock[:2] < "06") == (at > 0) for at, clock in enumerate(clocks))
+    for text in drawn("at 3am, 9:30, 1:05 and 14:00"):
+        night, morning, noon, later = re.fullmatch(r"at (.*)am, (.*), (.*) and (.*)", text).groups()
+        assert night in ("12", "1", "2", "3", "4", "5")
+        assert re.fullmatch("[6-9]:[0-5][05]", morning)
+        assert re.fullmatch("[1-5]:[0-5][05]", noon)
+        assert re.fullmatch("1[2-7]:[0-5][05]", later)
+
+
+def test_days_of_one_month_stay_in_order():
+    for text in drawn("from 2 to 18 August, 3-9 July, March 4-6"):
+        pairs = re.findall(r"(\d+)(?: to |-)(\d+)", text)
+        assert len(pairs) == 3
+        assert all(int(first) < int(last) for first, last in pairs)
 
 
 def test_kin_of_one_sex_have_names_of_it():
