@@ -50,7 +50,7 @@ class Verify(JsonAndFile, Sanitizing):
         "--consistent --numbers --allow-unproved --certificate --draws --jobs --json --quiet"
     )
 
-    rules: ClassVar = "--only excludes --certificate (no mechanism draws a word)"
+    rules: ClassVar = "--only excludes --certificate and --jobs (no mechanism draws a word)"
 
     spans: bool = flag("--spans", panel=PRIVACY)
     """Verify a run with --spans, whatever is in its FILE."""

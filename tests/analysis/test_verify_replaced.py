@@ -157,12 +157,18 @@ def test_the_verdict_is_that_of_all_tests(one, monkeypatch):
 def test_the_command_claims_nothing_for_numbers_by_value(by_value, monkeypatch, capsys):
     monkeypatch.setattr(replaced, "PLACES", replaced.PLACES[:2])
     more = ["--numbers", "value", "-e", "2"] if by_value else []
-    given = ["dpsan", "verify", "--only", "sensitive", "-q", "-j", "1", *more]
+    given = ["dpsan", "verify", "--only", "sensitive", "-q", *more]
     monkeypatch.setattr("sys.argv", given)
     assert run() == 0
     told = capsys.readouterr().out.splitlines()[0]
     assert told.endswith("KEPT for two words of one group, except of numbers by value") == by_value
     assert told.endswith("KEPT for two words of one group") == (not by_value)
+
+
+def test_worker_processes_are_refused_where_there_are_none(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["dpsan", "verify", "--only", "names", "-j", "3"])
+    assert run() == 2
+    assert "--only excludes --certificate and --jobs" in capsys.readouterr().err
 
 
 def test_a_seed_is_refused():
