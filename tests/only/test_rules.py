@@ -74,6 +74,7 @@ CASES = [
     ("It is at unit 8524 box 0979 there.", "unit 8524 box 0979"),
     ("We met at Rua Mila 53 again.", "Rua Mila 53"),
     ("See error_code_744 and Okafor_tax_2022.pdf here.", "744 Okafor 2022"),
+    ("They were lent the timesheets by Cllrs. Dove and Ng; argh, hives!", "Dove Ng hives"),
     ("They gave ASA 324 and pain pills.", "ASA 324"),
     ("She had CPAP and phototherapy.", "CPAP phototherapy"),
     ("AT KISUMU he saw Kisumu then.", "KISUMU Kisumu"),
@@ -139,6 +140,11 @@ def test_clocks_are_of_the_day_and_keep_their_order():
         assert re.fullmatch("[6-9]:[0-5][05]", morning)
         assert re.fullmatch("[1-5]:[0-5][05]", noon)
         assert re.fullmatch("1[2-7]:[0-5][05]", later)
+
+
+def test_an_hour_in_words_is_one():
+    lists = OnlyRewriter(rules_text()).lexicon.outputs
+    assert {text.split()[-1] for text in drawn("at half past ten")} <= {*lists["n19"]}
 
 
 def test_days_of_one_month_stay_in_order():
