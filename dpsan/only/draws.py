@@ -138,7 +138,8 @@ class Draws:
         first, inverse, pools, of_pool = self._places(decision)
         slots: list[Slot] = []
         new: list[Slot] = []
-        homes: list[defaultdict[Pool, dict[int, Slot]]] = []
+        late: list[tuple[Slot, defaultdict[Pool, dict[int, Slot]]]] = []
+        reused = 0
         lead = np.append(decision.key, -1)[decision.leader[first]]
         arrays: list[NDArray[Any]] = [decision.key, decision.unit, decision.text, decision.order]
         columns = [*(array[first] for array in [*arrays, of_pool]), lead]
@@ -175,19 +176,24 @@ class Draws:
                 place = pool, key, number, text, order, leader
                 slot = of_words[key] = Slot(*place, permutation, size, chance)
                 new.append(slot)
-                homes.append(unit.slots)
+                if leader >= 0 or pool[0] == COUNTRY:
+                    late.append((slot, unit.slots))
+                elif permutation is not None:
+                    reused += permutation.planned >= size
+                    slot.bound = permutation.plan()
             slots.append(slot)
-        for slot, home in zip(new, homes, strict=True):
+        for slot, home in late:
             if slot.leader >= 0 and self._injective and self.together:
                 leading = CITY if slot.pool[0] == COUNTRY else COUNTRY
                 slot.chance = self._chance
                 slot.lead = home[leading, "", ()].get(slot.leader)
-        new.sort(key=turn)
-        bounds, reused = [slot.size for slot in new], 0
-        for at, slot in enumerate(new):
-            if slot.permutation:
+        if late:
+            new.sort(key=turn)
+        for slot, _ in sorted(late, key=lambda one: turn(one[0])):
+            if slot.permutation is not None:
                 reused += slot.permutation.planned >= slot.size
-                bounds[at] = slot.permutation.plan()
+                slot.bound = slot.permutation.plan()
+        bounds = [slot.bound or slot.size for slot in new]
         begin_walks(new, bounds)
         return slots, inverse, new, bounds, reused
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Final
 
 from dpsan.only.marks import SHORT
@@ -44,7 +43,7 @@ class Permutation:
             value: the integer.
             wanted: a number that is taken instead where it is free; -1: none.
         """
-        at = self._place(wanted)
+        at = self._place(wanted) if wanted >= 0 else -1
         at = self.used + value if at < self.used else at
         found = self.moved.get(at, at)
         if at != self.used:
@@ -66,9 +65,11 @@ class Permutation:
 class Calendar:
     """Where the dates of a unit stand, which pools of one group share."""
 
-    at: Fraction = Fraction(0)
-    """The part of the pool behind the last date."""
-    start: Fraction = Fraction(0)
+    at: int = 0
+    """The number behind the last date, in its pool."""
+    size: int = 1
+    """Numbers of that pool."""
+    start: float = 0.0
     """The part of the pool from which the first date is drawn; 0 before there is one."""
 
 
@@ -86,29 +87,30 @@ class Walk(Permutation):
         self.planned += 1
         return max(self.size // (_STEPS if self.size < _FINE_STEPS else _FINE_STEPS), 1)
 
-    def plan_start(self, room: Fraction) -> int:
+    def plan_start(self, room: float) -> int:
         """Return the bound of the uniform integer at which the calendar begins.
 
         Args:
             room: the part of the pool that the other dates of the text go on at most.
         """
         bound = self.size - min(math.ceil(self.size * room), self.size // 2)
-        self.calendar.start = Fraction(bound, self.size)
+        self.calendar.start = bound / self.size
         return bound
 
     def begin(self, value: int) -> None:
         """Let the calendar begin at a uniform integer below the bound."""
-        self.calendar.at = Fraction(value, self.size)
+        self.calendar.at, self.calendar.size = value, self.size
 
     def take(self, value: int, wanted: int = -1) -> int:
         """Return the next number, from a uniform integer below its bound; none is wanted."""
-        number = (math.ceil(self.calendar.at * self.size) + value) % self.size
+        reached = -(-self.calendar.at * self.size // self.calendar.size)
+        number = (reached + value) % self.size
         while number in self.moved:
             number = (number + 1) % self.size
         self.moved[number] = 0
         if len(self.moved) == self.size:
             self.moved = {}
-        self.calendar.at = Fraction(number + 1, self.size)
+        self.calendar.at, self.calendar.size = number + 1, self.size
         return number
 
 

@@ -6,7 +6,6 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Final, cast
 
 from dpsan.only.decision import COUNTRY
@@ -37,6 +36,8 @@ class Slot:
     """That the word stays as it is, at most: none of an address, whose host is reserved."""
     lead: Slot | None = None
     """The slot of the leader, whose number tells its own."""
+    bound: int = 0
+    """Bound of its uniform integer, 0: the size of its pool."""
     begins: bool = False
     """Whether its integer tells where the dates of the unit begin."""
     number: int = 0
@@ -78,11 +79,11 @@ def begin_walks(new: Sequence[Slot], bounds: list[int]) -> None:
     for first, *rest in turns.values():
         slot, walk = new[first], cast(Walk, new[first].permutation)
         if not walk.calendar.start:
-            parts = (Fraction(bounds[at], new[at].size) for at in rest if new[at].text == slot.text)
-            bounds[first] = walk.plan_start(sum(parts, Fraction(0)))
+            parts = [bounds[at] / new[at].size for at in rest if new[at].text == slot.text]
+            bounds[first] = walk.plan_start(sum(parts))
             slot.begins = True
         for at in (first, *rest):
-            new[at].chance = float(1 / (new[at].size * walk.calendar.start))
+            new[at].chance = 1 / (new[at].size * walk.calendar.start)
 
 
 def stream_position(pool: Pool) -> int:

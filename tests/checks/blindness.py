@@ -289,7 +289,8 @@ class Blindness:
             if (
                 match is not None
                 and str(match.lastgroup)[:-2] == kind
-                and strings.label_and_form(kind, new, lexicon.fixed) == form
+                # What is a date becomes one, and 03.93.92 is none.
+                and [part[2:] for part in strings.parts(kind, new, lexicon.fixed)] == [form]
                 and new.lower() not in drawn.lowered
                 and not drawn.relates_address(new)
             ):
