@@ -31,7 +31,7 @@ _COLUMNS: Final[dict[str, dict[str, object]]] = {
 
 
 class Progress:
-    """What one command shows of its progress.
+    """Progress bars of one command.
 
     Args:
         quiet: show nothing.

@@ -25,7 +25,7 @@ class Parameter:
     words: tuple[str, ...] = ()
     """Values that are words."""
     example: str = ""
-    """What an error message suggests: there is no default, as for delta."""
+    """Value that an error message suggests where there is no default, as for delta."""
 
     @property
     def required(self) -> bool:

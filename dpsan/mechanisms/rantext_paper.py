@@ -194,9 +194,9 @@ class RanTextPaper(AuditedTable):
         return self.promise(loss, why=why)
 
     def certificate(self, space: MetricSpace) -> Certificate | None:
-        """What rounding adds is nothing beside the quadrature's error."""
-        found = super().certificate(space)
-        return found and replace(found, slack=0.0)
+        """Return the certificate without slack: rounding is far below the quadrature's error."""
+        certificate = super().certificate(space)
+        return certificate and replace(certificate, slack=0.0)
 
     def prepare(self, space: MetricSpace) -> RanTextSampler:
         """Return the published sampler."""

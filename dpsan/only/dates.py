@@ -38,9 +38,9 @@ SORTS: Final = {
 _NAMES: Final = re.findall("...", "janfebmaraprmayjunjulaugsepoctnovdecmontuewedthufrisatsun")
 """First letters of months and weekdays."""
 NO_HOUR, HALF_DAY = "zh"
-"""How the hour of a time is written that is 0, and before am or pm; others as numbers of dates."""
+"""Marks of an hour that is 0, and of one before am or pm; other hours have marks of dates."""
 FIVES, ANY = "fx"
-"""How round the minutes of a time are."""
+"""Marks of minutes that are a multiple of five, and of all others."""
 _CLOCK: Final = re.compile(r"(\D{0,2})(\d{1,2})(?:[:.h](\d\d)(?!\d))?([:.]\d\d)?")
 _LIMIT: Final = 10_000
 _BETWEEN: Final = re.compile(rf"{DIGIT}+([^{DIGIT}]){DIGIT}+")
@@ -65,7 +65,7 @@ def date_parts(kind: str, text: str) -> list[tuple[int, int, str, str]]:
 
 def clock_form(text: str) -> str:
     """Return the form of a time: how its hour is written, the six hours of the day in which it
-    lies, whether its minutes are fives, and its marks, one for the hour.
+    lies, whether its minutes are a multiple of five, and its marks, one for the hour.
     """
     match = _CLOCK.match(text)
     if match is None:
@@ -83,10 +83,8 @@ def clock_form(text: str) -> str:
 
 
 def _minutes(minutes: str | None, seconds: str | None) -> str:
-    """Return how round the minutes of a time are."""
-    if minutes is None or seconds or int(minutes) % 5:
-        return ANY
-    return FIVES
+    """Return the mark of the minutes of a time."""
+    return ANY if minutes is None or seconds or int(minutes) % 5 else FIVES
 
 
 def date_order(text: str) -> str:

@@ -46,7 +46,7 @@ class Decision:
     unit: Ints
     text: Ints
     order: Ints
-    """Of dates how many replaced ones of their group in the text are earlier, 0 of others."""
+    """Number of replaced dates of its group that are earlier in the text; 0 of other tokens."""
     leader: NDArray[np.int64]
     """Row of the country in the text of a nation, of the city before a country; -1: none."""
     articles: NDArray[np.int64]

@@ -150,8 +150,8 @@ class Draws:
         for row, key, number, text, order, which, leader in rows:
             pool, unit = pools[which], units[number]
             if row in values:
-                given = Slot(pool, key, number, text, 0, -1, None, 0, 0.0, written=values[row])
-                slots.append(given)
+                value = Slot(pool, key, number, text, 0, -1, None, 0, 0.0, written=values[row])
+                slots.append(value)
                 continue
             if pool[0] in ADDRESSES:
                 parts = chain.from_iterable(decision.locals.get(row, ()))
@@ -189,7 +189,7 @@ class Draws:
                 slot.lead = home[leading, "", ()].get(slot.leader)
         if late:
             new.sort(key=turn)
-        for slot, _ in sorted(late, key=lambda one: turn(one[0])):
+        for slot, _ in sorted(late, key=lambda pair: turn(pair[0])):
             if slot.permutation is not None:
                 reused += slot.permutation.planned >= slot.size
                 slot.bound = slot.permutation.plan()

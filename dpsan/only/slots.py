@@ -26,7 +26,7 @@ class Slot:
     unit: int
     text: int
     order: int
-    """Of a date how many of its group in the text are earlier."""
+    """Number of dates of its group that are earlier in the text."""
     leader: int
     """Key of the country of a nation, of the city of a country; -1: none."""
     permutation: Permutation | None

@@ -172,16 +172,16 @@ def _clock(kind: str, part: int, minutes: str, form: str) -> list[Piece]:
     elif kind == SHORT:
         hours = (1, 5, 0) if part == 2 else (6, 9, 0)
     every = [f"{minute:02}" for minute in range(60)]
-    found: Piece = every[::5]
+    minute_of_hour: Piece = every[::5]
     if minutes == ANY:
         seconds = re.search(f"{DIGIT}[:.]{DIGIT}{DIGIT}[:.]", form)
-        found = every if seconds else [minute for minute in every if int(minute) % 5]
+        minute_of_hour = every if seconds else [text for text in every if int(text) % 5]
     start, _, rest = form.partition(DIGIT)
     pieces: list[Piece] = [start, hours]
     if kind == NO_HOUR:
         start, _, rest = form.rpartition("0")
         pieces = [start + "0"]
-    values: list[Piece] = [found, (0, 59, 2)]
+    values: list[Piece] = [minute_of_hour, (0, 59, 2)]
     for match in re.finditer(f"{DIGIT}+|[^{DIGIT}]+", rest):
         run = match[0]
         digits = (0, 10 ** len(run) - 1, len(run))

@@ -33,7 +33,7 @@ class Setting:
         self.epsilon: float = row["epsilon"]
         self.parameters = {k: v for k, v in row["parameters"].items() if v is not None}
         self.settings = Settings.of_header(row)
-        """What the header has of the settings as it is."""
+        """Values of the header that are read as they stand."""
         self.tokenizer = self.settings.tokenizer
         self.copies: int = row["copies"]
         self.public: dict[str, Any] | None = row["public"]
