@@ -215,14 +215,13 @@ class Draws:
         country = np.array([group == COUNTRY for group in groups])[slots.pool]
         if self._injective and self.together:
             leading = np.array([group in (CITY, COUNTRY) for group in groups])[slots.pool]
-            led, lead = np.flatnonzero(leader >= 0), np.flatnonzero(leading)
-            leads = (slots.unit[lead], country[lead], slots.key[lead])
-            columns = (array.tolist() for array in leads)
-            of_place = dict(zip(zip(*columns, strict=True), lead.tolist(), strict=True))
-            of_led = (slots.unit[led], ~country[led], leader[led])
+            led = np.flatnonzero(leader >= 0)
+            units, keys, countries = slots.unit.tolist(), slots.key.tolist(), country.tolist()
+            places = [*zip(units, countries, keys, strict=True)]
+            leads = {places[at]: at for at in np.flatnonzero(leading).tolist()}
+            pairs = zip(led.tolist(), leader[led].tolist(), strict=True)
             slots.lead[led] = [
-                of_place.get(place, -1)
-                for place in zip(*(array.tolist() for array in of_led), strict=True)
+                leads.get((units[at], not countries[at], key), -1) for at, key in pairs
             ]
             slots.chance[led] = self._chance
             slots.own[led] &= country[led]
@@ -312,9 +311,8 @@ class Draws:
             names = units[int(slots.unit[slots.of_row[row]])].names
             for part in chain.from_iterable(parts) if _NAME in out[row] else ():
                 if not isinstance(part, str):
-                    table, number, *_ = names[part]
-                    name = self._table((table + 1) * PATTERNS + LOWER, [])[number]
-                    out[row] = out[row].replace(_NAME, name, 1)
+                    name = self._table((names[part].table + 1) * PATTERNS + LOWER, [])
+                    out[row] = out[row].replace(_NAME, name[names[part].number], 1)
         return out
 
     def _table(self, code: int, texts: list[str]) -> list[str]:
