@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
-from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, cast
+from typing import Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from dpsan.only.decision import CITY, COUNTRY, MEDICINE, NAMES, PLURAL, Decision
 from dpsan.only.marks import LARGE, SIZED, unsized
 from dpsan.only.order import distinct
-from dpsan.only.permutations import Walk, permutation_of
-from dpsan.only.slots import AGE, Pool, Slot, Unit, begin_walks, turn
+from dpsan.only.permutations import ASCENDING, Permutation, Walk, begin_walks, permutation_of
+from dpsan.only.slots import AGE, Plan, Pool, Slots, Unit, Units
 from dpsan.only.templates import Piece, finished, local_part, radices, string, template
-from dpsan.only.view import LOWER, UPPER
+from dpsan.only.view import COLUMN, LOWER, UPPER, Ints
 from dpsan.privacy.randomness import Streams
 from dpsan.text.letter_case import article_for
 
@@ -34,6 +34,8 @@ ADDRESSES: Final[dict[str, list[Piece]]] = {
     "userip": ["@", *template("ip", "", ())],
 }
 """What stands behind the local part."""
+PATTERNS: Final = len(COLUMN)
+"""Patterns of capitals."""
 _NAME: Final = "\0"
 """Stands for a name of the unit in a local part."""
 
@@ -53,9 +55,8 @@ class Outputs(NamedTuple):
 
 _NATIONS: Final = {"nat": "nation", "natlang": "nation", "natpl": "nationpl"}
 """Lists in which a word for a nation has the number of its country."""
-_earlier = attrgetter("order")
-Source = Callable[[Sequence[Slot]], Streams]
-"""Returns the random streams of new slots, in order."""
+Source = Callable[[Slots, NDArray[np.intp]], Streams]
+"""Returns the random streams of some slots, in order."""
 
 
 class Draws:
@@ -71,10 +72,10 @@ class Draws:
         self, words: Mapping[str, Sequence[str]], *, together: bool, injective: bool
     ) -> None:
         self._words, self.together, self._injective = words, together, injective
-        self._tables: dict[tuple[str, int], list[str]] = {}
+        self._lists = [*words]
+        self._tables: dict[int, list[str]] = {}
         self._given = tuple(word.lower() for word in words["given_x"])
-        self._room: dict[Pool, list[int]] = {}
-        self._listed = {*words, *ADDRESSES}
+        self._plan = lru_cache(1 << 14)(self._plan_of)
         countries = {country: at for at, country in enumerate(words[COUNTRY])}
         most = max(Counter(words["homeland"]).values())
         self._chance = max(most / len(words["homeland"]), 1 / len(countries))
@@ -84,25 +85,44 @@ class Draws:
     def outputs(
         self,
         decision: Decision,
-        units: Sequence[Unit],
         source: Source,
+        units: Units | None = None,
         values: Mapping[int, str] = MappingProxyType({}),
     ) -> Outputs:
         """Return the text of each drawn token, and of each article.
 
         Args:
             decision: what is drawn.
-            units: by the number of the unit in the decision; they grow.
             source: random streams of new slots.
+            units: that one which goes on, by its number in a long file; it grows.  None: all units
+                of the decision are new, and have no other block.
             values: by its row the output of each number that is drawn by value, not in its group.
         """
         if not len(decision.at):
             return Outputs([], [], 0.0, 0)
-        slots, of_slot, new, bounds, reused = self._slots(decision, units, values)
-        if new:
-            streams = source(new)
-            self._draw(new, streams.integers("only", np.array(bounds, np.uint64)).tolist(), streams)
-        tokens = self._written(decision, slots, of_slot, units)
+        kept, units = units is not None, defaultdict(Unit) if units is None else units
+        slots = self._slots(decision)
+        late = self._late(slots, decision)
+        if kept and self.together:
+            slots.recall(units)
+        for at in np.flatnonzero(np.isin(slots.row, [*values])).tolist() if values else ():
+            slots.write(at, values[int(slots.row[at])])
+            slots.new[at], slots.chance[at] = False, 0.0
+        new = np.flatnonzero(slots.new)
+        new = new[np.argsort(slots.text[new] * np.int64(4) + late[new], kind="stable")]
+        bounds = np.array([plan.sizes[0] for plan in slots.plans])[slots.pool].tolist()
+        permutations, reused = self._permutations(slots, new, units, bounds, kept=kept)
+        begins = begin_walks(permutations, slots.text, bounds)
+        if len(new):
+            streams = source(slots, new)
+            slots.number[new] = streams.integers("only", np.array(bounds, np.uint64)[new])
+            self._take(slots, permutations, begins, decision.order[slots.row])
+            self._write_strings(slots, new, streams)
+        if self.together and (kept or decision.locals):
+            slots.remember(units)
+        tokens = self._written(decision, slots, units)
+        for ended in sorted(units)[:-1]:
+            del units[ended]
         for row, value in values.items():
             tokens[row] = value
         articles = []
@@ -112,189 +132,201 @@ class Draws:
             if caps != LOWER:
                 article = article.upper() if loud else article.capitalize()
             articles.append(article)
-        chance = np.array([slot.chance for slot in slots])
-        forms = {slot.size for slot in new if slot.pool[0] not in self._listed}
-        share = float(chance.take(of_slot).sum())
+        share = float(slots.chance.take(slots.of_row).sum())
+        plans = [slots.plans[at] for at in np.unique(slots.pool[new]).tolist()]
+        forms = [plan.sizes[0] for plan in plans if plan.table < 0 and plan.chance]
         return Outputs(tokens, articles, share, min(forms, default=0), reused)
 
-    def _radices(self, pool: Pool) -> list[int]:
-        if pool not in self._room:
-            words = self._words.get(pool[0])
-            self._room[pool] = radices(self._template(pool)) if words is None else [len(words)]
-        return self._room[pool]
-
-    def _template(self, pool: Pool) -> list[Piece]:
+    def _plan_of(self, pool: Pool) -> Plan:
+        """Return how the words of a pool are drawn."""
         group, form, marks = pool
+        words, pieces = self._words.get(group), []
         if group in ADDRESSES:
-            return [*local_part(marks, self._given), *ADDRESSES[group]]
-        return template(group, form, self._given)
+            pieces = [*local_part(marks, self._given), *ADDRESSES[group]]
+        elif words is None:
+            pieces = template(group, form, self._given)
+        sizes = radices(pieces) if words is None else [len(words)]
+        table = -1 if words is None else self._lists.index(group)
+        named = group in NAMES or group.startswith(MEDICINE)
+        chance = 0.0 if group in ADDRESSES else 1 / sizes[0]
+        return Plan(pool, table, sizes, pieces, named, group in ASCENDING, chance)
 
-    def _slots(
-        self, decision: Decision, units: Sequence[Unit], values: Mapping[int, str]
-    ) -> tuple[list[Slot], NDArray[np.intp], list[Slot], list[int], int]:
-        """Return the slots of a block, which of them each token has, the new ones, the bounds of
-        their integers, and how many are beyond the size of their pool.
-        """
-        first, inverse, pools, of_pool = self._places(decision)
-        slots: list[Slot] = []
-        new: list[Slot] = []
-        late: list[tuple[Slot, defaultdict[Pool, dict[int, Slot]]]] = []
-        reused = 0
-        lead = np.append(decision.key, -1)[decision.leader[first]]
-        arrays: list[NDArray[Any]] = [decision.key, decision.unit, decision.text, decision.order]
-        columns = [*(array[first] for array in [*arrays, of_pool]), lead]
-        rows = zip(first.tolist(), *(column.tolist() for column in columns), strict=True)
-        for unit in units:
-            unit.before = {}
-        named = [pool[0] in NAMES or pool[0].startswith(MEDICINE) for pool in pools]
-        for row, key, number, text, order, which, leader in rows:
-            pool, unit = pools[which], units[number]
-            if row in values:
-                value = Slot(pool, key, number, text, 0, -1, None, 0, 0.0, written=values[row])
-                slots.append(value)
-                continue
-            if pool[0] in ADDRESSES:
-                parts = chain.from_iterable(decision.locals.get(row, ()))
-                name = _NAME if self.together else LARGE
-                marks = (part if isinstance(part, str) else name for part in parts)
-                pool = (pool[0], pool[1], tuple(marks))
-            if self._injective and key >> AGE != unit.age:
-                unit.age = key >> AGE
-                unit.before |= unit.names
-                unit.names, unit.slots, unit.permutations = {}, defaultdict(dict), {}
-                unit.calendars.clear()
-            of_words = unit.names if named[which] else unit.slots[pool]
-            slot = of_words.get(key) if self.together else None
-            if slot is None:
-                permutation, size = None, self._radices(pool)[0]
-                if self._injective and (leader < 0 or pool[0] == COUNTRY or not self.together):
-                    permutation = unit.permutations.get(pool)
-                    if permutation is None:
-                        permutation = permutation_of(pool[0], pool[1], size, unit.calendars)
-                        unit.permutations[pool] = permutation
-                chance = 0.0 if pool[0] in ADDRESSES else 1 / size
-                place = pool, key, number, text, order, leader
-                slot = of_words[key] = Slot(*place, permutation, size, chance)
-                new.append(slot)
-                if leader >= 0 or pool[0] == COUNTRY:
-                    late.append((slot, unit.slots))
-                elif permutation is not None:
-                    reused += permutation.planned >= size
-                    slot.bound = permutation.plan()
-            slots.append(slot)
-        for slot, home in late:
-            if slot.leader >= 0 and self._injective and self.together:
-                leading = CITY if slot.pool[0] == COUNTRY else COUNTRY
-                slot.chance = self._chance
-                slot.lead = home[leading, "", ()].get(slot.leader)
-        if late:
-            new.sort(key=turn)
-        for slot, _ in sorted(late, key=lambda pair: turn(pair[0])):
-            if slot.permutation is not None:
-                reused += slot.permutation.planned >= slot.size
-                slot.bound = slot.permutation.plan()
-        bounds = [slot.bound or slot.size for slot in new]
-        begin_walks(new, bounds)
-        return slots, inverse, new, bounds, reused
+    def _slots(self, decision: Decision) -> Slots:
+        """Return the slots of a block: of rows with one key and one pool."""
+        pools, of_pool = self._pools(decision)
+        plans = [*map(self._plan, pools)]
+        row = of_row = np.arange(len(decision.at))
+        if self.together:
+            shared = [len(plans) if plan.named else at for at, plan in enumerate(plans)]
+            keys, of_key = distinct(decision.key)
+            places = decision.unit * np.int64(len(keys)) + of_key
+            row, of_row = distinct(places * (len(plans) + 1) + np.array(shared)[of_pool])
+            order = np.argsort(row)
+            rank = np.empty_like(order)
+            rank[order] = np.arange(len(order))
+            row, of_row = row[order], rank[of_row]
+        pool, key, unit = of_pool[row], decision.key[row], decision.unit[row].astype(np.int64)
+        if self._injective:
+            unit += (key >> AGE) * (unit[-1] + 1)
+        return Slots(
+            plans,
+            pool,
+            row,
+            of_row,
+            key,
+            unit,
+            decision.text[row],
+            np.full(len(row), -1),
+            np.full(len(row), self._injective),
+            np.array([plan.table for plan in plans])[pool],
+            np.zeros(len(row), np.int64),
+            np.array([plan.chance for plan in plans])[pool],
+            np.ones(len(row), np.bool_),
+        )
 
-    def _places(
-        self, decision: Decision
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp], list[Pool], NDArray[np.intp]]:
-        """Return the first row of each slot in order, the slot of each row, and pools."""
+    def _pools(self, decision: Decision) -> tuple[list[Pool], NDArray[np.intp]]:
+        """Return the pools of a block, and the index of that of each row."""
         many = len(decision.forms) + 1
         kinds = decision.group.astype(np.int64) * many + decision.form + 1
-        first, of_pool = distinct(kinds)
-        pools = [self._pool(decision, *divmod(kind, many)) for kind in kinds[first].tolist()]
-        if not self.together:
-            every = np.arange(len(decision.at))
-            return every, every, pools, of_pool
-        keys, of_key = distinct(decision.key)
-        places = (decision.unit.astype(np.int64) * len(keys) + of_key) * len(pools) + of_pool
-        if decision.locals:  # each address has marks of its own
-            at = np.array([*decision.locals])
-            places[at] = -1 - at
-        first, inverse = distinct(places)
-        order = np.argsort(first)
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        return first[order], rank[inverse], pools, of_pool
+        first, of_kind = distinct(kinds)
+        pools: dict[Pool, int] = {}
+        codes: list[int] = []
+        for group, form in (divmod(kind, many) for kind in kinds[first].tolist()):
+            name, text = decision.groups[group], decision.forms[form - 1] if form else ""
+            text = text if name in SIZED else unsized(text)
+            pool: Pool = ("surname" if name == PLURAL else name, text, ())
+            codes.append(pools.setdefault(pool, len(pools)))
+        of_pool, unmarked = np.array(codes)[of_kind], [*pools]
+        for row, parts in decision.locals.items():
+            group, text, _ = unmarked[of_pool[row]]
+            if group in ADDRESSES:  # each has marks of its own
+                name = _NAME if self.together else LARGE
+                cuts = chain.from_iterable(parts)
+                pool = group, text, tuple(cut if isinstance(cut, str) else name for cut in cuts)
+                of_pool[row] = pools.setdefault(pool, len(pools))
+        return [*pools], of_pool
+
+    def _late(self, slots: Slots, decision: Decision) -> NDArray[np.int8]:
+        """Let cities lead countries, and countries nations; returns when slots of a text are drawn:
+        countries of cities before others, nations last.
+        """
+        leader = np.append(decision.key, -1)[decision.leader[slots.row]]
+        groups = [plan.pool[0] for plan in slots.plans]
+        country = np.array([group == COUNTRY for group in groups])[slots.pool]
+        if self._injective and self.together:
+            leading = np.array([group in (CITY, COUNTRY) for group in groups])[slots.pool]
+            led = np.flatnonzero(leader >= 0)
+            units, keys, countries = slots.unit.tolist(), slots.key.tolist(), country.tolist()
+            places = [*zip(units, countries, keys, strict=True)]
+            leads = {places[at]: at for at in np.flatnonzero(leading).tolist()}
+            pairs = zip(led.tolist(), leader[led].tolist(), strict=True)
+            slots.lead[led] = [
+                leads.get((units[at], not countries[at], key), -1) for at, key in pairs
+            ]
+            slots.chance[led] = self._chance
+            slots.own[led] &= country[led]
+        lone = slots.lead < 0
+        return np.where(country, 1 + lone, 3 * ~lone).astype(np.int8)
+
+    def _permutations(
+        self, slots: Slots, new: NDArray[np.intp], units: Units, bounds: list[int], *, kept: bool
+    ) -> tuple[dict[int, Permutation], int]:
+        """Return the permutations that give new slots their numbers, in order, and how many of
+        these are beyond the size of their pool; sets their bounds.
+
+        The only number of a permutation that is not kept is its uniform integer.
+        """
+        plans, own = slots.plans, new[slots.own[new]]
+        if not kept:
+            _, same = distinct(slots.unit[own] * len(plans) + slots.pool[own])
+            several = (np.bincount(same).take(same) > 1) | (slots.lead[own] >= 0)
+            own = own[several | np.array([plan.ascending for plan in plans])[slots.pool[own]]]
+        found: dict[int, Permutation] = {}
+        reused = 0
+        columns = own.tolist(), slots.unit[own].tolist(), slots.pool[own].tolist()
+        for at, number, pool in zip(*columns, strict=True):
+            unit, plan = units[number], plans[pool]
+            permutation = unit.permutations.get(plan.pool)
+            if permutation is None:
+                group, form, _ = plan.pool
+                permutation = permutation_of(group, form, plan.sizes[0], unit.calendars)
+                unit.permutations[plan.pool] = permutation
+            reused += permutation.planned >= permutation.size
+            bounds[at] = permutation.plan()
+            found[at] = permutation
+        return found, reused
+
+    def _take(
+        self, slots: Slots, permutations: Mapping[int, Permutation], begins: set[int], order: Ints
+    ) -> None:
+        """Take numbers from permutations, those of dates in the order of the dates.
+
+        Args:
+            slots: whose numbers are uniform integers so far.
+            permutations: of some slots, in the order of their draws.
+            begins: slots whose integers tell where a calendar begins.
+            order: number of dates of its group that are earlier in the text, of each slot.
+        """
+        number, lead = slots.number.tolist(), slots.lead.tolist()
+        turns = (slots.text * np.int64(1 << 32) + order).tolist()
+        for at in begins:
+            cast(Walk, permutations[at]).begin(number[at])
+            number[at] = 0
+        for at in sorted(permutations, key=turns.__getitem__):
+            permutation = permutations[at]
+            wanted = self._homeland[number[lead[at]]] if lead[at] >= 0 else -1
+            number[at] = permutation.take(number[at], wanted)
+            if isinstance(permutation, Walk):
+                slots.chance[at] = 1 / (permutation.size * permutation.calendar.start)
+        for at in np.flatnonzero(slots.new & ~slots.own & (slots.lead >= 0)).tolist():
+            number[at] = number[lead[at]]
+            nation = slots.plans[slots.pool[at]].pool[0]
+            slots.table[at] = self._lists.index(_NATIONS[nation])
+        slots.number = np.array(number)
 
     @staticmethod
-    def _pool(decision: Decision, group: int, form: int) -> Pool:
-        name = decision.groups[group]
-        text = decision.forms[form - 1] if form else ""
-        return "surname" if name == PLURAL else name, text if name in SIZED else unsized(text), ()
+    def _write_strings(slots: Slots, new: NDArray[np.intp], streams: Streams) -> None:
+        """Write the strings of new slots."""
+        indices = np.flatnonzero(slots.table[new] < 0)
+        at = new[indices]
+        plans = [slots.plans[pool] for pool in slots.pool[at].tolist()]
+        numbers = [[number] for number in slots.number[at].tolist()]
+        draw_further(numbers, [plan.sizes for plan in plans], indices.tolist(), streams)
+        for slot, plan, own in zip(at.tolist(), plans, numbers, strict=True):
+            slots.write(slot, finished(plan.pool[0], string(plan.pieces, own)))
 
-    def _draw(self, new: Sequence[Slot], values: Sequence[int], streams: Streams) -> None:
-        """Give each new slot its number, and strings their text."""
-        dates: defaultdict[tuple[int, int], list[Slot]] = defaultdict(list)
-        for slot, value in zip(new, values, strict=True):
-            walk = slot.permutation
-            slot.number = value
-            if slot.lead and not walk:
-                slot.number, slot.pool = slot.lead.number, (_NATIONS[slot.pool[0]], "", ())
-            elif walk and not isinstance(walk, Walk):
-                wanted = self._homeland[slot.lead.number] if slot.lead else -1
-                slot.number = walk.take(value, wanted)
-            if isinstance(walk, Walk):
-                dates[id(walk.calendar), slot.text].append(slot)
-                if slot.begins:
-                    walk.begin(value)
-                    slot.number = 0
-        for of_text in dates.values():
-            for slot in sorted(of_text, key=_earlier):
-                slot.number = cast(Walk, slot.permutation).take(slot.number)
-        strings = [at for at, slot in enumerate(new) if slot.pool[0] not in self._words]
-        written = [[new[at].number] for at in strings]
-        draw_further(written, [self._radices(new[at].pool) for at in strings], strings, streams)
-        for at, own in zip(strings, written, strict=True):
-            text = string(self._template(new[at].pool), own)
-            new[at].written = finished(new[at].pool[0], text)
-
-    def _written(
-        self,
-        decision: Decision,
-        slots: Sequence[Slot],
-        of_slot: NDArray[np.intp],
-        units: Sequence[Unit],
-    ) -> list[str]:
+    def _written(self, decision: Decision, slots: Slots, units: Units) -> list[str]:
         """Return the text of each drawn token."""
-        plural = decision.group == decision.groups.index(PLURAL)
-        forms = of_slot * 64 + decision.caps * np.int64(4) + decision.possessive * 2 + plural
-        first, inverse = distinct(forms)
-        kinds = forms[first].tolist()
-        texts = np.array([self._text(slots[kind >> 6], kind & 63) for kind in kinds], "O")
-        out: list[str] = texts[inverse].tolist()
+        codes = (slots.table[slots.of_row] + 1) * PATTERNS + decision.caps
+        counts = enumerate(np.bincount(codes).tolist())
+        tables = [self._table(code, slots.texts) if count else [] for code, count in counts]
+        pairs = zip(codes.tolist(), slots.number[slots.of_row].tolist(), strict=True)
+        out = [tables[code][number] for code, number in pairs]
+        for row in np.flatnonzero(decision.group == decision.groups.index(PLURAL)).tolist():
+            out[row] += "es" if out[row][-1] in "szxSZX" else "s"
+        for row in np.flatnonzero(decision.possessive).tolist():
+            ending = "'" if out[row][-1] in "sS" else "'s"
+            out[row] += ending.upper() if decision.caps[row] == UPPER else ending
         for row, parts in decision.locals.items():
-            if _NAME not in out[row]:
-                continue
-            unit = units[int(decision.unit[row])]
-            for part in chain.from_iterable(parts):
+            names = units[int(slots.unit[slots.of_row[row]])].names
+            for part in chain.from_iterable(parts) if _NAME in out[row] else ():
                 if not isinstance(part, str):
-                    out[row] = out[row].replace(_NAME, self._name(unit, part), 1)
+                    name = self._table((names[part].table + 1) * PATTERNS + LOWER, [])
+                    out[row] = out[row].replace(_NAME, name[names[part].number], 1)
         return out
 
-    def _text(self, slot: Slot, form: int) -> str:
-        """Return the text of a slot in a form: pattern of capitals, possessive, plural."""
-        caps = form >> 2
-        text = slot.written or self._table(slot.pool[0], caps)[slot.number]
-        if form & 1:
-            text += "es" if text[-1] in "szxSZX" else "s"
-        if form & 2:
-            ending = "'" if text[-1] in "sS" else "'s"
-            text += ending.upper() if caps == UPPER else ending
-        return text
+    def _table(self, code: int, texts: list[str]) -> list[str]:
+        """Return the words of a list in a pattern of capitals, or strings as they are.
 
-    def _name(self, unit: Unit, key: int) -> str:
-        """Return the replacement of a name of the unit, in small letters."""
-        slot = unit.names.get(key) or unit.before[key]
-        return self._table(slot.pool[0], LOWER)[slot.number]
-
-    def _table(self, group: str, caps: int) -> list[str]:
-        """Return the words of a group in a pattern of capitals."""
-        table = self._tables.get((group, caps))
-        if table is None:
-            table = [*self._words[group]]
+        Args:
+            code: of both.
+            texts: strings.
+        """
+        at, caps = divmod(code, PATTERNS)
+        if not at:
+            return texts
+        if code not in self._tables:
+            table = [*self._words[self._lists[at - 1]]]
             nouns = any(word.islower() for word in table)  # among them MRI, Crohn's disease
             if caps == LOWER and not nouns:
                 table = [word.lower() for word in table]
@@ -302,8 +334,8 @@ class Draws:
                 table = [word.upper() for word in table]
             elif caps != LOWER:
                 table = [word[0].upper() + word[1:] for word in table]
-            self._tables[group, caps] = table
-        return table
+            self._tables[code] = table
+        return self._tables[code]
 
 
 def draw_further(

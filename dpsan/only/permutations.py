@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpsan.only.marks import SHORT
 
@@ -130,3 +134,29 @@ def permutation_of(
         part = -int(form[1]) - 4 * (form[0] == SHORT) if group == "clock" else size
         return Walk(size, calendar=calendars[group, part])
     return Permutation(size)
+
+
+def begin_walks(
+    permutations: Mapping[int, Permutation], texts: NDArray[np.integer], bounds: list[int]
+) -> set[int]:
+    """Let new calendars begin where they leave room for all dates of their first text.
+
+    Args:
+        permutations: of slots, in the order of the draws.
+        texts: of each slot.
+        bounds: of the integer of each slot; that where a calendar begins is set.
+
+    Returns:
+        The slots whose integers tell where calendars begin.
+    """
+    turns: defaultdict[int, list[tuple[int, Walk]]] = defaultdict(list)
+    for at, walk in permutations.items():
+        if isinstance(walk, Walk):
+            turns[id(walk.calendar)].append((at, walk))
+    begins = set()
+    for (first, walk), *rest in turns.values():
+        if not walk.calendar.start:
+            parts = [bounds[at] / other.size for at, other in rest if texts[at] == texts[first]]
+            bounds[first] = walk.plan_start(sum(parts))
+            begins.add(first)
+    return begins

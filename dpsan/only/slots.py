@@ -1,89 +1,122 @@
-"""Slots: what one key of a unit becomes, when it is drawn, and what a unit has so far."""
+"""Slots: what the keys of a block become, in arrays, and what a unit has so far."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, cast
+from typing import Final, NamedTuple
 
-from dpsan.only.decision import COUNTRY
-from dpsan.only.permutations import Calendar, Permutation, Walk
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.only.permutations import Calendar, Permutation
+from dpsan.only.templates import Piece
 
 AGE: Final = 40
 """Bits of a key below the number of the unit of a long file."""
 Pool = tuple[str, str, tuple[str, ...]]
 """Group, form, and the marks of a local part."""
+Numbers = NDArray[np.int64]
 
 
-@dataclass(slots=True)
-class Slot:
-    """Holds what one key of a unit becomes."""
+class Plan(NamedTuple):
+    """Tells how the words of a pool are drawn."""
 
     pool: Pool
-    key: int
-    unit: int
-    text: int
-    order: int
-    """Number of dates of its group that are earlier in the text."""
-    leader: int
-    """Key of the country of a nation, of the city of a country; -1: none."""
-    permutation: Permutation | None
-    size: int
-    """Number of words of its pool; 0 of a number by value, which has none."""
+    table: int
+    """Index of the list of its words; -1 of strings."""
+    sizes: list[int]
+    """Bounds of the numbers of a string; of words their number."""
+    pieces: list[Piece]
+    """Template of its strings."""
+    named: bool
+    """Whether a word of it is one in all such pools: names and medicines."""
+    ascending: bool
     chance: float
-    """That the word stays as it is, at most: none of an address, whose host is reserved."""
-    lead: Slot | None = None
-    """The slot of the leader, whose number tells its own."""
-    bound: int = 0
-    """Bound of its uniform integer, 0: the size of its pool."""
-    begins: bool = False
-    """Whether its integer tells where the dates of the unit begin."""
-    number: int = 0
-    written: str = ""
-    """The string, where the pool is no list of words."""
+    """That a word stays as it is, at most: none of an address, whose host is reserved."""
+
+
+class Word(NamedTuple):
+    """Holds what a key of a unit became: a word by its number in a list, or a string."""
+
+    table: int
+    number: int
+    text: str
+    chance: float
 
 
 @dataclass(slots=True)
 class Unit:
     """Holds the replacements that one unit has so far."""
 
-    names: dict[int, Slot] = field(default_factory=dict)
+    names: dict[int, Word] = field(default_factory=dict)
     """Of each name and medicine: its pool is that of its first token."""
-    before: dict[int, Slot] = field(default_factory=dict)
-    """The same of units that ended in the block: addresses in it name them."""
-    slots: defaultdict[Pool, dict[int, Slot]] = field(default_factory=lambda: defaultdict(dict))
-    """Of other words, by their pool."""
+    words: defaultdict[Pool, dict[int, Word]] = field(default_factory=lambda: defaultdict(dict))
+    """Of others, by their pool."""
     permutations: dict[Pool, Permutation] = field(default_factory=dict)
     calendars: defaultdict[tuple[str, int], Calendar] = field(
         default_factory=lambda: defaultdict(Calendar)
     )
-    age: int = 0
-    """Number of this unit in a long file."""
+
+    def of(self, plan: Plan) -> dict[int, Word]:
+        """Return the replacements of a pool by their keys."""
+        return self.names if plan.named else self.words[plan.pool]
 
 
-def turn(slot: Slot) -> tuple[int, int, int]:
-    """Return when a slot is drawn: in its text countries of cities before others, nations last."""
-    country = slot.pool[0] == COUNTRY
-    late = 1 + (slot.lead is None) if country else 3 * (slot.lead is not None)
-    return slot.unit, slot.text, late
+Units = defaultdict[int, Unit]
+"""By their numbers: a long file has several units, one after the other."""
 
 
-def begin_walks(new: Sequence[Slot], bounds: list[int]) -> None:
-    """Let new calendars begin where they leave room for all dates of their first text."""
-    turns: defaultdict[int, list[int]] = defaultdict(list)
-    for at, slot in enumerate(new):
-        if isinstance(slot.permutation, Walk):
-            turns[id(slot.permutation.calendar)].append(at)
-    for first, *rest in turns.values():
-        slot, walk = new[first], cast(Walk, new[first].permutation)
-        if not walk.calendar.start:
-            parts = [bounds[at] / new[at].size for at in rest if new[at].text == slot.text]
-            bounds[first] = walk.plan_start(sum(parts))
-            slot.begins = True
-        for at in (first, *rest):
-            new[at].chance = 1 / (new[at].size * walk.calendar.start)
+@dataclass(slots=True, eq=False)
+class Slots:
+    """Arrays over what the keys of a block become, in the order of their first rows."""
+
+    plans: list[Plan]
+    pool: NDArray[np.intp]
+    """Index of the plan."""
+    row: NDArray[np.intp]
+    """First row in the decision."""
+    of_row: NDArray[np.intp]
+    """Slot of each row."""
+    key: Numbers
+    unit: Numbers
+    """Number of the unit, which differs between the units of a long file."""
+    text: NDArray[np.int32]
+    lead: NDArray[np.intp]
+    """Slot of the city of a country, of the country of a nation; -1: none."""
+    own: NDArray[np.bool_]
+    """Whether its number comes from a permutation of its unit."""
+    table: NDArray[np.intp]
+    number: Numbers
+    chance: NDArray[np.float64]
+    new: NDArray[np.bool_]
+    texts: list[str] = field(default_factory=list)
+    """Strings, by their number."""
+
+    def recall(self, units: Units) -> None:
+        """Give the slots that their unit has what they became."""
+        columns = self.unit.tolist(), self.pool.tolist(), self.key.tolist()
+        for at, (unit, pool, key) in enumerate(zip(*columns, strict=True)):
+            word = units[unit].of(self.plans[pool]).get(key)
+            if word is not None:
+                self.new[at], self.chance[at] = False, word.chance
+                self.table[at], self.number[at] = word.table, word.number
+                if word.table < 0:
+                    self.write(at, word.text)
+
+    def write(self, at: int, text: str) -> None:
+        """Let a slot be a string."""
+        self.table[at], self.number[at] = -1, len(self.texts)
+        self.texts.append(text)
+
+    def remember(self, units: Units) -> None:
+        """Add new slots to their units."""
+        for at in np.flatnonzero(self.new).tolist():
+            table, number = int(self.table[at]), int(self.number[at])
+            text = self.texts[number] if table < 0 else ""
+            of_pool = units[int(self.unit[at])].of(self.plans[self.pool[at]])
+            of_pool[int(self.key[at])] = Word(table, number, text, float(self.chance[at]))
 
 
 def stream_position(pool: Pool) -> int:
