@@ -21,7 +21,15 @@ from numpy.typing import NDArray
 from dpsan.only.decision import CITY, COUNTRY, MEDICINE, NAMES, PLURAL, Decision
 from dpsan.only.marks import LARGE, SIZED, unsized
 from dpsan.only.order import distinct
-from dpsan.only.permutations import ASCENDING, Permutation, Walk, begin_walks, permutation_of
+from dpsan.only.permutations import (
+    ASCENDING,
+    ORDERED,
+    ROOM,
+    Permutation,
+    Walk,
+    begin_walks,
+    permutation_of,
+)
 from dpsan.only.slots import AGE, Plan, Pool, Slots, Unit, Units
 from dpsan.only.templates import Piece, finished, local_part, radices, string, template
 from dpsan.only.view import COLUMN, LOWER, UPPER, Ints
@@ -118,6 +126,8 @@ class Draws:
             slots.number[new] = streams.integers("only", np.array(bounds, np.uint64)[new])
             self._take(slots, permutations, begins, decision.order[slots.row])
             self._write_strings(slots, new, streams)
+            if self.together and self._injective:
+                _keep_order(slots, new, decision.order[slots.row])
         if self.together and (kept or decision.locals):
             slots.remember(units)
         tokens = self._written(decision, slots, units)
@@ -265,10 +275,11 @@ class Draws:
             slots: whose numbers are uniform integers so far.
             permutations: of some slots, in the order of their draws.
             begins: slots whose integers tell where a calendar begins.
-            order: number of dates of its group that are earlier in the text, of each slot.
+            order: of each slot its place among the dates or numbers of the text.
         """
         number, lead = slots.number.tolist(), slots.lead.tolist()
-        turns = (slots.text * np.int64(1 << 32) + order).tolist()
+        dated = np.array([plan.ascending for plan in slots.plans])[slots.pool]
+        turns = (slots.text * np.int64(1 << 32) + order * dated).tolist()
         for at in begins:
             cast(Walk, permutations[at]).begin(number[at])
             number[at] = 0
@@ -336,6 +347,28 @@ class Draws:
                 table = [word[0].upper() + word[1:] for word in table]
             self._tables[code] = table
         return self._tables[code]
+
+
+def _keep_order(slots: Slots, new: NDArray[np.intp], order: Ints) -> None:
+    """Give the new numbers of each text and form the order of what they stand for.
+
+    Any set of numbers is as likely as another of its size, in any order: it is sorted.
+
+    Args:
+        order: how many numbers of its form are smaller in the text, of each slot.
+    """
+    ordered = np.array([plan.pool[0] in ORDERED for plan in slots.plans])
+    at = new[ordered[slots.pool[new]]]
+    members: defaultdict[tuple[int, int, int], list[int]] = defaultdict(list)
+    columns = slots.unit[at].tolist(), slots.text[at].tolist(), slots.pool[at].tolist()
+    for place, slot in zip(zip(*columns, strict=True), at.tolist(), strict=True):
+        members[place].append(slot)
+    for (*_, pool), of_text in members.items():
+        if 1 < len(of_text) <= slots.plans[pool].sizes[0] // ROOM:
+            # Strings of one form are in the order of their digits.
+            numbers = sorted(slots.number[of_text].tolist(), key=slots.texts.__getitem__)
+            slots.number[sorted(of_text, key=order.__getitem__)] = numbers
+            slots.chance[of_text] *= len(of_text)
 
 
 def draw_further(

@@ -17,6 +17,10 @@ ASCENDING: Final = frozenset(
     ("daymonth", "year", "clock", "mday", "month", "month3", "day", "day3", "hhmm", "dotclock")
 ) | {"ordinal"}
 """Groups of dates: those of one form are near each other, and ascend in a text."""
+ORDERED: Final = frozenset(("int", "number", "money", "percent", "quantity"))
+"""Groups of numbers: those of one form are in the order of the text where there are many."""
+ROOM: Final = 8
+"""Strings of a form for each number of a text: the order of few would tell them all."""
 _STEPS: Final = 30
 """The part of a pool that the next date goes on at most."""
 _FINE_STEPS: Final = 1000
