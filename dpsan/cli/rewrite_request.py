@@ -115,7 +115,7 @@ class Request(RewriteOptions):
         Among files that ``-r`` found, an option may concern some of them only.
         """
         from dpsan.formats.lines import text_encoding
-        from dpsan.formats.passing import parse_field
+        from dpsan.formats.paths import parse_field
         from dpsan.formats.registry import formats_with
 
         kinds, encoding = self.kinds, text_encoding(self.encoding)

@@ -39,6 +39,8 @@ class ReadOptions:
     """True if NUL bytes, and what looks like another format, are read as text all the same."""
     fields: tuple[str, ...] = ()
     """Fields of a structured record that are text."""
+    excluded: tuple[str, ...] = ()
+    """Paths that are no text after all, with all that is inside of them."""
     kinds: Mapping[str, str] = field(default_factory=dict)
     """Class of which each word of a field is drawn, by the name of the field."""
     header: bool = True

@@ -23,7 +23,8 @@ from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record
 from dpsan.formats.lines import decode, too_long
 from dpsan.formats.parquet_layout import Output, Positioned, check_times
-from dpsan.formats.passing import Fields, did_you_mean, named, parse_field, shown_names
+from dpsan.formats.passing import Fields, named, shown_names
+from dpsan.formats.paths import did_you_mean, parse_field
 
 _BATCH: Final = 1024
 """Rows whose strings are Python objects at once."""
