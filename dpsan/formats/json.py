@@ -42,9 +42,9 @@ from dpsan.formats.json_scan import (
     pruned,
 )
 from dpsan.formats.lines import byte_order_mark, decode, raw_records, text_encoding, text_records
-from dpsan.formats.passing import PASSED, Fields, shown_names
+from dpsan.formats.passing import Fields, shown_names
 from dpsan.formats.paths import near_path, parse_field, parse_fields, places
-from dpsan.formats.positions import Position, Positions
+from dpsan.formats.positions import PERSONS, Position, Positions, person_keys
 
 _HELD: Final = 1024
 _HELD_BYTES: Final = 16 << 20
@@ -58,7 +58,6 @@ _KINDS: Final = {
     b"n": "null",
 }
 
-_PERSONS: Final = f"{PASSED}:identifying key"
 Taken: TypeAlias = tuple[Record, set[int]]
 """A record, and which of the chosen fields it has."""
 
@@ -88,13 +87,11 @@ class JsonReader:
         """True if paths begin at the list whose items are the records."""
         requested = tuple(each.name for each in self._fields)
         fields = Fields("field", requested=requested, left_out=options.drop_other)
-        self._keys = listed = None
-        if any(each.wild for each in self._fields):
-            from dpsan.only.keys import holds_person
-
-            self._keys, listed = Fields("key"), holds_person
+        self._keys, listed = person_keys(wild=any(each.wild for each in self._fields))
         root = places(self._fields, excluded)
-        self.positions = Positions(root, self._fields, fields, self._keys, listed)
+        self.positions = self._kept = Positions(root, self._fields, fields, self._keys, listed)
+        if options.drop_other:  # of the names of members that are left out, none passes
+            self.positions = Positions(root, self._fields, fields)
 
     def record(
         self, line: int, raw: bytes, ending: bytes, position: Position, hint: str = ""
@@ -112,7 +109,7 @@ class JsonReader:
         source, options, positions = self._source, self._options, self.positions
         if options.invalid == "error":
             decode(source, line, raw, options)
-        persons, invalid = positions.persons, 0
+        persons, invalid = self._kept.persons, 0
 
         def read(part: bytes) -> str:
             nonlocal invalid
@@ -125,10 +122,11 @@ class JsonReader:
             if not is_blank(raw, strings.end):
                 raise MalformedError(strings.end)
             unit = self._unit(line, raw) if self._unit_steps else ""
-            persons = positions.persons - persons
             if options.drop_other:
                 raw, invalid = pruned(raw, position.place) + raw[strings.end :], 0
-                strings = Strings(raw, position, positions, read)
+                top = self._kept.top
+                at = top if position is positions.top else self._kept.item(top)
+                strings = Strings(raw, at, self._kept, read)
         except KindError as error:
             what = f"field '{error.path}'" if error.path else "record"
             what += f" is {_KINDS.get(error.found, 'a number')}, not {error.wanted}"
@@ -141,7 +139,8 @@ class JsonReader:
         bare = not strings.seen
         record = Record(line, strings.texts, render, invalid, size=len(raw), bare=bare)
         record.unit = unit
-        record.noted = {_PERSONS: persons} if persons else None
+        persons = self._kept.persons - persons
+        record.noted = {PERSONS: persons} if persons else None
         if options.kinds:
             record.kinds = [
                 options.kinds.get(self._fields[number].name, "") for number in strings.fields
@@ -221,7 +220,7 @@ class JsonlFormat(Format):
 
     name: ClassVar[str] = "jsonl"
     joinable = takes_budget = copyable = takes_spans = takes_fields = needs_fields = True
-    field_paths = takes_units = skips_bad_records = True
+    field_paths = nested = takes_units = skips_bad_records = True
     own_encoding: ClassVar[str] = "jsonl is always UTF-8"
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
@@ -283,7 +282,8 @@ class JsonFormat(Format):
     """A JSON document."""
 
     name: ClassVar[str] = "json"
-    takes_budget = takes_spans = takes_fields = needs_fields = field_paths = takes_units = True
+    takes_budget = takes_spans = takes_fields = needs_fields = True
+    field_paths = nested = takes_units = True
     own_encoding: ClassVar[str] = "json is always UTF-8"
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from json.encoder import encode_basestring, encode_basestring_ascii
-from typing import Final
+from typing import Final, TypeAlias
 
 from dpsan.errors import MalformedError
 from dpsan.formats.paths import Place
@@ -172,7 +172,49 @@ def name_of(key: bytes) -> str:
     return parsed(key.decode("utf-8", "replace"))
 
 
-class Strings:
+class Chosen:
+    """Texts that are chosen, one after the other."""
+
+    __slots__ = ("fields", "seen", "texts")
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.fields: list[int] = []
+        """The field of each text."""
+        self.seen: set[int] = set()
+        """Fields that there are, also with null."""
+
+    def take(self, text: str, position: Position, positions: Positions) -> Part:
+        """Take in a string, or what is chosen of the JSON object or list that it is.
+
+        Args:
+            position: where it stands.
+
+        Raises:
+            KindError: it must be something else.
+        """
+        place = position.place
+        number = None if place is None else place.field
+        if number is not None:
+            self.seen.add(number)
+        raw = _json_in(text, place)
+        if raw is not None:
+            inner = Strings(raw, position, positions, _decoded)
+            self.texts += inner.texts
+            self.fields += inner.fields
+            self.seen |= inner.seen
+            return inner
+        if number is None:
+            passes(position, positions, b'"')
+            return None
+        if not position.taken:
+            positions.takes(position, number)
+        self.texts.append(text)
+        self.fields.append(number)
+        return text
+
+
+class Strings(Chosen):
     """The chosen strings of a value, and of JSON inside of its strings.
 
     Args:
@@ -181,7 +223,7 @@ class Strings:
         decode: returns the text of a part of ``raw``.
     """
 
-    __slots__ = ("_parts", "end", "fields", "raw", "seen", "texts")
+    __slots__ = ("_parts", "end", "raw")
 
     def __init__(
         self,
@@ -190,30 +232,14 @@ class Strings:
         positions: Positions,
         decode: Callable[[bytes], str],
     ) -> None:
+        super().__init__()
         scan = Scan(raw, position, positions)
         self.raw, self.end, self.seen = raw, scan.end, scan.seen
-        self.texts: list[str] = []
-        self.fields: list[int] = []
-        """The field of each text."""
-        self._parts: list[tuple[int, int, str | Strings]] = []
+        self._parts: list[tuple[int, int, Strings | str]] = []
         for start, end, at in scan.found:
-            text = parsed(decode(raw[start:end]))
-            inner = strings_of(text, at, positions)
-            number = None if at.place is None else at.place.field
-            if inner is not None:
-                self.seen |= inner.seen
-                self.texts += inner.texts
-                self.fields += inner.fields
-                if inner.texts:
-                    self._parts.append((start, end, inner))
-            elif number is None:
-                passes(at, positions, b'"')
-            else:
-                if not at.taken:
-                    positions.takes(at, number)
-                self.texts.append(text)
-                self.fields.append(number)
-                self._parts.append((start, end, text))
+            part = self.take(parsed(decode(raw[start:end])), at, positions)
+            if isinstance(part, str) or (part is not None and part.texts):
+                self._parts.append((start, end, part))
 
     def written(self, texts: Iterator[str], *, keep_equal: bool = False) -> bytes:
         """Return the value with other texts.
@@ -224,10 +250,8 @@ class Strings:
         out: list[bytes] = []
         at = 0
         for start, end, part in self._parts:
-            if isinstance(part, Strings):
-                old, new = part.text, part.text_with(texts, keep_equal=keep_equal)
-            else:
-                old, new = part, next(texts)
+            old = part.text if isinstance(part, Strings) else part
+            new = other_text(old, part, texts, keep_equal=keep_equal)
             # U+FFFD for invalid bytes is no white space.
             same = new == old and (keep_equal or not new.strip())
             out += (self.raw[at:start], self.raw[start:end] if same else written(new))
@@ -238,20 +262,22 @@ class Strings:
     @property
     def text(self) -> str:
         """Return the value as text."""
-        return self.raw.decode("utf-8", "surrogatepass")
-
-    def text_with(self, texts: Iterator[str], *, keep_equal: bool = False) -> str:
-        """Return the value with other texts, as text."""
-        return self.written(texts, keep_equal=keep_equal).decode("utf-8", "surrogatepass")
+        return _decoded(self.raw)
 
 
-def strings_of(text: str, position: Position, positions: Positions) -> Strings | None:
-    """Return the chosen strings of the JSON object or list that a text is.
+Part: TypeAlias = Strings | str | None
+"""What is chosen of a string: some of the JSON inside of it, all of it, or nothing."""
 
-    None where no path leads into the text, or it is something else: it is text as a whole.
+
+def other_text(old: str, part: Part, texts: Iterator[str], *, keep_equal: bool = False) -> str:
+    """Return a string with the next texts in place of what is chosen of it.
+
+    Args:
+        keep_equal: see :meth:`Strings.written`.
     """
-    raw = _json_in(text, position.place)
-    return None if raw is None else Strings(raw, position, positions, _decoded)
+    if isinstance(part, Strings):
+        return _decoded(part.written(texts, keep_equal=keep_equal))
+    return old if part is None else next(texts)
 
 
 def _json_in(text: str, place: Place | None) -> bytes | None:
@@ -306,13 +332,20 @@ def _pruned(raw: bytes, place: Place | None, at: int) -> tuple[bytes | None, int
 
 
 def _pruned_scalar(raw: bytes, place: Place) -> bytes | None:
-    """Return a string that is chosen, what is chosen of the JSON inside of it, or null."""
+    """Return a string that is chosen, or what is chosen of the JSON inside of it, or null."""
     if raw[:1] != b'"':
         return raw if raw == b"null" else None
-    inside = _json_in(name_of(raw), place)
+    old = name_of(raw)
+    new = pruned_text(old, place)
+    return None if new is None else raw if new == old else written(new)
+
+
+def pruned_text(text: str, place: Place) -> str | None:
+    """Return a text that is chosen, or what is chosen of the JSON inside of it; None: nothing."""
+    inside = _json_in(text, place)
     if inside is None:
-        return raw if place.field is not None else None
-    return written(_decoded(pruned(inside, place)))
+        return text if place.field is not None else None
+    return _decoded(pruned(inside, place))
 
 
 def is_blank(raw: bytes, at: int = 0) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from dpsan.errors import UsageError
-from dpsan.formats.json_scan import KindError, Strings, passes, strings_of
+from dpsan.formats.json_scan import Chosen, KindError, Part, other_text
 from dpsan.formats.passing import Fields
 from dpsan.formats.paths import parse_fields, places
 from dpsan.formats.positions import Position, Positions
@@ -31,10 +31,10 @@ class ObjectStrings:
         chosen = parse_fields([fields] if isinstance(fields, str) else fields, "fields")
         left_out = parse_fields([excluded] if isinstance(excluded, str) else excluded, "except_")
         self._positions = Positions(places(chosen, left_out), chosen, Fields("field"))
-        self.texts: list[str] = []
-        self._value, self._seen = value, set[int]()
-        self._parts: list[Strings | str | None] = []
-        """Of each string: what is chosen of the JSON inside of it, the string, or nothing."""
+        self._value, self._chosen = value, Chosen()
+        self.texts = self._chosen.texts
+        self._parts: list[Part] = []
+        """What is chosen of each string."""
         try:
             self._walk(value, self._positions.top, self._take)
         except KindError as error:
@@ -43,7 +43,7 @@ class ObjectStrings:
         except RecursionError:
             raise UsageError("the value is too deep, or is inside of itself") from None
         for number, field in enumerate(chosen):
-            if not field.optional and number not in self._seen:
+            if not field.optional and number not in self._chosen.seen:
                 hint = "add ? to the name if it may be absent"
                 raise UsageError(f"the value has no field '{field.name}'", hint)
 
@@ -52,10 +52,7 @@ class ObjectStrings:
         rest, parts = iter(texts), iter(self._parts)
 
         def other(text: str, _: Position) -> str:
-            part = next(parts)
-            if isinstance(part, Strings):
-                return part.text_with(rest)
-            return text if part is None else next(rest)
+            return other_text(text, next(parts), rest)
 
         return self._walk(self._value, self._positions.top, other)
 
@@ -64,7 +61,7 @@ class ObjectStrings:
         place = position.place
         if place is None or value is None:
             if place is not None and place.field is not None:
-                self._seen.add(place.field)
+                self._chosen.seen.add(place.field)
             return value
         if isinstance(value, str):
             return leaf(value, position)
@@ -88,17 +85,6 @@ class ObjectStrings:
         return position.names.get(raw) or self._positions.member(position, raw, name)
 
     def _take(self, text: str, position: Position) -> str:
-        """Take note of a string, or of the strings of the JSON in it."""
-        number = None if position.place is None else position.place.field
-        inner = strings_of(text, position, self._positions)
-        if number is not None:
-            self._seen.add(number)
-        if inner is not None:
-            self._seen |= inner.seen
-            self.texts += inner.texts
-        elif number is None:
-            passes(position, None, b'"')
-        else:
-            self.texts.append(text)
-        self._parts.append(inner or (None if number is None else text))
+        """Take in a string."""
+        self._parts.append(self._chosen.take(text, position, self._positions))
         return text

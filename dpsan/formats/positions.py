@@ -6,9 +6,9 @@ Where an object has very many names, they are taken for data: ``*`` stands for a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
-from dpsan.formats.passing import Fields
+from dpsan.formats.passing import PASSED, Fields
 from dpsan.formats.paths import Field, Place, below
 
 _DEEPEST: Final = 32
@@ -17,6 +17,22 @@ _MOST_POSITIONS: Final = 10_000
 """Positions that are distinguished in an input."""
 _MOST_NAMES: Final = 64
 """Different names in one object above which they are taken for data: ``*`` stands for all."""
+PERSONS: Final = f"{PASSED}:identifying key"
+"""Names of members that hold the name or address of a person, among what is noted of a record."""
+_Listed: TypeAlias = Callable[[str], bool]
+
+
+def person_keys(*, wild: bool) -> tuple[Fields | None, _Listed | None]:
+    """Return where names of members are named, and what tells whether one holds a person's name.
+
+    Args:
+        wild: whether a field takes what it does not name; else nobody asks for keys.
+    """
+    if not wild:
+        return None, None
+    from dpsan.only.keys import holds_person  # numpy comes with it
+
+    return Fields("key"), holds_person
 
 
 class Position:
@@ -56,12 +72,16 @@ class Positions:
         chosen: Sequence[Field],
         fields: Fields,
         keys: Fields | None = None,
-        listed: Callable[[str], bool] | None = None,
+        listed: _Listed | None = None,
     ) -> None:
         self.top, self.chosen, self.fields, self.keys = Position("", root), chosen, fields, keys
         self._listed, self._many = listed, 0
         self.persons = 0
         """How many names of members held the name or address of a person so far."""
+
+    def is_person(self, name: str) -> bool:
+        """Return whether a name of a member holds the name or address of a person."""
+        return self._listed is not None and self._listed(name)
 
     def item(self, position: Position) -> Position:
         """Return the position of a list's items."""
@@ -79,7 +99,7 @@ class Positions:
             raw: its name, spelled as in the input.
             name: the same, without escapes.
         """
-        person = self._listed is not None and self._listed(name)
+        person = self.is_person(name)
         place = position.place and position.place.child(name)
         if place in position.merged:
             self.persons += person

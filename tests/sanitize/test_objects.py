@@ -30,7 +30,7 @@ def test_every_string_of_a_value_is_drawn_and_its_form_stays():
 
 def test_json_inside_of_a_string_stays_json():
     deep = '["x", "{\\"y\\": \\"z\\"}"]'
-    inner = '{"to":"Ann","n":1.50,"deep":%s,"e":"\\u00e9\\n"}' % json.dumps(deep)
+    inner = f'{{"to":"Ann","n":1.50,"deep":{json.dumps(deep)},"e":"\\u00e9\\n"}}'
     (out,) = MASK.rewrite_object([inner])
     wanted = inner
     for word in ("Ann", "x", "z", "\\u00e9"):
