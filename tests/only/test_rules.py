@@ -69,6 +69,8 @@ CASES = [
     ("P3: I like it.", ""),
     ('See "GET / HTTP/1.1" 200 1532 "-" there.', ""),
     (r"Open C:\\Users\\sunny\\notes now.", "sunny"),
+    ("See user=sunny there, USER=root, /home/ubuntu.", "sunny"),
+    ("See sudo: sunny : TTY there.", "sunny"),
     (r"Open C:\Users\sunny\notes now.", "sunny"),
     ("We give it 7.5 of 9 today.", "7 5"),
     ("She was Deputy Attorney General then.", ""),
