@@ -214,15 +214,16 @@ def test_langsmith_gets_no_name():
     package("langsmith", "docs/adapters/langsmith_mask.py")
     requests, sent = package("requests", "LangSmith"), []
 
-    class Recorded(requests.Session):
-        def request(self, *given, **more):
-            sent.append(more.get("data") or b"")
-            answer = requests.Response()
-            answer.status_code, answer._content = 202, b"{}"
-            return answer
+    def record(*given, **more):
+        sent.append(more.get("data") or b"")
+        answer = requests.Response()
+        answer.status_code, answer._content = 202, b"{}"
+        return answer
 
+    session = requests.Session()
+    session.request = record
     how = {"api_url": "http://127.0.0.1:1", "api_key": "x", "auto_batch_tracing": False}
-    client = adapter("langsmith_mask")["masked"](session=Recorded(), **how)
+    client = adapter("langsmith_mask")["masked"](session=session, **how)
     said = {"extra": {"metadata": {"m": SAID}}, "outputs": {"said": [SAID]}, "id": uuid.uuid4()}
     client.create_run("step", SAID, "chain", error="no Maria Gonzalez here", **said)
     client.update_run(said["id"], outputs=SAID, error="no Maria Gonzalez here")
