@@ -33,6 +33,7 @@ from dpsan.files.source import Source, read_whole
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
 from dpsan.formats.json_scan import (
     EMPTY_LIST,
+    TOO_DEEP,
     KindError,
     Scan,
     Strings,
@@ -128,6 +129,8 @@ class JsonReader:
                 top = self._kept.top
                 at = top if position is positions.top else self._kept.item(top)
                 strings = Strings(raw, at, self._kept, read)
+        except RecursionError:
+            raise InputError(source.name, TOO_DEEP, line=line) from None
         except KindError as error:
             what = f"field '{error.path}'" if error.path else "record"
             what += f" is {_KINDS.get(error.found, 'a number')}, not {error.wanted}"
