@@ -66,6 +66,7 @@ class MetricSpace:
         self.counts = embeddings.counts
         self.classes = embeddings.classes
         self.digest = embeddings.digest
+        self._words = embeddings.index_to_key
         self.name = name
         self._tables = tables
         self._owner = ""
@@ -84,6 +85,15 @@ class MetricSpace:
     def frequencies(self) -> Floats:
         """Public frequencies of the words, shape (n,); they sum to 1."""
         return word_frequencies(self.n, self.counts)
+
+    @property
+    def letters(self) -> NDArray[np.uint32]:
+        """Code points of the words, shape (n, longest); 0 after the last one of a word."""
+
+        def build() -> NDArray[np.uint32]:
+            return np.array(self._words).view(np.uint32).reshape(self.n, -1)
+
+        return self.once("letters", build)
 
     def table(
         self, name: str, build: Callable[[], Arrays], *, of_mechanism: bool = False
@@ -154,7 +164,7 @@ class MetricSpace:
             index: one that already holds the vectors.
         """
         moved = Embeddings(
-            index_to_key=[""] * self.n,
+            index_to_key=self._words,
             vectors=vectors,
             source="",
             digest=self.digest,
