@@ -248,7 +248,9 @@ def _labelled(name: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
         rows = [(text, label) for text, label, *_ in (line.split("\t") for line in lines)]
         return rows[600:], rows[:600]
     files = (("sst2/train.tsv", "sentence"), ("sst2/dev.tsv", "content"))
-    train, test = ([*zip(_rows(path, text), _rows(path, "label"))] for path, text in files)
+    train, test = (
+        [*zip(_rows(path, text), _rows(path, "label"), strict=True)] for path, text in files
+    )
     return train[:4000], test
 
 
@@ -302,10 +304,11 @@ def phrases() -> str:
 def _subjects(text: str, spans: list[Any]) -> Iterator[dict[str, Any]]:
     """Spans of persons without titles; two that share a word are about one person."""
     persons: list[tuple[set[str], list[dict[str, Any]]]] = []
-    for start, end, kind in spans:
+    for first, end, kind in spans:
         if kind != "PERSON":
             continue
-        start += len(re.match(r"(?:(?:mrs?|ms|dr)\b\.?\s*)?", text[start:end].lower())[0])  # a title
+        title = re.match(r"(?:(?:mrs?|ms|dr)\b\.?\s*)?", text[first:end].lower())
+        start = first + len(title[0] if title else "")
         names = {*re.findall(r"\w{2,}", text[start:end].lower())}
         span = {"start": start, "end": end, "type": kind}
         same = [each for each in persons if each[0] & names]

@@ -61,8 +61,8 @@ def test_every_numbered_item_has_a_verdict():
     wanted = {
         (paper, name, number)
         for paper, kinds in papers.NUMBERED.items()
-        for name, numbers in kinds.items()
-        for number in numbers.split()
+        for name, *numbers in map(str.split, kinds.split(","))
+        for number in numbers
     }
     assert [sum(each[0] == paper for each in wanted) for paper in papers.NUMBERED] == [
         19,

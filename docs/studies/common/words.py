@@ -60,16 +60,32 @@ def spread(**estimates: Estimate) -> Mapping[str, float]:
     }
 
 
-def line(label: str, rows: Sequence[Mapping[str, Any]], x: str, y: str) -> Series:
-    """Columns of rows as a line, with limits where :func:`spread` wrote any but the value."""
-    across, up = (tuple(row[name] for row in rows) for name in (x, y))
+def line(
+    label: str, rows: Sequence[Mapping[str, Any]], x: str, y: str, style: str = "line"
+) -> Series:
+    """Columns of rows as a line, with limits where :func:`spread` wrote any but the value.
+
+    Args:
+        x: a column, or nothing: the number of the row.
+    """
+    across = tuple(row[x] if x else float(at) for at, row in enumerate(rows))
+    up = tuple(row[y] for row in rows)
     low, high = (tuple(row.get(f"{y}_{end}", row[y]) for row in rows) for end in ("low", "high"))
-    return Series(label, across, up) if low == high else Series(label, across, up, low, high)
+    limits = () if low == high else (low, high)
+    return Series(label, across, up, *limits, style=style)
 
 
-def lines(rows: Sequence[Mapping[str, Any]], x: str, y: str) -> tuple[Series, ...]:
-    """A line for each mechanism."""
-    return tuple(line(name, own, x, y) for name, own in grouped(rows, "mechanism").items())
+def lines(
+    rows: Sequence[Mapping[str, Any]], x: str, y: str, by: str = "mechanism"
+) -> tuple[Series, ...]:
+    """A line for each mechanism, or each value of another column."""
+    return tuple(line(name, own, x, y) for name, own in grouped(rows, by).items())
+
+
+def below(label: str, values: Floats) -> Series:
+    """The share of values below each of them, as a line."""
+    ordered = tuple(np.sort(values).tolist())
+    return Series(label, ordered, tuple(np.linspace(0, 1, len(ordered)).tolist()))
 
 
 def grouped(rows: Sequence[_Row], column: str) -> dict[Any, list[_Row]]:
