@@ -102,12 +102,12 @@ def theorem_2(space: MetricSpace | None, asked: Asked) -> Result:
         true = mechanism.guarantee(space).delta
         rows.append({"d": space.d, "epsilon": epsilon, "claimed": claimed, "true": true})
         rows[-1]["ratio"] = true / claimed
-    true = line("true", rows, "epsilon", "ratio")
-    both = (true, claims.claim_line(true.x, 1.0, "claimed: at most 1"))
+    truth = line("true", rows, "epsilon", "ratio")
+    both = (truth, claims.claim_line(truth.x, 1.0, "claimed: at most 1"))
     axes = ("epsilon (nats)", "true delta over claimed delta")
     return Result(
         rows=rows,
-        parameters={"d": space.d, "epsilons": list(true.x)},
+        parameters={"d": space.d, "epsilons": list(truth.x)},
         panels=(Panel("gaussian-paper", *axes, both, log_x=True, log_y=True),),
         caption=f"Delta of the textbook formula for Gaussian noise, {space.d} dimensions.",
         notes=("the theorem is for epsilon <= 1; the experiments use its formula up to 20",),

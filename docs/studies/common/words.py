@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from common.panels import Series
 from dpsan.outcomes.intervals import Estimate
@@ -71,8 +72,9 @@ def line(
     across = tuple(row[x] if x else float(at) for at, row in enumerate(rows))
     up = tuple(row[y] for row in rows)
     low, high = (tuple(row.get(f"{y}_{end}", row[y]) for row in rows) for end in ("low", "high"))
-    limits = () if low == high else (low, high)
-    return Series(label, across, up, *limits, style=style)
+    if low == high:
+        return Series(label, across, up, style=style)
+    return Series(label, across, up, low, high, style)
 
 
 def lines(
@@ -82,7 +84,7 @@ def lines(
     return tuple(line(name, own, x, y) for name, own in grouped(rows, by).items())
 
 
-def below(label: str, values: Floats) -> Series:
+def below(label: str, values: NDArray[Any]) -> Series:
     """The share of values below each of them, as a line."""
     ordered = tuple(np.sort(values).tolist())
     return Series(label, ordered, tuple(np.linspace(0, 1, len(ordered)).tolist()))
