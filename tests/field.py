@@ -218,28 +218,27 @@ def lengths(_: Any) -> str:
     return table((*heads, *guesses), cells)
 
 
-def budgets(_: Any) -> str:
-    """Largest loss of two texts whose words have budgets that depend on the words: exact.
+def largest_loss(first: tuple[float, ...], second: tuple[float, ...], n: int) -> float:
+    """Largest ln P(o|x)/P(o|y) of texts whose words all differ, each with the budget of its place.
 
-    Words are drawn by k-ary randomized response over n words.  Divided: E over all words, or the
-    whole E for one of them, as the words say.  Own: a word has the epsilon of its own kind.
+    Words are drawn by k-ary randomized response over n words.
     """
+    total = 0.0
+    for one, other in zip(first, second, strict=True):
+        norms = (math.exp(other) + n - 1) / (math.exp(one) + n - 1)
+        total += one + math.log(norms)  # the word itself comes out of the first text
+    return total
 
-    def loss(first: tuple[float, ...], second: tuple[float, ...], n: int) -> float:
-        """Largest ln P(o|x)/P(o|y) of texts whose words all differ, with these budgets."""
-        total = 0.0
-        for one, other in zip(first, second, strict=True):
-            norms = (math.exp(other) + n - 1) / (math.exp(one) + n - 1)
-            total += one + math.log(norms)  # the word itself comes out of the first text
-        return total
 
+def budgets(_: Any) -> str:
+    """Largest loss of two texts whose words have budgets that depend on the words: exact."""
     rows = []
     for name, n, first, second in (
         ("2 words, 8 in all", 50, (8.0, 0.0), (4.0, 4.0)),
         ("4 words, 8 in all", 5, (8.0, 0.0, 0.0, 0.0), (2.0,) * 4),
         ("a name 1, other words 8", 1000, (8.0,), (1.0,)),
     ):
-        worst = max(loss(first, second, n), loss(second, first, n))
+        worst = max(largest_loss(first, second, n), largest_loss(second, first, n))
         rows.append((name, f"{n:,}", _spent(first), _spent(second), f"{worst:.2f}"))
     return table(("budget", "words of the vocabulary", "one text", "other text", "loss"), *rows)
 
