@@ -27,6 +27,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsan.mechanisms.tables.dense import DenseTable, DistanceWeights, weights_of
 from dpsan.privacy.certificate import Metric
@@ -34,17 +35,21 @@ from dpsan.space.arrays import Floats, Ids, Integers
 from dpsan.space.metric_space import MetricSpace
 
 
-def differing(space: MetricSpace, words: Ids) -> Ids:
-    """Return the number of positions at which words (m,) and every word differ, shape (m, n)."""
-    out = np.zeros((len(words), space.n), dtype=np.int64)
-    for position in space.letters.T:
+def differing(letters: NDArray[np.uint32], words: Ids) -> Ids:
+    """Return at how many positions words (m,) and every word differ, shape (m, n).
+
+    Args:
+        letters: code points of all words, see :attr:`MetricSpace.letters`.
+    """
+    out = np.zeros((len(words), len(letters)), dtype=np.int64)
+    for position in letters.T:
         out += position[words, None] != position
     return out
 
 
-def _rows(space: MetricSpace, factor: float, words: Ids) -> Integers:
-    scores = factor * np.arange(space.letters.shape[1] + 1)
-    return weights_of(scores)[differing(space, words)]
+def _rows(letters: NDArray[np.uint32], factor: float, words: Ids) -> Integers:
+    scores = factor * np.arange(letters.shape[1] + 1)
+    return weights_of(scores)[differing(letters, words)]
 
 
 class CharResponse(DistanceWeights):
@@ -59,10 +64,10 @@ class CharResponse(DistanceWeights):
         """Return the number of characters that differ."""
 
         def distances(words: Ids) -> Floats:
-            return differing(space, words).astype(np.float64)
+            return differing(space.letters, words).astype(np.float64)
 
         return Metric("character", distances, float(space.letters.shape[1]))
 
     def table(self, space: MetricSpace) -> DenseTable:
         """Return the table of the scores epsilon·h/2, capped."""
-        return DenseTable(space, partial(_rows, space, 0.5 * self.epsilon))
+        return DenseTable(space, partial(_rows, space.letters, 0.5 * self.epsilon))

@@ -66,7 +66,8 @@ class MetricSpace:
         self.counts = embeddings.counts
         self.classes = embeddings.classes
         self.digest = embeddings.digest
-        self._words = embeddings.index_to_key
+        self._embeddings: Embeddings | None = embeddings  # its words may be read later
+        self._letters: NDArray[np.uint32] | None = None
         self.name = name
         self._tables = tables
         self._owner = ""
@@ -89,11 +90,11 @@ class MetricSpace:
     @property
     def letters(self) -> NDArray[np.uint32]:
         """Code points of the words, shape (n, longest); 0 after the last one of a word."""
-
-        def build() -> NDArray[np.uint32]:
-            return np.array(self._words).view(np.uint32).reshape(self.n, -1)
-
-        return self.once("letters", build)
+        if self._letters is None:
+            assert self._embeddings is not None  # noqa: S101 - made before it was pickled
+            words = np.array(self._embeddings.index_to_key)
+            self._letters = words.view(np.uint32).reshape(self.n, -1)
+        return self._letters
 
     def table(
         self, name: str, build: Callable[[], Arrays], *, of_mechanism: bool = False
@@ -133,6 +134,7 @@ class MetricSpace:
         out = copy.copy(self)
         # A copy, as what is pickled, has no tables and no watch.
         out._tables = no_tables if digest is None else self._tables
+        out._embeddings = self._embeddings
         out._owner, out.watch = digest or "", self.watch
         return out
 
@@ -164,7 +166,7 @@ class MetricSpace:
             index: one that already holds the vectors.
         """
         moved = Embeddings(
-            index_to_key=self._words,
+            index_to_key=[""] * self.n,
             vectors=vectors,
             source="",
             digest=self.digest,
@@ -173,6 +175,7 @@ class MetricSpace:
         )
         name = f"{self.name}{name}/"
         out = MetricSpace(moved, self._tables, index=index, name=name, watch=self.watch)
+        out._embeddings = self._embeddings
         out._owner = self._owner
         return out
 
@@ -320,6 +323,7 @@ class MetricSpace:
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
         state.update(_memory={}, _made={}, _lattice=None, _tables=no_tables, watch=unseen)
+        state.update(_embeddings=None)
         return state
 
 

@@ -1,6 +1,7 @@
 """char-response: the distribution of randomized response on characters, where a word comes out."""
 
 import math
+import pickle
 from itertools import product
 
 import numpy as np
@@ -41,7 +42,10 @@ def test_it_is_randomized_response_given_that_a_word_comes_out(epsilon):
 
 
 def test_characters_that_differ_by_hand():
-    assert differing(SPACE, np.array([1, 5])).tolist() == [[1, 0, 2, 2, 1, 3], [3, 3, 2, 1, 2, 0]]
+    assert differing(SPACE.letters, np.array([1, 5])).tolist() == [
+        [1, 0, 2, 2, 1, 3],
+        [3, 3, 2, 1, 2, 0],
+    ]
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
@@ -49,13 +53,22 @@ def test_epsilon_for_each_character_that_differs(epsilon):
     """And half of it would not do: how many strings are words depends on the word."""
     mechanism, words = CharResponse(epsilon), np.arange(len(WORDS))
     losses = pairwise_losses(np.asarray(mechanism.prepare(SPACE).probabilities(words)))
-    bound = epsilon * differing(SPACE, words)
+    bound = epsilon * differing(SPACE.letters, words)
     assert (losses <= bound + 1e-4).all()
     assert (losses > bound / 2 + 1e-4).any()
     assert mechanism.guarantee(SPACE).epsilon_ldp == pytest.approx(3 * epsilon, abs=1e-4)
     assert losses.max() < 3 * epsilon
 
 
-def test_moved_points_have_the_same_letters():
-    moved = SPACE.transformed("halved", VECTORS / 2)
-    assert (moved.letters == SPACE.letters).all()
+def test_moved_points_and_other_code_have_the_same_letters():
+    space = MetricSpace(Embeddings(WORDS, VECTORS, "made", "made"))
+    for other in (space.transformed("halved", VECTORS / 2), space.for_code_that_changes("x")):
+        assert (other.letters == SPACE.letters).all()
+
+
+def test_a_pickled_table_draws_without_the_words():
+    space = MetricSpace(Embeddings(WORDS, VECTORS, "made", "made"))
+    sampler = CharResponse(2.0).prepare(space)
+    copy = pickle.loads(pickle.dumps(sampler))
+    assert b"bab" not in pickle.dumps(space)
+    assert (copy.probabilities(np.arange(7)) == sampler.probabilities(np.arange(7))).all()
