@@ -51,17 +51,8 @@ def made(mechanism="optimal-response", epsilon=None, **classes):
 
 
 PIECES = ["the", "xqzv", "so", "xqzv", "A,", "of", "a", "Boston,", "an", "US", "so", "Maria", "met"]
-PIECES += [
-    "Dr.",
-    "well-known",
-    "it's",
-    "(and)",
-    '"so"',
-    "don\u2019t",
-    "caf\xe9",
-    "na\xefve\u200bte",
-]
-PIECES += ["ko-\u00ad", "12", "$5.", "", "\n", "e.g."]
+PIECES += ["Dr.", "well-known", "it's", "(and)", '"so"', "don\u2019t", "caf\xe9", "e.g."]
+PIECES += ["na\xefve\u200bte", "ko-\u00ad", "12", "$5.", "", "\n"]
 PASSING = [{"unknown": "mask", "keep": ["so"], "case": "vocabulary"}, {"keep": ["us", "so"]}]
 bundled = cache(lambda at: Sanitizer(epsilon=4.0, **PASSING[at]))
 
