@@ -106,6 +106,7 @@ def _serve(path: str, told: int) -> None:
     import dpsan
     from dpsan.cli import app
     from dpsan.embeddings import load
+    from dpsan.errors import DpsanError
 
     for each in pkgutil.walk_packages(dpsan.__path__, "dpsan."):
         if not each.name.endswith("__main__"):
@@ -113,9 +114,11 @@ def _serve(path: str, told: int) -> None:
                 import_module(each.name)
     share_vocabulary()
     assert load().key_to_index
-    sys.argv[1:] = ["--version"]
-    with contextlib.redirect_stdout(io.StringIO()):
-        app.run()  # what the parser imports when it is used
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
+        for command in app.COMMANDS:  # what the parser makes when it is first used
+            sys.argv[1:] = [command, "no-such-file"]
+            with contextlib.suppress(DpsanError):
+                app.run()
     fork.preload()
     threads = os.listdir("/proc/self/task")
     assert len(threads) == 1, "a fork copies one thread only"
