@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -62,6 +63,7 @@ def angular_bound(s: Floats, d: int) -> Floats:
     return np.asarray(np.exp(-d * s**2 / 2))
 
 
+@cache
 def _variances(d: int) -> tuple[Floats, Floats]:
     """Nodes and weights of the distribution of 2g, g ~ Gamma((d+1)/2)."""
     from scipy.special import gammaincinv  # heavy import
