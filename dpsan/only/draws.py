@@ -18,6 +18,7 @@ from typing import Final, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.only.dates import moment
 from dpsan.only.decision import CITY, COUNTRY, MEDICINE, NAMES, PLURAL, Decision
 from dpsan.only.marks import LARGE, SIZED, unsized
 from dpsan.only.order import distinct
@@ -365,8 +366,8 @@ def _keep_order(slots: Slots, new: NDArray[np.intp], order: Ints) -> None:
         members[place].append(slot)
     for (*_, pool), of_text in members.items():
         if 1 < len(of_text) <= slots.plans[pool].sizes[0] // ROOM:
-            # Strings of one form are in the order of their digits.
-            numbers = sorted(slots.number[of_text].tolist(), key=slots.texts.__getitem__)
+            values = {moment(slots.texts[at], day_first=False): at for at in slots.number[of_text]}
+            numbers = [values[value] for value in sorted(values)]
             slots.number[sorted(of_text, key=order.__getitem__)] = numbers
             slots.chance[of_text] *= len(of_text)
 

@@ -17,7 +17,9 @@ ASCENDING: Final = frozenset(
     ("daymonth", "year", "clock", "mday", "month", "month3", "day", "day3", "hhmm", "dotclock")
 ) | {"ordinal"}
 """Groups of dates: those of one form are near each other, and ascend in a text."""
-ORDERED: Final = frozenset(("int", "number", "money", "percent", "quantity"))
+ORDERED: Final = frozenset(
+    ("int", "number", "money", "percent", "quantity", "weight", "babyweight", "grams", "pulse")
+) | {"pigment", "pigments", "temperature", "ejection", "bodymass", "minutes", "centimetre"}
 """Groups of numbers: those of one form are in the order of the text where there are many."""
 ROOM: Final = 8
 """Strings of a form for each number of a text: the order of few would tell them all."""
