@@ -98,12 +98,6 @@ copies share their key from the third on @ derive_key
 = lambda original: lambda key, *path: original(
 =     key, *[min(part, 2) if before == 'copy' else part for before, part in zip(('', *path), path)]
 = )
-blocks from the fifth on share numbers @ streams_for
-= lambda original: lambda *given, **more: (
-=     lambda found: Streams(
-=         found.key, tuple((at, min(block, 4), n) for at, block, n in found.blocks), found.skip
-=     )
-= )(original(*given, **more))
 """
 """Found by ``verify`` without options."""
 _ELSEWHERE = """
@@ -118,6 +112,12 @@ a certificate of another epsilon is read from the cache @ DistanceWeights.certif
 + self.name
 """
 _UNSEEN = r"""
+blocks from the fifth on share numbers @ streams_for
+= lambda original: lambda *given, **more: (
+=     lambda found: Streams(
+=         found.key, tuple((at, min(block, 4), n) for at, block, n in found.blocks), found.skip
+=     )
+= )(original(*given, **more))
 the first output of the base comes from near sets alone @ SparseTable.outputs
 - (drawn - more) // scale
 + np.maximum((drawn - more) // scale, 1)
@@ -162,7 +162,7 @@ a constant key for the digests of a memo @ PrivateDatabase._digest
 =     else hashlib.blake2b(b''.join(pieces), key=bytes(32), digest_size=32).digest()
 = )
 """
-"""What ``verify`` does not test: single integers, strings, counts, memo and ledger."""
+"""What ``verify`` does not test: single integers, blocks, strings, counts, memo and ledger."""
 
 mutants(f"verdicts{_USUALLY}")
 mutants(f"settings{_ELSEWHERE}")
