@@ -5,7 +5,8 @@ run, and what was done is printed beside them.  Exit status 1 if anything bad ha
 
 ``--mutants`` asks the rows themselves: each stands beside a list of mutants, the program broken on
 purpose, and must turn red for every one of them.  Exit status 1 if a mutant survives, is stale, or
-a row is red without one.  ``--mutants --quick`` takes the first mutants of each list, for CI.
+a row is red without one.  ``--mutants --quick`` takes the first mutants of each list, for CI;
+``--named PATTERN`` takes those with such a name, ``--jobs 1`` one after the other.
 """
 
 import argparse
@@ -26,6 +27,8 @@ from pathlib import Path
 
 _FOR_CI = 3
 """Mutants of each row: CI has half an hour for everything."""
+_AT_ONCE = 3
+"""Mutants: on two cores, for they wait for kills, pauses and workers that hang."""
 ROOT = Path(__file__).resolve().parent.parent
 _PROGRAM = os.environ.get("RELIABILITY_PROGRAM", str(ROOT))
 sys.path[:0] = [str(ROOT / "tests" / "formats"), str(ROOT / "tests" / "embeddings"), _PROGRAM]
@@ -100,18 +103,19 @@ def scoreboard(names: list[str], size: Size, *, as_json: bool) -> int:
     return int(any(row.red for row in rows))
 
 
-def mutants(names: list[str], most: int | None) -> int:
-    """Print the table of the mutants, at most so many of each row."""
-    chosen = [each for row in names for each in [m for m in MUTANTS if m.row == row][:most]]
+def mutants(names: list[str], most: int | None, pattern: str, jobs: int) -> int:
+    """Print the table of the mutants whose names match, at most so many of each row."""
+    known = [each for each in MUTANTS if re.search(pattern, each.name)]
+    chosen = [each for row in names for each in [m for m in known if m.row == row][:most]]
     print("| row | mutant | seconds | turned red by |\n|---|---|---|---|", flush=True)
     failed = 0
-    for each in verdicts(chosen, names):
+    for each in verdicts(chosen, names, jobs):
         failed += bool(each.problem)
         what = "; ".join(filter(None, [each.problem, *each.red]))
         name = each.mutant or "(none: the program as it is)"
         print(f"| {each.row} | {name} | {each.seconds:.0f} | {what} |", flush=True)
     print(f"\n{len(chosen)} mutants, {failed} failures")
-    return int(failed > 0)
+    return int(failed > 0 or not chosen)
 
 
 def main() -> int:
@@ -120,6 +124,8 @@ def main() -> int:
     parser.add_argument("rows", nargs="*", metavar="ROW", help=", ".join(ROWS))
     parser.add_argument("--quick", action="store_true", help="fewer and smaller: for CI")
     parser.add_argument("--mutants", action="store_true", help="are the rows able to turn red?")
+    parser.add_argument("--named", metavar="PATTERN", default="", help="mutants of these names")
+    parser.add_argument("--jobs", type=int, default=_AT_ONCE, help="mutants that run at once")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--size", default="QUICK", help=argparse.SUPPRESS)
@@ -144,7 +150,7 @@ def main() -> int:
     left_out = {"regressions"} if given.quick and not given.mutants else set()
     names = given.rows or [name for name in ROWS if name not in left_out]
     if given.mutants:
-        return mutants(names, _FOR_CI if given.quick else None)
+        return mutants(names, _FOR_CI if given.quick else None, given.named, given.jobs)
     return scoreboard(names, Size.QUICK if given.quick else Size.FULL, as_json=given.json)
 
 

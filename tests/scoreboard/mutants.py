@@ -18,8 +18,6 @@ from scoreboard.base import PROGRAM_VARIABLE, ROOT, Row, Size, children
 from scoreboard.patterns import Mutant, MutantError
 
 _SECONDS = {Size.MUTANT: 300, Size.QUICK: 3600, Size.FULL: 12 * 3600}
-_AT_ONCE = 3
-"""Mutants: on two cores, for they wait for kills, pauses and workers that hang."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +84,8 @@ def measured(name: str, size: Size, program: Path) -> Row:
     return Row(**json.loads(out.splitlines()[-1]))
 
 
-def verdicts(mutants: list[Mutant], rows: list[str]) -> Iterator[Verdict]:
-    """The program as it is, then every mutant, some at a time."""
+def verdicts(mutants: list[Mutant], rows: list[str], jobs: int) -> Iterator[Verdict]:
+    """The program as it is, then every mutant, so many at a time."""
 
     def one(row: str, mutant: Mutant | None, known: list[str]) -> Verdict:
         started, red, problem = time.perf_counter(), list[str](), ""
@@ -102,7 +100,7 @@ def verdicts(mutants: list[Mutant], rows: list[str]) -> Iterator[Verdict]:
         name = mutant.name if mutant else ""
         return Verdict(row, name, red, problem, time.perf_counter() - started)
 
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(jobs) as pool:
         controls = [*pool.map(lambda row: one(row, None, []), rows)]
         yield from controls
         known = {each.row: each.red for each in controls}

@@ -69,9 +69,18 @@ class Mutant:
             if line.strip() == "...":
                 lines.append(next(left).rstrip("\n"))
             else:
-                lines.append(at + re.sub(r"\.\.\.", lambda _: f"({next(left)})", line))
+                lines.append(at + re.sub(r"\.\.\.", lambda _: _operand(next(left)), line))
         code = "\n".join(lines)
         return f"({code})" if self._expression else f"{code}\n"
+
+
+def _operand(code: str) -> str:
+    """Return an expression in brackets; several arguments of a call as they are."""
+    try:
+        several = isinstance(ast.parse(code, mode="eval").body, ast.Tuple)
+    except SyntaxError:
+        several = True  # one has a name
+    return code if several else f"({code})"
 
 
 MUTANTS: list[Mutant] = []

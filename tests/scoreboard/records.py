@@ -133,10 +133,9 @@ def bad_records(row: Row, size: Size, folder: Path) -> None:
 
 def _behind(first: bytes, second: bytes, name: str) -> bytes:
     """Two inputs in one output: one mark, one header, and no record glued to another."""
-    encoding = "utf-16-le" if name == "utf-16" else "utf-8"
-    newline, mark = (each.encode(encoding) for each in "\n\ufeff")
-    if not first.endswith(newline) and first not in (b"", mark):
-        first += newline
+    mark = "\ufeff".encode()
+    if not first.endswith(b"\n") and first not in (b"", mark):
+        first += b"\n"
     second = second.removeprefix(mark)
     return first + (second.split(b"\n", 1)[1] if name in ("csv", "tsv") else second)
 

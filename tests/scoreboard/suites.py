@@ -189,7 +189,7 @@ an open quote at the end @ Rows.__iter__
 only the first member of gzip @ _Decompressed.read
 - data.lstrip(self._codec.padding)
 + b""
-marks are punctuation @ _CLASSES
+marks of their own width are punctuation @ _CLASSES
 - "[\\p{M}\\U0001F3FB-\\U0001F3FF]"
-+ "[\\U0001F3FB-\\U0001F3FF]"
++ "[\\p{Mn}\\p{Me}\\U0001F3FB-\\U0001F3FF]"
 """)

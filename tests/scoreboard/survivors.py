@@ -23,6 +23,7 @@ _TESTS = (
     "mechanisms/test_knn_response.py::test_knn_response_outside_draws_every_other_word",
     "mechanisms/test_optimal_response.py::test_every_unit_of_the_base_can_be_drawn",
     "mechanisms/test_optimal_response.py::test_no_word_of_the_bundled_vocabulary_is_always_itself",
+    "mechanisms/test_public_words.py::test_draws_agree_with_probabilities",
     "privacy/test_certificate.py::test_a_cached_certificate_is_that_of_its_own_epsilon",
     "privacy/test_randomness.py::test_no_third_of_the_numbers_comes_more_often",
     "privacy/test_randomness.py::test_every_block_of_a_long_record_has_numbers_of_its_own",
@@ -97,23 +98,29 @@ copies share their key from the third on @ derive_key
 = lambda original: lambda key, *path: original(
 =     key, *[min(part, 2) if before == 'copy' else part for before, part in zip(('', *path), path)]
 = )
+"""
+"""Found by ``verify`` without options."""
+_ELSEWHERE = """
+the first output of a near set never comes @ SparseTable.outputs
+- self.near.find(ids[inside], number[inside])
++ self.near.find(ids[inside], np.maximum(number[inside], 1))
+public words are drawn as unknown ones @ SparseTable._masses
+- self.near.masses(words)
++ np.where(np.isin(words, self.public), 0, self.near.masses(words))
+a certificate of another epsilon is read from the cache @ DistanceWeights.certificate
+- repr(self)
++ self.name
+"""
+_UNSEEN = r"""
 blocks from the fifth on share numbers @ streams_for
 = lambda original: lambda *given, **more: (
 =     lambda found: Streams(
 =         found.key, tuple((at, min(block, 4), n) for at, block, n in found.blocks), found.skip
 =     )
 = )(original(*given, **more))
-"""
-"""Found by ``verify`` without options."""
-_ELSEWHERE = """
 the first output of the base comes from near sets alone @ SparseTable.outputs
 - (drawn - more) // scale
 + np.maximum((drawn - more) // scale, 1)
-a certificate of another epsilon is read from the cache @ DistanceWeights.certificate
-- repr(self)
-+ self.name
-"""
-_UNSEEN = r"""
 unknown words never draw the last unit of the base @ SparseTable.sample
 - totals = ...
 + totals = np.where(ids < self.space.n, ..., self.base.total - 1)
@@ -155,7 +162,7 @@ a constant key for the digests of a memo @ PrivateDatabase._digest
 =     else hashlib.blake2b(b''.join(pieces), key=bytes(32), digest_size=32).digest()
 = )
 """
-"""What ``verify`` does not test: single integers, strings, counts, memo and ledger."""
+"""What ``verify`` does not test: single integers, blocks, strings, counts, memo and ledger."""
 
 mutants(f"verdicts{_USUALLY}")
 mutants(f"settings{_ELSEWHERE}")
