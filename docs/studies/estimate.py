@@ -1,133 +1,164 @@
-"""Words of a text counted in its sanitized version, by groups: how often that is right.
+"""What `dpsan estimate` says of groups of texts, and what counting words of the output says.
 
-python docs/studies/estimate.py FILE... -k text --by label -e 8,6,4 --list oil=oil,crude
-python docs/studies/estimate.py ag_news/test.csv -k 2 -k 3 --no-header --by 1 -e 8
+python docs/studies/estimate.py ag_news/test.csv -k 2 -k 3 --no-header --by 1 -e 8,4 --seeds 3
+python docs/studies/estimate.py FILE... -k text --planted     # lists planted in a random half
+python docs/studies/estimate.py FILE... -k text --counting --list oil=oil,crude
 
-Lists are the 1, 5, 20 and 60 nearest words of random words of the text.  Their true counts decide
-which lists are judged: at least 20 occurrences, and rates in two groups that differ 2 times.
+Lists are the 1, 5, 20 and 60 nearest words of random words of the texts, half of them among the 300
+most frequent.  True counts decide which are judged (20 in two groups), and never reach an estimate.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
-import sys
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import permutations
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 
-from dpsan.analysis.evaluate.accuracy import read_labels
-from dpsan.analysis.evaluate.pairs import Inputs, records
+from dpsan.analysis.estimate import Estimate, read_groups
+from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.errors import DpsanError
 from dpsan.formats.base import ReadOptions
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats, Ids, unit_rows
 
-SIZES: Final = (1, 5, 20, 60)
-LISTS: Final = 80
-"""Lists of each size."""
-RARE: Final = 20
-"""Occurrences below which a list is not judged."""
-COMMON: Final = 100
-"""Words of the vocabulary that no list begins with."""
+SIZES, RARE, COMMON = (1, 5, 20, 60), 20, 100
 
 
-def main(given: Sequence[str] | None = None) -> int:
+class Corpus:
+    """Texts by group, and what is right about their sanitized versions."""
+
+    def __init__(
+        self,
+        epsilon: float,
+        seed: int,
+        texts: Sequence[str],
+        by: Sequence[str],
+        out: dict[str, list[bool]],
+    ) -> None:
+        self.sanitizer, self.texts, self.by = Sanitizer(epsilon=epsilon, seed=seed), texts, by
+        self.words, self.labels = Vocabulary(self.sanitizer.embeddings, "unicode"), sorted(set(by))
+        self.random, self.out = np.random.default_rng(seed), out
+
+    def counts(self, texts: Sequence[str]) -> Floats:
+        """Return how often each word stands in each group, shape (groups, n + 1)."""
+        out = np.zeros((len(self.labels), self.words.n + 1))
+        for text, label in zip(texts, self.by, strict=True):
+            np.add.at(out[self.labels.index(label)], self.words.inputs(text)[1], 1)
+        return out
+
+    def lists(self, each: int) -> list[Ids]:
+        """Return the nearest words of random words of the texts, for each size."""
+        units, counts = unit_rows(self.sanitizer.space.vectors), self.counts(self.texts).sum(axis=0)
+        rows = np.flatnonzero(counts[:-1] >= RARE)
+        rows = rows[rows >= COMMON]
+        usual = rows[np.argsort(-counts[rows], kind="stable")[:300]]
+        chosen = [self.random.choice(some, len(SIZES) * each // 2) for some in (rows, usual)]
+        sizes = zip(np.concatenate(chosen), [*SIZES] * each, strict=True)
+        return [np.argsort(-(units @ units[row]), kind="stable")[:size] for row, size in sizes]
+
+    def plant(self, lists: Sequence[Ids], times: int) -> None:
+        """Make two random halves; in B words of the lists replace random other words."""
+        self.by, self.labels = self.random.choice(["A", "B"], len(self.texts)).tolist(), ["A", "B"]
+        split = [self.words.inputs(text) for text in self.texts]
+        of_b = (each for each, label in zip(split, self.by, strict=True) if label == "B")
+        half = [(pieces, place) for pieces, rows in of_b for place in enumerate(rows)]
+        listed = set(np.concatenate(lists).tolist())
+        free = [(pieces, at) for pieces, (at, row) in half if row not in listed]
+        planted = [row for _, (_, row) in half if row in listed] * (times - 1)
+        chosen = self.random.choice(len(free), len(planted), replace=False)
+        for place, row in zip(chosen, planted, strict=True):
+            free[place][0][2 * free[place][1] + 1] = self.words.words[row]
+        self.texts = ["".join(pieces) for pieces, _ in split]
+
+    def judge(self, lists: Sequence[Ids], name: str = "", only: str = "") -> None:
+        """Note what is right; ``only``: of counting words of the output, or of comparisons."""
+        self.written, true = self.sanitizer.rewrite(self.texts), self.counts(self.texts)
+        ratios, naive = log_ratios(true, lists, RARE), log_ratios(self.counts(self.written), lists)
+        for pair, ratio in ratios.items():
+            if ratio >= np.log(2):
+                self.out[f"{name}2x: sign right by counting"].append(naive[pair] > 0)
+        if only == "counting":
+            return
+        found, called = Estimate(self.written, self.by, self.sanitizer), set()
+        asked = {str(at): [self.words.words[row] for row in rows] for at, rows in enumerate(lists)}
+        for row in found.comparisons(asked):
+            pair = (int(row["list"]), *(self.labels.index(row[side]) for side in ("more", "less")))
+            if ratio := ratios.get(pair):
+                called |= {pair, (pair[0], pair[2], pair[1])}
+                self.out[f"{name}called: sign right"].append(ratio > 0)
+                self.out[f"{name}called: at least R"].append(ratio >= np.log(row["times"]))
+        for pair, ratio in ratios.items():
+            if ratio > 0:
+                kind = "2x: called" if ratio >= np.log(2) else "below 2x: called"
+                self.out[name + kind].append(pair in called)
+        for row in () if only else found.counts(asked):
+            count = true[self.labels.index(row["group"]), lists[int(row["list"])]].sum()
+            kind = "at most: holds" if row["low"] is None else "interval: holds"
+            self.out[kind].append((row["low"] or 0) <= count <= row["high"])
+        for row in () if only else found.top():
+            group, counts = self.labels.index(row["group"]), true[:, self.words.row(row["word"])]
+            expected = counts.sum() * true[group].sum() / true.sum()
+            self.out["top 20: right"].append(counts[group] > expected)
+
+
+def log_ratios(
+    counts: Floats, lists: Sequence[Ids], least: int = 0
+) -> dict[tuple[int, ...], float]:
+    """Return the log ratio of the rates of each list in two groups that have it often enough."""
+    sizes, out = counts.sum(axis=1), {}
+    for at, rows in enumerate(lists):
+        held = counts[:, rows].sum(axis=1)
+        for a, b in permutations(range(len(sizes)), 2):
+            if held[a] + held[b] >= least:
+                rate = (held + 10 * sizes / (sizes[a] + sizes[b])) / sizes
+                out[at, a, b] = float(np.log(rate[a] / rate[b]))
+    return out
+
+
+def main(given: Sequence[str] | None = None) -> None:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("texts", type=Path, nargs="+", metavar="FILE")
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
     parser.add_argument("-k", "--field", action="append", required=True)
     parser.add_argument("--by", help="field with the group of a record (default: its file)")
     parser.add_argument("--no-header", action="store_true")
     parser.add_argument("-e", "--epsilon", default="8", help="LDP epsilons (8)")
-    parser.add_argument("--list", action="append", default=[], metavar="NAME=WORD,WORD")
-    parser.add_argument("--seeds", type=int, default=1, help="runs that are judged together (1)")
+    parser.add_argument("--seeds", default="1", help="how many runs, or which, as 2-3 (1)")
+    parser.add_argument("--lists", type=int, default=60, help="lists of each size (60)")
+    parser.add_argument("--counting", action="store_true", help="do not estimate")
+    parser.add_argument(
+        "--planted", action="store_true", help="lists of halves, planted 1, 2 and 4 times"
+    )
+    parser.add_argument("--list", default="", metavar="NAME=WORD,WORD", help="count it")
     asked = parser.parse_args(given)
-    try:
-        texts, labels = read(asked)
-        for epsilon in map(float, asked.epsilon.split(",")):
-            counting(epsilon, texts, labels, asked)
-    except DpsanError as error:
-        print(f"estimate.py: {error}", file=sys.stderr)
-        return error.exit_status
-    return 0
-
-
-def read(asked: argparse.Namespace) -> tuple[list[str], list[str]]:
-    """Return texts, and the group of each."""
-    texts: list[str] = []
-    labels: list[str] = []
     options = ReadOptions(fields=tuple(asked.field), header=not asked.no_header, force_text=True)
-    inputs = Inputs("auto", options)
-    for path in asked.texts:
-        held = [" ".join(each.texts) for each in records(path, inputs)]
-        texts += held
-        labels += (
-            [path.name] * len(held)
-            if asked.by is None
-            else read_labels(path, asked.by, inputs, "--by")
-        )
-    return texts, labels
-
-
-def occurrences(sanitizer: Sanitizer, texts: Sequence[str], labels: Sequence[str]) -> Floats:
-    """Return how often each word occurs in each group, shape (groups, n + 1)."""
-    vocabulary = Vocabulary(sanitizer.embeddings, sanitizer.spec.tokenizer)
-    out = np.zeros((len(set(labels)), vocabulary.n + 1))
-    groups = np.unique(labels, return_inverse=True)[1]
-    for text, group in zip(texts, groups, strict=True):
-        np.add.at(out[group], vocabulary.inputs(text)[1], 1)
-    return out
-
-
-def lists_near(sanitizer: Sanitizer, words: Ids, seed: int) -> list[Ids]:
-    """Return the nearest words of random words, for each size."""
-    units = unit_rows(sanitizer.space.vectors)
-    chosen = np.random.default_rng(seed).choice(words, (len(SIZES), LISTS))
-    return [
-        np.argsort(-(units @ units[word]), kind="stable")[:size]
-        for size, row in zip(SIZES, chosen, strict=True)
-        for word in row
-    ]
-
-
-def log_ratios(counts: Floats, lists: Sequence[Ids]) -> Iterator[tuple[float, float]]:
-    """Yield log ratio and occurrences of each list in each pair of groups; 5 are added to both."""
-    sizes = counts.sum(axis=1)
-    for words in lists:
-        held = counts[:, words].sum(axis=1)
-        rates = np.log((held + 10 * sizes / sizes.sum()) / sizes)
-        for a, b in itertools.combinations(range(len(counts)), 2):
-            yield rates[a] - rates[b], held[a] + held[b]
-
-
-def counting(
-    epsilon: float, texts: Sequence[str], labels: Sequence[str], asked: argparse.Namespace
-) -> None:
-    """Print how often counting words of the output says which group has more of a list."""
-    right = np.zeros(0, dtype=bool)
-    for seed in range(1, asked.seeds + 1):
-        sanitizer = Sanitizer(epsilon=epsilon, seed=seed)
-        true = occurrences(sanitizer, texts, labels)
-        written = occurrences(sanitizer, sanitizer.rewrite(texts), labels)
-        frequent = np.flatnonzero(true.sum(axis=0)[:-1] >= RARE)
-        lists = lists_near(sanitizer, frequent[frequent >= COMMON], seed)
-        pairs = np.array([*log_ratios(true, lists)])
-        counted = np.array([*log_ratios(written, lists)])[:, 0]
-        clear = (abs(pairs[:, 0]) >= np.log(2)) & (pairs[:, 1] >= RARE)
-        right = np.append(right, np.sign(counted[clear]) == np.sign(pairs[clear, 0]))
-        for name, _, words in (each.partition("=") for each in asked.list if seed == 1):
-            rows = [sanitizer.embeddings.key_to_index[word] for word in words.split(",")]
-            for group, *values in zip(sorted(set(labels)), true, written, strict=True):
-                held = [int(each[rows].sum()) for each in values]
-                print(f"epsilon {epsilon:g}: {name} in {group}: {held[0]} true, {held[1]} counted")
-    print(f"epsilon {epsilon:g}: counting is right in {right.mean():.2f} of {len(right)} pairs")
+    texts, by = read_groups(asked.files, Inputs("auto", options), asked.by)
+    first, _, last = asked.seeds.rpartition("-")
+    for epsilon in map(float, asked.epsilon.split(",")):
+        out = defaultdict[str, list[bool]](list)
+        for seed in range(int(first or 1), int(last) + 1):
+            for times in (1, 2, 4) if asked.planted else (0,):
+                corpus = Corpus(epsilon, seed, texts, by, out)
+                lists = corpus.lists({0: asked.lists, 1: 150}.get(times, 16))
+                if times:
+                    corpus.plant(lists, times)
+                name = f"planted {times}x, " if times else ""
+                corpus.judge(
+                    lists, name, "counting" * asked.counting or "comparisons" * (times > 0)
+                )
+        for what, right in out.items():
+            print(f"{epsilon:g}  {what:40} {np.mean(right):.3f} of {len(right)}", flush=True)
+        if asked.list:
+            name, _, words = asked.list.partition("=")
+            rows = [corpus.words.row(word) for word in words.split(",")]
+            for kind, held in ("true", corpus.texts), ("counted", corpus.written):
+                print(f"{epsilon:g}  {name} {kind}", *corpus.counts(held)[:, rows].sum(axis=1))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -56,10 +56,11 @@ class Estimate(Page, Texts, Sanitizing):
         self.check_page()
 
         from dpsan.analysis.estimate import Estimate as Estimates
-        from dpsan.analysis.estimate import read_groups
+        from dpsan.analysis.estimate import read_groups, rows_of
         from dpsan.analysis.estimate.page import NO_CALL, shown
 
         sanitizer = self._sanitizer()
+        rows_of(lists, sanitizer.embeddings)  # errors come before the long work
         with self.progress.named() as progress:
             texts, labels = read_groups(self.sanitized, inputs, self.by)
             found = Estimates(texts, labels, sanitizer, progress=progress)

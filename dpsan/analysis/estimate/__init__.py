@@ -18,6 +18,8 @@ import numpy as np
 from dpsan.analysis.evaluate.accuracy import read_labels
 from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
+from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.word_lists import row_of
 from dpsan.errors import InputError, printable, refuse
 from dpsan.outcomes import estimate
 from dpsan.outcomes.estimate import Channel, Fit
@@ -61,6 +63,7 @@ class Estimate:
         progress: Callable[[str, float], None] = lambda _, __: None,
     ) -> None:
         spec, embeddings, space = sanitizer.spec, sanitizer.embeddings, sanitizer.space
+        self._embeddings = embeddings
         spec.of_table()
         self._progress, self._words = progress, Vocabulary(embeddings, spec.tokenizer)
         self._seen = np.arange(space.n + 1)
@@ -130,7 +133,7 @@ class Estimate:
             Rows of ``list``, ``group``, ``low`` and ``high``; ``low`` is None where there is only
             an upper bound.
         """
-        rows = self._lists(lists)
+        rows = rows_of(lists, self._embeddings)
         matrix = estimate.as_lists([*rows.values()], len(self._seen))
         out: Rows = []
         for label, group in zip(self.groups, self._alone, strict=True):
@@ -149,7 +152,7 @@ class Estimate:
         Returns:
             Rows of ``list``, ``more`` and ``less`` (groups) and ``times``, per word.
         """
-        rows = self._lists(lists)
+        rows = rows_of(lists, self._embeddings)
         matrix = estimate.as_lists([*rows.values()], len(self._seen))
         found = {
             label: group.of_lists(matrix)
@@ -178,16 +181,17 @@ class Estimate:
             for row in estimate.over_represented(self._whole, group)[:most]
         ]
 
-    def _lists(self, lists: Mapping[str, Iterable[str]]) -> dict[str, Ids]:
-        """Return the rows of the words of each list.  Raises UsageError: unknown words."""
-        out = {}
-        for name, words in lists.items():
-            rows = {word: self._words.row(word) for word in words}
-            lacking = ", ".join(printable(word) for word, row in rows.items() if row is None)
-            refuse(lacking, f"--list {printable(name)}: not in the vocabulary: {lacking}")
-            refuse(not rows, f"--list {printable(name)}: no words")
-            out[name] = np.unique([row for row in rows.values() if row is not None])
-        return out
+
+def rows_of(lists: Mapping[str, Iterable[str]], embeddings: Embeddings) -> dict[str, Ids]:
+    """Return the rows of the words of each list.  Raises UsageError: a word has none."""
+    out = {}
+    for name, words in lists.items():
+        rows = {word: row_of(embeddings.key_to_index, word) for word in words}
+        lacking = ", ".join(printable(word) for word, row in rows.items() if row is None)
+        refuse(lacking, f"list {printable(name)}: not in the vocabulary: {lacking}")
+        refuse(not rows, f"list {printable(name)}: no words")
+        out[name] = np.unique([row for row in rows.values() if row is not None])
+    return out
 
 
 def read_groups(
