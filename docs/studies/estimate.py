@@ -2,10 +2,10 @@
 
 python docs/studies/estimate.py ag_news/test.csv -k 2 -k 3 --no-header --by 1 -e 8,4 --seeds 3
 python docs/studies/estimate.py FILE... -k text --planted     # lists planted in a random half
-python docs/studies/estimate.py FILE... -k text --counting --list oil=oil,crude
 
 Lists are the 1, 5, 20 and 60 nearest words of random words of the texts, half of them among the 300
-most frequent.  True counts decide which are judged (20 in two groups), and never reach an estimate.
+most frequent; planted ones share no word.  True counts decide which are judged (20 in two groups),
+and never reach an estimate.
 """
 
 from __future__ import annotations
@@ -25,20 +25,14 @@ from dpsan.formats.base import ReadOptions
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats, Ids, unit_rows
 
+Texts, Figures = Sequence[str], dict[str, list[bool]]
 SIZES, RARE, COMMON = (1, 5, 20, 60), 20, 100
 
 
 class Corpus:
     """Texts by group, and what is right about their sanitized versions."""
 
-    def __init__(
-        self,
-        epsilon: float,
-        seed: int,
-        texts: Sequence[str],
-        by: Sequence[str],
-        out: dict[str, list[bool]],
-    ) -> None:
+    def __init__(self, epsilon: float, seed: int, texts: Texts, by: Texts, out: Figures) -> None:
         self.sanitizer, self.texts, self.by = Sanitizer(epsilon=epsilon, seed=seed), texts, by
         self.words, self.labels = Vocabulary(self.sanitizer.embeddings, "unicode"), sorted(set(by))
         self.random, self.out = np.random.default_rng(seed), out
@@ -50,15 +44,19 @@ class Corpus:
             np.add.at(out[self.labels.index(label)], self.words.inputs(text)[1], 1)
         return out
 
-    def lists(self, each: int) -> list[Ids]:
+    def lists(self, each: int, planted: bool) -> list[Ids]:
         """Return the nearest words of random words of the texts, for each size."""
         units, counts = unit_rows(self.sanitizer.space.vectors), self.counts(self.texts).sum(axis=0)
         rows = np.flatnonzero(counts[:-1] >= RARE)
         rows = rows[rows >= COMMON]
-        usual = rows[np.argsort(-counts[rows], kind="stable")[:300]]
+        usual = rows if planted else rows[np.argsort(-counts[rows], kind="stable")[:300]]
         chosen = [self.random.choice(some, len(SIZES) * each // 2) for some in (rows, usual)]
-        sizes = zip(np.concatenate(chosen), [*SIZES] * each, strict=True)
-        return [np.argsort(-(units @ units[row]), kind="stable")[:size] for row, size in sizes]
+        out, taken = [], [*range(COMMON * planted)]
+        for row, size in zip(np.concatenate(chosen), [*SIZES] * each, strict=True):
+            order = np.argsort(-(units @ units[row]), kind="stable")
+            out.append(order[~np.isin(order, taken)][:size])
+            taken += out[-1].tolist() * planted
+        return out
 
     def plant(self, lists: Sequence[Ids], times: int) -> None:
         """Make two random halves; in B words of the lists replace random other words."""
@@ -74,15 +72,13 @@ class Corpus:
             free[place][0][2 * free[place][1] + 1] = self.words.words[row]
         self.texts = ["".join(pieces) for pieces, _ in split]
 
-    def judge(self, lists: Sequence[Ids], name: str = "", only: str = "") -> None:
-        """Note what is right; ``only``: of counting words of the output, or of comparisons."""
+    def judge(self, lists: Sequence[Ids], name: str = "") -> None:
+        """Note what is right: of planted lists (which have a name) comparisons alone."""
         self.written, true = self.sanitizer.rewrite(self.texts), self.counts(self.texts)
         ratios, naive = log_ratios(true, lists, RARE), log_ratios(self.counts(self.written), lists)
         for pair, ratio in ratios.items():
             if ratio >= np.log(2):
                 self.out[f"{name}2x: sign right by counting"].append(naive[pair] > 0)
-        if only == "counting":
-            return
         found, called = Estimate(self.written, self.by, self.sanitizer), set()
         asked = {str(at): [self.words.words[row] for row in rows] for at, rows in enumerate(lists)}
         for row in found.comparisons(asked):
@@ -95,11 +91,11 @@ class Corpus:
             if ratio > 0:
                 kind = "2x: called" if ratio >= np.log(2) else "below 2x: called"
                 self.out[name + kind].append(pair in called)
-        for row in () if only else found.counts(asked):
+        for row in () if name else found.counts(asked):
             count = true[self.labels.index(row["group"]), lists[int(row["list"])]].sum()
             kind = "at most: holds" if row["low"] is None else "interval: holds"
             self.out[kind].append((row["low"] or 0) <= count <= row["high"])
-        for row in () if only else found.top():
+        for row in () if name else found.top():
             group, counts = self.labels.index(row["group"]), true[:, self.words.row(row["word"])]
             expected = counts.sum() * true[group].sum() / true.sum()
             self.out["top 20: right"].append(counts[group] > expected)
@@ -130,11 +126,9 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("-e", "--epsilon", default="8", help="LDP epsilons (8)")
     parser.add_argument("--seeds", default="1", help="how many runs, or which, as 2-3 (1)")
     parser.add_argument("--lists", type=int, default=60, help="lists of each size (60)")
-    parser.add_argument("--counting", action="store_true", help="do not estimate")
     parser.add_argument(
         "--planted", action="store_true", help="lists of halves, planted 1, 2 and 4 times"
     )
-    parser.add_argument("--list", default="", metavar="NAME=WORD,WORD", help="count it")
     asked = parser.parse_args(given)
     options = ReadOptions(fields=tuple(asked.field), header=not asked.no_header, force_text=True)
     texts, by = read_groups(asked.files, Inputs("auto", options), asked.by)
@@ -144,20 +138,14 @@ def main(given: Sequence[str] | None = None) -> None:
         for seed in range(int(first or 1), int(last) + 1):
             for times in (1, 2, 4) if asked.planted else (0,):
                 corpus = Corpus(epsilon, seed, texts, by, out)
-                lists = corpus.lists({0: asked.lists, 1: 150}.get(times, 16))
+                each = {0: asked.lists, 1: 150}.get(times, 16)
+                lists = corpus.lists(each, planted=times > 1)
                 if times:
                     corpus.plant(lists, times)
                 name = f"planted {times}x, " if times else ""
-                corpus.judge(
-                    lists, name, "counting" * asked.counting or "comparisons" * (times > 0)
-                )
+                corpus.judge(lists, name)
         for what, right in out.items():
             print(f"{epsilon:g}  {what:40} {np.mean(right):.3f} of {len(right)}", flush=True)
-        if asked.list:
-            name, _, words = asked.list.partition("=")
-            rows = [corpus.words.row(word) for word in words.split(",")]
-            for kind, held in ("true", corpus.texts), ("counted", corpus.written):
-                print(f"{epsilon:g}  {name} {kind}", *corpus.counts(held)[:, rows].sum(axis=1))
 
 
 if __name__ == "__main__":

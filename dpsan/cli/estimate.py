@@ -25,6 +25,7 @@ class Estimate(Page, Texts, Sanitizing):
     Examples:
         dpsan estimate -e 8 -k text --by topic --list oil=oil,crude,barrel safe.csv
         dpsan estimate --audit audit.jsonl --top 10 north.txt south.txt
+        dpsan estimate -e 8 -k text --by topic --list @lists.txt --html page.html safe.csv
     """
 
     everyday: ClassVar = (

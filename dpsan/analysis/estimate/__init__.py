@@ -60,12 +60,15 @@ class Estimate:
         by: Iterable[object],
         sanitizer: Sanitizer,
         *,
-        progress: Callable[[str, float], None] = lambda _, __: None,
+        progress: Callable[[str, float], None] | None = None,
     ) -> None:
         spec, embeddings, space = sanitizer.spec, sanitizer.embeddings, sanitizer.space
         self._embeddings = embeddings
         spec.of_table()
-        self._progress, self._words = progress, Vocabulary(embeddings, spec.tokenizer)
+        self._progress, self._words = (
+            progress or (lambda _, __: None),
+            Vocabulary(embeddings, spec.tokenizer),
+        )
         self._seen = np.arange(space.n + 1)
         rows = embeddings.key_to_index
         if embeddings.english and spec.case == LetterCase.NATURAL and {"a", "an"} <= rows.keys():
@@ -80,7 +83,7 @@ class Estimate:
         """Words of each group."""
         self._refuse_small(_LEAST)
         every = np.sum([*self._counts.values()], axis=0)
-        self._whole = estimate.best_fit(channel, every, lambda x: progress("all", 0.4 * x))
+        self._whole = estimate.best_fit(channel, every, lambda x: self._progress("all", 0.4 * x))
         self.misfit = self._whole.misfit
         """Mean squared residual of the counts of outputs."""
         wrong = self.misfit > estimate.MISFIT
