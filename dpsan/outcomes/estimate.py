@@ -36,6 +36,7 @@ _WHITE: Final = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8)
 _SMOOTH: Final = (0.025, 0.05, 0.1, 0.2, 0.4)
 """Deviations of log rates from the prior: those of single words, and those that similar words
 share."""
+_FIRST: Final = (2, 2)
 _BESIDE: Final = (0.5, 0.05)
 """The same for a group beside all groups."""
 _STEPS: Final = 50
@@ -241,22 +242,30 @@ def fit(
     return Fit(channel, counts, scales, mode, rates_at(mode))
 
 
-def best_fit(channel: Channel, counts: Floats, progress: Progress = silent) -> Fit:
-    """Return the fit to all texts, with the scales of largest evidence.
+def first_fit(channel: Channel, counts: Floats) -> Fit:
+    """Return the fit with usual scales, whose misfit tells whether these settings wrote the texts.
 
-    Climb a grid of scales until no neighbour gains more than 1 nat.
+    Scales of largest evidence are no test: large ones explain the counts of other settings.
     """
-    fits: dict[tuple[int, int], tuple[float, Fit]] = {}
+    return fit(channel, counts, channel.prior, (_WHITE[_FIRST[0]], _SMOOTH[_FIRST[1]]))
 
-    def evidence(at: tuple[int, int], near: Floats | None) -> float:
+
+def best_fit(first: Fit, progress: Progress = silent) -> Fit:
+    """Return the fit with the scales of largest evidence.
+
+    Climb a grid of scales, from the first fit, until no neighbour gains more than 1 nat.
+    """
+    channel, counts = first.channel, first.counts
+    fits = {_FIRST: (first.evidence(), first)}
+
+    def evidence(at: tuple[int, int], near: Floats) -> float:
         if at not in fits:
             made = fit(channel, counts, channel.prior, (_WHITE[at[0]], _SMOOTH[at[1]]), near)
             fits[at] = made.evidence(), made
             progress(min(1.0, len(fits) / _TRIES))
         return fits[at][0]
 
-    top, best = (2, 2), None
-    evidence(top, None)
+    top, best, here = _FIRST, None, first
     while top != best:
         best = top
         value, here = fits[best]

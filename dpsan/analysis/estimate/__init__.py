@@ -83,11 +83,12 @@ class Estimate:
         """Words of each group."""
         self._refuse_small(_LEAST)
         every = np.sum([*self._counts.values()], axis=0)
-        self._whole = estimate.best_fit(channel, every, lambda x: self._progress("all", 0.4 * x))
-        self.misfit = self._whole.misfit
+        first = estimate.first_fit(channel, every)
+        self.misfit = first.misfit
         """Mean squared residual of the counts of outputs."""
         wrong = self.misfit > estimate.MISFIT
         refuse(wrong, "these texts were not written by these settings", f"misfit {self.misfit:.1f}")
+        self._whole = estimate.best_fit(first, lambda share: self._progress("all", 0.4 * share))
 
     def _rows(self, text: str) -> Ids:
         """Return the rows of the words of a text as a reader sees them."""
