@@ -103,19 +103,12 @@ def _integers(asked: Asked) -> Result:
         shares = {"unchanged": stays, "close": 1 - stays - farther, "distant": farther}
         rows.append({"value": value, "near": near, "epsilon": epsilon, **shares})
     series = tuple(line(text, rows, "epsilon", name) for name, text in _SHARES.items())
+    axes, limits = ("epsilon", "share of outputs"), (0.0, 1.0)
+    panel = Panel("Laplace noise on an integer", *axes, series, log_x=True, y_limits=limits)
     return Result(
         rows=rows,
         parameters={"value": value, "near": near, "epsilons": list(asked.epsilons)},
-        panels=(
-            Panel(
-                "Laplace noise on an integer",
-                "epsilon",
-                "share of outputs",
-                series,
-                log_x=True,
-                y_limits=(0.0, 1.0),
-            ),
-        ),
+        panels=(panel,),
         caption=f"Laplace noise of scale 1/epsilon on {value:,}, rounded to a positive integer: "
         f"the value, others within {near}, and more distant ones; exact.",
     )
@@ -273,25 +266,18 @@ def table_2(space: MetricSpace, asked: Asked) -> Result:
     ids, found, notes = _lengths(space, asked)
     shares = np.linspace(0.005, 0.995, 100)
     rows = [{"quantity": name, **_row(found.get(name, np.zeros(0)), space.n)} for name in _LABELS]
-    series = [
+    series = tuple(
         Series(text, tuple(np.quantile(found[name], shares).tolist()), tuple(shares.tolist()))
         for name, text in _LABELS.items()
         if len(found.get(name, ()))
-    ]
+    )
+    axes = "length (units of the embedding)", "share of words below"
     which = "all" if len(ids) == space.n else f"{len(ids):,} random of"
     return Result(
         rows=rows,
         summary={row["quantity"]: row["mean"] for row in rows} | {"words": len(ids)},
         parameters={"words": len(ids), "seed": asked.seed},
-        panels=(
-            Panel(
-                "Distances that noise has to cover",
-                "length (units of the embedding)",
-                "share of words below",
-                tuple(series),
-                y_limits=(0.0, 1.0),
-            ),
-        ),
+        panels=(Panel("Distances that noise has to cover", *axes, series, y_limits=(0.0, 1.0)),),
         caption=f"Half the distance to the nearest word, and (d_y² - d_x²)/(2·d_xy) for its "
         f"neighbours x, y of the ranks named: {which} {space.n:,} words, {space.d} dimensions.",
         notes=notes,
@@ -333,17 +319,12 @@ def figure_6(space: MetricSpace, asked: Asked) -> Result:
     ]
     rows.sort(key=lambda row: float(str(row["epsilon"])))
     grid = np.geomspace(min(epsilons) / 2, max(epsilons) * 2, 61).tolist()
-    panel = Panel(
-        "Noise Z along a direction",
-        "epsilon (per unit of distance)",
-        "P(Z ≤ mean length)",
-        tuple(
-            Series(_LABELS[name], tuple(grid), _below(mean, grid, space.d))
-            for name, mean in means.items()
-        ),
-        log_x=True,
-        y_limits=(0.45, 1.02),
+    axes = "epsilon (per unit of distance)", "P(Z ≤ mean length)"
+    series = tuple(
+        Series(_LABELS[name], tuple(grid), _below(mean, grid, space.d))
+        for name, mean in means.items()
     )
+    panel = Panel("Noise Z along a direction", *axes, series, log_x=True, y_limits=(0.45, 1.02))
     return Result(
         rows=rows,
         parameters={"words": len(ids), "epsilons": list(epsilons), "seed": asked.seed},
@@ -610,17 +591,11 @@ def figure_7(space: MetricSpace, asked: Asked) -> Result:
     ]
     x = tuple(sorted(ratios))
     shares = tuple((np.arange(len(x)) + 1) / len(x))
+    axes = "nearest over farthest distance", "share of words below"
     return Result(
         rows=rows,
         parameters={"words": len(ids), "seed": asked.seed},
-        panels=(
-            Panel(
-                "Concentration of distances",
-                "nearest over farthest distance",
-                "share of words below",
-                (Series("words", x, shares),),
-            ),
-        ),
+        panels=(Panel("Concentration of distances", *axes, (Series("words", x, shares),)),),
         caption=f"{len(ids):,} random words of {space.n:,}, {space.d} dimensions.",
     )
 

@@ -25,7 +25,7 @@ from dpsan.formats.base import ReadOptions
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats, Ids, unit_rows
 
-Texts, Figures = Sequence[str], dict[str, list[bool]]
+Texts, Lists, Figures = Sequence[str], Sequence[Ids], dict[str, list[bool]]
 SIZES, RARE, COMMON = (1, 5, 20, 60), 20, 100
 
 
@@ -58,7 +58,7 @@ class Corpus:
             taken += out[-1].tolist() * planted
         return out
 
-    def plant(self, lists: Sequence[Ids], times: int) -> None:
+    def plant(self, lists: Lists, times: int) -> None:
         """Make two random halves; in B words of the lists replace random other words."""
         self.by, self.labels = self.random.choice(["A", "B"], len(self.texts)).tolist(), ["A", "B"]
         split = [self.words.inputs(text) for text in self.texts]
@@ -72,7 +72,7 @@ class Corpus:
             free[place][0][2 * free[place][1] + 1] = self.words.words[row]
         self.texts = ["".join(pieces) for pieces, _ in split]
 
-    def judge(self, lists: Sequence[Ids], name: str = "") -> None:
+    def judge(self, lists: Lists, name: str = "") -> None:
         """Note what is right: of planted lists (which have a name) comparisons alone."""
         self.written, true = self.sanitizer.rewrite(self.texts), self.counts(self.texts)
         ratios, naive = log_ratios(true, lists, RARE), log_ratios(self.counts(self.written), lists)
@@ -101,9 +101,7 @@ class Corpus:
             self.out["top 20: right"].append(counts[group] > expected)
 
 
-def log_ratios(
-    counts: Floats, lists: Sequence[Ids], least: int = 0
-) -> dict[tuple[int, ...], float]:
+def log_ratios(counts: Floats, lists: Lists, least: int = 0) -> dict[tuple[int, ...], float]:
     """Return the log ratio of the rates of each list in two groups that have it often enough."""
     sizes, out = counts.sum(axis=1), {}
     for at, rows in enumerate(lists):
@@ -125,10 +123,7 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--no-header", action="store_true")
     parser.add_argument("-e", "--epsilon", default="8", help="LDP epsilons (8)")
     parser.add_argument("--seeds", default="1", help="how many runs, or which, as 2-3 (1)")
-    parser.add_argument("--lists", type=int, default=60, help="lists of each size (60)")
-    parser.add_argument(
-        "--planted", action="store_true", help="lists of halves, planted 1, 2 and 4 times"
-    )
+    parser.add_argument("--planted", action="store_true", help="lists planted in a random half")
     asked = parser.parse_args(given)
     options = ReadOptions(fields=tuple(asked.field), header=not asked.no_header, force_text=True)
     texts, by = read_groups(asked.files, Inputs("auto", options), asked.by)
@@ -138,7 +133,7 @@ def main(given: Sequence[str] | None = None) -> None:
         for seed in range(int(first or 1), int(last) + 1):
             for times in (1, 2, 4) if asked.planted else (0,):
                 corpus = Corpus(epsilon, seed, texts, by, out)
-                each = {0: asked.lists, 1: 150}.get(times, 16)
+                each = {0: 60, 1: 150}.get(times, 16)
                 lists = corpus.lists(each, planted=times > 1)
                 if times:
                     corpus.plant(lists, times)
