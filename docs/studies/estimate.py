@@ -25,14 +25,17 @@ from dpsan.formats.base import ReadOptions
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats, Ids, unit_rows
 
-Texts, Lists, Figures = Sequence[str], Sequence[Ids], dict[str, list[bool]]
+Texts = Sequence[str]
+Lists = Sequence[Ids]
 SIZES, RARE, COMMON = (1, 5, 20, 60), 20, 100
 
 
 class Corpus:
     """Texts by group, and what is right about their sanitized versions."""
 
-    def __init__(self, epsilon: float, seed: int, texts: Texts, by: Texts, out: Figures) -> None:
+    def __init__(
+        self, epsilon: float, seed: int, texts: Texts, by: Texts, out: dict[str, list[bool]]
+    ) -> None:
         self.sanitizer, self.texts, self.by = Sanitizer(epsilon=epsilon, seed=seed), texts, by
         self.words, self.labels = Vocabulary(self.sanitizer.embeddings, "unicode"), sorted(set(by))
         self.random, self.out = np.random.default_rng(seed), out
