@@ -10,6 +10,7 @@ TYPE_CHECKING = False  # type checkers know the name; typing takes longer than t
 if TYPE_CHECKING:
     from typing import Any, Final
 
+    from dpsan.analysis.estimate import Estimate
     from dpsan.embeddings import load as load_embeddings
     from dpsan.embeddings.base import Embeddings
     from dpsan.mechanisms import list_mechanisms, register
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Embeddings",
+    "Estimate",
     "Memo",
     "Sanitizer",
     "__version__",
@@ -29,6 +31,7 @@ __all__ = [
 
 _HOMES: "Final" = {
     "Embeddings": ("dpsan.embeddings.base", "Embeddings"),
+    "Estimate": ("dpsan.analysis.estimate", "Estimate"),
     "Memo": ("dpsan.run.memo", "Memo"),
     "Sanitizer": ("dpsan.sanitize.sanitizer", "Sanitizer"),
     "__version__": ("dpsan.version", "__version__"),

@@ -19,6 +19,7 @@ STORED = ROOT / "tests" / "public_api.txt"
 
 METHODS = {
     "Embeddings": ("key_to_index",),
+    "Estimate": ("comparisons", "counts", "top"),
     "Memo": ("rewrite", "totals"),
     "Sanitizer": ("rewrite", "rewrite_object"),
 }

@@ -31,7 +31,8 @@ PAGES = {
     },
     "Decide": {
         "SECURITY.md": "security.md",
-        **dict.fromkeys(["docs/attacks.md", "docs/verify.md", "docs/glossary.md"], ""),
+        **dict.fromkeys(["docs/attacks.md", "docs/estimate.md", "docs/verify.md"], ""),
+        "docs/glossary.md": "",
     },
     "Research": {
         **dict.fromkeys(["docs/mechanisms.md", "docs/proofs.md", "docs/papers.md"], ""),

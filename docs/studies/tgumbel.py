@@ -92,12 +92,8 @@ def audited(draft: Draft, most: int, progress: Progress) -> Part:
             Series(f"epsilon {edge:g} × the least allowed", tuple(map(float, sizes)), tuple(ratios))
         )
     series.append(claim_line([float(n) for n in sizes], 1.0, "claimed: at most 1"))
-    panel = Panel(
-        draft.kind.name,
-        "words n",
-        "true / claimed epsilon per unit of distance",
-        tuple(series),
-    )
+    axes = "words n", "true / claimed epsilon per unit of distance"
+    panel = Panel(draft.kind.name, *axes, tuple(series))
     caption = (
         f"{draft.kind.name}: exact audit of all pairs of n-1 words at equal distances and one at "
         "twice that distance."

@@ -445,17 +445,13 @@ def autoencoder(space: MetricSpace, asked: Asked) -> Result:
             }
         )
         step(1.0)
+    axes = "epsilon (nats, as published)", "share of words"
     return Result(
         rows=rows,
         summary={"most_frequent_word": most},
         parameters=repeated(asked, drafts, epsilons=list(grid), clip=clip, side=side),
         panels=(
-            Panel(
-                "Words kept behind a linear decoder",
-                "epsilon (nats, as published)",
-                "share of words",
-                lines(rows, "epsilon", "kept"),
-            ),
+            Panel("Words kept behind a linear decoder", *axes, lines(rows, "epsilon", "kept")),
         ),
         caption=f"A linear decoder learnt from {len(truth[0]):,} noisy words; {len(truth[1]):,} "
         f"words of {len(test.words):,} test texts, clipped at {clip:g}; epsilon 0: without noise.",

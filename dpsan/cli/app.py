@@ -42,6 +42,8 @@ COMMANDS: Final = Commands(
             "verify": "Check the guarantee on your own vocabulary.",
             "evaluate": "Measure the utility of sanitized text and how much an attacker can "
             "recover.",
+            "estimate": "Estimate what groups of texts said from the sanitized text, with answers "
+            "that hold.",
             "compare": "Compare mechanisms at the same certified LDP epsilon.",
         },
     }

@@ -3,7 +3,8 @@
 A field of :class:`Settings` is a setting, and the text below it is the help of its option.  Its
 :class:`Setting` says how it is typed, what messages call it, and how the memo, ``--resume`` and the
 audit store it.  :data:`CONFLICTS` says what excludes or needs what, :data:`EXPOSED` what is not
-protected because of a setting.  This file imports nothing heavy: the help of commands reads it.
+protected because of a setting, :data:`BEYOND` what no table of a mechanism describes.  This file
+imports nothing heavy: the help of commands reads it.
 """
 
 from __future__ import annotations
@@ -286,6 +287,25 @@ class Settings:
         listed = {name: about.row.partition(":")[0] for name, about in SETTINGS.items()}
         return cls(**{name: rows[name] for name, row in listed.items() if name == row})
 
+    @staticmethod
+    def check_table(rows: Mapping[str, Any]) -> None:
+        """Raise UsageError if words of a run do not follow the table of its mechanism alone.
+
+        Args:
+            rows: settings by name, or the header of an audit.
+        """
+        for name, what in BEYOND.items():
+            about = SETTINGS[name]
+            value = rows.get(about.row.partition(":")[0], rows.get(name))
+            flag = about.flags.rpartition("--")[2].split()[0]
+            wrong = value not in (None, 0, about.default)
+            refuse(wrong, f"cannot estimate: the text has {what}", f"--{flag}")
+
+    def of_table(self) -> Settings:
+        """Return the same, see :meth:`check_table`."""
+        self.check_table(vars(self))
+        return self
+
     def facts(self) -> list[str]:
         """Return the facts that these settings leave unprotected, in words."""
         return [fact for condition, fact in EXPOSED if self.holds(condition)]
@@ -341,3 +361,14 @@ EXPOSED: Final = (
     ("tokenizer=whitespace", "word boundaries that another tool chose"),
 )
 """Conditions under which a fact is not protected, and the fact, in the order of statements."""
+
+BEYOND: Final = {
+    "only": "words that pass unchanged",
+    "classes": "words that are drawn by class",
+    "fluent": "words that are decoded from others",
+    "public": "public words, which mostly stay",
+    "consistent": "equal words that share a draw",
+    "numbers": "numbers of the same form",
+    "keep": "kept words, which look drawn",
+}
+"""What a text has because of a setting that the output distribution of a word does not tell."""

@@ -129,14 +129,8 @@ def delta_part(
         step(1.0)
     largest = max(row["claimed"] for row in rows)
     series.append(claim_line(grid, 0.0 if largest < 1e-3 else largest, f"claimed: ≤ {largest:.1g}"))
-    panel = Panel(
-        draft.kind.name,
-        "claimed epsilon (nats)",
-        "true delta at the claimed epsilon",
-        tuple(series),
-        log_x=True,
-        y_limits=(-0.03, 1.03),
-    )
+    axes, limits = ("claimed epsilon (nats)", "true delta at the claimed epsilon"), (-0.03, 1.03)
+    panel = Panel(draft.kind.name, *axes, tuple(series), log_x=True, y_limits=limits)
     where = "of this vocabulary" if space else f"in d coordinates of range {edge:g}"
     caption = f"{label(draft)}: true delta of the worst pair of inputs {where}."
     if any(each.style == "points" for each in series):

@@ -93,16 +93,9 @@ def noise(space: MetricSpace | None, asked: Asked, drafts: Sequence[Draft]) -> R
                 _add(curves, Series(label, x, y, style="line" if proved else "dashed"))
             step(1.0)
         unit = "embedding units" if space else "units of C"
-        panels.append(
-            Panel(
-                f"Noise at the same guarantee, d = {d}",
-                "LDP epsilon (nats)",
-                f"standard deviation per coordinate ({unit})",
-                tuple(curves),
-                log_x=True,
-                log_y=True,
-            )
-        )
+        axes = "LDP epsilon (nats)", f"standard deviation per coordinate ({unit})"
+        title, lines = f"Noise at the same guarantee, d = {d}", tuple(curves)
+        panels.append(Panel(title, *axes, lines, log_x=True, log_y=True))
     if not rows:
         raise UsageError("none of these mechanisms has a noise scale", next(iter(notes), ""))
     where = (

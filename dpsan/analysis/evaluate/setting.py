@@ -12,7 +12,7 @@ from typing import Any
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.word_lists import BUNDLED, CLASSES, PublicWords, WordClass, word_classes
-from dpsan.errors import InputError, UsageError
+from dpsan.errors import InputError, UsageError, refuse
 from dpsan.mechanisms.own import OwnFile
 from dpsan.run.audit import read_header
 from dpsan.sanitize.guarantee_and_sampler import Built, build
@@ -51,6 +51,23 @@ class Setting:
         if own is not None and (file is None or file.sha256 != own["sha256"]):
             other = f"the audit was made with a mechanism of {own['file']}"
             raise UsageError(other, f"give -m {own['file']}:{own['class']}, the same file")
+
+    def of_table(self) -> Settings:
+        """Return the settings of a run whose words all follow the table of its mechanism.
+
+        Raises:
+            UsageError: they do not.
+        """
+        Settings.check_table(self._row)
+        refuse(self._row["spans"], "cannot estimate: the text has words outside spans", "--spans")
+        refuse(self.copies > 1, "cannot estimate: each text was written several times", "--copies")
+        return replace(
+            self.settings,
+            mechanism=self.mechanism,
+            epsilon=self.epsilon,
+            parameters=self.parameters,
+            allow_unproved=True,
+        )
 
     def built(self, embeddings: Embeddings, space: MetricSpace, files: Sequence[str] = ()) -> Built:
         """Return mechanism and groups of a run with classes of words.

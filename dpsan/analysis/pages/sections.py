@@ -16,7 +16,18 @@ from dpsan.outcomes.intervals import Estimate, Share
 from dpsan.sanitize.figures import RANDOM
 from dpsan.text.numerals import number
 
-Cell = str | int | float | Share | Estimate | None
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A cell with a bar below it, on a page."""
+
+    text: str
+    start: float
+    """0 ... 1, as ``end``."""
+    end: float
+
+
+Cell = str | int | float | Share | Estimate | Bar | None
 _NUMBER: Final = re.compile(r"[≥-]?\.?\d|-?$")
 """Beginning of a cell that is a number, or nothing."""
 _MOST: Final = 34.0
@@ -120,6 +131,8 @@ def written(cell: Cell, *, intervals: bool = True) -> str:
         )
     if cell is None:
         return "-"
+    if isinstance(cell, Bar):
+        return cell.text
     return printable(cell) if isinstance(cell, str) else number(cell)
 
 
@@ -267,8 +280,11 @@ def _table(section: Section) -> str:
 
 def _cell(head: str, cell: Cell, text: str) -> str:
     start = f'<td data-head="{html.escape(head)}"'
-    if not isinstance(cell, Share | Estimate) or cell.value is None:
+    if isinstance(cell, Share | Estimate) and cell.value is not None:
+        cell = Bar(text, 0.0, cell.value)
+    if not isinstance(cell, Bar):
         return f"{start}>{html.escape(text)}</td>"
     # The rarest can be seen too.
-    width = max(100 * cell.value, 1) if cell.value else 0
-    return f'{start} class="share" style="--share:{width:.1f}%">{html.escape(text)}</td>'
+    width = max(100 * (cell.end - cell.start), 1) if cell.end else 0
+    left = f";--from:{10_000 * cell.start / (100 - width):.1f}%" if cell.start else ""
+    return f'{start} class="share" style="--share:{width:.1f}%{left}">{html.escape(text)}</td>'

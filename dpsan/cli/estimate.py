@@ -1,0 +1,102 @@
+"""``dpsan estimate``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from dpsan.cli.command import argument, option
+from dpsan.cli.options import Page, Sanitizing, Texts
+from dpsan.cli.output import INPUT, PRIVACY
+from dpsan.errors import refuse
+
+if TYPE_CHECKING:
+    from dpsan.sanitize.sanitizer import Sanitizer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate(Page, Texts, Sanitizing):
+    """Estimate what groups of texts said, from their sanitized versions alone.
+
+    Do not count words of the output: this command knows what the mechanism did to them. It needs
+    the settings of the run, and no original. See docs/estimate.md.
+
+    Examples:
+        dpsan estimate -e 8 -k text --by topic --list oil=oil,crude,barrel safe.csv
+        dpsan estimate --audit audit.jsonl --top 10 north.txt south.txt
+        dpsan estimate -e 8 -k text --by topic --list @lists.txt --html page.html safe.csv
+    """
+
+    everyday: ClassVar = (
+        "--epsilon --mechanism --audit --embeddings --format --field --by --list --top --json "
+        "--html --quiet"
+    )
+    rules: ClassVar = "--audit excludes --epsilon and --param"
+
+    sanitized: list[Path] = argument("SANITIZED...")
+    """The sanitized texts."""
+    audit: Path | None = option("--audit FILE", panel=PRIVACY)
+    """Take the settings of the run from this audit. Only its header is read."""
+    by: str | None = option("--by FIELD", panel=INPUT)
+    """Column or JSON path with the group of a record. Default: each file is a group."""
+    lists: list[str] | None = option("--list NAME=WORD,...|@FILE", panel="Estimates")
+    """Estimate how often these words occurred, all together. FILE: one list a line. Repeatable."""
+    top: int = option("--top N", 0, min=0, panel="Estimates")
+    """Up to N words that each group uses more than all groups."""
+
+    def run(self) -> int:
+        """Estimate, and print what is called."""
+        self.check_rules()
+        if self.audit is None:
+            self.check_epsilon()
+        lists = self._lists()
+        refuse(not lists and not self.top, "give --list or --top")
+        self.check_files()
+        inputs = self.inputs(self.sanitized[0])
+        self.check_page()
+
+        from dpsan.analysis.estimate import Estimate as Estimates
+        from dpsan.analysis.estimate import read_groups, rows_of
+        from dpsan.analysis.estimate.page import NO_CALL, shown
+
+        sanitizer = self._sanitizer()
+        rows_of(lists, sanitizer.embeddings)  # errors come before the long work
+        with self.progress.named() as progress:
+            texts, labels = read_groups(self.sanitized, inputs, self.by)
+            found = Estimates(texts, labels, sanitizer, progress=progress)
+            counts, comparisons = found.counts(lists), found.comparisons(lists)
+            top = found.top(self.top) if self.top else []
+        values = {"groups": found.groups, "misfit": found.misfit, "counts": counts}
+        values |= {"comparisons": comparisons, "top": top, "no_call": NO_CALL}
+        self.show(values, [shown(found, counts, comparisons, top)], quiet=self.quiet)
+        return 0
+
+    def _lists(self) -> dict[str, list[str]]:
+        """Return the words of each list.  Raises UsageError, InputError."""
+        from dpsan.text.out_of_vocabulary import read_word_list
+
+        given: list[str] = []
+        for each in self.lists or ():
+            given += read_word_list(Path(each[1:])) if each.startswith("@") else [each]
+        parts = [each.partition("=") for each in given]
+        lists = {name.strip(): [*map(str.strip, words.split(","))] for name, _, words in parts}
+        wrong = len(lists) < len(parts) or not all(name and words for name, _, words in parts)
+        refuse(wrong, "--list must be NAME=WORD,WORD, each NAME once")
+        return lists
+
+    def _sanitizer(self) -> Sanitizer:
+        """Return what has the settings of the run.  Raises UsageError, InputError."""
+        from dpsan.analysis.evaluate.setting import read_setting
+        from dpsan.mechanisms import mechanism_class, own_file
+        from dpsan.sanitize.sanitizer import Sanitizer
+
+        if self.audit is None:
+            return Sanitizer.from_spec(self.spec().of_table(), self.store())
+        mechanism_class(self.mechanism)  # which loads the file of the run's
+        setting = read_setting(self.audit)
+        setting.check_own(own_file(setting.mechanism))
+        spec = replace(setting.of_table(), embeddings=self.embeddings, vocab_size=self.vocab_size)
+        sanitizer = Sanitizer.from_spec(spec, self.store())
+        setting.check(sanitizer.embeddings.digest)
+        return sanitizer
