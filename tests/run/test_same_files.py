@@ -55,7 +55,7 @@ WRITES = {
     ("verify", "certificate"): ["--certificate"],
     **{
         (command, "html"): ["--html"]
-        for command in ("preview", "report", "evaluate", "explain", "compare")
+        for command in ("preview", "report", "evaluate", "explain", "compare", "estimate")
     },
     ("train", "language_model"): ["-o", "new.npz", "--language-model"],
 }
@@ -66,6 +66,7 @@ READ_BY = {
     "report": "audits",
     "evaluate": "original sanitized audit class_files public language_model spans candidates"
     " test_original test_sanitized embeddings",
+    "estimate": "sanitized audit embeddings keep language_model public",
     "explain": "embeddings public",
     "compare": "embeddings data",
     "verify": "keep public embeddings language_model",
@@ -76,7 +77,7 @@ READ_BY = {
 }
 READS = [(command, name) for command, names in READ_BY.items() for name in names.split()]
 BEFORE = {
-    **dict.fromkeys(["files", "file", "audits"], ()),
+    **dict.fromkeys(["files", "file", "audits", "sanitized"], ()),
     "texts": ["-o", "own.npz"],
     "embeddings": ["-E"],
     "map_": ["--map"],
@@ -89,7 +90,12 @@ MORE = dict.fromkeys(["preview", "evaluate", "train"], "-q --force") | {"index":
 MORE |= {"rewrite": "-q -e 1000 -m laplace --force"}
 MORE |= {"explain": "-q -e 8 -m laplace here --force", "verify": "-q -e 8 -m laplace --force"}
 MORE |= {"calibrate": "-q -m laplace --unchanged 0.5", "compare": "-q -m krr --force"}
-MORE |= {"report": "--force", "mechanisms": "", "restore": "-q --force"}
+MORE |= {
+    "report": "--force",
+    "estimate": "-q --top 5 --force",
+    "mechanisms": "",
+    "restore": "-q --force",
+}
 
 
 def path_parameters():
@@ -107,12 +113,13 @@ def test_every_parameter_that_names_a_file_is_tried_here():
 
 def reading(command, name, path):
     """The part of a command line that reads a file, and what the command needs besides."""
-    if name in ("original", "sanitized"):
+    if command == "evaluate" and name in ("original", "sanitized"):
         return [path, "in.txt"] if name == "original" else ["in.txt", path]
     needed = {"evaluate": ["in.txt", "in.txt"], "mechanisms": ["laplace", "-e", "1"]}
     needed["restore"] = ["--map", "in.txt"] * (name != "map_")
     needed["preview"] = ["in.txt"] * (name == "embeddings")
     needed["train"] = ["in.txt", "-o", "own.npz"] * (name != "texts")
+    needed["estimate"] = ["in.txt"] * (name != "sanitized") + ["-e", "8"] * (name != "audit")
     how = BEFORE.get(name, [f"--{name.replace('_', '-')}"])
     return [*needed.get(command, []), *how, path]
 

@@ -111,6 +111,7 @@ def test_small_runs_are_those_of_all_studies():
     assert {path.stem for path in FOLDER.glob("*.py")} == {
         *SCRIPTS,
         "bilstm",
+        "estimate",
         "fluent",
         "papers",
         "speed",
