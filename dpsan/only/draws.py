@@ -36,6 +36,9 @@ ADDRESSES: Final[dict[str, list[Piece]]] = {
 """What stands behind the local part."""
 _NAME: Final = "\0"
 """Stands for a name of the unit in a local part."""
+_HOST: Final = "@example"
+_OTHER_HOST: Final = "@mail{}.example"
+"""Host of an address whose local part another address of the unit has too."""
 
 
 class Outputs(NamedTuple):
@@ -54,6 +57,13 @@ class Outputs(NamedTuple):
 _NATIONS: Final = {"nat": "nation", "natlang": "nation", "natpl": "nationpl"}
 """Lists in which a word for a nation has the number of its country."""
 _earlier = attrgetter("order")
+
+
+def of_names(group: str) -> bool:
+    """Return whether a word of a group has one replacement in all such groups."""
+    return group in NAMES or group.startswith(MEDICINE)
+
+
 Source = Callable[[Sequence[Slot]], Streams]
 """Returns the random streams of new slots, in order."""
 
@@ -65,15 +75,24 @@ class Draws:
         words: by group its output words.
         together: whether equal words of a unit have one replacement, and different ones two.
         injective: whether different words of a unit have different ones; else independent draws.
+        pieces: groups of the pieces of an address that no name of its text is: of the last of
+            several, and of all others.
     """
 
     def __init__(
-        self, words: Mapping[str, Sequence[str]], *, together: bool, injective: bool
+        self,
+        words: Mapping[str, Sequence[str]],
+        *,
+        together: bool,
+        injective: bool,
+        pieces: tuple[str, str] = ("surname", "given_x"),
     ) -> None:
-        self._words, self.together, self._injective = words, together, injective
+        self._words, self.together, self.injective = words, together, injective
+        self._pieces = pieces
         self._tables: dict[tuple[str, int], list[str]] = {}
         self._given = tuple(word.lower() for word in words["given_x"])
         self._room: dict[Pool, list[int]] = {}
+        self._numbers: dict[str, dict[str, int]] = {}
         self._listed = {*words, *ADDRESSES}
         countries = {country: at for at, country in enumerate(words[COUNTRY])}
         most = max(Counter(words["homeland"]).values())
@@ -102,7 +121,8 @@ class Draws:
         if new:
             streams = source(new)
             self._draw(new, streams.integers("only", np.array(bounds, np.uint64)).tolist(), streams)
-        tokens = self._written(decision, slots, of_slot, units)
+            self._write_addresses(new, units)
+        tokens = self._written(decision, slots, of_slot)
         for row, value in values.items():
             tokens[row] = value
         articles = []
@@ -116,6 +136,20 @@ class Draws:
         forms = {slot.size for slot in new if slot.pool[0] not in self._listed}
         share = float(chance.take(of_slot).sum())
         return Outputs(tokens, articles, share, min(forms, default=0), reused)
+
+    def words(self, group: str) -> Sequence[str]:
+        """Return the words of a group; none of strings."""
+        return self._words.get(group, ())
+
+    def number(self, group: str, word: str) -> int:
+        """Return the number of a word of a group, -1 if it has it no more."""
+        if group not in self._numbers:
+            self._numbers[group] = {each: at for at, each in enumerate(self._words[group])}
+        return self._numbers[group].get(word, -1)
+
+    def size(self, pool: Pool) -> int:
+        """Return how many words or strings of a pool its injection tells apart."""
+        return self._radices(pool)[0]
 
     def _radices(self, pool: Pool) -> list[int]:
         if pool not in self._room:
@@ -139,63 +173,94 @@ class Draws:
         slots: list[Slot] = []
         new: list[Slot] = []
         late: list[tuple[Slot, defaultdict[Pool, dict[int, Slot]]]] = []
-        reused = 0
         lead = np.append(decision.key, -1)[decision.leader[first]]
         arrays: list[NDArray[Any]] = [decision.key, decision.unit, decision.text, decision.order]
         columns = [*(array[first] for array in [*arrays, of_pool]), lead]
         rows = zip(first.tolist(), *(column.tolist() for column in columns), strict=True)
         for unit in units:
             unit.before = {}
-        named = [pool[0] in NAMES or pool[0].startswith(MEDICINE) for pool in pools]
+        named = [of_names(pool[0]) for pool in pools]
         for row, key, number, text, order, which, leader in rows:
             pool, unit = pools[which], units[number]
             if row in values:
                 value = Slot(pool, key, number, text, 0, -1, None, 0, 0.0, written=values[row])
                 slots.append(value)
                 continue
-            if pool[0] in ADDRESSES:
-                parts = chain.from_iterable(decision.locals.get(row, ()))
-                name = _NAME if self.together else LARGE
-                marks = (part if isinstance(part, str) else name for part in parts)
-                pool = (pool[0], pool[1], tuple(marks))
-            if self._injective and key >> AGE != unit.age:
+            if self.injective and key >> AGE != unit.age:
                 unit.age = key >> AGE
                 unit.before |= unit.names
                 unit.names, unit.slots, unit.permutations = {}, defaultdict(dict), {}
                 unit.calendars.clear()
-            of_words = unit.names if named[which] else unit.slots[pool]
+            parts: list[str | int] = []
+            if pool[0] in ADDRESSES:
+                parts = [*chain.from_iterable(decision.locals.get(row, ()))]
+                name = _NAME if self.together else LARGE
+                marks = (part if isinstance(part, str) else name for part in parts)
+                pool = (pool[0], pool[1], tuple(marks))
+            # A string of a unit stays what it is where other texts tell more of its form.
+            home = (pool[0], "", ()) if self.injective else pool
+            of_words = unit.names if named[which] else unit.slots[home]
             slot = of_words.get(key) if self.together else None
             if slot is None:
-                permutation, size = None, self._radices(pool)[0]
-                if self._injective and (leader < 0 or pool[0] == COUNTRY or not self.together):
-                    permutation = unit.permutations.get(pool)
-                    if permutation is None:
-                        permutation = permutation_of(pool[0], pool[1], size, unit.calendars)
-                        unit.permutations[pool] = permutation
-                chance = 0.0 if pool[0] in ADDRESSES else 1 / size
-                place = pool, key, number, text, order, leader
-                slot = of_words[key] = Slot(*place, permutation, size, chance)
+                place = number, text, order, leader
+                slot = of_words[key] = self._slot(unit, pool, key, place)
+                if parts and self.together:
+                    new += self._name_pieces(unit, parts, slot)
                 new.append(slot)
                 if leader >= 0 or pool[0] == COUNTRY:
                     late.append((slot, unit.slots))
-                elif permutation is not None:
-                    reused += permutation.planned >= size
-                    slot.bound = permutation.plan()
+                elif slot.permutation is not None:
+                    slot.plan(slot.permutation)
             slots.append(slot)
         for slot, home in late:
-            if slot.leader >= 0 and self._injective and self.together:
+            if slot.leader >= 0 and self.injective and self.together:
                 leading = CITY if slot.pool[0] == COUNTRY else COUNTRY
                 slot.chance = self._chance
                 slot.lead = home[leading, "", ()].get(slot.leader)
-        if late:
+        if late or len(units) > 1:
             new.sort(key=turn)
         for slot, _ in sorted(late, key=lambda pair: turn(pair[0])):
             if slot.permutation is not None:
-                reused += slot.permutation.planned >= slot.size
-                slot.bound = slot.permutation.plan()
+                slot.plan(slot.permutation)
         bounds = [slot.bound or slot.size for slot in new]
         begin_walks(new, bounds)
-        return slots, inverse, new, bounds, reused
+        return slots, inverse, new, bounds, sum(slot.again for slot in new)
+
+    def _slot(self, unit: Unit, pool: Pool, key: int, place: tuple[int, int, int, int]) -> Slot:
+        """Return a new slot.
+
+        Args:
+            place: unit, text, order and leader of the slot.
+        """
+        permutation, size = None, self.size(pool)
+        if self.injective and (place[3] < 0 or pool[0] == COUNTRY or not self.together):
+            permutation = unit.permutations.get(pool)
+            if permutation is None:
+                permutation = permutation_of(pool[0], pool[1], size, unit.calendars)
+                unit.permutations[pool] = permutation
+        chance = 0.0 if pool[0] in ADDRESSES else 1 / size
+        return Slot(pool, key, *place, permutation, size, chance)
+
+    def _name_pieces(self, unit: Unit, parts: Sequence[str | int], address: Slot) -> list[Slot]:
+        """Return new slots of the pieces of an address, and let the slot of the address know them.
+
+        Args:
+            parts: of the local part: marks, keys of names of the text, and ``~key`` of pieces
+                that no name of the text is.
+        """
+        new = []
+        keys = [part for part in parts if not isinstance(part, str)]
+        for at, key in enumerate(keys):
+            if key < 0 and ~key not in unit.names:
+                last = 0 < at == len(keys) - 1
+                place = address.unit, address.text, 0, -1
+                slot = self._slot(unit, (self._pieces[not last], "", ()), ~key, place)
+                assert slot.permutation is not None  # noqa: S101 - of an injection
+                slot.plan(slot.permutation)
+                unit.names[~key] = slot
+                new.append(slot)
+        address.names = tuple(~key if key < 0 else key for key in keys)
+        return new
 
     def _places(
         self, decision: Decision
@@ -251,12 +316,28 @@ class Draws:
             text = string(self._template(new[at].pool), own)
             new[at].written = finished(new[at].pool[0], text)
 
+    def _write_addresses(self, new: Sequence[Slot], units: Sequence[Unit]) -> None:
+        """Write the names of the unit into new addresses, and no address twice."""
+        taken: dict[int, set[str]] = {}
+        for slot in new:
+            if not slot.names:
+                continue
+            unit, several = units[slot.unit], self.injective and slot.pool[0] == "email"
+            if several and slot.unit not in taken:
+                every = unit.slots["email", "", ()].values()
+                taken[slot.unit] = {each.written for each in every if _NAME not in each.written}
+            for name in slot.names:
+                slot.written = slot.written.replace(_NAME, self._name(unit, name), 1)
+            host, number = _HOST, 2
+            while several and slot.written in taken[slot.unit]:
+                other = _OTHER_HOST.format(number)
+                slot.written = slot.written.replace(host, other)
+                host, number = other, number + 1
+            if several:
+                taken[slot.unit].add(slot.written)
+
     def _written(
-        self,
-        decision: Decision,
-        slots: Sequence[Slot],
-        of_slot: NDArray[np.intp],
-        units: Sequence[Unit],
+        self, decision: Decision, slots: Sequence[Slot], of_slot: NDArray[np.intp]
     ) -> list[str]:
         """Return the text of each drawn token."""
         plural = decision.group == decision.groups.index(PLURAL)
@@ -264,15 +345,8 @@ class Draws:
         first, inverse = distinct(forms)
         kinds = forms[first].tolist()
         texts = np.array([self._text(slots[kind >> 6], kind & 63) for kind in kinds], "O")
-        out: list[str] = texts[inverse].tolist()
-        for row, parts in decision.locals.items():
-            if _NAME not in out[row]:
-                continue
-            unit = units[int(decision.unit[row])]
-            for part in chain.from_iterable(parts):
-                if not isinstance(part, str):
-                    out[row] = out[row].replace(_NAME, self._name(unit, part), 1)
-        return out
+        written: list[str] = texts[inverse].tolist()
+        return written
 
     def _text(self, slot: Slot, form: int) -> str:
         """Return the text of a slot in a form: pattern of capitals, possessive, plural."""
@@ -288,7 +362,7 @@ class Draws:
     def _name(self, unit: Unit, key: int) -> str:
         """Return the replacement of a name of the unit, in small letters."""
         slot = unit.names.get(key) or unit.before[key]
-        return self._table(slot.pool[0], LOWER)[slot.number]
+        return slot.written.lower() or self._table(slot.pool[0], LOWER)[slot.number]
 
     def _table(self, group: str, caps: int) -> list[str]:
         """Return the words of a group in a pattern of capitals."""

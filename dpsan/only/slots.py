@@ -43,6 +43,15 @@ class Slot:
     number: int = 0
     written: str = ""
     """The string, where the pool is no list of words."""
+    names: tuple[int, ...] = ()
+    """Keys of the names of the unit that an address is made of."""
+    again: bool = False
+    """Whether its pool was used up before, so that another word of the unit has its word, too."""
+
+    def plan(self, permutation: Permutation) -> None:
+        """Take the next bound of a permutation."""
+        self.again = permutation.planned >= self.size and not self.names
+        self.bound = permutation.plan()
 
 
 @dataclass(slots=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from bisect import insort
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias
 
 from dpsan.files.atomic_files import Sink
 from dpsan.formats.base import Record
-from dpsan.restore.map_file import Map, Row
+from dpsan.restore.map_file import Row
 from dpsan.text.shape import compiled
 
 _MARKS: Final = ".,:/'’-"
@@ -60,6 +60,11 @@ class Originals:
                 size = -len(row.replacement), first.start()
                 if size not in sizes:
                     insort(sizes, size)
+
+    @property
+    def empty(self) -> bool:
+        """Return whether there is no replacement."""
+        return not self._exact
 
     def restore(self, text: str, counts: Counter[str]) -> str:
         """Return a text with its originals.
@@ -190,21 +195,17 @@ class Restoring:
     """Puts originals back into records.
 
     Args:
-        source: the map.
-        by_unit: a record uses the rows of its unit alone, which are read when they are needed.
-
-    Raises:
-        InputError: the map is damaged.
+        rows: of all records; None where each record has those of its unit.
+        rows_of: returns those of a unit, when they are needed.
     """
 
-    def __init__(self, source: Map, by_unit: bool) -> None:
-        self._map = source
-        self._units = source.units() if by_unit else None
-        self._unit = ""
-        self._originals = Originals(() if by_unit else source.rows())
+    def __init__(self, rows: Iterable[Row] | None, rows_of: Callable[[str], Iterable[Row]]) -> None:
+        self._by_unit, self._rows_of = rows is None, rows_of
+        self._unit: str | None = None
+        self._originals = Originals(rows or ())
         self.counts: Counter[str] = Counter()
-        """See :meth:`Originals.restore`; also ``strangers``, records of units that the map lacks,
-        and ``invalid``, byte sequences that were replaced."""
+        """See :meth:`Originals.restore`; also ``strangers``, records of units without a row, and
+        ``invalid``, byte sequences that were replaced."""
 
     def write(self, records: Iterator[Record | None], sink: Sink) -> None:
         """Restore and write records.  Raises InputError, OutputError."""
@@ -221,7 +222,7 @@ class Restoring:
 
     def _restore(self, record: Record, held: bytearray, sink: Sink) -> None:
         """Append a record to the output that is held."""
-        if self._units is not None and record.texts:
+        if self._by_unit and record.texts:
             self._choose(record.unit)
         texts = [self._originals.restore(text, self.counts) for text in record.texts]
         if texts != record.texts:
@@ -232,8 +233,6 @@ class Restoring:
 
     def _choose(self, unit: str) -> None:
         """Take the originals of a unit."""
-        assert self._units is not None  # noqa: S101 - the caller has looked
-        parts = self._units.get(unit, ())
-        self.counts["strangers"] += not parts
         if unit != self._unit:
-            self._unit, self._originals = unit, Originals(self._map.read(parts))
+            self._unit, self._originals = unit, Originals(self._rows_of(unit))
+        self.counts["strangers"] += self._originals.empty

@@ -167,6 +167,14 @@ class Sanitizer:
         opened = self.embeddings, self.space
         return Sanitizer.from_spec(spec, self._store, self._seed, opened=lambda: opened)
 
+    def by_unit(self) -> Sanitizer:
+        """Return the same for messages of units, see :class:`dpsan.run.memo.Memo`."""
+        if self.spec.consistent is Unit.UNIT:
+            return self
+        opened = self.embeddings, self.space
+        spec = self.spec.of_units()
+        return Sanitizer.from_spec(spec, self._store, self._seed, opened=lambda: opened)
+
     @property
     def number_epsilon(self) -> float | None:
         """LDP epsilon between two numbers of one form; None: no number is drawn by value."""
