@@ -5,6 +5,7 @@ import os
 import runpy
 import subprocess
 import sys
+import uuid
 
 import pytest
 from support import ROOT, make_embeddings
@@ -161,3 +162,92 @@ def test_spacy_finds(tmp_path):
     (tmp_path / "t.txt").write_text("so Maria is\n")
     done = find_spans(tmp_path, "spacy", "t.txt", "--model", "model")
     assert json.loads(done.stdout)["spans"] == [{"start": 3, "end": 8, "type": "PERSON"}]
+
+
+SAID = {
+    "role": "user",
+    "content": [{"type": "text", "text": "Maria Gonzalez asks."}],
+    "arguments": '{"name": "Maria Gonzalez", "limit": 1.50}',
+}
+NAMES = ("Maria", "Gonzalez", "maria", "gonzalez")
+
+
+def masked_like_one_person(said):
+    """A value like SAID has another name everywhere, the same one, and is else what it was."""
+    name = json.loads(said["arguments"])["name"]
+    assert not any(part in json.dumps(said) for part in NAMES)
+    assert json.dumps(said).replace(name, "Maria Gonzalez") == json.dumps(SAID)
+
+
+def package(name, why):
+    """Skip loudly: the test is worth something against the real package only."""
+    return pytest.importorskip(name, reason=f"LOUD: {name} is not installed, {why} was NOT tried")
+
+
+def test_langfuse_gets_no_name():
+    package("langfuse", "docs/adapters/langfuse_mask.py")
+    export = package("opentelemetry.sdk.trace.export.in_memory_span_exporter", "Langfuse")
+    spans = export.InMemorySpanExporter()
+    keys = {"public_key": "pk-test", "secret_key": "sk-test", "base_url": "http://127.0.0.1:1"}
+    client = adapter("langfuse_mask")["masked"](span_exporter=spans, **keys)
+    with client.start_as_current_observation(name="step", input=SAID, metadata={"m": SAID}) as span:
+        span.update(output=[SAID, object()])
+    client.flush()
+    (done,) = spans.get_finished_spans()
+    masked_like_one_person(json.loads(done.attributes["langfuse.observation.input"]))
+    said = str(dict(done.attributes))
+    assert not any(name in said for name in NAMES)
+    assert "fully masked" in done.attributes["langfuse.observation.output"]  # an unknown type
+    client.shutdown()
+
+
+def test_langsmith_gets_no_name():
+    package("langsmith", "docs/adapters/langsmith_mask.py")
+    requests, sent = package("requests", "LangSmith"), []
+
+    class Recorded(requests.Session):
+        def request(self, *given, **more):
+            sent.append(more.get("data") or b"")
+            answer = requests.Response()
+            answer.status_code, answer._content = 202, b"{}"
+            return answer
+
+    how = {"api_url": "http://127.0.0.1:1", "api_key": "x", "auto_batch_tracing": False}
+    client = adapter("langsmith_mask")["masked"](session=Recorded(), **how)
+    said = {"extra": {"metadata": {"m": SAID}}, "outputs": {"said": [SAID]}, "id": uuid.uuid4()}
+    client.create_run("step", SAID, "chain", error="no Maria Gonzalez here", **said)
+    client.update_run(said["id"], outputs=SAID, error="no Maria Gonzalez here")
+    first, last = (json.loads(data) for data in sent if data)
+    masked_like_one_person(first["inputs"])
+    masked_like_one_person(last["outputs"])
+    assert not any(name in str((first, last)) for name in NAMES)
+    assert "here" in first["error"]
+
+
+def test_opentelemetry_exports_no_name():
+    package("opentelemetry.sdk", "docs/adapters/otel_exporter.py")
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    spans, provider = InMemorySpanExporter(), TracerProvider()
+    mask = Sanitizer(only="people").rewrite_object
+    masked = adapter("otel_exporter")["Masked"](spans, mask)
+    provider.add_span_processor(SimpleSpanProcessor(masked))
+    with (
+        pytest.raises(ValueError, match="Gonzalez"),
+        provider.get_tracer("t").start_as_current_span(
+            "ask Maria Gonzalez",
+            attributes={"input": json.dumps(SAID), "n": 1, "l": ["Maria", "x"]},
+        ),
+    ):
+        raise ValueError("Maria Gonzalez is unknown")
+    (done,) = spans.get_finished_spans()
+    masked_like_one_person(json.loads(done.attributes["input"]))
+    written = done.to_json() + str(done.events[0].attributes)
+    assert not any(name in written for name in NAMES)
+    assert done.attributes["n"] == 1
+    assert done.events[0].attributes["exception.type"] == "ValueError"
+    assert done.status.description.startswith("ValueError: ")
+    name = json.loads(json.loads(done.attributes["input"])["arguments"])["name"]
+    assert done.name == f"ask {name}"

@@ -79,6 +79,7 @@ def mechanism_man() -> str:
 
 
 CAPABILITIES = {
+    "nested": "--except",
     "needs_fields": "--drop-other",
     "takes_header": "--no-header",
     "takes_delimiter": "--delimiter",

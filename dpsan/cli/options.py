@@ -234,8 +234,12 @@ class Container(Command):
     format_: str = option(_FORMAT, "auto", checked=False, panel=INPUT, variable=True)
     """Container. `auto` goes by the suffix of the file; `text` reads any file as lines."""
     field: list[str] | None = option("-k, --field NAME", panel=INPUT)
-    """Sanitize this column or JSON path, such as body or messages[].content. Repeatable; other
-    fields pass unchanged. With --only, name:names replaces each word of it by a name."""
+    """Sanitize this column or JSON path, such as body or messages[].content, or with '**' every
+    string. Repeatable; other fields pass unchanged. With --only, name:names replaces each word of
+    it by a name."""
+    except_: list[str] | None = option("--except PATH", panel=INPUT)
+    """Leave out this path of JSON or Parquet, and all inside of it: with -k '**', let it pass.
+    Repeatable."""
     no_header: bool = flag("--no-header", panel=INPUT)
     """Treat the first row of a table as data. Choose columns by number."""
     delimiter: str | None = option("--delimiter CHAR", panel=INPUT, variable=True)
@@ -266,6 +270,8 @@ class Container(Command):
         refuse(missing, f"{kind.name} needs --field", "a column's name, path or number")
         if self.delimiter and not kind.takes_delimiter:
             raise UsageError(f"--delimiter is for {formats_with('takes_delimiter')}")
+        if self.except_ and not kind.nested:
+            raise UsageError(f"--except is for {formats_with('nested')}")
         return kind
 
     def read_options(self, *, force_text: bool = False, **more: Any) -> ReadOptions:
@@ -280,6 +286,7 @@ class Container(Command):
             encoding=self.encoding,
             force_text=force_text or self.format_ == "text",
             fields=self.field_names,
+            excluded=tuple(self.except_ or ()),
             header=not self.no_header,
             delimiter=self.cell_delimiter(),
             **more,

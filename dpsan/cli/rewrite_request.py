@@ -115,7 +115,7 @@ class Request(RewriteOptions):
         Among files that ``-r`` found, an option may concern some of them only.
         """
         from dpsan.formats.lines import text_encoding
-        from dpsan.formats.passing import parse_field
+        from dpsan.formats.paths import parse_field, parse_fields
         from dpsan.formats.registry import formats_with
 
         kinds, encoding = self.kinds, text_encoding(self.encoding)
@@ -143,6 +143,7 @@ class Request(RewriteOptions):
             refuse(not any(kind.takes_fields for kind in kinds), what, hint)
             for name in self.field_names if all(kind.field_paths for kind in kinds) else ():
                 parse_field(name)
+            parse_fields(self.except_ or (), "--except")
         else:  # no column is named: no file was read
             lacking = all(kind.needs_fields for kind in kinds)
             refuse(lacking, f"{first} needs --field", "a column's name, path or number")
@@ -150,6 +151,7 @@ class Request(RewriteOptions):
         self.cell_delimiter()
         for name, given, capability, formats in (
             ("--strip", self.strip, "strippable", any),
+            ("--except", bool(self.except_), "nested", enough),
             ("--no-header", self.no_header, "takes_header", any),
             ("--delimiter", self.delimiter, "takes_delimiter", any),
             ("--drop-other", self.drop_other, "needs_fields", enough),

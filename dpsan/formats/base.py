@@ -39,6 +39,8 @@ class ReadOptions:
     """True if NUL bytes, and what looks like another format, are read as text all the same."""
     fields: tuple[str, ...] = ()
     """Fields of a structured record that are text."""
+    excluded: tuple[str, ...] = ()
+    """Paths that are no text after all, with all that is inside of them."""
     kinds: Mapping[str, str] = field(default_factory=dict)
     """Class of which each word of a field is drawn, by the name of the field."""
     header: bool = True
@@ -133,7 +135,9 @@ class Format(ABC):
     needs_fields: ClassVar[bool] = False
     """True if nothing is sanitized without ``--field``; other fields pass unchanged."""
     field_paths: ClassVar[bool] = False
-    """True if a field is a path such as ``a.b[]``."""
+    """True if a field is always a path such as ``a.b[]``."""
+    nested: ClassVar[bool] = False
+    """True if a record may hold others: ``--except`` leaves out some of it."""
     own_encoding: ClassVar[str] = ""
     """Why ``--encoding`` is refused; empty if it is not."""
     strippable: ClassVar[bool] = False
@@ -154,6 +158,7 @@ class Format(ABC):
         default = ReadOptions()
         concerns = {
             "fields": cls.needs_fields if options.field_owners else cls.takes_fields,
+            "excluded": cls.nested,
             "encoding": not cls.own_encoding,
             "header": cls.takes_header,
             "delimiter": cls.takes_delimiter,

@@ -33,20 +33,18 @@ from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
 from dpsan.formats.json_scan import (
     EMPTY_LIST,
     KindError,
-    Node,
-    Position,
-    Positions,
     Scan,
+    Strings,
     after_space,
     following,
     is_blank,
     opening_of,
-    parsed,
     pruned,
-    written,
 )
 from dpsan.formats.lines import byte_order_mark, decode, raw_records, text_encoding, text_records
-from dpsan.formats.passing import Fields, near_path, parse_field, shown_names
+from dpsan.formats.passing import Fields, shown_names
+from dpsan.formats.paths import near_path, parse_field, parse_fields, places
+from dpsan.formats.positions import PERSONS, Position, Positions, person_keys
 
 _HELD: Final = 1024
 _HELD_BYTES: Final = 16 << 20
@@ -79,22 +77,21 @@ class JsonReader:
         if text_encoding(options.encoding) != "utf-8":
             raise UsageError(f"{name} is always UTF-8", "leave out --encoding")
         self._source, self._options = source, options
-        # A field that is given twice is one field, and required if it is required once.
-        given = sorted(map(parse_field, options.fields), key=lambda each: not each.optional)
-        self._fields = [*{each.steps: each for each in given}.values()]
+        self._fields = parse_fields(options.fields)
         if not self._fields:
             raise InputError(source.name, f"{name} needs --field", "such as --field text")
         unit = options.unit_field
         self._unit_steps = parse_field(unit).steps if unit else ()
-        root = Node("")
-        for number, each in enumerate(self._fields):
-            node = root
-            for step in each.steps:
-                node = node.child(step)
-            node.field = number
+        excluded = parse_fields(options.excluded, "--except")
+        self.from_lists = None in {each.steps[0] for each in (*self._fields, *excluded)}
+        """True if paths begin at the list whose items are the records."""
         requested = tuple(each.name for each in self._fields)
         fields = Fields("field", requested=requested, left_out=options.drop_other)
-        self.positions = Positions(root, fields)
+        self._keys, listed = person_keys(wild=any(each.wild for each in self._fields))
+        root = places(self._fields, excluded)
+        self.positions = self._kept = Positions(root, self._fields, fields, self._keys, listed)
+        if options.drop_other:  # of the names of members that are left out, none passes
+            self.positions = Positions(root, self._fields, fields)
 
     def record(
         self, line: int, raw: bytes, ending: bytes, position: Position, hint: str = ""
@@ -112,34 +109,43 @@ class JsonReader:
         source, options, positions = self._source, self._options, self.positions
         if options.invalid == "error":
             decode(source, line, raw, options)
+        persons, invalid = self._kept.persons, 0
+
+        def read(part: bytes) -> str:
+            nonlocal invalid
+            text, bad = decode(source, line, part, options)
+            invalid += bad
+            return text
+
         try:
-            scan = Scan(raw, position, positions)
-            if not is_blank(raw, scan.end):
-                raise MalformedError(scan.end)
+            strings = Strings(raw, position, positions, read)
+            if not is_blank(raw, strings.end):
+                raise MalformedError(strings.end)
             unit = self._unit(line, raw) if self._unit_steps else ""
             if options.drop_other:
-                raw = pruned(raw, position.node) + raw[scan.end :]
-                scan = Scan(raw, position, positions)
+                raw, invalid = pruned(raw, position.place) + raw[strings.end :], 0
+                top = self._kept.top
+                at = top if position is positions.top else self._kept.item(top)
+                strings = Strings(raw, at, self._kept, read)
         except KindError as error:
             what = f"field '{error.path}'" if error.path else "record"
             what += f" is {_KINDS.get(error.found, 'a number')}, not {error.wanted}"
             hint = "" if error.path else hint
             raise InputError(source.name, what, hint, line=line) from None
-        texts: list[str] = []
-        invalid = 0
-        for start, end in scan.spans:
-            text, bad = decode(source, line, raw[start:end], options)
-            texts.append(parsed(text))
-            invalid += bad
-        for number in scan.seen:
-            positions.fields.chosen[positions.fields.requested[number]] = None
-        render = _Render(raw, ending, scan.spans, texts, options.keep_equal)
-        record = Record(line, texts, render, invalid, size=len(raw), bare=not scan.seen)
+        for number in strings.seen:
+            if not self._fields[number].wild:
+                positions.fields.chosen[self._fields[number].name] = None
+        render = _Render(strings, ending, options.keep_equal)
+        bare = not strings.seen
+        record = Record(line, strings.texts, render, invalid, size=len(raw), bare=bare)
         record.unit = unit
+        persons = self._kept.persons - persons
+        record.noted = {PERSONS: persons} if persons else None
         if options.kinds:
-            names = positions.fields.requested
-            record.kinds = [options.kinds.get(names[number], "") for number in scan.fields]
-        return record, scan.seen
+            record.kinds = [
+                options.kinds.get(self._fields[number].name, "") for number in strings.fields
+            ]
+        return record, strings.seen
 
     def _unit(self, line: int, raw: bytes) -> str:
         """Return the string or the digits of a number that names the unit of a record."""
@@ -156,7 +162,8 @@ class JsonReader:
 
     def held_back(self, records: Iterator[Taken | None]) -> Iterator[Record | None]:
         """Yield the records, once every field has been seen.  Raises InputError: one never is."""
-        yield Record(1, [], Unchanged(b""), part="frame", fields=[self.positions.fields])
+        fields = [each for each in (self.positions.fields, self._keys) if each is not None]
+        yield Record(1, [], Unchanged(b""), part="frame", fields=fields)
         unseen = {number for number, each in enumerate(self._fields) if not each.optional}
         held: list[Record] = []
         size = line = 0
@@ -200,22 +207,12 @@ class JsonReader:
 class _Render:
     """A line of JSON with other strings in the chosen positions."""
 
-    raw: bytes
+    strings: Strings
     ending: bytes
-    spans: list[tuple[int, int]]
-    texts: list[str]
     keep_equal: bool
 
     def __call__(self, texts: list[str]) -> bytes:
-        out: list[bytes] = []
-        at = 0
-        for (start, end), old, new in zip(self.spans, self.texts, texts, strict=True):
-            # U+FFFD for invalid bytes is no white space.
-            same = new == old and (self.keep_equal or not new.strip())
-            out += (self.raw[at:start], self.raw[start:end] if same else written(new))
-            at = end
-        out += (self.raw[at:], self.ending)
-        return b"".join(out)
+        return self.strings.written(iter(texts), keep_equal=self.keep_equal) + self.ending
 
 
 class JsonlFormat(Format):
@@ -223,7 +220,7 @@ class JsonlFormat(Format):
 
     name: ClassVar[str] = "jsonl"
     joinable = takes_budget = copyable = takes_spans = takes_fields = needs_fields = True
-    field_paths = takes_units = skips_bad_records = True
+    field_paths = nested = takes_units = skips_bad_records = True
     own_encoding: ClassVar[str] = "jsonl is always UTF-8"
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
@@ -285,7 +282,8 @@ class JsonFormat(Format):
     """A JSON document."""
 
     name: ClassVar[str] = "json"
-    takes_budget = takes_spans = takes_fields = needs_fields = field_paths = takes_units = True
+    takes_budget = takes_spans = takes_fields = needs_fields = True
+    field_paths = nested = takes_units = True
     own_encoding: ClassVar[str] = "json is always UTF-8"
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
@@ -314,7 +312,7 @@ def _items(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator
                 if inside:
                     after, closing = following(data, end)
                     inside = not closing
-                    if position.node and position.node.items:
+                    if reader.from_lists:
                         position = reader.positions.item(position)
                 first = line + data.count(b"\n", at, after_space(data, at))
                 raw, ending = data[at:end], data[end:after]

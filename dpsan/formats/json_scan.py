@@ -1,26 +1,21 @@
 """JSON (RFC 8259) on bytes: where values end, where chosen strings are, the paths of all others.
 
-NaN and Infinity, as Python writes them, pass too.
+NaN and Infinity, as Python writes them, pass too.  A string may hold JSON itself, such as
+the arguments of a tool: where a path leads on into it, its own strings are chosen, it stays JSON.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterator
 from json.encoder import encode_basestring, encode_basestring_ascii
-from typing import Final
+from typing import Final, TypeAlias
 
 from dpsan.errors import MalformedError
-from dpsan.formats.passing import Fields
+from dpsan.formats.paths import Place
+from dpsan.formats.positions import Position, Positions
 from dpsan.text.shape import compiled
-
-_DEEPEST: Final = 32
-"""Steps of a path; what is deeper has the same one."""
-_MOST_POSITIONS: Final = 10_000
-"""Positions that are distinguished in an input."""
-_MOST_NAMES: Final = 64
-"""Different names in one object above which they are taken for data: ``*`` stands for all."""
-_SPECIAL: Final = compiled(r"([.\\?\[\]])")
 
 
 def parsed(text: str) -> str:
@@ -28,108 +23,6 @@ def parsed(text: str) -> str:
     if "\\" not in text:
         return text[1:-1]
     return str(json.loads(text))
-
-
-class Node:
-    """A position inside a record that a field ends at or leads through."""
-
-    __slots__ = ("field", "items", "keys", "path")
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.field: int | None = None
-        self.keys: dict[str, Node] = {}
-        self.items: Node | None = None
-
-    def child(self, step: str | None) -> Node:
-        """Return the position one step further in; make it if need be."""
-        if step is None:
-            self.items = self.items or Node(self.path + "[]")
-            return self.items
-        return self.keys.setdefault(step, Node(_below(self.path, step)))
-
-    @property
-    def wanted(self) -> str:
-        """Kinds of values that are allowed here, for messages."""
-        kinds = {"a string": self.field is not None, "an object": self.keys, "a list": self.items}
-        return " or ".join(name for name, there in kinds.items() if there)
-
-
-class Position:
-    """A position inside the records of an input, whether or not something is chosen there."""
-
-    __slots__ = ("depth", "items", "named", "names", "node", "path")
-
-    def __init__(self, path: str, node: Node | None, depth: int = 0) -> None:
-        self.path, self.node, self.depth = path, node, depth
-        self.names: dict[bytes, Position] = {}
-        """Members by their names, spelled as in the input; ``b""`` stands for all others."""
-        self.items: Position | None = None
-        self.named = False
-        """True if values are known to pass here."""
-
-
-class Positions:
-    """All positions of an input, and the paths of those whose values pass.
-
-    Args:
-        root: what is chosen.
-        fields: gets the paths.
-    """
-
-    def __init__(self, root: Node, fields: Fields) -> None:
-        self.top, self.fields, self._many = Position("", root), fields, 0
-
-    def item(self, position: Position) -> Position:
-        """Return the position of a list's items."""
-        if position.items is None:
-            node = position.node.items if position.node else None
-            below = Position(position.path + "[]", node, position.depth + 1)
-            position.items = below if node or position.depth < _DEEPEST else position
-        return position.items
-
-    def member(self, position: Position, raw: bytes) -> Position:
-        """Return the position of an object's member by its name, which stands between quotes."""
-        name = parsed(raw.decode("utf-8", "replace"))
-        node = position.node.keys.get(name) if position.node else None
-        if node is None:
-            if b"" in position.names:
-                return position.names[b""]
-            if position.depth >= _DEEPEST:
-                return position
-            if len(position.names) >= _MOST_NAMES or self._many >= _MOST_POSITIONS:
-                return self._any(position)
-        self._many += 1
-        step = _SPECIAL.sub(r"\\\1", name)
-        found = Position(_below(position.path, step), node, position.depth + 1)
-        position.names[raw] = found
-        return found
-
-    def passes(self, position: Position) -> None:
-        """Take note that a value passes here."""
-        position.named = True
-        self.fields.others[position.path] = None
-
-    def _any(self, position: Position) -> Position:
-        """Replace all names of an object by one position that stands for any."""
-        every = Position(_below(position.path, "*"), None, position.depth + 1)
-        kept = {raw: each for raw, each in position.names.items() if each.node}
-        data = [each.path for each in position.names.values() if not each.node]
-        position.names = {**kept, b"": every}
-        names: dict[str, None] = {}
-        for name in self.fields.others:
-            inside = next((each for each in data if _within(name, each)), None)
-            names[name if inside is None else every.path + name[len(inside) :]] = None
-        self.fields.others = names
-        return every
-
-
-def _below(path: str, step: str) -> str:
-    return f"{path}.{step}" if path else step
-
-
-def _within(name: str, path: str) -> bool:
-    return name.startswith(path) and name[len(path) : len(path) + 1] in ("", ".", "[")
 
 
 # Possessive quantifiers: linear time on any bytes.
@@ -172,13 +65,14 @@ def written(text: str) -> bytes:
 class KindError(Exception):
     """A chosen field holds something else than text."""
 
-    def __init__(self, path: str, found: bytes, wanted: str) -> None:
+    def __init__(self, position: Position, found: bytes) -> None:
         super().__init__()
-        self.path, self.found, self.wanted = path, found[:1], wanted
+        self.path, self.found = position.path, found[:1]
+        self.wanted = position.place.wanted if position.place else ""
 
 
 class Scan:
-    """The chosen strings of a value, and its end.
+    """The strings of a value that may be chosen, and its end.
 
     Args:
         position: where the value is in its record, and what is chosen there; None: nothing.
@@ -190,16 +84,16 @@ class Scan:
         KindError: a chosen field holds something else than text.
     """
 
-    __slots__ = ("end", "fields", "positions", "raw", "seen", "spans")
+    __slots__ = ("end", "found", "positions", "raw", "seen")
 
     def __init__(
         self, raw: bytes, position: Position | None, positions: Positions | None = None, at: int = 0
     ) -> None:
         self.raw, self.positions = raw, positions
-        self.spans: list[tuple[int, int]] = []
-        self.fields: list[int] = []
-        """The chosen field of each."""
+        self.found: list[tuple[int, int, Position]] = []
+        """Where the strings begin and end."""
         self.seen: set[int] = set()
+        """Fields that there are, also with null."""
         match = _WHOLE.match(raw, at)
         if match is None:
             raise MalformedError(at)
@@ -212,15 +106,15 @@ class Scan:
         """The objects and lists that are open, by their brackets, and the position of each."""
         while True:
             at, follows, opening = match.end(), match[3], match[4]
-            node = position.node if position is not None else None
+            place = position.place if position is not None else None
             if opening is None:
-                if node is not None:
-                    self._scalar(node, *match.span(2))
+                if position is not None and place is not None:
+                    self._scalar(position, place, *match.span(2))
                 elif positions and position and not position.named and match[2] != b"null":
                     positions.passes(position)
             else:
-                if node is not None and not (node.keys if opening == b"{" else node.items):
-                    raise KindError(node.path, opening, node.wanted)
+                if position and place and not (place.members if opening == b"{" else place.items):
+                    raise KindError(position, opening)
                 if empty := _EMPTY[opening].match(raw, at):
                     at = empty.end()
                 else:
@@ -247,36 +141,178 @@ class Scan:
                 if opening == b"[":
                     position = parent.items or positions.item(parent)
                 else:
-                    position = parent.names.get(found[1]) or positions.member(parent, found[1])
+                    key = found[1]
+                    position = parent.names.get(key) or positions.member(parent, key, name_of(key))
+                    positions.persons += position.listed
 
-    def _scalar(self, node: Node, start: int, end: int) -> None:
+    def _scalar(self, position: Position, place: Place, start: int, end: int) -> None:
         first = self.raw[start : start + 1]
-        if first == b'"' and node.field is not None:
-            self.spans.append((start, end))
-            self.fields.append(node.field)
+        if first == b'"' and (place.enters or place.field is not None):
+            self.found.append((start, end, position))
         elif first != b"n":
-            raise KindError(node.path, first, node.wanted)
-        if node.field is not None:
-            self.seen.add(node.field)
+            passes(position, self.positions, first)
+        if first in b'"n' and place.field is not None:
+            self.seen.add(place.field)
 
 
-def pruned(raw: bytes, node: Node | None, at: int = 0) -> bytes:
-    """Return a value of valid JSON without the members of its objects that are not chosen.
+def passes(position: Position, positions: Positions | None, first: bytes) -> None:
+    """Take note that a value passes where something is chosen.  Raises KindError: it must not.
 
     Args:
-        node: what is chosen of the value.
+        first: byte of the value.
     """
-    return _pruned(raw, node, at)[0]
+    if position.place is not None and position.place.strict:
+        raise KindError(position, first)
+    if positions is not None and not position.named:
+        positions.passes(position)
 
 
-def _pruned(raw: bytes, node: Node | None, at: int) -> tuple[bytes, int]:
-    """Return a value with its chosen members only, and the position after it."""
+def name_of(key: bytes) -> str:
+    """Return the name that a key says."""
+    return parsed(key.decode("utf-8", "replace"))
+
+
+class Chosen:
+    """Texts that are chosen, one after the other."""
+
+    __slots__ = ("fields", "seen", "texts")
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.fields: list[int] = []
+        """The field of each text."""
+        self.seen: set[int] = set()
+        """Fields that there are, also with null."""
+
+    def take(self, text: str, position: Position, positions: Positions) -> Part:
+        """Take in a string, or what is chosen of the JSON object or list that it is.
+
+        Args:
+            position: where it stands.
+
+        Raises:
+            KindError: it must be something else.
+        """
+        place = position.place
+        number = None if place is None else place.field
+        if number is not None:
+            self.seen.add(number)
+        raw = _json_in(text, place)
+        if raw is not None:
+            inner = Strings(raw, position, positions, _decoded)
+            self.texts += inner.texts
+            self.fields += inner.fields
+            self.seen |= inner.seen
+            return inner
+        if number is None:
+            passes(position, positions, b'"')
+            return None
+        if not position.taken:
+            positions.takes(position, number)
+        self.texts.append(text)
+        self.fields.append(number)
+        return text
+
+
+class Strings(Chosen):
+    """The chosen strings of a value, and of JSON inside of its strings.
+
+    Args:
+        raw: the value, and white space after it.
+        position, positions: see :class:`Scan`, whose errors it raises.
+        decode: returns the text of a part of ``raw``.
+    """
+
+    __slots__ = ("_parts", "end", "raw")
+
+    def __init__(
+        self,
+        raw: bytes,
+        position: Position,
+        positions: Positions,
+        decode: Callable[[bytes], str],
+    ) -> None:
+        super().__init__()
+        scan = Scan(raw, position, positions)
+        self.raw, self.end, self.seen = raw, scan.end, scan.seen
+        self._parts: list[tuple[int, int, Strings | str]] = []
+        for start, end, at in scan.found:
+            part = self.take(parsed(decode(raw[start:end])), at, positions)
+            if isinstance(part, str) or (part is not None and part.texts):
+                self._parts.append((start, end, part))
+
+    def written(self, texts: Iterator[str], *, keep_equal: bool = False) -> bytes:
+        """Return the value with other texts.
+
+        Args:
+            keep_equal: a string that stays the same keeps its escapes.
+        """
+        out: list[bytes] = []
+        at = 0
+        for start, end, part in self._parts:
+            old = part.text if isinstance(part, Strings) else part
+            new = other_text(old, part, texts, keep_equal=keep_equal)
+            # U+FFFD for invalid bytes is no white space.
+            same = new == old and (keep_equal or not new.strip())
+            out += (self.raw[at:start], self.raw[start:end] if same else written(new))
+            at = end
+        out.append(self.raw[at:])
+        return b"".join(out)
+
+    @property
+    def text(self) -> str:
+        """Return the value as text."""
+        return _decoded(self.raw)
+
+
+Part: TypeAlias = Strings | str | None
+"""What is chosen of a string: some of the JSON inside of it, all of it, or nothing."""
+
+
+def other_text(old: str, part: Part, texts: Iterator[str], *, keep_equal: bool = False) -> str:
+    """Return a string with the next texts in place of what is chosen of it.
+
+    Args:
+        keep_equal: see :meth:`Strings.written`.
+    """
+    if isinstance(part, Strings):
+        return _decoded(part.written(texts, keep_equal=keep_equal))
+    return old if part is None else next(texts)
+
+
+def _json_in(text: str, place: Place | None) -> bytes | None:
+    """Return the bytes of a text that is a JSON object or list, if a path leads into it."""
+    if place is None or not place.enters or text.lstrip(" \t\r\n")[:1] not in ("{", "["):
+        return None
+    raw = text.encode("utf-8", "surrogatepass")
+    try:  # first without a look at its names: of a text that is no JSON, none is told
+        return raw if is_blank(raw, Scan(raw, None).end) else None
+    except MalformedError:
+        return None
+
+
+def _decoded(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogatepass")
+
+
+def pruned(raw: bytes, place: Place | None, at: int = 0) -> bytes:
+    """Return a value of valid JSON without all values in its objects and lists that are not chosen.
+
+    Args:
+        place: what is chosen of the value.
+    """
+    return _pruned(raw, place, at)[0] or b"null"
+
+
+def _pruned(raw: bytes, place: Place | None, at: int) -> tuple[bytes | None, int]:
+    """Return a value with what is chosen of it, None for nothing, and the position after it."""
     match = _WHOLE.match(raw, at)
     assert match is not None  # noqa: S101 - the caller has scanned it
     opening = match[4]
-    if opening is None or node is None:
-        end = Scan(raw, None, at=at).end
-        return raw[after_space(raw, at) : end], end
+    if place is None:
+        return None, Scan(raw, None, at=at).end
+    if opening is None:
+        return _pruned_scalar(match[2], place), match.end()
     at, out = match.end(), []
     if empty := _EMPTY[opening].match(raw, at):
         return opening + _CLOSING[opening], empty.end()
@@ -284,19 +320,32 @@ def _pruned(raw: bytes, node: Node | None, at: int) -> tuple[bytes, int]:
         found = _PATTERN[opening].match(raw, at)
         assert found is not None  # noqa: S101
         at = found.start(2) if found[2] is not None else found.start(4)
-        inner = node.items
-        if opening == b"{":
-            inner = node.keys.get(parsed(found[1].decode("utf-8", "replace")))
+        inner = place.child(name_of(found[1]) if opening == b"{" else None)
         value, at = _pruned(raw, inner, at)
-        if opening == b"[":
-            out.append(value)
-        elif inner is not None:
-            out.append(found[1] + b":" + value)
+        if value is not None:
+            out.append(found[1] + b":" + value if opening == b"{" else value)
         after = _NEXT.match(raw, at)
         assert after is not None  # noqa: S101
         at = after.end()
         if after[1] == _CLOSING[opening]:
             return opening + b",".join(out) + _CLOSING[opening], at
+
+
+def _pruned_scalar(raw: bytes, place: Place) -> bytes | None:
+    """Return a string that is chosen, or what is chosen of the JSON inside of it, or null."""
+    if raw[:1] != b'"':
+        return raw if raw == b"null" else None
+    old = name_of(raw)
+    new = pruned_text(old, place)
+    return None if new is None else raw if new == old else written(new)
+
+
+def pruned_text(text: str, place: Place) -> str | None:
+    """Return a text that is chosen, or what is chosen of the JSON inside of it; None: nothing."""
+    inside = _json_in(text, place)
+    if inside is None:
+        return text if place.field is not None else None
+    return _decoded(pruned(inside, place))
 
 
 def is_blank(raw: bytes, at: int = 0) -> bool:

@@ -1,7 +1,8 @@
 """``parquet``: columns of strings, one row group at a time; needs an extra.
 
-A row is a record; its texts are the strings of the chosen columns, through structs (``a.b``) and
-lists (``a[]``); a column whose whole name is the field comes first.  Null stays null.  What
+A row is a record; its texts are the strings of the chosen columns, through structs (``a.b``), lists
+(``a[]``) and the values of maps (``a.value``), and those of JSON inside of strings; a column whose
+whole name is the field comes first.  Null stays null.  What
 is kept of the file itself: :mod:`dpsan.formats.parquet_layout`.  A row group is in memory as a
 whole, on input and on output, as the format wants it.
 
@@ -15,15 +16,16 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from itertools import chain, islice
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final
 
 from dpsan.errors import ExtraMissingError, InputError, reason
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record
+from dpsan.formats.json_scan import Chosen, KindError, Part, other_text, pruned_text
 from dpsan.formats.lines import decode, too_long
+from dpsan.formats.parquet_columns import Columns, Leaf, Steps
 from dpsan.formats.parquet_layout import Output, Positioned, check_times
-from dpsan.formats.passing import Fields, did_you_mean, named, parse_field, shown_names
+from dpsan.formats.positions import PERSONS
 
 _BATCH: Final = 1024
 """Rows whose strings are Python objects at once."""
@@ -33,7 +35,7 @@ class ParquetFormat(Format):
     """Apache Parquet."""
 
     name: ClassVar[str] = "parquet"
-    takes_budget = copyable = takes_spans = takes_fields = needs_fields = True
+    takes_budget = copyable = takes_spans = takes_fields = needs_fields = nested = True
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
         with _opened(source) as (file, size):
@@ -79,147 +81,56 @@ def _opened(source: Source) -> Iterator[tuple[Any, int]]:
 def _records(source: Source, options: ReadOptions, file: Any, size: int) -> Iterator[Record | None]:
     columns = Columns(source, file, options)
     output: Output | None = None
-    yield Record(0, [], lambda _: b"", part="frame", fields=columns.fields(file))
+    yield Record(0, [], lambda _: b"", part="frame", fields=columns.described(file))
     groups, first, done = file.num_row_groups, 1, 0
     for number in range(groups):
         check_times(source, file, number)
         table = file.read_row_group(number, columns=columns.read)
         # Arrow has read the metadata of these columns, which would end the process if damaged.
         output = output or Output(source, file, columns.written, columns.narrow)
-        yield from _Group(source, options, table, columns.paths, output).records(first)
+        yield from _Group(source, options, table, columns, output).records(first)
         first += table.num_rows
         del table
         # Hash and count the input's bytes as its groups are done.
         while done < size * (number + 1) // groups and (data := source.read()):
             done += len(data)
+    if first > 1:
+        columns.check_seen(source)
     output = output or Output(source, file, columns.written, columns.narrow)
     yield Record(0, [], output.finish, part="frame")
     while source.read():
         pass
 
 
-class Columns:
-    """The chosen columns of a file, and the others.
+class _Row(Chosen):
+    """What is found in a row.
 
-    Raises:
-        InputError: there is no such column, or it does not hold strings.
+    Args:
+        columns: number of chosen columns.
     """
 
-    def __init__(self, source: Source, file: Any, options: ReadOptions) -> None:
-        schema = file.schema_arrow
-        if not options.fields:
-            raise InputError(source.name, "parquet needs --field", _there(schema))
-        names = dict.fromkeys(options.fields)
-        self._options = options
-        self.paths = [_Path(source, schema, each) for each in names]
-        self._chosen = {(each.column, each.steps): each.field for each in self.paths}
-        self.read: list[str] | None = None
-        """Columns to read, as paths of the file; None: all."""
-        self.narrow: Any = None
-        """The schema of the chosen columns alone; None: all columns are written."""
-        self.written = [*range(len(file.schema))]
-        """Numbers of the columns that are read and written."""
-        if options.drop_other:
-            numbered = enumerate(_leaves_of(schema))
-            self.written = [
-                at for at, (column, steps, _) in numbered if (column, steps) in self._chosen
-            ]
-            self.read = [file.schema.column(at).path for at in self.written]
-            self.narrow = file.read_row_groups([], columns=self.read).schema.remove_metadata()
-            if len([*_leaves_of(self.narrow)]) != len(self._chosen):
-                raise InputError(source.name, "two columns have the same path in the file")
-            self.paths = [_Path(source, self.narrow, each) for each in names]
+    __slots__ = ("invalid", "parts", "persons")
 
-    def fields(self, file: Any) -> list[Fields]:
-        """Return all columns, down to their leaves, and the entries of key-value metadata."""
-        schema, left_out = file.schema_arrow, self._options.drop_other
-        columns = Fields("column", requested=self._options.fields, left_out=left_out)
-        for column, steps, path in _leaves_of(schema):
-            name = self._chosen.get((column, steps))
-            (columns.others if name is None else columns.chosen)[name or path] = None
-        metadata = Fields("metadata item", left_out=left_out)
-        keys = [*(file.metadata.metadata or {}), *(schema.metadata or {})]
-        for each in schema:
-            keys += (b"%b: %b" % (each.name.encode(), key) for key in each.metadata or {})
-        for key in keys:
-            # Arrow's own entries, which are made of the schema.
-            if key != b"ARROW:schema" and not key.endswith(b"PARQUET:field_id"):
-                metadata.others[key.decode(errors="replace")] = None
-        return [columns, metadata]
-
-
-_Steps: TypeAlias = tuple[str | None, ...]
-"""Names of struct fields from the outside in; None stands for every item of a list."""
-
-
-def _leaves_of(schema: Any) -> Iterator[tuple[int, _Steps, str]]:
-    """Yield each leaf in the order of the file: its column, the steps to it, and its path."""
-    for at, label in enumerate(named(schema.names)):
-        for steps, path in _leaf_paths(label, schema.field(at).type):
-            yield at, steps, path
-
-
-def _leaf_paths(path: str, kind: Any) -> Iterator[tuple[_Steps, str]]:
-    import pyarrow as pa
-
-    inner: list[tuple[str, str | None, Any]] = []
-    if pa.types.is_struct(kind):
-        inner = [(f".{each.name}", each.name, each.type) for each in kind]
-    elif pa.types.is_map(kind):
-        inner = [(".key", "key", kind.key_type), (".value", "value", kind.item_type)]
-    elif pa.types.is_nested(kind):
-        inner = [("[]", None, kind.value_type)]
-    if not inner:
-        yield (), path
-    for name, step, below in inner:
-        for steps, whole in _leaf_paths(path + name, below):
-            yield (step, *steps), whole
-
-
-def _there(schema: Any) -> str:
-    return f"columns: {shown_names(schema.names)}; choose with --field"
-
-
-class _Path:
-    """The way to the strings of one field through a column's type."""
-
-    def __init__(self, source: Source, schema: Any, field: str) -> None:
-        import pyarrow as pa
-
-        steps = (field,) if field in schema.names else parse_field(field).steps
-        column = steps[0]
-        if column is None or column not in schema.names:
-            near = did_you_mean(str(column), schema.names)
-            raise InputError(source.name, f"no column '{column}'", near or _there(schema))
-        if schema.names.count(column) > 1:
-            raise InputError(source.name, f"two columns are named '{column}'")
-        self.field, self.column = field, int(schema.names.index(column))
-        self.steps = steps[1:]
-        kind = schema.field(self.column).type
-        for step in self.steps:
-            if step is None and (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
-                kind = kind.value_type
-            elif step is not None and pa.types.is_struct(kind) and kind.get_field_index(step) >= 0:
-                kind = kind.field(step).type
-            else:
-                raise InputError(source.name, f"no field '{field}' in column '{column}' ({kind})")
-        if pa.types.is_dictionary(kind):
-            kind = kind.value_type
-        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-            raise InputError(source.name, f"field '{field}' is {kind}, not a string")
+    def __init__(self, columns: int) -> None:
+        super().__init__()
+        self.parts: list[list[tuple[str, Part]]] = [[] for _ in range(columns)]
+        """The strings of each column, and what is chosen of them."""
+        self.invalid = 0
+        self.persons = 0
+        """How many keys hold the name or address of a person."""
 
 
 class _Group:
     """One row group: its texts out, the new texts in, then its bytes."""
 
     def __init__(
-        self, source: Source, options: ReadOptions, table: Any, paths: list[_Path], output: Output
+        self, source: Source, options: ReadOptions, table: Any, columns: Columns, output: Output
     ) -> None:
         self._source, self._options = source, options
-        self._table, self._paths, self._output = table.combine_chunks(), paths, output
+        self._table, self._columns, self._output = table.combine_chunks(), columns, output
         self._rows: list[int] = []
         """The row each output row is made of: every row once, or as often as there are copies."""
-        self._texts: list[list[str]] = [[] for _ in paths]
+        self._texts: list[list[str]] = [[] for _ in columns.paths]
 
     def records(self, first: int) -> Iterator[Record]:
         """Yield a record for each row, and a frame that writes the group.
@@ -227,36 +138,63 @@ class _Group:
         Args:
             first: number of the first row in the file, from 1.
         """
-        utf8 = ReadOptions(invalid=self._options.invalid)
+        paths, positions = self._columns.paths, self._columns.positions
         for start in range(0, self._table.num_rows, _BATCH):
             some = self._table.slice(start, _BATCH)
-            texts: list[list[list[str]]] = [[[] for _ in self._paths] for _ in range(len(some))]
-            invalid = [0] * len(some)
-            for at, path in enumerate(self._paths):
-                for raw, row in _strings(_whole(some.column(path.column)), path.steps):
-                    line = first + start + row
-                    if len(raw) > self._options.max_record:
-                        raise too_long(self._source, line, self._options.max_record)
-                    text, bad = decode(self._source, line, raw, utf8)
-                    invalid[row] += bad
-                    texts[row][at].append(text)
-            for row, each in enumerate(texts, start):
-                render = partial(self._take, row, [*map(len, each)])
-                record = Record(first + row, [*chain(*each)], render, invalid[row - start])
+            rows = [_Row(len(paths)) for _ in range(len(some))]
+            for at, leaf in enumerate(paths):
+                for raw, row in _strings(_whole(some.column(leaf.column)), leaf.steps):
+                    persons = positions.persons
+                    self._add(rows[row], at, leaf, raw, first + start + row)
+                    rows[row].persons += positions.persons - persons
+            for leaf in self._columns.keys:
+                for raw, row in _strings(_whole(some.column(leaf.column)), leaf.steps):
+                    rows[row].persons += positions.is_person(raw.decode(errors="replace"))
+            for number, found in enumerate(rows, start):
+                self._columns.unseen -= found.seen
+                render = partial(self._take, number, found.parts)
+                record = Record(first + number, found.texts, render, found.invalid)
+                record.noted = {PERSONS: found.persons} if found.persons else None
                 if kinds := self._options.kinds:
-                    pairs = zip(self._paths, each, strict=True)
-                    record.kinds = [
-                        kinds.get(path.field, "") for path, texts in pairs for _ in texts
-                    ]
+                    names = [self._columns.chosen[number].name for number in found.fields]
+                    record.kinds = [kinds.get(name, "") for name in names]
                 yield record
         yield Record(first, [], self._write, part="frame")
 
-    def _take(self, row: int, counts: list[int], texts: list[str]) -> bytes:
-        """Take the new texts of a row; the bytes come with the group."""
+    def _add(self, row: _Row, at: int, leaf: Leaf, raw: bytes, line: int) -> None:
+        """Add a string to its row, or the chosen strings of the JSON in it.
+
+        Args:
+            at, leaf: number of the column, and the column.
+            raw: bytes of the string.
+            line: number of the row.
+
+        Raises:
+            InputError: it is too long, no UTF-8, or no JSON where a field leads into it.
+        """
+        if len(raw) > self._options.max_record:
+            raise too_long(self._source, line, self._options.max_record)
+        text, bad = decode(self._source, line, raw, ReadOptions(invalid=self._options.invalid))
+        row.invalid += bad
+        if self._options.drop_other and leaf.place is not None:
+            text = pruned_text(text, leaf.place) or ""
+        try:
+            part = row.take(text, leaf.position, self._columns.positions)
+        except KindError as error:
+            what = f"field '{error.path}' is not {error.wanted}"
+            raise InputError(self._source.name, what, line=line) from None
+        row.parts[at].append((text, part))
+
+    def _take(self, row: int, parts: list[list[tuple[str, Part]]], texts: list[str]) -> bytes:
+        """Take the new texts of a row; the bytes come with the group.
+
+        Args:
+            parts: by column what its strings are.
+        """
         self._rows.append(row)
-        each = iter(texts)
-        for new, count in zip(self._texts, counts, strict=True):
-            new.extend(islice(each, count))
+        rest = iter(texts)
+        for new, column in zip(self._texts, parts, strict=True):
+            new.extend(other_text(old, part, rest) for old, part in column)
         return b""
 
     def _write(self, _: list[str]) -> bytes:
@@ -265,7 +203,7 @@ class _Group:
         table, self._table = self._table, None  # what is rewritten is not kept beside the new
         if self._rows != list(range(table.num_rows)):
             table = table.take(pa.array(self._rows, type=pa.int64())).combine_chunks()
-        for path, texts in zip(self._paths, self._texts, strict=True):
+        for path, texts in zip(self._columns.paths, self._texts, strict=True):
             new = _rebuilt(_whole(table.column(path.column)), path.steps, iter(texts))
             texts.clear()
             table = table.set_column(path.column, table.schema.field(path.column), new)
@@ -278,7 +216,7 @@ def _whole(column: Any) -> Any:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def _strings(array: Any, steps: _Steps) -> Iterator[tuple[bytes, int]]:
+def _strings(array: Any, steps: Steps) -> Iterator[tuple[bytes, int]]:
     """Yield the strings at the end of a path that are not null, and the row of each.
 
     As bytes: a damaged file may hold strings that are not UTF-8.
@@ -289,6 +227,7 @@ def _strings(array: Any, steps: _Steps) -> Iterator[tuple[bytes, int]]:
     rows = pa.array(range(len(array)), type=pa.int64())
     for step in steps:
         if step is None:
+            array = _listed(array)
             rows = rows.take(pc.list_parent_indices(array))
             array = pc.list_flatten(array)
         else:
@@ -301,7 +240,20 @@ def _strings(array: Any, steps: _Steps) -> Iterator[tuple[bytes, int]]:
     return zip(array.cast(pa.large_binary()).to_pylist(), rows.to_pylist(), strict=True)
 
 
-def _rebuilt(array: Any, steps: _Steps, texts: Iterator[str]) -> Any:
+def _listed(array: Any) -> Any:
+    """Return lists of a fixed size, views of lists, and maps as lists."""
+    import pyarrow as pa
+
+    kind = array.type
+    if pa.types.is_map(kind):
+        return array.cast(pa.list_(pa.struct([kind.key_field, kind.item_field])))
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return array
+    # What a null of a fixed size holds is left behind.
+    return array.cast(pa.list_(kind.value_field)).take(pa.array(range(len(array))))
+
+
+def _rebuilt(array: Any, steps: Steps, texts: Iterator[str]) -> Any:
     """Return the array with other strings at the end of a path."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -313,6 +265,13 @@ def _rebuilt(array: Any, steps: _Steps, texts: Iterator[str]) -> Any:
             # Its dictionary is made anew: the old one holds the old texts.
             return pa.array(values, kind.value_type).dictionary_encode().cast(kind)
         return pa.array(values, kind)
+    if steps[0] is None and not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+        lists = _rebuilt(_listed(array), steps, texts)
+        if not pa.types.is_map(kind):
+            return lists.cast(kind)
+        keys, values = lists.values.flatten()
+        offsets = lists.offsets
+        return pa.MapArray.from_arrays(offsets, keys, values, type=kind, mask=array.is_null())
     if steps[0] is None:
         items = _rebuilt(pc.list_flatten(array), steps[1:], texts)
         ends = pc.cumulative_sum(pc.fill_null(pc.list_value_length(array), 0))

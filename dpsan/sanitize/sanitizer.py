@@ -319,18 +319,57 @@ class Sanitizer:
         every = strings_of(texts)
         lines = [text for text in every if text is not None]
         own = None if spans is None else spans_of(every, list(spans))
-        if self.spec.consistent is Unit.RUN:
-            found = self.sanitize(lines, self._key, spans=own).lines
-        elif self._seed is None:
-            found = self.sanitize(lines, randomness.new_key(), spans=own).lines
-        else:
-            # A public seed: later calls continue the numbering, so that they differ.
-            first, self._records = self._records, self._records + len(every)
-            key = randomness.derive_key(randomness.seeded_key(self._seed), "file", 0, "copy", 0)
-            numbers = [first + at for at, text in enumerate(every) if text is not None]
-            found = self.sanitize(lines, key, numbers, spans=own).lines
-        rest = iter(found)
+        numbers = [at for at, text in enumerate(every) if text is not None]
+        rest = iter(self._draw(lines, numbers, len(every), own))
         return [None if text is None else next(rest) for text in every]
+
+    def rewrite_object(
+        self, data: Any, fields: str | Iterable[str] = "**", except_: str | Iterable[str] = ()
+    ) -> Any:
+        """Sanitize the strings of a value, also in JSON inside of its strings.
+
+        All strings of a value are one record. Keys, numbers, booleans and None pass.
+
+        Args:
+            data: dicts, lists and tuples of strings, numbers, booleans and None.
+            fields: paths to the strings that are sanitized; all by default (docs/formats.md).
+            except_: paths to what passes.
+
+        Returns:
+            A value of the same form.
+
+        Raises:
+            TypeError: the value holds another type.
+            UsageError: a wrong path, or one that leads to no string.
+        """
+        from dpsan.formats.objects import ObjectStrings
+
+        found = ObjectStrings(data, fields, except_)
+        one = self.spec.consistent or self.spec.only  # else each text has draws of its own
+        many = len(found.texts)
+        return found.with_texts(self._draw(found.texts, [0] * many if one else range(many), many))
+
+    def _draw(
+        self,
+        texts: Sequence[str],
+        numbers: Sequence[int],
+        many: int,
+        spans: Sequence[Spans] | None = None,
+    ) -> Sequence[str]:
+        """Sanitize the texts of a call.
+
+        Args:
+            numbers: of the record of each text, from 0.
+            many: numbers that the call uses up.
+        """
+        if self.spec.consistent is Unit.RUN:
+            return self.sanitize(texts, self._key, spans=spans).lines
+        if self._seed is None:
+            return self.sanitize(texts, randomness.new_key(), numbers, spans=spans).lines
+        # A public seed: later calls continue the numbering, so that they differ.
+        first, self._records = self._records, self._records + many
+        key = randomness.derive_key(randomness.seeded_key(self._seed), "file", 0, "copy", 0)
+        return self.sanitize(texts, key, [first + at for at in numbers], spans=spans).lines
 
     def sanitize(
         self,

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from identity import identity, marker, through
 
 from dpsan.errors import InputError, UsageError
-from dpsan.formats.passing import parse_field
+from dpsan.formats.paths import parse_field
 
 SAME, MASK = identity(), marker()
 

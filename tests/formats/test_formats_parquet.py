@@ -262,3 +262,85 @@ def test_types_that_cannot_be_kept_are_refused(tmp_path):
     kept = r"kind \(Enum\);' would become 'optional binary field_id=-1 kind;' \(convert the file"
     with pytest.raises(InputError, match=f"a column's type cannot be kept: .*{kept} first, or"):
         through_file(SAME, path, fields=("text",))
+
+
+def nested_table():
+    """Every nested type of Parquet, with strings at its leaves, numbers and JSON."""
+    word, size = pa.string(), pa.int64()
+    struct = pa.struct([("s", word), ("n", size), ("m", pa.map_(word, pa.list_(word)))])
+    columns = {
+        "id": (size, [1, 2, 3]),
+        "t": (word, ["one", None, ""]),
+        "st": (pa.list_(struct), [[{"s": "x", "n": 1, "m": [("k", ["y", None])]}], None, []]),
+        "map": (pa.map_(word, word), [[("maria", "a"), ("b", None)], [], None]),
+        "two": (pa.list_(word, 2), [["a", "b"], None, ["c", None]]),
+        "d": (pa.dictionary(pa.int8(), word), ["one", "two", None]),
+        "j": (pa.large_string(), ['{"k": ["v w", 1.50], "n": 2}', "no json", None]),
+        "raw": (pa.binary(), [b"x", b"y", None]),
+    }
+    return pa.table({name: pa.array(rows, kind) for name, (kind, rows) in columns.items()})
+
+
+def drawn(value, *, key=""):
+    if isinstance(value, dict):
+        return {name: drawn(each, key=name) for name, each in value.items()}
+    if isinstance(value, tuple):  # an entry of a map
+        return (value[0], drawn(value[1]))
+    if isinstance(value, list):
+        return [drawn(each) for each in value]
+    if isinstance(value, str) and value[:1] == "{":
+        return value.replace("v w", "<unk> <unk>")
+    return regex.sub(r"\w+", "<unk>", value) if isinstance(value, str) else value
+
+
+def test_every_string_of_every_nested_type_is_drawn(tmp_path):
+    path = write(tmp_path / "a.parquet", nested_table())
+    data, outcome = through_file(MASK, path, fields=("**",))
+    before, after = pq.read_table(path), pq.read_table(pa.BufferReader(data))
+    assert after.schema.equals(before.schema)
+    assert after.to_pylist() == [drawn(row) for row in before.to_pylist()]
+    same, _ = through_file(SAME, path, fields=("**",))
+    assert pq.read_table(pa.BufferReader(same)).equals(before)
+    assert [*outcome.passing.lines()] == [
+        "7 of 14 columns pass unchanged: id, st[].n, st[].m.key, map.key, raw, j.k[], j.n",
+        "2 keys pass unchanged: j.k, j.n",
+        "passed unchanged, and may hold text: 1 identifying key",
+    ]
+
+
+def test_columns_that_are_left_out_pass_and_parts_of_json_are_found(tmp_path):
+    path = write(tmp_path / "a.parquet", nested_table())
+    before = pq.read_table(path).to_pylist()
+    excluded = ("st[].s", "map", "j.k", "t*")
+    data, _ = through_file(MASK, path, fields=("**",), excluded=excluded)
+    row = pq.read_table(pa.BufferReader(data)).to_pylist()[0]
+    assert [row[name] == before[0][name] for name in ("map", "j", "t", "two", "d")] == [
+        *([True] * 4),
+        False,
+    ]
+    assert row["st"] == [{"s": "x", "n": 1, "m": [("k", ["<unk>", None])]}]
+    data, _ = through_file(MASK, path, fields=("map.value", "st[].m.value[]"))
+    row = pq.read_table(pa.BufferReader(data)).to_pylist()[0]
+    assert row["map"] == [("maria", "<unk>"), ("b", None)]
+    assert row["st"][0]["m"] == [("k", ["<unk>", None])]
+    with pytest.raises(InputError, match=":2: field 'j' is not an object"):
+        through_file(MASK, path, fields=("j.k.*",))
+    for wrong in ("s.**", "**.x", "st[].x*"):
+        with pytest.raises(InputError, match=r"no (column|field|strings)|is not"):
+            through_file(MASK, path, fields=(wrong,))
+    with pytest.raises(InputError, match="the keys of a map"):
+        through_file(MASK, path, fields=("**",), drop_other=True)
+    flat = write(tmp_path / "b.parquet", nested_table().select(["id", "t", "d", "j"]))
+    data, _ = through_file(MASK, flat, fields=("**",), drop_other=True, excluded=("d",))
+    kept = pq.read_table(pa.BufferReader(data)).to_pylist()[0]
+    assert kept == {"t": "<unk>", "j": '{"k":["<unk> <unk>"]}'}
+
+
+def test_a_string_of_a_type_that_cannot_be_written_is_not_passed(tmp_path):
+    if not hasattr(pa, "json_"):
+        pytest.skip("pyarrow without the type JSON")
+    column = pa.array(['{"a": "secret"}'], pa.string()).cast(pa.json_())
+    path = write(tmp_path / "a.parquet", pa.table({"j": column, "t": ["x"]}))
+    with pytest.raises(InputError, match=r"'j' is .*--except 'j' lets it pass"):
+        through_file(MASK, path, fields=("**",))
+    assert through_file(MASK, path, fields=("**",), excluded=("j",))[1].totals.words == 1

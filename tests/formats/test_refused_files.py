@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from identity import identity, through, through_file
 
 from dpsan.errors import InputError, UsageError
-from dpsan.formats.passing import parse_field
+from dpsan.formats.paths import parse_field
 from dpsan.formats.registry import REFUSED
 
 SAME = identity()

@@ -246,7 +246,7 @@ no field is named @ Fields.merge
 = lambda original: lambda *given, **more: None
 no value of JSON is noted @ Positions.passes
 = lambda original: lambda *given, **more: None
-metadata of Parquet pass in silence @ Columns.fields
+metadata of Parquet pass in silence @ Columns.described
 = lambda original: lambda *given: original(*given)[:1]
 --drop-other writes all of a JSON record @ pruned
 = lambda original: lambda raw, node, at=0: raw.rstrip()

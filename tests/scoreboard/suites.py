@@ -175,7 +175,7 @@ JSON numbers may begin with 0 @ _SCALAR
 - b"|-?+(?:(?:0|[1-9][0-9]*+)(?:\\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+|Infinity)"
 + b"|-?+(?:(?:[0-9]++)(?:\\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+|Infinity)"
 text behind a JSON record @ JsonReader.record
-- not is_blank(raw, scan.end)
+- not is_blank(raw, strings.end)
 + False
 escapes of JSON are not decoded @ parsed
 - "\\" not in text

@@ -1,0 +1,234 @@
+r"""Paths to strings inside a record, as ``--field`` and ``--except`` write them.
+
+Grammar::
+
+    field = path ["?"]                     "?": the field may be absent from every record
+    path  = step *("." step)
+    step  = name *"[]" / 1*"[]"            "[]": every item of a list
+    name  = literal / [literal] "*"        "*": any member or item, or members that begin so
+          / "**"                           "**": any number of steps, and none
+    literal: any characters; a backslash before . [ ] ? * or another takes it literally
+
+``**`` takes every string of a record, ``content.**`` the string in ``content`` and every string
+inside of it.  ``--except`` leaves out a place and all that is inside of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple, TypeAlias
+
+from dpsan.errors import UsageError
+
+ITEMS: Final = "[]"
+_MOST_STEPS: Final = 100
+"""Longest path: each step is a call inside another when a record is read."""
+_SHOWN: Final = 80
+"""Characters of a wrong path in a message."""
+_STEP: Final = re.compile(r"((?:[^.\\?\[\]*]|\\.)*)(\*{0,2})((?:\[\])*)", re.DOTALL)
+_SPECIAL: Final = re.compile(r"([.\\?\[\]*])")
+_CUTOFF: Final = 0.75
+"""Least similarity of a near name."""
+
+
+class Wild(NamedTuple):
+    """A step that stands for several."""
+
+    stem: str = ""
+    """Names begin so; empty: any name, and the items of a list."""
+    deep: bool = False
+    """True for any number of steps."""
+
+
+Step: TypeAlias = str | Wild | None
+"""A name; None for every item of a list."""
+_Live: TypeAlias = frozenset[tuple[int, int]]
+
+
+class Field(NamedTuple):
+    """One ``--field``."""
+
+    name: str
+    """Name as given, for messages."""
+    steps: tuple[Step, ...]
+    """From the outside in."""
+    optional: bool = False
+
+    @property
+    def literal(self) -> int:
+        """Return the number of steps before the first that stands for several."""
+        wild = (at for at, step in enumerate(self.steps) if isinstance(step, Wild))
+        return next(wild, len(self.steps))
+
+    @property
+    def wild(self) -> bool:
+        """Return whether a step stands for several."""
+        return self.literal < len(self.steps)
+
+    def deep_at(self, at: int) -> bool:
+        """Return whether a step stands for any number of steps."""
+        step = self.steps[at] if at < len(self.steps) else None
+        return isinstance(step, Wild) and step.deep
+
+
+def parse_field(text: str, option: str = "--field") -> Field:
+    """Return the path that a user wrote.  Raises UsageError."""
+    steps: list[Step] = []
+    at = 0
+    while True:
+        match = _STEP.match(text, at)
+        if match is None or match.end() == at:
+            raise _bad(text, option)
+        name, stars, lists = match.groups()
+        literal = re.sub(r"\\(.)", r"\1", name, flags=re.DOTALL)
+        if stars == "**" and name:
+            raise _bad(text, option)
+        if stars:
+            steps.append(Wild(literal, deep=stars == "**"))
+        elif name:
+            steps.append(literal)
+        elif steps:
+            raise _bad(text, option)
+        steps += [None] * (len(lists) // 2)
+        if len(steps) > _MOST_STEPS:
+            raise UsageError(f"{option} has more than {_MOST_STEPS} steps")
+        at = match.end()
+        ending = text[at:]
+        if ending in ("", "?"):
+            # Where no name is asked for, none can be misspelt.
+            optional = bool(ending) or all(isinstance(step, Wild) for step in steps)
+            return Field(text.removesuffix("?") if ending else text, tuple(steps), optional)
+        if text[at] != ".":
+            raise _bad(text, option)
+        at += 1
+
+
+def parse_fields(texts: Iterable[str], option: str = "--field") -> list[Field]:
+    """Return the paths that a user wrote, each once: required if it is required once.
+
+    Raises:
+        UsageError: no path.
+    """
+    given = [parse_field(text, option) for text in texts]
+    given.sort(key=lambda field: not field.optional)
+    return [*{field.steps: field for field in given}.values()]
+
+
+def _bad(text: str, option: str) -> UsageError:
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return UsageError(f"{option}: not a path: {shown}", "such as text, a.b or messages[].content")
+
+
+def below(path: str, step: str | None) -> str:
+    """Return the path of a member or, with None, of the items, for messages."""
+    if step is None:
+        return path + ITEMS
+    name = _SPECIAL.sub(r"\\\1", step)
+    return f"{path}.{name}" if path else name
+
+
+class Place:
+    """What is chosen at a place of a record, and inside of it.
+
+    Args:
+        fields: of the record, and after them what is left out.
+        chosen: how many are fields.
+        live: numbers of those that lead here, and how many of their steps are behind.
+        places: by the same, all places of the record: few, as places of equal choice are one.
+    """
+
+    def __init__(
+        self, fields: Sequence[Field], chosen: int, live: _Live, places: dict[_Live, Place]
+    ) -> None:
+        self._fields, self._chosen, self._live, self._places = fields, chosen, live, places
+        ahead = [(fields[number], at) for number, at in live if number < chosen]
+        ended = [
+            (fields[number].wild, number)
+            for number, at in live
+            if number < chosen and at == len(fields[number].steps)
+        ]
+        self.field: int | None = min(ended)[1] if ended else None
+        """Number of the field that a string here belongs to: one that names it before others."""
+        self.strict = all(at < field.literal or not field.wild for field, at in ahead)
+        """True if a value of another kind than the fields need is an error."""
+        steps = [field.steps[at] for field, at in ahead if at < len(field.steps)]
+        self.members = not self.strict or any(isinstance(step, str) for step in steps)
+        """True if an object may stand here, ``items`` if a list."""
+        self.items = not self.strict or None in steps
+        self.enters = bool(steps) and (self.field is None or fields[self.field].deep_at(-1))
+        """True if JSON inside of a string is looked into."""
+
+    def child(self, step: Step) -> Place | None:
+        """Return the place one step further in, None: nothing is chosen there.
+
+        Args:
+            step: a name, None for items, or ``Wild()`` for a name that no field has.
+        """
+        live = set[tuple[int, int]]()
+        for number, at in self._live:
+            steps = self._fields[number].steps
+            if at == len(steps):
+                continue
+            wanted = steps[at]
+            if isinstance(wanted, Wild):
+                begins = isinstance(step, str) and step.startswith(wanted.stem)
+                if wanted.deep or begins or not wanted.stem:
+                    live.add((number, at + (not wanted.deep)))
+            elif wanted == step:
+                live.add((number, at + 1))
+        return _place(self._fields, self._chosen, live, self._places)
+
+    @property
+    def wanted(self) -> str:
+        """Kinds of values that are allowed here, for messages."""
+        text = self.field is not None
+        kinds = {"a string": text, "an object": self.members, "a list": self.items}
+        return " or ".join(name for name, there in kinds.items() if there)
+
+
+def places(fields: Sequence[Field], excluded: Iterable[Field] = ()) -> Place | None:
+    """Return the outermost place of a record; None if nothing of it is chosen."""
+    every = [*fields, *excluded]
+    return _place(every, len(fields), {(number, 0) for number in range(len(every))}, {})
+
+
+def _place(
+    fields: Sequence[Field], chosen: int, live: set[tuple[int, int]], known: dict[_Live, Place]
+) -> Place | None:
+    """Return the place that some fields lead to."""
+    waiting = [*live]
+    while waiting:
+        number, at = waiting.pop()
+        following = number, at + 1
+        if fields[number].deep_at(at) and following not in live:
+            live.add(following)
+            waiting.append(following)
+    out = any(number >= chosen and at == len(fields[number].steps) for number, at in live)
+    if out or all(number >= chosen for number, _ in live):
+        return None
+    key = frozenset(live)
+    if key not in known:
+        known[key] = Place(fields, chosen, key, known)
+    return known[key]
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return the hint that names the nearest name; empty if no name is near."""
+    import difflib
+
+    names = [*names]
+    near = difflib.get_close_matches(name, names, n=1, cutoff=_CUTOFF) or [
+        each for each in names if each.casefold() == name.casefold()
+    ]
+    return f"did you mean '{near[0]}'?" if near else ""
+
+
+def near_path(name: str, paths: Iterable[str]) -> str:
+    """Return the hint that names a path whose steps are all near those of a name, or nothing."""
+    steps = name.split(".")
+    for path in paths:
+        others = path.split(".")
+        if len(others) == len(steps) and all(map(did_you_mean, steps, zip(others, strict=True))):
+            return f"did you mean '{path}'?"
+    return ""
