@@ -16,7 +16,7 @@ record without the field passes unchanged and is counted; any other value, on th
 is an error.  A name that no record has is most often misspelt, and everything would pass unchanged:
 records are held back until every field has been seen, :data:`_HELD` at most, and without it the
 input fails with nothing written.  ``--field 'NAME?'`` lifts that.  The paths of all other values
-are named (:class:`~dpsan.formats.json_scan.Positions`).
+are named (:class:`~dpsan.formats.positions.Positions`).
 """
 
 from __future__ import annotations

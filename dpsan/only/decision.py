@@ -30,6 +30,11 @@ MEDICINE: Final = "medicine"
 """How groups of medicines begin: one medicine stays one, with a dose and without."""
 
 
+def of_names(group: str) -> bool:
+    """Return whether a word of a group has one replacement in all such groups."""
+    return group in NAMES or group.startswith(MEDICINE)
+
+
 @dataclass(frozen=True, eq=False)
 class Decision:
     """Arrays over the drawn tokens (k) of a block, in the order of the text."""

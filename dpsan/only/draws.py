@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.decision import CITY, COUNTRY, MEDICINE, NAMES, PLURAL, Decision
+from dpsan.only.decision import CITY, COUNTRY, PLURAL, Decision, of_names
 from dpsan.only.marks import LARGE, SIZED, unsized
 from dpsan.only.order import distinct
 from dpsan.only.permutations import Walk, permutation_of
@@ -57,12 +57,6 @@ class Outputs(NamedTuple):
 _NATIONS: Final = {"nat": "nation", "natlang": "nation", "natpl": "nationpl"}
 """Lists in which a word for a nation has the number of its country."""
 _earlier = attrgetter("order")
-
-
-def of_names(group: str) -> bool:
-    """Return whether a word of a group has one replacement in all such groups."""
-    return group in NAMES or group.startswith(MEDICINE)
-
 
 Source = Callable[[Sequence[Slot]], Streams]
 """Returns the random streams of new slots, in order."""

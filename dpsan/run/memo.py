@@ -19,9 +19,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 from dpsan.errors import Hint, UsageError, refuse
+from dpsan.formats.objects import ObjectStrings
 from dpsan.outcomes.language.symbols import DECODER
 from dpsan.privacy import randomness
 from dpsan.restore.restoring import Originals
@@ -227,6 +228,21 @@ class Memo(MemoFile):
                 done = pending.result()
                 self.store(pending, done)
         return done.lines
+
+    def rewrite_object(
+        self,
+        data: Any,
+        unit: str,
+        fields: str | Iterable[str] = "**",
+        except_: str | Iterable[str] = (),
+    ) -> Any:
+        """Sanitize the strings of a value, see :meth:`Sanitizer.rewrite_object`, in a unit.
+
+        Raises:
+            OutputError, TypeError, UsageError: as :meth:`rewrite`, and a wrong path.
+        """
+        found = ObjectStrings(data, fields, except_)
+        return found.with_texts(self.rewrite(found.texts, unit))
 
     def restore(self, text: str, unit: str) -> str:
         """Return a text with the originals of a unit; what is no replacement stays.

@@ -22,7 +22,7 @@ from dpsan.privacy.randomness import KEY_BYTES, new_key
 from dpsan.run.memo_file import MemoFile
 from dpsan.run.workers import Batch, Done, Workers, decided, sanitized
 from dpsan.sanitize.decided import MOST, Shared, merged
-from dpsan.sanitize.lasting import packed, unpacked
+from dpsan.sanitize.lasting import packed, replaced, unpacked
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
 
@@ -141,7 +141,7 @@ class Units:
             units.append(shared)
         before = [(len(unit.ids), len(unit.originals)) for unit in units]
         of_text = [numbers[unit] for unit in pending.units]
-        done = replacing.in_lasting_units(decided(pending.futures[0]), new_key(), units, of_text)
+        done = replaced(replacing, decided(pending.futures[0]), new_key(), units, of_text)
         for number, rows in zip(of_text, done.replaced, strict=True):
             units[number].originals.update(dict.fromkeys(row[:2] for row in rows))
         for unit, shared, sizes in zip(names, units, before, strict=True):

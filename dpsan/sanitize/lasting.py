@@ -9,15 +9,46 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
-from dpsan.only.draws import Draws, of_names
+import numpy as np
+
+from dpsan.only.decision import of_names
+from dpsan.only.draws import Draws
 from dpsan.only.permutations import Permutation, permutation_of
 from dpsan.only.slots import AGE, Pool, Slot
-from dpsan.sanitize.decided import Shared
+from dpsan.privacy.randomness import derive_key
+from dpsan.sanitize.decided import DecidedTexts, Shared, in_units, joined, merged
+from dpsan.sanitize.replacing import OnlyRewriter
+from dpsan.sanitize.result import Sanitized
 
 _FIRST: Final = 1 << AGE
 """Key of the first word: a unit that lasts never ends."""
+
+
+def replaced(
+    rewriter: OnlyRewriter,
+    decided: DecidedTexts,
+    key: bytes,
+    units: Sequence[Shared],
+    of_text: Sequence[int],
+) -> Sanitized:
+    """Replace what was decided in the next texts of units, which may have had others.
+
+    Args:
+        rewriter: that decided.
+        decided: texts, each of which is a context or has several.
+        key: fresh and secret.
+        units: they grow.
+        of_text: index of the unit of each text.
+    """
+    of_context, parts = np.repeat(of_text, decided.counts), []
+    for number, block in enumerate(decided.blocks):
+        moved = in_units(block, of_context[block.decision.unit])
+        own = derive_key(key, "block", number)  # streams of a unit begin anew
+        parts.append(rewriter.drawn(moved, own, units, lasting=True))
+    return replace(joined(merged(parts), decided.counts), invisible=decided.invisible)
 
 
 def packed(shared: Shared, draws: Draws) -> bytes:

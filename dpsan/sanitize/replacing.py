@@ -24,7 +24,7 @@ from dpsan.only.slots import Slot, stream_position
 from dpsan.only.spans import marks
 from dpsan.only.view import COLUMN, KEPT, LOWER, View
 from dpsan.only.viewer import Viewer, labels_of
-from dpsan.privacy.randomness import KEY_BYTES, Streams, derive_key, streams_by_word, streams_for
+from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_by_word, streams_for
 from dpsan.sanitize.consistent import Unit as Scope
 from dpsan.sanitize.decided import (
     MOST,
@@ -390,22 +390,4 @@ class OnlyRewriter:
         if one:
             blocks = [in_units(each, np.zeros_like(each.decision.unit)) for each in blocks]
         parts = [self.drawn(each, key, units, lasting=one) for each in blocks]
-        return replace(joined(merged(parts), decided.counts), invisible=decided.invisible)
-
-    def in_lasting_units(
-        self, decided: DecidedTexts, key: bytes, units: Sequence[Shared], of_text: Sequence[int]
-    ) -> Sanitized:
-        """Replace what was decided in the next texts of units, which may have had others.
-
-        Args:
-            decided: texts, each of which is a context or has several.
-            key: fresh and secret.
-            units: they grow.
-            of_text: index of the unit of each text.
-        """
-        of_context, parts = np.repeat(of_text, decided.counts), []
-        for number, block in enumerate(decided.blocks):
-            moved = in_units(block, of_context[block.decision.unit])
-            own = derive_key(key, "block", number)  # streams of a unit begin anew
-            parts.append(self.drawn(moved, own, units, lasting=True))
         return replace(joined(merged(parts), decided.counts), invisible=decided.invisible)

@@ -17,7 +17,7 @@ from dpsan.only.permutations import Permutation, permutation_of
 from dpsan.only.slots import Unit as Slots
 from dpsan.run.memo_file import NAME
 from dpsan.sanitize.decided import Shared
-from dpsan.sanitize.lasting import packed, unpacked
+from dpsan.sanitize.lasting import packed, replaced, unpacked
 
 ONLY = Sanitizer(only="sensitive")
 EMBEDDINGS = make_embeddings(n=40, d=4)
@@ -207,7 +207,7 @@ def test_other_lists_keep_what_a_unit_has(tmp_path):
     only = ONLY.by_unit().replacing
     shared = Shared(0)
     text = "Yesterday Maria Lopez met us in Boston."
-    (first,) = only.in_lasting_units(only.decided_unit([text], [0]), b"k" * 32, [shared], [0]).lines
+    (first,) = replaced(only, only.decided_unit([text], [0]), b"k" * 32, [shared], [0]).lines
     data = packed(shared, only.draws)
     later = Sanitizer(only="sensitive").by_unit().replacing
     drawn = set(re.findall(r"\w+", first))
@@ -215,7 +215,7 @@ def test_other_lists_keep_what_a_unit_has(tmp_path):
         later.outputs[name] = [word for word in words if word not in drawn]
     later.draws.__init__(later.outputs, together=True, injective=True)
     again = unpacked(data, 0, later.draws)
-    done = later.in_lasting_units(later.decided_unit([text], [0]), b"l" * 32, [again], [0])
+    done = replaced(later, later.decided_unit([text], [0]), b"l" * 32, [again], [0])
     assert done.lines == [first]
 
 
@@ -242,12 +242,12 @@ def free(permutation):
 
 
 def test_what_a_unit_takes_is_bounded(tmp_path, monkeypatch):
-    """Fewer than 250 bytes for each name, and a limit behind which nothing is written."""
+    """Fewer than 200 bytes for each name, and a limit behind which nothing is written."""
     surnames = ONLY.replacing.outputs["surname"][:1000]
     with Memo(tmp_path / "m", ONLY) as memo:
         memo.rewrite([f"Yesterday Maria {name} met us." for name in surnames], unit="a")
     size = (tmp_path / "m" / NAME).stat().st_size
-    assert 50 * len(surnames) < size < 250 * len(surnames)
+    assert 50 * len(surnames) < size < 200 * len(surnames)
     monkeypatch.setattr("dpsan.run.memo_file.LARGEST", 1 << 16)
     with Memo(tmp_path / "m", ONLY) as memo:
         with pytest.raises(OutputError, match="a unit of more than 0 MiB"):
