@@ -66,12 +66,18 @@ class Originals:
         """Return whether there is no replacement."""
         return not self._exact
 
-    def restore(self, text: str, counts: Counter[str]) -> str:
+    @property
+    def longest(self) -> int:
+        """Return the characters of the longest replacement."""
+        return max(map(len, self._exact), default=0)
+
+    def restore(self, text: str, counts: Counter[str] | None = None) -> str:
         """Return a text with its originals.
 
         Args:
             counts: gets how many tokens were ``restored``, are ``undecided``, or too ``short``.
         """
+        counts = Counter() if counts is None else counts
         out: list[str] = []
         done = at = 0
         while self._exact and (match := _TOKEN.search(text, at)):
@@ -154,6 +160,34 @@ class Originals:
         forms = {written, written.lower(), written.upper(), written.capitalize()}
         found = [self._exact[form] for form in sorted(forms) if form in self._exact]
         return _settled(written, found, counts) if len(written) > 1 else written
+
+
+class Chunks:
+    """Restores a text that comes in chunks, which may cut a replacement anywhere.
+
+    Args:
+        originals: of its unit.
+    """
+
+    def __init__(self, originals: Originals) -> None:
+        self._originals, self._longest, self._held = originals, originals.longest, ""
+
+    def add(self, chunk: str) -> str:
+        """Return what can be written after a chunk: all that no later one may change."""
+        self._held += chunk
+        restore, held = self._originals.restore, self._held
+        whole = restore(held)
+        for end in range(len(held) - self._longest, 0, -1):
+            # No token has white space but for replacements, which are whole before the end.
+            if held[end : end + 1].isspace() and restore(held[:end]) + restore(held[end:]) == whole:
+                self._held = held[end:]
+                return restore(held[:end])
+        return ""
+
+    def end(self) -> str:
+        """Return the rest."""
+        rest, self._held = self._originals.restore(self._held), ""
+        return rest
 
 
 def _note(originals: dict[str, str | None], replacement: str, original: str) -> None:

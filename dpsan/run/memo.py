@@ -13,7 +13,6 @@ in all runs and processes. :mod:`~dpsan.run.units` draws these.
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -250,10 +249,12 @@ class Memo(MemoFile):
         Raises:
             OutputError: the memo is damaged.
         """
-        return self.originals(unit).restore(text, Counter())
+        return self.originals(unit).restore(text)
 
     def originals(self, unit: str) -> Originals:
-        """Return what puts the originals of a unit back.  Raises OutputError."""
+        """Return what puts the originals of a unit back, also into chunks of a stream
+        (:class:`dpsan.restore.restoring.Chunks`).  Raises OutputError.
+        """
         with self._one_thread:
             return Originals(self.rows(unit))
 
