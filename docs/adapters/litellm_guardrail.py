@@ -45,6 +45,7 @@ OWN = {
     *("previous_response_id", "include", "truncation", "modalities", "encoding_format", "timeout"),
 }
 """Fields that are the proxy's or choose how a model works: they pass."""
+TEXTS = {"messages", "prompt", "input", "system", "instructions", "suffix", "documents", "query"}
 _TOOL = ["type", "id", "index", "function.name", "name", "call_id", "status", "role"]
 _PART = ["type", "id", "tool_use_id", "name", "call_id", "status", "cache_control", "file.file_id"]
 SHAPE = [
@@ -122,7 +123,9 @@ class Dpsan(CustomGuardrail):
 
     async def async_pre_call_hook(self, user_api_key_dict, cache, data, call_type):
         unit, once = self.unit(data, user_api_key_dict)
-        body = {key: value for key, value in data.items() if key not in OWN and value is not None}
+        sent = self.sent(data)
+        names = ({*sent} or {*data}) | TEXTS  # what else is there, the proxy adds
+        body = {key: data[key] for key in names - OWN if data.get(key) is not None}
         metadata = self.metadata(data)
         check(body)
         try:
@@ -135,13 +138,9 @@ class Dpsan(CustomGuardrail):
                 holder.update({key: about[key] for key in about if key in holder})
                 if "requester_metadata" in holder:
                     holder["requester_metadata"] = about
-        request = data.get("proxy_server_request")
-        if isinstance(request, dict) and isinstance(request.get("body"), dict):
-            request["body"] = {
-                **{key: value for key, value in request["body"].items() if key in OWN},
-                **{key: drawn[key] for key in request["body"] if key in drawn},
-                **({"metadata": about} if about else {}),
-            }
+        if sent:  # loggers read it
+            whole = {**sent, **drawn, "metadata": about}
+            data["proxy_server_request"]["body"] = {key: whole[key] for key in sent}
         self.open[data.get("litellm_call_id")] = unit, once
         if len(self.open) > _OPEN:
             self.open.popitem(last=False)
@@ -162,10 +161,18 @@ class Dpsan(CustomGuardrail):
     @staticmethod
     def metadata(data):
         """The metadata that the client sent."""
+        for name in ("metadata", "litellm_metadata"):
+            found = (data.get(name) or {}).get("requester_metadata")
+            if isinstance(found, dict):
+                return found
+        return {}
+
+    @staticmethod
+    def sent(data):
+        """The request as the client sent it."""
         request = data.get("proxy_server_request")
         body = request.get("body") if isinstance(request, dict) else None
-        found = (body if isinstance(body, dict) else data).get("metadata")
-        return found if isinstance(found, dict) else {}
+        return body if isinstance(body, dict) else {}
 
     # --- answers -----------------------------------------------------------------------------
 
