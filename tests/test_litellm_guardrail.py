@@ -272,7 +272,9 @@ def test_what_cannot_be_drawn_is_refused(proxy):
     model.bodies.clear()
     image = {"type": "image_url", "image_url": {"url": "https://example.com/maria.png"}}
     source = {"type": "image", "source": {"type": "base64", "data": "TWFyaWE="}}
-    for content in ([image], [source], [{"type": "file", "file": {"file_data": "TWFyaWE="}}]):
+    coded = {"type": "file", "file": {"file_data": "TWFyaWE="}}
+    named = {"type": "text", "text": "a", "name": "Maria"}
+    for content in ([image], [source], [coded], [named]):
         body = {"model": "chat", "messages": [{"role": "user", "content": content}]}
         done = client.post("/v1/chat/completions", json=body)
         assert done.status_code == 400

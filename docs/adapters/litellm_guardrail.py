@@ -29,7 +29,6 @@ from litellm.integrations.custom_guardrail import CustomGuardrail
 from litellm.proxy.guardrails.guardrail_hooks.unified_guardrail.unified_guardrail import (
     UnifiedLLMGuardrails,
 )
-
 from litellm.types.utils import ChatCompletionDeltaToolCall
 
 from dpsan import Memo, Sanitizer
@@ -53,7 +52,7 @@ SHAPE = [
     *(f"messages[].tool_calls[].{name}?" for name in _TOOL),
     *(f"messages[].content[].{name}?" for name in _PART),
     *(f"messages[].content[].content[].{name}?" for name in _PART),
-    *(f"input[].{name}?" for name in _TOOL),
+    *(f"input[].{name}?" for name in ("type", "id", "call_id", "status", "role", "name")),
     *(f"input[].content[].{name}?" for name in _PART),
     *(f"system[].{name}?" for name in _PART),
     *(f"tools[].{name}?" for name in _TOOL),
@@ -63,7 +62,7 @@ SHAPE = [
     *("reasoning", "thinking"),
 ]
 """Paths of what passes of a request: kinds and roles, names of tools, ids that models gave."""
-_ID = re.compile(r"[\w.:-]{1,128}", re.ASCII)
+_ID = re.compile(r"[\w-]{1,128}", re.ASCII)
 _IDS = {"id", "tool_call_id", "tool_use_id", "call_id", "file_id"}
 _BINARY = {
     "image_url",
@@ -74,6 +73,15 @@ _BINARY = {
     "video_url",
     "container_upload",
 }
+_CALLS = {
+    "tool_use",
+    "server_tool_use",
+    "mcp_tool_use",
+    "function_call",
+    "custom_tool_call",
+    "mcp_call",
+}
+"""Kinds of parts whose name is that of a tool."""
 _OPEN = 10_000
 """Requests without an answer that are remembered."""
 
@@ -96,6 +104,15 @@ def check(value):
     elif isinstance(value, list):
         for inner in value:
             check(inner)
+
+
+def check_names(parts, drawn=False):
+    """Refuse a part whose name is not that of a tool, and is not drawn."""
+    for part in parts if isinstance(parts, list) else ():
+        if isinstance(part, dict):
+            if "name" in part and part.get("type") not in _CALLS and not drawn:
+                raise refused("a part with a name")
+            check_names(part.get("content"))
 
 
 class Dpsan(CustomGuardrail):
@@ -128,9 +145,12 @@ class Dpsan(CustomGuardrail):
         body = {key: data[key] for key in names - OWN if data.get(key) is not None}
         metadata = self.metadata(data)
         check(body)
+        check_names(body.get("messages"), drawn=True)
+        check_names(body.get("input"))
+        check_names(body.get("system"))
         try:
             drawn, about = await self.run(self.drawn, body, metadata, unit)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, nothing is sent
             raise refused(f"{type(error).__name__} in a request") from None
         data.update(drawn)
         for holder in (data.get("metadata"), data.get("litellm_metadata")):
