@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -55,7 +56,8 @@ def test_presidio_operator(tmp_path):
 def test_spacy_component(tmp_path, monkeypatch):
     spacy = pytest.importorskip("spacy")
     found = adapter("spacy_component")
-    monkeypatch.setitem(found["Dpsan"].__init__.__globals__, "Sanitizer", lambda epsilon: opened())
+    small = lambda epsilon, only: Sanitizer(only=only) if only else opened()  # noqa: E731
+    monkeypatch.setitem(found["Dpsan"].__init__.__globals__, "Sanitizer", small)
     nlp = spacy.blank("en")
     named = {"Maria Gonzalez": "PERSON", "Paris": "GPE"}
     patterns = [{"label": label, "pattern": text} for text, label in named.items()]
@@ -64,6 +66,13 @@ def test_spacy_component(tmp_path, monkeypatch):
     docs = list(nlp.pipe([TEXT, "nobody"]))
     wanted = ["<unk> <unk>'s word1 is in <unk>; (Maria).", "nobody"]
     assert [doc._.sanitized for doc in docs] == wanted
+    typed = spacy.blank("en")
+    typed.add_pipe("entity_ruler").add_patterns([{"label": "PERSON", "pattern": "blue door"}])
+    typed.add_pipe("dpsan", config={"only": "people"})
+    drawn = typed("Ask blue door or Maria.")._.sanitized
+    assert re.fullmatch(r"Ask \w+ \w+ or \w+\.", drawn)
+    assert not {"blue", "door", "Maria"} & set(re.findall(r"\w+", drawn))
+    monkeypatch.undo()
     with pytest.raises(Exception, match="epsilon"):  # it has no default
         spacy.blank("en").add_pipe("dpsan")
     text = "".join(json.dumps(doc.to_json()) + "\n" for doc in docs)
@@ -205,15 +214,16 @@ def test_langsmith_gets_no_name():
     package("langsmith", "docs/adapters/langsmith_mask.py")
     requests, sent = package("requests", "LangSmith"), []
 
-    class Recorded(requests.Session):
-        def request(self, *given, **more):
-            sent.append(more.get("data") or b"")
-            answer = requests.Response()
-            answer.status_code, answer._content = 202, b"{}"
-            return answer
+    def record(*given, **more):
+        sent.append(more.get("data") or b"")
+        answer = requests.Response()
+        answer.status_code, answer._content = 202, b"{}"
+        return answer
 
+    session = requests.Session()
+    session.request = record
     how = {"api_url": "http://127.0.0.1:1", "api_key": "x", "auto_batch_tracing": False}
-    client = adapter("langsmith_mask")["masked"](session=Recorded(), **how)
+    client = adapter("langsmith_mask")["masked"](session=session, **how)
     said = {"extra": {"metadata": {"m": SAID}}, "outputs": {"said": [SAID]}, "id": uuid.uuid4()}
     client.create_run("step", SAID, "chain", error="no Maria Gonzalez here", **said)
     client.update_run(said["id"], outputs=SAID, error="no Maria Gonzalez here")
@@ -251,3 +261,42 @@ def test_opentelemetry_exports_no_name():
     assert done.status.description.startswith("ValueError: ")
     name = json.loads(json.loads(done.attributes["input"])["arguments"])["name"]
     assert done.name == f"ask {name}"
+
+
+def test_arrow_arrays_keep_type_and_nulls():
+    pa = package("pyarrow", "docs/adapters/arrow_arrays.py")
+    rewritten = adapter("arrow_arrays")["rewritten"]
+    kind = pa.list_(pa.struct([("t", pa.string()), ("n", pa.int8())]))
+    rows = [[{"t": "a b", "n": 1}, {"t": None, "n": None}], None, []]
+    masked = [[{"t": "<unk> <unk>", "n": 1}, {"t": None, "n": None}], None, []]
+    array = pa.array(rows, kind)
+    assert rewritten(opened(), array) == pa.array(masked, kind)
+    chunked = pa.chunked_array([array.slice(0, 1), array.slice(1)])
+    assert rewritten(opened(), chunked) == pa.chunked_array([pa.array(masked, kind)])
+    words = pa.array(["a", None, "a"]).dictionary_encode()
+    assert rewritten(opened(), words).to_pylist() == ["<unk>", None, "<unk>"]
+    assert rewritten(opened(), words).type == words.type
+
+
+def test_langchain_documents_lose_names_in_text_and_metadata():
+    documents = package("langchain_core.documents", "docs/adapters/langchain_documents.py")
+    metadata = {"source": "/home/gonzalez/a.txt", "page": 3, "authors": ["Maria Gonzalez"]}
+    given = documents.Document(page_content="Maria Gonzalez asks.", metadata=metadata, id="maria")
+    made = adapter("langchain_documents")["Sanitized"](Sanitizer(only="people"))
+    assert isinstance(made, documents.BaseDocumentTransformer)
+    (out,) = made.transform_documents([given])
+    assert not any(name in out.model_dump_json() for name in NAMES)
+    assert out.page_content == f"{out.metadata['authors'][0]} asks."
+    assert out.metadata["page"] == 3
+
+
+def test_sklearn_transformer_in_a_pipeline():
+    pipeline = package("sklearn.pipeline", "docs/adapters/sklearn_transformer.py")
+    from sklearn.base import clone
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    step = clone(adapter("sklearn_transformer")["Sanitized"](only="people"))
+    words = CountVectorizer(lowercase=False)
+    made = pipeline.make_pipeline(step, words).fit(["Maria Gonzalez asks.", "nobody"])
+    assert made.transform(["nobody asks"]).sum() == 2
+    assert not set(NAMES) & set(words.get_feature_names_out())

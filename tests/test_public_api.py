@@ -20,7 +20,7 @@ STORED = ROOT / "tests" / "public_api.txt"
 METHODS = {
     "Embeddings": ("key_to_index",),
     "Memo": ("rewrite", "totals"),
-    "Sanitizer": ("rewrite",),
+    "Sanitizer": ("rewrite", "rewrite_object"),
 }
 """Members that users are promised; the others serve the command line."""
 

@@ -3,11 +3,14 @@
 import re
 
 import pytest
+import traces
 from support import ROOT
 
 PAGE = (ROOT / "docs" / "walkthroughs.md").read_text()
 WRITTEN = {
     "support engineer": ["safe.csv"],
+    "engineer of agents": ["safe.jsonl", "again.jsonl", "words.jsonl"],
+    "operator": ["safe.log", "words.jsonl"],
     "doctoral student": ["table.csv"],
     "privacy officer": ["preview.html", "report.html", "certificate.json", "evaluation.html"],
 }
@@ -23,6 +26,8 @@ def transcript(shell, tmp_path):
     lines = "".join(f"{words[at % 2]}\t{at % 2}\n" for at in range(40))
     (tmp_path / "reviews.tsv").write_text(f"text\tlabel\n{lines}")
     (tmp_path / "notes.txt").write_text(f"{text}\n" * 30)
+    for kind, name in (("trace", "trace.jsonl"), ("log", "service.log")):
+        (tmp_path / name).write_text(traces.written(kind))
     (tmp_path / "own.py").write_text((ROOT / "docs" / "own_mechanism.py").read_text())
     (tmp_path / "mixed" / "a").mkdir(parents=True)
     for at in range(10):
@@ -51,3 +56,21 @@ def test_a_transcript_runs(heading, transcript, tmp_path):
 def test_a_line_that_must_fail_is_seen(transcript):
     assert transcript("! true\n").returncode == 9
     assert transcript("! false\n").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"), [("trace", ["-f", "jsonl", "-k", "**", "--except", "type"]), ("log", [])]
+)
+def test_of_a_trace_and_a_log_people_change_and_nothing_else(kind, more, dpsan):
+    """Issue 58: all lines parse, every name, login and address is another, no other text is."""
+    text = traces.written(kind)
+    done = dpsan("rewrite", "-q", "--only", "people", *more, stdin=text.encode())
+    assert done.returncode == 0, done.stderr
+    counts = traces.counted(kind, done.stdout.decode())
+    assert {what.split()[1] for what in counts} == {"replaced"}
+    places = re.findall(r"[{](?:name|email|login|ip)[}]", repr(traces.records(kind, 200)))
+    assert sum(counts.values()) == len(places)
+    untouched = traces.counted(kind, text)
+    assert {what.split()[1] for what in untouched} == {"stayed"}  # the count sees what stays
+    broken = text.replace("IntegrityError", "X").replace("ThreadPoolExecutor", "X")
+    assert traces.counted(kind, broken)["other text"] >= 25

@@ -49,7 +49,7 @@ YEAR: Final = 2026
 """The last year of the lists."""
 HAND: Final = (
     "codes titles dates health nationalities places organizations names ambiguous foreign passing "
-    "closed dictionary"
+    "programs closed dictionary"
 )
 """Sources written for this project; a word stands in one place of them."""
 FETCHED: Final = "census faker geonames"

@@ -13,10 +13,18 @@ JSON needs one, however it was written: they would tell which words were in it.
 
 A string in a chosen field is sanitized (with duplicate keys: each of them); null stays null; a
 record without the field passes unchanged and is counted; any other value, on the way or at its end,
+<<<<<<< HEAD
 is an error.  A name that no record has is most often misspelt, and everything would pass unchanged:
 records are held back until every field has been seen, :data:`_HELD` at most, and without it the
 input fails with nothing written.  ``--field 'NAME?'`` lifts that.  The paths of all other values
 are named (:class:`~dpsan.formats.positions.Positions`).
+=======
+is an error, or passes and is named where a path has ``*``.  A name that no record has is most often
+misspelt, and everything would pass unchanged: records are held back until every field has been
+seen, :data:`_HELD` at most, and without it the input fails with nothing written.
+``--field 'NAME?'`` lifts that.  The paths of all other values are named
+(:class:`~dpsan.formats.positions.Positions`).
+>>>>>>> strings
 """
 
 from __future__ import annotations

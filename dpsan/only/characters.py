@@ -142,8 +142,9 @@ def gaps(block: Block, start: Ints, end: Ints) -> Codes:
     result[(count > 1) & (many(chars == 45) > 1)] = GAP["open"]
     opening = (many(classes & OPENER != 0) > 0) & ~(one & (mark == 58))
     result[opening | (many((chars == 9) | (chars == 0x2014)) > 0)] = GAP["open"]
-    for char, name in ((ord("("), "call"), (ord("_"), "under"), (ord("\\"), "backslash")):
+    for char, name in ((ord("("), "call"), (ord("_"), "under")):
         result[one & alone & (mark == char)] = GAP[name]
+    result[many(chars == ord("\\")) == size] = GAP["backslash"]  # two in a string of a program
     result[line > 0] = GAP["line"]
     out[rest] = result
     return out

@@ -204,9 +204,9 @@ def test_a_draw_that_reads_the_word_is_found(one, monkeypatch):
         return replace(drawn, lines=[line + "." for line in drawn.lines] if odd else drawn.lines)
 
     monkeypatch.setattr(OnlyRewriter, "drawn", broken)
-    found = Blindness(one, b"k" * 32, 8).run(TEXTS)
-    assert found.written
-    assert not found.decided
+    # Of one key, both parities come out alike in two of five.
+    found = (Blindness(one, bytes([key]) * 32, 8).run(TEXTS) for key in range(24))
+    assert any(each.written and not each.decided for each in found)
 
 
 def test_equal_words_that_are_function_words_become_one_word(one):
