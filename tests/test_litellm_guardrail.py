@@ -1,3 +1,4 @@
+# mypy: disable-error-code="dict-item"
 """The guardrail in LiteLLM's own proxy, before a stand-in for the model that records requests."""
 
 import asyncio
@@ -314,7 +315,9 @@ def test_made_up_chats_with_calls_of_tools(proxy, chats, tmp_path, capsys):
     from dpsan import Memo, Sanitizer
 
     own, generator = guardrail(), random.Random(3)
-    given, last = (Sanitizer(only="people").replacing.outputs[n] for n in ("given_f", "surname"))
+    given, last = (
+        Sanitizer(only="people").by_unit().replacing.outputs[n] for n in ("given_f", "surname")
+    )
     disk, times, whole, chance = own.memo, [], [], 0
     made = own.thread.submit(Memo, tmp_path, Sanitizer(only="people"), scratch=True).result()
     for memo, seconds in ((made, times), (disk, whole)):

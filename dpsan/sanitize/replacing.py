@@ -232,7 +232,7 @@ class OnlyRewriter:
         }
 
     def drawn(
-        self, done: Decided, key: bytes, units: Sequence[Shared], *, lasting: bool
+        self, done: Decided, key: bytes, units: Sequence[Shared], *, lasting: bool = False
     ) -> Sanitized:
         """Draw and write what is decided.
 
