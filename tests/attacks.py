@@ -5,17 +5,21 @@ Without a name all parts (``PARTS``); all but ``safe`` need the developers' data
 
 import csv
 import json
+import re
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import page_parts
 from page_parts import table
 
+from dpsan.analysis.evaluate.accuracy import Labelled, judge
 from dpsan.analysis.evaluate.attack import attacks
 from dpsan.analysis.evaluate.linkage import linkage as link
 from dpsan.analysis.evaluate.linkage import read_candidates
@@ -206,7 +210,138 @@ def safe() -> str:
     return f"{first}\n{second}"
 
 
-PARTS = {each.__name__: each for each in (linkage, layout, words, classes, safe)}
+def _written(texts: list[str], *options: str) -> list[str]:
+    """What ``rewrite`` makes of texts; ``redact``: with one sign for all that ``--only`` draws."""
+    first, safe, audit = (Path(FOLDER.name) / f"{name}.jsonl" for name in ("some", "new", "audit"))
+    first.write_text("".join(json.dumps({"t": text}) + "\n" for text in texts))
+    redact = options == ("redact",)
+    given = ("--only", "sensitive") if redact else options
+    run = ("rewrite", "-q", "--force", "--seed", "attacks", "-k", "t", *given, first, "-o", safe)
+    page_parts.run("-m", "dpsan", *run, *(("-a", audit) if redact else ()))
+    made = [json.loads(line)["t"] for line in safe.read_text().splitlines()]
+    if redact:
+        rows = [json.loads(line) for line in audit.read_text().splitlines()]
+        drawn = (row for row in rows if row.get("action") == "drawn")
+        for row in sorted(drawn, key=lambda row: -row["start"]):
+            text = made[row["line"] - 1]
+            made[row["line"] - 1] = text[: row["start"]] + "_" + text[row["end"] :]
+    return made
+
+
+ONLY, DRAWN = "`--only sensitive`", f"`{MECHANISMS[0]}`, epsilon 8"
+WAYS: dict[str, tuple[str, ...]] = {
+    "as they are": (),
+    ONLY: ("--only", "sensitive"),
+    "the same words redacted": ("redact",),
+    **{f"`{name}`, epsilon 8": ("-e", "8", "-m", name) for name in (*MECHANISMS, "krr")},
+    **{
+        f"`{name}` at 8, no finite epsilon": ("-e", "8", "-m", name, "--allow-unproved")
+        for name in ("custext", "santext-plus")
+    },
+}
+
+
+def _labelled(name: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Training and test texts with their labels."""
+    if name == "AG News":
+        lines = (DATA / "eval/ag_news/alps_dev.tsv").read_text().splitlines()[:3000]
+        rows = [(text, label) for text, label, *_ in (line.split("\t") for line in lines)]
+        return rows[600:], rows[:600]
+    files = (("sst2/train.tsv", "sentence"), ("sst2/dev.tsv", "content"))
+    train, test = (
+        [*zip(_rows(path, text), _rows(path, "label"), strict=True)] for path, text in files
+    )
+    return train[:4000], test
+
+
+def utility() -> str:
+    """Ways to sanitize × accuracy after training on sanitized texts, on clean and sanitized."""
+    found: dict[str, list[str]] = {way: [] for way in WAYS}
+    for name in ("AG News", "SST-2"):
+        train, test = _labelled(name)
+        clean, labels = zip(*train, *test, strict=True)
+        for way, options in WAYS.items():
+            made = _written(clean, *options) if options else clean
+            count = len(train)
+            sides = (slice(0, count), slice(count, None))
+            one, other = (Labelled(clean[of], made[of], labels[of]) for of in sides)
+            pairs = judge(one, other).pairs
+            shares = (pairs["sanitized", each].value or 0.0 for each in ("clean", "sanitized"))
+            found[way] += [f"{share:.3f}" for share in shares]
+    heads = [f"{name}, {on}" for name in ("AG News", "SST-2") for on in ("clean", "sanitized")]
+    return table(("trained on", *heads), *((way, *cells) for way, cells in found.items()))
+
+
+PHRASES = (1, 2, 3, 5)
+
+
+def _phrases(text: str, n: int) -> set[tuple[str, ...]]:
+    words = re.findall(r"\w+", text.lower())
+    return {*zip(*(words[at:] for at in range(n)), strict=False)}
+
+
+def phrases() -> str:
+    """Text × shares of outputs with a phrase that stands in their original and in no other one."""
+    rows = []
+    for name in TEXTS:
+        texts = [json.loads(line)["t"] for line in original(name, MOST).read_text().splitlines()]
+        cells = []
+        ways = [_written(texts, *WAYS[way]) for way in (ONLY, DRAWN)]
+        for n in PHRASES:
+            there = Counter(phrase for text in texts for phrase in _phrases(text, n))
+            pair = []
+            for made in ways:
+                links = [
+                    sum(there[each] == 1 for each in _phrases(text, n) & _phrases(output, n))
+                    for text, output in zip(texts, made, strict=True)
+                ]
+                pair.append(f"{np.mean([count > 0 for count in links]):.2f} ({np.mean(links):.1f})")
+            cells.append(" / ".join(pair))
+        rows.append((f"{NAMES[name]}, {len(texts):,}", *cells))
+    return table(("text, originals", *(f"{n} word{'s' * (n > 1)}" for n in PHRASES)), *rows)
+
+
+def _subjects(text: str, spans: list[Any]) -> Iterator[dict[str, Any]]:
+    """Spans of persons without titles; two that share a word are about one person."""
+    persons: list[tuple[set[str], list[dict[str, Any]]]] = []
+    for first, end, kind in spans:
+        if kind != "PERSON":
+            continue
+        title = re.match(r"(?:(?:mrs?|ms|dr)\b\.?\s*)?", text[first:end].lower())
+        start = first + len(title[0] if title else "")
+        names = {*re.findall(r"\w{2,}", text[start:end].lower())}
+        span = {"start": start, "end": end, "type": kind}
+        same = [each for each in persons if each[0] & names]
+        persons = [each for each in persons if not each[0] & names]
+        merged = [old for _, some in same for old in some]
+        persons.append((names.union(*(each[0] for each in same)), [*merged, span]))
+    for number, (_, some) in enumerate(persons):
+        yield from ({**span, "subject": str(number)} for span in some)
+
+
+def persons() -> str:
+    """Ways to sanitize × names hidden, persons of whom no name can be read."""
+    given = (ROOT.parent / "shared" / "texts" / "given.jsonl").read_text().splitlines()
+    records = [json.loads(line) for line in given]
+    spans = Path(FOLDER.name) / "spans.jsonl"
+    found = [[*_subjects(each["text"], each["spans"])] for each in records]
+    spans.write_text("".join(json.dumps({"spans": each}) + "\n" for each in found))
+    rows = []
+    for way in (ONLY, DRAWN):
+        _written([each["text"] for each in records], *WAYS[way])
+        files = (Path(FOLDER.name) / f"{name}.jsonl" for name in ("some", "new"))
+        known = () if "--only" in WAYS[way] else WAYS[way]
+        command = ("evaluate", "--json", "-q", "--spans", spans, "-k", "t", *known, *files)
+        shown = json.loads(page_parts.run("-m", "dpsan", *command))["spans"]
+        best = shown["best_attack"]
+        names, hidden = shown["by_attack"][best]["all"]["none"], shown["persons"][best]
+        shares = (f"{each['share']:.3f} of {each['of']}" for each in (names, hidden))
+        rows.append((way, best, *shares))
+    return table(("written by", "best attack", "names hidden", "persons fully hidden"), *rows)
+
+
+MADE = (linkage, layout, words, classes, safe, utility, phrases, persons)
+PARTS = {each.__name__: each for each in MADE}
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import pytest
 from fixed_keys import fix_keys
 from fork_server import ForkServer
 from hypothesis import HealthCheck, settings
-from support import ROOT, SHARED, hear_signals, make_embeddings
+from support import ROOT, SHARED, hear_signals, make_embeddings, share_vocabulary
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
@@ -21,6 +21,7 @@ from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
 hear_signals()
+share_vocabulary()
 # Else each Python that a test starts compiles all of dpsan anew.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

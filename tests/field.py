@@ -35,14 +35,14 @@ EPSILONS: Final = {
     **dict.fromkeys(
         ("trlaplace-paper", "gaussian-classical", "diffractor", "diffractor-paper"), 1.0
     ),
-    "geodesic": 4.0,
+    **dict.fromkeys(("geodesic", "char-response"), 4.0),
 }
 """At which epsilon a claim is shown, where it is neither of the two below."""
 _PER_DISTANCE: Final = 10.0
 _NATS: Final = 8.0
 _COMPARED: Final = (
     *("optimal-response", "knn-response", "zipf-response", "geodesic", "exponential", "tem"),
-    *("bucket-exponential", "krr", "clusant", "custext", "santext-plus"),
+    *("bucket-exponential", "char-response", "krr", "clusant", "custext", "santext-plus"),
     *("diffractor", "diffractor-paper"),
 )
 TARGET: Final = 0.5
@@ -189,8 +189,67 @@ def equal(space: Any) -> str:
     return table(head, *rows)
 
 
+def characters(space: Any) -> str:
+    """char-response at three epsilons: how often the output has as many characters as the word."""
+    lengths = (space.letters > 0).sum(axis=1)
+    rows = []
+    for epsilon in (1.0, 2.0, 4.0, 6.0):
+        kind = MECHANISMS["char-response"](epsilon)
+        law = np.asarray(kind.prepare(space).probabilities(np.arange(space.n)))
+        found = certify(kind, space)
+        same = (law * (lengths[:, None] == lengths)).sum(axis=1)
+        cells = (found.epsilon_ldp if found else None, law.trace() / space.n, same.mean())
+        rows.append((f"{epsilon:g}", *map(short, cells)))
+    return table(("epsilon per character", "certified epsilon", "stay", "same length"), *rows)
+
+
+def lengths(_: Any) -> str:
+    """What the length of a word tells, of running words: all words of the vocabulary."""
+    with tempfile.TemporaryDirectory() as folder:
+        space = open_space(None, None, Store(Path(folder)))[1]
+    sizes, shares = (space.letters > 0).sum(axis=1), space.frequencies
+    groups = [sizes == size for size in range(1, sizes.max() + 1)]
+    mass = np.array([shares[own].sum() for own in groups])
+    bits = -sum(share * math.log2(share) for share in mass if share)
+    named = sum(shares[own].max(initial=0) for own in groups)
+    cells = (f"{1 - (mass**2).sum():.3f}", f"{bits:.2f}", f"{shares.max():.3f}", f"{named:.3f}")
+    heads = ("pairs of running words of two lengths", "bits that the length tells")
+    guesses = ("a guess names a word", "with its length known")
+    return table((*heads, *guesses), cells)
+
+
+def largest_loss(first: tuple[float, ...], second: tuple[float, ...], n: int) -> float:
+    """Largest ln P(o|x)/P(o|y) of texts whose words all differ, each with the budget of its place.
+
+    Words are drawn by k-ary randomized response over n words.
+    """
+    total = 0.0
+    for one, other in zip(first, second, strict=True):
+        norms = (math.exp(other) + n - 1) / (math.exp(one) + n - 1)
+        total += one + math.log(norms)  # the word itself comes out of the first text
+    return total
+
+
+def budgets(_: Any) -> str:
+    """Largest loss of two texts whose words have budgets that depend on the words: exact."""
+    rows = []
+    for name, n, first, second in (
+        ("2 words, 8 in all", 50, (8.0, 0.0), (4.0, 4.0)),
+        ("4 words, 8 in all", 5, (8.0, 0.0, 0.0, 0.0), (2.0,) * 4),
+        ("a name 1, other words 8", 1000, (8.0,), (1.0,)),
+    ):
+        worst = max(largest_loss(first, second, n), largest_loss(second, first, n))
+        rows.append((name, f"{n:,}", _spent(first), _spent(second), f"{worst:.2f}"))
+    return table(("budget", "words of the vocabulary", "one text", "other text", "loss"), *rows)
+
+
+def _spent(budget: tuple[float, ...]) -> str:
+    return ", ".join(f"{each:g}" for each in budget)
+
+
 if __name__ == "__main__":
     faiss.omp_set_num_threads(1)
     space = opened()
-    parts = {each.__name__: partial(each, space) for each in (claims, equal)}
+    made = (claims, equal, characters, lengths, budgets)
+    parts = {each.__name__: partial(each, space) for each in made}
     page_parts.write(PAGE, parts, sys.argv[1:])

@@ -8,6 +8,7 @@ before ``main``, streams that are closed from the start, and workers.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import pkgutil
@@ -99,15 +100,25 @@ def _read(descriptor: int) -> bytes:
 
 def _serve(path: str, told: int) -> None:
     """Fork a command for each connection, which gets its exit status."""
-    import support  # noqa: F401 - a fork must not import it
     from scoreboard import fork
+    from support import share_vocabulary
 
     import dpsan
+    from dpsan.cli import app
+    from dpsan.embeddings import load
+    from dpsan.errors import DpsanError
 
     for each in pkgutil.walk_packages(dpsan.__path__, "dpsan."):
         if not each.name.endswith("__main__"):
             with contextlib.suppress(ImportError):  # of an extra
                 import_module(each.name)
+    share_vocabulary()
+    assert load().key_to_index
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
+        for command in app.COMMANDS:  # what the parser makes when it is first used
+            sys.argv[1:] = [command, "no-such-file"]
+            with contextlib.suppress(DpsanError):
+                app.run()
     fork.preload()
     threads = os.listdir("/proc/self/task")
     assert len(threads) == 1, "a fork copies one thread only"

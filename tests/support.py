@@ -23,6 +23,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpsan.embeddings import loading
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
@@ -39,6 +40,11 @@ ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "data"
 ALPHA = 1e-9
 """Significance of statistical tests: a sound program fails one in 10^9 runs per test."""
+
+
+def share_vocabulary() -> None:
+    """Let this process read the bundled vocabulary once; its reader has tests of its own."""
+    setattr(loading, "load_bundled", cache(loading.load_bundled))  # noqa: B010
 
 
 def hear_signals() -> None:

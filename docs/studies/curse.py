@@ -31,6 +31,7 @@ from common.study import ALL, Asked, Result, Studies
 from common.sweeps import about, label, repeated, sweeps
 from common.values import at_least, dimensions, positive, whole
 from common.words import (
+    below,
     grouped,
     line,
     mean_of_words,
@@ -102,20 +103,10 @@ def _integers(asked: Asked) -> Result:
             farther /= 2
         shares = {"unchanged": stays, "close": 1 - stays - farther, "distant": farther}
         rows.append({"value": value, "near": near, "epsilon": epsilon, **shares})
-    series = tuple(line(text, rows, "epsilon", name) for name, text in _SHARES.items())
     return Result(
         rows=rows,
         parameters={"value": value, "near": near, "epsilons": list(asked.epsilons)},
-        panels=(
-            Panel(
-                "Laplace noise on an integer",
-                "epsilon",
-                "share of outputs",
-                series,
-                log_x=True,
-                y_limits=(0.0, 1.0),
-            ),
-        ),
+        panels=(_panel("Laplace noise on an integer", "epsilon", rows, log_x=True),),
         caption=f"Laplace noise of scale 1/epsilon on {value:,}, rounded to a positive integer: "
         f"the value, others within {near}, and more distant ones; exact.",
     )
@@ -163,7 +154,9 @@ def _proportions(space: MetricSpace, asked: Asked, kinds: Sequence[type[Mechanis
             for mechanism, some in zip(each.mechanisms, shares, strict=True)
         ]
         rows += own
-        panels.append(_panel(each.draft, own))
+        across = f"epsilon ({each.draft.kind.unit_label()})"
+        wide = not each.draft.kind.is_ldp() or max(row["epsilon"] for row in own) > 100
+        panels.append(_panel(label(each.draft), across, own, log_x=wide))
     # The paper's question.
     most = {
         name: max(row["close"] for row in own) for name, own in grouped(rows, "mechanism").items()
@@ -195,20 +188,15 @@ def _means(found: Outcomes, n: int) -> tuple[Estimate, ...]:
     return tuple(mean_of_words(values, n) for values in (found.unchanged, found.close, distant))
 
 
-def _panel(draft: Draft, rows: Sequence[Mapping[str, Any]]) -> Panel:
-    return Panel(
-        title=label(draft),
-        x_label=f"epsilon ({draft.kind.unit_label()})",
-        y_label="share of outputs",
-        series=tuple(line(text, rows, "epsilon", name) for name, text in _SHARES.items()),
-        log_x=not draft.kind.is_ldp() or max(row["epsilon"] for row in rows) > 100,
-        y_limits=(0.0, 1.0),
-    )
+def _panel(title: str, across: str, rows: Sequence[Mapping[str, Any]], *, log_x: bool) -> Panel:
+    series = tuple(line(text, rows, "epsilon", name) for name, text in _SHARES.items())
+    return Panel(title, across, "share of outputs", series, log_x=log_x, y_limits=(0.0, 1.0))
 
 
 # -- Table 2, Figure 6: distances that noise has to cover -----------------------------------------
 
 _RANKS: Final = {"gap_1_2": 2, "gap_1_101": 101}
+_QUANTILES: Final = np.linspace(0.0, 1.0, 101)
 _LABELS: Final = {
     "half_nearest": "half the distance to the nearest word",
     "gap_1_2": "gap of ranks 1 and 2",
@@ -271,31 +259,23 @@ def _lengths(space: MetricSpace, asked: Asked) -> tuple[Ids, dict[str, Floats], 
 def table_2(space: MetricSpace, asked: Asked) -> Result:
     """How far words are from their neighbours, and how far these are apart."""
     ids, found, notes = _lengths(space, asked)
-    shares = np.linspace(0.005, 0.995, 100)
     rows = [{"quantity": name, **_row(found.get(name, np.zeros(0)), space.n)} for name in _LABELS]
-    series = [
-        Series(text, tuple(np.quantile(found[name], shares).tolist()), tuple(shares.tolist()))
-        for name, text in _LABELS.items()
-        if len(found.get(name, ()))
-    ]
+    series = [below(_LABELS[name], np.quantile(each, _QUANTILES)) for name, each in found.items()]
+    panel = _shares_below("Distances that noise has to cover", "units of the embedding", series)
     which = "all" if len(ids) == space.n else f"{len(ids):,} random of"
     return Result(
         rows=rows,
         summary={row["quantity"]: row["mean"] for row in rows} | {"words": len(ids)},
         parameters={"words": len(ids), "seed": asked.seed},
-        panels=(
-            Panel(
-                "Distances that noise has to cover",
-                "length (units of the embedding)",
-                "share of words below",
-                tuple(series),
-                y_limits=(0.0, 1.0),
-            ),
-        ),
+        panels=(panel,),
         caption=f"Half the distance to the nearest word, and (d_y² - d_x²)/(2·d_xy) for its "
         f"neighbours x, y of the ranks named: {which} {space.n:,} words, {space.d} dimensions.",
         notes=notes,
     )
+
+
+def _shares_below(title: str, across: str, series: Sequence[Series]) -> Panel:
+    return Panel(title, across, "share of words below", tuple(series), y_limits=(0.0, 1.0))
 
 
 def _row(values: Floats, n: int) -> dict[str, Any]:
@@ -528,11 +508,7 @@ def theorem_6_1(space: MetricSpace, asked: Asked) -> Result:
             }
         )
     points = [row for row in rows if row["item"] != "4.1"]
-    x = tuple(row["epsilon"] for row in points)
-    both = tuple(
-        Series(name, x, tuple(row[name] for row in points), style="points")
-        for name in ("theorem", "drawn")
-    )
+    both = tuple(line(name, points, "epsilon", name, "points") for name in ("theorem", "drawn"))
     return Result(
         rows=rows,
         parameters={"words": len(ids), "draws": count, "seed": asked.seed},
@@ -600,27 +576,16 @@ def figure_7(space: MetricSpace, asked: Asked) -> Result:
             apart = np.delete(apart, word)
         ratios.append(float(apart.min() / apart.max()))
     rows = [
-        {
-            "quantity": "nearest word has another nearest one",
-            "value": float((second != ids).mean()),
-        },
+        {"quantity": "nearest word has another nearest one", "value": (second != ids).mean()},
         {"quantity": "k(w, x) = k(x, y) = 1 and k(w, y) > 2", "value": broken / len(ids)},
         {"quantity": "largest k(w, y) of these", "value": largest},
         {"quantity": "nearest over farthest distance, median", "value": float(np.median(ratios))},
     ]
-    x = tuple(sorted(ratios))
-    shares = tuple((np.arange(len(x)) + 1) / len(x))
+    series = below("words", np.array(ratios))
     return Result(
         rows=rows,
         parameters={"words": len(ids), "seed": asked.seed},
-        panels=(
-            Panel(
-                "Concentration of distances",
-                "nearest over farthest distance",
-                "share of words below",
-                (Series("words", x, shares),),
-            ),
-        ),
+        panels=(_shares_below("Concentration of distances", "nearest over farthest", [series]),),
         caption=f"{len(ids):,} random words of {space.n:,}, {space.d} dimensions.",
     )
 

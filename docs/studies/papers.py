@@ -23,17 +23,9 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 PAGE = FOLDER.parent / "papers.md"
-_AG = "--train $AG/alps_dev.tsv --header no --text 1 --label 2"
-COMMANDS = {
-    "sst2": "trlaplace.py tables-1-3 --train $SST2/train.tsv --test $SST2/dev.tsv --text 2 "
-    "--label 1 --records 800 -e .05,1,5,10,20 -E $GLOVE --seeds 5",
-    "ag": f"trlaplace.py tables-1-3 {_AG} --records 300 -e .05,1,5,20 -E $GLOVE --seeds 5",
-    "embeddings": f"trlaplace.py figure-4 {_AG} --records 300 -e .05,1,5,20 -m trlaplace-paper "
-    "-m gaussian-paper -m clipped-laplace-paper -m knn-response --others $GLOVE,$GLOVE50 "
-    "--seeds 5",
-    "robustness": f"tgumbel.py tables-2-3 {_AG} --records 1000 --attacked 60 -e 8 --seeds 5",
-    "membership": f"tgumbel.py membership {_AG} --records 1000 --seeds 5",
-}
+_COMMAND = r"^<!-- (\w+) -->\n.*?^`python docs/studies/([^`]+)`, \d+ s\."
+COMMANDS = dict(re.findall(_COMMAND, PAGE.read_text(), re.M | re.S))
+"""The command of each marked table, which stands below it."""
 
 
 def items():
@@ -44,37 +36,12 @@ def items():
 
 
 NUMBERED = {
-    "TrLap": {
-        "Definition": "1 2",
-        "Algorithm": "1",
-        "Theorem": "1 2 3 4",
-        "Remark": "1",
-        "Table": "1 2 3 4 5",
-        "Figure": "1 2 3 4 5 6",
-    },
-    "Curse": {
-        "Definition": "3.1 3.2 5.2",
-        "Theorem": "4.1 4.2 4.3 5.1 5.3 5.5 5.7 5.8 5.9 6.1",
-        "Lemma": "5.4",
-        "Corollary": "5.6 5.10",
-        "Table": "1 2",
-        "Figure": "1 2 3 4 5 6 7 8 9 10",
-    },
-    "TLDP": {
-        "Definition": "1 2",
-        "Algorithm": "1 2",
-        "Theorem": "1 2 3",
-        "Table": "I II III IV V",
-        "Figure": "1 2 3",
-    },
-    "TGumbel": {
-        "Definition": "1",
-        "Algorithm": "1 2",
-        "Theorem": "1",
-        "Lemma": "1",
-        "Table": "1 2 3",
-        "Figure": "1 2",
-    },
+    "TrLap": "Definition 1 2, Algorithm 1, Theorem 1 2 3 4, Remark 1, Table 1 2 3 4 5, "
+    "Figure 1 2 3 4 5 6",
+    "Curse": "Definition 3.1 3.2 5.2, Theorem 4.1 4.2 4.3 5.1 5.3 5.5 5.7 5.8 5.9 6.1, Lemma 5.4, "
+    "Corollary 5.6 5.10, Table 1 2, Figure 1 2 3 4 5 6 7 8 9 10",
+    "TLDP": "Definition 1 2, Algorithm 1 2, Theorem 1 2 3, Table I II III IV V, Figure 1 2 3",
+    "TGumbel": "Definition 1, Algorithm 1 2, Theorem 1, Lemma 1, Table 1 2 3, Figure 1 2",
 }
 """All that has a number in the papers."""
 _NAMES = r"(Definition|Algorithm|Theorem|Remark|Lemma|Corollary|Table|Figure)"

@@ -23,7 +23,7 @@ from common.sweeps import about, label, parameters, repeated, sweeps
 from common.texts import PARAMETERS as TEXTS
 from common.texts import labelled, sizes
 from common.values import at_least, positive, whole
-from common.words import lines, mean_of_words, random_words, share_of_draws, spread
+from common.words import line, lines, mean_of_words, random_words, share_of_draws, spread
 from scipy.stats import rankdata
 
 from dpsan.analysis.compare.measure import Corpus
@@ -125,10 +125,9 @@ def appendix_c(space: MetricSpace | None, asked: Asked) -> Result:
     With a vocabulary N_w is the mean over its words.
     """
     rows = staying(Draft(TGumbelPaper), space, asked)
-    sizes, true, claimed = (tuple(row[name] for row in rows) for name in ("n", "true", "claimed"))
     series = (
-        Series("true", sizes, true, style="points"),
-        Series("claimed: at least", sizes, claimed, style="points"),
+        line("true", rows, "n", "true", "points"),
+        line("claimed: at least", rows, "n", "claimed", "points"),
     )
     where = f"{space.n:,} words of a vocabulary" if space else "n words at equal distances"
     return Result(
@@ -176,36 +175,58 @@ def staying(draft: Draft, space: MetricSpace | None, asked: Asked) -> list[dict[
     """Return rows of N_w on a vocabulary, or on made-up words, beside the claims."""
     if space is not None:
         return _staying_words(draft, space, asked)
-    rows, side = [], math.sqrt(2)
-    for n, (name, far) in product(_MANY, _PLACED.items()):
-        least, distances = least_epsilon(n, side), np.full((1, min(n, 100) - 1), side)
-        allowed = [each for each in asked.epsilons if each > least]
-        for epsilon in allowed or [edge * least for edge in _EDGES]:
-            b = scale(epsilon, n, side, far * side)
-            true = float(unchanged(b, far * side, n, distances).mean())
-            # K = 0 means n candidates.
-            several = 1 - math.log(n) / n
-            bound = math.exp(-math.exp(-side / b)) * several
-            rows.append(claim_row(draft, f"N_w, {name}", epsilon, _STAYS, true, n=n))
-            rows.append(claim_row(draft, f"inequality, {name}", epsilon, bound, true, n=n))
-            # The proof's two candidates without truncation: more candidates lower N_w, and
-            # truncation raises it.
-            two = 1 / (1 + math.exp(-side / b))
-            rows.append(claim_row(draft, f"two candidates, {name}", epsilon, two, true, n=n))
+    rows: list[dict[str, Any]] = []
+    for name, n, epsilon, b, delta, distances in _made_up(asked, _MANY, _PLACED):
+        true = float(unchanged(b, delta, n, distances).mean())
+        side = distances.min()
+        # K = 0 means n candidates.
+        bound = math.exp(-math.exp(-side / b)) * (1 - math.log(n) / n)
+        # The proof's two candidates without truncation: more candidates lower N_w, and truncation
+        # raises it.
+        two = 1 / (1 + math.exp(-side / b))
+        claims = {"N_w": _STAYS, "inequality": bound, "two candidates": two}
+        rows += [
+            claim_row(draft, f"{what}, {name}", epsilon, value, true, n=n)
+            for what, value in claims.items()
+        ]
     return rows
+
+
+_Case = tuple[str, int, float, float, float, Floats]
+"""Name, n, epsilon, b, Delta and distances of words to their nearest others."""
+
+
+def _made_up(asked: Asked, sizes: Sequence[int], placed: Mapping[str, float]) -> Iterator[_Case]:
+    """Yield words at equal distances; Delta is so many times these."""
+    side = math.sqrt(2)
+    for n, (name, far) in product(sizes, placed.items()):
+        distances = np.full((1, min(n, 100) - 1), side)
+        for epsilon in _allowed(asked, least_epsilon(n, side), _EDGES):
+            yield name, n, epsilon, scale(epsilon, n, side, far * side), far * side, distances
+
+
+def _of_vocabulary(draft: Draft, space: MetricSpace, asked: Asked, cases: Any) -> Iterator[_Case]:
+    """Yield the words of each case by name, and edges."""
+    edges, words = cases
+    least = draft.kind.least_epsilon(space)
+    for epsilon, (name, ids) in product(_allowed(asked, least, edges), words.items()):
+        mechanism = draft.at(epsilon)
+        assert isinstance(mechanism, TGumbelPaper)  # noqa: S101 - for the type checker
+        yield name, space.n, epsilon, *mechanism.constants(space), _apart(space, ids)
+
+
+def _allowed(asked: Asked, least: float, edges: Sequence[float]) -> list[float]:
+    allowed = [each for each in asked.epsilons if each > least]
+    return allowed or [edge * least for edge in edges]
 
 
 def _staying_words(draft: Draft, space: MetricSpace, asked: Asked) -> list[dict[str, Any]]:
-    n, least = space.n, draft.kind.least_epsilon(space)
-    ids = random_words(n, _LOOKED_AT, randomness.seeded_key(f"dpsan study theorems {asked.seed}"))
-    distances = _apart(space, ids)
-    rows = []
-    allowed = [each for each in asked.epsilons if each > least]
-    for epsilon in allowed or [edge * least for edge in _EDGES]:
-        b, delta = _constants(draft, epsilon, space)
-        true = float(unchanged(b, delta, n, distances).mean())
-        rows.append(claim_row(draft, "N_w, mean", epsilon, _STAYS, true, n=n))
-    return rows
+    key = randomness.seeded_key(f"dpsan study theorems {asked.seed}")
+    cases = _EDGES, {"N_w, mean": random_words(space.n, _LOOKED_AT, key)}
+    return [
+        claim_row(draft, name, epsilon, _STAYS, float(unchanged(b, delta, n, apart).mean()), n=n)
+        for name, n, epsilon, b, delta, apart in _of_vocabulary(draft, space, asked, cases)
+    ]
 
 
 @STUDIES.add(
@@ -232,8 +253,7 @@ def appendix_c_laplace(space: MetricSpace, asked: Asked) -> Result:
         drawn = spread(drawn=share_of_draws(int(stays.sum()), count))
         formula = float((-np.expm1(-epsilon * apart / 4)).mean())
         rows.append({"epsilon": epsilon, "claimed": formula, **drawn})
-    x = tuple(row["epsilon"] for row in rows)
-    both = tuple(Series(name, x, tuple(row[name] for row in rows)) for name in ("claimed", "drawn"))
+    both = tuple(line(name, rows, "epsilon", name) for name in ("claimed", "drawn"))
     axes = ("epsilon (per unit of distance)", "share of words that stay")
     return Result(
         rows=rows,
@@ -258,10 +278,9 @@ def lemma_1(space: MetricSpace | None, asked: Asked) -> Result:
         claimed = math.exp(-math.exp(-2 * delta / b))
         row = claim_row(draft, f"N_w, {name}", epsilon, claimed, float(at_most.mean()), n=n)
         rows.append({**row, "least": row["true"] - 2 / n})
-    x = tuple(float(at) for at in range(len(rows)))
-    both = tuple(
-        Series(text, x, tuple(row[name] for row in rows), style="points")
-        for name, text in (("least", "true, at least"), ("claimed", "claimed: at most"))
+    both = (
+        line("true, at least", rows, "", "least", "points"),
+        line("claimed: at most", rows, "", "claimed", "points"),
     )
     return Result(
         rows=rows,
@@ -271,23 +290,12 @@ def lemma_1(space: MetricSpace | None, asked: Asked) -> Result:
     )
 
 
-def _lemma_cases(draft: Draft, space: MetricSpace | None, asked: Asked) -> Iterator[Any]:
-    """Name, n, epsilon, b, Delta and distances of the words of each row."""
+def _lemma_cases(draft: Draft, space: MetricSpace | None, asked: Asked) -> Iterator[_Case]:
     if space is None:
-        side = math.sqrt(2)
-        for n, edge in product((100, 1000, 100_000), _EDGES):
-            epsilon = edge * least_epsilon(n, side)
-            b, distances = scale(epsilon, n, side, side), np.full((1, min(n, 100) - 1), side)
-            yield "equal distances", n, epsilon, b, side, distances
-        return
-    least = draft.kind.least_epsilon(space)
-    lonely = _most_isolated(space)
+        return _made_up(asked, (100, 1000, 100_000), {"equal distances": 1})
     some = random_words(space.n, _LOOKED_AT, randomness.seeded_key(f"dpsan lemma {asked.seed}"))
-    cases = {"most isolated word": lonely, "mean of words": some}
-    allowed = [each for each in asked.epsilons if each > least]
-    for epsilon, (name, ids) in product(allowed or [1.01 * least], cases.items()):
-        b, delta = _constants(draft, epsilon, space)
-        yield name, space.n, epsilon, b, delta, _apart(space, ids)
+    words = {"most isolated word": _most_isolated(space), "mean of words": some}
+    return _of_vocabulary(draft, space, asked, (_EDGES[:1], words))
 
 
 def _most_isolated(space: MetricSpace) -> Ids:
@@ -298,12 +306,6 @@ def _most_isolated(space: MetricSpace) -> Ids:
         near = space.points(space.neighbors(ids, 2)[:, 1])
         apart[ids] = np.linalg.norm(near - space.points(ids), axis=1)
     return np.array([int(apart.argmax())])
-
-
-def _constants(draft: Draft, epsilon: float, space: MetricSpace) -> tuple[float, float]:
-    mechanism = draft.at(epsilon)
-    assert isinstance(mechanism, TGumbelPaper)  # noqa: S101 - for the type checker
-    return mechanism.constants(space)
 
 
 def _apart(space: MetricSpace, ids: Ids) -> Floats:
@@ -607,8 +609,7 @@ def membership(space: MetricSpace, asked: Asked) -> Result:
         figures = {"auc": float(ranks / (~members).sum()), "accuracy": float(right.mean())}
         rows.append({"trained_on": name, "epsilon": epsilon, **figures})
         step(1.0)
-    x = tuple(float(at) for at in range(len(rows)))
-    points = Series("auc", x, tuple(row["auc"] for row in rows), style="points")
+    points = line("auc", rows, "", "auc", "points")
     return Result(
         rows=rows,
         parameters=repeated(asked, chosen, members=int(members.sum())),

@@ -13,12 +13,12 @@ from typing import Any, Final
 import numpy as np
 from common import claims
 from common.command import main
-from common.panels import Panel, Series
+from common.panels import Panel
 from common.study import Asked, Result, Studies
 from common.texts import PARAMETERS as TEXTS
 from common.texts import labelled
 from common.values import dimensions, positive, whole
-from common.words import grouped
+from common.words import grouped, line, lines
 
 from dpsan.mechanisms.tldp_paper import (
     GAUSSIAN,
@@ -97,14 +97,11 @@ def theorem_2(space: MetricSpace | None, asked: Asked) -> Result:
                 "delta": true_delta(noise, epsilon, kept, count),
             }
         )
-    lines = tuple(
-        Series(name, tuple(row["epsilon"] for row in some), tuple(row["delta"] for row in some))
-        for name, some in grouped(rows, "noise").items()
-    )
+    both = lines(rows, "epsilon", "delta", "noise")
     return Result(
         rows=rows,
         parameters={"d": list(sizes), "range": side, "epsilons": list(asked.epsilons)},
-        panels=(Panel("Theorem 2", "claimed epsilon (nats)", "true delta", lines, log_x=True),),
+        panels=(Panel("Theorem 2", "claimed epsilon (nats)", "true delta", both, log_x=True),),
         caption=f"TLDP's noise beside noise on each of I numbers of range {side:g}, and what is "
         "true of it.",
         notes=("delta: exact, with which the claimed epsilon holds for inputs Delta apart",),
@@ -164,10 +161,8 @@ def table_5(space: MetricSpace | None, asked: Asked) -> Result:
             {"d": count, "epsilon": epsilon, "method": name, **dict(zip(_LENGTHS, some))}
             for name, some in found.items()
         ]
-    series = tuple(
-        Series(name, tuple(row["epsilon"] for row in some), tuple(row["printed"] for row in some))
-        for name, some in grouped([row for row in rows if row["d"] == sizes[0]], "method").items()
-    )
+    shown = [row for row in rows if row["d"] == sizes[0]]
+    series = lines(shown, "epsilon", "printed", "method")
     axes = ("epsilon (nats)", "expected length of the noise")
     return Result(
         order=("d", "epsilon", "method", *_LENGTHS),
@@ -300,14 +295,7 @@ def _scores(rows: Sequence[dict[str, Any]], by: str, names: Sequence[str]) -> li
             str(kind),
             "epsilon (nats, as published)",
             "weighted F1",
-            tuple(
-                Series(
-                    name,
-                    tuple(row["epsilon"] for row in some),
-                    tuple(row[name] for row in some),
-                )
-                for name in names
-            ),
+            tuple(line(name, some, "epsilon", name) for name in names),
             log_x=True,
             y_limits=(0.0, 1.0),
         )

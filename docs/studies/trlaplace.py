@@ -35,7 +35,7 @@ from common.sweeps import about, label, repeated
 from common.texts import PARAMETERS as TEXTS
 from common.texts import labelled, sizes
 from common.values import at_least, dimensions, positive, whole
-from common.words import lines, share_of_draws, spread
+from common.words import line, lines, share_of_draws, spread
 
 from dpsan.analysis.compare.measure import Corpus
 from dpsan.analysis.evaluate.accuracy import Classifier, Labelled, judge
@@ -102,13 +102,13 @@ def theorem_2(space: MetricSpace | None, asked: Asked) -> Result:
         true = mechanism.guarantee(space).delta
         rows.append({"d": space.d, "epsilon": epsilon, "claimed": claimed, "true": true})
         rows[-1]["ratio"] = true / claimed
-    x, y = (tuple(row[name] for row in rows) for name in ("epsilon", "ratio"))
-    lines = (Series("true", x, y), claims.claim_line(x, 1.0, "claimed: at most 1"))
+    truth = line("true", rows, "epsilon", "ratio")
+    both = (truth, claims.claim_line(truth.x, 1.0, "claimed: at most 1"))
     axes = ("epsilon (nats)", "true delta over claimed delta")
     return Result(
         rows=rows,
-        parameters={"d": space.d, "epsilons": list(x)},
-        panels=(Panel("gaussian-paper", *axes, lines, log_x=True, log_y=True),),
+        parameters={"d": space.d, "epsilons": list(truth.x)},
+        panels=(Panel("gaussian-paper", *axes, both, log_x=True, log_y=True),),
         caption=f"Delta of the textbook formula for Gaussian noise, {space.d} dimensions.",
         notes=("the theorem is for epsilon <= 1; the experiments use its formula up to 20",),
     )
@@ -371,10 +371,9 @@ def box_attack(space: MetricSpace, asked: Asked) -> Result:
             }
         )
         step(1.0)
-    x = tuple(row["epsilon"] for row in rows)
     series = (
-        Series("named by the box", x, tuple(row["named"] for row in rows)),
-        Series("the claim allows", x, tuple(row["claim_allows"] for row in rows), style="dashed"),
+        line("named by the box", rows, "epsilon", "named"),
+        line("the claim allows", rows, "epsilon", "claim_allows", "dashed"),
     )
     axes = ("claimed epsilon (nats)", "share of words")
     return Result(
@@ -489,10 +488,9 @@ def table_5(space: MetricSpace | None, asked: Asked) -> Result:
         alpha, reach = published_truncation(epsilon, None, d, 1.0)
         rejected = 1 / -math.expm1(-alpha * reach)
         rows.append({"d": d, "epsilon": epsilon, "rejection": rejected, "inverse": 1.0})
-    x = tuple(row["epsilon"] for row in rows)
     both = (
-        Series("rejection", x, tuple(row["rejection"] for row in rows), style="points"),
-        Series("inverse distribution function", x, (1.0,) * len(x), style="dashed"),
+        line("rejection", rows, "epsilon", "rejection", "points"),
+        line("inverse distribution function", rows, "epsilon", "inverse", "dashed"),
     )
     axes = ("epsilon (nats)", "numbers drawn for one")
     return Result(

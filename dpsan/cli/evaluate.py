@@ -60,7 +60,7 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
     """Public text, one paragraph a line (repeatable), or a model of `dpsan train`, for the context
     attack and readability. Default: that of the bundled vocabulary."""
     spans: Path | None = option("--spans FILE", panel="Attacks")
-    """Measure how much of these spans of personal data is read back."""
+    """Measure how much of these spans is read back, and how many persons are fully hidden."""
     candidates: Path | None = option("--candidates FILE", panel="Attacks")
     """Texts of which the attacker knows that one is the original. Measure how often it is found."""
     words: list[str] | None = option("--words LIST", panel="Attacks")

@@ -13,18 +13,11 @@ JSON needs one, however it was written: they would tell which words were in it.
 
 A string in a chosen field is sanitized (with duplicate keys: each of them); null stays null; a
 record without the field passes unchanged and is counted; any other value, on the way or at its end,
-<<<<<<< HEAD
-is an error.  A name that no record has is most often misspelt, and everything would pass unchanged:
-records are held back until every field has been seen, :data:`_HELD` at most, and without it the
-input fails with nothing written.  ``--field 'NAME?'`` lifts that.  The paths of all other values
-are named (:class:`~dpsan.formats.positions.Positions`).
-=======
 is an error, or passes and is named where a path has ``*``.  A name that no record has is most often
 misspelt, and everything would pass unchanged: records are held back until every field has been
 seen, :data:`_HELD` at most, and without it the input fails with nothing written.
 ``--field 'NAME?'`` lifts that.  The paths of all other values are named
 (:class:`~dpsan.formats.positions.Positions`).
->>>>>>> strings
 """
 
 from __future__ import annotations
@@ -40,6 +33,7 @@ from dpsan.files.source import Source, read_whole
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
 from dpsan.formats.json_scan import (
     EMPTY_LIST,
+    TOO_DEEP,
     KindError,
     Scan,
     Strings,
@@ -135,6 +129,8 @@ class JsonReader:
                 top = self._kept.top
                 at = top if position is positions.top else self._kept.item(top)
                 strings = Strings(raw, at, self._kept, read)
+        except RecursionError:
+            raise InputError(source.name, TOO_DEEP, line=line) from None
         except KindError as error:
             what = f"field '{error.path}'" if error.path else "record"
             what += f" is {_KINDS.get(error.found, 'a number')}, not {error.wanted}"

@@ -295,11 +295,17 @@ def _decoded(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogatepass")
 
 
+TOO_DEEP: Final = "a value is too deep for --drop-other"
+
+
 def pruned(raw: bytes, place: Place | None, at: int = 0) -> bytes:
     """Return a value of valid JSON without all values in its objects and lists that are not chosen.
 
     Args:
         place: what is chosen of the value.
+
+    Raises:
+        RecursionError: it is too deep.
     """
     return _pruned(raw, place, at)[0] or b"null"
 

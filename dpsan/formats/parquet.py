@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Final
 from dpsan.errors import ExtraMissingError, InputError, reason
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record
-from dpsan.formats.json_scan import Chosen, KindError, Part, other_text, pruned_text
+from dpsan.formats.json_scan import TOO_DEEP, Chosen, KindError, Part, other_text, pruned_text
 from dpsan.formats.lines import decode, too_long
 from dpsan.formats.parquet_columns import Columns, Leaf, Steps
 from dpsan.formats.parquet_layout import Output, Positioned, check_times
@@ -176,10 +176,12 @@ class _Group:
             raise too_long(self._source, line, self._options.max_record)
         text, bad = decode(self._source, line, raw, ReadOptions(invalid=self._options.invalid))
         row.invalid += bad
-        if self._options.drop_other and leaf.place is not None:
-            text = pruned_text(text, leaf.place) or ""
         try:
+            if self._options.drop_other and leaf.place is not None:
+                text = pruned_text(text, leaf.place) or ""
             part = row.take(text, leaf.position, self._columns.positions)
+        except RecursionError:
+            raise InputError(self._source.name, TOO_DEEP, line=line) from None
         except KindError as error:
             what = f"field '{error.path}' is not {error.wanted}"
             raise InputError(self._source.name, what, line=line) from None

@@ -4,7 +4,8 @@ JSON lines, one object for each record::
 
     {"record": 3, "spans": [{"start": 0, "end": 5, "type": "NAME"}], "text": "Maria lives here"}
 
-Offsets count code points; ``type`` (or ``label``) is optional, and other keys are ignored.
+Offsets count code points; ``type`` (or ``label``) and ``subject`` (the person of the record whom a
+span is about, for ``evaluate``) are optional, and other keys are ignored.
 ``record`` is the line of a record as in the audit log, ascending; records without an object have no
 spans.  Without ``record``, there is one object for each record that has a text, in order.  If an
 object has the record's ``text``, it must be the same.  Lines are read in step with the records.
@@ -42,6 +43,8 @@ class Span(NamedTuple):
     end: int
     kind: str = ""
     """Its type, or nothing."""
+    subject: str = ""
+    """A name of the person, within the record."""
 
 
 class _Row(NamedTuple):
@@ -163,9 +166,10 @@ def _span(value: dict[str, Any]) -> Span:
     start, end, kind = value["start"], value["end"], value.get("type", value.get("label"))
     if type(start) is not int or type(end) is not int or not 0 <= start < end:
         raise ValueError
-    if not isinstance(kind, str | None):
+    subject = value.get("subject")
+    if not isinstance(kind, str | None) or not isinstance(subject, str | None):
         raise TypeError
-    return Span(start, end, kind or "")
+    return Span(start, end, kind or "", subject or "")
 
 
 def with_spans(
@@ -189,6 +193,6 @@ def with_spans(
                     where = f"the record in line {record.line} has several texts"
                     raise InputError(path, where, "spans are for one --field with one text")
                 found = file.of(record.line, record.texts[0])
-                record.spans = [span if types else span[:2] for span in found]
+                record.spans = [span[:3] if types else span[:2] for span in found]
             yield record
         file.end()

@@ -23,6 +23,7 @@ TABLE: Final = {
     "exponential": "exponential:Exponential",
     "tem": "tem:TEM",
     "bucket-exponential": "bucket_exponential:BucketExponential",
+    "char-response": "char_response:CharResponse",
     "krr": "krr:KRR",
     "uniform": "uniform:Uniform",
     "tgumbel-paper": "tgumbel_paper:TGumbelPaper",

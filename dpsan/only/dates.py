@@ -28,13 +28,14 @@ DAYS: Final = 2
 SORTS: Final = {
     **dict.fromkeys(("year", "dateyear"), 1),
     **dict.fromkeys(LABELS, DAYS),
-    **dict.fromkeys(("int1", "int2", "bit", "int4", "int40"), 3),
+    **dict.fromkeys(("int1", "int2", "int3", "bit", "int4", "int40", "int5", "int6", "intlong"), 3),
     **dict.fromkeys(("clock", "number"), 4),
     "ordinal": 5,
     **dict.fromkeys(("month", "month?", "month3", "month3?"), 6),
     **dict.fromkeys(("day", "day3", "day3?"), 7),
+    **dict.fromkeys(("money", "percent", "quantity"), 8),
 }
-"""By their labels the sorts of tokens of which one may be earlier than another."""
+"""By their labels the sorts of tokens of which one may be earlier than another, or smaller."""
 _NAMES: Final = re.findall("...", "janfebmaraprmayjunjulaugsepoctnovdecmontuewedthufrisatsun")
 """First letters of months and weekdays."""
 NO_HOUR, HALF_DAY = "zh"
@@ -43,6 +44,8 @@ FIVES, ANY = "fx"
 """Marks of minutes that are a multiple of five, and of all others."""
 _CLOCK: Final = re.compile(r"(\D{0,2})(\d{1,2})(?:[:.h](\d\d)(?!\d))?([:.]\d\d)?")
 _LIMIT: Final = 10_000
+_DIGITS: Final = 4
+"""Digits of a run that are compared: those of one form have as many."""
 _BETWEEN: Final = re.compile(rf"{DIGIT}+([^{DIGIT}]){DIGIT}+")
 _BARE: Final = re.compile(rf"(?<!{DIGIT}){DIGIT}(?!{DIGIT})")
 
@@ -137,7 +140,7 @@ def moment(text: str, *, day_first: bool) -> int:
     name = text[:3].lower()
     if name in _NAMES:
         return _NAMES.index(name)
-    numbers = [int(run) % _LIMIT for run in re.findall(r"\d+", text)[:4]] or [0]
+    numbers = [int(run[:_DIGITS]) for run in re.findall(r"\d+", text)[:4]] or [0]
     if day_first:
         numbers.reverse()
     numbers[0] += 12 * _afternoon(text, numbers[0])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpsan.only.engine import Match
 from dpsan.only.order import ranks
-from dpsan.only.permutations import ASCENDING
+from dpsan.only.permutations import ASCENDING, ORDERED
 from dpsan.only.rules import PASS, Rules
 from dpsan.only.spans import drawn
 from dpsan.only.view import GAP, LOWER, NATIONS, ONE, TITLE, UPPER, Codes, Cut, Flags, Ints, View
@@ -28,11 +28,6 @@ COUNTRY: Final = "country"
 CITY: Final = "city"
 MEDICINE: Final = "medicine"
 """How groups of medicines begin: one medicine stays one, with a dose and without."""
-
-
-def of_names(group: str) -> bool:
-    """Return whether a word of a group has one replacement in all such groups."""
-    return group in NAMES or group.startswith(MEDICINE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +46,8 @@ class Decision:
     unit: Ints
     text: Ints
     order: Ints
-    """Number of replaced dates of its group that are earlier in the text; 0 of other tokens."""
+    """Number of replaced dates of its group that are earlier in the text, or of numbers of its form
+    that are smaller; 0 of other tokens."""
     leader: NDArray[np.int64]
     """Row of the country in the text of a nation, of the city before a country; -1: none."""
     articles: NDArray[np.int64]
@@ -95,8 +91,9 @@ def decide(
     article, word = article[~named], word[~named]
     articles = np.stack([article, view.caps[article], row[word]], 1).astype(np.int64)
     caps = view.caps.copy()
-    loud = np.flatnonzero(rules.nouns[group] & (caps == UPPER))
-    loud = loud[~match.relation("upline", loud)]  # COPD may become asthma: in small letters
+    loud = np.flatnonzero(rules.nouns[group] & ((caps == UPPER) | (caps == TITLE)))
+    # COPD may become asthma, and Crohn's disease too: in small letters
+    loud = loud[~match.relation("upline", loud) & ~match.relation("capline", loud)]
     caps[loud] = np.where(match.relation("start", loud), TITLE, LOWER)
     first = np.full(len(group), -1)
     first[key[at[::-1]]] = row[at[::-1]]
@@ -110,10 +107,11 @@ def decide(
         if group[token] > PASS:
             local[int(row[token])] = tuple(_read(cuts, key_of) for cuts in pieces)
     key_of_row = first[key[at]]
-    dated = np.flatnonzero(np.isin(group[at], rules.codes(ASCENDING)))
     order = np.zeros(len(at), np.int32)
-    of_text = view.text[at[dated]].astype(np.int64) * len(rules.groups) + group[at[dated]]
-    order[dated] = ranks(of_text, view.order[at[dated]])
+    for groups, of_form in ((ASCENDING, 0), (ORDERED, form[at] + 1)):
+        rows = np.isin(group[at], rules.codes(groups))
+        pool = (view.text[at] * np.int64(len(rules.groups)) + group[at]) * (len(view.forms) + 1)
+        order[rows] = ranks((pool + of_form)[rows], view.order[at[rows]])
     return Decision(
         at,
         group[at],

@@ -68,7 +68,7 @@ def join_phrases(
             & closed[words["label"][at]]
             & np.isin(
                 lexicon.phrase_codes[found],
-                [code[c] for c in ("city", "region", "state", "cityen")],
+                [code[c] for c in ("city", "region", "state", "cityen", "citygb")],
             )
         )
         at, found = at[~common], found[~common]

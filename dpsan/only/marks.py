@@ -10,9 +10,11 @@ DIGIT, ZERO, LARGE, SMALL, HEX, LARGE_HEX = "\x01\x02\x03\x04\x05\x07"
 large one."""
 NIL: Final = "\x11"
 """A zero at the end of a round number."""
+FIVE: Final = "\x12"
+"""The last digit, 0 or 5, of a number that may be a time with a dot."""
 SIZES: Final = {"\x0e": (10, 24), "\x0f": (25, 49), "\x10": (50, 99)}
 """First two digits of numbers of two or three digits, by the mark of the first in a form."""
-SIZED: Final = frozenset(("int", "number", "percent", "quantity", "age", "money"))
+SIZED: Final = frozenset(("int", "number", "percent", "quantity", "age", "money", "dotclock"))
 """Groups whose numbers keep their size and stay round; in the forms of all others these digits are
 digits."""
 NOW: Final = 2026
@@ -32,7 +34,7 @@ YEARS: Final = {
     ANY_YEAR: (1900, NOW),
 }
 """Classes of years that a form may show."""
-_SIZE: Final = re.compile("[\x0e-\x11]")
+_SIZE: Final = re.compile("[\x0e-\x12]")
 
 
 def unsized(form: str) -> str:

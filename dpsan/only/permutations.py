@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpsan.only.marks import SHORT
 
@@ -14,6 +17,12 @@ ASCENDING: Final = frozenset(
     ("daymonth", "year", "clock", "mday", "month", "month3", "day", "day3", "hhmm", "dotclock")
 ) | {"ordinal"}
 """Groups of dates: those of one form are near each other, and ascend in a text."""
+ORDERED: Final = frozenset(
+    ("int", "number", "money", "percent", "quantity", "weight", "babyweight", "grams", "pulse")
+) | {"pigment", "pigments", "temperature", "ejection", "bodymass", "minutes", "centimetre"}
+"""Groups of numbers: those of one form are in the order of the text where there are many."""
+ROOM: Final = 8
+"""Strings of a form for each number of a text: the order of few would tell them all."""
 _STEPS: Final = 30
 """The part of a pool that the next date goes on at most."""
 _FINE_STEPS: Final = 1000
@@ -146,3 +155,29 @@ def permutation_of(
         part = -int(form[1]) - 4 * (form[0] == SHORT) if group == "clock" else size
         return Walk(size, calendar=calendars[group, part])
     return Permutation(size)
+
+
+def begin_walks(
+    permutations: Mapping[int, Permutation], texts: NDArray[np.integer], bounds: list[int]
+) -> set[int]:
+    """Let new calendars begin where they leave room for all dates of their first text.
+
+    Args:
+        permutations: of slots, in the order of the draws.
+        texts: of each slot.
+        bounds: of the integer of each slot; that where a calendar begins is set.
+
+    Returns:
+        The slots whose integers tell where calendars begin.
+    """
+    turns: defaultdict[int, list[tuple[int, Walk]]] = defaultdict(list)
+    for at, walk in permutations.items():
+        if isinstance(walk, Walk):
+            turns[id(walk.calendar)].append((at, walk))
+    begins = set()
+    for (first, walk), *rest in turns.values():
+        if not walk.calendar.start:
+            parts = [bounds[at] / other.size for at, other in rest if texts[at] == texts[first]]
+            bounds[first] = walk.plan_start(sum(parts))
+            begins.add(first)
+    return begins

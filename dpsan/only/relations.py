@@ -185,6 +185,17 @@ def foreign(state: State) -> Flags:
     return ((count >= 4) & (8 * count >= counts(unit, state.word))).take(unit)
 
 
+def about(person: str, other: str) -> Callable[[State], Flags]:
+    """Return the relation of texts that have words for one person and none for the other."""
+
+    def related(state: State) -> Flags:
+        text = state.view.text
+        has, has_other = (counts(text, state.words[name]) > 0 for name in (person, other))
+        return np.asarray((has & ~has_other).take(text))
+
+    return related
+
+
 def repeated_mark(state: State) -> Flags:
     """Single letters that begin more than one line: marks of questions and answers, of lists."""
     view = state.view
@@ -205,6 +216,8 @@ FIXED: Final[dict[str, Callable[[State], Flags]]] = {
     "nocaps": small_letters,
     "foreign": foreign,
     "marks": repeated_mark,
+    "of_him": about("him", "her"),
+    "of_her": about("her", "him"),
 }
 """Relations that read the view alone: of all tokens."""
 MOVING: Final[dict[str, Callable[[State, NDArray[np.intp]], Flags]]] = {

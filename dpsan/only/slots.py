@@ -1,98 +1,162 @@
-"""Slots: what one key of a unit becomes, when it is drawn, and what a unit has so far."""
+"""Slots: what the keys of a block become, in arrays, and what a unit has so far."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, cast
+from typing import Final, NamedTuple
 
-from dpsan.only.decision import COUNTRY
-from dpsan.only.permutations import Calendar, Permutation, Walk
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.only.dates import moment
+from dpsan.only.permutations import ORDERED, ROOM, Calendar, Permutation
+from dpsan.only.templates import Piece
 
 AGE: Final = 40
 """Bits of a key below the number of the unit of a long file."""
 Pool = tuple[str, str, tuple[str, ...]]
 """Group, form, and the marks of a local part."""
+Numbers = NDArray[np.int64]
 
 
-@dataclass(slots=True)
-class Slot:
-    """Holds what one key of a unit becomes."""
+class Plan(NamedTuple):
+    """Tells how the words of a pool are drawn."""
 
     pool: Pool
-    key: int
-    unit: int
-    text: int
-    order: int
-    """Number of dates of its group that are earlier in the text."""
-    leader: int
-    """Key of the country of a nation, of the city of a country; -1: none."""
-    permutation: Permutation | None
-    size: int
-    """Number of words of its pool; 0 of a number by value, which has none."""
+    table: int
+    """Index of the list of its words; -1 of strings."""
+    sizes: list[int]
+    """Bounds of the numbers of a string; of words their number."""
+    pieces: list[Piece]
+    """Template of its strings."""
+    home: Pool
+    """The same for pools in which a word of a unit has one replacement."""
+    ascending: bool
     chance: float
-    """That the word stays as it is, at most: none of an address, whose host is reserved."""
-    lead: Slot | None = None
-    """The slot of the leader, whose number tells its own."""
-    bound: int = 0
-    """Bound of its uniform integer, 0: the size of its pool."""
-    begins: bool = False
-    """Whether its integer tells where the dates of the unit begin."""
-    number: int = 0
-    written: str = ""
-    """The string, where the pool is no list of words."""
-    names: tuple[int, ...] = ()
-    """Keys of the names of the unit that an address is made of."""
-    again: bool = False
-    """Whether its pool was used up before, so that another word of the unit has its word, too."""
+    """That a word stays as it is, at most: none of an address, whose host is reserved."""
 
-    def plan(self, permutation: Permutation) -> None:
-        """Take the next bound of a permutation."""
-        self.again = permutation.planned >= self.size and not self.names
-        self.bound = permutation.plan()
+
+class Word(NamedTuple):
+    """Holds what a key of a unit became: a word by its number in a list, or a string."""
+
+    pool: Pool
+    table: int
+    number: int
+    text: str
+    chance: float
+    taken: int
+    """Number that it has in the permutation of its pool; -1: none."""
 
 
 @dataclass(slots=True)
 class Unit:
     """Holds the replacements that one unit has so far."""
 
-    names: dict[int, Slot] = field(default_factory=dict)
-    """Of each name and medicine: its pool is that of its first token."""
-    before: dict[int, Slot] = field(default_factory=dict)
-    """The same of units that ended in the block: addresses in it name them."""
-    slots: defaultdict[Pool, dict[int, Slot]] = field(default_factory=lambda: defaultdict(dict))
-    """Of other words, by their pool."""
+    words: defaultdict[Pool, dict[int, Word]] = field(default_factory=lambda: defaultdict(dict))
+    """By their home and key."""
     permutations: dict[Pool, Permutation] = field(default_factory=dict)
     calendars: defaultdict[tuple[str, int], Calendar] = field(
         default_factory=lambda: defaultdict(Calendar)
     )
-    age: int = 0
-    """Number of this unit in a long file."""
 
 
-def turn(slot: Slot) -> tuple[int, int, int]:
-    """Return when a slot is drawn: in its text countries of cities before others, nations last."""
-    country = slot.pool[0] == COUNTRY
-    late = 1 + (slot.lead is None) if country else 3 * (slot.lead is not None)
-    return slot.unit, slot.text, late
+Units = defaultdict[int, Unit]
+"""By their numbers: a long file has several units, one after the other."""
+_NUMBERS: Final = 63 - AGE
+"""Bits of the number of a unit of a long file."""
 
 
-def begin_walks(new: Sequence[Slot], bounds: list[int]) -> None:
-    """Let new calendars begin where they leave room for all dates of their first text."""
-    turns: defaultdict[int, list[int]] = defaultdict(list)
-    for at, slot in enumerate(new):
-        if isinstance(slot.permutation, Walk):
-            turns[id(slot.permutation.calendar)].append(at)
-    for first, *rest in turns.values():
-        slot, walk = new[first], cast(Walk, new[first].permutation)
-        if not walk.calendar.start:
-            parts = [bounds[at] / new[at].size for at in rest if new[at].text == slot.text]
-            bounds[first] = walk.plan_start(sum(parts))
-            slot.begins = True
-        for at in (first, *rest):
-            new[at].chance = 1 / (new[at].size * walk.calendar.start)
+def unit_number(unit: Numbers, key: Numbers) -> Numbers:
+    """Return the number of the unit of each key, which tells both file and unit."""
+    return (unit << _NUMBERS) + (key >> AGE)
+
+
+def unit_of(units: Mapping[int, Units], number: int) -> Unit:
+    """Return a unit by its :func:`unit_number`."""
+    file, unit = divmod(number, 1 << _NUMBERS)
+    return units[file][unit]
+
+
+@dataclass(slots=True, eq=False)
+class Slots:
+    """Arrays over what the keys of a block become, in the order of their first rows."""
+
+    plans: list[Plan]
+    pool: NDArray[np.intp]
+    """Index of the plan."""
+    row: NDArray[np.intp]
+    """First row in the decision."""
+    of_row: NDArray[np.intp]
+    """Slot of each row."""
+    key: Numbers
+    unit: Numbers
+    """See :func:`unit_number`."""
+    text: NDArray[np.int32]
+    lead: NDArray[np.intp]
+    """Slot of the city of a country, of the country of a nation; -1: none."""
+    own: NDArray[np.bool_]
+    """Whether its number comes from a permutation of its unit."""
+    table: NDArray[np.intp]
+    number: Numbers
+    taken: Numbers
+    """Number in the permutation; -1: none."""
+    chance: NDArray[np.float64]
+    new: NDArray[np.bool_]
+    texts: list[str] = field(default_factory=list)
+    """Strings, by their number."""
+
+    def recall(self, units: Mapping[int, Units]) -> None:
+        """Give the slots that their unit has what they became."""
+        columns = self.unit.tolist(), self.pool.tolist(), self.key.tolist()
+        for at, (unit, pool, key) in enumerate(zip(*columns, strict=True)):
+            word = unit_of(units, unit).words[self.plans[pool].home].get(key)
+            if word is not None:
+                self.new[at], self.chance[at] = False, word.chance
+                self.table[at], self.number[at] = word.table, word.number
+                if word.table < 0:
+                    self.write(at, word.text)
+
+    def write(self, at: int, text: str) -> None:
+        """Let a slot be a string."""
+        self.table[at], self.number[at] = -1, len(self.texts)
+        self.texts.append(text)
+
+    def remember(self, units: Mapping[int, Units], new: Iterable[int]) -> None:
+        """Add new slots to their units, in the order of their draws."""
+        for at in new:
+            table, number, plan = (
+                int(self.table[at]),
+                int(self.number[at]),
+                self.plans[self.pool[at]],
+            )
+            text = self.texts[number] if table < 0 else ""
+            word = Word(plan.pool, table, number, text, float(self.chance[at]), int(self.taken[at]))
+            unit_of(units, int(self.unit[at])).words[plan.home][int(self.key[at])] = word
+
+
+def keep_order(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) -> None:
+    """Give the new numbers of each text and form the order of what they stand for.
+
+    Any set of numbers is as likely as another of its size, in any order: it is sorted.
+
+    Args:
+        order: how many numbers of its form are smaller in the text, of each slot.
+    """
+    ordered = np.array([plan.pool[0] in ORDERED for plan in slots.plans])
+    at = new[ordered[slots.pool[new]]]
+    members: defaultdict[tuple[int, int, int], list[int]] = defaultdict(list)
+    columns = slots.unit[at].tolist(), slots.text[at].tolist(), slots.pool[at].tolist()
+    for place, slot in zip(zip(*columns, strict=True), at.tolist(), strict=True):
+        members[place].append(slot)
+    for (*_, pool), of_text in members.items():
+        if 1 < len(of_text) <= slots.plans[pool].sizes[0] // ROOM:
+            values = {moment(slots.texts[at], day_first=False): at for at in slots.number[of_text]}
+            numbers = [values[value] for value in sorted(values)]
+            slots.number[sorted(of_text, key=order.__getitem__)] = numbers
+            slots.chance[of_text] *= len(of_text)
 
 
 def stream_position(pool: Pool) -> int:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from dpsan.only.dates import KINDS, clock_form, date_order, date_parts, year_class
-from dpsan.only.marks import DIGIT, HEX, LARGE_HEX, NIL, NOW, SIZES, ZERO
+from dpsan.only.marks import DIGIT, FIVE, HEX, LARGE_HEX, NIL, NOW, SIZES, ZERO
 from dpsan.only.marks import LARGE as UPPER
 from dpsan.only.marks import SMALL as LOWER
 
@@ -91,8 +91,12 @@ def _dispatched() -> re.Pattern[str]:
 
 PATTERN: Final = _dispatched()
 DIGITS = re.compile(r"\d+")
-ROUND: Final = re.compile(r"(?<=\d)00(?!\d|[.,]\d)")
-"""Two zeros at the end of a round number."""
+ROUND: Final = re.compile(
+    r"(?<=\d)00(?!\d|[.,]\d)|(?<=\d\d)0(?!\d|[.,]\d)|(?<=[$£€]\d)0(?!\d|[.,]\d)"
+)
+"""Zeros at the end of a round number, two if there are two."""
+DOT_CLOCK: Final = re.compile(r"(1?\d|2[0-3])\.[0-5]\d")
+"""A number that may be a time."""
 PLAIN_CODES: Final = re.compile(
     r"[xXqQ]1|[qQ]\d{1,2}[hH]?|0x[0-9a-fA-F]{1,8}|[A-Z]-?\d|[A-Z]-?[12]c|[ckm]?m[23]|[hH]b[aA]1[cC]|[sS]p[oO]2|[oO]2|"
     r"[bB]12|\d[dD]"
@@ -147,11 +151,13 @@ def round_form(text: str) -> str:
         return form
     before = form[: match.start()].removesuffix(ZERO)  # 75,000 may become 91,200
     before = before.ljust(match.start(), DIGIT)
-    return before + NIL * 2 + form[match.end() :]
+    return before + NIL * len(match[0]) + form[match.end() :]
 
 
 def sized_form(text: str) -> str:
     """Text with marks in place of digits, the first of which tells the size of the number."""
+    if DOT_CLOCK.fullmatch(text):
+        return DIGIT * (len(text) - 3) + "." + DIGIT + (FIVE if text[-1] in "05" else DIGIT)
     form, first = round_form(text), DIGITS.search(text)
     if first is None or len(first[0]) not in (2, 3) or first[0][0] == "0":
         return form

@@ -16,6 +16,7 @@ from dpsan.only.dates import ANY, HALF_DAY, NO_HOUR
 from dpsan.only.marks import (
     DAY_FIRST,
     DIGIT,
+    FIVE,
     HEX,
     LARGE,
     LARGE_HEX,
@@ -40,6 +41,7 @@ _ALPHABETS: Final = {
     SMALL: "abcdefghjkmnpqrstuvwxyz",
     HEX: "0123456789abcdef",
     LARGE_HEX: "0123456789ABCDEF",
+    FIVE: "05",
 }
 _AT_ONCE: Final = 15
 """Digits of a piece."""
@@ -51,7 +53,7 @@ _CODES: Final = {
         ("country3", "211 212 216 233 234 254 255 351 352 353 354 358 370 385 386 420 421"),
         ("dose1", "2 4 5"),
         ("dose2", "10 20 25 40 50"),
-        ("dose3", "100 150 200 250 300 400 500"),
+        ("dose3", "100 150 200 250 300 400"),
     )
 }
 """Codes of areas, codes of countries and doses by their number of digits."""
@@ -106,7 +108,7 @@ _RANGES: Final[dict[str, list[Range]]] = {
 _NATURAL: Final = frozenset(_RANGES) - frozenset(("height", "weight", "shortyear"))
 """Groups of numbers that no zero fills up."""
 _LOCAL: Final = re.compile("(|.*?[^\x01])((?:\x01{3}[^\x01]{1,2})?)\x01{3}([ .-])\x01{4}", re.S)
-_MARKS: Final = re.compile(r"[\x01\x02\x0e-\x10]+|[\x03-\x07]|[^\x01-\x07\x0e-\x10]+")
+_MARKS: Final = re.compile(r"[\x01\x02\x0e-\x10]+|[\x03-\x07\x12]|[^\x01-\x07\x0e-\x10\x12]+")
 _COUNTRY: Final = re.compile(rf"\+({DIGIT}{{2,3}})(?=[ .(-])")
 _ZONE: Final = re.compile(f"(?<={DIGIT})([+\u2212-]){DIGIT}{{2}}(:?){DIGIT}{{2}}$")
 _GRAMS: Final[dict[str, list[Piece]]] = {
@@ -168,7 +170,10 @@ def _clock(kind: str, part: int, minutes: str, form: str) -> list[Piece]:
     first = part * 6
     hours: Piece = (first, first + 5, 2)
     if kind == HALF_DAY:
-        hours = [str(hour % 12 or 12) for hour in range(first, first + 6)]
+        # 1 to 5, 7 to 11, 1 to 5, 6 to 10: when people are awake, but for the first
+        hours = [
+            str(hour % 12 or 12) for hour in range(first + (part < 3), first + 6 - (part == 3))
+        ]
     elif kind == SHORT:
         hours = (1, 5, 0) if part == 2 else (6, 9, 0)
     every = [f"{minute:02}" for minute in range(60)]
@@ -219,14 +224,21 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         return [head, (185, 202, 0) if len(form) == 5 else (2, 9, 0), "0s"]
     if dose := _DOSE.fullmatch(unsized(form)):
         return [_CODES[f"dose{len(dose[1])}"], dose[2]]
+    if group == "road":
+        small = re.fullmatch(f"{LARGE}({DIGIT}{{1,4}})", form)
+        return [["A", "B", "M"], *template("number", small[1])] if small else template("code", form)
+    if group == "number" and form[-2:] == DIGIT + FIVE and len(form) < 6:
+        return [(1, 9, 0) if form[1] == "." else (10, 23, 0), ".", (0, 5, 0), list("05")]
     if group == "card":  # none begins with 0
         return ["0", *template("number", form[1:])]
     if group == "iban":  # check digits of none are 00 or 01 (ISO 13616)
         return [form[:2], (0, 1, 2), *template("code", form[4:])]
     if group == "yearspan":  # the last piece counts from the first
         return [(*YEARS[form[0]], 0), form[1], (1, 6, len(form) - 2)]
-    if group == "dotclock" and form[-3:] != f".{DIGIT * 2}":
-        return template("number", form)
+    if group == "dotclock":
+        if form[-3:-1] != f".{DIGIT}":
+            return template("number", form)
+        return [(7, 12, 0), ".", (0, 5, 0), list("05" if form[-1] == FIVE else "12346789")]
     if group == "babyweight":
         kilos: Piece = (2, 4, 0) if form[1:2] == "." else (48, 99, 0)
         return [kilos, *template("number", form[form.find(".") :])]
@@ -246,7 +258,6 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         "score": [(1, 9, 0), "/10"],
         "times": [form, (2, 9, 0)],
         "gram": [["1", "2"]],
-        "dotclock": [(7, 12, 0), ".", (0, 59, 2)],
         "dose": [_PARTS.get(form) or _CODES.get(f"dose{len(form)}", [form])],
         "age": [_AGES.get(form[:1], (2, 9, 0)), _MARKED.sub("", form)],
         "gestday": [(28, 41, 0), "+", (0, 6, 0)],

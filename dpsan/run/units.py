@@ -137,7 +137,7 @@ class Units:
             data = self._file.unit(unit, self._settings)
             shared = Shared(number)
             if data is not None:
-                shared = unpacked(data, number, replacing.draws)
+                shared = unpacked(data, number, replacing.draws.plans)
             units.append(shared)
         before = [(len(unit.ids), len(unit.originals)) for unit in units]
         of_text = [numbers[unit] for unit in pending.units]
@@ -148,7 +148,7 @@ class Units:
             if shared.units > 1 or len(shared.ids) > MOST:
                 raise UsageError(f"a unit has more than {MOST:,} words", "name smaller units")
             if (len(shared.ids), len(shared.originals)) != sizes:
-                pending.changed[unit] = packed(shared, replacing.draws), 0
+                pending.changed[unit] = packed(shared, replacing.draws.plans), 0
         return done
 
     def store(self, pending: Pending) -> None:

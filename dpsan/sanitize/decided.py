@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
@@ -19,7 +20,7 @@ from dpsan.only.marks import LARGE
 from dpsan.only.order import distinct
 from dpsan.only.places import Places
 from dpsan.only.rules import PASS
-from dpsan.only.slots import AGE, Unit
+from dpsan.only.slots import AGE, Unit, Units
 from dpsan.only.view import KEPT, Codes, Cut, Ints, View
 from dpsan.sanitize.result import Action, AuditTable, Sanitized, tables_together, together
 from dpsan.text.spanned_tokens import KNOWN_TYPES, UNKNOWN_TYPE, Spans
@@ -41,7 +42,7 @@ class Shared:
     """A unit with the words that it has seen; these never reach the draws."""
 
     number: int
-    unit: Unit = field(default_factory=Unit)
+    replacements: Units = field(default_factory=lambda: defaultdict(Unit))
     ids: dict[int, int] = field(default_factory=dict, repr=False)
     """By the hash of a word the key that it has in the unit."""
     drawn: int = 0

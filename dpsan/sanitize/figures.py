@@ -128,6 +128,8 @@ EQUAL: Final = "which words are equal (and so how often each occurs)"
 """Fact that is not protected where equal words share a draw."""
 EARLIER: Final = "which date or time of a text is earlier"
 """Fact that is not protected where dates are replaced, and equal words share a draw."""
+LARGER: Final = "which number of a text is larger than another of its form"
+"""The same where numbers are replaced."""
 NATION: Final = "which nation is that of a country in its text"
 """The same where words for nations are replaced."""
 SAME: Final = "which messages are equal"
@@ -185,6 +187,7 @@ def not_protected(guarantee: Guarantee, settings: Settings, *, spans: bool) -> l
         CHOSEN if only else CHOICE: spans,
         EQUAL: equal,
         EARLIER: equal and only,
+        LARGER: equal and only,
         NATION: equal and only,
     }
     free = only and not guarantee.epsilon_ldp  # then repeated runs tell nothing more

@@ -10,14 +10,12 @@ import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from dpsan.only.decision import of_names
-from dpsan.only.draws import Draws
-from dpsan.only.permutations import Permutation, permutation_of
-from dpsan.only.slots import AGE, Pool, Slot
+from dpsan.only.plans import Plans
+from dpsan.only.slots import AGE, Pool
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.decided import DecidedTexts, Shared, in_units, joined, merged
 from dpsan.sanitize.replacing import OnlyRewriter
@@ -51,66 +49,42 @@ def replaced(
     return replace(joined(merged(parts), decided.counts), invisible=decided.invisible)
 
 
-def packed(shared: Shared, draws: Draws) -> bytes:
+def packed(shared: Shared, plans: Plans) -> bytes:
     """Return a unit as bytes."""
-    unit, words = shared.unit, []
-    hashes = [*shared.ids]
-    every = [(slot.pool[0], slot) for slot in unit.names.values()]
-    every += [(home[0], slot) for home, slots in unit.slots.items() for slot in slots.values()]
-    for home, slot in every:
-        group, form, marks = slot.pool
-        text = slot.written or draws.words(group)[slot.number]
-        taken = slot.permutation is not None
-        about = hashes[slot.key - _FIRST], home, group, form, marks, text
-        words.append([*about, slot.number, taken, slot.chance])
+    unit, words, hashes = shared.replacements[shared.units], [], [*shared.ids]
+    for (home, *_), of_home in unit.words.items():
+        for key, word in of_home.items():
+            group, text = plans.stored(word)
+            _, form, marks = word.pool
+            about = hashes[key - _FIRST], home, group, form, marks, text
+            words.append([*about, word.taken, word.chance])
     calendars = [[*of, each.at, each.size, each.start] for of, each in unit.calendars.items()]
     parts = {"words": words, "calendars": calendars, "originals": [*shared.originals]}
     return json.dumps(parts, separators=(",", ":")).encode()
 
 
-def unpacked(data: bytes, number: int, draws: Draws) -> Shared:
+def unpacked(data: bytes, number: int, plans: Plans) -> Shared:
     """Return a unit.
 
     Args:
         data: that :func:`packed` returned.
         number: of the unit in its batch.
+        plans: of the pools.
     """
     stored = json.loads(data)
     shared = Shared(number)
-    unit = shared.unit
-    unit.age = shared.units
+    unit = shared.replacements[shared.units]
     for group, part, at, size, start in stored["calendars"]:
         calendar = unit.calendars[group, part]
         calendar.at, calendar.size, calendar.start = at, size, start
     taken: defaultdict[Pool, list[int]] = defaultdict(list)
-    for row in stored["words"]:
-        slot, home, own = _slot(row, shared, draws)
-        of_words = unit.names if of_names(home) else unit.slots[home, "", ()]
-        of_words[slot.key] = slot
-        if own and slot.number >= 0:
-            taken[slot.pool].append(slot.number)
+    for value, home, group, form, marks, text, place, chance in stored["words"]:
+        key = shared.ids.setdefault(value, len(shared.ids)) + _FIRST
+        word = plans.loaded((group, form, tuple(marks)), text, chance, place)
+        unit.words[home, "", ()][key] = word
+        if word.taken >= 0:
+            taken[word.pool].append(word.taken)
     for pool, numbers in taken.items():
-        unit.permutations[pool] = permutation = permutation_of(
-            pool[0], pool[1], draws.size(pool), unit.calendars
-        )
-        permutation.resume(numbers)
+        plans.permutation(unit, pool).resume(numbers)
     shared.originals = {tuple(pair): None for pair in stored["originals"]}
     return shared
-
-
-def _slot(row: Sequence[Any], shared: Shared, draws: Draws) -> tuple[Slot, str, bool]:
-    """Return a slot, its group in the unit, and whether its number is taken from its pool."""
-    value, home, group, form, marks, text, number, taken, chance = row
-    pool, written = (group, form, tuple(marks)), text
-    if draws.words(group):
-        number = draws.number(group, text)
-        written = "" if number >= 0 else text
-    key = shared.ids.setdefault(value, len(shared.ids)) + _FIRST
-    slot = Slot(pool, key, 0, 0, 0, -1, None, 0, chance, number=number, written=written)
-    if taken:
-        slot.permutation = _TAKEN
-    return slot, home, taken
-
-
-_TAKEN: Final = Permutation(0)
-"""Stands for the permutation of a slot whose number is known."""

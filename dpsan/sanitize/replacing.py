@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import chain
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsan.embeddings.word_lists import NUMBERS
 from dpsan.errors import UsageError
@@ -19,8 +20,9 @@ from dpsan.only.draws import Draws
 from dpsan.only.engine import Match
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.places import Places
+from dpsan.only.plans import Plans
 from dpsan.only.rules import OWN, Rules
-from dpsan.only.slots import Slot, stream_position
+from dpsan.only.slots import Slots, stream_position
 from dpsan.only.spans import marks
 from dpsan.only.view import COLUMN, KEPT, LOWER, View
 from dpsan.only.viewer import Viewer, labels_of
@@ -106,12 +108,8 @@ class OnlyRewriter:
             self.outputs[name] = [
                 w for w in self.outputs[name] if not self.lexicon.plain(w.lower())
             ]
-        self.draws = Draws(
-            self.outputs,
-            together=scope is not None,
-            injective=not self.keyed,
-            pieces=self.rules.pieces,
-        )
+        plans = Plans(self.outputs, injective=not self.keyed)
+        self.draws = Draws(plans, together=scope is not None, pieces=self.rules.pieces)
         self._sizes = label_sizes(self.lexicon, self.viewer.labels, own)
         self._numbers, self._mapped = numbers, mapped
 
@@ -244,20 +242,22 @@ class OnlyRewriter:
         """
         decision = self._keyed(done, units, lasting=lasting)
 
-        def source(new: Sequence[Slot]) -> Streams:
+        def source(slots: Slots, new: NDArray[np.intp]) -> Streams:
             if self.keyed:
-                words = [(slot.key, stream_position(slot.pool)) for slot in new]
-                return streams_by_word(key, [], words)
-            counts = Counter(slot.unit for slot in new)
-            numbers = [units[at].number for at in sorted(counts)]
+                positions = [stream_position(plan.pool) for plan in slots.plans]
+                pairs = zip(slots.key[new].tolist(), slots.pool[new].tolist(), strict=True)
+                return streams_by_word(key, [], [(word, positions[pool]) for word, pool in pairs])
+            some, counts = np.unique(decision.unit[slots.row[new]], return_counts=True)
+            numbers = [units[at].number for at in some.tolist()]
             # Several units are new, with one block each.
             before, units[0].drawn = units[0].drawn, units[0].drawn + len(new)
-            return streams_for(key, numbers, [counts[at] for at in sorted(counts)], before=before)
+            return streams_for(key, numbers, counts.tolist(), before=before)
 
         texts = texts_of(done)
         charged = [0] * texts
         values, paid, same = self._values(done, charged, key, units)
-        found = self.draws.outputs(decision, [shared.unit for shared in units], source, values)
+        replacements = dict(enumerate(shared.replacements for shared in units))
+        found = self.draws.outputs(decision, source, replacements if lasting else None, values)
         tokens = found.tokens
         for row, count in done.breaks.items():
             tokens[row] += "\n" * (count - tokens[row].count("\n"))  # numbers keep theirs

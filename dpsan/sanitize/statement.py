@@ -16,6 +16,7 @@ from dpsan.sanitize.figures import (
     CHOSEN,
     EARLIER,
     EQUAL,
+    LARGER,
     NATION,
     RANDOM,
     SAME,
@@ -140,7 +141,8 @@ class Statement:
         if totals.guarantee.only_groups and totals.records:
             plain = counted(totals.counts[Action.PLAIN], "word")
             classes = {self.classes[kind] for kind, words in totals.by_kind.items() if words}
-            told = {EQUAL: True, EARLIER: "dates" in classes, NATION: "nationalities" in classes}
+            told = {EQUAL: True, EARLIER: "dates" in classes, LARGER: "numbers" in classes}
+            told[NATION] = "nationalities" in classes
             equal = [fact for fact, holds in told.items() if holds and self.settings.consistent]
             shown = [*of_guarantee(totals.guarantee, self.settings.roles)[1:], *equal]
             out.append(f"NOT PROTECTED: {plain} that passed unchanged; {'; '.join(shown)}")

@@ -66,6 +66,8 @@ class MetricSpace:
         self.counts = embeddings.counts
         self.classes = embeddings.classes
         self.digest = embeddings.digest
+        self._embeddings: Embeddings | None = embeddings  # its words may be read later
+        self._letters: NDArray[np.uint32] | None = None
         self.name = name
         self._tables = tables
         self._owner = ""
@@ -84,6 +86,15 @@ class MetricSpace:
     def frequencies(self) -> Floats:
         """Public frequencies of the words, shape (n,); they sum to 1."""
         return word_frequencies(self.n, self.counts)
+
+    @property
+    def letters(self) -> NDArray[np.uint32]:
+        """Code points of the words, shape (n, longest); 0 after the last one of a word."""
+        if self._letters is None:
+            assert self._embeddings is not None  # noqa: S101 - made before it was pickled
+            words = np.array(self._embeddings.index_to_key)
+            self._letters = words.view(np.uint32).reshape(self.n, -1)
+        return self._letters
 
     def table(
         self, name: str, build: Callable[[], Arrays], *, of_mechanism: bool = False
@@ -123,6 +134,7 @@ class MetricSpace:
         out = copy.copy(self)
         # A copy, as what is pickled, has no tables and no watch.
         out._tables = no_tables if digest is None else self._tables
+        out._embeddings = self._embeddings
         out._owner, out.watch = digest or "", self.watch
         return out
 
@@ -163,6 +175,7 @@ class MetricSpace:
         )
         name = f"{self.name}{name}/"
         out = MetricSpace(moved, self._tables, index=index, name=name, watch=self.watch)
+        out._embeddings = self._embeddings
         out._owner = self._owner
         return out
 
@@ -310,6 +323,7 @@ class MetricSpace:
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
         state.update(_memory={}, _made={}, _lattice=None, _tables=no_tables, watch=unseen)
+        state.update(_embeddings=None)
         return state
 
 

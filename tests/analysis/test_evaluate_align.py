@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support import embed, make_embeddings
 
 from dpsan import load_embeddings
-from dpsan.analysis.evaluate.attack import locate, recovered
+from dpsan.analysis.evaluate.attack import hidden_persons, locate, recovered
 from dpsan.analysis.evaluate.pairs import Inputs, aligned, cut, read_pairs
 from dpsan.analysis.evaluate.vocabulary import MASKED, OTHER, Vocabulary, WordClass
 from dpsan.errors import InputError
@@ -163,6 +163,25 @@ def test_by_hand(tmp_path, numbers):
     kinds = {"NAME": recovery(0, 1, 0), "PHONE": recovery(1, 0, 0)}
     assert found == {"all": recovery(2, 1, 0), **kinds}
     assert recovered(table, np.zeros(7, dtype=bool))["all"] == recovery(0, 0, 3)
+
+
+def test_a_person_is_hidden_where_no_word_about_them_is_read(tmp_path):
+    """A subject is a name within its record; spans without one count for nobody."""
+    path = tmp_path / "spans.jsonl"
+    about = [["a", "b", "a"], ["a", None, ""]]
+    places = [[(0, 4), (5, 8), (9, 12)], [(3, 8), (0, 2), (0, 2)]]
+    spans = [
+        [{"start": x, "end": y, "subject": who} for (x, y), who in zip(*each, strict=True)]
+        for each in zip(places, about, strict=True)
+    ]
+    path.write_text("".join(json.dumps({"spans": each}) + "\n" for each in spans))
+    table = locate(path, two_texts())
+    for read, hidden in (([], 3), ([1], 2), ([0, 2], 2), ([2, 6], 1), ([3, 4], 3)):
+        right = np.isin(np.arange(7), read)
+        assert hidden_persons(table, right) == Share(hidden, 3), read
+    path.write_text(json.dumps({"spans": [{"start": 0, "end": 2, "subject": 5}]}))
+    with pytest.raises(InputError, match=":1: not an object with a list of spans"):
+        locate(path, two_texts())
 
 
 @pytest.mark.parametrize(

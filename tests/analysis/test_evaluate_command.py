@@ -48,6 +48,36 @@ def run(dpsan, folder, *arguments):
     return done
 
 
+def test_persons_are_counted_where_spans_have_a_subject(dpsan, folder):
+    """Two persons a record: of one the first word, of the other the first word and the next."""
+    words, written = (
+        [line.split()[:2] for line in (folder / name).read_text().splitlines()]
+        for name in ("o.txt", "s.txt")
+    )
+    rows = []
+    for one, other in words:
+        ends = len(one), len(one) + 1 + len(other)
+        both = [(0, ends[0], "a"), (0, ends[0], "b"), (ends[0] + 1, ends[1], "b")]
+        rows.append([{"start": x, "end": y, "subject": who} for x, y, who in both])
+    text = "".join(json.dumps({"spans": each}) + "\n" for each in rows)
+    (folder / "who.jsonl").write_text(text)
+    given = ("-m", "krr", "-e", "3", "--spans", "who.jsonl", "o.txt", "s.txt")
+    found = json.loads(run(dpsan, folder, *given, "--json").stdout)["spans"]
+    changed = [
+        [old.lower() != new.lower() for old, new in zip(*each, strict=True)]
+        for each in zip(words, written, strict=True)
+    ]
+    hidden = sum(first for first, _ in changed) + sum(map(all, changed))
+    assert (found["persons"]["verbatim"]["hits"], found["persons"]["verbatim"]["of"]) == (
+        hidden,
+        240,
+    )
+    assert "persons, by attack" in run(dpsan, folder, *given).stdout.decode()
+    plain = ("-m", "krr", "-e", "3", "--spans", "spans.jsonl", "o.txt", "s.txt")
+    assert "persons" not in json.loads(run(dpsan, folder, *plain, "--json").stdout)["spans"]
+    assert "persons" not in run(dpsan, folder, *plain).stdout.decode()
+
+
 def test_json_and_audit_agree(dpsan, folder):
     given = ("-m", "krr", "-e", "3", "--language-model", "o.txt", "--json", "o.txt", "s.txt")
     first = json.loads(run(dpsan, folder, *given).stdout)

@@ -31,6 +31,16 @@ def test_every_row_has_the_status_and_the_proof_of_its_mechanism():
             assert tuple(row) == field.claim_row(name, words), "run python tests/field.py claims"
 
 
+def test_a_budget_that_reads_the_text_is_none():
+    """The page has what is computed, and a budget that is fixed loses what it says."""
+    part = page_parts.part(field.PAGE, "budgets")
+    assert part == field.budgets(None), "run python tests/field.py budgets"
+    assert [float(row[-1]) > 8 for row in rows(field.PAGE, "budgets")] == [True, True, False]
+    assert field.largest_loss((4.0, 4.0), (4.0, 4.0), 50) == pytest.approx(8)
+    by_hand = math.log(math.e / (math.e + 4)) - math.log(1 / (math.exp(3) + 4))
+    assert field.largest_loss((1.0,), (3.0,), 5) == pytest.approx(by_hand)
+
+
 def test_comparison():
     found = {row[0].strip("`"): row[1:] for row in rows(field.PAGE, "equal")}
     assert list(found) == list(field._COMPARED)

@@ -113,6 +113,11 @@ def test_lists_of_ones_own_are_looked_up(tmp_path, monkeypatch):
     assert replaced.lists(own).held is False
 
 
+@pytest.fixture(autouse=True)
+def few_places(monkeypatch):
+    monkeypatch.setattr(replaced, "PLACES", replaced.PLACES[:2])
+
+
 def exchanged(sanitizer):
     texts = replaced.exchanged_texts(sanitizer.by_text(), KEY)
     return replaced.exchanges(sanitizer.by_text(), *texts, KEY)
@@ -146,7 +151,6 @@ def test_nothing_to_exchange_is_no_verdict(tmp_path):
 
 
 def test_the_verdict_is_that_of_all_tests(one, monkeypatch):
-    monkeypatch.setattr(replaced, "PLACES", replaced.PLACES[:2])
     verdict, checks = replaced.verify_replaced(one)
     assert (verdict, [check.name for check in checks]) == ("kept", ["blindness", "lists"])
     monkeypatch.setattr(replaced, "_own", lambda sanitizer: ["zqvx"])  # which passes
@@ -155,7 +159,6 @@ def test_the_verdict_is_that_of_all_tests(one, monkeypatch):
 
 @pytest.mark.parametrize("by_value", [False, True])
 def test_the_command_claims_nothing_for_numbers_by_value(by_value, monkeypatch, capsys):
-    monkeypatch.setattr(replaced, "PLACES", replaced.PLACES[:2])
     more = ["--numbers", "value", "-e", "2"] if by_value else []
     given = ["dpsan", "verify", "--only", "sensitive", "-q", *more]
     monkeypatch.setattr("sys.argv", given)

@@ -26,7 +26,7 @@ from dpsan.only import strings
 from dpsan.only.dates import date_order, year_form
 from dpsan.only.decision import PLURAL, decide
 from dpsan.only.hashes import Hashes
-from dpsan.only.permutations import ASCENDING
+from dpsan.only.permutations import ASCENDING, ORDERED
 from dpsan.only.templates import ordinal, radices, string, template
 from dpsan.only.view import COLUMN, LOWER, MIXED, ONE, TITLE, UPPER
 from dpsan.privacy.randomness import derive_key, streams_for
@@ -37,6 +37,8 @@ _MADE = 400
 """Words that no list holds, made of letters at random."""
 _TRIED = 4
 """Words that are looked at for each one that is wanted."""
+_DRAWN = 5
+"""Strings that are drawn for each such word: of few, the numbers of a text stay in order."""
 _WRITTEN = 4
 """One of so many exchanges is followed to the output."""
 _BITS = 1 << 16
@@ -224,9 +226,9 @@ class Blindness:
         return self._in_order(drawn, self._candidates(drawn))
 
     def _in_order(self, drawn: Drawn, others: list[str]) -> list[str]:
-        """Return those beside which the dates of the text are in the same order."""
+        """Return those beside which dates and numbers of the text are in the same order."""
         group = drawn.decision.group[drawn.rows[0]]
-        if not others or drawn.decision.groups[group] not in ASCENDING:
+        if not others or drawn.decision.groups[group] not in ASCENDING | ORDERED:
             return others
         block = [drawn.text, *map(drawn.exchanged, others)]
         view, _ = self.rewriter.viewer.view(block)
@@ -281,7 +283,7 @@ class Blindness:
         if form != drawn.form:
             return []  # beside other characters it is of another kind
         out: dict[str, None] = {}
-        for _ in range(_TRIED * self._others):
+        for _ in range(_TRIED * _DRAWN * self._others):
             if len(out) == self._others:
                 break
             new = self._string(kind, old, drawn)
@@ -308,12 +310,13 @@ class Blindness:
     def _string(self, kind: str, old: str, drawn: Drawn) -> str:
         """Return a string that may have the kind and form of another one.
 
-        An address keeps the names of its unit; another one may have a word that passes.
+        An address keeps the names of its unit, and what it shares with another one; it may have a
+        word that passes.
         """
         name = self._letters(4 + self._next(5))
         if kind == "email":
             local, host = old.split("@")
-            if not drawn.names:
+            if not drawn.names and not drawn.shared:
                 local = re.sub(r"[^\W\d_]{2,}", lambda _: self._piece(drawn.passing), local)
             ending = "com" if host.endswith(".com") else _HOSTS[self._next(len(_HOSTS))]
             return f"{re.sub(r'[0-9]', self._digit, local)}@{name}.{ending}"

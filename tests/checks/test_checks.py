@@ -38,7 +38,10 @@ def assert_found(fault, told):
     assert told in fault, fault
 
 
-@pytest.mark.parametrize("options", marked("slow", OPTIONS, "numbers value"))
+SLOW = ["numbers value", "tokenizer whitespace", "case vocabulary", "consistent record"]
+
+
+@pytest.mark.parametrize("options", marked("slow", OPTIONS, *SLOW))
 def test_the_program_has_no_fault_with_any_option(options):
     assert faults(response(8.0, many_words(), **OPTIONS[options])) == {}
 

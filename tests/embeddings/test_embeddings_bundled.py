@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpsan.embeddings import bundled, file_digest, load
+from dpsan.embeddings import bundled, file_digest
 from dpsan.errors import EmbeddingError
 
 N, D = 9000, 4
@@ -36,7 +36,7 @@ def _sign(place: Path, **other: object) -> None:
 
 def test_load(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bundled, "directory", lambda: place)
-    embeddings = load()
+    embeddings = bundled.load_bundled()
     table = np.load(place / "vectors.npy")
     assert embeddings.source == "bundled:en"
     assert embeddings.index_to_key[:2] == ["w0", "w1"]
@@ -46,7 +46,7 @@ def test_load(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert embeddings.counts[:2].tolist() == [N * 10, N * 10 - 1]
     assert embeddings.counts.dtype == np.int64
     assert embeddings.digest == file_digest(None)
-    fewer = load(vocab_size=5000)
+    fewer = bundled.load_bundled(vocab_size=5000)
     assert fewer.n == 5000
     assert len(fewer.counts) == 5000
     assert fewer.digest == file_digest(None, vocab_size=5000) != embeddings.digest
@@ -126,4 +126,4 @@ def test_manifest(place: Path, change: dict[str, object]) -> None:
 def test_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(bundled, "__file__", str(tmp_path / "a" / "b" / "c.py"))
     with pytest.raises(EmbeddingError, match=r"vocabulary is missing \(give embeddings=FILE\)"):
-        load()
+        bundled.load_bundled()

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from identity import Collected, marker, through
 
 from dpsan.errors import InputError
-from dpsan.formats.span_file import Span, SpanFile
+from dpsan.formats.base import Record
+from dpsan.formats.span_file import Span, SpanFile, with_spans
 
 TEXT = "Ann Lee met Bo.\n\nCall 555-0199, Bo\n"
 DRAWN = b"<unk> <unk> met Bo.\n\nCall <unk>, Bo\n"
@@ -53,6 +54,17 @@ def test_types_are_read(tmp_path):
     for kind, expected in (({"type": "NAME"}, "NAME"), ({"type": None}, ""), ({}, "")):
         path.write_text(lines({"spans": [{"start": 0, "end": 1, **kind}]}))
         assert SpanFile(path).of(1, "x") == [Span(0, 1, expected)]
+
+
+def test_a_subject_is_for_evaluate_and_changes_no_record(tmp_path):
+    path = tmp_path / "spans"
+    span = {"start": 0, "end": 3, "type": "name"}
+    for subject in ({}, {"subject": "Ann"}):
+        path.write_text(lines({"spans": [span | subject]}))
+        for types, wanted in ((None, [(0, 3)]), ({"name"}, [(0, 3, "name")])):
+            record = Record(1, ["Ann met Bo."], lambda texts: texts[0].encode())
+            assert [each.spans for each in with_spans(iter([record]), path, types)] == [wanted]
+        assert SpanFile(path).of(1, "Ann met Bo.")[0].subject == subject.get("subject", "")
 
 
 WRONG = ": not an object with a list of spans (such as {"

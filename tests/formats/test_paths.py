@@ -187,6 +187,14 @@ def test_dropped_values_are_those_that_are_not_chosen():
     assert pruned(b"5", places(parse_fields(["**"]))) == b"null"
 
 
+def test_a_value_of_any_depth_is_written_or_refused_in_a_line():
+    deep = b'{"t":' + b"[" * 200_000 + b'"word"' + b"]" * 200_000 + b"}"
+    assert run(deep, "**")[0] == deep.replace(b"word", b"<unk>")
+    assert run(json.dumps({"s": deep.decode()}).encode(), "**")[0].count(b"<unk>") == 1
+    with pytest.raises(InputError, match=r"test:1: a value is too deep for --drop-other$"):
+        run(deep, "**", drop_other=True)
+
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: (

@@ -1,13 +1,12 @@
 """One suite over every registered mechanism."""
 
-import contextlib
 import dataclasses
 import pickle
 
 import numpy as np
 import pytest
 from line_laws import counts, losses, off
-from support import fits, make_embeddings, streams
+from support import at_first_epsilon, fits, make_embeddings, streams
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms import DEFAULT_MECHANISM, MECHANISMS
@@ -20,15 +19,14 @@ SPACE = MetricSpace(make_embeddings(n=40, d=4))
 
 @pytest.fixture(params=list(MECHANISMS))
 def mechanism(request):
-    """With the examples of its required parameters."""
-    kind = MECHANISMS[request.param]
-    values = {name: each.example for name, each in kind.parameters().items() if each.required}
-    for epsilon in (2.0, 0.9, 8.0, 60.0, 300.0):  # some have a narrow domain
-        made = kind.build(epsilon, values)
-        with contextlib.suppress(UsageError):
-            made.guarantee(SPACE)
-            return made
-    raise AssertionError(f"no epsilon found for {request.param}")
+    """With the examples of its required parameters, at an epsilon in its domain."""
+
+    def built(name, epsilon, parameters):
+        made = MECHANISMS[name].build(epsilon, parameters)
+        made.guarantee(SPACE)
+        return made
+
+    return at_first_epsilon(request.param, built)
 
 
 def test_registry(mechanism):

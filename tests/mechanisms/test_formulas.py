@@ -54,13 +54,6 @@ def test_published_form_of_tem_is_the_same_law(space):
         assert np.allclose(law[w], published, rtol=1e-5)
 
 
-@pytest.mark.slow
-def test_golden_unchanged_by_tem_on_glove(glove):
-    ids = np.arange(0, glove[1].n, 20)
-    law = TEM(5.0).prepare(glove[1]).probabilities(ids)
-    assert law[np.arange(len(ids)), ids].mean() == pytest.approx(0.998, abs=1.5e-3)
-
-
 def test_santext_by_hand(space):
     mechanism = SanTextPlus(2.0, sensitive=0.5, p=0.25)
     first = mechanism.first(space.n)
@@ -107,14 +100,6 @@ def test_krr_by_hand(space, monkeypatch):
     own, other = np.array([math.exp(3), 1]) / (math.exp(3) + space.n - 1)
     assert law[0, [4, 5]] == pytest.approx([own, other], rel=1e-9)
     assert np.allclose(law[1], 1 / space.n)
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "kept"), [(4, 0.0055), (6, 0.039), (8, 0.231), (10, 0.690), (12, 0.943)]
-)
-def test_golden_kept(glove, epsilon, kept):
-    law = KRR(float(epsilon)).prepare(glove[1]).probabilities(np.array([77]))[0]
-    assert law[77] == pytest.approx(kept, abs=6e-4)
 
 
 def test_zipf_by_hand(space):

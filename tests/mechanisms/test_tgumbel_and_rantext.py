@@ -85,11 +85,22 @@ def test_outside_the_domain(space):
         TGumbelPaper(1e9).prepare(line_space([0.0, 1.0, 1.0]))
 
 
+@pytest.mark.parametrize("factor", [1.01, 1e4])
+@pytest.mark.parametrize("n", [5, 60])
+def test_the_bound_of_the_loss_holds(n, factor):
+    """docs/proofs.md 3.3, against the loss of all pairs; a tenth of it would not."""
+    space = MetricSpace(make_embeddings(n=n, d=5))
+    mechanism = TGumbelPaper(factor * TGumbelPaper.least_epsilon(space))
+    bound = mechanism.prepare(space).loss_bound()
+    assert bound / 10 < mechanism.certificate(space).epsilon_ldp <= bound < math.inf
+
+
 def test_large_vocabularies_are_not_audited_and_have_no_law():
     space = MetricSpace(make_embeddings(n=301, d=5))
     guarantee = TGumbelPaper(1.1 * TGumbelPaper.least_epsilon(space)).guarantee(space)
-    assert (guarantee.epsilon_ldp, guarantee.epsilon_metric) == (math.inf, None)
-    assert "audited" in guarantee.why
+    assert guarantee.epsilon_ldp == pytest.approx(301 * math.log(2), rel=0.1)
+    assert guarantee.epsilon_metric is None
+    assert "no audit" in guarantee.why
     space = MetricSpace(make_embeddings(n=2001, d=3))
     sampler = TruncatedGumbelSampler(space, 1.0, space.diameter)
     assert sampler.probabilities(np.array([0])) is None

@@ -120,3 +120,37 @@ def test_dates_of_one_text_leave_room_for_each_other():
     for seed in SEEDS:
         found = days(drawn(text, seed))
         assert found == sorted(found)
+
+
+def test_numbers_of_a_form_keep_their_order_where_there_are_many():
+    for seed in range(40):
+        text = drawn("From 74 to 61, then 73; $421 and $655; 12.5% of 98.5%; 3, 2 and 4.", seed)
+        first, second, third, low, high, *rest = map(float, re.findall(r"\d+(?:\.\d+)?", text))
+        assert (second < third < first, low < high) == (True, True)
+        assert rest[0] != rest[1]
+    few = [drawn("3 and 2", seed).split(" and ") for seed in range(200)]
+    assert {low < high for low, high in few} == {
+        True,
+        False,
+    }  # of eight numbers: it would tell much
+    assert all(low != high for low, high in few)
+
+
+def test_no_number_in_order_is_likelier_than_its_share():
+    """The smaller of two among n numbers is one of them in less than 2 / n of the draws."""
+    counts = Counter(drawn("74 or 61", seed).split()[2] for seed in range(2000))
+    assert max(counts.values()) < 2000 * 2 / 50 + 5 * (2000 * 2 / 50) ** 0.5
+    assert len(counts) > 40
+
+
+def test_an_amount_stays_round():
+    for seed in range(20):
+        assert re.fullmatch(r"£\d0, £\d\d0 and £\d\d00", drawn("£50, £180 and £4500", seed))
+
+
+def test_a_time_with_a_dot_stays_one():
+    for seed in range(20):
+        out = drawn("Come at 7.30, or on Friday at 10.43.", seed)
+        hour, five, other, minute = re.findall(r"\d+", out)
+        assert (int(five) % 5, int(minute) % 5 > 0, int(five) < 60) == (0, True, True)
+        assert {int(hour), int(other)} <= {*range(7, 13)}

@@ -26,10 +26,11 @@ FEW = {
         "thing?",
         "degree?",
     ),
-    *("n19", "n1019", "tens", "big1", "big2", "bigp1", "bigp2", "ord"),
+    *("n19", "n1019", "tens", "tens2", "sense?", "big1", "big2", "bigp1", "bigp2", "ord"),
     *(f"{sort}_{language}" for sort in ("day", "month", "n") for language in ("de", "fr", "es")),
 }
-"""Weekdays, months, decades, number words; titles and things such as prizes, which pass."""
+"""Weekdays, months, decades, number words; *blind*; titles and things such as prizes,
+which pass."""
 POOLS = ("given_f", "given_m", "surname")
 
 

@@ -9,6 +9,7 @@ from support import drawn_once as drawn
 
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.permutations import Permutation
+from dpsan.sanitize.sanitizer import Sanitizer
 
 SEEDS = range(40)
 
@@ -66,3 +67,13 @@ def test_a_wanted_number_is_taken_once_and_leaves_the_others_uniform():
         assert first == 2 or second == 2
         counts[first] += 1
     assert set(counts.values()) == {6}
+
+
+def test_nations_are_drawn_where_some_of_a_unit_have_their_country_and_equal_words_differ():
+    """Numbers come from a permutation in the order in which their bounds were planned."""
+    texts = ["Kenyan papers left Kenya."] * 12 + ["Kenyan papers left."] * 12
+    for seed in SEEDS:
+        sanitizer = Sanitizer(only="sensitive", consistent="off", seed="1")
+        found = sanitizer.replacing.rewrite(texts, bytes([seed]) * 32, [0] * len(texts))
+        nations = [line.split(" papers left")[0] for line in found.lines]
+        assert len({*nations}) == len(texts)

@@ -1,9 +1,11 @@
 """``--roles off``: names are one group and places another, so less is public."""
 
 import pytest
+from support import drawn_once
 
 from dpsan import Sanitizer
 from dpsan.errors import UsageError
+from dpsan.only.lexicon import Lexicon
 
 TEXT = "We met {} {} in {}. Write to {}.x@mail.com."
 OTHERS = [("Mary", "Young", "Paris"), ("Jones", "James", "France"), ("Robin", "Case", "Ohio")]
@@ -51,3 +53,14 @@ def test_a_mechanism_has_no_roles(dpsan):
     assert done.stderr == b"dpsan: roles are those of classes that are drawn alone (use --only)\n"
     with pytest.raises(UsageError, match="roles"):
         Sanitizer(only="names", roles="some")
+
+
+@pytest.mark.parametrize(("word", "group"), [("his", "given_m"), ("her", "given_f")])
+def test_a_name_of_either_sex_follows_the_words_beside_it(word, group):
+    names = {*Lexicon().outputs[group]}
+    found = [
+        drawn_once(f"We met Marek Dvorak and {word} son.", seed).split()[2] for seed in range(20)
+    ]
+    assert {*found} <= names
+    both = [drawn_once("Marek Dvorak told his wife of her son.", seed) for seed in range(20)]
+    assert not {text.split()[0] for text in both} <= names

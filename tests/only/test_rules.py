@@ -1,6 +1,7 @@
 """Rules of ``--only``, a case each: what they replace, and what beside it passes."""
 
 import re
+from functools import cache
 
 import pytest
 from support import ROOT
@@ -87,12 +88,15 @@ CASES = [
 """Text, and its words that are replaced; all others pass."""
 
 
+rewriter = cache(OnlyRewriter)
+
+
 def words(text):
     return re.findall(r"[^\W_]+", text)
 
 
 def outputs(rules, text):
-    return [OnlyRewriter(rules).rewrite([text], bytes([at]) * 32).lines[0] for at in range(3)]
+    return [rewriter(rules).rewrite([text], bytes([at]) * 32).lines[0] for at in range(3)]
 
 
 @pytest.mark.parametrize(("text", "gone"), CASES)
@@ -106,12 +110,12 @@ def test_a_rule_replaces_its_words_and_no_others(text, gone):
 
 def drawn(text, times=12):
     return [
-        OnlyRewriter(rules_text()).rewrite([text], bytes([at]) * 32).lines[0] for at in range(times)
+        rewriter(rules_text()).rewrite([text], bytes([at]) * 32).lines[0] for at in range(times)
     ]
 
 
 def test_an_illness_becomes_one_of_its_part_of_the_body_unless_roles_are_off():
-    lists = OnlyRewriter(rules_text()).lexicon.outputs
+    lists = rewriter(rules_text()).lexicon.outputs
     chest = {word.lower() for word in lists["ill_chest"]}
     assert {text.lower() for text in drawn("asthma")} <= chest
     off = OnlyRewriter(rules_text(), roles=False)
@@ -121,7 +125,7 @@ def test_an_illness_becomes_one_of_its_part_of_the_body_unless_roles_are_off():
 
 
 def test_a_medicine_before_a_dose_has_such_doses():
-    lists = OnlyRewriter(rules_text()).lexicon.outputs
+    lists = rewriter(rules_text()).lexicon.outputs
     for text in drawn("He takes lisinopril 20 mg daily."):
         medicine, dose = re.fullmatch(r"He takes (.*) (\d+) mg daily\.", text).groups()
         assert medicine in lists["medicine_heart2"]
@@ -148,7 +152,7 @@ def test_clocks_are_of_the_day_and_keep_their_order():
 
 
 def test_an_hour_in_words_is_one():
-    lists = OnlyRewriter(rules_text()).lexicon.outputs
+    lists = rewriter(rules_text()).lexicon.outputs
     assert {text.split()[-1] for text in drawn("at half past ten")} <= {*lists["n19"]}
 
 
@@ -160,7 +164,7 @@ def test_days_of_one_month_stay_in_order():
 
 
 def test_kin_of_one_sex_have_names_of_it():
-    lists = OnlyRewriter(rules_text()).lexicon.outputs
+    lists = rewriter(rules_text()).lexicon.outputs
     for text in drawn("His sister Knowles and his brother Faith, with my uncle, Blessing Young."):
         sister, brother, uncle = re.findall(r"(?:sister|brother|uncle),? (\w+)", text)
         assert sister in lists["given_f"]
@@ -168,7 +172,7 @@ def test_kin_of_one_sex_have_names_of_it():
 
 
 def test_a_city_before_a_country_is_one_of_the_world():
-    lists = OnlyRewriter(rules_text()).lexicon.outputs
+    lists = rewriter(rules_text()).lexicon.outputs
     for text in drawn("born in Boston, Kenya, near Boston"):
         first, second = re.fullmatch(r"born in (.*), [^,]*, near (.*)", text).groups()
         assert first == second in lists["city"]
@@ -186,10 +190,10 @@ def test_a_short_hash_stays_one():
 
 
 def test_a_name_that_is_also_a_word_of_a_class_that_passes_is_replaced():
-    rewriter = OnlyRewriter(rules_text(), ["names"])
+    names = rewriter(rules_text(), ("names",))
     text = "April Johnson met Maria Campbell in London. In April Johnson left."
     for at in range(5):
-        output = rewriter.rewrite([text], bytes([at]) * 32).lines[0]
+        output = names.rewrite([text], bytes([at]) * 32).lines[0]
         pattern = (
             r"(?!April)\w+ [\w'-]+ met [\w'-]+ (?!Campbell)[\w'-]+ in London\. "
             r"In April [\w'-]+ left\."

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from support import make_embeddings
+from support import at_first_epsilon, make_embeddings
 
 from dpsan import Sanitizer
 from dpsan.errors import UsageError
@@ -215,21 +215,6 @@ def test_epsilon_is_asked_for():
             build()
 
 
-@pytest.mark.slow
-def test_laplace_on_glove(glove, monkeypatch):
-    """GloVe 840B: 30 % of running words unchanged is near epsilon 12, and a run shows the share."""
-    _, space = glove
-    monkeypatch.setattr(calibrate, "_DRAWS", (1000, 5000))
-    answer = found("laplace", "unchanged", 0.3, space)
-    assert 11 < answer.mechanism.epsilon < 12.5
-    assert private(answer)
-    outputs = Outputs(space, answer.mechanism)
-    ids = outputs.words(space.n)
-    drawn = outputs.draw(answer.mechanism, ids, "of the test")
-    low, high = answer.interval
-    assert low < (drawn == ids).mean() < high
-
-
 @pytest.mark.parametrize(("name", "most"), [("exponential", 1), ("geodesic", 2)])
 def test_issue_13_few_certificates_are_made(name, most, monkeypatch):
     """Each takes a minute on the bundled vocabulary; the extreme words are looked for once."""
@@ -275,19 +260,13 @@ def test_is_the_mean_of_the_law_by_frequency(name, epsilon):
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_sampler_that_tells_it_tells_the_law(name):
-    kind = MECHANISMS[name]
-    values = {key: about.example for key, about in kind.parameters().items() if about.required}
-    for epsilon in (2.0, 0.9, 8.0, 60.0, 3000.0):
-        try:
-            sampler = kind.build(epsilon, values).prepare(MIDDLE)
-        except UsageError:
-            continue
-        ids = np.array([7, 0, 59, 7])
-        told, law = sampler.unchanged(ids), sampler.probabilities(ids)
-        assert (told is None) or told == pytest.approx(law[np.arange(4), ids])
-        assert 0 <= expected_unchanged(sampler, MIDDLE) <= 1
-        return
-    raise AssertionError(f"no epsilon found for {name}")
+    def prepared(name, epsilon, parameters):
+        return MECHANISMS[name].build(epsilon, parameters).prepare(MIDDLE)
+
+    sampler, ids = at_first_epsilon(name, prepared), np.array([7, 0, 59, 7])
+    told, law = sampler.unchanged(ids), sampler.probabilities(ids)
+    assert (told is None) or told == pytest.approx(law[np.arange(4), ids])
+    assert 0 <= expected_unchanged(sampler, MIDDLE) <= 1
 
 
 @pytest.mark.parametrize(("name", "epsilon"), [("laplace", 1.0), ("laplace", 10.0), ("tldp", 10.0)])

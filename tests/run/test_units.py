@@ -14,6 +14,7 @@ from support import make_embeddings
 from dpsan import Memo, Sanitizer
 from dpsan.errors import OutputError, UsageError
 from dpsan.only.permutations import Permutation, permutation_of
+from dpsan.only.plans import Plans
 from dpsan.only.slots import Unit as Slots
 from dpsan.run.memo_file import NAME
 from dpsan.sanitize.decided import Shared
@@ -208,13 +209,13 @@ def test_other_lists_keep_what_a_unit_has(tmp_path):
     shared = Shared(0)
     text = "Yesterday Maria Lopez met us in Boston."
     (first,) = replaced(only, only.decided_unit([text], [0]), b"k" * 32, [shared], [0]).lines
-    data = packed(shared, only.draws)
+    data = packed(shared, only.draws.plans)
     later = Sanitizer(only="sensitive").by_unit().replacing
     drawn = set(re.findall(r"\w+", first))
     for name, words in later.outputs.items():
         later.outputs[name] = [word for word in words if word not in drawn]
-    later.draws.__init__(later.outputs, together=True, injective=True)
-    again = unpacked(data, 0, later.draws)
+    later.draws.__init__(Plans(later.outputs, injective=True), together=True)
+    again = unpacked(data, 0, later.draws.plans)
     done = replaced(later, later.decided_unit([text], [0]), b"l" * 32, [again], [0])
     assert done.lines == [first]
 

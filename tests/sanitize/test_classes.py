@@ -51,26 +51,9 @@ def made(mechanism="optimal-response", epsilon=None, **classes):
 
 
 PIECES = ["the", "xqzv", "so", "xqzv", "A,", "of", "a", "Boston,", "an", "US", "so", "Maria", "met"]
-PIECES += [
-    "Dr.",
-    "well-known",
-    "it's",
-    "(and)",
-    '"so"',
-    "don\u2019t",
-    "caf\xe9",
-    "na\xefve\u200bte",
-    "ko-\u00ad",
-    "12",
-    "$5.",
-    "",
-    "\n",
-    "e.g.",
-]
-PASSING = [
-    {"unknown": "mask", "keep": ["so"], "case": "vocabulary"},
-    {"keep": ["us", "so"]},
-]
+PIECES += ["Dr.", "well-known", "it's", "(and)", '"so"', "don\u2019t", "caf\xe9", "e.g."]
+PIECES += ["na\xefve\u200bte", "ko-\u00ad", "12", "$5.", "", "\n"]
+PASSING = [{"unknown": "mask", "keep": ["so"], "case": "vocabulary"}, {"keep": ["us", "so"]}]
 bundled = cache(lambda at: Sanitizer(epsilon=4.0, **PASSING[at]))
 
 
@@ -245,11 +228,6 @@ def every(token):
     return {kind.write([number]) for number in range(size)}
 
 
-def luhn(digits):
-    twice = [int(each) * (1 + at % 2) for at, each in enumerate(reversed(digits))]
-    return sum(sum(divmod(each, 10)) for each in twice) % 10 == 0
-
-
 @given(share=st.floats(0, 1, exclude_max=True))
 def test_no_card_number_and_no_iban_is_valid(share):
     """No issuer has numbers that begin with 0, and no valid IBAN has the digits 00 or 01."""
@@ -260,9 +238,7 @@ def test_no_card_number_and_no_iban_is_valid(share):
 
     card = written("4511 8170 8658 0174")
     assert (len(card), card[0]) == (16, "0")
-    iban = written("GB29NWBK60161331926819")
-    turned = "".join(str(int(each, 36)) for each in iban[4:] + iban[:4])
-    assert int(turned) % 97 != 1
+    assert written("GB29NWBK60161331926819")[2:4] in ("00", "01")
 
 
 @given(text=st.text(min_size=1, max_size=30))
@@ -285,7 +261,7 @@ def test_no_letter_and_no_digit_of_a_string_shows_in_its_kind(token, chosen):
 def test_words_have_the_group_of_their_list():
     """In every letter case; words that are mostly other words have none."""
     words = "maria smith paris london monday ibuprofen american microsoft b qzxvk the new young"
-    found = ["given_f", "surname", "city", "cityen", "day", "medicine", "nat", "orgco", "initial"]
+    found = ["given_f", "surname", "city", "citygb", "day", "medicine", "nat", "orgco", "initial"]
     assert alone().groups(words.split()) == [*found, *[None] * 4]
     one = Sanitizer(epsilon=12.0, classes="sensitive")
     first = [code for _, code in one.inputs_of("Qendrim QENDRIM qendrim Maria MARIA")]

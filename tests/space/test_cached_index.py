@@ -115,7 +115,7 @@ def reads(monkeypatch):
 def test_which_mechanisms_read_vectors(tmp_path, monkeypatch):
     """Tables that are in the cache do without."""
     without = ["optimal-response", "knn-response", "krr", "uniform", "geodesic"]
-    without += ["diffractor", "diffractor-paper", "tldp"]
+    without += ["diffractor", "diffractor-paper", "tldp", "char-response"]
     path, store = _fresh(tmp_path, 60)
     read = reads(monkeypatch)
     for name, kind in MECHANISMS.items():

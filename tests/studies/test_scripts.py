@@ -12,7 +12,7 @@ import sys
 import pytest
 from common.command import main, run, spare
 from common.values import dimensions, drafts, numbers, whole
-from support import ROOT, make_embeddings, need_extra, write_vectors
+from support import ROOT, make_embeddings, marked, need_extra, write_vectors
 
 from dpsan.cli.output import fitting
 from dpsan.errors import DpsanError, ExtraMissingError, UsageError
@@ -82,9 +82,10 @@ def arguments(script, name):
     return f"{name} {MORE[script, name]} {vectors} {texts}".split()
 
 
-@pytest.mark.parametrize(("script", "name"), ALL)
-def test_every_study_runs(script, name, folder, capsys):
+@pytest.mark.parametrize("study", marked("slow", ALL, ("tldp", "figures-1-2")), ids="-".join)
+def test_every_study_runs(study, folder, capsys):
     """The command in the JSON makes a CSV of the same rows, and a picture."""
+    script, name = study
     need_extra("plot")
     if STUDIES[script][name].libraries:
         need_extra("evaluate")

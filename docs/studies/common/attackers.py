@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from itertools import count, pairwise, product
+from itertools import count, islice, product
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -150,11 +150,7 @@ def near_words(
         int(row): [embeddings.index_to_key[each] for each in nearest.tolist() if each != row]
         for row, nearest in zip(known.tolist(), found, strict=True)
     }
-    ends = np.cumsum([0, *sizes])
-    return [
-        [others.get(int(row), [])[:near] for row in ids[begin:end]]
-        for begin, end in pairwise(ends.tolist())
-    ]
+    return _by_text([others.get(int(row), [])[:near] for row in ids], sizes)
 
 
 def drawn_words(
@@ -174,8 +170,12 @@ def drawn_words(
     names = embeddings.index_to_key
     rows = iter(outputs.reshape(-1, _DRAWS).tolist())
     words = [[names[each] for each in next(rows)] if one else [] for one in known.tolist()]
-    ends = np.cumsum([0, *sizes]).tolist()
-    return [words[begin:end] for begin, end in pairwise(ends)]
+    return _by_text(words, sizes)
+
+
+def _by_text(words: list[Words], sizes: Sequence[int]) -> list[list[Words]]:
+    rest = iter(words)
+    return [[*islice(rest, size)] for size in sizes]
 
 
 class IntervalClassifier:

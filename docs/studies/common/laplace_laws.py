@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -62,6 +63,7 @@ def angular_bound(s: Floats, d: int) -> Floats:
     return np.asarray(np.exp(-d * s**2 / 2))
 
 
+@cache
 def _variances(d: int) -> tuple[Floats, Floats]:
     """Nodes and weights of the distribution of 2g, g ~ Gamma((d+1)/2)."""
     from scipy.special import gammaincinv  # heavy import
@@ -155,7 +157,7 @@ def moments_and_tails(
                     "bound": float(bound(s, d)[0]),
                 }
             )
-    return [{"d": d, "bound": None, **row} for row in out]
+    return [{"d": d, **row} for row in out]
 
 
 def length_bound(a: float, d: int) -> float:
@@ -207,17 +209,14 @@ def intervals(d: int, x: Floats, share: float) -> list[dict[str, Any]]:
         return float(noisy_tail(np.array([s]), d)[0]) - (1 - share) / 2
 
     own = {"d": d, "item": "5.8"}
-    empty = {"monte_carlo": None, "low": None, "high": None, "bound": None}
     return [
-        {**own, "quantity": "t", "closed_form": t, **empty},
-        {**own, "quantity": "a", "closed_form": a, **empty},
+        {**own, "quantity": "t", "closed_form": t},
+        {**own, "quantity": "a", "closed_form": a},
         {
             **own,
             "quantity": f"half width of {share:.0%} of |Z|",
             "closed_form": float(brentq(beyond, 0.0, 2 * wide)),
             "monte_carlo": float(np.quantile(np.abs(x), share)),
-            "low": None,
-            "high": None,
             "bound": wide,
         },
     ]
@@ -240,21 +239,17 @@ def mean_tails(d: int, x: Floats, epsilons: Sequence[float]) -> list[dict[str, A
         limit = float(f"{1.82 * deviation:.3g}")
         means = x[: len(x) // _MEAN_OF * _MEAN_OF].reshape(-1, _MEAN_OF).mean(axis=1) / epsilon
         hits = int((np.abs(means) >= limit).sum())
-        found = _share(hits, len(means)) if len(means) else dict.fromkeys(_LIMITS)
         rows.append(
             {
                 "d": d,
                 "item": "5.10",
                 "quantity": f"P(|mean of {_MEAN_OF:,} Z| >= {limit:g}) at epsilon {epsilon:g}",
                 "closed_form": float(2 * ndtr(-limit / deviation)),
-                **found,
+                **(_share(hits, len(means)) if len(means) else {}),
                 "bound": (d + 1) / (_MEAN_OF * limit**2 * epsilon**2),
             }
         )
     return rows
-
-
-_LIMITS: Final = ("monte_carlo", "low", "high")
 
 
 def disc(count: int, seed: str) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from typing import Final
 
 import numpy as np
 
-from common.panels import Panel, Series
+from common.panels import Panel
 from common.study import Asked, Result
 from common.values import whole
+from common.words import below
 from dpsan.analysis.compare.measure import Corpus, read_corpus
 from dpsan.analysis.evaluate.accuracy import Labelled, split
 from dpsan.analysis.evaluate.pairs import Inputs
@@ -97,15 +98,11 @@ def sizes(space: MetricSpace, asked: Asked) -> Result:
                 "labels": len(set(texts.labels)),
             }
         )
-        lengths.append(np.sort(each))
-    series = tuple(
-        Series(str(row["part"]), tuple(some.tolist()), tuple(np.linspace(0, 1, len(some)).tolist()))
-        for row, some in zip(rows, lengths, strict=True)
-    )
+        lengths.append(below(name, each))
     return Result(
         rows=rows,
         parameters={"records": asked.parameters.get("records", 1000)},
-        panels=(Panel("Lengths of texts", "words", "share of texts below", series),),
+        panels=(Panel("Lengths of texts", "words", "share of texts below", tuple(lengths)),),
         caption="Labelled texts; distinct words are those of the vocabulary.",
     )
 

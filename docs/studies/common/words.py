@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from common.panels import Series
 from dpsan.outcomes.intervals import Estimate
@@ -60,16 +61,33 @@ def spread(**estimates: Estimate) -> Mapping[str, float]:
     }
 
 
-def line(label: str, rows: Sequence[Mapping[str, Any]], x: str, y: str) -> Series:
-    """Columns of rows as a line, with limits where :func:`spread` wrote any but the value."""
-    across, up = (tuple(row[name] for row in rows) for name in (x, y))
+def line(
+    label: str, rows: Sequence[Mapping[str, Any]], x: str, y: str, style: str = "line"
+) -> Series:
+    """Columns of rows as a line, with limits where :func:`spread` wrote any but the value.
+
+    Args:
+        x: a column, or nothing: the number of the row.
+    """
+    across = tuple(row[x] if x else float(at) for at, row in enumerate(rows))
+    up = tuple(row[y] for row in rows)
     low, high = (tuple(row.get(f"{y}_{end}", row[y]) for row in rows) for end in ("low", "high"))
-    return Series(label, across, up) if low == high else Series(label, across, up, low, high)
+    if low == high:
+        return Series(label, across, up, style=style)
+    return Series(label, across, up, low, high, style)
 
 
-def lines(rows: Sequence[Mapping[str, Any]], x: str, y: str) -> tuple[Series, ...]:
-    """A line for each mechanism."""
-    return tuple(line(name, own, x, y) for name, own in grouped(rows, "mechanism").items())
+def lines(
+    rows: Sequence[Mapping[str, Any]], x: str, y: str, by: str = "mechanism"
+) -> tuple[Series, ...]:
+    """A line for each mechanism, or each value of another column."""
+    return tuple(line(name, own, x, y) for name, own in grouped(rows, by).items())
+
+
+def below(label: str, values: NDArray[Any]) -> Series:
+    """The share of values below each of them, as a line."""
+    ordered = tuple(np.sort(values).tolist())
+    return Series(label, ordered, tuple(np.linspace(0, 1, len(ordered)).tolist()))
 
 
 def grouped(rows: Sequence[_Row], column: str) -> dict[Any, list[_Row]]:

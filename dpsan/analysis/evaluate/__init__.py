@@ -19,6 +19,7 @@ from dpsan.analysis.evaluate.attack import (
     ClassShares,
     attacks,
     by_class,
+    hidden_persons,
     locate,
     recovered,
     strongest,
@@ -103,7 +104,9 @@ class Evaluation:
     impossible_outputs: int
     """Output words that the mechanism cannot have given."""
     spans: dict[str, Any] | None
-    """Spans that were left out, the best attack, and shares by attack, then by type."""
+    """Spans that were left out, the best attack, shares by attack, then by type, and the shares of
+    persons fully hidden by attack, where spans have a subject.
+    """
     accuracy: Accuracy | None
     linkage: Linkage | None
     """None without candidates."""
@@ -200,6 +203,8 @@ def evaluate(
         by_attack = {each.attack: recovered(table, each.right) for each in made}
         best = strongest(made).attack
         spans = {"left_out": table.left_out, "best_attack": best, "by_attack": by_attack}
+        if (table.persons >= 0).any():
+            spans["persons"] = {each.attack: hidden_persons(table, each.right) for each in made}
     wrote = None if question.authors is None else _authors(question, pairs, space, embeddings)
     progress(1.0)
     shape = {"words": embeddings.n, "dimensions": embeddings.d}

@@ -194,6 +194,8 @@ class SpanTable:
     """The word after its last one."""
     left_out: int
     """Spans in lines that could not be aligned, and spans without words."""
+    persons: Ids = field(repr=False)
+    """Number of the person whom each span is about; -1 where nobody is named."""
 
 
 def locate(path: Path, pairs: Pairs, *, whole: bool = True) -> SpanTable:
@@ -210,6 +212,8 @@ def locate(path: Path, pairs: Pairs, *, whole: bool = True) -> SpanTable:
     bounds = np.searchsorted(pairs.text, np.arange(len(pairs.original) + 1))
     kinds: list[str] = []
     first, after = [], []
+    numbers: dict[tuple[int, str], int] = {}
+    persons = []
     left_out = 0
     with closing(SpanFile(path)) as file:
         for number, (line, text) in enumerate(zip(pairs.lines, pairs.original, strict=True)):
@@ -223,9 +227,12 @@ def locate(path: Path, pairs: Pairs, *, whole: bool = True) -> SpanTable:
                     kinds.append(span.kind)
                     first.append(a + low)
                     after.append(a + high)
+                    who = number, span.subject
+                    persons.append(numbers.setdefault(who, len(numbers)) if who[1] else -1)
         if whole:
             file.end()
-    return SpanTable(kinds, np.array(first, np.int64), np.array(after, np.int64), left_out)
+    words = np.array(first, np.int64), np.array(after, np.int64)
+    return SpanTable(kinds, *words, left_out, np.array(persons, np.int64))
 
 
 def recovered(table: SpanTable, right: NDArray[np.bool_]) -> dict[str, Recovery]:
@@ -244,6 +251,18 @@ def recovered(table: SpanTable, right: NDArray[np.bool_]) -> dict[str, Recovery]
         of = kinds == kind
         out[kind] = _recovery(full[of], some[of])
     return out
+
+
+def hidden_persons(table: SpanTable, right: NDArray[np.bool_]) -> Share:
+    """Return the share of persons of whom no word of any span was read right.
+
+    Args:
+        right: whether each word was read right, (m,).
+    """
+    sums = np.concatenate([[0], np.cumsum(right)])
+    hits = sums[table.after] - sums[table.first]
+    named = table.persons >= 0
+    return Share.of(np.bincount(table.persons[named], hits[named]) == 0)
 
 
 def _recovery(full: NDArray[np.bool_], some: NDArray[np.bool_]) -> Recovery:

@@ -100,6 +100,8 @@ def _spans(found: Evaluation) -> list[Section]:
             head: {kind: kinds[kind][part] for kind in kinds} for head, part in parts.items()
         }
         out.append(_table(f"spans, {title}", columns, of="spans", notes=notes, intervals=False))
+    if persons := found.spans.get("persons"):
+        out.append(_table("persons, by attack", {"fully hidden": persons}, of="persons"))
     return out
 
 
