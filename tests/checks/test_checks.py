@@ -133,7 +133,7 @@ def test_a_word_that_is_drawn_by_its_neighbour_is_found():
 
 def test_quotes_and_escapes_of_the_old_text_are_found(monkeypatch):
     """A record is written from its new text alone; dpsan once wrote it as the old one was."""
-    monkeypatch.setattr("dpsan.formats.json.written", lambda text: json.dumps(text).encode())
+    monkeypatch.setattr("dpsan.formats.json_scan.written", lambda text: json.dumps(text).encode())
     assert_found(interference(response(8.0, many_words())), "written otherwise")
 
 
