@@ -1,132 +1,379 @@
-"""The guardrail for LiteLLM, with stand-ins for its interface."""
+# mypy: disable-error-code="dict-item"
+"""The guardrail in LiteLLM's own proxy, before a stand-in for the model that records requests."""
 
 import asyncio
 import json
-import runpy
-import sys
-from types import ModuleType, SimpleNamespace
+import os
+import random
+import re
+import shutil
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from support import ROOT
 
-from dpsan import Memo, Sanitizer
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it asks the network
+pytest.importorskip("litellm", reason="LOUD: litellm is not installed, the guardrail was NOT tried")
+pytest.importorskip("apscheduler", reason="LOUD: litellm[proxy] is not installed")
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # of their libraries
 FILE = ROOT / "docs" / "adapters" / "litellm_guardrail.py"
-CHAT = "acompletion"
-SMALL = {"mechanism": "krr", "vocab_size": 1000}
+CONFIG = """
+model_list:
+  - model_name: chat
+    litellm_params: {{model: openai/chat, api_base: "http://127.0.0.1:{port}/v1", api_key: none}}
+  - model_name: claude
+    litellm_params: {{model: anthropic/claude, api_base: "http://127.0.0.1:{port}", api_key: none}}
+guardrails:
+  - guardrail_name: dpsan
+    litellm_params:
+      guardrail: litellm_guardrail.Dpsan
+      mode: [pre_call, post_call]
+      default_on: true
+      memo: {memo}
+"""
 
 
-class RefusedError(Exception):
-    def __init__(self, status, detail):
-        super().__init__(f"{status} {detail}")
+class Model:
+    """Records what it gets, and answers with the last names that it saw, or with a call."""
+
+    def __init__(self):
+        self.bodies = []
+        model = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def log_message(self, *given):
+                pass
+
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                model.bodies.append(body)
+                data, kind = model.answer(self.path, body)
+                self.send_response(200)
+                self.send_header("content-type", kind)
+                self.send_header("content-length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def said(self):
+        """The last question of the last request."""
+        texts = [each for each in strings(self.bodies[-1]) if "?" in each]
+        return f"I found this: {texts[-1]} Bye."
+
+    def answer(self, path, body):
+        text = self.said()
+        if "messages" in path:
+            content = [{"type": "text", "text": text}]
+            about = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude"}
+            usage = {"input_tokens": 1, "output_tokens": 1}
+            whole = {**about, "content": content, "stop_reason": "end_turn", "usage": usage}
+            return json.dumps(whole).encode(), "application/json"
+        if "responses" in path:
+            content = [{"type": "output_text", "text": text, "annotations": []}]
+            item = {"type": "message", "id": "m", "role": "assistant", "status": "completed"}
+            whole = {"id": "resp_1", "object": "response", "created_at": 1, "model": "chat"}
+            whole |= {"status": "completed", "output": [{**item, "content": content}]}
+            whole |= {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+            return json.dumps(whole).encode(), "application/json"
+        call = json.dumps({"text": text, "limit": 5})
+        about = {"id": "c", "created": 1, "model": "chat"}
+        if not body.get("stream"):
+            function = {"name": "find", "arguments": call}
+            calls = [{"id": "call_1", "type": "function", "function": function}]
+            message = {"role": "assistant", "content": text, "tool_calls": calls}
+            choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+            whole = {**about, "object": "chat.completion", "choices": [choice]}
+            return json.dumps(whole).encode(), "application/json"
+        deltas = [{"role": "assistant", "content": ""}]
+        deltas += [{"content": text[at : at + 3]} for at in range(0, len(text), 3)]
+        first = {"index": 0, "id": "call_1", "type": "function"}
+        deltas += [{"tool_calls": [{**first, "function": {"name": "find", "arguments": ""}}]}]
+        deltas += [
+            {"tool_calls": [{"index": 0, "function": {"arguments": call[at : at + 5]}}]}
+            for at in range(0, len(call), 5)
+        ]
+        about["object"] = "chat.completion.chunk"
+        lines = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+        lines += [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]
+        rows = [f"data: {json.dumps({**about, 'choices': [line]})}\n\n" for line in lines]
+        return "".join([*rows, "data: [DONE]\n\n"]).encode(), "text/event-stream"
 
 
-class Guardrail:
-    def __init__(self, guardrail_name=None, event_hook=None, default_on=False):
-        self.names = guardrail_name, event_hook, default_on
+def strings(value):
+    """All strings of a value, also those in JSON in strings."""
+    if isinstance(value, str):
+        try:
+            yield from strings(json.loads(value)) if value[:1] in "[{" else [value]
+        except ValueError:
+            yield value
+    for inner in value if isinstance(value, list) else ():
+        yield from strings(inner)
+    for key, inner in value.items() if isinstance(value, dict) else ():
+        yield key
+        yield from strings(inner)
 
 
-@pytest.fixture
-def adapter(monkeypatch):
-    """The file, beside stand-ins for what it needs of LiteLLM and FastAPI."""
-    for name, more in {
-        "fastapi": {"HTTPException": RefusedError},
-        "litellm": {},
-        "litellm.integrations": {},
-        "litellm.integrations.custom_guardrail": {"CustomGuardrail": Guardrail},
-    }.items():
-        module = ModuleType(name)
-        vars(module).update(more)
-        monkeypatch.setitem(sys.modules, name, module)
-    return SimpleNamespace(**runpy.run_path(str(FILE)))
+@pytest.fixture(scope="module")
+def proxy(tmp_path_factory):
+    """A client of the proxy, and the stand-in for the model."""
+    from fastapi.testclient import TestClient
+    from litellm.proxy import proxy_server
+
+    folder = tmp_path_factory.mktemp("proxy")
+    model = Model()
+    shutil.copy(FILE, folder)
+    config = folder / "config.yaml"
+    config.write_text(CONFIG.format(port=model.port, memo=folder / "memo"))
+    asyncio.run(proxy_server.initialize(config=str(config)))
+    yield TestClient(proxy_server.app), model  # without its start, which needs a master key
+    model.server.shutdown()
+    model.server.server_close()
 
 
-def opened(adapter, folder, **more):
-    more = {"options": SMALL, "guardrail_name": "d", "event_hook": "pre_call", **more}
-    return adapter.Dpsan(folder / "memo", 8, **more)
+def posted(proxy, path, **body):
+    client, model = proxy
+    model.bodies.clear()
+    done = client.post(path, json=body)
+    assert done.status_code == 200, done.text
+    return done, json.dumps(model.bodies, ensure_ascii=False)
 
 
-def sent(guardrail, messages, kind=CHAT, **more):
-    data = {"model": "m", "messages": messages, **more}
-    return asyncio.run(guardrail.async_pre_call_hook(None, None, data, kind))
+NAMES = ["Maria", "Lopez", "Grace", "Murphy", "Peter", "Novak"]
+ARGUMENTS = json.dumps({"name": "Maria Lopez", "to": ["grace.murphy@acme.com"], "limit": 5})
+CALL = {"id": "call_7", "type": "function", "function": {"name": "find", "arguments": ARGUMENTS}}
+FOUND = json.dumps({"rows": [{"name": "Peter Novak", "mail": "maria.lopez@acme.com"}]})
+DOCUMENT = {"type": "file", "file": {"file_id": "file-7", "filename": "maria_lopez_2023-10-02.pdf"}}
+PARTS = [{"type": "text", "text": "Grace Murphy writes to Maria Lopez."}, DOCUMENT]
+CHAT = [
+    {"role": "system", "content": "You help Maria Lopez of sales."},
+    {"role": "user", "content": "Ask Grace Murphy about maria.lopez@acme.com.", "name": "Maria"},
+    {"role": "assistant", "content": "I ask Grace Murphy.", "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "call_7", "content": FOUND},
+    {"role": "user", "content": PARTS},
+    {"role": "user", "content": "Who is Maria Lopez? She knows Peter Novak."},
+]
 
 
-def turns(count):
-    """A chat of so many questions, and an answer between two of them."""
-    out = []
-    for turn in range(count):
-        out.append({"role": "user", "content": f"Question {turn}: where does Maria live?"})
-        out.append({"role": "assistant", "content": f"Answer {turn}: in the city of Paris."})
-    return out[:-1]
+def leaked(sent):
+    return [name for name in NAMES if name.lower() in sent.lower()]
 
 
-def drawn_messages(folder):
-    with Memo(folder / "memo", Sanitizer(epsilon=8.0, **SMALL)) as memo:
-        return memo.totals().messages
+def test_no_name_of_a_chat_reaches_the_model_and_all_come_back(proxy):
+    """Messages of all roles, names of people, parts, names of files, arguments, results, tools."""
+    tool = {"type": "function", "function": {"name": "find", "description": "For Maria Lopez."}}
+    done, sent = posted(
+        proxy, "/v1/chat/completions", model="chat", messages=CHAT, tools=[tool], user="Maria Lopez"
+    )
+    assert leaked(sent) == []
+    (body,) = proxy[1].bodies
+    assert [each["role"] for each in body["messages"]] == [each["role"] for each in CHAT]
+    call = body["messages"][2]["tool_calls"][0]
+    assert (call["id"], call["function"]["name"]) == ("call_7", "find")
+    arguments = json.loads(call["function"]["arguments"])
+    first, last = arguments["name"].split()
+    assert arguments["limit"] == 5
+    found = json.loads(body["messages"][3]["content"])
+    assert found["rows"][0]["mail"].split("@")[0] == f"{first}.{last}".lower()
+    assert body["messages"][0]["content"] == f"You help {first} {last} of sales."
+    message = done.json()["choices"][0]["message"]
+    asked = CHAT[-1]["content"]
+    assert message["content"] == f"I found this: {asked} Bye."
+    returned = json.loads(message["tool_calls"][0]["function"]["arguments"])
+    assert returned == {"text": f"I found this: {asked} Bye.", "limit": 5}
 
 
-def test_each_message_of_ten_turns_is_drawn_once(adapter, tmp_path):
-    """Restarted in between: what was drawn before is sent again as it was."""
-    guardrail, before = opened(adapter, tmp_path), []
-    for turn in range(1, 11):
-        if turn == 6:
-            guardrail.thread.submit(guardrail.memo.close).result()
-            guardrail = opened(adapter, tmp_path)
-        messages = turns(turn)
-        given = json.dumps(messages)
-        out = sent(guardrail, messages)["messages"]
-        assert json.dumps(messages) == given  # the caller's are untouched
-        assert [each["role"] for each in out] == [each["role"] for each in messages]
-        assert out[: len(before)] == before
-        before = out
-    guardrail.thread.submit(guardrail.memo.close).result()
-    assert drawn_messages(tmp_path) == 19
-    assert sum("Maria" in each["content"] for each in before) < 19
+def test_streamed_deltas_and_calls_are_restored(proxy):
+    body = {"model": "chat", "messages": CHAT, "stream": True}
+    done, sent = posted(proxy, "/v1/chat/completions", **body)
+    assert leaked(sent) == []
+    rows = [json.loads(row[6:]) for row in done.text.split("\n\n") if row.startswith("data: {")]
+    deltas = [row["choices"][0]["delta"] for row in rows if row.get("choices")]
+    expected = f"I found this: {CHAT[-1]['content']} Bye."
+    assert "".join(delta.get("content") or "" for delta in deltas) == expected
+    calls = [call for delta in deltas for call in delta.get("tool_calls") or ()]
+    arguments = "".join(call["function"]["arguments"] for call in calls)
+    assert json.loads(arguments) == {"text": expected, "limit": 5}
+    assert sum(bool(delta.get("content")) for delta in deltas) > 5  # it did not wait for the end
 
 
-def test_what_cannot_be_drawn_is_refused(adapter, tmp_path):
-    guardrail = opened(adapter, tmp_path)
-    user = {"role": "user", "content": "Maria"}
+def test_responses_and_anthropic_blocks(proxy):
+    asked = "Who is Maria Lopez? She knows Peter Novak."
+    items = [
+        {"role": "user", "content": [{"type": "input_text", "text": "Ask Grace Murphy."}]},
+        {"type": "function_call", "call_id": "call_7", "name": "find", "arguments": ARGUMENTS},
+        {"type": "function_call_output", "call_id": "call_7", "output": FOUND},
+        {"role": "user", "content": asked},
+    ]
+    body = {"model": "chat", "input": items, "instructions": "You help Maria Lopez."}
+    done, sent = posted(proxy, "/v1/responses", **body)
+    assert leaked(sent) == []
+    assert '"call_id": "call_7"' in sent
+    assert done.json()["output"][0]["content"][0]["text"] == f"I found this: {asked} Bye."
+    messages = [
+        {"role": "user", "content": [{"type": "text", "text": "Ask Grace Murphy."}]},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "tool_use", "id": "t_1", "name": "find", "input": {"name": "Maria Lopez"}}
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "t_1",
+                    "content": [{"type": "text", "text": "Peter Novak is it."}],
+                },
+                {"type": "text", "text": asked},
+            ],
+        },
+    ]
+    system = [{"type": "text", "text": "You help Maria Lopez."}]
+    body = {"model": "claude", "max_tokens": 9, "system": system, "messages": messages}
+    done, sent = posted(proxy, "/v1/messages", **body)
+    assert leaked(sent) == []
+    assert '"tool_use_id": "t_1"' in sent
+    assert leaked(done.json()["content"][0]["text"])
+
+
+def guardrail():
+    import litellm
+
+    return next(each for each in litellm.callbacks if type(each).__name__ == "Dpsan")
+
+
+def drawn(own, call, **data):
+    data = {"litellm_call_id": call, **data}
+    return asyncio.run(own.async_pre_call_hook(None, None, data, "acompletion"))
+
+
+def test_metadata_and_what_loggers_read(proxy):
+    """A conversation that has a name is one unit; metadata that a client sent is drawn."""
+    about = {"customer": "Maria Lopez", "session_id": "chat 1"}
+    turns = []
+    for call in ("a", "b"):
+        body = {"messages": [{"role": "user", "content": "Maria Lopez?"}], "metadata": about}
+        metadata = {**about, "requester_metadata": dict(about), "user_api_key": "k"}
+        request = {"proxy_server_request": {"body": body}, "metadata": metadata}
+        turns.append(drawn(guardrail(), call, messages=body["messages"], model="m", **request))
+    assert leaked(json.dumps(turns)) == []
+    assert turns[0]["messages"] == turns[1]["messages"]
+    assert turns[0]["metadata"]["user_api_key"] == "k"
+
+
+def test_what_cannot_be_drawn_is_refused(proxy):
+    client, model = proxy
+    model.bodies.clear()
     image = {"type": "image_url", "image_url": {"url": "https://example.com/maria.png"}}
-    function = {"name": "f", "arguments": '{"who": "Maria"}'}
-    call = {"id": "1", "type": "function", "function": function}
-    for messages in (
-        [user, {"role": "user", "content": [image]}],
-        [user, user | {"content": [{"type": "text", "text": "a", "alt": "Maria"}]}],
-        [user, user | {"content": ["Maria"]}],
-        [user, user | {"content": [{"type": "Maria", "text": "a"}]}],
-        [user, user | {"content": [{"type": "text", "text": {"a": "Maria"}}]}],
-        [user, {"role": "Maria", "content": "a"}],
-        [user, {"role": "tool", "content": "a", "tool_call_id": "Maria in Paris"}],
-        [user, {"role": "assistant", "content": None, "tool_calls": [call]}],
-        [user, {"role": "user", "content": "a", "name": "Maria"}],
-    ):
-        with pytest.raises(RefusedError, match="it is not sent") as error:
-            sent(guardrail, messages)
-        assert "Maria" not in str(error.value)
-    for kind in ("aembedding", "atext_completion", "aresponses", "anthropic_messages"):
-        with pytest.raises(RefusedError, match=kind):
-            sent(guardrail, [user], kind)
-    with pytest.raises(RefusedError, match="system"):
-        sent(guardrail, [user], system="You help Maria.")
-    with pytest.raises(RefusedError):
-        sent(guardrail, "Maria")
-    assert not guardrail.thread.submit(guardrail.memo.totals).result().messages
+    source = {"type": "image", "source": {"type": "base64", "data": "TWFyaWE="}}
+    coded = {"type": "file", "file": {"file_data": "TWFyaWE="}}
+    named = {"type": "text", "text": "a", "name": "Maria"}
+    for content in ([image], [source], [coded], [named]):
+        body = {"model": "chat", "messages": [{"role": "user", "content": content}]}
+        done = client.post("/v1/chat/completions", json=body)
+        assert done.status_code == 400
+        assert "it is not sent" in done.text
+    odd = {"role": "tool", "content": "a", "tool_call_id": "Maria in Paris"}
+    done = client.post("/v1/chat/completions", json={"model": "chat", "messages": [odd]})
+    assert done.status_code == 400
+    assert "Maria" not in done.text
+    assert model.bodies == []
 
 
-def test_parts_of_text_and_what_loggers_read_are_drawn(adapter, tmp_path, capsys):
-    guardrail = opened(adapter, tmp_path, pass_roles=["system"])
-    parts = [{"type": "text", "text": "Maria"} for _ in range(3)]
-    messages = [{"role": "system", "content": "Be Maria."}, {"role": "user", "content": parts}]
-    request = {"body": {"messages": messages, "model": "m"}}
-    out = sent(guardrail, messages, proxy_server_request=request, user="maria")
-    assert out["messages"][0]["content"] == "Be Maria."
-    words = {each["text"] for each in out["messages"][1]["content"]}
-    assert len(words) == 1  # one message that is sent three times
-    assert out["proxy_server_request"]["body"]["messages"] == out["messages"]
-    assert parts[0]["text"] == "Maria"
-    told = capsys.readouterr().err
-    assert "NOT PROTECTED: messages of the role system" in told
-    assert "passes unchanged: the field user of requests" in told
-    assert guardrail.should_run_guardrail({"metadata": {"guardrails": []}}, "pre_call")
-    assert not guardrail.should_run_guardrail({}, "post_call")
+def test_a_guardrail_that_fails_sends_nothing(proxy, monkeypatch):
+    client, model = proxy
+    model.bodies.clear()
+    own = guardrail()
+    monkeypatch.setattr(own.memo, "rewrite_object", lambda *given, **more: 1 / 0)
+    body = {"model": "chat", "messages": [{"role": "user", "content": "Who is Maria Lopez?"}]}
+    done = client.post("/v1/chat/completions", json=body)
+    assert (done.status_code, model.bodies) == (400, [])
+
+
+def test_conversations_without_a_name_are_forgotten(proxy):
+    own = guardrail()
+    before = own.thread.submit(own.memo.totals).result().units
+    body = {"model": "chat", "messages": [{"role": "user", "content": "Who is Maria Lopez?"}]}
+    posted(proxy, "/v1/chat/completions", **body)
+    posted(proxy, "/v1/chat/completions", **body, stream=True)
+    assert own.thread.submit(own.memo.totals).result().units == before
+
+
+@pytest.mark.parametrize("chats", [int(os.environ.get("CHATS", "15"))])
+def test_made_up_chats_with_calls_of_tools(proxy, chats, tmp_path, capsys):
+    """Three turns each: nothing leaks, one name for each person, and all answers come back.
+
+    ``CHATS=1000`` prints the milliseconds for 1,000 tokens, without the commit of the store.
+    """
+    from dpsan import Memo, Sanitizer
+
+    own, generator = guardrail(), random.Random(3)
+    given, last = (
+        Sanitizer(only="people").by_unit().replacing.outputs[n] for n in ("given_f", "surname")
+    )
+    disk, times, whole, chance = own.memo, [], [], 0
+    made = own.thread.submit(Memo, tmp_path, Sanitizer(only="people"), scratch=True).result()
+    for memo, seconds in ((made, times), (disk, whole)):
+        own.memo = memo
+        for number in range(chats):
+            names = list(zip(generator.sample(given, 3), generator.sample(last, 3), strict=True))
+            became = {}
+            for turn in range(1, 4):
+                messages = chat_of(names, turn)
+                text = json.dumps(messages)
+                about = {"litellm_session_id": f"chat {number}", "model": "m"}
+                started = time.perf_counter()
+                out = drawn(own, f"{number} {turn}", messages=messages, **about)["messages"]
+                tokens = 1.3 * len(text.split())
+                seconds.append(1e6 * (time.perf_counter() - started) / tokens)
+                words = {*re.findall(r"[^\W\d_]+", json.dumps(out).lower())}
+                # One in some hundred chats draws the name of somebody else in it: no draw knows it.
+                words -= {*re.findall(r"[^\W\d_]+", out[1]["content"].lower())}
+                assert not [n for pair in names for n in pair if n.lower() in words]
+                chance += any(n in out[1]["content"] for pair in names for n in pair)
+                for message in out:
+                    for call in message.get("tool_calls", ()):
+                        json.loads(call["function"]["arguments"])
+                for (one, two), written in zip(
+                    names, out[1]["content"].split(" and "), strict=True
+                ):
+                    assert became.setdefault((one, two), written) == written
+                replies = [f"Dear {written}, done." for written in became.values()]
+                answer = {"texts": replies}
+                request = {"litellm_call_id": f"{number} {turn}"}
+                back = asyncio.run(own.apply_guardrail(answer, request, "response"))["texts"]
+                assert back == [f"Dear {one} {two}, done." for one, two in became]
+    own.memo = disk
+    assert chance < 10 + chats / 10
+    with capsys.disabled():
+        p95 = [sorted(each)[len(each) * 95 // 100] for each in (times, whole)]
+        print(f"\n{chats} chats, ms for 1,000 tokens: {p95[0]:.2f} drawn, {p95[1]:.2f} with commit")
+
+
+def chat_of(names, turn):
+    """A chat of so many turns that names people in several positions."""
+    (a, b), (c, d), (e, f) = names
+    address = f"{c}.{d}@acme.com".lower()
+    filler = "Please look at the list of orders and tell me which of them are late. " * 6
+    messages = [
+        {"role": "system", "content": f"{filler} You work for {a} {b}."},
+        {"role": "user", "content": f"{a} {b} and {c} {d} and {e} {f}"},
+    ]
+    for at in range(turn):
+        call = json.dumps({"name": f"{e} {f}", "to": [address], "limit": at})
+        found = json.dumps({"rows": [{"name": f"{c} {d}", "mail": address, "n": 3}]})
+        function = {"name": "find", "arguments": call}
+        calls = [{"id": f"call_{at}", "type": "function", "function": function}]
+        messages += [
+            {"role": "assistant", "content": f"I ask {c} {d}.", "tool_calls": calls},
+            {"role": "tool", "tool_call_id": f"call_{at}", "content": found},
+            {"role": "user", "content": [{"type": "text", "text": f"{filler} Thanks, {e} {f}"}]},
+        ]
+    return messages

@@ -1,124 +1,287 @@
-"""A guardrail for LiteLLM's proxy: chat messages are drawn before a model sees them.
+"""A guardrail for LiteLLM's proxy: a model sees drawn names, and its answers have the originals.
 
     guardrails:
       - guardrail_name: dpsan
         litellm_params:
           guardrail: litellm_guardrail.Dpsan    # this file, beside config.yaml
-          mode: pre_call
+          mode: [pre_call, post_call]
           default_on: true
           memo: chat.memo                       # a directory, see dpsan rewrite --memo
-          epsilon: 8
-          # options: {only: sensitive}          # of dpsan.Sanitizer
-          # pass_roles: [system]                # messages that pass unchanged: NOT PROTECTED
+          # options: {only: people}             # of dpsan.Sanitizer
+          # unit_fields: [litellm_session_id]   # what names a conversation, see UNITS
 
-A growing chat sends each message again: the memo draws it once.  Clients cannot switch the
-guardrail off.  What it cannot draw (images, calls of tools, other endpoints than chats) is refused.
-Of the request only ``messages`` are drawn; other fields that may hold text are named on stderr and
-pass.  Answers are not touched, streaming or not: the model wrote them from what it was sent.
+Every string of a request is drawn, whatever its endpoint: messages of all roles, parts, arguments
+and results of tools, also as JSON in strings, definitions of tools, metadata, names of files.  What
+passes is listed in SHAPE.  Within a conversation each name has one replacement.  A request that
+names none is a conversation of its own, which is forgotten with its answer.  Answers get their
+originals back, streaming or not.  What cannot be drawn (images, sound, files) is refused.
 """
 
 import asyncio
+import json
 import re
-import sys
+import uuid
+from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 
 from fastapi import HTTPException
 from litellm.integrations.custom_guardrail import CustomGuardrail
+from litellm.proxy.guardrails.guardrail_hooks.unified_guardrail.unified_guardrail import (
+    UnifiedLLMGuardrails,
+)
+from litellm.types.utils import ChatCompletionDeltaToolCall
 
 from dpsan import Memo, Sanitizer
+from dpsan.restore.restoring import Chunks
 
-CHATS = {"completion", "acompletion"}
-TEXTS = {"prompt", "input", "system", "instructions", "prediction", "documents", "suffix"}
-"""Fields of requests that are refused: they hold text, and are no messages."""
-ROLES = {"system", "developer", "user", "assistant", "tool"}
-MESSAGE = {"role", "content", "tool_call_id"}
-KNOWN = {
-    *(
-        "messages",
-        "model",
-        "stream",
-        "stream_options",
-        "temperature",
-        "top_p",
-        "top_k",
-        "n",
-        "seed",
-    ),
-    *("max_tokens", "max_completion_tokens", "presence_penalty", "frequency_penalty", "timeout"),
-    "request_timeout",
-    # What the proxy adds for itself.
-    *("proxy_server_request", "secret_fields", "litellm_metadata", "litellm_call_id"),
-    *("litellm_logging_obj", "guardrails", "standard_logging_guardrail_information"),
+UNITS = ("litellm_session_id", "session_id", "thread_id", "conversation_id", "previous_response_id")
+"""Fields of a request, or of its metadata, that name a conversation; the first one counts."""
+OWN = {
+    *("proxy_server_request", "secret_fields", "litellm_metadata", "litellm_call_id", "guardrails"),
+    *("litellm_logging_obj", "litellm_session_id", "litellm_trace_id", "metadata", "headers"),
+    *("standard_logging_guardrail_information", "guardrail_to_apply", "shared_session"),
+    *("model", "stream", "stream_options", "tool_choice", "reasoning_effort", "service_tier"),
+    *("previous_response_id", "include", "truncation", "modalities", "encoding_format", "timeout"),
 }
+"""Fields that are the proxy's or choose how a model works: they pass."""
+TEXTS = {"messages", "prompt", "input", "system", "instructions", "suffix", "documents", "query"}
+_TOOL = ["type", "id", "index", "function.name", "name", "call_id", "status", "role"]
+_PART = ["type", "id", "tool_use_id", "name", "call_id", "status", "cache_control", "file.file_id"]
+SHAPE = [
+    *(f"messages[].{name}?" for name in ("role", "tool_call_id", "cache_control")),
+    *(f"messages[].tool_calls[].{name}?" for name in _TOOL),
+    *(f"messages[].content[].{name}?" for name in _PART),
+    *(f"messages[].content[].content[].{name}?" for name in _PART),
+    *(f"input[].{name}?" for name in ("type", "id", "call_id", "status", "role", "name")),
+    *(f"input[].content[].{name}?" for name in _PART),
+    *(f"system[].{name}?" for name in _PART),
+    *(f"tools[].{name}?" for name in _TOOL),
+    *(f"tools[].**.{name}?" for name in ("type", "required", "format", "pattern")),
+    *(f"response_format.**.{name}?" for name in ("type", "required", "name", "format")),
+    *(f"text.**.{name}?" for name in ("type", "required", "name", "format", "verbosity")),
+    *("reasoning", "thinking"),
+]
+"""Paths of what passes of a request: kinds and roles, names of tools, ids that models gave."""
+_ID = re.compile(r"[\w-]{1,128}", re.ASCII)
+_IDS = {"id", "tool_call_id", "tool_use_id", "call_id", "file_id"}
+_BINARY = {
+    "image_url",
+    "input_image",
+    "image",
+    "input_audio",
+    "audio",
+    "video_url",
+    "container_upload",
+}
+_CALLS = {
+    "tool_use",
+    "server_tool_use",
+    "mcp_tool_use",
+    "function_call",
+    "custom_tool_call",
+    "mcp_call",
+}
+"""Kinds of parts whose name is that of a tool."""
+_OPEN = 10_000
+"""Requests without an answer that are remembered."""
 
 
 def refused(what):
     return HTTPException(400, {"error": f"dpsan: {what}: it cannot be drawn, so it is not sent"})
 
 
-def slots(message):
-    """The places of a message that hold its texts: pairs of an object and a key."""
-    if message.get("role") not in ROLES:
-        raise refused("a message of an unknown role")
-    if not re.fullmatch(r"[\w-]{1,64}", message.get("tool_call_id") or "none", re.ASCII):
-        raise refused("a message with such a tool_call_id")
-    if more := sorted(key for key in message.keys() - MESSAGE if message[key] is not None):
-        raise refused(f"a message with {', '.join(more)}")
-    content = message.get("content")
-    if isinstance(content, str):
-        return [(message, "content")]
-    for part in content or ():
-        known = isinstance(part, dict) and part.keys() - {"cache_control"} == {"type", "text"}
-        if not known or part["type"] != "text" or not isinstance(part["text"], str):
-            raise refused("a part of a message that is no text")
-    return [(part, "text") for part in content or ()]
+def check(value):
+    """Refuse what holds no text, and ids that no model gave."""
+    if isinstance(value, dict):
+        source = value.get("source")
+        coded = isinstance(source, dict) and source.get("type") not in ("text", "content")
+        if value.get("type") in _BINARY or "file_data" in value or "file_url" in value or coded:
+            raise refused("a part that is no text")
+        for key, inner in value.items():
+            if key in _IDS and isinstance(inner, str) and not _ID.fullmatch(inner):
+                raise refused("a part with such an id")
+            check(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            check(inner)
+
+
+def check_names(parts, drawn=False):
+    """Refuse a part whose name is not that of a tool, and is not drawn."""
+    for part in parts if isinstance(parts, list) else ():
+        if isinstance(part, dict):
+            if "name" in part and part.get("type") not in _CALLS and not drawn:
+                raise refused("a part with a name")
+            check_names(part.get("content"))
 
 
 class Dpsan(CustomGuardrail):
-    """Draws the messages of a chat; see the top of the file for its parameters."""
+    """Draws requests and restores answers; see the top of the file for its parameters."""
 
-    def __init__(self, memo, epsilon, pass_roles=(), options=None, **more):
+    # Else requests without a text, and names, metadata and files beside texts, would pass.
+    use_native_lifecycle_hooks = True
+
+    def __init__(self, memo, options=None, unit_fields=UNITS, **more):
         super().__init__(**more)
-        self.pass_roles, self.said = frozenset(pass_roles), set()
+        self.unit_fields, self.open = tuple(unit_fields), OrderedDict()
         # A memo belongs to one thread.
         self.thread = ThreadPoolExecutor(max_workers=1)
-        sanitizer = Sanitizer(epsilon=float(epsilon), **(options or {}))
+        sanitizer = Sanitizer(**(options or {"only": "people"}))
         self.memo = self.thread.submit(Memo, memo, sanitizer).result()
-        for role in sorted(self.pass_roles):
-            self.say(f"NOT PROTECTED: messages of the role {role}")
-
-    def say(self, line):
-        if line not in self.said:
-            self.said.add(line)
-            print(f"dpsan: {line}", file=sys.stderr)
+        self.answers = UnifiedLLMGuardrails()
 
     def should_run_guardrail(self, data, event_type):
-        return event_type == "pre_call"  # whatever the request says
+        return event_type in ("pre_call", "post_call")  # whatever the request says
+
+    async def run(self, function, *given):
+        return await asyncio.get_running_loop().run_in_executor(self.thread, function, *given)
+
+    # --- requests ----------------------------------------------------------------------------
 
     async def async_pre_call_hook(self, user_api_key_dict, cache, data, call_type):
-        if call_type not in CHATS or not isinstance(data.get("messages"), list):
-            raise refused(f"a request of the kind {call_type}")
-        for key in sorted(key for key in data.keys() - KNOWN if data[key] is not None):
-            if key in TEXTS:
-                raise refused(f"the field {key}")
-            self.say(f"passes unchanged: the field {key} of requests")
-        messages = [dict(each) for each in data["messages"]]
-        places = []
-        for message in messages:
-            if isinstance(message.get("content"), list):
-                message["content"] = [
-                    dict(part) if isinstance(part, dict) else part for part in message["content"]
-                ]
-            if message.get("role") not in self.pass_roles:
-                places += slots(message)
-        texts = [holder[key] for holder, key in places]
-        loop = asyncio.get_running_loop()
-        drawn = await loop.run_in_executor(self.thread, self.memo.rewrite, texts)
-        for (holder, key), text in zip(places, drawn, strict=True):
-            holder[key] = text
-        data["messages"] = messages
-        # Loggers read the request as it came from here.
-        request = data.get("proxy_server_request")
-        if isinstance(request, dict) and isinstance(request.get("body"), dict):
-            request["body"] = {**request["body"], "messages": messages}
+        unit, once = self.unit(data, user_api_key_dict)
+        sent = self.sent(data)
+        names = ({*sent} or {*data}) | TEXTS  # what else is there, the proxy adds
+        body = {key: data[key] for key in names - OWN if data.get(key) is not None}
+        metadata = self.metadata(data)
+        check(body)
+        check_names(body.get("messages"), drawn=True)
+        check_names(body.get("input"))
+        check_names(body.get("system"))
+        try:
+            drawn, about = await self.run(self.drawn, body, metadata, unit)
+        except Exception as error:  # noqa: BLE001 - whatever it is, nothing is sent
+            raise refused(f"{type(error).__name__} in a request") from None
+        data.update(drawn)
+        for holder in (data.get("metadata"), data.get("litellm_metadata")):
+            if isinstance(holder, dict):
+                holder.update({key: about[key] for key in about if key in holder})
+                if "requester_metadata" in holder:
+                    holder["requester_metadata"] = about
+        if sent:  # loggers read it
+            whole = {**sent, **drawn, "metadata": about}
+            data["proxy_server_request"]["body"] = {key: whole[key] for key in sent}
+        self.open[data.get("litellm_call_id")] = unit, once
+        if len(self.open) > _OPEN:
+            self.open.popitem(last=False)
         return data
+
+    def drawn(self, body, metadata, unit):
+        shape = [f"[].{path}" for path in SHAPE]
+        return self.memo.rewrite_object([body, metadata], unit, except_=shape)
+
+    def unit(self, data, caller):
+        """The name of a conversation within what a key may see, and whether it ends with it."""
+        places = [data, self.metadata(data), data.get("litellm_metadata") or {}]
+        names = (place.get(field) for field in self.unit_fields for place in places)
+        name = next((name for name in names if isinstance(name, str) and name), None)
+        key = getattr(caller, "api_key", None) or ""
+        return (f"{key} {name}", False) if name else (uuid.uuid4().hex, True)
+
+    @staticmethod
+    def metadata(data):
+        """The metadata that the client sent."""
+        for name in ("metadata", "litellm_metadata"):
+            found = (data.get(name) or {}).get("requester_metadata")
+            if isinstance(found, dict):
+                return found
+        return {}
+
+    @staticmethod
+    def sent(data):
+        """The request as the client sent it."""
+        request = data.get("proxy_server_request")
+        body = request.get("body") if isinstance(request, dict) else None
+        return body if isinstance(body, dict) else {}
+
+    # --- answers -----------------------------------------------------------------------------
+
+    async def apply_guardrail(self, inputs, request_data, input_type, logging_obj=None):
+        """LiteLLM's method for texts and calls of tools of all endpoints."""
+        unit = self.open.get(request_data.get("litellm_call_id"), (uuid.uuid4().hex, True))[0]
+        parts = {key: inputs[key] for key in ("texts", "tool_calls") if inputs.get(key)}
+        if input_type == "request":
+            check(parts)
+            shape = [f"tool_calls[].{name}?" for name in _TOOL]
+            found = await self.run(self.memo.rewrite_object, parts, unit, "**", shape)
+            return {**inputs, **found}
+        originals = await self.run(self.memo.originals, unit)
+        texts = [originals.restore(text) for text in inputs.get("texts") or ()]
+        for call in inputs.get("tool_calls") or ():
+            function = call["function"] if isinstance(call, dict) else call.function
+            self.restore_arguments(originals, function)
+        return {**inputs, "texts": texts}
+
+    async def async_post_call_success_hook(self, data, user_api_key_dict, response):
+        given = {**data, "guardrail_to_apply": self}
+        await self.answers.async_post_call_success_hook(given, user_api_key_dict, response)
+        await self.close(data)
+        return response
+
+    async def close(self, data):
+        unit, once = self.open.pop(data.get("litellm_call_id"), ("", False))
+        if once:
+            await self.run(self.memo.forget, unit)
+
+    def restore_arguments(self, originals, function):
+        """Restore the arguments of a call, which are JSON in a string."""
+        text = function["arguments"] if isinstance(function, dict) else function.arguments
+        text = self.restored_json(originals, text or "")
+        if isinstance(function, dict):
+            function["arguments"] = text
+        else:
+            function.arguments = text
+
+    def restored_json(self, originals, text):
+        def inside(value):
+            if isinstance(value, str):
+                return originals.restore(value)
+            if isinstance(value, list):
+                return [inside(each) for each in value]
+            if isinstance(value, dict):
+                return {key: inside(each) for key, each in value.items()}
+            return value
+
+        try:
+            value = json.loads(text)
+        except ValueError:
+            return text
+        return json.dumps(inside(value), ensure_ascii=False)
+
+    async def async_post_call_streaming_iterator_hook(
+        self, user_api_key_dict, response, request_data
+    ):
+        """Restore a stream of a chat; other streams pass with the drawn names."""
+        unit = self.open.get(request_data.get("litellm_call_id"), ("", False))[0]
+        originals = await self.run(self.memo.originals, unit)
+        texts, calls = {}, {}
+        try:
+            async for chunk in response:
+                for choice in getattr(chunk, "choices", None) or ():
+                    self.restore_delta(originals, choice, texts, calls)
+                yield chunk
+        finally:
+            await self.close(request_data)
+
+    def restore_delta(self, originals, choice, texts, calls):
+        """Restore what a chunk adds to a choice; arguments of tools come with its last chunk."""
+        delta, ends = choice.delta, choice.finish_reason is not None
+        for name in ("content", "reasoning_content", "refusal"):
+            text, key = getattr(delta, name, None), (choice.index, name)
+            if isinstance(text, str) or (ends and key in texts):
+                chunks = texts.setdefault(key, Chunks(originals))
+                setattr(delta, name, chunks.add(text or "") + (chunks.end() if ends else ""))
+        mine = calls.setdefault(choice.index, {})
+        for call in delta.tool_calls or ():
+            mine[call.index] = mine.get(call.index, "") + (call.function.arguments or "")
+            call.function.arguments = ""
+        if ends and mine:
+            delta.tool_calls = [*(delta.tool_calls or ())] + [
+                ChatCompletionDeltaToolCall(
+                    index=index,
+                    type="function",
+                    function={"arguments": self.restored_json(originals, text)},
+                )
+                for index, text in mine.items()
+            ]
+            mine.clear()

@@ -6,12 +6,12 @@ from collections import Counter
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from dpsan.cli.command import argument, flag, option
 from dpsan.cli.options import Container, Quiet
 from dpsan.cli.output import INPUT, OUTPUT, RARE, say
-from dpsan.errors import UsageError
+from dpsan.errors import UsageError, refuse
 from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import decompressed, packer_for
 from dpsan.files.source import FileSource, opened_input
@@ -21,9 +21,9 @@ from dpsan.restore.restoring import Restoring
 from dpsan.text.numerals import counted
 
 _STAYED: Final = {
-    "undecided": ("token", "unchanged: the map has several originals"),
+    "undecided": ("token", "unchanged: the {} has several originals"),
     "short": ("token", "unchanged: single letters, and numbers of fewer than four digits"),
-    "strangers": ("record", "unchanged: the map has no row of their unit"),
+    "strangers": ("record", "unchanged: the {} has no row of their unit"),
     "invalid": ("undecodable byte sequence", "replaced by U+FFFD"),
 }
 """Messages by what is counted: the noun, and what happened."""
@@ -31,21 +31,25 @@ _STAYED: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Restore(Container, Quiet):
-    """Put the originals of a map back into an answer.
+    """Put the originals of a map or memo back into an answer.
 
-    Whoever holds the map of 'rewrite --map' can undo its replacements; to them the text is only
-    pseudonymized. The output is as sensitive as the map.
+    Whoever holds the map of 'rewrite --map', or a memo with units, can undo its replacements; to
+    them the text is only pseudonymized. The output is as sensitive as the map.
 
     Examples:
         dpsan restore --map names.map answer.txt
-        dpsan restore --map names.map -k text answers.jsonl -o restored.jsonl
         dpsan restore --map names.map -k body --unit-field id answers.csv
+        dpsan restore --memo chat.memo -k text --unit-field id answers.jsonl
     """
 
     file: Path | None = argument("[FILE]", None)
     """Default or -: stdin."""
     map_: Path | None = option("--map FILE", panel=INPUT)
     """The map that 'rewrite --map' wrote."""
+    memo: Path | None = option("--memo DIR", panel=INPUT)
+    """The memo of 'rewrite --only --memo --unit-field'."""
+    unit: str | None = option("--unit UNIT", panel=INPUT)
+    """With --memo: the unit of all records."""
     field: list[str] | None = option("-k, --field NAME", panel=INPUT)
     """Put originals back into this column or JSON path. Repeatable."""
     unit_field: str | None = option("--unit-field NAME", panel=INPUT)
@@ -58,10 +62,20 @@ class Restore(Container, Quiet):
     invalid: str = option("--invalid replace|error", "replace", panel=RARE)
     """Replace undecodable bytes of a text with originals by U+FFFD, or fail."""
 
+    rules: ClassVar = """
+        --map and --memo exclude each other
+        --unit and --unit-field exclude each other
+        --unit needs --memo DIR
+    """
+
     def run(self) -> int:
         """Restore the input, and say how much of it stays as it is."""
-        if self.map_ is None:
+        self.check_rules()
+        if self.map_ is None and self.memo is None:
             raise UsageError("--map is required", "the file that 'dpsan rewrite --map' wrote")
+        by_unit = self.unit_field is not None
+        what = "--memo needs --unit-field NAME or --unit UNIT"
+        refuse(self.memo is not None and not by_unit and self.unit is None, what)
         path = None if self.file == Path("-") else self.file
         self.check_files(stdin=path is None)
         name = str(path or "standard input")
@@ -74,7 +88,7 @@ class Restore(Container, Quiet):
             keep_equal=True,
         )
         with ExitStack() as stack:
-            restoring = Restoring(stack.enter_context(Map(self.map_)), self.unit_field is not None)
+            restoring = self._restoring(stack)
             standard = nullcontext(FileSource(name, 0))
             source = stack.enter_context(standard if path is None else opened_input(path))
             sink = Sink("standard output", 1)
@@ -90,6 +104,20 @@ class Restore(Container, Quiet):
         self._tell(restoring.counts)
         return 0
 
+    def _restoring(self, stack: ExitStack) -> Restoring:
+        """Return what restores records.  Raises InputError, OutputError."""
+        if self.map_ is not None:
+            known = stack.enter_context(Map(self.map_))
+            if self.unit_field is None:
+                return Restoring(known.rows(), lambda _: ())
+            return Restoring(None, known.by_unit())
+        from dpsan.run.memo_file import MemoFile
+
+        assert self.memo is not None  # noqa: S101 - checked
+        memo = stack.enter_context(MemoFile(self.memo, there=True))
+        rows = None if self.unit is None else memo.rows(self.unit)
+        return Restoring(rows, memo.rows)
+
     def _tell(self, counts: Counter[str]) -> None:
         """Say how many tokens were put back, and how many could not be."""
         if self.quiet:
@@ -97,4 +125,5 @@ class Restore(Container, Quiet):
         say(f"{counted(counts['restored'], 'original')} put back")
         for kind, (noun, what) in _STAYED.items():
             if counts[kind]:
-                say(f"{counted(counts[kind], noun)} {what}")
+                told = what.format("map" if self.map_ else "memo")
+                say(f"{counted(counts[kind], noun)} {told}")

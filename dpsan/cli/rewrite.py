@@ -14,6 +14,7 @@ from dpsan.cli.output import say
 from dpsan.cli.rewrite_options import STDIN, Completed
 from dpsan.cli.rewrite_report import say_result
 from dpsan.cli.rewrite_request import Request
+from dpsan.errors import refuse
 from dpsan.text.numerals import counted, number
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class Rewrite(Request):
 
     def run(self) -> int:
         """Check, build, execute and report."""
+        if self.forget is not None:
+            return self._forget(self.forget)
         uses = self.check()
         if self.seed is not None:
             say("NOT PRIVATE: --seed makes the random numbers public")
@@ -55,6 +58,19 @@ class Rewrite(Request):
             _begin_tree(self, run, cache)
         return say_result(self, run, _executed(self, run, cache))
 
+    def _forget(self, unit: str) -> int:
+        """Erase a unit of the memo."""
+        from dpsan.run.memo_file import MemoFile
+
+        refuse(self.memo is None, "--forget needs --memo DIR")
+        refuse(self.files, "--forget erases a unit, and rewrites nothing", "leave out the files")
+        assert self.memo is not None  # noqa: S101 - checked
+        with MemoFile(self.memo, there=True) as memo:
+            there = memo.forget(unit)
+        if not self.quiet or not there:
+            say("the unit is erased" if there else "the memo has no such unit")
+        return 0 if there else 1
+
 
 def _built(request: Request) -> tuple[Run, Path]:
     """Return the run, and the directory of the cache."""
@@ -64,6 +80,7 @@ def _built(request: Request) -> tuple[Run, Path]:
 
     store = request.store()
     spec = replace(request.spec(), mapped=request.map_ is not None)
+    spec = spec.of_units() if request.memo and request.unit_field else spec
     plan = request.plan()
     sanitizer = Sanitizer.from_spec(spec, store)
     if request.verbose and not request.only:

@@ -35,6 +35,8 @@ class RewriteOptions(Container, Sanitizing):
     memo: Path | None = option("--memo DIR", panel=PRIVACY, variable=True)
     """Draw each message once, and write its earlier output when it comes again. DIR is as
     sensitive as the input."""
+    forget: str | None = option("--forget UNIT", panel=PRIVACY, decides=False)
+    """With --memo alone: erase a unit, whose name --unit-field gave, and what it became."""
     ledger: Path | None = option("--ledger FILE", panel=PRIVACY, variable=True)
     """Add up in FILE what each record has cost over all runs. With --budget, refuse a record that
     would exceed it."""
@@ -65,8 +67,10 @@ class RewriteOptions(Container, Sanitizing):
     map_: Path | None = option("--map FILE", panel=OUTPUT, decides=False)
     """With --only: write what each replacement stands for, so that 'dpsan restore' can put it
     back. FILE is as sensitive as the input."""
-    unit_field: str | None = option("--unit-field NAME", panel=OUTPUT, decides=False)
-    """With --map: the column or JSON path that names a record's unit. Default: file and line."""
+    unit_field: str | None = option("--unit-field NAME", panel=OUTPUT)
+    """The column or JSON path that names a record's unit, such as a conversation. With --memo,
+    each distinct word of a unit has one replacement in all runs. With --map, the unit of its
+    entries; default: file and line."""
     review: Path | None = option("--review FILE", panel=OUTPUT, decides=False)
     """With --only: write each different word with its count and the list or rule by which it
     passed or was replaced, for a reviewer. FILE is as sensitive as the input."""

@@ -44,7 +44,7 @@ class Request(RewriteOptions):
         --map excludes --memo, --resume, --dry-run and --engine ray
         --review needs --only: no rule draws what a mechanism draws
         --review excludes --memo, --resume, --dry-run and --engine ray
-        --unit-field needs --map FILE
+        --unit-field needs --map FILE or --memo DIR
         --address needs --engine ray
         --engine ray needs -O DIR (it writes one output for each input)
         --engine ray excludes --budget, --memo, --ledger, --spans and --line-buffered
@@ -76,7 +76,7 @@ class Request(RewriteOptions):
         what = "--consistent run cannot be resumed: the key of the first run is not stored"
         refuse(lost, what, "--consistent file can")
         if self.memo is not None:
-            from dpsan.run.memo import NAME
+            from dpsan.run.memo_file import NAME
 
             uses.add_database("--memo", self.memo / NAME)
         uses.add_database("--ledger", self.ledger)

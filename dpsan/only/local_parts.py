@@ -50,9 +50,10 @@ def cuts_of(piece: str, unit: int, known: dict[tuple[int, int], int]) -> tuple[C
         cuts += [(piece[:i], piece[i:]) for i in range(1, len(piece))]
     hashes = iter(Hashes.of_words([part for cut in cuts for part in cut]).tolist())
     out: list[Cut] = []
+    least = 2 if len(piece) == 2 else 3
     for cut in cuts:
         equal = [known.get((unit, next(hashes))) for _ in cut]
         parts = [SMALL if len(part) == 1 else word for part, word in zip(cut, equal, strict=True)]
-        if None not in parts and any(len(part) > 2 for part in cut):
+        if None not in parts and max(map(len, cut)) >= least:
             out.append(tuple(part for part in parts if part is not None))
     return (*out, (SMALL if len(piece) == 1 else LARGE,))

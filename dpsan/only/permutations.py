@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -64,6 +64,15 @@ class Permutation:
             self.used, self.moved = 0, {}
         return found
 
+    def resume(self, numbers: Sequence[int]) -> None:
+        """Go on behind numbers that were taken, in their order."""
+        self.planned = len(numbers)
+        last = {*numbers[len(numbers) - len(numbers) % self.size :]}
+        self.used = len(last)
+        free = sorted({*range(self.used)} - last)
+        far = sorted(number for number in last if number >= self.used)
+        self.moved = dict(zip(far, free, strict=True))
+
     def _place(self, number: int) -> int:
         """Return the place of a number, -1 if it was taken."""
         if number not in self.moved and number >= self.used:
@@ -91,6 +100,12 @@ class Walk(Permutation):
     """
 
     calendar: Calendar = field(default_factory=Calendar)
+
+    def resume(self, numbers: Sequence[int]) -> None:
+        """Go on behind numbers that were taken; the calendar tells where."""
+        self.planned = len(numbers)
+        last = numbers[len(numbers) - len(numbers) % self.size :]
+        self.moved = dict.fromkeys(last, 0)
 
     def plan(self) -> int:
         """Return the bound of the uniform integer by which the walk goes on."""

@@ -184,6 +184,13 @@ class Rules:
         names = [self._roles.get(name, name) for name in self.groups]
         self.written = np.array([self.group(name) for name in names], np.int16)
 
+    @property
+    def pieces(self) -> tuple[str, str]:
+        """Return the groups of the last of several pieces of an address, and of others."""
+        codes = self.written[[self.group("surname"), self.group("given_x")]].tolist()
+        last, other = (self.groups[code] for code in codes)
+        return last, other
+
     def group(self, name: str) -> int:
         """Return the code of a group."""
         if name not in self.groups:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.permutations import Calendar, Permutation
+from dpsan.only.dates import moment
+from dpsan.only.permutations import ORDERED, ROOM, Calendar, Permutation
 from dpsan.only.templates import Piece
 
 AGE: Final = 40
@@ -30,8 +32,8 @@ class Plan(NamedTuple):
     """Bounds of the numbers of a string; of words their number."""
     pieces: list[Piece]
     """Template of its strings."""
-    named: bool
-    """Whether a word of it is one in all such pools: names and medicines."""
+    home: Pool
+    """The same for pools in which a word of a unit has one replacement."""
     ascending: bool
     chance: float
     """That a word stays as it is, at most: none of an address, whose host is reserved."""
@@ -40,32 +42,42 @@ class Plan(NamedTuple):
 class Word(NamedTuple):
     """Holds what a key of a unit became: a word by its number in a list, or a string."""
 
+    pool: Pool
     table: int
     number: int
     text: str
     chance: float
+    taken: int
+    """Number that it has in the permutation of its pool; -1: none."""
 
 
 @dataclass(slots=True)
 class Unit:
     """Holds the replacements that one unit has so far."""
 
-    names: dict[int, Word] = field(default_factory=dict)
-    """Of each name and medicine: its pool is that of its first token."""
     words: defaultdict[Pool, dict[int, Word]] = field(default_factory=lambda: defaultdict(dict))
-    """Of others, by their pool."""
+    """By their home and key."""
     permutations: dict[Pool, Permutation] = field(default_factory=dict)
     calendars: defaultdict[tuple[str, int], Calendar] = field(
         default_factory=lambda: defaultdict(Calendar)
     )
 
-    def of(self, plan: Plan) -> dict[int, Word]:
-        """Return the replacements of a pool by their keys."""
-        return self.names if plan.named else self.words[plan.pool]
-
 
 Units = defaultdict[int, Unit]
 """By their numbers: a long file has several units, one after the other."""
+_NUMBERS: Final = 63 - AGE
+"""Bits of the number of a unit of a long file."""
+
+
+def unit_number(unit: Numbers, key: Numbers) -> Numbers:
+    """Return the number of the unit of each key, which tells both file and unit."""
+    return (unit << _NUMBERS) + (key >> AGE)
+
+
+def unit_of(units: Mapping[int, Units], number: int) -> Unit:
+    """Return a unit by its :func:`unit_number`."""
+    file, unit = divmod(number, 1 << _NUMBERS)
+    return units[file][unit]
 
 
 @dataclass(slots=True, eq=False)
@@ -81,7 +93,7 @@ class Slots:
     """Slot of each row."""
     key: Numbers
     unit: Numbers
-    """Number of the unit, which differs between the units of a long file."""
+    """See :func:`unit_number`."""
     text: NDArray[np.int32]
     lead: NDArray[np.intp]
     """Slot of the city of a country, of the country of a nation; -1: none."""
@@ -89,16 +101,18 @@ class Slots:
     """Whether its number comes from a permutation of its unit."""
     table: NDArray[np.intp]
     number: Numbers
+    taken: Numbers
+    """Number in the permutation; -1: none."""
     chance: NDArray[np.float64]
     new: NDArray[np.bool_]
     texts: list[str] = field(default_factory=list)
     """Strings, by their number."""
 
-    def recall(self, units: Units) -> None:
+    def recall(self, units: Mapping[int, Units]) -> None:
         """Give the slots that their unit has what they became."""
         columns = self.unit.tolist(), self.pool.tolist(), self.key.tolist()
         for at, (unit, pool, key) in enumerate(zip(*columns, strict=True)):
-            word = units[unit].of(self.plans[pool]).get(key)
+            word = unit_of(units, unit).words[self.plans[pool].home].get(key)
             if word is not None:
                 self.new[at], self.chance[at] = False, word.chance
                 self.table[at], self.number[at] = word.table, word.number
@@ -110,13 +124,39 @@ class Slots:
         self.table[at], self.number[at] = -1, len(self.texts)
         self.texts.append(text)
 
-    def remember(self, units: Units) -> None:
-        """Add new slots to their units."""
-        for at in np.flatnonzero(self.new).tolist():
-            table, number = int(self.table[at]), int(self.number[at])
+    def remember(self, units: Mapping[int, Units], new: Iterable[int]) -> None:
+        """Add new slots to their units, in the order of their draws."""
+        for at in new:
+            table, number, plan = (
+                int(self.table[at]),
+                int(self.number[at]),
+                self.plans[self.pool[at]],
+            )
             text = self.texts[number] if table < 0 else ""
-            of_pool = units[int(self.unit[at])].of(self.plans[self.pool[at]])
-            of_pool[int(self.key[at])] = Word(table, number, text, float(self.chance[at]))
+            word = Word(plan.pool, table, number, text, float(self.chance[at]), int(self.taken[at]))
+            unit_of(units, int(self.unit[at])).words[plan.home][int(self.key[at])] = word
+
+
+def keep_order(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) -> None:
+    """Give the new numbers of each text and form the order of what they stand for.
+
+    Any set of numbers is as likely as another of its size, in any order: it is sorted.
+
+    Args:
+        order: how many numbers of its form are smaller in the text, of each slot.
+    """
+    ordered = np.array([plan.pool[0] in ORDERED for plan in slots.plans])
+    at = new[ordered[slots.pool[new]]]
+    members: defaultdict[tuple[int, int, int], list[int]] = defaultdict(list)
+    columns = slots.unit[at].tolist(), slots.text[at].tolist(), slots.pool[at].tolist()
+    for place, slot in zip(zip(*columns, strict=True), at.tolist(), strict=True):
+        members[place].append(slot)
+    for (*_, pool), of_text in members.items():
+        if 1 < len(of_text) <= slots.plans[pool].sizes[0] // ROOM:
+            values = {moment(slots.texts[at], day_first=False): at for at in slots.number[of_text]}
+            numbers = [values[value] for value in sorted(values)]
+            slots.number[sorted(of_text, key=order.__getitem__)] = numbers
+            slots.chance[of_text] *= len(of_text)
 
 
 def stream_position(pool: Pool) -> int:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
@@ -135,10 +135,10 @@ class Map:
         for part, raw in lines:
             yield part, _row(self._source, part.line, raw)
 
-    def units(self) -> dict[str, list[Part]]:
-        """Return the parts of the file that hold the rows of each unit.
+    def by_unit(self) -> Callable[[str], Iterator[Row]]:
+        """Return what yields the rows of a unit.
 
-        In memory a unit takes about 320 bytes, and 150 more for each further part.
+        In memory a unit takes about 320 bytes, and 150 more for each further part of the file.
 
         Raises:
             InputError: a row is damaged, or the file cannot be read twice.
@@ -154,9 +154,9 @@ class Map:
             else:
                 parts.append(part)
             unit = row.unit
-        return found
+        return lambda unit: self._read(found.get(unit, ()))
 
-    def read(self, parts: Iterable[Part]) -> Iterator[Row]:
+    def _read(self, parts: Iterable[Part]) -> Iterator[Row]:
         """Yield the rows of some parts.  Raises InputError: the file has changed."""
         for line, start, end in parts:
             data = os.pread(self._descriptor, end - start, start)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from bisect import insort
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias
 
 from dpsan.files.atomic_files import Sink
 from dpsan.formats.base import Record
-from dpsan.restore.map_file import Map, Row
+from dpsan.restore.map_file import Row
 from dpsan.text.shape import compiled
 
 _MARKS: Final = ".,:/'’-"
@@ -61,12 +61,23 @@ class Originals:
                 if size not in sizes:
                     insort(sizes, size)
 
-    def restore(self, text: str, counts: Counter[str]) -> str:
+    @property
+    def empty(self) -> bool:
+        """Return whether there is no replacement."""
+        return not self._exact
+
+    @property
+    def longest(self) -> int:
+        """Return the characters of the longest replacement."""
+        return max(map(len, self._exact), default=0)
+
+    def restore(self, text: str, counts: Counter[str] | None = None) -> str:
         """Return a text with its originals.
 
         Args:
             counts: gets how many tokens were ``restored``, are ``undecided``, or too ``short``.
         """
+        counts = Counter() if counts is None else counts
         out: list[str] = []
         done = at = 0
         while self._exact and (match := _TOKEN.search(text, at)):
@@ -151,6 +162,34 @@ class Originals:
         return _settled(written, found, counts) if len(written) > 1 else written
 
 
+class Chunks:
+    """Restores a text that comes in chunks, which may cut a replacement anywhere.
+
+    Args:
+        originals: of its unit.
+    """
+
+    def __init__(self, originals: Originals) -> None:
+        self._originals, self._longest, self._held = originals, originals.longest, ""
+
+    def add(self, chunk: str) -> str:
+        """Return what can be written after a chunk: all that no later one may change."""
+        self._held += chunk
+        restore, held = self._originals.restore, self._held
+        whole = restore(held)
+        for end in range(len(held) - self._longest, 0, -1):
+            # No token has white space but for replacements, which are whole before the end.
+            if held[end : end + 1].isspace() and restore(held[:end]) + restore(held[end:]) == whole:
+                self._held = held[end:]
+                return restore(held[:end])
+        return ""
+
+    def end(self) -> str:
+        """Return the rest."""
+        rest, self._held = self._originals.restore(self._held), ""
+        return rest
+
+
 def _note(originals: dict[str, str | None], replacement: str, original: str) -> None:
     """Take in a row; two originals that are no spellings of one address leave none."""
     first = originals.setdefault(replacement, original)
@@ -190,21 +229,17 @@ class Restoring:
     """Puts originals back into records.
 
     Args:
-        source: the map.
-        by_unit: a record uses the rows of its unit alone, which are read when they are needed.
-
-    Raises:
-        InputError: the map is damaged.
+        rows: of all records; None where each record has those of its unit.
+        rows_of: returns those of a unit, when they are needed.
     """
 
-    def __init__(self, source: Map, by_unit: bool) -> None:
-        self._map = source
-        self._units = source.units() if by_unit else None
-        self._unit = ""
-        self._originals = Originals(() if by_unit else source.rows())
+    def __init__(self, rows: Iterable[Row] | None, rows_of: Callable[[str], Iterable[Row]]) -> None:
+        self._by_unit, self._rows_of = rows is None, rows_of
+        self._unit: str | None = None
+        self._originals = Originals(rows or ())
         self.counts: Counter[str] = Counter()
-        """See :meth:`Originals.restore`; also ``strangers``, records of units that the map lacks,
-        and ``invalid``, byte sequences that were replaced."""
+        """See :meth:`Originals.restore`; also ``strangers``, records of units without a row, and
+        ``invalid``, byte sequences that were replaced."""
 
     def write(self, records: Iterator[Record | None], sink: Sink) -> None:
         """Restore and write records.  Raises InputError, OutputError."""
@@ -221,7 +256,7 @@ class Restoring:
 
     def _restore(self, record: Record, held: bytearray, sink: Sink) -> None:
         """Append a record to the output that is held."""
-        if self._units is not None and record.texts:
+        if self._by_unit and record.texts:
             self._choose(record.unit)
         texts = [self._originals.restore(text, self.counts) for text in record.texts]
         if texts != record.texts:
@@ -232,8 +267,6 @@ class Restoring:
 
     def _choose(self, unit: str) -> None:
         """Take the originals of a unit."""
-        assert self._units is not None  # noqa: S101 - the caller has looked
-        parts = self._units.get(unit, ())
-        self.counts["strangers"] += not parts
         if unit != self._unit:
-            self._unit, self._originals = unit, Originals(self._map.read(parts))
+            self._unit, self._originals = unit, Originals(self._rows_of(unit))
+        self.counts["strangers"] += self._originals.empty

@@ -5,6 +5,9 @@ that the distribution of its output depends on, so under other settings the mess
 and the totals add up both draws.  An entry is on disk before the output is written anywhere else:
 a run that is killed in between has been charged for an output that nobody saw, never the other way
 round. The run that stores first wins: two runs at once never publish two noisings of one message.
+
+Messages may have a unit, such as a conversation: within it each distinct word has one replacement,
+in all runs and processes. :mod:`~dpsan.run.units` draws these.
 """
 
 from __future__ import annotations
@@ -13,23 +16,24 @@ import threading
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Final, overload
+from typing import Any, overload
 
-from dpsan.errors import Hint, OutputError, UsageError, reason
-from dpsan.files.private_database import PrivateDatabase
-from dpsan.files.private_files import make_private
+from dpsan.errors import Hint, UsageError, refuse
+from dpsan.formats.objects import ObjectStrings
 from dpsan.outcomes.language.symbols import DECODER
 from dpsan.privacy import randomness
+from dpsan.restore.restoring import Originals
+from dpsan.run.memo_file import UNITS, MemoFile
+from dpsan.run.units import Pending as PendingUnits
+from dpsan.run.units import Units
 from dpsan.run.workers import Batch, Done, Inline, Workers, sanitized
 from dpsan.sanitize.accountant import MemoTotals, merged
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.result import Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import RULES
-
-NAME: Final = "memo.sqlite"
-"""The file, in its directory."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +51,12 @@ class Pending:
         """Return the outputs of all texts, earlier ones from the memo as it is now."""
         return self.memo.settled(self)
 
+    def drawn(self) -> bool:
+        """Wait for the workers; return whether the memo gets entries."""
+        return any(sanitized(self.future).drawn)
 
-class Memo(PrivateDatabase):
+
+class Memo(MemoFile):
     """An open memo; a context manager.  Threads may share it.
 
     >>> with Memo("chat", Sanitizer(epsilon=8)) as memo:  # doctest: +SKIP
@@ -64,19 +72,6 @@ class Memo(PrivateDatabase):
         OutputError: the directory cannot be used, or the memo is damaged.
     """
 
-    _kind: ClassVar = "memo"
-    _number: ClassVar = 0x64704D31
-    # Without row numbers: what is scanned when it is opened is what is searched afterwards.
-    _table: ClassVar = "entries"
-    _columns: ClassVar = (
-        "message BLOB NOT NULL, settings BLOB NOT NULL, output BLOB NOT NULL,"
-        " epsilon REAL NOT NULL, delta REAL NOT NULL, tag BLOB NOT NULL,"
-        " PRIMARY KEY (message, settings)"
-    )
-    _damaged: ClassVar = (
-        "restore it, or begin another: then every message is drawn again, and costs twice"
-    )
-
     def __init__(
         self,
         directory: Path | str,
@@ -87,19 +82,23 @@ class Memo(PrivateDatabase):
         if sanitizer.seeded:
             raise UsageError("a memo excludes a seed: its contents must stay private")
         unit = sanitizer.spec.consistent
-        if unit is not None and not (sanitizer.spec.only and unit is Unit.RECORD):
+        of_record = sanitizer.spec.only and unit is Unit.RECORD
+        if unit is not None and unit is not Unit.UNIT and not of_record:
             what = "a memo stores whole messages: words of different messages cannot share a draw"
             raise UsageError(what, Hint("leave consistent out", "leave --consistent out"))
-        self._directory, self._sanitizer = Path(directory), sanitizer
-        if not scratch:
-            try:
-                make_private(self._directory.absolute())
-            except OSError as error:
-                raise OutputError(f"{directory}: cannot create: {reason(error)}") from None
+        self._sanitizer = sanitizer
         self._one_thread = threading.Lock()
         self._drawn = self._remembered = 0
-        super().__init__(self._directory / NAME, new_key=randomness.new_key, scratch=scratch)
+        super().__init__(directory, scratch=scratch)
         self._settings = self._digest(b"dpsan settings", _settings(sanitizer))
+
+    @cached_property
+    def _units(self) -> Units:
+        sanitizer = self._sanitizer.by_unit()
+        roles = _bytes(f"only, roles {sanitizer.spec.roles}")
+        # Replacements of a unit hold whatever classes are replaced, and with other lists.
+        settings = roles if sanitizer.replacing else _settings(sanitizer)
+        return Units(self, settings, sanitizer)
 
     # --- the entries -------------------------------------------------------------------------
 
@@ -110,8 +109,16 @@ class Memo(PrivateDatabase):
 
     # --- a batch -----------------------------------------------------------------------------
 
-    def submit(self, workers: Workers, batch: Batch) -> Pending:
-        """Submit the texts of a batch that the memo lacks."""
+    def submit(
+        self, workers: Workers, batch: Batch, units: Sequence[str] = ()
+    ) -> Pending | PendingUnits:
+        """Submit the texts of a batch that the memo lacks.
+
+        Args:
+            units: the unit of each; without them each text is one.
+        """
+        if units:
+            return self._units.submit(workers, batch, units)
         digests = [self._digest(b"dpsan message", _bytes(text)) for text in batch.texts]
         known = {each for each in set(digests) if self._found(each) is not None}
         indices = [index for index, digest in enumerate(digests) if digest not in known]
@@ -139,12 +146,16 @@ class Memo(PrivateDatabase):
                 earlier[position] = output
         return merged(pending.texts, pending.indices, done, earlier, self._sanitizer.survey)
 
-    def store(self, pending: Pending, done: Sanitized) -> None:
+    def store(self, pending: Pending | PendingUnits, done: Sanitized) -> None:
         """Store the draws of a batch, in the :meth:`turn` in which it was settled.
 
         Raises:
-            OutputError: it cannot be written.
+            OutputError: it cannot be written, or a unit has too many words.
         """
+        if isinstance(pending, PendingUnits):
+            self._drawn += len(pending.units)
+            self._units.store(pending)
+            return
         fresh = [position for position, drawn in enumerate(done.drawn) if drawn]
         accountant = self._sanitizer.accountant()
         for position in fresh:
@@ -160,33 +171,37 @@ class Memo(PrivateDatabase):
     def totals(self) -> MemoTotals:
         """Return the totals of the memo and of this run.  Raises OutputError."""
         (row,) = self._ask(
-            "SELECT COUNT(*), MAX(e), MAX(d) FROM (SELECT SUM(epsilon) AS e, SUM(delta) AS d"
+            f"SELECT COUNT(*), MAX(e), MAX(d), SUM({UNITS}), SUM(n * ({UNITS})) FROM"  # noqa: S608 - our own
+            " (SELECT message, SUM(epsilon) AS e, SUM(delta) AS d, COUNT(*) AS n"
             " FROM entries WHERE typeof(epsilon) = 'real' AND typeof(delta) = 'real'"
             " GROUP BY message)"
         )
-        own = self._read_totals()
+        units = row[3] or 0
         return MemoTotals(
             self._drawn,
             self._remembered,
-            messages=row[0],
-            draws=own["entries"],
+            messages=row[0] - units,
+            draws=self._read_totals()["entries"] - (row[4] or 0),
             epsilon=row[1] or 0.0,
             delta=min(1.0, row[2] or 0.0),
+            units=units,
         )
 
     # --- without files -----------------------------------------------------------------------
 
     @overload
-    def rewrite(self, texts: str) -> str: ...  # type: ignore[overload-overlap]
+    def rewrite(self, texts: str, unit: str | None = None) -> str: ...  # type: ignore[overload-overlap]
 
     @overload
-    def rewrite(self, texts: Iterable[str]) -> list[str]: ...
+    def rewrite(self, texts: Iterable[str], unit: str | None = None) -> list[str]: ...
 
-    def rewrite(self, texts: str | Iterable[str]) -> str | list[str]:
+    def rewrite(self, texts: str | Iterable[str], unit: str | None = None) -> str | list[str]:
         """Sanitize messages: one output for each, in order; equal ones have equal outputs.
 
         Args:
             texts: a string, or strings.
+            unit: such as the name of a conversation: each distinct word of all its messages has
+                one replacement.
 
         Returns:
             A string for a string, else a list.
@@ -194,20 +209,58 @@ class Memo(PrivateDatabase):
         Raises:
             OutputError: the memo cannot be written; then no output may be used.
             TypeError: anything else than strings.
+            UsageError: settings that exclude units.
         """
         if isinstance(texts, str):
-            return self.rewrite([texts])[0]
+            return self.rewrite([texts], unit)[0]
         lines = list(texts)
-        if not all(isinstance(line, str) for line in lines):
-            raise TypeError("messages must be strings")
+        if not all(isinstance(line, str) for line in [*lines, unit or ""]):
+            raise TypeError("messages and units must be strings")
+        refuse(unit == "", "a unit needs a name")
         key = randomness.new_key()
         batch = Batch(lines, key, range(len(lines)), False)
+        sanitizer = self._sanitizer if unit is None else self._units.sanitizer
         with self._one_thread:
-            pending = self.submit(Inline(self._sanitizer), batch)
+            units = [] if unit is None else [unit] * len(lines)
+            pending = self.submit(Inline(sanitizer), batch, units)
             with self.turn():
                 done = pending.result()
                 self.store(pending, done)
         return done.lines
+
+    def rewrite_object(
+        self,
+        data: Any,
+        unit: str,
+        fields: str | Iterable[str] = "**",
+        except_: str | Iterable[str] = (),
+    ) -> Any:
+        """Sanitize the strings of a value, see :meth:`Sanitizer.rewrite_object`, in a unit.
+
+        Raises:
+            OutputError, TypeError, UsageError: as :meth:`rewrite`, and a wrong path.
+        """
+        found = ObjectStrings(data, fields, except_)
+        return found.with_texts(self.rewrite(found.texts, unit))
+
+    def restore(self, text: str, unit: str) -> str:
+        """Return a text with the originals of a unit; what is no replacement stays.
+
+        Raises:
+            OutputError: the memo is damaged.
+        """
+        return self.originals(unit).restore(text)
+
+    def originals(self, unit: str) -> Originals:
+        """Return what puts the originals of a unit back, also into chunks of a stream
+        (:class:`dpsan.restore.restoring.Chunks`).  Raises OutputError.
+        """
+        with self._one_thread:
+            return Originals(self.rows(unit))
+
+    def forget(self, unit: str) -> bool:
+        with self._one_thread:
+            return super().forget(unit)
 
 
 def _bytes(text: str) -> bytes:

@@ -21,6 +21,7 @@ from dpsan.formats.base import Record
 from dpsan.privacy.guarantee import Composed
 from dpsan.privacy.randomness import new_key
 from dpsan.run.memo import Memo, Pending
+from dpsan.run.units import Pending as PendingUnits
 from dpsan.run.workers import Answer, Batch, Workers, sanitized
 from dpsan.sanitize.accountant import Accountant, LedgerTotals
 from dpsan.sanitize.result import Sanitized
@@ -36,9 +37,15 @@ class History:
     reject: Callable[[bytes, InputError], None] | None = None
     """Takes records that the ledger refuses; without it they end the input."""
 
-    def submit(self, workers: Workers, batch: Batch) -> Answer:
-        """Submit a batch, or the part of it that the memo lacks."""
-        return workers.submit(batch) if self.memo is None else self.memo.submit(workers, batch)
+    def submit(self, workers: Workers, batch: Batch, units: Sequence[str] = ()) -> Answer:
+        """Submit a batch, or the part of it that the memo lacks.
+
+        Args:
+            units: the unit of each text, where a memo has units.
+        """
+        if self.memo is None:
+            return workers.submit(batch)
+        return self.memo.submit(workers, batch, units)
 
     @contextmanager
     def turn(self, answers: Sequence[Answer]) -> Iterator[None]:
@@ -51,10 +58,10 @@ class History:
             OutputError: an entry cannot be written.
         """
         # Wait for the workers before the locks, so that other runs may go on.
-        drawn = [_done(answer).drawn for answer in answers]
+        drawn = [_drawn(answer) for answer in answers]
         with ExitStack() as stack:
             for database in (self.memo, self.ledger):
-                if database is not None and any(map(any, drawn)):
+                if database is not None and any(drawn):
                     stack.enter_context(database.turn())
             yield
 
@@ -96,13 +103,15 @@ class History:
             self.ledger.charge(records, _costs(batch, results, totals))
         if self.memo is not None:
             for answer, done in zip(answers, results, strict=True):
-                assert isinstance(answer, Pending)  # noqa: S101 - made by submit()
+                assert isinstance(answer, Pending | PendingUnits)  # noqa: S101 - made by submit()
                 self.memo.store(answer, done)
 
 
-def _done(answer: Answer) -> Sanitized:
-    """Return the draws of a batch, before the memo replaces any of them."""
-    return sanitized(answer.future if isinstance(answer, Pending) else answer)
+def _drawn(answer: Answer) -> bool:
+    """Return whether anything was drawn, before the memo replaces any of it."""
+    if isinstance(answer, Pending | PendingUnits):
+        return answer.drawn()
+    return any(sanitized(answer).drawn)
 
 
 def _costs(

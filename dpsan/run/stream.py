@@ -241,7 +241,9 @@ class _Flow:
         texts = [text for record in batch for text in record.texts]
         numbers: Sequence[int] = range(first, first + len(texts))
         spec = self.work.sanitizer.spec
-        if spec.consistent or spec.only:  # a record has the number of its first text
+        if spec.consistent is Unit.UNIT:
+            pass  # a message is a context of its own
+        elif spec.consistent or spec.only:  # a record has the number of its first text
             sizes = [len(record.texts) for record in batch]
             numbers = list(chain(*map(repeat, accumulate(sizes, initial=first), sizes)))
         audited = self.work.audit is not None or self.work.review is not None
@@ -249,8 +251,17 @@ class _Flow:
         undrawn = self.units is not None
         batches = [Batch(texts, key, numbers, audited, spans, undrawn) for key in self.keys]
         if history := self.work.history:
-            return [history.submit(self.workers, each) for each in batches]
+            units = self._units(batch) if spec.consistent is Unit.UNIT else []
+            return [history.submit(self.workers, each, units) for each in batches]
         return [self.workers.submit(each) for each in batches]
+
+    def _units(self, batch: list[Record]) -> list[str]:
+        """Return the unit of each text.  Raises InputError: a record has none."""
+        for record in batch:
+            if record.texts and not record.unit:
+                what = "no name in the field of units", "each record needs one"
+                raise InputError(self.source.name, *what, line=record.line)
+        return [record.unit for record in batch for _ in record.texts]
 
     def finish(self, *, everything: bool) -> None:
         """Write the oldest batches: all, or as many as are too many to be in hand."""

@@ -186,9 +186,11 @@ class MemoTotals:
     draws: int
     """Their draws: more than one for a message under several settings."""
     epsilon: float
-    """Largest sum of LDP epsilons of one message, over all its draws."""
+    """Largest sum of LDP epsilons of one message or unit, over all its draws."""
     delta: float
     """The same of deltas."""
+    units: int = 0
+    """Units, over the life of the memo."""
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,8 @@ class Unit(StrEnum):
     RECORD = "record"
     FILE = "file"
     RUN = "run"
+    UNIT = "unit"
+    """All messages of a unit of a memo, in all runs."""
 
 
 def unit_of(name: str | None, *, only: bool) -> Unit | None:
@@ -64,7 +66,7 @@ def check_unit_of_texts(name: str | None) -> None:
     if name == Unit.FILE:
         hint = "record: within each string; run: as long as this object lives"
         raise UsageError("consistent='file' is for files: a Sanitizer sees none", hint)
-    if name not in (None, OFF, *Unit):
+    if name not in (None, OFF, Unit.RECORD, Unit.RUN):
         raise unknown_name("unit", str(name), [OFF, Unit.RECORD, Unit.RUN])
 
 
@@ -83,7 +85,7 @@ class OneDraw:
     """Draws each distinct word of a unit once.
 
     Args:
-        unit: record, file or run; of the last two a key has one.
+        unit: record, file, run or unit of a memo; of all but records a key has one.
         inputs: input of each code: the row of a word, or ``n`` for ⊥; words that are no entry of
             the vocabulary have codes from ``n`` on.
         n: words of the vocabulary.

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
-from dpsan.only.decision import NAMES, Decision
+from dpsan.only.decision import Decision
 from dpsan.only.engine import Match
 from dpsan.only.hashes import salted
 from dpsan.only.lexicon import Lexicon
@@ -53,6 +53,8 @@ class Shared:
     """Numbers that were drawn by value, in the order of their appearance."""
     paid: set[str] = field(default_factory=set, repr=False)
     """Those whose loss is counted."""
+    originals: dict[tuple[str, ...], None] = field(default_factory=dict, repr=False)
+    """Original and replacement of its words, of a unit that lasts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,6 +216,11 @@ def label_sizes(
     return sizes
 
 
+def in_units(done: Decided, unit: Ints) -> Decided:
+    """Return the same with another unit of each drawn token."""
+    return replace(done, decision=replace(done.decision, unit=unit))
+
+
 def texts_of(done: Decided) -> int:
     """Return the number of texts."""
     return len(done.order) - len(done.decision.at) - len(done.decision.articles) - 1
@@ -331,40 +338,57 @@ def joined(done: Sanitized, counts: Sequence[int]) -> Sanitized:
 
 
 def address_names(
-    done: Decided, units: Sequence[Shared], keys: NDArray[np.int64], ages: NDArray[np.int64]
+    done: Decided, units: Sequence[Shared], keys: NDArray[np.int64], *, by_row: bool
 ) -> dict[int, tuple[Cut, ...]]:
     """Return by the row of an address the pieces of its local part, with the keys of the unit.
 
+    A piece that no name of its text is, is a word of the unit: ``~key``.
+
     Args:
+        units: by their number in the decision; they grow.
         keys: of each row.
-        ages: numbers of the units of a long file.
+        by_row: whether keys are numbers of rows, and no unit lasts longer than the block.
     """
     decision = done.decision
     names: dict[int, tuple[Cut, ...]] = {}
-    begins: dict[int, int] = {}
-    if decision.locals:  # by the key of a name the first text that has it
-        named = np.array([name in NAMES for name in decision.groups])
-        at = np.flatnonzero(named[decision.group])[::-1]
-        begins = dict(zip(keys[at].tolist(), decision.text[at].tolist(), strict=True))
+    of_row: dict[tuple[int, int], int] = {}
+    if decision.locals and by_row:
+        words = zip(decision.unit.tolist(), done.keys.tolist(), strict=True)
+        of_row = dict(zip(words, keys.tolist(), strict=True))
+
+    def piece(row: int, value: int) -> int | str:
+        """Return what stands for a piece that no name of its text is."""
+        number = int(decision.unit[row])
+        if by_row:
+            return ~of_row.setdefault((number, value), len(keys) + len(of_row))
+        shared = units[number]
+        if int(keys[row]) >> AGE != shared.units:
+            return LARGE  # the unit of a long file has ended
+        return ~(shared.ids.setdefault(value, len(shared.ids)) + (shared.units << AGE))
 
     def in_unit(name: int, row: int) -> int | str:
         """Return the key of a name in the unit of an address; a mark if that lacks it."""
-        if ages[name] == ages[row]:
+        age = int(keys[row]) >> AGE
+        if int(keys[name]) >> AGE == age:
             return int(keys[name])
-        same = np.flatnonzero((decision.key == decision.key[name]) & (ages == ages[row]))
-        return int(keys[same[0]]) if len(same) else LARGE
+        same = (decision.key == decision.key[name]) & (keys >> AGE == age)
+        found = np.flatnonzero(same & (decision.unit == decision.unit[row]))
+        return int(keys[found[0]]) if len(found) else LARGE
 
     for row, parts in decision.locals.items():
-        shared, text = units[int(decision.unit[row])], int(decision.text[row])
         cuts: list[Cut] = []
         for cut, value in zip(parts, done.pieces.get(row, (0,) * len(parts)), strict=True):
-            known = shared.ids.get(value) if cut == (LARGE,) and value else None
-            key = -1 if known is None else known + (shared.units << AGE)
-            # A name of an earlier context, whether it is decided at once with this one or not.
-            known_name = any(key in unit.names for unit in shared.replacements.values())
-            if known_name or begins.get(key, text) < text:
-                cuts.append((key,))
+            if cut == (LARGE,) and value:
+                cuts.append((piece(row, value),))
             else:
                 cuts.append(tuple(p if isinstance(p, str) else in_unit(p, row) for p in cut))
         names[row] = tuple(cuts)
     return names
+
+
+def address_keys(done: Decided, keys: NDArray[np.int64]) -> dict[int, tuple[Cut, ...]]:
+    """Return the same where each word has a key of its own in all texts."""
+    return {
+        row: tuple(tuple(p if isinstance(p, str) else int(keys[p]) for p in cut) for cut in parts)
+        for row, parts in done.decision.locals.items()
+    }

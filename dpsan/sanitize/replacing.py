@@ -20,8 +20,9 @@ from dpsan.only.draws import Draws
 from dpsan.only.engine import Match
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.places import Places
+from dpsan.only.plans import Plans
 from dpsan.only.rules import OWN, Rules
-from dpsan.only.slots import AGE, Slots, stream_position
+from dpsan.only.slots import Slots, stream_position
 from dpsan.only.spans import marks
 from dpsan.only.view import COLUMN, KEPT, LOWER, View
 from dpsan.only.viewer import Viewer, labels_of
@@ -33,7 +34,9 @@ from dpsan.sanitize.decided import (
     DecidedTexts,
     Shared,
     Tokens,
+    address_keys,
     address_names,
+    in_units,
     joined,
     label_sizes,
     lines_of,
@@ -105,7 +108,8 @@ class OnlyRewriter:
             self.outputs[name] = [
                 w for w in self.outputs[name] if not self.lexicon.plain(w.lower())
             ]
-        self.draws = Draws(self.outputs, together=scope is not None, injective=not self.keyed)
+        plans = Plans(self.outputs, injective=not self.keyed)
+        self.draws = Draws(plans, together=scope is not None, pieces=self.rules.pieces)
         self._sizes = label_sizes(self.lexicon, self.viewer.labels, own)
         self._numbers, self._mapped = numbers, mapped
 
@@ -225,15 +229,18 @@ class OnlyRewriter:
             if classes[group] == NUMBERS and formed_number(text) is not None
         }
 
-    def drawn(self, done: Decided, key: bytes, units: Sequence[Shared]) -> Sanitized:
+    def drawn(
+        self, done: Decided, key: bytes, units: Sequence[Shared], *, lasting: bool = False
+    ) -> Sanitized:
         """Draw and write what is decided.
 
         Args:
             done: texts.
             key: of the file and copy.
             units: by their number in the decision; they grow.
+            lasting: whether units may have other blocks.
         """
-        decision = self._keyed(done, units)
+        decision = self._keyed(done, units, lasting=lasting)
 
         def source(slots: Slots, new: NDArray[np.intp]) -> Streams:
             if self.keyed:
@@ -249,8 +256,8 @@ class OnlyRewriter:
         texts = texts_of(done)
         charged = [0] * texts
         values, paid, same = self._values(done, charged, key, units)
-        own = units[0].replacements if len(units) == 1 else None
-        found = self.draws.outputs(decision, source, own, values)
+        replacements = dict(enumerate(shared.replacements for shared in units))
+        found = self.draws.outputs(decision, source, replacements if lasting else None, values)
         tokens = found.tokens
         for row, count in done.breaks.items():
             tokens[row] += "\n" * (count - tokens[row].count("\n"))  # numbers keep theirs
@@ -301,17 +308,19 @@ class OnlyRewriter:
         unchanged = self._numbers.forms(words).unchanged
         return dict(zip(rows, values, strict=True)), paid, unchanged
 
-    def _keyed(self, done: Decided, units: Sequence[Shared]) -> Decision:
-        """Return the decision with the keys of its units."""
+    def _keyed(self, done: Decided, units: Sequence[Shared], *, lasting: bool) -> Decision:
+        """Return the decision with the keys of its units.
+
+        Args:
+            lasting: whether units may have other blocks.
+        """
         decision = done.decision
         if self.keyed:
             keys = (done.keys & np.uint64((1 << 63) - 1)).astype(np.int64)
-        elif len(units) > 1 and len(done.keys) <= MOST:
-            keys = decision.key  # units of one block each
-        else:
-            keys = unit_keys(decision, done.keys, units)
-        ages = np.zeros_like(keys) if self.keyed else keys >> AGE
-        return replace(decision, key=keys, locals=address_names(done, units, keys, ages))
+            return replace(decision, key=keys, locals=address_keys(done, keys))
+        by_row = not lasting and len(done.keys) <= MOST
+        keys = decision.key if by_row else unit_keys(decision, done.keys, units)
+        return replace(decision, key=keys, locals=address_names(done, units, keys, by_row=by_row))
 
     def rewrite(
         self,
@@ -339,11 +348,7 @@ class OnlyRewriter:
             of_some = None if spans is None else spans[first:last]
             units = [Shared(number) for number in dict.fromkeys(numbers[first:last])]
             decided = self.decided_unit(
-                texts[first:last],
-                numbers[first:last],
-                audit=audit,
-                spans=of_some,
-                each_record=len(units) > 1,
+                texts[first:last], numbers[first:last], audit=audit, spans=of_some
             )
             parts.append(self.in_unit(decided, key, *units))
         return merged(parts)
@@ -355,15 +360,13 @@ class OnlyRewriter:
         *,
         audit: bool = False,
         spans: Sequence[Spans] | None = None,
-        each_record: bool = False,
     ) -> DecidedTexts:
-        """Decide what is replaced in parts of one unit, which are contexts or have several.
+        """Decide what is replaced in parts of units, which are contexts or have several.
 
         Args:
             texts: any strings.
             records: number of the record of each; short texts of a record are one context.
             audit, spans: as in :meth:`rewrite`.
-            each_record: whether each record is a unit, of one context.
         """
         clean, spans, invisible = without_invisible(texts, spans)
         of_texts: Sequence[Spans | None] = spans or [None] * len(clean)
@@ -374,16 +377,17 @@ class OnlyRewriter:
         found = []
         for first, last in blocks(every):
             own = None if of_pieces is None else of_pieces[first:last]
-            done = self.decided(every[first:last], contexts[first:last], audit=audit, spans=own)
-            if not each_record:
-                one_unit = np.zeros_like(done.decision.unit)
-                done = replace(done, decision=replace(done.decision, unit=one_unit))
-            found.append(done)
+            found.append(
+                self.decided(every[first:last], contexts[first:last], audit=audit, spans=own)
+            )
         return DecidedTexts(found, [len(of_text) for of_text in pieces], invisible)
 
     def in_unit(self, decided: DecidedTexts, key: bytes, *units: Shared) -> Sanitized:
         """Replace what was decided in the next texts of a unit, which may have had others, or of
-        the units of one block.
+        the units of one block, one context each.
         """
-        done = merged([self.drawn(block, key, units) for block in decided.blocks])
-        return replace(joined(done, decided.counts), invisible=decided.invisible)
+        one, blocks = len(units) == 1, decided.blocks
+        if one:
+            blocks = [in_units(each, np.zeros_like(each.decision.unit)) for each in blocks]
+        parts = [self.drawn(each, key, units, lasting=one) for each in blocks]
+        return replace(joined(merged(parts), decided.counts), invisible=decided.invisible)

@@ -161,9 +161,14 @@ class Sanitizer:
 
     def by_text(self) -> Sanitizer:
         """Return the same for texts that have nothing in common: each is a unit of its own."""
-        if self.spec.consistent in (None, Unit.RECORD):
-            return self
-        spec = replace(self.spec, consistent=Unit.RECORD)
+        of_texts = self.spec.consistent in (None, Unit.RECORD)
+        return self if of_texts else self._with(replace(self.spec, consistent=Unit.RECORD))
+
+    def by_unit(self) -> Sanitizer:
+        """Return the same for messages of units, see :class:`dpsan.run.memo.Memo`."""
+        return self if self.spec.consistent is Unit.UNIT else self._with(self.spec.of_units())
+
+    def _with(self, spec: Settings) -> Sanitizer:
         opened = self.embeddings, self.space
         return Sanitizer.from_spec(spec, self._store, self._seed, opened=lambda: opened)
 
@@ -179,8 +184,7 @@ class Sanitizer:
 
     def accountant(self, *, whole_run: bool = False) -> Accountant:
         """Empty totals: of a file or a part of it, or of a whole run."""
-        unit = self.spec.consistent
-        counts = unit is Unit.RUN or (unit is Unit.FILE and not whole_run)
+        counts = self.spec.consistent in (Unit.RUN, *[Unit.FILE] * (not whole_run))
         distinct = Distinct() if counts else None
         return Accountant(self.guarantee, self.mechanism.epsilon, distinct=distinct)
 
@@ -318,7 +322,7 @@ class Sanitizer:
     def rewrite_object(
         self, data: Any, fields: str | Iterable[str] = "**", except_: str | Iterable[str] = ()
     ) -> Any:
-        """Sanitize the strings of a value, also in JSON inside of its strings.
+        """Return a value with its strings sanitized, also in JSON inside of its strings.
 
         All strings of a value are one record. Keys, numbers, booleans and None pass.
 
@@ -326,9 +330,6 @@ class Sanitizer:
             data: dicts, lists and tuples of strings, numbers, booleans and None.
             fields: paths to the strings that are sanitized; all by default (docs/formats.md).
             except_: paths to what passes.
-
-        Returns:
-            A value of the same form.
 
         Raises:
             TypeError: the value holds another type.

@@ -209,6 +209,12 @@ class Settings:
             language_model=None if model is None else Path(model),
         )
 
+    def of_units(self) -> Settings:
+        """Return the same for messages of units, whose answers can be restored."""
+        from dpsan.sanitize.consistent import Unit
+
+        return replace(self, consistent=Unit.UNIT, mapped=bool(self.only))
+
     def check_values(self) -> None:
         """Raise UsageError for a value that has another name than those of its setting."""
         for name, setting in SETTINGS.items():
@@ -344,10 +350,11 @@ CONFLICTS: Final[tuple[tuple[Any, ...], ...]] = (
     ("only numbers=value !epsilon", "numbers by value need an epsilon: it is your decision"),
     ("fluent only", "fluent output is not for classes that are drawn alone: they read"),
     (
-        "fluent consistent=file|run",
+        "fluent consistent=file|run|unit",
         "fluent output writes equal draws alike within a record only",
         Hint("consistent='record'", "--consistent record"),
     ),
+    ("consistent=unit only numbers=value", "units exclude numbers by value with only"),
     ("language_model !fluent", "a language model is for fluent output"),
 )
 """Conditions that no run may have, see :meth:`Settings.has`: the message, and a hint."""

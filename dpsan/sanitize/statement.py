@@ -192,6 +192,10 @@ class Statement:
         """Describe the totals of the memo, over its life."""
         name = self.totals.guarantee.loss_name
         most = f"{name} {Figure(memo.epsilon, memo.delta)}"
+        if self.settings.consistent is Unit.UNIT:
+            cost = f"; {most} for one of them at most" * (memo.epsilon > 0)
+            units = f"{counted(memo.drawn, 'message')}; over its life {counted(memo.units, 'unit')}"
+            return f"memo: {units}{cost}; which messages are of one unit is not protected"
         once = "once each" if memo.draws == memo.messages else f"{number(memo.draws)} times"
         return (
             f"memo: {counted(memo.drawn, 'message')} drawn now, {number(memo.remembered)} "

@@ -42,7 +42,7 @@ CHECKS = {
 def drawn_otherwise(change):
     """A program whose results of draws are changed."""
     true = OnlyRewriter.drawn
-    return OnlyRewriter, "drawn", lambda *given: change(true(*given))
+    return OnlyRewriter, "drawn", lambda *given, **more: change(true(*given, **more))
 
 
 def with_audit(done):

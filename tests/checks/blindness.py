@@ -310,12 +310,13 @@ class Blindness:
     def _string(self, kind: str, old: str, drawn: Drawn) -> str:
         """Return a string that may have the kind and form of another one.
 
-        An address keeps the names of its unit; another one may have a word that passes.
+        An address keeps the names of its unit, and what it shares with another one; it may have a
+        word that passes.
         """
         name = self._letters(4 + self._next(5))
         if kind == "email":
             local, host = old.split("@")
-            if not drawn.names:
+            if not drawn.names and not drawn.shared:
                 local = re.sub(r"[^\W\d_]{2,}", lambda _: self._piece(drawn.passing), local)
             ending = "com" if host.endswith(".com") else _HOSTS[self._next(len(_HOSTS))]
             return f"{re.sub(r'[0-9]', self._digit, local)}@{name}.{ending}"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -60,6 +60,7 @@ class Drawn:
         """Label and capitals of all its places that are words, and whether they have a plural s."""
         self._plural = more
         ids = {int(view.equal[token]) for token in self.tokens}
+        self._near = [token for token in addresses if token not in self.tokens]
         self._addresses = [
             token
             for token in addresses
@@ -77,6 +78,15 @@ class Drawn:
         """Return whether it is an address with names that are replaced in its unit."""
         pieces = self.decision.locals.get(self.rows[0], ())
         return any(not isinstance(part, str) for cut in pieces for part in cut)
+
+    @property
+    def shared(self) -> bool:
+        """Return whether it is an address with a piece that occurs in its text once more."""
+        one, *more = (
+            re.findall(r"[^\W\d_]{2,}", self.written(token).split("@")[0].lower())
+            for token in (self.tokens[0], *self._near)
+        )
+        return len({*one}) < len(one) or not {*one}.isdisjoint(chain.from_iterable(more))
 
     @cached_property
     def passing(self) -> list[str]:

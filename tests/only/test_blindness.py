@@ -198,8 +198,8 @@ def test_an_article_follows_the_word_behind_tags(one):
 def test_a_draw_that_reads_the_word_is_found(one, monkeypatch):
     true = OnlyRewriter.drawn
 
-    def broken(self, done, key, units):
-        drawn = true(self, done, key, units)
+    def broken(self, done, key, units, **more):
+        drawn = true(self, done, key, units, **more)
         odd = int(done.keys.sum()) % 2 == 1
         return replace(drawn, lines=[line + "." for line in drawn.lines] if odd else drawn.lines)
 

@@ -386,8 +386,7 @@ def test_rows_of_a_unit_are_read_wherever_they_stand(tmp_path, dpsan):
         for number in range(2000):
             writer.add(f"{number % 7}", [(f"Grace{number}", f"Pam{number}", "names")])
     with Map(path) as opened:
-        parts = opened.units()
-        found = [row.original for row in opened.read(parts["3"])]
+        found = [row.original for row in opened.by_unit()("3")]
     assert found == [f"Grace{number}" for number in range(3, 2000, 7)]
 
 

@@ -17,7 +17,7 @@ from dpsan.analysis.report import read_audit
 from dpsan.errors import InputError, OutputError, UsageError
 from dpsan.formats.base import ReadOptions
 from dpsan.run.audit import AuditWriter, read_rows
-from dpsan.run.memo import NAME
+from dpsan.run.memo_file import NAME
 from dpsan.run.records import History
 from dpsan.run.stream import Plan, _Flow
 from dpsan.run.workers import Batch, Inline

@@ -84,7 +84,7 @@ _SAME = {
 _OTHER_INPUTS = {"strip": _DOCX}
 _OTHERS = {
     *("files", "output", "output_dir", "in_place", "dry_run", "engine", "address"),
-    *("map_", "unit_field", "review"),
+    *("map_", "unit_field", "review", "forget"),
 }
 """Two runs with other ones share no output, or exclude --resume; or a cluster does the work, which
 needs Ray."""

@@ -224,9 +224,11 @@ class _Adding:
         each = report.files.setdefault(row["file"], FileReport())
         each.name, each.records, each.invalid = row["name"], row["records"], row["invalid"]
         each.output_sha256, each.passing = row["output_sha256"], row["passing"]
-        if self._unit in (Unit.FILE, Unit.RUN) or self._only:
-            # At least those of its largest record, at most one for the first word of each record.
-            most = report.copies * each.largest <= row["draws"] <= each.draws
+        if self._unit in (Unit.FILE, Unit.RUN, Unit.UNIT) or self._only:
+            # At least those of its largest record, at most one for the first word of each record;
+            # words of a unit may have been drawn in other runs.
+            least = 0 if self._unit == Unit.UNIT else report.copies * each.largest
+            most = least <= row["draws"] <= each.draws
             if not most or row["public"] > each.public:
                 return False
             each.public, each.draws = row["public"], row["draws"]

@@ -1,0 +1,129 @@
+"""The file of a memo: rows of messages and of units, without what draws them.
+
+A row of a message holds its output.  A row of a unit holds what its words became: with ``--only``
+each word and its replacement, so that answers can be restored, else the key of its draws and a
+digest of each drawn word.  Names of units are stored as keyed digests.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from dpsan.errors import OutputError, reason
+from dpsan.files.private_database import PrivateDatabase
+from dpsan.files.private_files import make_private
+from dpsan.restore.map_file import Row
+
+NAME: Final = "memo.sqlite"
+"""The file, in its directory."""
+_UNIT: Final = b"u"
+"""First byte of the digest of a unit, which is longer than that of a message."""
+UNITS: Final = "length(message) = 33"
+"""Condition for the rows of units, in SQL."""
+LARGEST: Final = 1 << 25
+"""Most bytes of a unit under one set of options."""
+
+
+class MemoFile(PrivateDatabase):
+    """An open memo, to read and to erase units; a context manager.
+
+    Args:
+        directory: made 0700, as are its parents, if it is not there.
+        there: refuse a memo that is not there.
+        scratch: forget all changes at the end; nothing is made or changed.
+
+    Raises:
+        OutputError: the directory cannot be used, or the memo is damaged.
+    """
+
+    _kind: ClassVar = "memo"
+    _number: ClassVar = 0x64704D31
+    # Without row numbers: what is scanned when it is opened is what is searched afterwards.
+    _table: ClassVar = "entries"
+    _columns: ClassVar = (
+        "message BLOB NOT NULL, settings BLOB NOT NULL, output BLOB NOT NULL,"
+        " epsilon REAL NOT NULL, delta REAL NOT NULL, tag BLOB NOT NULL,"
+        " PRIMARY KEY (message, settings)"
+    )
+    _damaged: ClassVar = (
+        "restore it, or begin another: then every message is drawn again, and costs twice"
+    )
+
+    def __init__(
+        self, directory: Path | str, *, there: bool = False, scratch: bool = False
+    ) -> None:
+        path = Path(directory)
+        if there and not (path / NAME).is_file():
+            raise OutputError(f"{directory}: no memo of dpsan", "rewrite --memo makes one")
+        if not scratch and not there:
+            try:
+                make_private(path.absolute())
+            except OSError as error:
+                raise OutputError(f"{directory}: cannot create: {reason(error)}") from None
+        super().__init__(path / NAME, new_key=_new_key, scratch=scratch)
+
+    def _unit(self, unit: str) -> bytes:
+        """Return what stands for a unit in its rows."""
+        return _UNIT + self._digest(b"dpsan unit", unit.encode("utf-8", "surrogatepass"))
+
+    def unit(self, unit: str, settings: bytes) -> bytes | None:
+        """Return a unit under some settings; None without a row.  Raises OutputError."""
+        row = self._row("message = ? AND settings = ?", self._unit(unit), self._of(settings))
+        return None if row is None else bytes(row[2])
+
+    def put_unit(self, unit: str, settings: bytes, data: bytes, loss: tuple[float, float]) -> None:
+        """Store a unit, in a :meth:`turn`.
+
+        Args:
+            loss: epsilon and delta of all that was drawn for it.
+
+        Raises:
+            OutputError: it cannot be written, or is too large.
+        """
+        if len(data) > LARGEST:
+            most = f"{LARGEST >> 20} MiB"
+            raise OutputError(f"{self._path}: a unit of more than {most}", "name smaller units")
+        new = self.unit(unit, settings) is None
+        self._put(self._unit(unit), self._of(settings), data, *loss)
+        self._count("entries", int(new))
+
+    def _of(self, settings: bytes) -> bytes:
+        """Return what stands for settings in a row."""
+        return self._digest(b"dpsan settings", settings)
+
+    def rows(self, unit: str) -> list[Row]:
+        """Return what the replacements of a unit stand for.  Raises OutputError."""
+        found = []
+        for row in self._ask("SELECT * FROM entries WHERE message = ?", (self._unit(unit),)):
+            if not self._intact(row):
+                raise self._damage()
+            found += [Row("", *pair) for pair in _opened(row[2]).get("originals", ())]
+        return found
+
+    def forget(self, unit: str) -> bool:
+        """Erase a unit; return whether the memo had it.
+
+        SQLite writes zeros over its rows (``secure_delete``) and removes its journal.
+
+        Raises:
+            OutputError: the memo cannot be written.
+        """
+        digest = self._unit(unit)
+        with self.turn():
+            ((rows,),) = self._ask("SELECT COUNT(*) FROM entries WHERE message = ?", (digest,))
+            self._ask("DELETE FROM entries WHERE message = ?", (digest,))
+            self._count("entries", -rows)
+        return bool(rows)
+
+
+def _opened(data: bytes) -> dict[str, Any]:
+    """Return the parts of a unit; of one with a key none."""
+    return dict(json.loads(data)) if data[:1] == b"{" else {}
+
+
+def _new_key() -> bytes:
+    from dpsan.privacy.randomness import new_key  # numpy comes with it
+
+    return new_key()

@@ -1,0 +1,185 @@
+"""Messages of units: within a unit, each distinct word has one replacement in all runs.
+
+With ``--only`` the replacements of a unit are an injection, drawn in the order in which its words
+first appear.  Workers decide what is replaced; what stands for it is drawn under the write lock of
+the memo, from fresh keys, and is on disk before any output has it.  With an epsilon a unit has a
+key, and each word a stream of its own: the key is on disk before the first draw, and what the unit
+has lost before the output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, groupby, pairwise
+from typing import Final
+
+import numpy as np
+
+from dpsan.errors import UsageError, refuse
+from dpsan.privacy.randomness import KEY_BYTES, new_key
+from dpsan.run.memo_file import MemoFile
+from dpsan.run.workers import Batch, Done, Workers, decided, sanitized
+from dpsan.sanitize.decided import MOST, Shared, merged
+from dpsan.sanitize.lasting import packed, replaced, unpacked
+from dpsan.sanitize.result import Sanitized
+from dpsan.sanitize.sanitizer import Sanitizer
+
+_MARK: Final = np.dtype("<u8")
+
+
+@dataclass
+class Pending:
+    """A batch of messages of units."""
+
+    owner: Units
+    units: Sequence[str]
+    """The unit of each text."""
+    futures: Sequence[Future[Done]]
+    """One for the batch, or with an epsilon for each run of texts of one unit."""
+    changed: dict[str, tuple[bytes, int]] = field(default_factory=dict)
+    """Bytes of the units that got new draws, and how many draws have a loss."""
+
+    def result(self) -> Sanitized:
+        """Return the outputs, in the turn in which they are stored."""
+        return self.owner.settled(self)
+
+    def drawn(self) -> bool:
+        """Wait for the workers; return whether there is a text."""
+        for future in self.futures:
+            future.result()
+        return bool(self.units)
+
+
+class Units:
+    """The units of a memo under the settings of a sanitizer.
+
+    Args:
+        file: the memo.
+        settings: what the draws of its units depend on.
+        sanitizer: of units.
+
+    Raises:
+        UsageError: a mechanism that draws lines.
+    """
+
+    def __init__(self, file: MemoFile, settings: bytes, sanitizer: Sanitizer) -> None:
+        if sanitizer.guarantee.per_line:
+            raise UsageError("units are for mechanisms that draw words")
+        self._file, self.sanitizer, self._settings = file, sanitizer, settings
+
+    def submit(self, workers: Workers, batch: Batch, units: Sequence[str]) -> Pending:
+        """Submit a batch.
+
+        Args:
+            workers: have the sanitizer of units.
+            batch: each text has a number of its own.
+            units: the unit of each text.
+
+        Raises:
+            OutputError: the key of a new unit cannot be stored.
+        """
+        if self.sanitizer.replacing:
+            return Pending(self, units, [workers.submit(batch._replace(undrawn=True))])
+        keys, futures, at = self._keys(units), [], 0
+        for unit, run in groupby(units):
+            end = at + len([*run])
+            numbers = range(end - at)
+            texts = batch.texts[at:end]
+            futures.append(workers.submit(Batch(texts, keys[unit], numbers, batch.audit)))
+            at = end
+        return Pending(self, units, futures)
+
+    def _keys(self, units: Sequence[str]) -> dict[str, bytes]:
+        """Return the keys of units; those of new units are on disk."""
+        found = {unit: self._file.unit(unit, self._settings) for unit in {*units}}
+        new = [unit for unit, data in found.items() if data is None]
+        if new:
+            with self._file.turn():
+                for unit in new:
+                    found[unit] = self._file.unit(unit, self._settings)
+                    if found[unit] is None:  # no other run was faster
+                        found[unit] = key = new_key()
+                        self._file.put_unit(unit, self._settings, key, (0.0, 0.0))
+        return {unit: (data or b"")[:KEY_BYTES] for unit, data in found.items()}
+
+    def settled(self, pending: Pending) -> Sanitized:
+        """Return the outputs of a batch, see :meth:`Pending.result`."""
+        pending.changed = {}
+        if self.sanitizer.replacing:
+            return self._replaced(pending)
+        stored = {unit: self._file.unit(unit, self._settings) or b"" for unit in pending.units}
+        erased = not all(stored.values())
+        refuse(erased, "a unit was erased while its messages were drawn", "run it again")
+        known = {
+            unit: {*np.frombuffer(data[KEY_BYTES:], _MARK).tolist()}
+            for unit, data in stored.items()
+        }
+        runs = (unit for unit, _ in groupby(pending.units))
+        parts = [
+            _unpaid(sanitized(future), known[unit])
+            for unit, future in zip(runs, pending.futures, strict=True)
+        ]
+        for unit, marks in known.items():
+            data = stored[unit][:KEY_BYTES] + np.array(sorted(marks), _MARK).tobytes()
+            if data != stored[unit]:
+                pending.changed[unit] = data, len(marks)
+        return merged(parts)
+
+    def _replaced(self, pending: Pending) -> Sanitized:
+        """Replace what was decided, in the units as they are now."""
+        replacing, names = self.sanitizer.replacing, [*dict.fromkeys(pending.units)]
+        assert replacing is not None  # noqa: S101 - the caller has looked
+        numbers = {unit: number for number, unit in enumerate(names)}
+        units: list[Shared] = []
+        for number, unit in enumerate(names):
+            data = self._file.unit(unit, self._settings)
+            shared = Shared(number)
+            if data is not None:
+                shared = unpacked(data, number, replacing.draws.plans)
+            units.append(shared)
+        before = [(len(unit.ids), len(unit.originals)) for unit in units]
+        of_text = [numbers[unit] for unit in pending.units]
+        done = replaced(replacing, decided(pending.futures[0]), new_key(), units, of_text)
+        for number, rows in zip(of_text, done.replaced, strict=True):
+            units[number].originals.update(dict.fromkeys(row[:2] for row in rows))
+        for unit, shared, sizes in zip(names, units, before, strict=True):
+            if shared.units > 1 or len(shared.ids) > MOST:
+                raise UsageError(f"a unit has more than {MOST:,} words", "name smaller units")
+            if (len(shared.ids), len(shared.originals)) != sizes:
+                pending.changed[unit] = packed(shared, replacing.draws.plans), 0
+        return done
+
+    def store(self, pending: Pending) -> None:
+        """Store the draws of a batch, in the turn in which it was settled.  Raises OutputError."""
+        accountant = self.sanitizer.accountant()
+        for unit, (data, draws) in pending.changed.items():
+            cost = accountant.composed(draws)
+            loss = float(cost.epsilon), float(cost.delta)
+            self._file.put_unit(unit, self._settings, data, loss)
+
+
+def _unpaid(done: Sanitized, known: set[int]) -> Sanitized:
+    """Return the results of messages of a unit that count new words alone.
+
+    Args:
+        known: marks of the words that were drawn before; grows.
+    """
+    assert done.marks is not None  # noqa: S101 - each word has a stream of its own
+    marks = done.marks.tolist()
+    public = {*(() if done.public_marks is None else done.public_marks.tolist())}
+    new = np.zeros(len(marks), np.bool_)
+    for at, mark in enumerate(marks):
+        new[at] = mark not in known
+        known.add(mark)
+    ends = [*accumulate(done.drawn, initial=0)]
+    drawn = [int(new[first:last].sum()) for first, last in pairwise(ends)]
+    return replace(
+        done,
+        drawn=drawn,
+        charged=drawn,
+        public=sum(mark in public for mark, fresh in zip(marks, new, strict=True) if fresh),
+        marks=None,
+        public_marks=None,
+    )
