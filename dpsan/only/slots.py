@@ -153,8 +153,8 @@ def keep_order(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) ->
         members[place].append(slot)
     for (*_, pool), of_text in members.items():
         if 1 < len(of_text) <= slots.plans[pool].sizes[0] // ROOM:
-            values = {moment(slots.texts[at], day_first=False): at for at in slots.number[of_text]}
-            numbers = [values[value] for value in sorted(values)]
+            numbers = slots.number[of_text].tolist()
+            numbers.sort(key=lambda number: moment(slots.texts[number], day_first=False))
             slots.number[sorted(of_text, key=order.__getitem__)] = numbers
             slots.chance[of_text] *= len(of_text)
 

@@ -143,6 +143,12 @@ def test_no_number_in_order_is_likelier_than_its_share():
     assert len(counts) > 40
 
 
+def test_long_numbers_that_begin_alike_stay_different():
+    numbers = [str(100_003 + 7919 * at) for at in range(100)]
+    for seed in range(5):
+        assert len({*drawn(" and ".join(numbers), seed).split(" and ")}) == len(numbers)
+
+
 def test_an_amount_stays_round():
     for seed in range(20):
         assert re.fullmatch(r"£\d0, £\d\d0 and £\d\d00", drawn("£50, £180 and £4500", seed))
