@@ -23,7 +23,7 @@ from scoreboard.patterns import mutants
 _STAGES = (
     "text.lookup:lookup_keys formats.text:decode files.atomic_files:Sink.write text.tokens:shape "
     "text.lookup:amount privacy.randomness:streams_for sanitize.sanitizer:Sanitizer.sanitize "
-    "text.letter_case:NaturalCase.write formats.json:parsed formats.json:written "
+    "text.letter_case:NaturalCase.write formats.json_scan:parsed formats.json_scan:written "
     "formats.csv:value formats.csv:_Render._cell run.stream:_Flow._write "
     "run.audit:AuditWriter.words sanitize.accountant:Accountant.add"
 ).split()
