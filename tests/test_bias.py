@@ -1,5 +1,6 @@
 """The bundled vocabulary does not answer the name of a group with insults, violence or sex."""
 
+import copy
 import re
 import sys
 
@@ -90,7 +91,7 @@ def test_groups_and_names(space, epsilon):
 @pytest.mark.slow
 def test_the_measure_sees_a_vocabulary_without_classes():
     """Its twin: with the near sets that vectors alone give, many terms are above twice theirs."""
-    plain = load(None)
+    plain = copy.copy(load(None))  # which other tests share
     object.__setattr__(plain, "classes", None)
     sampler = OptimalResponse(8.0).prepare(space_of(plain))
     found = {each.term: each for each in shares(WORDS, sampler, NOUNS)}

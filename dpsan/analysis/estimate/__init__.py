@@ -20,7 +20,7 @@ from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.word_lists import row_of
-from dpsan.errors import InputError, printable, refuse
+from dpsan.errors import InputError, UsageError, printable, refuse
 from dpsan.outcomes import estimate
 from dpsan.outcomes.estimate import Channel, Fit
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -99,8 +99,10 @@ class Estimate:
         counts: dict[str, Floats] = {}
         held, repeated = set[int](), 0
         for text, label in zip(texts, by, strict=True):
-            if text is None:
+            if text is None or text != text:  # a missing value of a data frame
                 continue
+            if not isinstance(text, str):
+                raise UsageError("texts must be str, None or NaN")
             rows = self._rows(text)
             np.add.at(counts.setdefault(str(label), np.zeros(len(self._seen))), rows, 1)
             if len(rows) >= _LONG:
