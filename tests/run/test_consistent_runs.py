@@ -21,7 +21,7 @@ from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.sanitizer import Sanitizer, run_key
 from dpsan.sanitize.settings import Settings
 
-UNITS = list(Unit)
+UNITS = [Unit.RECORD, Unit.FILE, Unit.RUN]  # units of a memo: test_units
 # Two cells of a row; words inside and outside the vocabulary, and the same ones in both files.
 ROWS = [
     (f"word{n % 7} zq{'xv'[n % 2]} word{n % 3}", f"Word{n % 7}, word{n % 11} zq{'xv'[n % 2]}!")

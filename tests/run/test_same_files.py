@@ -46,6 +46,7 @@ def unchanged(folder, fork_server):
 WRITES = {
     # Names of their own: below, tests/run/test_memo.py and tests/run/test_ledger.py.
     **{("rewrite", name): None for name in ("output_dir", "memo", "ledger")},
+    ("restore", "memo"): None,
     **{(command, "output"): ["-o"] for command in ("rewrite", "train", "restore")},
     ("rewrite", "audit"): ["-a"],
     ("rewrite", "map_"): ["--only", "names", "--map"],
