@@ -266,7 +266,7 @@ class Strings(Chosen):
 
 
 Part: TypeAlias = Strings | str | None
-"""What is chosen of a string: some of the JSON inside of it, all of it, or nothing."""
+"""Choice within a string: some of the JSON inside of it, all of it, or nothing."""
 
 
 def other_text(old: str, part: Part, texts: Iterator[str], *, keep_equal: bool = False) -> str:

@@ -34,7 +34,7 @@ class ObjectStrings:
         self._value, self._chosen = value, Chosen()
         self.texts = self._chosen.texts
         self._parts: list[Part] = []
-        """What is chosen of each string."""
+        """Choice within each string."""
         try:
             self._walk(value, self._positions.top, self._take)
         except KindError as error:

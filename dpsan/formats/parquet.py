@@ -103,7 +103,7 @@ def _records(source: Source, options: ReadOptions, file: Any, size: int) -> Iter
 
 
 class _Row(Chosen):
-    """What is found in a row.
+    """Findings in a row.
 
     Args:
         columns: number of chosen columns.
@@ -117,7 +117,7 @@ class _Row(Chosen):
         """The strings of each column, and what is chosen of them."""
         self.invalid = 0
         self.persons = 0
-        """How many keys hold the name or address of a person."""
+        """Number of keys that hold the name or address of a person."""
 
 
 class _Group:

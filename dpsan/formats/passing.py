@@ -1,4 +1,4 @@
-"""What of an input is not sanitized: fields by name, other text by kind and number.
+"""Parts of an input that are not sanitized: fields by name, other text by kind and number.
 
 Names alone may stand in a message; values never do.
 """

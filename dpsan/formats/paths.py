@@ -129,7 +129,7 @@ def below(path: str, step: str | None) -> str:
 
 
 class Place:
-    """What is chosen at a place of a record, and inside of it.
+    """Choice at a place of a record, and inside of it.
 
     Args:
         fields: of the record, and after them what is left out.

@@ -77,7 +77,7 @@ class Positions:
         self.top, self.chosen, self.fields, self.keys = Position("", root), chosen, fields, keys
         self._listed, self._many = listed, 0
         self.persons = 0
-        """How many names of members held the name or address of a person so far."""
+        """Number of names of members so far that held the name or address of a person."""
 
     def is_person(self, name: str) -> bool:
         """Return whether a name of a member holds the name or address of a person."""

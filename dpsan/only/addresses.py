@@ -31,15 +31,15 @@ def name_pieces(
         pools: indices; they grow.
         groups: of the last of several pieces, and of others.
     """
-    found = []
+    pieces = []
     for row, parts in sorted(decision.locals.items()):
         keys = [part for part in chain.from_iterable(parts) if not isinstance(part, str)]
         for at, key in enumerate(keys):
             if key < 0:
                 last = 0 < at == len(keys) - 1
                 pool: Pool = (groups[not last], "", ())
-                found.append((row, ~key, pools.setdefault(pool, len(pools))))
-    return found
+                pieces.append((row, ~key, pools.setdefault(pool, len(pools))))
+    return pieces
 
 
 def write_addresses(

@@ -170,7 +170,7 @@ def _clock(kind: str, part: int, minutes: str, form: str) -> list[Piece]:
     first = part * 6
     hours: Piece = (first, first + 5, 2)
     if kind == HALF_DAY:
-        # 1 to 5, 7 to 11, 1 to 5, 6 to 10: when people are awake, but for the first
+        # In each six hours five: 1 to 5, 7 to 11, 1 to 5 pm, 6 to 10 pm.
         hours = [
             str(hour % 12 or 12) for hour in range(first + (part < 3), first + 6 - (part == 3))
         ]

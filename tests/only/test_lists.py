@@ -160,3 +160,8 @@ def test_the_wheel_has_the_lists():
 def test_the_manifest_names_the_last_year(lexicon):
     manifest = json.loads((lexicon.folder / "manifest.json").read_bytes())
     assert lexicon.year == manifest["year"] == 2026
+
+
+def test_each_list_of_outputs_is_drawn_by_a_rule():
+    rules = {*re.findall(r"\w+", (ROOT / "dpsan" / "only" / "rules.tsv").read_text("utf8"))}
+    assert {head for head, _ in sections("outputs.txt")} - rules == set()

@@ -1,4 +1,4 @@
-"""What groups of texts said before they were sanitized: comparisons, words, counts.
+"""Estimates of what groups of texts said before they were sanitized: comparisons, words, counts.
 
 Only sanitized texts are read, and the settings that wrote them: post-processing, at no cost in
 privacy.  :mod:`dpsan.outcomes.estimate` does the maths.
