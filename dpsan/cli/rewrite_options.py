@@ -146,6 +146,14 @@ class RewriteOptions(Container, Sanitizing):
             OutputError: an output exists.
         """
         audit, output = self.audit, self.output
+        if output is None and self.output_dir is None and not self.in_place and not self.recursive:
+            first, *rest = self.inputs
+            second = rest[0] if len(rest) == 1 else first
+            misplaced = first != STDIN and first.exists() and not second.exists()
+            refuse(misplaced, f"{second}: no such file", f"to write it: -o {second}")
+        wrong = self.output_dir is not None and self.output_dir.is_file()
+        hint = f"-o {self.output_dir} writes one file"
+        refuse(wrong, f"-O {self.output_dir}: a file, not a directory", hint)
         stdin = (self.output_dir or self.in_place) and STDIN in self.inputs
         refuse(stdin, "-O and -i need files, not standard input")
         self._check_directory()

@@ -116,8 +116,12 @@ class Request(RewriteOptions):
         """
         from dpsan.formats.lines import text_encoding
         from dpsan.formats.paths import parse_field, parse_fields
-        from dpsan.formats.registry import formats_with
+        from dpsan.formats.registry import formats_with, is_code
 
+        code = [path for path in self.inputs if is_code(str(path))]
+        drawn = code and self.only is None and self.format_ == "auto"
+        why = f"{(code or [STDIN])[0]}: a program or settings, whose keywords would be drawn too"
+        refuse(drawn, why, "--only sensitive leaves them; -f text draws every word")
         kinds, encoding = self.kinds, text_encoding(self.encoding)
         enough = any if self.recursive else all
         first = kinds[0].name
@@ -145,8 +149,8 @@ class Request(RewriteOptions):
                 parse_field(name)
             parse_fields(self.except_ or (), "--except")
         else:  # no column is named: no file was read
-            lacking = all(kind.needs_fields for kind in kinds)
-            refuse(lacking, f"{first} needs --field", "a column's name, path or number")
+            if all(kind.needs_fields for kind in kinds):
+                raise UsageError(f"{first} needs --field", self.choices(self.inputs[0]))
         # Option, whether it is given, what a format needs for it, how many of the formats do.
         self.cell_delimiter()
         for name, given, capability, formats in (

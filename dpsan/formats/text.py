@@ -15,7 +15,7 @@ from dpsan.errors import InputError
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
 from dpsan.formats.lines import blocks, byte_order_mark, check, decode, text_encoding
-from dpsan.formats.registry import binary, refuse_json, refuse_suffix
+from dpsan.formats.registry import binary, refuse_records, refuse_suffix
 
 _LARGE: Final = 1 << 20
 """Bytes above which a record is decoded by itself."""
@@ -74,7 +74,7 @@ def _begin(source: Source, raw: bytes, options: ReadOptions, *, utf8: bool) -> b
         check(source, 1, raw)
     mark = byte_order_mark(source, raw) if utf8 else b""
     if not options.force_text:
-        refuse_json(source, raw[len(mark) :])
+        refuse_records(source, raw[len(mark) :])
     return mark
 
 
