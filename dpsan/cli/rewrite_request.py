@@ -162,7 +162,9 @@ class Request(RewriteOptions):
             ("--bad-records", self.bad_records, "skips_bad_records", enough),
         ):
             lacking = not formats(getattr(kind, capability) for kind in kinds)
-            refuse(given and lacking, f"{name} is for {formats_with(capability)}")
+            # A policy is for files of many formats.
+            typed = self.policy is None or name[2:].replace("-", "_") in self.typed
+            refuse(given and lacking and typed, f"{name} is for {formats_with(capability)}")
 
     @cached_property
     def _fields(self) -> dict[str, str]:
@@ -223,6 +225,15 @@ class Request(RewriteOptions):
             "memo": self.memo and self.memo.absolute(),
             "ledger": self.ledger and self.ledger.absolute(),
         }
+
+    @property
+    def policy_sha256(self) -> str | None:
+        """Return the digest of the policy that was read; None without one."""
+        if self.policy is None:
+            return None
+        from dpsan.cli.policy import policy_sha256
+
+        return policy_sha256(self.policy)
 
     def plan(self) -> Plan:
         """Return the plan for every input. Raises UsageError."""

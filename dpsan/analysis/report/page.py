@@ -141,6 +141,8 @@ def parameters(report: Report, sums: Mapping[str, Any]) -> list[tuple[str, str, 
     if by_class := sums["classes"]:
         sizes = (f"{name} {', '.join(map(number, words))}" for name, words in by_class.items())
         rows["words of each group, by class"] = "; ".join(sizes)
+    if sums["policy"]:
+        rows["policy"] = f"SHA-256 {sums['policy'][:16]}"
     if report.copies > 1:
         rows["copies of every record"] = number(report.copies)
     return [(name, value, "") for name, value in rows.items()]

@@ -51,7 +51,7 @@ from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
 from dpsan.sanitize.settings import SETTINGS
 
-SCHEMA: Final = 13
+SCHEMA: Final = 14
 """Changes whenever rows do; a reader knows this one only."""
 
 Row = dict[str, Any]
@@ -96,8 +96,9 @@ _HEADER: Final = _fields(
     "type:str schema:int dpsan:str created:str mechanism:str own:own? epsilon:float "
     "epsilon_unit:str parameters:dict guarantee:guarantee expected_unchanged:float weak:str? "
     "linked:str? embeddings:embeddings only:classes? classes:classes? fluent:str? public:public? "
-    "copies:int consistent:str? spans:bool fields:list drop_other:bool originals:bool seeded:bool "
-    "private:bool not_protected:list " + " ".join(about.row for about in SETTINGS.values())
+    "copies:int consistent:str? spans:bool fields:list drop_other:bool policy:str? originals:bool "
+    "seeded:bool private:bool not_protected:list "
+    + " ".join(about.row for about in SETTINGS.values())
 )
 _WORD: Final = _fields(
     "type:str file:int line:int text:int start:int end:int action:str out:str epsilon:float?"

@@ -37,6 +37,7 @@ class AuditWriter(PrivateFile):
         spans: whether only words in spans are drawn.
         fields: which fields of the inputs were chosen.
         drop_other: whether the others are left out.
+        policy: SHA-256 (hex) of the policy file.
         part: without a header: rows that another writer is to :meth:`send`.
 
     Raises:
@@ -56,6 +57,7 @@ class AuditWriter(PrivateFile):
         spans: bool = False,
         fields: Sequence[str] = (),
         drop_other: bool = False,
+        policy: str | None = None,
         part: bool = False,
     ) -> None:
         super().__init__(path, force=force)
@@ -67,7 +69,7 @@ class AuditWriter(PrivateFile):
                 sanitizer, originals=originals, seeded=seeded, copies=copies, spans=spans
             )
             header["not_protected"] += [SAME] if memo else []
-            header |= {"fields": list(fields), "drop_other": drop_other}
+            header |= {"fields": list(fields), "drop_other": drop_other, "policy": policy}
             self._write(header)
 
     def words(
