@@ -125,7 +125,7 @@ class JsonReader:
                 raise MalformedError(strings.end)
             unit = self._unit(line, raw) if self._unit_steps else ""
             if options.drop_other:
-                raw, invalid = pruned(raw, position.place) + raw[strings.end :], 0
+                raw = pruned(raw, position.place) + raw[strings.end :]
                 top = self._kept.top
                 at = top if position is positions.top else self._kept.item(top)
                 strings = Strings(raw, at, self._kept, read)
