@@ -48,7 +48,7 @@ from dpsan.files.compression import open_decompressed
 from dpsan.files.source import Source
 from dpsan.formats.lines import raw_records
 from dpsan.privacy.guarantee import Guarantee
-from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
+from dpsan.sanitize.result import UNDRAWN, Action
 from dpsan.sanitize.settings import SETTINGS
 
 SCHEMA: Final = 13
@@ -194,7 +194,7 @@ def _fits(value: object, kind: Any) -> bool:
 
 
 _ROW: Final = 16 << 20
-_ACTIONS: Final = frozenset(map(str, Action))
+_ACTIONS: Final = {*map(str, Action)} - {str(Action.REMEMBERED)}
 
 
 def damaged(path: str | Path, line: int, what: str = "") -> InputError:
@@ -261,23 +261,14 @@ class _Grammar:
     """Rules for the rows that follow a header."""
 
     def __init__(self, header: Row) -> None:
-        self._epsilon = float(header["epsilon"])
-        self._consistent = header["consistent"] is not None
-        self._record: tuple[int, ...] | None = None
-        self._per_line = header["guarantee"]["per_line"]
-        self._public = header["public"] is not None
-        self._spans = header["spans"]
-        self._only = header["only"] is not None
-        self._classes = self._only or header["classes"] is not None
+        only, classes = header["only"] is not None, header["classes"] is not None
         self._word = {
             **_WORD,
             **(_DRAWN if header["fluent"] is not None else {}),
-            **(_REASON if self._only else _CLASS if self._classes else {}),
+            **(_REASON if only else _CLASS if classes else {}),
             **(_COPY if header["copies"] > 1 else {}),
             **(_ORIGINALS if header["originals"] else {}),
         }
-        self._text: tuple[int, ...] | None = None
-        self._shares: list[float] = []
         self._ended = False
 
     def check(self, row: Any) -> None:
@@ -285,48 +276,10 @@ class _Grammar:
         if self._ended:
             raise DamagedError("a row behind the totals")
         if type(row) is dict and row.get("type") == "word":
-            self._check_word(checked(row, self._word))
+            if checked(row, self._word)["action"] not in _ACTIONS:
+                raise DamagedError("unknown action")
         else:
-            self.end_text()
             kind = checked(row)["type"]
             if kind == "header":
                 raise DamagedError("a second header")
-            if kind == "remembered" and row["epsilon"]:
-                raise DamagedError("an epsilon where nothing was drawn, or none where it was")
             self._ended = kind == "totals"
-
-    def _check_word(self, row: Row) -> None:
-        action, epsilon = row["action"], row["epsilon"]
-        if action not in _ACTIONS or action == Action.REMEMBERED:
-            raise DamagedError("unknown action")
-        if action == Action.OUTSIDE and not self._spans:
-            raise DamagedError("a word outside spans where there are none")
-        plain = action == Action.PLAIN and not self._only
-        if plain or (action == Action.STRING and not self._classes):
-            raise DamagedError("a class where there are none")
-        free = self._public and action == Action.DRAWN  # of public words
-        if (action in DRAWN) != (epsilon is not None) and not free:
-            raise DamagedError("an epsilon where nothing was drawn, or none where it was")
-        text = row["file"], row.get("copy", 1), row["line"], row["text"]
-        if text != self._text:
-            self.end_text()
-            self._text = text
-        if self._per_line and epsilon is not None:
-            self._shares.append(epsilon)
-        elif self._only:
-            if epsilon not in (None, 0) and (action, epsilon) != (Action.NUMBER, self._epsilon):
-                raise DamagedError("an epsilon of a word that is drawn in its group")
-        elif epsilon not in (None, self._epsilon) and not self._repeated(text[:3], epsilon):
-            raise DamagedError("another epsilon than the header's")
-        if action in DRAWN:  # of a public word without an epsilon
-            self._record = text[:3]
-
-    def _repeated(self, record: tuple[int, ...], epsilon: float) -> bool:
-        """Return True if a word may share the draw of an equal word before it in its record."""
-        return self._consistent and epsilon == 0 and record == self._record
-
-    def end_text(self) -> None:
-        """Raise DamagedError if the shares of a text's words are not the header's epsilon."""
-        shares, self._shares, self._text = self._shares, [], None
-        if shares and not math.isclose(math.fsum(shares), self._epsilon, rel_tol=1e-9):
-            raise DamagedError("another epsilon than the header's")
