@@ -54,7 +54,7 @@ PACKED = gzip.compress(b"word " * 9999)
         ("late.txt", b"gut\n" * 200_000 + b"sch\xf6n\n", r"late\.txt:200001: not UTF-8 \(iconv"),
         ("cut.gz", PACKED[:-20], "gzip data ends too early"),
         ("bad.gz", PACKED[:20] + b"\xff" * 40, "damaged gzip data"),
-        (".", None, "not a regular file"),
+        (".", None, "is a directory"),
         ("none.txt", None, "no such file"),
     ],
 )
