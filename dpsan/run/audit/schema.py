@@ -35,7 +35,8 @@ row.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from types import NoneType
@@ -58,74 +59,36 @@ Row = dict[str, Any]
 Fields = Mapping[str, tuple[Any, ...]]
 """By name what a value may be: types, fields of an object, or a list with the fields of each."""
 
-_KINDS: dict[str, tuple[Any, ...]] = {
+_TYPES: Final[dict[str, tuple[Any, ...]]] = {
     **{kind.__name__: (kind,) for kind in (str, int, bool, list, dict)},
     "float": (float, int),
 }
 
 
-def _fields(text: str) -> Fields:
-    """Return the fields of ``name:kind name:kind? ...``; with ``?`` a value may be null."""
-    out = {}
-    for each in text.split():
-        name, kind = each.removesuffix("?").split(":")
-        out[name] = _KINDS[kind] + ((NoneType,) if each.endswith("?") else ())
+def _grammar() -> dict[str, Fields]:
+    """Return the rows of ``grammar.txt``, and the objects inside of them, by name."""
+    text = (Path(__file__).parent / "grammar.txt").read_text("utf-8")
+    _, *parts = re.split(r"^\[(\w+)\]", re.sub("^#.*", "", text, flags=re.M), flags=re.M)
+    bodies = dict(zip(parts[::2], parts[1::2], strict=True))
+    listed = {
+        "actions": " ".join(f"{action}:int" for action in Action),
+        "undrawn": " ".join(f"{action}:int" for action in UNDRAWN),
+        "settings": " ".join(about.row for about in SETTINGS.values()),
+    }
+    listed["sums"] = bodies["sums"].format(**listed)
+    out: dict[str, Fields] = {}
+    for row, body in bodies.items():
+        fields: dict[str, tuple[Any, ...]] = {}
+        for field in body.format(**listed).split():
+            name, kind = field.removesuffix("?").split(":")
+            inner = out.get(kind.removesuffix("[]"))
+            kinds = _TYPES.get(kind) or ([inner] if kind.endswith("[]") else inner,)
+            fields[name] = (*kinds, NoneType) if field.endswith("?") else kinds
+        out[row] = fields
     return out
 
 
-def _counts(actions: Iterable[Action]) -> str:
-    return " ".join(f"{action}:int" for action in actions)
-
-
-_KINDS |= {
-    "guarantee": (
-        _fields(
-            "status:str arithmetic:str epsilon_ldp:float? delta:float metric:str? "
-            "epsilon_metric:float? slack:float also:list per_line:bool infinite_loss_mass:float "
-            "public_words:int reviewed:bool claimed:dict? why:str source:str"
-        ),
-    ),
-    "embeddings": (_fields("source:str digest:str words:int dimensions:int"),),
-    "own": (_fields("file:str class:str sha256:str"),),
-    "public": (_fields("list:str words:int sha256:str"),),
-    "classes": ([_fields("class:str groups:list sha256:str?")],),
-    "others": ([_fields("kind:str of:int others:int names:list left_out:bool")],),
-}
-_KINDS["passing"] = (_fields("fields:others noted:dict"),)
-_HEADER: Final = _fields(
-    "type:str schema:int dpsan:str created:str mechanism:str own:own? epsilon:float "
-    "epsilon_unit:str parameters:dict guarantee:guarantee expected_unchanged:float weak:str? "
-    "linked:str? embeddings:embeddings only:classes? classes:classes? fluent:str? public:public? "
-    "copies:int consistent:str? spans:bool fields:list drop_other:bool originals:bool seeded:bool "
-    "private:bool not_protected:list " + " ".join(about.row for about in SETTINGS.values())
-)
-_WORD: Final = _fields(
-    "type:str file:int line:int text:int start:int end:int action:str out:str epsilon:float?"
-)
-_DRAWN: Final = _fields("drawn:str?")
-_CLASS: Final = _fields("class:str?")
-_REASON: Final = _fields("class:str? group:str? rule:str? passes:str?")
-_COPY: Final = _fields("copy:int")
-_ORIGINALS: Final = _fields(
-    "in:str in_start:int in_end:int unchanged:bool rank:int? distance:float?"
-)
-_SUMS: Final = (
-    f"records:int words:int {_counts(Action)} draws:int public:int epsilon_sum:float "
-    "epsilon_ldp_sum:float? delta_sum:float epsilon_ldp_largest_record:float? "
-    "delta_largest_record:float invalid:int invisible:int"
-)
-_ROWS: Final[Mapping[str, Fields]] = {
-    "header": _HEADER,
-    "remembered": _fields(f"type:str file:int line:int text:int epsilon:int {_counts(UNDRAWN)}"),
-    "file": _fields(
-        f"type:str file:int name:str {_SUMS} passing:passing input_sha256:str output_sha256:str"
-    ),
-    "totals": _fields(
-        f"type:str complete:bool {_SUMS} epsilon_ldp_largest_file:float? delta_largest_file:float "
-        "expected_unchanged:float "
-        "passing:passing input_sha256:str? output_sha256:str?"
-    ),
-}
+_ROWS: Final = _grammar()
 
 
 class DamagedError(Exception):
@@ -140,7 +103,7 @@ def finite(value: float | None) -> float | None:
 def guarantee_row(guarantee: Guarantee) -> Row:
     """Return a guarantee as JSON values."""
     return {
-        **{name: getattr(guarantee, name) for name in _KINDS["guarantee"][0]},
+        **{name: getattr(guarantee, name) for name in _ROWS["guarantee"]},
         "status": str(guarantee.status),
         "arithmetic": str(guarantee.arithmetic),
         "epsilon_ldp": finite(guarantee.epsilon_ldp),
@@ -162,11 +125,13 @@ def checked(row: object, fields: Fields | None = None) -> Row:
     if type(row) is not dict:
         raise DamagedError("not a row")
     if fields is None:
-        fields = _ROWS.get(str(row.get("type")), {})
-        if not fields:
+        if (kind := row.get("type")) not in ("header", "remembered", "file", "totals"):
             raise DamagedError("unknown type")
+        fields = _ROWS[kind]
     _match(row, fields)
-    if fields is _HEADER and (row["public"] is None) != (row["guarantee"]["public_words"] == 0):
+    if fields is _ROWS["header"] and (row["public"] is None) != (
+        row["guarantee"]["public_words"] == 0
+    ):
         raise DamagedError("public words in one place and not in another")
     return row
 
@@ -262,13 +227,16 @@ class _Grammar:
 
     def __init__(self, header: Row) -> None:
         only, classes = header["only"] is not None, header["classes"] is not None
-        self._word = {
-            **_WORD,
-            **(_DRAWN if header["fluent"] is not None else {}),
-            **(_REASON if only else _CLASS if classes else {}),
-            **(_COPY if header["copies"] > 1 else {}),
-            **(_ORIGINALS if header["originals"] else {}),
+        more = {
+            "fluent": header["fluent"] is not None,
+            "only": only,
+            "classes": classes and not only,
+            "copies": header["copies"] > 1,
+            "originals": header["originals"],
         }
+        self._word = dict(_ROWS["word"])
+        for row in (row for row, there in more.items() if there):
+            self._word.update(_ROWS[row])
         self._ended = False
 
     def check(self, row: Any) -> None:
