@@ -114,9 +114,9 @@ class Request(RewriteOptions):
 
         Among files that ``-r`` found, an option may concern some of them only.
         """
-        from dpsan.formats.lines import text_encoding
         from dpsan.formats.paths import parse_field, parse_fields
         from dpsan.formats.registry import formats_with
+        from dpsan.formats.text import text_encoding
 
         kinds, encoding = self.kinds, text_encoding(self.encoding)
         enough = any if self.recursive else all

@@ -43,10 +43,10 @@ from dpsan.formats.json_scan import (
     opening_of,
     pruned,
 )
-from dpsan.formats.lines import byte_order_mark, decode, raw_records, text_encoding, text_records
 from dpsan.formats.passing import Fields, shown_names
 from dpsan.formats.paths import near_path, parse_field, parse_fields, places
 from dpsan.formats.positions import PERSONS, Position, Positions, person_keys
+from dpsan.formats.text import byte_order_mark, decode, raw_records, text_encoding, text_records
 
 _HELD: Final = 1024
 _HELD_BYTES: Final = 16 << 20

@@ -47,7 +47,7 @@ import orjson
 from dpsan.errors import InputError
 from dpsan.files.compression import open_decompressed
 from dpsan.files.source import Source
-from dpsan.formats.lines import raw_records
+from dpsan.formats.text import raw_records
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.result import UNDRAWN, Action
 from dpsan.sanitize.settings import SETTINGS
