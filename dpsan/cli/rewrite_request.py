@@ -114,9 +114,9 @@ class Request(RewriteOptions):
 
         Among files that ``-r`` found, an option may concern some of them only.
         """
-        from dpsan.formats.lines import text_encoding
         from dpsan.formats.paths import parse_field, parse_fields
         from dpsan.formats.registry import formats_with, is_code
+        from dpsan.formats.text import text_encoding
 
         code = [path for path in self.inputs if is_code(str(path))]
         drawn = code and self.only is None and self.format_ == "auto"

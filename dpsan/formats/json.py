@@ -44,10 +44,10 @@ from dpsan.formats.json_scan import (
     opening_of,
     pruned,
 )
-from dpsan.formats.lines import byte_order_mark, decode, raw_records, text_encoding, text_records
 from dpsan.formats.passing import Fields, shown_names
 from dpsan.formats.paths import near_path, parse_field, parse_fields, places
 from dpsan.formats.positions import PERSONS, Position, Positions, person_keys
+from dpsan.formats.text import byte_order_mark, decode, raw_records, text_encoding, text_records
 
 _HELD: Final = 1024
 _HELD_BYTES: Final = 16 << 20
@@ -126,7 +126,7 @@ class JsonReader:
                 raise MalformedError(strings.end)
             unit = self._unit(line, raw) if self._unit_steps else ""
             if options.drop_other:
-                raw, invalid = pruned(raw, position.place) + raw[strings.end :], 0
+                raw = pruned(raw, position.place) + raw[strings.end :]
                 top = self._kept.top
                 at = top if position is positions.top else self._kept.item(top)
                 strings = Strings(raw, at, self._kept, read)
