@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
 import numpy as np
@@ -90,8 +89,6 @@ _FLOPS: Final = 4e9
 _WORDS: Final = (50, 400)
 _LINE: Final = 10
 """Words of a line, for samplers that split the epsilon of a line among its words."""
-_CELLS: Final = 2e6
-"""Probabilities of a block of words."""
 THREADS: Final = min(4, os.cpu_count() or 1)
 """Distributions, or certificates, that are computed side by side."""
 _Item = TypeVar("_Item")
@@ -190,26 +187,3 @@ def in_steps(progress: Progress | None, items: Sequence[_Item]) -> Iterator[tupl
     """Yield each item with the progress callback of its part; all parts are equally large."""
     for at, item in enumerate(items):
         yield item, part_of(progress, at / len(items), (at + 1) / len(items))
-
-
-def for_each_word(
-    sampler: Sampler, n: int, ids: Ids, figure: Callable[[Floats, slice], Floats]
-) -> Floats:
-    """Return a figure of the output distribution of each word, shape (m,).
-
-    Args:
-        sampler: sampler with a known distribution; threads call it side by side.
-        n: size of the vocabulary.
-        ids: words (m,), not ⊥.
-        figure: maps the distributions (b, n) of a slice of ``ids`` to figures (b,).
-    """
-    out = np.empty(len(ids))
-    size = max(32, int(_CELLS / n) // 32 * 32)
-
-    def fill(part: slice) -> None:
-        out[part] = figure(distributions(sampler, ids[part]), part)
-
-    with ThreadPoolExecutor(THREADS) as pool:
-        for _ in pool.map(fill, [slice(at, at + size) for at in range(0, len(ids), size)]):
-            pass
-    return out

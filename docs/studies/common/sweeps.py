@@ -15,7 +15,7 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.calibrate import Outputs
-from dpsan.outcomes.calibrate.target import Draft, Target, per_nat
+from dpsan.outcomes.calibrate.target import Draft, per_nat
 from dpsan.outcomes.distributions import Progress, has_distribution, in_steps, part_of
 from dpsan.space.metric_space import MetricSpace
 
@@ -129,7 +129,7 @@ def telling_epsilons(draft: Draft, space: MetricSpace, count: int = 12) -> tuple
     for step in range(_DOUBLINGS):
         epsilon = start * 2**step
         try:
-            share = outputs.share(Target.UNCHANGED, draft.at(epsilon), ids)
+            share = outputs.share(draft.at(epsilon), ids)
         except UsageError:  # outside the mechanism's domain
             if found:
                 break
