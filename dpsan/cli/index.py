@@ -10,12 +10,13 @@ import typer
 
 from dpsan.cli.command import argument, flag, option
 from dpsan.cli.options import Json, Vocabulary, positive
-from dpsan.cli.output import print_fields, print_json, print_table, say
+from dpsan.cli.output import print_json, print_table, say
 from dpsan.errors import UsageError, check_name, failure, printable, refuse
 from dpsan.files.same_files import FileUses, Use
 from dpsan.text.numerals import number
 
 if TYPE_CHECKING:
+    from dpsan.analysis.pages.sections import Shown
     from dpsan.embeddings.cache.store import Store
 
 
@@ -87,10 +88,7 @@ class Index(Json, Vocabulary):
                 say(failure(path or "bundled vocabulary", error))
                 continue
             reports.append(report)
-            if not self.as_json:
-                _print_report(report)
-        if self.as_json:
-            print_json(reports)
+        self.show(reports, [_shown({**report}) for report in reports])
         if failed and len(self._paths) > 1:
             say(f"{failed} of {len(self._paths)} files failed")
         return 1 if failed else 0
@@ -138,35 +136,13 @@ def _print_class(name: str, as_json: bool) -> int:
     return 0
 
 
-def _print_report(report: dict[str, Any]) -> None:
-    dropped = ", ".join(f"{number(count)} {reason}" for reason, count in report["dropped"].items())
-    near = report["nearest"]
-    apart = " / ".join(number(near[each]) for each in ("p5", "p50", "p95"))
-    bound = "" if report["diameter_exact"] else " (upper bound)"
-    rows = [
-        ("words", f"{number(report['words'])} of {number(report['dimensions'])} dimensions"),
-        ("dropped rows", dropped or "none"),
-        (f"nearest word, 5/50/95 % of {number(near['words'])}", apart),
-        ("diameter", number(report["diameter"]) + bound),
-        ("size", f"{number(report['bytes'])} bytes"),
-        *_default_rows(report.get("default")),
-        ("seconds", f"{report['seconds']:.2f}"),
-        ("digest", report["digest"]),
-    ]
-    typer.echo(printable(report["source"]))
-    print_fields(rows)
+def _shown(report: dict[str, Any]) -> Shown:
+    """Return what is said of the index of a file."""
+    from dpsan.analysis.pages.sections import Facts, Shown, cosine_and_bound, named
 
-
-def _default_rows(found: dict[str, Any] | None) -> list[tuple[str, str]]:
-    """Return rows about the default mechanism."""
-    if found is None:
-        return []
-    rows = [("ready for", f"{found['mechanism']} at epsilon {number(found['epsilon'])}")]
-    if found["mean_cosine"]:
-        from dpsan.analysis.pages.sections import cosine_and_bound  # heavy import
-
-        rows.append(("mean cosine", cosine_and_bound(**found["mean_cosine"])))
-    return rows
+    if cosine := report.get("default", {}).get("mean_cosine"):
+        report["default"] = {**report["default"], "mean_cosine": cosine_and_bound(**cosine)}
+    return Shown("", [Facts("", named(report))], title=printable(report["source"]))
 
 
 def _entries(store: Store, check: bool, as_json: bool) -> int:

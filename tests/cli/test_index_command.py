@@ -96,7 +96,7 @@ def test_what_the_default_mechanism_needs_is_made_ahead(dpsan, folder):
     made = tables()
     assert {"base-2-3-0.83-2-0.0125"} <= set(made)
     more = run(dpsan, folder, "index", "-e", "3", "-v", "v.txt")
-    assert b"ready for" in more.stdout
+    assert b"default mechanism    optimal-response\n" in more.stdout
     assert b"with this LDP epsilon no more than" in more.stdout
     cosines = json.loads(run(dpsan, folder, *asked).stdout)["mean_cosine"]
     assert 0.3 < cosines["achieved"] <= cosines["bound"] <= 1
