@@ -57,8 +57,8 @@ class Calibrate(Json, Vocabulary, Privacy):
         words, space = self.open_space()
         rows = () if free is None else free.rows(words.key_to_index)
         draft = replace(draft, key_to_index=words.key_to_index, public=rows)
-        with self.progress.search(self.mechanism) as progress:
-            found = calibrate(draft, space, target, wanted, progress)
+        with self.progress.named() as report:
+            found = calibrate(draft, space, target, wanted, report)
         half = half_linked(found.mechanism.resolved(space), space)
         self._show(found, self._command(found, values), None if half is None else half.sentence)
         return 0

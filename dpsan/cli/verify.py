@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, ClassVar
 from dpsan.cli.command import flag, option
 from dpsan.cli.options import JsonAndFile, Sanitizing
 from dpsan.cli.output import PRIVACY, say
-from dpsan.cli.progress import Progress
 from dpsan.errors import UsageError
 
 if TYPE_CHECKING:
@@ -80,11 +79,8 @@ class Verify(JsonAndFile, Sanitizing):
         path = self.certificate
         if path is not None:
             certificate_file.check_certificate(path, sanitizer, force=self.force)
-        shown = Progress(quiet=True) if self.as_json else self.progress
-        with (
-            self._pool(sanitizer, store) as workers,
-            shown.count("draws", self.draws) as progress,
-        ):
+        with self._pool(sanitizer, store) as workers, self.progress.named() as report:
+            report(f"verifying {sanitizer.mechanism.name}")
             found = verify(
                 sanitizer,
                 words=self.words,
@@ -92,13 +88,11 @@ class Verify(JsonAndFile, Sanitizing):
                 confidence=self.confidence,
                 spans=self.spans,
                 workers=workers,
-                progress=progress,
             )
         if path is not None:
-            with shown.share("writing the certificate") as bar:
-                digest = certificate_file.write_certificate(
-                    path, sanitizer, found, language_model=model, force=self.force, progress=bar
-                )
+            digest = certificate_file.write_certificate(
+                path, sanitizer, found, language_model=model, force=self.force
+            )
             if digest is None:
                 say(f"no certificate written: the guarantee is {found.verdict}")
         values = page.as_json(found, reviewed=sanitizer.guarantee.reviewed)

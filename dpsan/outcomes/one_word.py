@@ -21,7 +21,7 @@ import numpy as np
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import Progress, close_words, distributions, prior
+from dpsan.outcomes.distributions import close_words, distributions, prior
 from dpsan.outcomes.emissions import Emissions, Likeliest
 from dpsan.outcomes.intervals import Estimate
 from dpsan.space.arrays import Floats, Ids, blocks
@@ -163,16 +163,10 @@ class Observer:
         return float(self.joint[0].sum())
 
     @classmethod
-    def build(
-        cls, mechanism: Mechanism, sampler: Sampler, space: MetricSpace, progress: Progress
-    ) -> Observer:
-        """Build from the distribution of every input, through the cache.
-
-        Args:
-            progress: called with the share of the work that is done.
-        """
+    def build(cls, mechanism: Mechanism, sampler: Sampler, space: MetricSpace) -> Observer:
+        """Build from the distribution of every input, through the cache."""
         name = f"observer-1-{mechanism.name}-{mechanism.digest()}"
-        held = space.table(name, lambda: _all_inputs(space, sampler, progress), of_mechanism=True)
+        held = space.table(name, lambda: _all_inputs(space, sampler), of_mechanism=True)
         return cls(held["inputs"].astype(np.int64), held["joint"], held["marginal"])
 
     def posteriors(self, outputs: list[int]) -> Posteriors:
@@ -187,19 +181,19 @@ class Observer:
         return Posteriors(rows, "all inputs, by their public frequencies")
 
 
-def _all_inputs(space: MetricSpace, sampler: Sampler, progress: Progress) -> Arrays:
+def _all_inputs(space: MetricSpace, sampler: Sampler) -> Arrays:
     """Compute P(u) and the likeliest inputs of every output."""
     n, weights, marginal = space.n, prior(space), np.zeros(space.n)
     best = Likeliest(np.arange(n), min(_INPUTS, n + 1), np.float64)
     step = max(4, min(256, _BLOCK_BYTES // (8 * n)))
-    done = 0
     # ⊥ first, then the words, the most frequent ones first: the rest rarely changes anything.
-    for ids in np.split(np.append(n, np.arange(n)), range(step, n + 1, step)):
-        joint = distributions(sampler, ids) * weights[ids][:, None]
-        marginal += joint.sum(axis=0)
-        best.add(ids, joint)
-        done += len(ids)
-        progress(done / (n + 1))
+    with space.watch("what each output points to") as progress:
+        for ids in np.split(np.append(n, np.arange(n)), range(step, n + 1, step)):
+            joint = distributions(sampler, ids) * weights[ids][:, None]
+            marginal += joint.sum(axis=0)
+            best.add(ids, joint)
+            if progress is not None:
+                progress(ids[-1] / n)
     inputs, joint = (np.ascontiguousarray(each.T) for each in (best.inputs, best.scores))
     return {"inputs": inputs, "joint": joint, "marginal": marginal}
 

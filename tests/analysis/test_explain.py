@@ -121,16 +121,13 @@ def test_distinct_of_draws_is_the_mean_over_subsets():
 def test_draws_are_repeatable_and_seeded(store, embeddings):
     found = sanitizer("laplace", store, embeddings, epsilon=4.0)
     words = read(found, [("here", "word3")]) * 2
-    steps = []
 
     def values(**more):
         both = explain(found, words, draws=300, **more)
         assert both[0] == both[1]
         return [(o.word, o.probability.value) for o in both[0].outputs]
 
-    assert values(progress=steps.append) == values()
-    assert steps == sorted(steps)
-    assert steps[-1] == pytest.approx(1, abs=1e-9)
+    assert values() == values()
     assert values() != values(seed="other")
 
 
@@ -161,7 +158,7 @@ def test_pass_in_blocks_is_the_whole_matrix(mechanism, store, monkeypatch):
     monkeypatch.setattr(one_word, "_BLOCK_BYTES", 8 * 60 * 7)  # 7 inputs at a time
     found = sanitizer(mechanism, store, make_embeddings(seed=23), epsilon=2.0)
     sampler, space = found.mechanism.prepare(found.space), found.space
-    observer = Observer.build(found.mechanism, sampler, found.space, lambda _: None)
+    observer = Observer.build(found.mechanism, sampler, found.space)
     joint = sampler.probabilities(np.arange(space.n + 1)) * prior(space)[:, None]
     assert observer.marginal == pytest.approx(joint.sum(axis=0), rel=1e-12)
     assert observer.joint == pytest.approx(-np.sort(-joint, axis=0)[:5], rel=1e-12)
@@ -214,11 +211,8 @@ def test_every_mechanism_is_explained(name, store):
     draft = Draft(kind, values, embeddings.key_to_index)
     epsilon = draft.anywhere(MetricSpace(embeddings))[0].epsilon
     found = sanitizer(name, store, embeddings, epsilon=epsilon, **values)
-    steps = []
     words = [Word("word7", 7), Word("?", 40)]
-    known, unknown = explain(found, words, draws=60, top=99, progress=steps.append)
-    assert steps == sorted(steps)
-    assert steps[-1] == pytest.approx(1, abs=1e-9)
+    known, unknown = explain(found, words, draws=60, top=99)
     shares = known.unchanged.value + known.close.value + known.distant.value
     assert shares == pytest.approx(1, abs=1e-9)
     assert unknown.input is None

@@ -248,7 +248,7 @@ class Outputs:
 
 
 Progress = Callable[[str], None]
-"""Called with the epsilon that is tried next."""
+"""Called with the mechanism and the epsilon that is tried next."""
 
 
 def calibrate(
@@ -271,7 +271,7 @@ def calibrate(
     """
 
     def trying(epsilon: float) -> None:
-        progress(f"epsilon {epsilon:g}")
+        progress(f"{draft.kind.name}: epsilon {epsilon:g}")
 
     started = time.perf_counter()
     space = space_for(space, draft.kind.name)
