@@ -28,8 +28,7 @@ from dpsan.outcomes.one_word import (
     Figures,
     Observer,
     Posteriors,
-    from_draws,
-    from_pmf,
+    figures_of,
     points_to,
 )
 from dpsan.privacy import randomness
@@ -153,11 +152,11 @@ def explain(
     for each in ids:
         if known:
             distribution = distributions(sampler, np.array([each]))[0]
-            figures[each] = from_pmf(space, each, distribution, top)
+            figures[each] = figures_of(space, each, distribution, 0, top)
         else:
             own, repeated = randomness.derive_key(key, "word", each), np.full(draws, each)
             counts = np.bincount(draw(sampler, repeated, own), minlength=space.n)
-            figures[each] = from_draws(space, each, counts, draws, top)
+            figures[each] = figures_of(space, each, counts.astype(np.float64), draws, top)
     observer = Observer.build(mechanism, sampler, space) if whole else None
     pointed: dict[int, Posteriors] = {}
     for each in ids if posterior else ():
