@@ -10,10 +10,9 @@ import typer
 
 from dpsan.cli.command import argument, flag, option
 from dpsan.cli.options import Json, Vocabulary, positive
-from dpsan.cli.output import print_json, print_table, say
+from dpsan.cli.output import print_json, say
 from dpsan.errors import UsageError, check_name, failure, printable, refuse
 from dpsan.files.same_files import FileUses, Use
-from dpsan.text.numerals import number
 
 if TYPE_CHECKING:
     from dpsan.analysis.pages.sections import Shown
@@ -59,7 +58,7 @@ class Index(Json, Vocabulary):
             return _print_class(self.word_class, self.as_json)
         store = self.store()
         if self.list_ or self.check:
-            return _entries(store, self.check, self.as_json)
+            return self._entries(store)
         if self.clear:
             entries, size = store.clear()
             if self.as_json:
@@ -92,6 +91,36 @@ class Index(Json, Vocabulary):
         if failed and len(self._paths) > 1:
             say(f"{failed} of {len(self._paths)} files failed")
         return 1 if failed else 0
+
+    def _entries(self, store: Store) -> int:
+        """Show what is cached; 1 if a check found damage."""
+        from dpsan.analysis.pages.sections import Section, Shown, named
+        from dpsan.embeddings.cache.entry import KIND
+
+        cached = store.check() if self.check else [(entry, None) for entry in store.entries()]
+        rows = [
+            {
+                "kind": entry.kind,
+                "source": entry.meta.get("source") or entry.meta.get("table", ""),
+                "digest": entry.meta.get("digest", ""),
+                "index": KIND if entry.kind == "index" and entry.ok else None,
+                "words": entry.meta.get("words"),
+                "dimensions": entry.meta.get("dimensions"),
+                "bytes": entry.bytes,
+                "created": entry.created,
+                "ok": entry.ok if problem is None else False,
+                "problem": problem,
+            }
+            for entry, problem in cached
+        ]
+        bad = sum(not row["ok"] for row in rows)
+        order = sorted(rows, key=lambda row: (str(row["kind"]), str(row["source"])))
+        lines = [named(row) for row in order]
+        columns = [name for name, *_ in lines[0]] if lines else [""]
+        cells = [[value for _, value, _ in line] for line in lines]
+        note = f"{len(rows)} entries in {store.root}{f', {bad} damaged' * bool(bad)}"
+        self.show(rows, [Shown("", [Section(columns, cells, [note], spare=(2, 7, 5, 4))])])
+        return 1 if self.check and bad else 0
 
     def _check(self) -> None:
         """Refuse options that exclude or need each other.  Raises UsageError."""
@@ -143,40 +172,3 @@ def _shown(report: dict[str, Any]) -> Shown:
     if cosine := report.get("default", {}).get("mean_cosine"):
         report["default"] = {**report["default"], "mean_cosine": cosine_and_bound(**cosine)}
     return Shown("", [Facts("", named(report))], title=printable(report["source"]))
-
-
-def _entries(store: Store, check: bool, as_json: bool) -> int:
-    from dpsan.embeddings.cache.entry import KIND
-
-    found = store.check() if check else [(entry, None) for entry in store.entries()]
-    rows = [
-        {
-            "kind": entry.kind,
-            "source": entry.meta.get("source") or entry.meta.get("table", ""),
-            "digest": entry.meta.get("digest", ""),
-            "index": KIND if entry.kind == "index" and entry.ok else None,
-            "words": entry.meta.get("words"),
-            "dimensions": entry.meta.get("dimensions"),
-            "bytes": entry.bytes,
-            "created": entry.created,
-            "ok": entry.ok if problem is None else False,
-            "problem": problem,
-        }
-        for entry, problem in found
-    ]
-    bad = sum(not row["ok"] for row in rows)
-    if as_json:
-        print_json(rows)
-        return 1 if check and bad else 0
-    shown = []
-    for row in sorted(rows, key=lambda row: (str(row["kind"]), str(row["source"]))):
-        state = "ok" if row["ok"] else f"damaged: {row['problem'] or 'manifest'}"
-        index = f"{row['index']} {row['words']} x {row['dimensions']}" if row["index"] else ""
-        size, source = f"{number(int(row['bytes']))} bytes", printable(str(row["source"]))
-        about = str(row["kind"]), index, str(row["digest"])[:12], size, str(row["created"]), source
-        shown.append((*about, state if check or not row["ok"] else ""))
-    if shown:
-        print_table((), shown, right={3}, spare=(2, 4, 3))
-    damaged = f", {bad} damaged" if bad else ""
-    typer.echo(f"{len(rows)} entries in {printable(str(store.root))}{damaged}")
-    return 1 if check and bad else 0
