@@ -59,6 +59,15 @@ class Json(Command):
     as_json: bool = flag("--json", panel=OUTPUT)
     """Write JSON."""
 
+    def show(self, values: object, results: Sequence[Shown]) -> None:
+        """Print JSON, or else what is said of the results."""
+        from dpsan.cli.output import print_json, print_result
+
+        if self.as_json:
+            print_json(values)
+        for at, shown in enumerate(() if self.as_json else results):
+            print_result(shown, again=at > 0)
+
 
 @dataclass(frozen=True, kw_only=True)
 class JsonAndFile(Json):
@@ -97,7 +106,7 @@ class Page(JsonAndFile):
             quiet: say no warnings.
             private: a page for its owner alone.
         """
-        from dpsan.cli.output import print_json, print_result, say
+        from dpsan.cli.output import say
 
         if self.html is not None and results:
             from dpsan.analysis.pages.sections import page
@@ -109,10 +118,7 @@ class Page(JsonAndFile):
         for shown in results if not quiet and (printed or private) else ():
             for warning in shown.warnings:
                 say(warning)
-        if self.as_json:
-            print_json(values)
-        for at, shown in enumerate(results if printed else ()):
-            print_result(shown, again=at > 0)
+        super().show(values, results if self.html is None else ())
 
 
 TRY: Final = "try --epsilon 8; 'dpsan preview FILE' shows your own text at several"
