@@ -100,7 +100,8 @@ class Compare(Page, Texts, Vocabulary):
     def _drafts(self) -> list[Draft]:
         """Return the mechanisms.  Raises UsageError for a wrong name or value, or one twice."""
         from dpsan.analysis.explain import candidates
-        from dpsan.mechanisms import MECHANISMS, mechanism_class
+        from dpsan.mechanisms import MECHANISMS
+        from dpsan.mechanisms.registry import mechanism_class
 
         names = self.mechanism or [each.name for each in MECHANISMS.values() if each.compared]
         kinds = [mechanism_class(name).name for name in names]

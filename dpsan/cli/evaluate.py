@@ -120,7 +120,7 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
 
     def _as_in(self, setting: Setting) -> Evaluate:
         """Return the request with the options of an audited run.  Raises UsageError."""
-        from dpsan.mechanisms import mechanism_class, own_file
+        from dpsan.mechanisms.registry import mechanism_class, own_file
 
         mechanism_class(self.mechanism)  # which loads the file of the run's
         name = setting.mechanism

@@ -76,7 +76,7 @@ class Mechanisms(Json, Vocabulary, Epsilon):
 
 
 def _list(as_json: bool) -> None:
-    from dpsan.mechanisms import installed, list_mechanisms
+    from dpsan.mechanisms.registry import installed, list_mechanisms
 
     values = list_mechanisms()
     if as_json:

@@ -15,9 +15,9 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
 from dpsan.embeddings.word_lists import WordLists, lists_digest
 from dpsan.errors import Hint, UnprovedError, UsageError
-from dpsan.mechanisms import is_own, own_file, space_for
 from dpsan.mechanisms.base import BaseResponse, Mechanism
 from dpsan.mechanisms.optimal.group_response import GroupResponse
+from dpsan.mechanisms.registry import is_own, own_file, space_for
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.mechanisms.tables.near_sets import words_in_groups
 from dpsan.privacy.guarantee import Guarantee, Status
