@@ -108,7 +108,7 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
             question = replace(question, mechanism=built.mechanism, grouping=built.grouping)
         elif used.epsilon is not None:
             rows = () if free is None else free.rows(vocabulary.key_to_index)
-            draft = replace(draft, key_to_index=vocabulary.key_to_index, public=rows)
+            draft = replace(draft, public=rows)
             question = replace(question, mechanism=draft.at(used.epsilon).resolved(space))
         with self.progress.share("judging") as bar:
             progress = bar or (lambda _: None)

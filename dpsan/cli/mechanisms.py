@@ -67,11 +67,9 @@ class Mechanisms(Json, Vocabulary, Epsilon):
 
         from dpsan.mechanisms import MECHANISMS
         from dpsan.mechanisms.description import numbers
-        from dpsan.outcomes.calibrate.target import Draft
 
-        MECHANISMS[name].build(epsilon, dict(values))
-        words, space = self.open_space()
-        mechanism = Draft(MECHANISMS[name], values, words.key_to_index).at(epsilon)
+        mechanism = MECHANISMS[name].build(epsilon, dict(values))
+        _, space = self.open_space()
         return numbers(mechanism.resolved(space), space)
 
 

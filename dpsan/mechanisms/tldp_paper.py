@@ -33,8 +33,8 @@ Parameters
         Delta; ``auto`` is the largest max - min of a coordinate over the vocabulary, and no less
         is accepted.
     weights
-        Of the weighted forms: ``frequency`` (rarer is more sensitive), ``none``, or a file of word
-        TAB weight in [0, 1); ⊥ has the largest weight, unlisted words 0.
+        Of the weighted forms: ``frequency`` (rarer is more sensitive), or ``none``; ⊥ has the
+        largest weight.
 Cost
     2·d random numbers and one exact search per word.
 Not to be confused with
@@ -45,7 +45,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import field
 from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
@@ -53,7 +52,7 @@ import numpy as np
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.tensors import FREQUENCY, NO_WEIGHTS, TensorSampler, WeightedTensor
+from dpsan.mechanisms.tensors import FREQUENCY, TensorSampler, weights_parameter, word_weights
 from dpsan.privacy.guarantee import Guarantee, Loss, Status
 from dpsan.privacy.noise_formulas import gaussian_delta, laplace_delta
 from dpsan.privacy.randomness import Streams
@@ -258,15 +257,13 @@ class PaperTensor(Mechanism):
         return KeepingSampler(space, self)
 
 
-class PaperTensorOfWeights(WeightedTensor, PaperTensor):
+class PaperTensorOfWeights(PaperTensor):
     """The same with p(1-w): words of weight near 1 are almost never kept."""
 
-    weights: str = parameter(
-        FREQUENCY,
-        f"weight of each word: '{FREQUENCY}', '{NO_WEIGHTS}' or a file of word TAB weight",
-    )
-    listed: tuple[float, ...] | None = field(default=None, repr=False)
-    """Weights of all words, read from the file."""
+    weights: str = weights_parameter(FREQUENCY)
+
+    def word_weights(self, space: MetricSpace) -> Floats:
+        return word_weights(self.weights, space)
 
 
 class TLDPPaperL(PaperTensor):

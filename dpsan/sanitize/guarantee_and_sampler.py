@@ -13,7 +13,7 @@ import numpy as np
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
-from dpsan.embeddings.word_lists import WordLists, lists_digest
+from dpsan.embeddings.word_lists import lists_digest
 from dpsan.errors import Hint, UnprovedError, UsageError
 from dpsan.mechanisms.base import BaseResponse, Mechanism
 from dpsan.mechanisms.optimal.group_response import GroupResponse
@@ -86,7 +86,6 @@ def build(spec: Settings, opened: Opened) -> Built:
     space = space_for(space, kind.name)
     public = () if spec.public is None else spec.public.rows(embeddings.key_to_index)
     groups = grouping(spec, embeddings) if spec.classes else None
-    mechanism = mechanism.with_vocabulary(WordLists(lambda: embeddings.key_to_index))
     mechanism = mechanism.with_public(public).resolved(space)
     if groups is not None:
         assert isinstance(mechanism, BaseResponse)  # noqa: S101 - the request was checked

@@ -276,9 +276,8 @@ def prepare(
     own = dict(draft.values)
     spec = replace(spec, mechanism=draft.kind.name, parameters=own, allow_unproved=True)
     if at is not None:
-        rows = opened[0].key_to_index
-        free = () if spec.public is None else spec.public.rows(rows)
-        draft = replace(draft, key_to_index=rows, public=free)
+        free = () if spec.public is None else spec.public.rows(opened[0].key_to_index)
+        draft = replace(draft, public=free)
         found = calibrate(draft, opened[1], *at, progress)
         spec = replace(spec, epsilon=found.mechanism.epsilon)
     return Sanitizer.from_spec(spec, store, opened=lambda: opened)
