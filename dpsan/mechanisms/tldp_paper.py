@@ -27,8 +27,7 @@ Source
     is ours.
 Parameters
     tensor
-        ``word`` or ``line``.  The statement is for one word and covers every line; that of a line
-        of ``words`` words is printed with it.
+        ``word`` or ``line``.  The statement is for one word and covers every line.
     range
         Delta; ``auto`` is the largest max - min of a coordinate over the vocabulary, and no less
         is accepted.
@@ -174,9 +173,6 @@ class PaperTensor(Mechanism):
         unit="coordinate",
         above=0,
     )
-    words: int = parameter(
-        64, "length of the line that the statement speaks of", unit="words", low=1, high=4096
-    )
 
     def coordinate_range(self, space: MetricSpace) -> float:
         """Delta: max - min of a coordinate over all inputs, the largest of all coordinates.
@@ -227,12 +223,6 @@ class PaperTensor(Mechanism):
             f"coordinates of a word, in the released tensor) and {d} noises add up; true delta at "
             f"the claimed epsilon: {found(d):.4f}"
         )
-        if self.tensor == "line":
-            size = self.words * d
-            bound, rest = self.truth(kept(size), size)
-            why += f"; of a line of {self.words} words, {size} coordinates: {found(size):.4f}"
-            if bound != self.epsilon:
-                why += f", or epsilon {bound:g} with delta {rest:.3g}"
         return self.promise(
             epsilon_ldp=epsilon,
             delta=delta,
