@@ -118,6 +118,18 @@ def test_addresses_follow_the_names_of_their_unit_where_a_long_file_begins_anoth
     assert shared.units == 2
 
 
+def test_an_address_is_written_where_its_name_is_a_month_in_the_next_unit(sensitive, monkeypatch):
+    """Mr. May is of the unit that ended, in May of the new one: no name of it is in the address."""
+    monkeypatch.setattr("dpsan.sanitize.decided.MOST", 8)
+    codes = " ".join(f"AB{number:06}C" for number in range(9))
+    texts = [f"{codes} Mr. May", "Mr. May met AB123456Z in May 2021. Write to may@mail.com."]
+    shared = Shared(0)
+    decided = sensitive.replacing.decided_unit(texts, range(2))
+    line = sensitive.replacing.in_unit(decided, KEY, shared).lines[1]
+    assert shared.units == 2
+    assert re.fullmatch(r"Mr\. \S+ met \w+ in \w+ 20\d\d\. Write to \w+@example\.net\.", line)
+
+
 @given(st.text(max_size=300), st.binary(max_size=4))
 def test_any_text_keeps_its_lines_and_audits_as_it_is_written(text, seed):
     """Whatever it is: as many lines, no mark of the program, the same with and without an audit."""
