@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.addresses import name_pieces, write_addresses
+from dpsan.only.apart import keep_apart
 from dpsan.only.decision import CITY, COUNTRY, PLURAL, Decision
 from dpsan.only.marks import LARGE, SIZED, unsized
 from dpsan.only.order import distinct
@@ -111,6 +112,7 @@ class Draws:
             self._take(slots, permutations, begins, decision.order[slots.row])
             self._write_strings(slots, new, streams)
             if self.together and self.plans.injective:
+                reused += keep_apart(slots, new, units, self.plans, streams, kept=kept)
                 keep_order(slots, new, decision.order[slots.row])
             if self.together and decision.locals:
                 write_addresses(slots, new, decision, units, self.plans)
