@@ -295,9 +295,8 @@ class Draws:
     def _written(self, decision: Decision, slots: Slots) -> list[str]:
         """Return the text of each drawn token."""
         codes = (slots.table[slots.of_row] + 1) * PATTERNS + decision.caps
-        counts = enumerate(np.bincount(codes).tolist())
-        tables = [self.plans.table(code, slots.texts) if count else [] for code, count in counts]
-        pairs = zip(codes.tolist(), slots.number[slots.of_row].tolist(), strict=True)
+        pairs = [*zip(codes.tolist(), slots.number[slots.of_row].tolist(), strict=True)]
+        tables = {code: self.plans.table(code, slots.texts) for code in {code for code, _ in pairs}}
         out = [tables[code][number] for code, number in pairs]
         for row in np.flatnonzero(decision.group == decision.groups.index(PLURAL)).tolist():
             out[row] += "es" if out[row][-1] in "szxSZX" else "s"

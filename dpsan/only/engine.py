@@ -9,17 +9,14 @@ No rule draws a trigger word.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only import relations
 from dpsan.only.order import Order
-from dpsan.only.rules import FIELDS, OWN, PASS, PATTERNS, UNDECIDED, Position, Rules
+from dpsan.only.rules import FIELDS, PASS, PATTERNS, UNDECIDED, Position, Rules
 from dpsan.only.view import KEPT, Flags, View
-
-_NOWHERE: Final = np.zeros(0, np.intp)
 
 
 class Match:
@@ -37,7 +34,10 @@ class Match:
         self._fields |= {"possessive": view.possessive.view(np.uint8), "group": self.group}
         self._orders = [Order(rules.tables[field], self._fields[field]) for field in FIELDS]
         sizes = np.array([order.sizes for order in self._orders])
-        self._rarest, self._sizes = sizes.argmin(axis=0).tolist(), sizes.min(axis=0).tolist()
+        self._rarest, self._most = sizes.argmin(axis=0).tolist(), sizes.min(axis=0)
+        self._sizes = self._most.tolist()
+        self._groups = 0
+        """Groups of which a token is drawn, or was, as bits."""
         self._places: dict[int, NDArray[np.intp]] = {}
         self._related: dict[str, Flags] = {}
         held = {name: np.zeros(len(kind), np.bool_) for name in rules.contexts}
@@ -87,8 +87,6 @@ class Match:
         """
         sizes = [self._sizes[position.test] for position in pattern]
         anchor, *rest = sorted(range(len(pattern)), key=sizes.__getitem__)
-        if not sizes[anchor]:
-            return _NOWHERE
         at = self.places(pattern[anchor].test) - anchor
         at = at[(at >= 0) & (at + len(pattern) <= len(self.group))]
         for offset in rest:
@@ -106,19 +104,23 @@ class Match:
         at = at[self._free[at] & open_]
         if not len(at):
             return
-        if position.group == OWN:
-            self.group[at] = self.rules.own_group[self.view.label[at]]
-        else:
-            self.group[at] = self.rules.groups.index(str(position.group))
+        groups = position.code or self.rules.own_group[self.view.label[at]]
+        self.group[at] = groups
         self.rule[at] = number
+        for code in {*np.ravel(groups).tolist()}:
+            self._groups |= 1 << code
 
     def run(self) -> NDArray[np.int16]:
         """Apply all rules; returns the group of each token (0 or 1: passes)."""
-        for number, rule in enumerate(self.rules.rules):
-            for pattern in rule.patterns:
-                at = self._matches(pattern)
-                if len(at):
-                    for offset, position in enumerate(pattern):
-                        if position.group:
-                            self._draw(position, at + offset, number)
-        return np.where(self.rules.kept[self.group], self.group, UNDECIDED).astype(np.int16)
+        rules = self.rules
+        fewest = np.minimum.reduceat(self._most[rules.pattern_tests], rules.pattern_starts)
+        for row in np.flatnonzero(fewest).tolist():
+            number, pattern, drawn = rules.patterns[row]
+            if not all(groups & self._groups for groups in drawn):
+                continue
+            at = self._matches(pattern)
+            if len(at):
+                for offset, position in enumerate(pattern):
+                    if position.group:
+                        self._draw(position, at + offset, number)
+        return np.where(rules.kept[self.group], self.group, UNDECIDED).astype(np.int16)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpsan.only.characters import BLANK, folded
 from dpsan.only.hashes import Hashes
-from dpsan.only.view import COLUMN, LOWER, TITLE, UPPER, Codes, Flags
+from dpsan.only.view import COLUMN, LOWER, TITLE, UPPER, Codes, Flags, among
 
 if TYPE_CHECKING:
     from dpsan.only.lexicon import Lexicon
@@ -66,7 +66,7 @@ def join_phrases(
         common = (
             small
             & closed[words["label"][at]]
-            & np.isin(
+            & among(
                 lexicon.phrase_codes[found],
                 [code[c] for c in ("city", "region", "state", "cityen", "citygb")],
             )

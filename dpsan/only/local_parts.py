@@ -11,14 +11,13 @@ from dpsan.only.hashes import Hashes
 from dpsan.only.marks import DIGIT as ANY_DIGIT
 from dpsan.only.marks import LARGE, SMALL
 from dpsan.only.places import Places
-from dpsan.only.view import Cut, View
+from dpsan.only.view import Cut, View, among
 
 
 def split_emails(view: View, places: Places) -> None:
     """Find the words of their unit that the pieces of local parts may be."""
-    at = np.flatnonzero(
-        np.isin(view.label, [view.labels.index(name) for name in ("email", "userip", "userhost")])
-    )
+    addresses = [view.labels.index(name) for name in ("email", "userip", "userhost")]
+    at = np.flatnonzero(among(view.label, addresses))
     if not len(at):
         return
     known: dict[tuple[int, int], int] = {}

@@ -53,6 +53,7 @@ from dpsan.only.view import (
     Flags,
     Ints,
     View,
+    among,
 )
 from dpsan.text.tokens import ARTICLES
 
@@ -320,7 +321,7 @@ class Viewer:
         stem = hashed.copy()  # without a plural s where a rule could need it
         at = np.flatnonzero(label == code["surnamepl"])
         stem[at] = hashes.of(start[at], end[at] - 1)
-        at = np.flatnonzero(np.isin(label, [code[name] for name in NATIONS]))
+        at = np.flatnonzero(among(label, [code[name] for name in NATIONS]))
         if len(at):  # of a country that may be drawn
             spot = np.minimum(
                 np.searchsorted(self.nations[0], hashed[at]), len(self.nations[0]) - 1
