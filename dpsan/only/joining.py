@@ -62,6 +62,8 @@ def join_phrases(
             at = at[blank.take(at + step)]
         found = lexicon.phrases.rows(hashes.of(start[at], end[at + size - 1]))
         at, found = at[found >= 0], found[found >= 0]
+        if not len(at):
+            continue
         small = words["caps"][at] == LOWER
         common = (
             small
