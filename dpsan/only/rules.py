@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from dpsan.only import relations
+from dpsan.only.packed import packed
 from dpsan.only.view import CODES, EDGE, GAP, LOWER, MIXED, NONE, ONE, TITLE, UPPER, Flags
 
 PASS, UNDECIDED = 1, 0
@@ -145,8 +146,9 @@ class Rules:
         self.groups = ["undecided", "pass"]
         self._codes = {name: code for code, name in enumerate(self.groups)}
         self.terms: dict[str, Term] = {}
-        self.tests: dict[tuple[str, ...], Test] = {}
-        """By their terms the tests of positions, in the order of their numbers."""
+        self.tests: list[Test] = []
+        """Tests of positions, by their numbers."""
+        self._numbers: dict[tuple[str, ...], int] = {}
         self.rules = [
             Rule(row[1], row[2], row[3] if len(row) > 3 else "", self._patterns(row[2]))
             for row in rows
@@ -165,10 +167,11 @@ class Rules:
         ]
         widths = len(self.labels) * PATTERNS, len(GAP), len(self.triggers) + 1, 2
         self.tables = {
-            field: np.array([t.tables.get(field, _ANY)[:width] for t in self.tests.values()])
+            field: np.array([test.tables.get(field, _ANY)[:width] for test in self.tests])
             for field, width in zip(FIELDS, widths, strict=True)
         }
         """Of each array the tables of all tests: (tests, codes)."""
+        self.packed = {field: packed(tables) for field, tables in self.tables.items()}
         group_of = [self._own.get(label, label.rstrip("?")) for label in self.labels]
         self.own_group = np.array([self.group(name) for name in group_of], np.int16)
         self.class_of = {group: name for name, groups in self.classes.items() for group in groups}
@@ -274,7 +277,7 @@ class Rules:
     def _test(self, terms: Iterable[str]) -> int:
         """Return the number of the AND of some terms."""
         key = tuple(sorted(set(terms)))
-        if key not in self.tests:
+        if key not in self._numbers:
             tables: dict[str, Flags] = {}
             others = []
             for name in key:
@@ -284,8 +287,9 @@ class Rules:
                 else:
                     ((field, table),) = term.tables.items()
                     tables[field] = tables.get(field, _ANY) & table
-            self.tests[key] = Test(tables, tuple(others))
-        return [*self.tests].index(key)
+            self._numbers[key] = len(self.tests)
+            self.tests.append(Test(tables, tuple(others)))
+        return self._numbers[key]
 
     def _element(self, text: str) -> list[str]:
         """Return the terms of an element; the names of `element` rows are written out."""
