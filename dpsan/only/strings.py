@@ -126,6 +126,7 @@ def spans(text: str, known: frozenset[str]) -> list[tuple[int, int, str, str]]:
     return found
 
 
+@lru_cache(1 << 14)
 def parts(kind: str, text: str, known: frozenset[str]) -> list[tuple[int, int, str, str]]:
     """Start, end, label and form of the tokens of a string: of a date those of its parts."""
     if kind == "escape":
