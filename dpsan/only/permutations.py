@@ -15,7 +15,7 @@ from dpsan.only.marks import SHORT
 
 ASCENDING: Final = frozenset(
     ("daymonth", "year", "clock", "mday", "month", "month3", "day", "day3", "hhmm", "dotclock")
-) | {"ordinal"}
+) | {"ordinal", "workday", "workday3"}
 """Groups of dates: those of one form are near each other, and ascend in a text."""
 ORDERED: Final = frozenset(
     ("int", "number", "money", "percent", "quantity", "weight", "babyweight", "grams", "pulse")

@@ -95,7 +95,7 @@ ROUND: Final = re.compile(
     r"(?<=\d)00(?!\d|[.,]\d)|(?<=\d\d)0(?!\d|[.,]\d)|(?<=[$£€]\d)0(?!\d|[.,]\d)"
 )
 """Zeros at the end of a round number, two if there are two."""
-DOT_CLOCK: Final = re.compile(r"(1?\d|2[0-3])\.[0-5]\d")
+DOT_CLOCK: Final = re.compile(r"(1\d|[1-9]|2[0-3])\.[0-5]\d")
 """A number that may be a time."""
 PLAIN_CODES: Final = re.compile(
     r"[xXqQ]1|[qQ]\d{1,2}[hH]?|0x[0-9a-fA-F]{1,8}|[A-Z]-?\d|[A-Z]-?[12]c|[ckm]?m[23]|[hH]b[aA]1[cC]|[sS]p[oO]2|[oO]2|"
