@@ -113,10 +113,11 @@ _RANGES: Final[dict[str, list[Range]]] = {
     "platelets": [(150, 400, 0)],
     "glucose": [(4, 11, 0)],
     "childkilos": [(11, 26, 0)],
-    "childheight": [(85, 130, 0)],
+    "childheight": [(100, 135, 0)],
     "childpulse": [(95, 150, 0)],
     "childbreaths": [(20, 34, 0)],
     "fevered": [(38, 39, 0)],
+    "degrees": [(30, 125, 0)],
 }
 _NATURAL: Final = frozenset(_RANGES) - frozenset(("height", "weight", "shortyear"))
 """Groups of numbers that no zero fills up."""
@@ -262,6 +263,10 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         return [(98, 102, 0), *template("number", form[3:])]
     if group == "rating" and form == f"{DIGIT}.{DIGIT}":  # of five at least
         return [(1, 4, 0), ".", (0, 9, 0)]
+    if group == "childkilos" and form[1:2] == ".":  # of a baby
+        return [(4, 9, 0), *template("number", form[1:])]
+    if group == "childheight" and len(form) == 2:
+        return [(62, 98, 0)]
     if group == "weight" and form[1:2] == ".":  # of a child
         return template("number", form)
     if group == "weight" and form[1:2] == ",":  # grams
