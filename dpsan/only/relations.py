@@ -177,13 +177,13 @@ def foreign(state: State) -> Flags:
     return ((count >= 4) & (8 * count >= counts(unit, state.word))).take(unit)
 
 
-def about(person: str, other: str) -> Callable[[State], Flags]:
-    """Return the relation of texts that have words for one person and none for the other."""
+def about(subject: str, *others: str) -> Callable[[State], Flags]:
+    """Return the relation of texts that have words for one subject and none for others."""
 
     def related(state: State) -> Flags:
         text = state.view.text
-        has, has_other = (counts(text, state.words[name]) > 0 for name in (person, other))
-        return np.asarray((has & ~has_other).take(text))
+        has, *rest = (counts(text, state.words[name]) > 0 for name in (subject, *others))
+        return np.asarray((has & ~np.any([np.zeros_like(has), *rest], 0)).take(text))
 
     return related
 
@@ -210,6 +210,8 @@ FIXED: Final[dict[str, Callable[[State], Flags]]] = {
     "marks": repeated_mark,
     "of_him": about("him", "her"),
     "of_her": about("her", "him"),
+    "of_child": about("child"),
+    "atwork": about("office", "leisure"),
 }
 """Relations that read the view alone: of all tokens."""
 MOVING: Final[dict[str, Callable[[State, NDArray[np.intp]], Flags]]] = {
