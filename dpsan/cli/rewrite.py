@@ -144,6 +144,8 @@ def _begin_tree(request: Request, run: Run, cache: Path) -> None:
 
 def _executed(request: Request, run: Run, cache: Path) -> Result:
 
+    from dpsan.privacy.randomness import derive_key
+
     completed = Completed(request)
     try:
         with ExitStack() as stack:
@@ -153,6 +155,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
 
                 digest = run.sanitizer.embeddings.digest
                 run.workers = enter(Pool(run.sanitizer.spec, cache, request.jobs, digest))
+            name = derive_key(run.key, "map").hex()[:16]
             if request.audit:
                 from dpsan.run.audit import AuditWriter
 
@@ -172,10 +175,8 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                     )
                 )
             if request.map_:
-                from dpsan.privacy.randomness import derive_key
                 from dpsan.restore.map_file import MapWriter
 
-                name = derive_key(run.key, "map").hex()[:16]
                 run.map = enter(MapWriter(request.map_, name, force=request.force))
             if request.review:
                 from dpsan.run.side_outputs import Review
@@ -196,7 +197,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
             if request.log_json:
                 from dpsan.run.side_outputs import FileLog
 
-                run.log = enter(FileLog(request.log_json, force=request.force))
+                run.log = enter(FileLog(request.log_json, name, force=request.force))
             bar = request.progress.bytes(run.inputs, streams=run.output is None)
             run.progress, run.begun = enter(bar)
             result = run.execute()
