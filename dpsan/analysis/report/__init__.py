@@ -130,7 +130,10 @@ class Report:
             "expected_unchanged": self.expected_unchanged,
             **{name: header[name] for name in ("weak", "linked", "embeddings", "unknown")},
             "copies": self.copies,
-            **{name: header[name] for name in ("consistent", "spans", "fields", "drop_other")},
+            **{
+                name: header[name]
+                for name in ("consistent", "spans", "fields", "drop_other", "policy")
+            },
             "passing": self.passing,
             "seeded": header["seeded"],
             "private": header["private"],

@@ -141,6 +141,8 @@ def parameters(report: Report, sums: Mapping[str, Any]) -> list[tuple[str, str, 
     if by_class := sums["classes"]:
         sizes = (f"{name} {', '.join(map(number, words))}" for name, words in by_class.items())
         rows["words of each group, by class"] = "; ".join(sizes)
+    if sums["policy"]:
+        rows["policy"] = f"SHA-256 {sums['policy'][:16]}"
     if report.copies > 1:
         rows["copies of every record"] = number(report.copies)
     return [(name, value, "") for name, value in rows.items()]
@@ -170,14 +172,45 @@ def reasons(sums: Mapping[str, Any]) -> list[Section]:
     return [replaced, Section(("passed by", "words"), passed)]
 
 
+_FIGURES: Final = "What follows is for those who know the terms; docs/glossary.md explains them."
+_FILES: Final = 20
+"""Digests of outputs beside the signature; all stand in the table."""
 _ABOUT: Final = (
     "What was done to the words of a text, without any of its words. Line counts and file names "
     "are shown."
 )
 
 
-def shown(report: Report) -> Shown:
-    """Return what was done to the words of a text, what passed, and what it cost."""
+def _facts(report: Report, sums: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return lines about a run, by the heading of the page for whoever signs."""
+    by_class: Counter[str] = Counter()
+    for row in sums["reasons"]:
+        if row["rule"]:
+            by_class[row["class"] or "others"] += row["words"]
+    words, plain = number(sums["words"]), sum(sums[action] for action in _UNCHANGED)
+    made = f"Made on {(sums['created'] or 'an unknown day')[:10]} by dpsan {sums['dpsan']}."
+    replaced = [f"Of {words} words, by class: {', '.join(_counts(by_class))}."] * bool(by_class)
+    drawn = [f"Epsilon of each word: {number(sums['epsilon'])}. {conclusion(report, sums)[0]}"]
+    digests = [f"{row['name']}: SHA-256 {row['output_sha256']}" for row in sums["files"]]
+    return {
+        "The decision": [made],
+        "What was replaced": replaced,
+        "What stays by design": [f"Here {number(plain)} of {words} words.", *_passed(report)],
+        "If every word was drawn": [] if sums["only"] else drawn,
+        "Signed": digests[:_FILES],
+    }
+
+
+def _counts(by_class: Counter[str]) -> list[str]:
+    return [f"{name} {number(words)}" for name, words in by_class.most_common()]
+
+
+def shown(report: Report, *, signed: bool = False) -> Shown:
+    """Return what was done to the words of a text, what passed, and what it cost.
+
+    Args:
+        signed: begin with the page for whoever signs.
+    """
     sums, words = report.as_json(), report.counts.total()
     rows = [
         (_MEANING.get(action, action), sums[action], Share(sums[action], words))
@@ -189,8 +222,14 @@ def shown(report: Report) -> Shown:
     made = f"{sums['created'] or ''}, dpsan {sums['dpsan'] or ''}"
     source = f"{vocabulary['source']}, {number(vocabulary['words'])} words"
     about = [*parameters(report, sums), ("made", made, ""), ("vocabulary", source, "")]
+    first: list[Part] = []
+    if signed:
+        from dpsan.analysis.report.signing import signing
+
+        first = [*signing(_facts(report, sums)), Prose("In figures", _FIGURES)]
     parts: list[Part] = [
         Prose("", lines=_warnings(report), loud=True),
+        *first,
         Prose(_HEADING, lines=[*_passed(report), *sums["not_protected"]]),
         Section(("words", "number", "share"), rows, intervals=False),
         *reasons(sums),
