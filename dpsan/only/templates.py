@@ -114,6 +114,7 @@ _RANGES: Final[dict[str, list[Range]]] = {
     "childpulse": [(95, 150, 0)],
     "childbreaths": [(20, 34, 0)],
     "fevered": [(38, 39, 0)],
+    "systolic": [(90, 160, 0)],
     "degrees": [(30, 125, 0)],
 }
 _NATURAL: Final = frozenset(_RANGES) - frozenset(("height", "weight", "shortyear"))
@@ -281,6 +282,7 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         "months2": [["12", "15", "18", "24", "30", "36"]],
         "age": [_AGES.get(form[:1], (2, 9, 0)), _MARKED.sub("", form)],
         "gestday": [(30, 36, 0), "+", (0, 6, 0)],
+        "score30": [(14, 29, 0), "/30"],
         "score5": [(2, 5, 0), "/5"],
         "acuity": [["6/6", "6/9", "6/12", "6/18"]],
         "overweeks": [(26, 41, 0) if form.endswith("/40") else (2, 9, 0), form[-3:]],
