@@ -457,14 +457,17 @@ TOOLS = [
 
 
 def people(generator, many):
-    """Names that the lists know and no list of outputs has: a name in an output is no draw."""
+    """Names that the lists know and no list of outputs has: a name in an output is no draw.
+
+    None is another word in small letters: ``misty_kenney.pdf`` keeps *misty*.
+    """
     lists = Sanitizer(only="people").by_unit().replacing
     written = {word.lower() for words in lists.outputs.values() for word in words}
     words = [word for word in lists.lexicon.lines("words.txt") if len(word) > 4 and word.isascii()]
     kinds = {label: [] for label in ("given_f", "surname")}
     for word in words:
         label = lists.lexicon.label(word, 1)
-        if label in kinds and word not in written:
+        if label in kinds and label == lists.lexicon.label(word, 0) and word not in written:
             kinds[label].append(word.capitalize())
     return [
         list(zip(*(generator.sample(names, 3) for names in kinds.values()), strict=True))
