@@ -215,7 +215,6 @@ class AuditWriter(PrivateFile):
         spans: whether only words in spans are drawn.
         fields: which fields of the inputs were chosen.
         drop_other: whether the others are left out.
-        part: without a header: rows that another writer is to :meth:`send`.
 
     Raises:
         OutputError: it exists or cannot be written.
@@ -234,19 +233,14 @@ class AuditWriter(PrivateFile):
         spans: bool = False,
         fields: Sequence[str] = (),
         drop_other: bool = False,
-        part: bool = False,
     ) -> None:
         super().__init__(path, force=force)
         self._copies = copies
         self._expected_share = sanitizer.expected_share
         self._rows = Rows(sanitizer, originals=originals, copies=copies)
-        if not part:
-            header = _header(
-                sanitizer, originals=originals, seeded=seeded, copies=copies, spans=spans
-            )
-            header["not_protected"] += [SAME] if memo else []
-            header |= {"fields": list(fields), "drop_other": drop_other}
-            self._write(header)
+        header = _header(sanitizer, originals=originals, seeded=seeded, copies=copies, spans=spans)
+        header["not_protected"] += [SAME] if memo else []
+        self._write(header | {"fields": list(fields), "drop_other": drop_other})
 
     def words(
         self,
