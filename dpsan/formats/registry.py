@@ -117,6 +117,18 @@ for _row in (Path(__file__).parent / "refused_files.tsv").read_text("utf-8").spl
         _first = _escaped.encode().decode("unicode_escape").encode("latin-1")
         _BEGINNINGS.append((_first, Kind(_name, _hint)))
 
+_CODE: Final = (
+    ".bash .c .cfg .conf .cpp .cs .css .env .go .h .ini .ipynb .java .js .kt .lua .php .pl .ps1 "
+    ".py .r .rb .rs .scala .sh .sql .swift .tex .tf .toml .ts .tsx .vue .yaml .yml"
+)
+"""Suffixes of programs and settings, whose keywords a mechanism would draw too."""
+
+
+def is_code(path: str) -> bool:
+    """Return whether the name of a file is that of a program or of settings."""
+    return _suffix(path) in _CODE.split()
+
+
 _JSON: Final = compiled(
     rb"""_(?:(?P<array>\[)_(?:\{_["}]|\{?_$)|\{_(?:"[^"\\]*+"_:|$))""".replace(
         b"_",
@@ -124,8 +136,29 @@ _JSON: Final = compiled(
     )
 )
 """The first line of an array of objects, or of an object; printed in one line or in many."""
+_USUAL: Final = (
+    "address age amount answer author body category city class comment comments company content "
+    "country created created_at customer customer_id date description email first_name gender id "
+    "input label language last_name message messages name note notes output phone price prompt "
+    "question rating response review role score sentence status subject summary text time "
+    "timestamp title type updated url user user_id username uuid value"
+)
+USUAL: Final = frozenset(_USUAL.split())
+"""Usual names of columns.  A row or an object that has one has names, not data."""
+_ROW: Final = compiled(
+    rb"""[\w"][^\r\n,;\t]*+(?:([,;\t])[\w"][^\r\n,;\t]*+)(?:\1[\w"][^\r\n,;\t]*+)*+\r?"""
+)
+"""Cells without space before them, as no text has commas."""
 _ARRAY = Kind("a JSON array", "-f json -k FIELD")
 _OBJECT = Kind("JSON", "-f jsonl -k FIELD; -f json if a record goes over several lines")
+
+
+_TABLES: Final = {
+    b",": Kind("a table with a header", "-f csv -k NAME"),
+    b";": Kind("a table with a header", "-f csv --delimiter ';' -k NAME"),
+    b"\t": Kind("a table with a header", "-f tsv -k NAME"),
+}
+"""By their delimiters."""
 
 
 def refuse_suffix(source: Source) -> None:
@@ -134,10 +167,14 @@ def refuse_suffix(source: Source) -> None:
         raise refused.error(source)
 
 
-def refuse_json(source: Source, first: bytes) -> None:
-    """Raise InputError if a first line is JSON: as text its names and keywords would be drawn."""
+def refuse_records(source: Source, first: bytes) -> None:
+    """Raise InputError if a first line is JSON or a header: as text its names would be drawn."""
     if found := _JSON.match(first, 0, 4096):
         raise (_ARRAY if found["array"] else _OBJECT).error(source)
+    if found := _ROW.fullmatch(first, 0, 4096):
+        cells = {cell.strip(b'" ').lower() for cell in found[0].rstrip().split(found[1])}
+        if cells & {name.encode() for name in USUAL}:
+            raise _TABLES[found[1]].error(source)
 
 
 def refuse_document(source: Source, first: bytes) -> None:

@@ -17,7 +17,7 @@ from typing import ClassVar, Final, TypeAlias
 from dpsan.errors import InputError, UsageError
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record, Reject, Unchanged
-from dpsan.formats.registry import binary, refuse_document, refuse_json, refuse_suffix
+from dpsan.formats.registry import binary, refuse_document, refuse_records, refuse_suffix
 
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _ICONV: Final = "iconv -f UTF-16 -t UTF-8 FILE | dpsan rewrite ..."
@@ -244,7 +244,7 @@ def _begin(source: Source, raw: bytes, options: ReadOptions, *, utf8: bool) -> b
         check(source, 1, raw)
     mark = byte_order_mark(source, raw) if utf8 else b""
     if not options.force_text:
-        refuse_json(source, raw[len(mark) :])
+        refuse_records(source, raw[len(mark) :])
     return mark
 
 

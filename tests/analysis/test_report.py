@@ -56,7 +56,7 @@ def test_command(audits, dpsan):
     assert done.returncode == 0
     said = b" ".join(done.stdout.split())
     assert b"drawn 1,503 99.87 % unknown, drawn as one input 2 0.13 %" in said
-    assert b"epsilon of a record records share 2 3 0.60 % 4 1 0.20 % 6 500 99.21 %" in said
+    assert b"epsilon per record, 5/50/95 %/largest 6 / 6 / 6 / 6 " in said
     assert b"1.jsonl\n\n  not finished: some inputs are missing" in done.stdout
     shown = json.loads(dpsan("report", "--json", "1.jsonl", "3.jsonl", cwd=audits).stdout)
     assert [each["words"] for each in shown] == [1505, 4]

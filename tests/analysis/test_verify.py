@@ -260,8 +260,8 @@ def command(dpsan, tmp_path):
 def test_the_command_says_all(command):
     told = command("-e", "2").stdout.decode()
     assert told.startswith(f"krr: KEPT ({INTEGERS})\n")
-    assert "worst-case pair: w" in told
-    assert "tightest pair " in told  # which one, and in which case, is drawn
+    assert "certified pair           w" in told
+    assert "empirical pair " in told  # which one, and in which case, is drawn
     done = command("-e", "2", "--json", "-j", "2", "--confidence", "0.9999999999")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -296,7 +296,7 @@ def test_issue_13_the_command_names_settings_and_events(command, tmp_path, setti
         assert "krr: KEPT for two words, or two numbers of one form" in whole
         assert "no epsilon holds for a number against a word, or a number of another" in whole
     # An output that no vocabulary word gives is described, not listed among the words.
-    events = [line for line in told.splitlines() if " event: " in line]
+    events = [line for line in told.splitlines() if " event" in line and " event other" not in line]
     assert len(events) == 2
     assert not re.search("zqv|wjq|Maria", "".join(events))
     found = json.loads(command("-e", "20", *setting, "--json").stdout)

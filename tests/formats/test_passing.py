@@ -81,7 +81,7 @@ def test_a_field_that_differs_in_case_is_pointed_out():
     ]
     told = lines(b"BODY,body\n1,2\n", "csv", "body", drop_other=True)
     assert told[1].endswith("in letter case and is left out")
-    with pytest.raises(InputError, match=r"no column 'BODY' \(did you mean 'body'\?\)"):
+    with pytest.raises(InputError, match=r"no column 'BODY' \(did you mean 'body'\?; columns: "):
         lines(b"body,x\n1,2\n", "csv", "BODY")
 
 

@@ -121,8 +121,7 @@ class Report:
             "audit": self.path,
             "complete": self.complete,
             **{name: header[name] for name in ("created", "dpsan", "mechanism", "own")},
-            "status": guarantee["status"],
-            "arithmetic": guarantee["arithmetic"],
+            **{name: guarantee[name] for name in ("status", "reviewed", "arithmetic")},
             "epsilon": self.epsilon,
             "epsilon_unit": header["epsilon_unit"],
             "per": "line" if guarantee["per_line"] else "distinct word" if unit else "word",
@@ -130,7 +129,10 @@ class Report:
             "expected_unchanged": self.expected_unchanged,
             **{name: header[name] for name in ("weak", "linked", "embeddings", "unknown")},
             "copies": self.copies,
-            **{name: header[name] for name in ("consistent", "spans", "fields", "drop_other")},
+            **{
+                name: header[name]
+                for name in ("consistent", "spans", "fields", "drop_other", "policy")
+            },
             "passing": self.passing,
             "seeded": header["seeded"],
             "private": header["private"],

@@ -57,6 +57,11 @@ class Exposure:
     """Lower confidence bound of the event under the first input."""
 
     @property
+    def setting(self) -> str:
+        """Return the option as it is typed."""
+        return f"--{self.option} {self.value or 'FILE'}"
+
+    @property
     def stated(self) -> bool:
         """True if the guarantee leaves such pairs out, and says so."""
         return bool(self.left_out)

@@ -215,6 +215,7 @@ class AuditWriter(PrivateFile):
         spans: whether only words in spans are drawn.
         fields: which fields of the inputs were chosen.
         drop_other: whether the others are left out.
+        policy: SHA-256 (hex) of the policy file.
 
     Raises:
         OutputError: it exists or cannot be written.
@@ -233,6 +234,7 @@ class AuditWriter(PrivateFile):
         spans: bool = False,
         fields: Sequence[str] = (),
         drop_other: bool = False,
+        policy: str | None = None,
     ) -> None:
         super().__init__(path, force=force)
         self._copies = copies
@@ -240,7 +242,8 @@ class AuditWriter(PrivateFile):
         self._rows = Rows(sanitizer, originals=originals, copies=copies)
         header = _header(sanitizer, originals=originals, seeded=seeded, copies=copies, spans=spans)
         header["not_protected"] += [SAME] if memo else []
-        self._write(header | {"fields": list(fields), "drop_other": drop_other})
+        header |= {"fields": list(fields), "drop_other": drop_other, "policy": policy}
+        self._write(header)
 
     def words(
         self,
