@@ -193,7 +193,7 @@ class Vocabulary(Quiet):
     def add_files(self, uses: FileUses) -> None:
         """Take in all files of embeddings and mechanisms.  Raises UsageError."""
         from dpsan.embeddings.loading import files_of  # heavy import
-        from dpsan.mechanisms import path_of
+        from dpsan.mechanisms.registry import path_of
 
         names = getattr(self, "mechanism", None) or []
         for name in [names] if isinstance(names, str) else names:

@@ -22,7 +22,7 @@ import typer
 from dpsan.embeddings.word_lists import BUNDLED, FIELD_CLASSES, PRESETS, SPANS
 from dpsan.errors import InputError, UsageError, file_reason
 from dpsan.formats.paths import did_you_mean
-from dpsan.mechanisms import path_of
+from dpsan.mechanisms.registry import path_of
 
 _OF_A_RUN: Final = frozenset({"bad_records", "recursive", "seed", "spans"})
 """Options that decide what an output is, but belong to one run."""

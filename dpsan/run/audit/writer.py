@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from dpsan.embeddings.word_lists import WordClass
 from dpsan.files.atomic_files import PrivateFile
 from dpsan.formats.passing import Passing
-from dpsan.mechanisms import own_file
 from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.registry import own_file
 from dpsan.privacy.guarantee import WordGroup
 from dpsan.run.audit.schema import SCHEMA, finite, guarantee_row
 from dpsan.run.side_outputs import encodable
