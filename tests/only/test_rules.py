@@ -145,7 +145,10 @@ VALUES = [
     ("INR was 2.6, platelets 264", r"INR was [1-3]\.\d, platelets [1-4]\d\d"),
     ("The boy: weight 17.2 kg, RR 32.", r"The boy: weight (1[1-9]|2[0-6])\.\d kg, RR [23]\d\."),
     ("The boy: resp rate 32, HR 98.", r"The boy: resp rate [23]\d, HR (9[5-9]|1[0-5]\d)\."),
-    ("An infant: weight 8.9 kg, length 71 cm.", r"An infant: weight [4-9]\.\d kg, length [6-9]\d cm\."),
+    (
+        "An infant: weight 8.9 kg, length 71 cm.",
+        r"An infant: weight [4-9]\.\d kg, length [6-9]\d cm\.",
+    ),
     ("Fetal heart 144 bpm.", r"Fetal heart 1[2-5]\d bpm\."),
     ("The fundal height 28 cm.", r"The fundal height (29|3[0-6]) cm\."),
     ("His power is 4/5, grip 3/5.", r"His power is [2-5]/5, grip [2-5]/5\."),
