@@ -97,8 +97,6 @@ def _built(request: Request) -> tuple[Run, Path]:
             ClusterRun,
             start=partial(start, address=request.address, workers=request.jobs),
             cache=store.root,
-            audit_path=request.audit,
-            originals=request.audit_originals,
         )
     run = kind(
         sanitizer,

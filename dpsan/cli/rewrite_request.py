@@ -47,7 +47,7 @@ class Request(RewriteOptions):
         --unit-field needs --map FILE or --memo DIR
         --address needs --engine ray
         --engine ray needs -O DIR (it writes one output for each input)
-        --engine ray excludes --budget, --memo, --ledger, --spans and --line-buffered
+        --engine ray excludes --audit, --budget, --memo, --ledger, --spans and --line-buffered
     """
 
     def check(self) -> FileUses:
