@@ -56,7 +56,7 @@ class Calibrate(Json, Vocabulary, Privacy):
         draft.at(1.0)
         words, space = self.open_space()
         rows = () if free is None else free.rows(words.key_to_index)
-        draft = replace(draft, key_to_index=words.key_to_index, public=rows)
+        draft = replace(draft, public=rows)
         with self.progress.named() as report:
             found = calibrate(draft, space, target, wanted, report)
         half = half_linked(found.mechanism.resolved(space), space)

@@ -106,7 +106,7 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
             question = replace(question, mechanism=built.mechanism, grouping=built.grouping)
         elif used.epsilon is not None:
             rows = () if free is None else free.rows(vocabulary.key_to_index)
-            draft = replace(draft, key_to_index=vocabulary.key_to_index, public=rows)
+            draft = replace(draft, public=rows)
             question = replace(question, mechanism=draft.at(used.epsilon).resolved(space))
         with self.progress.named() as report:
             found = evaluate(question, vocabulary, space, report=report)
@@ -117,7 +117,7 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
 
     def _as_in(self, setting: Setting) -> Evaluate:
         """Return the request with the options of an audited run.  Raises UsageError."""
-        from dpsan.mechanisms import mechanism_class, own_file
+        from dpsan.mechanisms.registry import mechanism_class, own_file
 
         mechanism_class(self.mechanism)  # which loads the file of the run's
         name = setting.mechanism

@@ -66,16 +66,14 @@ class Mechanisms(Json, Vocabulary, Epsilon):
 
         from dpsan.mechanisms import MECHANISMS
         from dpsan.mechanisms.description import numbers
-        from dpsan.outcomes.calibrate.target import Draft
 
-        MECHANISMS[name].build(epsilon, dict(values))
-        words, space = self.open_space()
-        mechanism = Draft(MECHANISMS[name], values, words.key_to_index).at(epsilon)
+        mechanism = MECHANISMS[name].build(epsilon, dict(values))
+        _, space = self.open_space()
         return numbers(mechanism.resolved(space), space)
 
 
 def _list(as_json: bool) -> None:
-    from dpsan.mechanisms import installed, list_mechanisms
+    from dpsan.mechanisms.registry import installed, list_mechanisms
 
     values = list_mechanisms()
     if as_json:

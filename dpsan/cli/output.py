@@ -40,6 +40,9 @@ DROPPED: Final = {
     "--latex": "compare --csv > t.csv, then pandas.read_csv('t.csv').to_latex() in Python",
     "--no-scores": "leave it out; rouge-score and sacrebleu compare two files by ROUGE and BLEU",
     "--against": "--certificate NEW, then cmp NEW FILE: equal bytes are equal integers",
+    **dict.fromkeys(
+        ("--synonyms", "--antonyms"), "vocab/recipe/counter_fitting.py moves vectors by pairs"
+    ),
     "--text": "-f text reads any file as text",
     "--close": "--unchanged X; dpsan explain shows the share of near outputs",
     "--epsilon-metric": "--epsilon-ldp X; dpsan mechanisms NAME -e X prints both epsilons",

@@ -35,10 +35,6 @@ class Train(JsonAndFile, Quiet):
     """Dimensions of a vector."""
     epochs: int = option("--epochs N", 10, min=1, max=1000)
     """Passes over the text."""
-    synonyms: list[Path] | None = option("--synonyms FILE")
-    """Draw these pairs together, two words a line. Repeatable."""
-    antonyms: list[Path] | None = option("--antonyms FILE")
-    """Push these pairs apart, two words a line. Repeatable."""
     seed: int = option("--seed N", 20261122, min=0, max=2**31)
     """Seed of the training."""
     jobs: int = option("-j, --jobs N", 1, min=1, max=64)
@@ -54,10 +50,8 @@ class Train(JsonAndFile, Quiet):
         from dpsan.embeddings.training.recipe import Recipe, packed, report_on, train
         from dpsan.files.atomic_files import check_writable, write_whole
 
-        shape = self.synonyms or [], self.antonyms or [], self.dimensions
-        recipe = Recipe(
-            self.texts, self.words, self.least, *shape, self.epochs, self.seed, self.jobs
-        )
+        sizes = self.words, self.least, self.dimensions, self.epochs
+        recipe = Recipe(self.texts, *sizes, self.seed, self.jobs)
         started = time.perf_counter()
         check_writable(self.output, force=self.force)
         if self.language_model is not None:

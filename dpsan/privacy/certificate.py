@@ -30,19 +30,11 @@ from dpsan.space.metric_space import Arrays, MetricSpace
 
 def pairwise_losses(pmf: Floats) -> Floats:
     """Loss of every input against every other, (inputs, inputs); inf where supports differ."""
-    with np.errstate(divide="ignore"):
+    out, scratch = np.empty((len(pmf), len(pmf))), np.empty_like(pmf)
+    with np.errstate(divide="ignore", invalid="ignore"):  # an output that neither input has: NaN
         logs = np.log(pmf)
-    possible = pmf > 0
-    everywhere = bool(possible.all())
-    out = np.empty((len(pmf), len(pmf)))
-    scratch = np.empty_like(logs)
-    for row in range(len(pmf)):
-        if everywhere:
-            np.subtract(logs[row], logs, out=scratch)
-            out[row] = scratch.max(axis=1)
-        else:
-            some = possible[row]
-            out[row] = (logs[row, some] - logs[:, some]).max(axis=1)
+        for row in range(len(pmf)):
+            out[row] = np.fmax.reduce(np.subtract(logs[row], logs, out=scratch), axis=1)
     return np.maximum(out, 0)
 
 

@@ -63,8 +63,6 @@ class Grouping:
     """
 
     rows: tuple[ClassRows, ...]
-    unknown: int
-    """Index of the group to which ⊥ belongs; -1: ⊥ is an input of its own."""
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -99,8 +97,6 @@ class Grouping:
         out = np.full(n + 1 + FORMED + many, self.other, dtype=np.int64)
         for index, group in enumerate(self.rows):
             out[list(group.rows)] = index
-        if self.unknown >= 0:
-            out[n] = self.unknown
         out[n + 1 : n + 1 + FORMED] = many + np.arange(FORMED)
         out[n + 1 + FORMED :] = np.arange(many)
         return out
@@ -165,15 +161,6 @@ def _lists() -> Alone:
     from dpsan.only.alone import alone
 
     return alone()
-
-
-def grouping(spec: Settings, embeddings: Embeddings) -> Grouping:
-    """Return the groups of a request.
-
-    Raises:
-        UsageError: classes that the vocabulary cannot have.
-    """
-    return Grouping(class_rows(spec.classes, embeddings), -1)
 
 
 class _Sets(NamedTuple):

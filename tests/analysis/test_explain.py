@@ -195,7 +195,7 @@ def test_large_vocabularies_have_the_posteriors_of_a_few_outputs(near, monkeypat
 def test_every_mechanism_is_explained(name, store):
     embeddings, kind = make_embeddings(n=40), MECHANISMS[name]
     values = {"delta": 1e-3} if "delta" in kind.parameters() else {}
-    draft = Draft(kind, values, embeddings.key_to_index)
+    draft = Draft(kind, values)
     epsilon = draft.anywhere(MetricSpace(embeddings))[0].epsilon
     found = sanitizer(name, store, embeddings, epsilon=epsilon, **values)
     words = [Word("word7", 7), Word("?", 40)]

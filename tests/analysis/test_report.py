@@ -136,6 +136,18 @@ def test_a_report_of_rules_has_reasons_and_no_word_that_was_replaced(dpsan, tmp_
     assert len({re.sub(created, "", page) for _, page, _ in told}) == 1
 
 
+@pytest.mark.parametrize(("unit", "most"), [("record", 16), ("off", 24)])
+def test_the_report_and_the_audit_name_one_loss_of_the_largest_record(dpsan, tmp_path, unit, most):
+    """Two lines share the number 12: the report showed the 8 of each line beside the 16 of both."""
+    (tmp_path / "a.txt").write_text("Grace has 12 cats.\nShe has 3 dogs, 12 cats.\n")
+    run = ["-q", "--only", "sensitive", "--numbers", "value", "-e", "8", "--consistent", unit]
+    assert dpsan("rewrite", *run, "-a", "a.jsonl", "a.txt", cwd=tmp_path).returncode == 0
+    told = json.loads((tmp_path / "a.jsonl").read_text().splitlines()[-1])
+    report = read_audit(tmp_path / "a.jsonl").as_json()
+    assert told["epsilon_ldp_largest_record"] == most
+    assert report["largest_record"]["epsilon_ldp"] == report["epsilon_per_record"]["max"] == most
+
+
 def test_weak_runs_are_loud(dpsan, folder):
     more = ("-q", "-e", "20", "-m", "krr", "-E", VOCABULARY, "-a", "audit.jsonl")
     dpsan("rewrite", *more, stdin=b"here there\n", cwd=folder)

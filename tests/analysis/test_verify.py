@@ -20,7 +20,9 @@ from dpsan.mechanisms import gaussian_classical
 from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.gaussian_classical import ClassicalGaussian
 from dpsan.outcomes.intervals import clopper_pearson
+from dpsan.sanitize import rewriting
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text.lookup import KEPT, Lookup
 
 PUBLISHED = {"trlaplace-paper": (0.05, {})} | {f"tldp-paper-{each}": (1.0, {}) for each in "lg"}
 PUBLISHED |= {f"tldp-paper-{each}-weighted": (1.0, {"weights": "frequency"}) for each in "lg"}
@@ -197,6 +199,16 @@ def test_a_vocabulary_may_have_any_string(unknown):
     assert not set(unknown_words(sanitizer)) & set(words)
     found = verify(sanitizer, draws=2000)
     assert found.verdict is (Verdict.KEPT if unknown == "sample" else Verdict.VIOLATED)
+
+
+def test_verify_ends_for_a_program_that_writes_every_unknown_word_unchanged(monkeypatch):
+    def copying(split, rows, keep, unknown, *more):
+        return Lookup(split, rows, keep, KEPT, *more)
+
+    monkeypatch.setattr(rewriting, "Lookup", copying)
+    found = verify(make("krr", 1.0), draws=2000)
+    assert found.verdict is Verdict.VIOLATED
+    assert found.empirical.violated
 
 
 def test_a_rule_that_does_not_hold_is_not_believed(monkeypatch):

@@ -32,7 +32,7 @@ def test_registered_runs_under_its_name():
     assert "toy" not in MECHANISMS
     assert register(Toy) is Toy is MECHANISMS["toy"]
     assert list(MECHANISMS)[-1] == "toy"
-    assert len(MECHANISMS) == len(list(MECHANISMS)) == len(registry.TABLE) + 1
+    assert len(MECHANISMS) == len(list(MECHANISMS)) == len(registry.NAMES) + 1
     assert list_mechanisms()[-1]["status"] == "CLAIMED"
     options = {"epsilon": 2, "embeddings": make_embeddings()}
     with pytest.raises(UnprovedError, match="toy is CLAIMED"):
@@ -131,7 +131,7 @@ def wrong(**attributes):
 def test_wrong_classes(kind, message):
     with pytest.raises(UsageError, match=message):
         register(kind)
-    assert len(MECHANISMS) == len(registry.TABLE)
+    assert len(MECHANISMS) == len(registry.NAMES)
 
 
 @pytest.mark.parametrize("kind", [CluSanT, BucketExponential])

@@ -27,7 +27,7 @@ from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.analysis.pages.sections import Section, Shown
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import DpsanError, ExtraMissingError, UnexpectedError
-from dpsan.mechanisms import is_own, space_for
+from dpsan.mechanisms.registry import is_own, space_for
 from dpsan.outcomes.calibrate import calibrate
 from dpsan.outcomes.calibrate.target import Draft, Target
 from dpsan.outcomes.intervals import CONFIDENCE

@@ -15,10 +15,10 @@ import numpy as np
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
 from dpsan.errors import UsageError, check_name
-from dpsan.mechanisms import check_public, mechanism_class
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.description import finite
 from dpsan.mechanisms.optimal.optimum import Optimum
+from dpsan.mechanisms.registry import check_public, mechanism_class
 from dpsan.outcomes.calibrate import calibrate
 from dpsan.outcomes.calibrate.target import Draft, Target
 from dpsan.outcomes.distributions import distributions, draw, has_distribution
@@ -262,9 +262,8 @@ def prepare(
     own = dict(draft.values)
     spec = replace(spec, mechanism=draft.kind.name, parameters=own, allow_unproved=True)
     if at is not None:
-        rows = opened[0].key_to_index
-        free = () if spec.public is None else spec.public.rows(rows)
-        draft = replace(draft, key_to_index=rows, public=free)
+        free = () if spec.public is None else spec.public.rows(opened[0].key_to_index)
+        draft = replace(draft, public=free)
         found = calibrate(draft, opened[1], *at, progress)
         spec = replace(spec, epsilon=found.mechanism.epsilon)
     return Sanitizer.from_spec(spec, store, opened=lambda: opened)

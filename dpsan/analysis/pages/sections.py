@@ -289,6 +289,7 @@ def _table(section: Section) -> str:
     )
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in section.columns)
     wide = " wide" if len(section.columns) > _MANY else ""
+    wide += "" if section.right() else " prose"
     rows = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
     return f'<table class="rows{wide}">{rows}</table>{_lines("p", section.notes, "soft")}'
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -24,7 +25,17 @@ _MEANING: Final = {
     "plain": "of no class, unchanged (not protected)",
 }
 _PARAMETERS: Final = (
-    *("mechanism", "status", "reviewed", "arithmetic", "own", "epsilon", "epsilon_unit", "per"),
+    *(
+        "mechanism",
+        "status",
+        "reviewed",
+        "arithmetic",
+        "own",
+        "policy",
+        "epsilon",
+        "epsilon_unit",
+        "per",
+    ),
     *("epsilon_sum", "only", "classes", "copies", "created", "dpsan", "embeddings"),
 )
 """Settings of a run that are shown, by their names in the JSON values."""
@@ -147,14 +158,45 @@ def reasons(sums: Mapping[str, Any]) -> list[Section]:
     return [replaced, Section(("passed by", "words"), passed)]
 
 
+_FIGURES: Final = "What follows is for those who know the terms; docs/glossary.md explains them."
+_FILES: Final = 20
+"""Digests of outputs beside the signature; all stand in the table."""
 _ABOUT: Final = (
     "What was done to the words of a text, without any of its words. Line counts and file names "
     "are shown."
 )
 
 
-def shown(report: Report) -> Shown:
-    """Return what was done to the words of a text, what passed, and what it cost."""
+def _facts(report: Report, sums: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return lines about a run, by the heading of the page for whoever signs."""
+    by_class: Counter[str] = Counter()
+    for row in sums["reasons"]:
+        if row["rule"]:
+            by_class[row["class"] or "others"] += row["words"]
+    words, plain = number(sums["words"]), sum(sums[action] for action in _UNCHANGED)
+    made = f"Made on {(sums['created'] or 'an unknown day')[:10]} by dpsan {sums['dpsan']}."
+    replaced = [f"Of {words} words, by class: {', '.join(_counts(by_class))}."] * bool(by_class)
+    drawn = [f"Epsilon of each word: {number(sums['epsilon'])}. {conclusion(report, sums)[0]}"]
+    digests = [f"{row['name']}: SHA-256 {row['output_sha256']}" for row in sums["files"]]
+    return {
+        "The decision": [made],
+        "What was replaced": replaced,
+        "What stays by design": [f"Here {number(plain)} of {words} words.", *_passed(report)],
+        "If every word was drawn": [] if sums["only"] else drawn,
+        "Signed": digests[:_FILES],
+    }
+
+
+def _counts(by_class: Counter[str]) -> list[str]:
+    return [f"{name} {number(words)}" for name, words in by_class.most_common()]
+
+
+def shown(report: Report, *, signed: bool = False) -> Shown:
+    """Return what was done to the words of a text, what passed, and what it cost.
+
+    Args:
+        signed: begin with the page for whoever signs.
+    """
     sums, words = report.as_json(), report.counts.total()
     rows = [
         (_MEANING.get(action, action), sums[action], Share(sums[action], words))
@@ -162,8 +204,14 @@ def shown(report: Report) -> Shown:
         if sums[action]
     ]
     sentence, good = conclusion(report, sums)
+    first: list[Part] = []
+    if signed:
+        from dpsan.analysis.report.signing import signing
+
+        first = [*signing(_facts(report, sums)), Prose("In figures", _FIGURES)]
     parts: list[Part] = [
         Prose("", lines=_warnings(report), loud=True),
+        *first,
         Prose(_HEADING, lines=[*_passed(report), *sums["not_protected"]]),
         Section(("words", "number", "share"), rows, intervals=False),
         *reasons(sums),

@@ -99,7 +99,6 @@ _ROWS: Final = 128
 """Rows that are computed together, and bytes of them; fewer are taken where n is large.  Arrays of
 more than 32 MB are given back to the system each time."""
 _BLOCK_BYTES: Final = 16 << 20
-_COLUMNS: Final = 512
 _TOKENS: Final = 4096
 """Tokens that are drawn together."""
 _ERROR: Final = 1e-9
@@ -111,12 +110,13 @@ def rows_at_once(n: int) -> int:
     return max(4, min(_ROWS, _BLOCK_BYTES // (8 * n) // 4 * 4))
 
 
-def weights_of(scores: Floats) -> Integers:
-    """Return floor(2^62·exp(-score)) for scores >= 0, which are overwritten."""
-    np.minimum(scores, SCORE_CAP, out=scores)
+def weights_of(scores: Floats, cap: float = SCORE_CAP) -> Integers:
+    """Return floor(2^62·exp(-min(score, cap))) for scores >= 0, which are overwritten."""
+    np.minimum(scores, cap, out=scores)
     np.exp(np.negative(scores, out=scores), out=scores)
     scores *= float(TOP)
-    return scores.astype(np.uint64)  # the cast rounds down
+    # The cast rounds down; processors cast to int64 faster than to uint64.
+    return scores.astype(np.int64).view(np.uint64)
 
 
 def distance_rows(space: MetricSpace, factor: float, cap: float, words: Ids) -> Integers:
@@ -124,19 +124,11 @@ def distance_rows(space: MetricSpace, factor: float, cap: float, words: Ids) -> 
 
     Distances are exact, so a row is the same in every batch.
     """
-    floats = np.empty((len(words), space.n))
-    out = np.empty(floats.shape, dtype=np.int64)  # to which processors cast faster than to uint64
-    space.lattice.squares(words, floats)
-    rate = -(factor * space.lattice.unit)  # exact: the unit is a power of two
-    for at in range(0, space.n, _COLUMNS):  # so few that they stay in the processor's cache
-        part = floats[:, at : at + _COLUMNS]
-        np.sqrt(part, out=part)
-        part *= rate
-        np.maximum(part, -cap, out=part)
-        np.exp(part, out=part)
-        part *= float(TOP)
-        np.copyto(out[:, at : at + _COLUMNS], part, casting="unsafe")  # the cast rounds down
-    return out.view(np.uint64)
+    scores = np.empty((len(words), space.n))
+    space.lattice.squares(words, scores)
+    np.sqrt(scores, out=scores)
+    scores *= factor * space.lattice.unit  # exact: the unit is a power of two
+    return weights_of(scores, cap)
 
 
 def _scored(scores: Callable[[Ids], Floats], block: int, words: Ids) -> Integers:

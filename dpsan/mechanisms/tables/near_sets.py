@@ -18,6 +18,8 @@ from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
 
 Rows = NDArray[np.int32]
+Pair = tuple[Classes | None, Classes | None]
+"""Public classes of words and of outputs; None: nobody has a class."""
 
 _WIDTH: Final = 16
 _USUAL: Final = 3
@@ -54,7 +56,7 @@ def fill(
     inputs: NDArray[np.float32],
     outputs: NDArray[np.float32],
     base: Base,
-    classes: tuple[Classes | None, Classes | None] = (None, None),
+    classes: Pair = (None, None),
 ) -> dict[str, Any]:
     """Near sets of words as sparse rows.
 
@@ -123,24 +125,25 @@ def _themselves(words: Ids, mass: int) -> dict[str, Any]:
     }
 
 
+def _classes(space: MetricSpace, words: Ids, outputs: Rows) -> Pair:
+    known = space.classes
+    return (None, None) if known is None else (known[words], known[outputs])
+
+
 def _nearest(space: MetricSpace, ids: Ids, base: Base) -> dict[str, Any]:
     """Return near sets by the distance of the space, for a base of equal weights: tier by tier of a
     word's class.
     """
     k, among = base.mass, base.words
-    if space.classes is None:
-        out = space.neighbors(ids, k, among).astype(np.int32)
-    else:
-        out = np.empty((len(ids), k), dtype=np.int32)
-        both = space.classes[ids], space.classes[among]
-        for rows, parts in in_tiers(*both, len(ids), len(among)):
-            done = 0
-            for tier in parts:
-                wanted = min(k - done, len(tier))
-                if wanted > 0:
-                    near = space.neighbors(ids[rows], wanted, among[tier])
-                    out[rows, done : done + wanted] = near
-                    done += wanted
+    out = np.empty((len(ids), k), dtype=np.int32)
+    for rows, parts in in_tiers(*_classes(space, ids, among), len(ids), len(among)):
+        done = 0
+        for tier in parts:
+            wanted = min(k - done, len(tier))
+            if wanted > 0:
+                near = space.neighbors(ids[rows], wanted, among[tier])
+                out[rows, done : done + wanted] = near
+                done += wanted
     return {
         "sizes": np.full(len(ids), k, dtype=np.int32),
         "words": out.ravel(),
@@ -197,9 +200,9 @@ class NearSets:
         if self._outputs is None:
             self._outputs = favoured(directions(vectors[self.base.words]), self.base.favours)
         one = None if self.base.favours is None else 1.0
-        inputs, known = favoured(directions(vectors[ids]), one), self.space.classes
-        both = (None, None) if known is None else (known[ids], known[self.base.words])
-        return fill(inputs, self._outputs, self.base, both)
+        inputs = favoured(directions(vectors[ids]), one)
+        classes = _classes(self.space, ids, self.base.words)
+        return fill(inputs, self._outputs, self.base, classes)
 
     def _add(self, ids: Ids, rows: dict[str, Any]) -> None:
         sizes = rows["sizes"]

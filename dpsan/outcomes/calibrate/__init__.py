@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms import is_own, space_for
 from dpsan.mechanisms.base import Mechanism, certify
+from dpsan.mechanisms.registry import is_own, space_for
 from dpsan.outcomes.calibrate.target import TOLERANCE, Calibration, Draft, Target, per_nat, solve
 from dpsan.outcomes.distributions import (
     distributions,

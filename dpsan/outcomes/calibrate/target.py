@@ -9,7 +9,6 @@ from decimal import ROUND_FLOOR, Context
 from enum import StrEnum
 from typing import Any, Final
 
-from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.space.metric_space import MetricSpace
@@ -37,20 +36,16 @@ class Draft:
     """A mechanism whose epsilon is still open.
 
     Args:
-        key_to_index: the vocabulary, for parameters that name words.
         public: row numbers of public words, ascending.
     """
 
     kind: type[Mechanism]
     values: Mapping[str, Any] = field(default_factory=dict)
-    key_to_index: Mapping[str, int] = field(default_factory=dict, repr=False)
     public: tuple[int, ...] = field(default=(), repr=False)
 
     def at(self, epsilon: float) -> Mechanism:
         """Return the mechanism at an epsilon.  Raises UsageError."""
-        mechanism = self.kind.build(epsilon, dict(self.values))
-        mechanism = mechanism.with_vocabulary(WordLists(lambda: self.key_to_index))
-        return mechanism.with_public(self.public)
+        return self.kind.build(epsilon, dict(self.values)).with_public(self.public)
 
     def anywhere(self, space: MetricSpace) -> tuple[Mechanism, float]:
         """Return the mechanism at the first valid one of :data:`STARTS`, and its LDP epsilon.
