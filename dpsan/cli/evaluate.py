@@ -63,12 +63,10 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
     """Measure how much of these spans is read back, and how many persons are fully hidden."""
     candidates: Path | None = option("--candidates FILE", panel="Attacks")
     """Texts of which the attacker knows that one is the original. Measure how often it is found."""
-    words: list[str] | None = option("--words LIST", panel="Attacks")
-    """With --candidates: also measure by the first N words. Numbers with commas between them."""
+    words: list[int] | None = option("--words N", min=1, panel="Attacks")
+    """With --candidates: also measure by the first N words. Repeatable."""
     authors: str | None = option("--authors FIELD", panel="Attacks")
     """Column of ORIGINAL with authors. Measure how often they are found by their other texts."""
-    seed: str = option("--seed TEXT", "1", panel="Attacks")
-    """Use other random numbers for the attackers' draws."""
     labels: str | None = option("--labels COLUMN", panel="Utility")
     """Column of ORIGINAL with labels. Train and test a classifier on both versions."""
     test_original: Path | None = option("--test-original FILE", panel="Utility")
@@ -175,7 +173,6 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
             again=tuple(self.sanitized[1:]),
             copies=self.copies,
             candidates=self.candidates,
-            first_words=options.whole_numbers("--words", self.words),
+            first_words=tuple(self.words or ()),
             authors=self.authors,
-            seed=self.seed,
         )

@@ -376,13 +376,3 @@ def positive_numbers(name: str, given: list[str]) -> tuple[float, ...]:
         except (ValueError, UsageError):
             raise UsageError(f"{name} must be numbers > 0 (got {part})") from None
     return tuple(out)
-
-
-def whole_numbers(name: str, given: list[str] | None) -> tuple[int, ...]:
-    """Return whole numbers >= 1 of texts separated by commas, ascending.  Raises UsageError."""
-    out = set[int]()
-    for part in ",".join(given or ()).split(",") if given else ():
-        whole = part.strip().isascii() and part.strip().isdigit() and int(part) >= 1
-        refuse(not whole, f"{name} must be whole numbers >= 1 (got {part})")
-        out.add(int(part))
-    return tuple(sorted(out))

@@ -57,7 +57,6 @@ class Question:
         copies: versions of each record in each sanitized file, one after the other.
         candidates: file of texts that a reader holds for possible originals.
         first_words: linkage also by the first so many words.
-        seed: of draws that are made for readers.
     """
 
     original: Path
@@ -75,7 +74,6 @@ class Question:
     candidates: Path | None = None
     first_words: Sequence[int] = ()
     authors: str | None = None
-    seed: str = "1"
     drawn: Path | None = None
     """Audit of a fluent run, which has the drawn words: attackers read these."""
     by_value: bool = False
@@ -198,7 +196,7 @@ def evaluate(
         mechanism, first = question.mechanism, question.first_words
         emissions = None if mechanism is None else Emissions(mechanism, space)
         report("attacks on texts", 0.8)
-        linked = linkage(held, vocabulary, emissions, first, question.seed)
+        linked = linkage(held, vocabulary, emissions, first)
     spans = None
     if table is not None:
         by_attack = {each.attack: recovered(table, each.right) for each in made}
@@ -245,7 +243,7 @@ def _authors(
         what = f"{len(names)} authors of {len(pairs.original)} texts"
         raise InputError(question.original, what, "one --field")
     sampler = question.mechanism.prepare(space)
-    return attribution(pairs, names, sampler, embeddings.index_to_key, question.seed)
+    return attribution(pairs, names, sampler, embeddings.index_to_key)
 
 
 def _accuracy(question: Question, column: str) -> Accuracy:
