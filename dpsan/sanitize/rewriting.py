@@ -22,7 +22,7 @@ from dpsan.sanitize.result import (
     Sanitized,
     actions_of,
     counts_of,
-    of_one,
+    joined,
     sums_of_runs,
     together,
 )
@@ -166,7 +166,7 @@ class Rewriter:
                 whole_text = None if spans is None else spans[position]
                 parts.append(self._in_segments(texts[position], key, numbers[position], whole_text))
             at = position + 1
-        return parts[0] if len(parts) == 1 else together(parts)
+        return together(parts)
 
     def _in_segments(self, text: str, key: bytes, number: int, spans: Spans | None) -> Sanitized:
         """Rewrite a long text in segments of bounded size."""
@@ -179,7 +179,7 @@ class Rewriter:
             one = self._drawn(batch, key, [number], before=drawn)
             done.append(self._written(one, continued=at > 0))
             drawn, at = drawn + one.done.drawn[0], end
-        return of_one(done)
+        return joined(together(done), [len(done)])
 
     def _drawn(
         self,
@@ -305,7 +305,7 @@ class Rewriter:
             drawn, kinds = [int(drawing.sum())], self._codes.by_kind(batch.codes[drawing])
             about = counts, None, public, batch.invisible
             parts.append(Sanitized([], drawn, drawn, *about, by_kind=kinds))
-        return of_one(parts)
+        return joined(together(parts), [len(parts)])
 
     def _outputs(self, words: Words, codes: Ids, drawing: Mask, chosen: Ids) -> list[str]:
         """Return the output string of each word."""
