@@ -160,6 +160,8 @@ VALUES = [
     ("Then BP 135 to 95 again.", r"Then BP (9|1[0-6])\d to (9|1[0-6])\d again\."),
     ("IV ceftriaxone 2 g, then 1.5 kg.", r"IV \w+ [12] g, then \d\.\d kg\."),
     ("Has she had a fever?", r"Has she had a (fever|headache|tremor)\?"),
+    ("Well. Review Tuesday.", r"Well\. Review \w+day\."),
+    ("Today Baby Zara 3.62 kg.", r"Today Baby \w+ [2-4]\.\d\d kg\."),
     ("He bent it to 115 degrees.", r"He bent it to (1[0-2]\d|[3-9]\d) degrees\."),
     ("It bled with an INR below 3 again.", r"It bled with an INR below [2-5] again\."),
     ("Take 2000 mg daily.", r"Take (1000|1500|2000) mg daily\."),
