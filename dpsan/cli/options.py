@@ -59,6 +59,15 @@ class Json(Command):
     as_json: bool = flag("--json", panel=OUTPUT)
     """Write JSON."""
 
+    def show(self, values: object, results: Sequence[Shown]) -> None:
+        """Print JSON, or else what is said of the results."""
+        from dpsan.cli.output import print_json, print_result
+
+        if self.as_json:
+            print_json(values)
+        for at, shown in enumerate(() if self.as_json else results):
+            print_result(shown, again=at > 0)
+
 
 @dataclass(frozen=True, kw_only=True)
 class JsonAndFile(Json):
@@ -97,7 +106,7 @@ class Page(JsonAndFile):
             quiet: say no warnings.
             private: a page for its owner alone.
         """
-        from dpsan.cli.output import print_json, print_result, say
+        from dpsan.cli.output import say
 
         if self.html is not None and results:
             from dpsan.analysis.pages.sections import page
@@ -109,10 +118,7 @@ class Page(JsonAndFile):
         for shown in results if not quiet and (printed or private) else ():
             for warning in shown.warnings:
                 say(warning)
-        if self.as_json:
-            print_json(values)
-        for at, shown in enumerate(results if printed else ()):
-            print_result(shown, again=at > 0)
+        super().show(values, results if self.html is None else ())
 
 
 TRY: Final = "try --epsilon 8; 'dpsan preview FILE' shows your own text at several"
@@ -187,7 +193,7 @@ class Vocabulary(Quiet):
     def add_files(self, uses: FileUses) -> None:
         """Take in all files of embeddings and mechanisms.  Raises UsageError."""
         from dpsan.embeddings.loading import files_of  # heavy import
-        from dpsan.mechanisms import path_of
+        from dpsan.mechanisms.registry import path_of
 
         names = getattr(self, "mechanism", None) or []
         for name in [names] if isinstance(names, str) else names:
@@ -370,13 +376,3 @@ def positive_numbers(name: str, given: list[str]) -> tuple[float, ...]:
         except (ValueError, UsageError):
             raise UsageError(f"{name} must be numbers > 0 (got {part})") from None
     return tuple(out)
-
-
-def whole_numbers(name: str, given: list[str] | None) -> tuple[int, ...]:
-    """Return whole numbers >= 1 of texts separated by commas, ascending.  Raises UsageError."""
-    out = set[int]()
-    for part in ",".join(given or ()).split(",") if given else ():
-        whole = part.strip().isascii() and part.strip().isdigit() and int(part) >= 1
-        refuse(not whole, f"{name} must be whole numbers >= 1 (got {part})")
-        out.add(int(part))
-    return tuple(sorted(out))

@@ -43,7 +43,10 @@ DROPPED: Final = {
     **dict.fromkeys(
         ("--synonyms", "--antonyms"), "vocab/recipe/counter_fitting.py moves vectors by pairs"
     ),
+    "--strip": "nothing: what cannot be rewritten is left out; --strict refuses it",
     "--text": "-f text reads any file as text",
+    "--close": "--unchanged X; dpsan explain shows the share of near outputs",
+    "--epsilon-metric": "--epsilon-ldp X; dpsan mechanisms NAME -e X prints both epsilons",
 }
 """By the word, or the option and its value, as it was typed."""
 _WIDTH: Final = 80

@@ -22,11 +22,11 @@ import typer
 from dpsan.embeddings.word_lists import BUNDLED, FIELD_CLASSES, PRESETS, SPANS
 from dpsan.errors import InputError, UsageError, file_reason
 from dpsan.formats.paths import did_you_mean
-from dpsan.mechanisms import path_of
+from dpsan.mechanisms.registry import path_of
 
 _OF_A_RUN: Final = frozenset({"bad_records", "recursive", "seed", "spans"})
 """Options that decide what an output is, but belong to one run."""
-_TOO: Final = frozenset({"audit_originals", "strip"})
+_TOO: Final = frozenset({"audit_originals", "strict"})
 """Options that a policy has although ``--resume`` allows another value."""
 _FILES: Final = frozenset({"only", "classes"})
 """Options that may name a file although their type is another."""

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Any
-
-import typer
 
 from dpsan.cli.command import argument, option
 from dpsan.cli.options import JsonAndFile, Quiet
-from dpsan.cli.output import print_fields, print_json
 from dpsan.errors import printable
-from dpsan.text.numerals import number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,10 +63,9 @@ class Train(JsonAndFile, Quiet):
             write_whole(self.language_model, self._model(), force=self.force)
         report = report_on(found)
         report |= {"file": str(self.output), "seconds": time.perf_counter() - started}
-        if self.as_json:
-            print_json(report)
-        else:
-            _print(report)
+        from dpsan.analysis.pages.sections import Facts, Shown, named
+
+        self.show(report, [Shown("", [Facts("", named(report))], title=printable(report["file"]))])
         return 0
 
     def _model(self) -> bytes:
@@ -83,15 +77,3 @@ class Train(JsonAndFile, Quiet):
         with self.progress.share("counting pairs of words") as progress:
             model = model_of(self.texts, embeddings, "unicode", progress)
         return model.to_bytes(embeddings.digest)
-
-
-def _print(report: dict[str, Any]) -> None:
-    shape, known = (report["words"], report["dimensions"]), f"{100 * report['known']:.1f}"
-    rows = [
-        ("words", f"{number(shape[0])} of {number(shape[1])} dimensions"),
-        ("text", f"{number(report['text_words'])} words, {known} % of them known"),
-        ("usually with a capital", f"{number(report['with_capitals'])} words"),
-        ("seconds", f"{report['seconds']:.0f}"),
-    ]
-    typer.echo(printable(report["file"]))
-    print_fields(rows)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.view import GAP as G
-from dpsan.only.view import LOWER, MIXED, NONE, TITLE, UPPER, Flags, Ints, View
+from dpsan.only.view import LOWER, MIXED, NONE, TITLE, UPPER, Flags, Ints, View, among
 
 MOSTLY: Final = 0.6
 NAMES: Final = ["given_m", "given_f", "given_u", "given_x", "surname", "surnamepl"]
@@ -74,14 +74,6 @@ class State:
     def drawn(self, names: Iterable[str]) -> Flags:
         """Return the tokens that some groups have drawn."""
         return among(self.group, [self.groups.index(name) for name in names if name in self.groups])
-
-
-def among(codes: NDArray[np.integer], wanted: Sequence[int]) -> Flags:
-    """Return which codes, below 512, are among some."""
-    table = np.zeros(512, np.bool_)
-    table[[*wanted]] = True
-    found: Flags = table.take(codes)
-    return found
 
 
 def numbers(begins: Flags) -> Ints:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
-from dpsan.analysis.pages.sections import Facts, Part, Prose, Section, Shown, plain_meaning
+from dpsan.analysis.pages.sections import Facts, Part, Prose, Section, Shown, named, plain_meaning
 from dpsan.analysis.report import ACTIONS, Report
 from dpsan.errors import printable
 from dpsan.formats.passing import fields_line, noted_lines
@@ -24,8 +24,21 @@ _MEANING: Final = {
     "outside": "outside spans, passed (not protected)",
     "plain": "of no class, unchanged (not protected)",
 }
-_CLASSES: Final = 8
-"""Rows of the table of records by epsilon, at most."""
+_PARAMETERS: Final = (
+    *(
+        "mechanism",
+        "status",
+        "reviewed",
+        "arithmetic",
+        "own",
+        "policy",
+        "epsilon",
+        "epsilon_unit",
+        "per",
+    ),
+    *("epsilon_sum", "only", "classes", "copies", "created", "dpsan", "embeddings"),
+)
+"""Settings of a run that are shown, by their names in the JSON values."""
 _UNCHANGED: Final = ("plain", "outside", "kept")
 _SUMS: Final = {
     "record": "the sum of its words: how well a whole record is hidden",
@@ -44,6 +57,7 @@ def _warnings(report: Report) -> list[str]:
         f"{number(public or 0)} public words are not protected": public,
         f"WEAK: {weak}": weak,
         f"the mechanism's guarantee is {status}": status != "PROVED",
+        f"the mechanism is {UNREVIEWED}": not guarantee["reviewed"],
     }
     return [text for text, holds in found.items() if holds]
 
@@ -120,34 +134,6 @@ def figures(sums: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     return [*out, (name, records, "records with more words lose more")]
 
 
-def parameters(report: Report, sums: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Return the settings of a run: name, value, and an empty meaning or one line."""
-    grade = sums["status"]
-    if grade == "PROVED":
-        grade += f" {sums['arithmetic']}"
-    if not report.header["guarantee"]["reviewed"]:
-        grade += f", {UNREVIEWED}"
-    if sums["own"]:
-        grade += f": {sums['own']['file']}, SHA-256 {sums['own']['sha256'][:16]}"
-    unit = f" ({sums['epsilon_unit']})" if sums["epsilon_unit"] else ""
-    each = f"protected {sums['per']}" if sums["public_words"] else sums["per"]
-    rows = {
-        "mechanism": f"{sums['mechanism']} ({grade})",
-        f"epsilon per {each}{unit}": number(sums["epsilon"]),
-        "epsilon, all draws": number(sums["epsilon_sum"]),
-    }
-    if sums["only"]:
-        rows["classes"] = ", ".join(sums["only"])
-    if by_class := sums["classes"]:
-        sizes = (f"{name} {', '.join(map(number, words))}" for name, words in by_class.items())
-        rows["words of each group, by class"] = "; ".join(sizes)
-    if sums["policy"]:
-        rows["policy"] = f"SHA-256 {sums['policy'][:16]}"
-    if report.copies > 1:
-        rows["copies of every record"] = number(report.copies)
-    return [(name, value, "") for name, value in rows.items()]
-
-
 def files(sums: Mapping[str, Any]) -> list[Section]:
     """Return the inputs of a run, and the digests of their outputs."""
     rows, digests = [], []
@@ -217,11 +203,7 @@ def shown(report: Report, *, signed: bool = False) -> Shown:
         for action in ACTIONS
         if sums[action]
     ]
-    vocabulary = sums["embeddings"]
     sentence, good = conclusion(report, sums)
-    made = f"{sums['created'] or ''}, dpsan {sums['dpsan'] or ''}"
-    source = f"{vocabulary['source']}, {number(vocabulary['words'])} words"
-    about = [*parameters(report, sums), ("made", made, ""), ("vocabulary", source, "")]
     first: list[Part] = []
     if signed:
         from dpsan.analysis.report.signing import signing
@@ -234,9 +216,8 @@ def shown(report: Report, *, signed: bool = False) -> Shown:
         Section(("words", "number", "share"), rows, intervals=False),
         *reasons(sums),
         Facts("Figures", figures(sums)),
-        _histogram(report),
         *files(sums),
-        Facts("Parameters", about),
+        Facts("Parameters", named({name: sums[name] for name in _PARAMETERS})),
         Prose("Counting words", lines=[] if sums["only"] else [_COUNTING]),
     ]
     return Shown(_ABOUT, parts, sentence, good, title=printable(report.path))
@@ -244,17 +225,3 @@ def shown(report: Report, *, signed: bool = False) -> Shown:
 
 def _cost(epsilon_ldp: float | None, delta: float) -> str:
     return number(epsilon_ldp) + (f" (delta {number(delta)})" if delta else "")
-
-
-def _histogram(report: Report) -> Section:
-    """Return the records with words by epsilon, in a few classes of one width."""
-    wide = max(report.per_record, default=0) // _CLASSES + 1
-    classes: Counter[int] = Counter()
-    for charges, records in report.per_record.items():
-        classes[charges // wide] += records
-    charge, every = report.copies * report.epsilon, report.per_record.total()
-    rows = []
-    for at in sorted(classes if charge else ()):
-        ends = dict.fromkeys((at * wide * charge, ((at + 1) * wide - 1) * charge))
-        rows.append((" to ".join(map(number, ends)), classes[at], Share(classes[at], every)))
-    return Section(("epsilon of a record", "records", "share"), rows, intervals=False)
