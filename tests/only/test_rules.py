@@ -157,7 +157,7 @@ VALUES = [
     ("It is 98% in air.", r"It is 9\d% in air\."),
     ("temp 37.9 at 22:00, then 37.1 again.", r"temp 3[678]\.\d at .*, then 3[678]\.\d again\."),
     ("Her MMSE 21/30 fell.", r"Her MMSE (1[4-9]|2\d)/30 fell\."),
-    ("Then BP 135 to 95 again.", r"Then BP (9|1[0-6])\d to (9|1[0-6])\d again\."),
+    ("Then BP 135 to 95 again.", r"Then BP 1[1-6]\d to (8[5-9]|9\d|1[01]\d) again\."),
     ("IV ceftriaxone 2 g, then 1.5 kg.", r"IV \w+ [12] g, then \d\.\d kg\."),
     ("Has she had a fever?", r"Has she had a (fever|headache|tremor)\?"),
     ("Well. Review Tuesday.", r"Well\. Review \w+day\."),
@@ -170,6 +170,7 @@ VALUES = [
     ("Work two days a week.", "Work (two|three|four) days a week."),
     ("He ate three or six plums.", "He ate (three|four) or (five|six) plums."),
     ("The clinic was full on Sunday.", "The clinic was full on (Mon|Tues|Wednes|Thurs|Fri)day."),
+    ("The clinic is on Sundays.", "The clinic is on (Mon|Tues|Wednes|Thurs|Fri)days."),
     ("The clinic was full on Sun, 4 May.", "The clinic was full on (Mon|Tue|Wed|Thu|Fri), .*"),
     ("Give 0.25 mg, 0.45 ml or 12.75 mg.", r"Give 0\.\d5 mg, 0\.\d\d ml or \d\d\.\d\d mg\."),
 ]
