@@ -24,7 +24,7 @@ from dpsan.sanitize.statement import expected_share
 
 ACTIONS: Final = tuple(map(str, Action))
 _REASON: Final = ("class", "rule", "passes")
-_SUMMED: Final = (*ACTIONS, "draws")
+_SUMMED: Final = (*ACTIONS, "draws", "public")
 QUANTILES: Final = {"p5": 0.05, "p50": 0.5, "p95": 0.95, "max": 1.0}
 
 
@@ -35,6 +35,8 @@ class FileReport:
     name: str = ""
     counts: Counter[str] = field(default_factory=Counter)
     draws: int = 0
+    public: int = 0
+    """Draws of public words: to check the sums, never shown."""
     charges: int = 0
     """Number of privacy losses: one for each draw, or one for each text."""
     largest: int = 0
@@ -221,7 +223,8 @@ class _Adding:
             report.share = row["expected_unchanged"]
             low, high = _sums(finished), _sums(every)
             if self._unit == Unit.RUN:
-                low["draws"] = max((each.draws for each in finished), default=0)
+                for name in ("draws", "public"):
+                    low[name] = max((getattr(each, name) for each in finished), default=0)
                 report.distinct = row["draws"] if finished == every else None
             # What was written of an input that was not finished counts, in no row but this.
             return all(low[name] <= row[name] <= high[name] for name in _SUMMED)
@@ -232,9 +235,10 @@ class _Adding:
             # At least those of its largest record, at most one for the first word of each record;
             # words of a unit may have been drawn in other runs.
             least = 0 if self._unit == Unit.UNIT else report.copies * each.largest
-            if not least <= row["draws"] <= each.draws:
+            most = least <= row["draws"] <= each.draws
+            if not most or row["public"] > each.public:
                 return False
-            each.draws = row["draws"]
+            each.public, each.draws = row["public"], row["draws"]
             if not self._only:
                 each.charges = each.draws
             elif charge := report.copies * report.epsilon:
@@ -264,6 +268,7 @@ class _Adding:
         if self._unit and again and not self._only:
             return
         each.draws += 1
+        each.public += row["epsilon"] is None
         if self._only and again:
             return
         if not self._per_line or row["text"] != self._text:
@@ -281,6 +286,7 @@ class _Adding:
 
 
 def _sums(files: list[FileReport]) -> Counter[str]:
-    """Return words of files by action, and draws."""
+    """Return words of files by action, draws, and those of public words."""
     counts = sum((each.counts for each in files), Counter())
-    return counts + Counter(draws=sum(each.draws for each in files))
+    draws, public = (sum(getattr(each, name) for each in files) for name in ("draws", "public"))
+    return counts + Counter(draws=draws, public=public)
