@@ -172,6 +172,13 @@ def own_place(error: BaseException) -> str:
     return place
 
 
+def error_code(error: BaseException) -> str:
+    """Return the kind of an error in a word, for programs: ``input``, ``budget``, ``internal``."""
+    if not isinstance(error, DpsanError) or isinstance(error, UnexpectedError):
+        return "internal"
+    return type(error).__name__.removesuffix("Error").lower()
+
+
 def failure(path: Path | str, error: Exception) -> str:
     """One line for one of several files that failed; the others go on."""
     if not isinstance(error, DpsanError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import sqlite3
@@ -71,6 +72,40 @@ def started(*arguments: str, **more: Any) -> Iterator[subprocess.Popen[bytes]]:
             yield child
         finally:
             child.kill()
+
+
+_LAUNCHER = f"""
+import json, os, sys
+sys.path.append({str(ROOT / "tests" / "scoreboard")!r})
+import fork
+exec(sys.argv[1])
+fork.preload()
+for words in json.loads(sys.argv[2]):
+    given = dict(word.split("=") for word in words if word.startswith("DPSAN_"))
+    done = fork.run(words[len(given) :], ".", os.environ | given)
+    print(json.dumps([done.status, done.out.decode(), done.err.decode()]))
+"""
+
+
+def launched(
+    folder: Path, change: str, *commands: Sequence[str], **env: str
+) -> list[tuple[int, str, str]]:
+    """Status, output and messages of commands of one changed program, which is imported once.
+
+    Args:
+        folder: where they run; a package ``dpsan`` that lies there is the program.
+        change: Python that runs before them, such as an entry in a table of the program.
+        commands: words of each, behind those that set variables as in a shell.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", _LAUNCHER, change, json.dumps(commands)],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        env={**os.environ, **env},
+    )
+    return [tuple(json.loads(line)) for line in done.stdout.splitlines()]
 
 
 def wait_for(sign: Callable[[], object]) -> None:

@@ -43,6 +43,7 @@ DROPPED: Final = {
     **dict.fromkeys(
         ("--synonyms", "--antonyms"), "vocab/recipe/counter_fitting.py moves vectors by pairs"
     ),
+    "--strip": "nothing: what cannot be rewritten is left out; --strict refuses it",
     "--text": "-f text reads any file as text",
     "--close": "--unchanged X; dpsan explain shows the share of near outputs",
     "--epsilon-metric": "--epsilon-ldp X; dpsan mechanisms NAME -e X prints both epsilons",

@@ -133,11 +133,12 @@ class Mechanism(ABC):
         """Return the true guarantee for these parameters on this vocabulary."""
 
     def promise(self, epsilon_ldp: float, **about: Any) -> Guarantee:
-        """Return a guarantee with this mechanism's status, source and reason, and its epsilon as
-        the claim; the rest as for Guarantee.
+        """Return a guarantee with this mechanism's status, source and reason, and its epsilon and
+        delta as the claim; the rest as for Guarantee.
         """
         about.setdefault("why", self.why)
-        about.setdefault("claimed", Claim(self.epsilon, metric=self.claimed_metric()))
+        delta = getattr(self, "delta", 0.0)
+        about.setdefault("claimed", Claim(self.epsilon, delta, self.claimed_metric()))
         return Guarantee(
             self.status, epsilon_ldp, source=self.source, arithmetic=self.arithmetic, **about
         )

@@ -73,7 +73,7 @@ import numpy as np
 from dpsan.embeddings.word_classes import wanted_outputs
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import BaseResponse
-from dpsan.mechanisms.optimal.optimum import Optimum, has_bound, mean_cosine, optimum
+from dpsan.mechanisms.optimal.optimum import Optimum, mean_cosine, optimum
 from dpsan.mechanisms.optimal.public_base import (
     MOST_FREQUENT,
     BaseTask,
@@ -181,6 +181,4 @@ class OptimalResponse(BaseResponse):
         """With public words or groups no bound is known but 1."""
         if self.public or self.groups:
             return Optimum(mean_cosine(self.table(space)), 1.0)
-        if quick and not has_bound(space, self.epsilon):
-            return None
-        return optimum(self.table(space), self.epsilon)
+        return optimum(self.table(space), self.epsilon, quick=quick)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,16 @@ class ClassRows:
     """Words of the user's list that the vocabulary lacks, in lower case."""
     listed: frozenset[str] = frozenset()
     """Names of its groups in the lists of dpsan."""
+
+    def joined(self, other: ClassRows) -> ClassRows:
+        """Return both groups of a class as one."""
+        return ClassRows(
+            self.name,
+            tuple(sorted({*self.rows, *other.rows})),
+            tuple(sorted({*self.outputs, *other.outputs})),
+            self.lacking | other.lacking,
+            self.listed | other.listed,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,20 +173,6 @@ def _lists() -> Alone:
     return alone()
 
 
-class _Sets(NamedTuple):
-    """A group while others are taken from it and joined to it, as :class:`ClassRows` says."""
-
-    rows: set[int]
-    outputs: set[int]
-    lacking: set[str]
-    listed: set[str]
-
-    def joined(self, other: _Sets) -> _Sets:
-        """Return both groups as one."""
-        rows, outputs = self.rows | other.rows, self.outputs | other.outputs
-        return _Sets(rows, outputs, self.lacking | other.lacking, self.listed | other.listed)
-
-
 def class_rows(classes: tuple[WordClass, ...], embeddings: Embeddings) -> tuple[ClassRows, ...]:
     """Return the rows of each group of each class on a vocabulary; a word counts once.
 
@@ -192,11 +188,12 @@ def class_rows(classes: tuple[WordClass, ...], embeddings: Embeddings) -> tuple[
     taken: set[int] = set()
     out: list[ClassRows] = []
     for word_class in classes:
-        groups: list[_Sets] = []
+        groups: list[ClassRows] = []
         for listed in _groups(word_class, embeddings, rows_of_group):
-            rows = listed.rows - taken
-            group = listed._replace(rows=rows, outputs=(listed.outputs - taken) or {*rows})
-            taken |= rows
+            rows = tuple(sorted({*listed.rows} - taken))
+            outputs = tuple(sorted({*listed.outputs} - taken))
+            taken.update(rows)
+            group = replace(listed, rows=rows, outputs=outputs or rows)
             if groups and 1 in (len(rows), len(groups[-1].rows)):
                 groups[-1] = groups[-1].joined(group)  # alone, a word would never change
             elif rows:
@@ -207,10 +204,7 @@ def class_rows(classes: tuple[WordClass, ...], embeddings: Embeddings) -> tuple[
             raise UsageError(f"{only}, and nothing could replace it", hint)
         if not groups and word_class.name not in STRINGS:
             raise UsageError(f"no word of the class {word_class.name} is in the vocabulary")
-        for group in groups:
-            ordered = tuple(sorted(group.rows)), tuple(sorted(group.outputs))
-            others = frozenset(group.lacking), frozenset(group.listed)
-            out.append(ClassRows(word_class.name, *ordered, *others))
+        out += groups
     return tuple(out)
 
 
@@ -234,16 +228,17 @@ def sensitive(embeddings: Embeddings) -> Callable[[str, int], str | None]:
 
 def _groups(
     word_class: WordClass, embeddings: Embeddings, rows_of_group: Mapping[str | None, set[int]]
-) -> Iterator[_Sets]:
+) -> Iterator[ClassRows]:
     """Yield the groups of a class; of a user's list all rows that fold to a listed word."""
     key_to_index = embeddings.key_to_index
     if word_class.english:
         lists = _lists()
         for group in lists.groups_of[word_class.name]:
-            members = {*rows_of_group.get(group, ())}
+            members = rows_of_group.get(group, set())
             words = lists.lexicon.outputs.get(group, ())
             outputs = members & {key_to_index.get(word.lower()) for word in words}
-            yield _Sets(members, outputs, set(), {group})
+            listed = frozenset({group})
+            yield ClassRows(word_class.name, (*members,), (*outputs,), listed=listed)
         return
     for words in word_class.groups:
         wanted = set(map(folded, words))
@@ -251,7 +246,7 @@ def _groups(
         rows_of |= {row for word, row in key_to_index.items() if folded(word) in wanted}
         rows = {row for row in rows_of if row is not None}
         wanted -= {folded(embeddings.index_to_key[row]) for row in rows}
-        yield _Sets(rows, {*rows}, wanted, set())
+        yield ClassRows(word_class.name, (*rows,), (*rows,), frozenset(wanted))
 
 
 def class_rules(spec: Settings, groups: Grouping, rows: Mapping[str, int]) -> ClassRules:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.samplers.base import ROWS, Table
 from dpsan.privacy.certificate import (
+    WEIGHT_ERROR,
     WORK,
     Certificate,
     Metric,
@@ -91,8 +92,6 @@ def first_above(sums: WideIntegers, rows: Ids, wanted: WideIntegers) -> Ids:
 SCORE_CAP: Final = 30.0
 """Scores are capped here: e^-30 of the top weight.  min(S, cap) of a metric S is a metric, and at
 2^62·e^-30 integer weights still resolve ratios to WEIGHT_ERROR, which guarantees account for."""
-WEIGHT_ERROR: Final = 2.4e-6
-"""Bound on |ln W + min(score, cap) - ln 2^62|: floor of a value >= 2^62·e^-30 = 4.3e5."""
 TOP: Final = 1 << 62
 """The largest weight."""
 _ROWS: Final = 128
@@ -307,16 +306,8 @@ class DistanceWeights(IntegerResponse):
     def certificate(self, space: MetricSpace) -> Certificate | None:
         """Return the exact loss of the integer weights; LDP alone where the guarantee is."""
         metric, cap = self.metric(space), self.cut(space.n)
-        found = exp_certificate(
-            space,
-            metric,
-            self.table(space).weights,
-            factor=0.5 * self.epsilon,
-            cap=min(cap, SCORE_CAP),
-            weight_error=WEIGHT_ERROR,
-            block=rows_at_once(space.n) // 4,
-            key=repr(self),
-        )
+        scores, weights = (0.5 * self.epsilon, min(cap, SCORE_CAP)), self.table(space).weights
+        found = exp_certificate(space, metric, weights, *scores, repr(self))
         proved, per_unit, _ = distance_guarantee(metric, self.epsilon, cap)
         if found is None or per_unit is not None:
             return found

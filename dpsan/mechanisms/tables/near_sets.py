@@ -27,6 +27,8 @@ _USUAL: Final = 3
 weigh the same; four times as many for the words whose sets are larger."""
 _WORDS: Final = 8192
 """Words whose sets are made at once."""
+_MAKING: Final = threading.Lock()
+"""Held while sets are made: of no table, as a table is pickled."""
 
 
 class Base(NamedTuple):
@@ -171,7 +173,6 @@ class NearSets:
         self.space, self.base = space, base
         self._euclidean = euclidean
         self._outputs: NDArray[np.float32] | None = None
-        self._lock = threading.Lock()
         self.starts = np.full(space.n, -1, dtype=np.int64)
         """Offset of the row of each word; -1 if it is not computed yet."""
         self.sizes = np.zeros(space.n, dtype=np.int32)
@@ -225,7 +226,7 @@ class NearSets:
         """Make the sets of words (not ⊥) that are missing."""
         if (self.starts[ids] >= 0).all():
             return
-        with self._lock:
+        with _MAKING:
             missing = np.unique(ids[self.starts[ids] < 0])
             for at in range(0, len(missing), _WORDS):
                 part = missing[at : at + _WORDS]
@@ -262,13 +263,6 @@ class NearSets:
     def row(self, word: int) -> tuple[Ids, Ids]:
         """Return the outputs of a word's set, and the mass that each has in it."""
         return self.sets(np.array([word]))[1:]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._lock = threading.Lock()
 
 
 # Groups of words that are read as one input, and the near set that all words of a group share.
