@@ -127,7 +127,6 @@ def explain(
     *,
     top: int = 10,
     draws: int = DRAWS,
-    seed: str = "",
     posterior: bool = True,
 ) -> list[Explanation]:
     """Return the output distribution of each word under one mechanism.
@@ -136,7 +135,6 @@ def explain(
         words: from :func:`dpsan.analysis.explain.read`.
         top: outputs to list, most likely first.
         draws: for each word where the distribution is not known.
-        seed: public; names the random numbers.
         posterior: also ask which inputs the most likely outputs point to.
     """
     space, mechanism = sanitizer.space, sanitizer.mechanism
@@ -144,7 +142,7 @@ def explain(
     ids = list(dict.fromkeys(word.id for word in words))
     posterior = posterior and top > 0
     known = has_distribution(sampler)
-    key = randomness.seeded_key(f"dpsan explain {seed}")
+    key = randomness.seeded_key("dpsan explain")
     figures: dict[int, Figures] = {}
     for each in ids:
         if known:
