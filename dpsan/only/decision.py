@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.only.articles import in_english
 from dpsan.only.engine import Match
 from dpsan.only.order import ranks
 from dpsan.only.permutations import ASCENDING, ORDERED
@@ -95,6 +96,7 @@ def decide(
     row = np.full(len(group), -1, np.int64)
     row[at] = np.arange(len(at))
     article = np.flatnonzero(view.trigger == rules.triggers.index("a") + 1)
+    article = article[in_english(view)[view.text[article]]]
     word = article + 1
     for at_word, token in enumerate(article.tolist() if view.far_words else ()):
         word[at_word] = view.far_words.get(token, token + 1)
