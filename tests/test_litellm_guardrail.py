@@ -68,6 +68,10 @@ class Model:
 
     def answer(self, path, body):
         text = self.said()
+        if body.get("stream") and "completions" not in path:
+            rows = streamed_message(text) if "messages" in path else streamed_response(text)
+            frames = [f"event: {row['type']}\ndata: {json.dumps(row)}\n\n" for row in rows]
+            return "".join(frames).encode(), "text/event-stream"
         if "messages" in path:
             content = [{"type": "text", "text": text}]
             about = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude"}
@@ -103,6 +107,55 @@ class Model:
         lines += [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]
         rows = [f"data: {json.dumps({**about, 'choices': [line]})}\n\n" for line in lines]
         return "".join([*rows, "data: [DONE]\n\n"]).encode(), "text/event-stream"
+
+
+def pieces(text, size):
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+def streamed_message(text):
+    """The events of an answer of /v1/messages: a text and a call of a tool."""
+    about = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude"}
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    yield {"type": "message_start", "message": {**about, "content": [], "usage": usage}}
+    call = {"type": "tool_use", "id": "t_2", "name": "find", "input": {}}
+    blocks = [({"type": "text", "text": ""}, "text_delta", "text", pieces(text, 3))]
+    arguments = json.dumps({"text": text, "limit": 5})
+    blocks += [(call, "input_json_delta", "partial_json", pieces(arguments, 5))]
+    for index, (block, kind, name, parts) in enumerate(blocks):
+        yield {"type": "content_block_start", "index": index, "content_block": block}
+        for part in parts:
+            delta = {"type": kind, name: part}
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    yield {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": usage}
+    yield {"type": "message_stop"}
+
+
+def streamed_response(text):
+    """The events of an answer of /v1/responses: a text and a call of a tool."""
+    whole = {"id": "resp_1", "object": "response", "created_at": 1, "model": "chat"}
+    whole |= {"parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "output": []}
+    arguments = json.dumps({"text": text, "limit": 5})
+    said = {"type": "output_text", "text": text, "annotations": []}
+    item = {"type": "message", "id": "m_1", "role": "assistant", "status": "completed"}
+    item["content"] = [said]
+    call = {"type": "function_call", "id": "f_1", "call_id": "call_2", "name": "find"}
+    call |= {"arguments": arguments, "status": "completed"}
+    at = {"item_id": "m_1", "output_index": 0, "content_index": 0}
+    rows = [("created", {"response": {**whole, "status": "in_progress"}})]
+    rows += [("output_text.delta", {**at, "delta": part}) for part in pieces(text, 3)]
+    rows += [("output_text.done", {**at, "text": text})]
+    rows += [("content_part.done", {**at, "part": said})]
+    rows += [("output_item.done", {"output_index": 0, "item": item})]
+    at = {"item_id": "f_1", "output_index": 1}
+    kind = "function_call_arguments"
+    rows += [(f"{kind}.delta", {**at, "delta": part}) for part in pieces(arguments, 5)]
+    rows += [(f"{kind}.done", {**at, "arguments": arguments})]
+    rows += [("output_item.done", {"output_index": 1, "item": call})]
+    rows += [("completed", {"response": {**whole, "status": "completed", "output": [item, call]}})]
+    for number, (name, row) in enumerate(rows):
+        yield {"type": f"response.{name}", "sequence_number": number, **row}
 
 
 def strings(value):
@@ -200,6 +253,81 @@ def test_streamed_deltas_and_calls_are_restored(proxy):
     arguments = "".join(call["function"]["arguments"] for call in calls)
     assert json.loads(arguments) == {"text": expected, "limit": 5}
     assert sum(bool(delta.get("content")) for delta in deltas) > 5  # it did not wait for the end
+
+
+def events(done):
+    """The events of a stream, in order."""
+    rows = [row for row in done.text.splitlines() if row.startswith("data: {")]
+    return [json.loads(row.removeprefix("data: ")) for row in rows]
+
+
+ASKED = "Who is Maria Lopez? She knows Peter Novak."
+SAID = f"I found this: {ASKED} Bye."
+
+
+def test_streamed_events_of_responses_are_restored(proxy):
+    body = {"model": "chat", "input": ASKED, "stream": True}
+    done, sent = posted(proxy, "/v1/responses", **body)
+    assert leaked(sent) == []
+    rows = events(done)
+    deltas = [row["delta"] for row in rows if row["type"] == "response.output_text.delta"]
+    assert "".join(deltas) == SAID
+    assert len(deltas) > 2  # it did not wait for the end
+    (text,) = [row["text"] for row in rows if row["type"] == "response.output_text.done"]
+    assert text == SAID
+    kind = "response.function_call_arguments"
+    arguments = "".join(row["delta"] for row in rows if row["type"] == f"{kind}.delta")
+    assert json.loads(arguments) == {"text": SAID, "limit": 5}
+    (whole,) = [row["arguments"] for row in rows if row["type"] == f"{kind}.done"]
+    assert whole == arguments
+    (last,) = [row["response"] for row in rows if row["type"] == "response.completed"]
+    assert last["output"][0]["content"][0]["text"] == SAID
+    assert json.loads(last["output"][1]["arguments"]) == {"text": SAID, "limit": 5}
+    types = [row["type"] for row in rows]
+    last_delta = len(types) - types[::-1].index("response.output_text.delta")
+    assert types.index("response.output_text.done") == last_delta
+
+
+def test_streamed_events_of_messages_are_restored(proxy):
+    messages = [{"role": "user", "content": ASKED}]
+    body = {"model": "claude", "max_tokens": 9, "messages": messages, "stream": True}
+    done, sent = posted(proxy, "/v1/messages", **body)
+    assert leaked(sent) == []
+    rows = events(done)
+    deltas = [(row["index"], row["delta"]) for row in rows if row["type"] == "content_block_delta"]
+    texts = [delta["text"] for index, delta in deltas if not index]
+    assert "".join(texts) == SAID
+    assert len(texts) > 2
+    call = "".join(delta["partial_json"] for index, delta in deltas if index)
+    assert json.loads(call) == {"text": SAID, "limit": 5}
+    assert rows[-1]["type"] == "message_stop"
+
+
+def test_frames_may_be_cut_anywhere(proxy):
+    """An answer of /v1/messages comes in bytes, whatever their size."""
+    own = guardrail()
+    unit = {"litellm_session_id": "cut", "model": "claude"}
+    body = drawn(own, "cut", messages=[{"role": "user", "content": ASKED}], **unit)
+    said = f"I found this: {body['messages'][0]['content']} Bye."
+    rows = streamed_message(said)
+    whole = "".join(f"event: {row['type']}\r\ndata: {json.dumps(row)}\r\n\r\n" for row in rows)
+    for size in (1, 7, 64, len(whole)):
+
+        async def chunks(size=size):
+            for part in pieces(whole.encode(), size):
+                yield part
+
+        async def all_of(stream):
+            return b"".join([part async for part in stream])
+
+        request = {"litellm_call_id": "cut"}
+        drawn(own, "cut", messages=[], **unit)
+        stream = own.async_post_call_streaming_iterator_hook(None, chunks(), request)
+        got = asyncio.run(all_of(stream)).decode()
+        found = [json.loads(row[5:]) for row in got.splitlines() if row.startswith("data:")]
+        deltas = [row["delta"] for row in found if row["type"] == "content_block_delta"]
+        assert "".join(delta.get("text", "") for delta in deltas) == SAID
+        assert [row["type"] for row in found].count("content_block_stop") == 2
 
 
 def test_responses_and_anthropic_blocks(proxy):

@@ -110,9 +110,8 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
             rows = () if free is None else free.rows(vocabulary.key_to_index)
             draft = replace(draft, public=rows)
             question = replace(question, mechanism=draft.at(used.epsilon).resolved(space))
-        with self.progress.share("judging") as bar:
-            progress = bar or (lambda _: None)
-            found = evaluate(question, vocabulary, space, progress=progress)
+        with self.progress.named() as report:
+            found = evaluate(question, vocabulary, space, report=report)
         from dpsan.analysis.evaluate.page import shown
 
         self.show(found.as_json(), [shown(found)], quiet=self.quiet)

@@ -9,9 +9,8 @@ import typer
 
 from dpsan.cli.command import argument
 from dpsan.cli.options import Epsilon, Json, Vocabulary, mechanism_names, parameters
-from dpsan.cli.output import print_json, print_prose, print_table
+from dpsan.cli.output import print_json, print_prose, print_result, print_table
 from dpsan.errors import check_name, refuse
-from dpsan.text.numerals import number
 
 _COLUMNS: Final = {
     "name": "name",
@@ -121,36 +120,15 @@ def _explain(name: str, found: dict[str, Any] | None) -> None:
         unit = f", in {row['unit']}" if row["unit"] else ""
         print_prose(f"{row['name']}: {row['help']}; {row['domain']}{unit}; {value}", "  ")
     if found:
-        _print_numbers(found)
+        from dpsan.analysis.pages.sections import Facts, Shown, cosine_and_bound, named
+
+        names = ("claimed", "true", "noise_scale", "mean_cosine", "why")
+        values = {name: found[name] for name in names}
+        if found["mean_cosine"]:
+            values["mean_cosine"] = cosine_and_bound(**found["mean_cosine"])
+        facts = Facts("For these parameters on this vocabulary", named(values))
+        print_result(Shown("", [facts]), again=True)
     else:
         typer.echo("\nWith --epsilon: the true guarantee on your vocabulary.")
     for entry in bibtex(f"{kind.source} {parts.get('Public words', '')}"):
         typer.echo(f"\n{entry}")
-
-
-def _print_numbers(found: dict[str, Any]) -> None:
-    def show(value: float | None) -> str:
-        return "none finite" if value is None else number(value)
-
-    typer.echo("\nFor these parameters on this vocabulary")
-    claimed, true = found["claimed"], found["true"]
-    if claimed:
-        per = f" per unit of {claimed['metric']} distance" if claimed["metric"] else ""
-        delta = f", delta {number(claimed['delta'])}" if claimed["delta"] else ""
-        typer.echo(f"  claimed: epsilon {show(claimed['epsilon'])}{per}{delta}")
-    if true["metric"]:
-        rounding = f" (+ {1.05 * true['slack']:.2g} nats of rounding)" if true["slack"] else ""
-        per = f"per unit of {true['metric']}{rounding}"
-        typer.echo(f"  true: epsilon {show(true['epsilon_metric'])} {per}")
-    typer.echo(f"  true: LDP epsilon {show(true['epsilon_ldp'])}, delta {number(true['delta'])}")
-    if true["infinite_loss_mass"]:
-        typer.echo(f"  outputs that exclude another input: {number(true['infinite_loss_mass'])}")
-    if found["noise_scale"] is not None:
-        typer.echo(f"  noise: standard deviation {show(found['noise_scale'])} per coordinate")
-    if found["mean_cosine"]:
-        from dpsan.analysis.pages.sections import cosine_and_bound
-
-        shown = cosine_and_bound(**found["mean_cosine"])
-        typer.echo(f"  mean cosine of word and output: {shown}")
-    if found["why"]:
-        print_prose(f"why: {found['why']}", "  ")

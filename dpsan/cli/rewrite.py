@@ -39,7 +39,7 @@ class Rewrite(Request):
     """
 
     everyday: ClassVar = (
-        "--only --map --review --epsilon --mechanism --class --fluent --unknown --keep "
+        "--only --map --review --policy --epsilon --mechanism --class --fluent --unknown --keep "
         "--allow-unproved --budget --memo --ledger --embeddings --format --field --recursive "
         "--output --output-dir --in-place --audit --dry-run --jobs --quiet --verbose"
     )
@@ -168,6 +168,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                         spans=request.spans is not None,
                         fields=request.field_names,
                         drop_other=request.drop_other,
+                        policy=request.policy_sha256,
                     )
                 )
             if request.map_:

@@ -89,6 +89,8 @@ def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> No
     )
     for line in statement.lines(verbose=request.verbose):
         say(line)
+    if digest := request.policy_sha256:
+        say(f"policy {request.policy}, SHA-256 {digest[:16]}")
     if result.totals.draws and sanitizer.guarantee.metric is not None:
         from dpsan.outcomes.distributions import usual_nearest
 

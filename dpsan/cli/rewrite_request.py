@@ -114,10 +114,14 @@ class Request(RewriteOptions):
 
         Among files that ``-r`` found, an option may concern some of them only.
         """
-        from dpsan.formats.lines import text_encoding
         from dpsan.formats.paths import parse_field, parse_fields
-        from dpsan.formats.registry import formats_with
+        from dpsan.formats.registry import formats_with, is_code
+        from dpsan.formats.text import text_encoding
 
+        code = [path for path in self.inputs if is_code(str(path))]
+        drawn = code and self.only is None and self.format_ == "auto"
+        why = f"{(code or [STDIN])[0]}: a program or settings, whose keywords would be drawn too"
+        refuse(drawn, why, "--only sensitive leaves them; -f text draws every word")
         kinds, encoding = self.kinds, text_encoding(self.encoding)
         enough = any if self.recursive else all
         first = kinds[0].name
@@ -145,8 +149,8 @@ class Request(RewriteOptions):
                 parse_field(name)
             parse_fields(self.except_ or (), "--except")
         else:  # no column is named: no file was read
-            lacking = all(kind.needs_fields for kind in kinds)
-            refuse(lacking, f"{first} needs --field", "a column's name, path or number")
+            if all(kind.needs_fields for kind in kinds):
+                raise UsageError(f"{first} needs --field", self.choices(self.inputs[0]))
         # Option, whether it is given, what a format needs for it, how many of the formats do.
         self.cell_delimiter()
         for name, given, capability, formats in (
@@ -158,7 +162,9 @@ class Request(RewriteOptions):
             ("--bad-records", self.bad_records, "skips_bad_records", enough),
         ):
             lacking = not formats(getattr(kind, capability) for kind in kinds)
-            refuse(given and lacking, f"{name} is for {formats_with(capability)}")
+            # A policy is for files of many formats.
+            typed = self.policy is None or name[2:].replace("-", "_") in self.typed
+            refuse(given and lacking and typed, f"{name} is for {formats_with(capability)}")
 
     @cached_property
     def _fields(self) -> dict[str, str]:
@@ -219,6 +225,15 @@ class Request(RewriteOptions):
             "memo": self.memo and self.memo.absolute(),
             "ledger": self.ledger and self.ledger.absolute(),
         }
+
+    @property
+    def policy_sha256(self) -> str | None:
+        """Return the digest of the policy that was read; None without one."""
+        if self.policy is None:
+            return None
+        from dpsan.cli.policy import policy_sha256
+
+        return policy_sha256(self.policy)
 
     def plan(self) -> Plan:
         """Return the plan for every input. Raises UsageError."""

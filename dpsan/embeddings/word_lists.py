@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -188,12 +189,12 @@ def word_classes(given: str, tokenizer: str | None = None) -> tuple[WordClass, .
     own: list[WordClass] = []
     chosen: list[str] = []
     for name in filter(None, map(str.strip, given.split(","))):
-        before, equals, value = name.rpartition("=")
-        if equals and _is_number(value) and not Path(name).exists():
+        numbered = re.fullmatch(r"(.+)[=:]\s*[\d.]+", name)
+        if numbered and not Path(name).exists():
             raise UsageError(
-                f"the class {before} needs no epsilon: which word of its group stood there is "
+                f"the class {numbered[1]} needs no epsilon: which word of its group stood there is "
                 "hidden completely",
-                f"write {before}",
+                f"write {numbered[1]}",
             )
         if name in (*CLASSES, *PRESETS):
             chosen += PRESETS.get(name, (name,))
@@ -231,19 +232,13 @@ def lists_digest() -> str:
     return hashlib.sha256(rules + lists.read_bytes()).hexdigest()
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _own(name: str, tokenizer: str | None) -> WordClass:
     path = Path(name)
     if not path.exists():
-        known = ", ".join((*CLASSES, *PRESETS))
-        raise UsageError(f"no class and no file '{name}'", f"classes: {known}")
+        known = (*CLASSES, *PRESETS)
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
+        hint = f"did you mean {near[0]}?" if near else f"classes: {', '.join(known)}"
+        raise UsageError(f"no class and no file '{name}'", hint)
     words = tuple(read_word_list(path, tokenizer))
     if not words:
         raise InputError(path, "lists no word")

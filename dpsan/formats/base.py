@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from itertools import islice
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
 
 from dpsan.errors import InputError
 from dpsan.files.source import Source
@@ -14,6 +15,8 @@ from dpsan.formats.passing import Fields
 if TYPE_CHECKING:
     from dpsan.text.spanned_tokens import Spans  # numpy comes with it
 
+_RECORDS: Final = 1000
+"""Records of which the paths are listed."""
 Part: TypeAlias = Literal["record", "mark", "header", "frame"]
 """Kind of a piece of a container.
 
@@ -173,6 +176,17 @@ class Format(ABC):
         for record in self.read(source, replace(options, fields=(field,))):
             if record is not None and record.part == "record" and not record.bare and record.texts:
                 yield str(record.texts[0])
+
+    def headers(self, source: Source, options: ReadOptions) -> list[str]:
+        """Return the paths of the first records, those of strings first.
+
+        Raises:
+            InputError: as :meth:`read`.
+        """
+        records = islice(self.read(source, replace(options, fields=("**",))), _RECORDS)
+        read = [record.fields[0] for record in records if record is not None and record.fields]
+        names = {each: None for fields in read for each in fields.chosen}
+        return [*(names | {each: None for fields in read for each in fields.others})]
 
     @abstractmethod
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:

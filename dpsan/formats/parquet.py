@@ -22,10 +22,10 @@ from dpsan.errors import ExtraMissingError, InputError, reason
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record
 from dpsan.formats.json_scan import TOO_DEEP, Chosen, KindError, Part, other_text, pruned_text
-from dpsan.formats.lines import decode, too_long
 from dpsan.formats.parquet_columns import Columns, Leaf, Steps
 from dpsan.formats.parquet_layout import Output, Positioned, check_times
 from dpsan.formats.positions import PERSONS
+from dpsan.formats.text import decode, too_long
 
 _BATCH: Final = 1024
 """Rows whose strings are Python objects at once."""

@@ -14,7 +14,7 @@ from traceback import extract_tb
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dpsan.errors import UsageError, check_name, file_reason
+from dpsan.errors import OWN_MODULE, UsageError, check_name, file_reason, refuse
 from dpsan.mechanisms.base import BaseResponse, Mechanism
 from dpsan.privacy.guarantee import Status
 
@@ -185,6 +185,9 @@ _FILES: Final[dict[type[Mechanism], OwnFile]] = {}
 """Files of the classes that were loaded here."""
 
 
+_OF_PROGRAMS: Final = (ImportError, SyntaxError, NameError, AttributeError)
+
+
 def path_of(name: str) -> Path | None:
     """Return the file that a mechanism is to be loaded from, None for a registered name."""
     path, _, _ = name.rpartition(":")
@@ -223,6 +226,7 @@ def mechanism_class(name: str, sha256: str | None = None) -> type[Mechanism]:
     if path is None:
         if name not in MECHANISMS and (found := installed().get(name)) is not None:
             return _of_package(found, sha256)
+        refuse(name.endswith(".py"), f"{name}: which of its classes?", f"{name}:CLASS")
         check_name("mechanism", name, MECHANISMS)
         return MECHANISMS[name]
     try:
@@ -273,17 +277,19 @@ def _of_package(entry: EntryPoint, sha256: str | None) -> type[Mechanism]:
 
 def _class(file: OwnFile, path: Path, code: bytes) -> Any:
     """Run a file as a module, and return the class.  Raises UsageError."""
-    module = ModuleType(f"dpsan_own_{file.sha256[:16]}")
+    module = ModuleType(f"{OWN_MODULE}{file.sha256[:16]}")
     module.__file__ = str(file.path)
     sys.modules[module.__name__] = module  # dataclasses and pickle look there
     try:
         with redirect_stdout(sys.stderr):  # standard output is for sanitized text
             exec(compile(code, file.path, "exec", dont_inherit=True), vars(module))  # noqa: S102
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - its message may quote anything
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - it may be anything
         lines = [each.lineno for each in extract_tb(error.__traceback__)]
         line = error.lineno if isinstance(error, SyntaxError) else [*lines, None][1]
         where = path if line is None else f"{path}:{line}"
-        raise UsageError(f"{where}: cannot import: {type(error).__name__}") from None
+        # Python's own messages about a program quote its names, and no text.
+        about = f": {error}".splitlines()[0] if isinstance(error, _OF_PROGRAMS) else ""
+        raise UsageError(f"{where}: cannot import: {type(error).__name__}{about}") from None
     found = vars(module).get(file.class_name)
     if found is None:
         own = [

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.places import Places
-from dpsan.only.view import EDGE, GAP, LOWER, ONE, Codes, View
+from dpsan.only.view import EDGE, GAP, LOWER, ONE, Codes, View, among
 
 BEHIND_ARTICLE: Final = [GAP[name] for name in ("space", "line", "open", "dash")]
 """Gaps between an article and its word."""
@@ -31,7 +31,7 @@ def one_article(
     """
     at = np.flatnonzero((trigger == pair[0]) | (trigger == pair[1]))
     behind = gap[np.minimum(at + 1, len(gap) - 1)]
-    joined = ~np.isin(behind, BEHIND_ARTICLE)
+    joined = ~among(behind, BEHIND_ARTICLE)
     joined |= (behind == GAP["line"]) & (caps[at] == ONE)  # a mark of a list
     trigger[at[joined]] = 0
     at = at[~joined]

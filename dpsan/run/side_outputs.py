@@ -25,7 +25,6 @@ import orjson
 from dpsan.errors import InputError
 from dpsan.files.atomic_files import AtomicFile, PrivateFile, write_all
 from dpsan.files.names import stream_number
-from dpsan.run.audit.rows import encodable
 from dpsan.sanitize.result import AuditTable
 from dpsan.version import __version__
 
@@ -34,6 +33,11 @@ if TYPE_CHECKING:
 
 _SHOWN: Final = 3
 """Number of problems that are printed one by one; the file has the others."""
+
+
+def encodable(text: str) -> str:
+    """Return the text with lone surrogates (which JSON in UTF-8 cannot hold) replaced."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 class BadRecords(PrivateFile):

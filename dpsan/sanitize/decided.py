@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
-from dpsan.only.decision import Decision
+from dpsan.only.decision import NAMES, Decision
 from dpsan.only.engine import Match
 from dpsan.only.hashes import salted
 from dpsan.only.lexicon import Lexicon
@@ -156,6 +156,7 @@ class Decided:
         decision = self.decision
         names: dict[int, tuple[Cut, ...]] = {}
         of_row: dict[tuple[int, int], int] = {}
+        named = np.isin(decision.group, [*map(decision.groups.index, NAMES)])
         if decision.locals and by_row:
             words = zip(decision.unit.tolist(), self.keys.tolist(), strict=True)
             of_row = dict(zip(words, keys.tolist(), strict=True))
@@ -176,7 +177,7 @@ class Decided:
             if int(keys[name]) >> AGE == age:
                 return int(keys[name])
             same = (decision.key == decision.key[name]) & (keys >> AGE == age)
-            found = np.flatnonzero(same & (decision.unit == decision.unit[row]))
+            found = np.flatnonzero(named & same & (decision.unit == decision.unit[row]))
             return int(keys[found[0]]) if len(found) else LARGE
 
         for row, parts in decision.locals.items():

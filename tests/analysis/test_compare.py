@@ -71,14 +71,14 @@ def test_figures_of_krr_by_hand(texts):
     assert few * 2 < most < some * 2
     corpus = read_corpus(texts, QUIET, None, VOCABULARY)
     krr = MECHANISMS["krr"](LN2)
-    found, optimal = measure(krr, corpus, None, 3, SPACE, lambda *_: None)
+    found, optimal = measure(krr, corpus, None, 3, SPACE)
     assert optimal
     ids = corpus.words.ids
     assert (ids == 3).sum() == 100  # zzyzx
     same, read, similar = [], [], []
     for seed in (1, 2, 3):
         key = seeded_key(f"dpsan compare {seed}")
-        drawn = sanitized(krr.prepare(SPACE), corpus.words, key, lambda *_: None)
+        drawn = sanitized(krr.prepare(SPACE), corpus.words, key)
         same.append(np.mean(drawn == ids))
         read.append(np.mean(np.where(drawn == 1, 1, 0) == ids))
         known = ids < 3

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support import make_embeddings
 
 from dpsan.run.audit import AuditWriter
-from dpsan.run.audit import rows as audit_rows
+from dpsan.run.audit import writer as audit_rows
 from dpsan.sanitize.result import ACTIONS, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import folded

@@ -249,7 +249,7 @@ no value of JSON is noted @ Positions.passes
 metadata of Parquet pass in silence @ Columns.described
 = lambda original: lambda *given: original(*given)[:1]
 --drop-other writes all of a JSON record @ pruned
-= lambda original: lambda raw, node, at=0: raw.rstrip()
+= lambda original: lambda raw, place: raw.rstrip()
 the audit has no fields @ Passing.row
 = lambda original: lambda self: {**original(self), 'fields': []}
 any value of docx passes @ Reader._passes

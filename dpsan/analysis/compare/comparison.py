@@ -7,7 +7,6 @@ import io
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
@@ -31,7 +30,6 @@ from dpsan.errors import DpsanError, ExtraMissingError, UnexpectedError
 from dpsan.mechanisms.registry import is_own, space_for
 from dpsan.outcomes.calibrate import calibrate
 from dpsan.outcomes.calibrate.target import Draft, Target
-from dpsan.outcomes.distributions import Progress, part_of
 from dpsan.outcomes.intervals import CONFIDENCE
 from dpsan.privacy.guarantee import UNREVIEWED
 from dpsan.space.metric_space import MetricSpace
@@ -130,19 +128,13 @@ def compare(
     rows = []
     pairs = list(product(request.drafts, request.epsilons))
     for at, (draft, epsilon) in enumerate(pairs):
-        what = partial(report, f"{draft.kind.name} at LDP epsilon {epsilon:g}")
-        tell = part_of(what, at / len(pairs), (at + 1) / len(pairs))
-        tell(0.0)
-        rows.append(_row(draft, epsilon, (corpus, folds, request.seeds), space, tell))
+        report(f"{draft.kind.name} at LDP epsilon {epsilon:g}", at / len(pairs))
+        rows.append(_row(draft, epsilon, (corpus, folds, request.seeds), space))
     return Comparison(request, rows, corpus.about, {} if folds is None else folds.baseline())
 
 
 def _row(
-    draft: Draft,
-    epsilon: float,
-    texts: tuple[Corpus, Folds | None, int],
-    space: MetricSpace,
-    progress: Progress,
+    draft: Draft, epsilon: float, texts: tuple[Corpus, Folds | None, int], space: MetricSpace
 ) -> Row:
     """Return the figures of a mechanism at an epsilon, or why there are none."""
     kind = draft.kind
@@ -151,7 +143,7 @@ def _row(
     try:
         found = calibrate(draft, space, Target.EPSILON_LDP, epsilon, claims=True)
         mechanism = found.mechanism.resolved(space)
-        figures, optimal = measure(mechanism, *texts, space, progress)
+        figures, optimal = measure(mechanism, *texts, space)
     except Exception as error:  # noqa: BLE001, a mechanism that fails takes no other one's row
         told = error if isinstance(error, DpsanError) else UnexpectedError(error)
         # The mechanism's name stands beside it.

@@ -21,7 +21,6 @@ from dpsan.analysis.evaluate.vocabulary import OTHER, Vocabulary, WordClass
 from dpsan.formats.span_file import SpanFile
 from dpsan.mechanisms.base import Mechanism
 from dpsan.only.alone import alone
-from dpsan.outcomes.distributions import Progress, part_of
 from dpsan.outcomes.emissions import Emissions, Likeliest, Observations
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.language.ngrams import Ngrams
@@ -54,7 +53,6 @@ def attacks(
     space: MetricSpace,
     mechanism: Mechanism | None,
     model: Ngrams | None,
-    progress: Progress = lambda _: None,
 ) -> tuple[tuple[Attack, ...], int]:
     """Attack the output words.
 
@@ -84,8 +82,8 @@ def attacks(
     seen = Observations.combined(pairs.noisings)
     if not seen.outputs.shape[1]:
         return (verbatim,), 0
-    best, first = 1 if model is None else BEST, part_of(progress, 0.0, 0.4)
-    found = emissions.candidates(seen.outputs, list(priors.values()), best, first)
+    best = 1 if model is None else BEST
+    found = emissions.candidates(seen.outputs, list(priors.values()), best)
     readers = []
     for name, each in zip(priors, found, strict=True):
         guesses = np.where(seen.of >= 0, each.guesses()[seen.of], -1)
@@ -94,7 +92,7 @@ def attacks(
     made = [verbatim, max(readers, key=lambda each: int(each.right.sum()))]
     if model is not None:
         reader = Reader(np.append(pairs.kinds, Gap.LINE), seen, emissions, found[0], model)
-        read = reader.context(part_of(progress, 0.4, 0.85))
+        read = reader.context()
         made.append(_stronger(pairs, vocabulary, "context", "whole line", read))
         read = reader.informed(pairs.inputs)
         made.append(_stronger(pairs, vocabulary, "informed", "other words known", read))

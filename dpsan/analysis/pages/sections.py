@@ -158,6 +158,32 @@ def by_name(value: Any) -> dict[str, Any]:
     return {name.removesuffix("_"): plain(getattr(value, name)) for name in names}
 
 
+def named(values: Mapping[str, Any], above: str = "") -> list[tuple[str, str, str]]:
+    """Return the rows of :class:`Facts` for the JSON values of a result.
+
+    Values inside of others stand behind the names of both.
+
+    Args:
+        above: the name of what has these values.
+    """
+    out: list[tuple[str, str, str]] = []
+    for key, value in values.items():
+        name = f"{above} {key.replace('_', ' ')}".strip()
+        if value and isinstance(value, Mapping):
+            out += named(value, name)
+        elif value and isinstance(value, (list, tuple)):
+            out.append((name, " / ".join(map(_word, value)), ""))
+        else:
+            out.append((name, _word(value), ""))
+    return out
+
+
+def _word(value: Any) -> str:
+    if value is None or isinstance(value, (bool, list, tuple, Mapping)):
+        return "yes" if value is True else "no" if value is False else "none"
+    return written(value)
+
+
 def odds(epsilon: float) -> str:
     """Return e^epsilon as people read it: ``e^8 = 2,981``.
 
@@ -274,6 +300,7 @@ def _table(section: Section) -> str:
     )
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in section.columns)
     wide = " wide" if len(section.columns) > _MANY else ""
+    wide += "" if section.right() else " prose"
     rows = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
     return f'<table class="rows{wide}">{rows}</table>{_lines("p", section.notes, "soft")}'
 

@@ -29,8 +29,8 @@ from dpsan.formats.documents.mail_parts import (
     unpack,
     write_header,
 )
-from dpsan.formats.lines import decode
 from dpsan.formats.passing import LEFT_OUT
+from dpsan.formats.text import decode
 from dpsan.text.tokens import wordless
 
 _Encode: TypeAlias = Callable[[str], bytes]

@@ -68,16 +68,12 @@ class Target(StrEnum):
 
     UNCHANGED = "unchanged"
     """Mean over the words of the vocabulary of P(w -> w)."""
-    CLOSE = "close"
-    """Mean share of outputs of rank 1 ... 100 from the true word."""
     EPSILON_LDP = "epsilon-ldp"
     """LDP epsilon, nats: by the exact certificate if there is one, else by the guarantee."""
-    EPSILON_METRIC = "epsilon-metric"
-    """Epsilon per unit of Euclidean distance, likewise."""
 
     def check(self, wanted: float) -> None:
         """Raise UsageError for a value outside the domain."""
-        share = self in (Target.UNCHANGED, Target.CLOSE)
+        share = self is Target.UNCHANGED
         if not 0 < wanted < (1 if share else math.inf):
             raise UsageError(f"{self} must be > 0{' and < 1' if share else ''} (got {wanted:g})")
 
