@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpsan.outcomes.language.symbols import gap_kinds
 from dpsan.privacy import randomness
-from dpsan.sanitize.classes import Codes, class_rules
+from dpsan.sanitize.classes import Codes, class_rules, number_rules
 from dpsan.sanitize.consistent import OneDraw
 from dpsan.sanitize.guarantee_and_sampler import Built
 from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers
@@ -52,13 +52,14 @@ class Rewriter:
         n, unit, spec = built.space.n, built.spec.consistent, built.spec
         self._codes = Codes(n, built.grouping)
         self._one_draw = None if unit is None else OneDraw(unit, self._codes.inputs, n)
-        self._classes = None
+        by_value = spec.numbers == NumberPolicy.VALUE
+        self._classes = number_rules(n) if by_value else None
         if built.grouping is not None:
             self._classes = class_rules(spec, built.grouping, built.embeddings.key_to_index)
-        by_kind, self._numbers = self._classes is not None, None
-        by_value = spec.numbers == NumberPolicy.VALUE
         self.number_epsilon = built.guarantee.epsilon_ldp if by_value else None
-        if by_kind or by_value:
+        self._numbers = None
+        if self._classes is not None:
+            by_kind = built.grouping is not None
             self._numbers = Numbers(self.number_epsilon, unit, strings=by_kind)
         self._public = np.zeros(len(self._codes.inputs), dtype=np.bool_)
         self._public[list(built.public)] = True
@@ -105,9 +106,8 @@ class Rewriter:
         spec = self._built.spec
         unknown = MASKED if spec.unknown is UnknownPolicy.MASK else self._built.space.n
         split = TOKENIZERS[spec.tokenizer].split
-        by_value = self._numbers is not None and self._classes is None
-        number, rows = self._codes.number if by_value else None, self._built.embeddings.key_to_index
-        return Lookup(split, rows, spec.keep, unknown, number, self._classes)
+        rows = self._built.embeddings.key_to_index
+        return Lookup(split, rows, spec.keep, unknown, self._classes)
 
     def begin(self) -> bool:
         """Return True for the first call; then libraries load."""
