@@ -280,12 +280,6 @@ class DrawnTexts:
     """The result, but for lines, counts and audit."""
     first: NDArray[np.bool_] | None
     """True for the first of equal words, where equal words share a draw."""
-    decoded: Decoded | None = None
-    """The outputs where the drawn words were decoded."""
-
-    def as_decoded(self, found: Decoded) -> DrawnTexts:
-        """Return the same with what was decoded in place of the outputs."""
-        return replace(self, outputs=found.strings, decoded=found)
 
 
 def sums_of_runs(values: NDArray[Any], sizes: Ids) -> Ids:
