@@ -106,9 +106,9 @@ class Mechanism(ABC):
         known = cls.parameters()
         checked: dict[str, Any] = {}
         for name, value in values.items():
+            if not known:
+                raise UsageError(f"mechanism '{cls.name}' has no parameters besides epsilon")
             if name not in known:
-                if not known:
-                    raise UsageError(f"mechanism '{cls.name}' has no parameters besides epsilon")
                 raise unknown_name(f"parameter of {cls.name}:", name, known)
             checked[name] = known[name].parse(name, value) if isinstance(value, str) else value
         return cls(epsilon, **checked)
