@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dpsan.analysis.estimate import Estimate
     from dpsan.embeddings import load as load_embeddings
     from dpsan.embeddings.base import Embeddings
-    from dpsan.mechanisms import list_mechanisms, register
+    from dpsan.mechanisms.registry import list_mechanisms, register
     from dpsan.run.memo import Memo
     from dpsan.sanitize.sanitizer import Sanitizer
     from dpsan.version import __version__
@@ -35,9 +35,9 @@ _HOMES: "Final" = {
     "Memo": ("dpsan.run.memo", "Memo"),
     "Sanitizer": ("dpsan.sanitize.sanitizer", "Sanitizer"),
     "__version__": ("dpsan.version", "__version__"),
-    "list_mechanisms": ("dpsan.mechanisms", "list_mechanisms"),
+    "list_mechanisms": ("dpsan.mechanisms.registry", "list_mechanisms"),
     "load_embeddings": ("dpsan.embeddings", "load"),
-    "register": ("dpsan.mechanisms", "register"),
+    "register": ("dpsan.mechanisms.registry", "register"),
 }
 
 

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,34 @@ class UnexpectedError(DpsanError):
             last = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
             text = f"internal error: {type(error).__name__}{last}"
         hint = "please report this line" if text.startswith("internal") else ""
+        if place := own_place(error):
+            text = f"{place}: {type(error).__name__}"
+            hint = f"your own mechanism; {TRACEBACK}=1 shows where, and may show text"
         super().__init__(text, hint)
+
+
+TRACEBACK: Final = "DPSAN_TRACEBACK"
+"""The variable that asks for the traceback of an error in a file of one's own."""
+OWN_MODULE: Final = "dpsan_own_"
+"""How the names of modules begin that are made of such files."""
+
+
+def own_place(error: BaseException) -> str:
+    """Return the last place in a mechanism file of one's own that an error went through, or
+    nothing.
+    """
+    place = ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if str(frame.f_globals.get("__name__", "")).startswith(OWN_MODULE):
+            place = f"{frame.f_code.co_filename}:{line}"
+    return place
+
+
+def error_code(error: BaseException) -> str:
+    """Return the kind of an error in a word, for programs: ``input``, ``budget``, ``internal``."""
+    if not isinstance(error, DpsanError) or isinstance(error, UnexpectedError):
+        return "internal"
+    return type(error).__name__.removesuffix("Error").lower()
 
 
 def failure(path: Path | str, error: Exception) -> str:

@@ -48,6 +48,8 @@ _COMPARED: Final = (
 TARGET: Final = 0.5
 CERTIFIED: Final = 10.0
 _PAIRS: Final = 50
+_DELTA: Final = 1e-3
+"""Of the guarantee of a system that bounds Rényi divergences."""
 INTEGRALS = {"tgumbel-paper", "rantext-paper"}
 """Mechanisms whose distribution takes an integral, and their certificate minutes."""
 
@@ -243,6 +245,34 @@ def budgets(_: Any) -> str:
     return table(("budget", "words of the vocabulary", "one text", "other text", "loss"), *rows)
 
 
+def within(bound: float, base: Any) -> tuple[Any, Any]:
+    """Largest and smallest chance of a token, at Rényi divergences of order 2 up to a bound.
+
+    Divergences are those of two-valued laws from that of chance ``base`` < 1/2 and back: both of
+    (p - q)² / (q(1 - q)) and (p - q)² / (p(1 - p)) are at most e^bound - 1.
+    """
+    k = math.expm1(bound)
+    middle = 2 * base + k
+    lowest = 2 * base**2 / (middle + np.sqrt(middle**2 - 4 * (1 + k) * base**2))
+    return base + np.sqrt(k * base * (1 - base)), lowest
+
+
+def fusion(_: Any) -> str:
+    """What a bound on divergences from a redacted text says of two texts: exact, for one token."""
+    rows = []
+    for bound in (0.02, 0.1, 0.5, 1.0):
+        base = np.logspace(-9, -1.5, 2000)
+        high, low = within(bound, base)
+        claim = 2 * bound - math.log(_DELTA)  # 4·(bound/order) + ln(1/delta)/(order - 1)
+        deltas = high - math.exp(claim) * low
+        at = deltas.argmax()
+        between = np.log(high**2 / low + (1 - high) ** 2 / (1 - low))[at]
+        cells = (bound, 2 * bound, between, claim, _DELTA, deltas[at])
+        rows.append((*(f"{each:.3g}" for each in cells),))
+    heads = ("bound, from the redacted text", "claimed, of two texts", "true")
+    return table((*heads, "claimed epsilon", "with delta", "true delta"), *rows)
+
+
 def _spent(budget: tuple[float, ...]) -> str:
     return ", ".join(f"{each:g}" for each in budget)
 
@@ -250,6 +280,6 @@ def _spent(budget: tuple[float, ...]) -> str:
 if __name__ == "__main__":
     faiss.omp_set_num_threads(1)
     space = opened()
-    made = (claims, equal, characters, lengths, budgets)
+    made = (claims, equal, characters, lengths, budgets, fusion)
     parts = {each.__name__: partial(each, space) for each in made}
     page_parts.write(PAGE, parts, sys.argv[1:])

@@ -19,7 +19,7 @@ from dpsan.mechanisms import DEFAULT_MECHANISM, MECHANISMS
 from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.description import numbers
 from dpsan.mechanisms.krr import KRR
-from dpsan.mechanisms.registry import TABLE
+from dpsan.mechanisms.registry import NAMES
 from dpsan.sanitize.sanitizer import Sanitizer
 
 PACKAGE = Path(__file__).resolve().parent.parent / "dpsan"
@@ -130,7 +130,7 @@ def test_no_mechanism_imports_another():
 def test_mechanisms_open_no_file():
     """Callers read lists of words; only the bibliography and a mechanism of the user's are read."""
     for path in (PACKAGE / "mechanisms").rglob("*.py"):
-        if path.name in ("description.py", "own.py"):
+        if path.name in ("description.py", "registry.py"):
             continue
         assert "pathlib" not in {module.split(".")[0] for module in imports(path)}, path
         for node in ast.walk(tree(path)):
@@ -200,7 +200,7 @@ def test_files_stay_small():
     assert [path for path in FILES if len(path.read_text().splitlines()) > 400] == []
 
 
-MOST_LINES = 31_347
+MOST_LINES = 30_893
 """Lines of code of dpsan/.  It only goes down: lower it with every change that allows it."""
 
 
@@ -256,7 +256,6 @@ def test_adding_a_mechanism_touches_four_places():
             continue  # an English word, and the name of a draw in randomness.py
         assert not knows, f"{name} is named in {knows}"
         registry = (PACKAGE / "mechanisms" / "registry.py").read_text()
-        assert registry.count(f'    "{name}": "') == 1
         assert registry.count(f'"{name}"') == 1 + (name == DEFAULT_MECHANISM)
         assert any(name in text for text in tests), f"{name} has no test"
 
@@ -266,13 +265,14 @@ def test_a_mechanism_is_imported_when_it_is_asked_for():
         import sys
         from dpsan.mechanisms import MECHANISMS
         assert "tem" in MECHANISMS and "temm" not in MECHANISMS
-        from dpsan.mechanisms.registry import TABLE
-        modules = ["dpsan.mechanisms." + each.partition(":")[0] for each in TABLE.values()]
-        assert not set(modules) & set(sys.modules)
+        from dpsan.mechanisms.registry import NAMES
+        files = {name.replace("-", "_") for name in NAMES if not name.startswith("tldp-paper-")}
+        modules = {f"dpsan.mechanisms.{file}" for file in files | {"tldp_paper"}}
+        assert not modules & set(sys.modules)
         assert MECHANISMS["laplace"].name == "laplace"
-        assert set(modules) & set(sys.modules) == {"dpsan.mechanisms.laplace"}
+        assert modules & set(sys.modules) == {"dpsan.mechanisms.laplace"}
         assert [kind.name for kind in MECHANISMS.values()] == list(MECHANISMS)
-        assert set(modules) <= set(sys.modules)
+        assert modules <= set(sys.modules)
         try:
             MECHANISMS["temm"]
         except KeyError:
@@ -290,7 +290,7 @@ def test_a_new_mechanism_needs_nothing_else(monkeypatch):
     module = types.ModuleType("dpsan.mechanisms.toy")
     module.Toy = Toy
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setitem(TABLE, "toy", "toy:Toy")
+    monkeypatch.setattr("dpsan.mechanisms.registry.NAMES", [*NAMES, "toy"])
     sanitizer = Sanitizer("toy", epsilon=2, embeddings=make_embeddings())
     assert sanitizer.rewrite(["word3 word4"])[0].startswith("Word")
     assert numbers(sanitizer.mechanism, sanitizer.space)["name"] == "toy"

@@ -84,7 +84,7 @@ CAPABILITIES = {
     "takes_header": "--no-header",
     "takes_delimiter": "--delimiter",
     "skips_bad_records": "--bad-records",
-    "strippable": "--strip",
+    "leaves_out": "--strict",
     "copyable": "--copies",
     "takes_spans": "--spans",
     "takes_budget": "--budget",

@@ -95,7 +95,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         description="Build the bundled English vocabulary of dpsan from the training corpus.",
         epilog="The settings of a run are recorded in manifest.json. One training thread gives the "
         "same files every time; more are faster and differ a little from run to run. "
-        "Settings are explained in recipe/train.py and dpsan/embeddings/training/shaping.py, "
+        "Settings are explained in recipe/train.py, recipe/shape.py and recipe/counter_fitting.py, "
         "sources in recipe/corpus.py.",
     )
     add = parser.add_argument

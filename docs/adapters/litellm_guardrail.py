@@ -82,6 +82,21 @@ _CALLS = {
     "mcp_call",
 }
 """Kinds of parts whose name is that of a tool."""
+_DELTAS = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+    "input_json_delta": "partial_json",
+}
+"""Kinds of deltas of /v1/messages, and where their text is."""
+_WHERE = ("item_id", "output_index", "content_index", "summary_index", "index")
+"""What tells one text of a stream from another."""
+_LAST = {f"response.{name}" for name in ("completed", "incomplete", "failed")} | {"message_stop"}
+_JSON = {"arguments", "partial_json"}
+_PLAIN = _IDS | {
+    *("type", "item_id", "object", "role", "status", "model", "name", "event_id"),
+    *("previous_response_id", "response_id", "signature", "encrypted_content", "stop_reason"),
+}
+"""Fields of answers without text."""
 _OPEN = 10_000
 """Requests without an answer that are remembered."""
 
@@ -113,6 +128,135 @@ def check_names(parts, drawn=False):
             if "name" in part and part.get("type") not in _CALLS and not drawn:
                 raise refused("a part with a name")
             check_names(part.get("content"))
+
+
+def restored(originals, value, name=""):
+    """Return a value with the originals in its strings; objects are copied."""
+    if type(value) is str:
+        if name in _PLAIN:
+            return value
+        return restored_json(originals, value) if name in _JSON else originals.restore(value)
+    if isinstance(value, list):
+        return [restored(originals, inner, name) for inner in value]
+    if isinstance(value, dict):
+        return {key: restored(originals, inner, key) for key, inner in value.items()}
+    if hasattr(value, "model_copy"):
+        made = value.model_copy()
+        for key, inner in dict(value).items():
+            setattr(made, key, restored(originals, inner, key))
+        return made
+    return value
+
+
+def restored_json(originals, text):
+    """Return the arguments of a call, which are JSON in a string, with the originals."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return originals.restore(text)
+    return json.dumps(restored(originals, value), ensure_ascii=False)
+
+
+def at(event, *names):
+    """Return what an event, a dict or an object, has under names in each other; None: nothing."""
+    for name in names:
+        event = event.get(name) if isinstance(event, dict) else getattr(event, name, None)
+    return event
+
+
+class Events:
+    """Restores the events of a stream of /v1/responses or /v1/messages.
+
+    A delta is held until a later one cannot change what stands for it.  Arguments of tools, which
+    are JSON, come in one delta at their end.
+    """
+
+    def __init__(self, originals):
+        self.originals, self.bytes = originals, None
+        """The begin of a frame; None while events come as objects."""
+        self.held = {}
+        """By its place the last delta of a text, and what is held of the text."""
+
+    def of_chunk(self, chunk):
+        """Yield the chunks that stand for one: an event, or bytes of some, cut anywhere."""
+        if not isinstance(chunk, bytes | str):
+            yield from self.of_event(chunk)
+            return
+        self.bytes = (self.bytes or b"") + (chunk.encode() if isinstance(chunk, str) else chunk)
+        *frames, self.bytes = re.split(rb"(?<=\n\n)|(?<=\r\n\r\n)", self.bytes)
+        for frame in frames:
+            yield from self.of_frame(frame)
+
+    def of_frame(self, frame):
+        """Yield a frame of server-sent events, and what comes before it."""
+        lines = [line[5:] for line in frame.splitlines() if line.startswith(b"data:")]
+        try:
+            event = json.loads(b"\n".join(lines))
+        except ValueError:  # a comment, or the end
+            event = None
+        if not isinstance(event, dict):
+            yield frame
+            return
+        yield from map(self.frame, self.of_event(event))
+
+    @staticmethod
+    def frame(event):
+        text = json.dumps(event, ensure_ascii=False)
+        return f"event: {event.get('type')}\ndata: {text}\n\n".encode()
+
+    def ended(self):
+        """Yield the chunks after the last one of a stream."""
+        if self.bytes:
+            yield from self.of_frame(self.bytes)
+        for event in self.end():
+            yield self.frame(event) if self.bytes is not None else event
+
+    def of_event(self, event):
+        """Yield an event with its originals, after what was held of texts that it ends."""
+        kind = str(getattr(at(event, "type"), "value", at(event, "type")))
+        where = tuple(at(event, name) for name in _WHERE)
+        block = at(event, "delta", "type") if kind == "content_block_delta" else None
+        name = _DELTAS.get(block) if block else "delta" * kind.endswith(".delta")
+        text = at(event, "delta", name) if block and name else at(event, "delta") if name else None
+        if isinstance(text, str):
+            place = (block or kind.removesuffix(".delta"), *where)
+            is_json = block == "input_json_delta" or "arguments" in kind
+            _, chunks = self.held.get(place) or (None, [] if is_json else Chunks(self.originals))
+            self.held[place] = event, chunks
+            if is_json:
+                chunks.append(text)
+            elif added := chunks.add(text):
+                yield self.delta(event, added)
+            return
+        ended = kind.removesuffix(".done")
+        for place in [*self.held]:
+            if place[1:] == where and (place[0] == ended or kind == "content_block_stop"):
+                yield from self.rest(place)
+        if kind in _LAST:
+            yield from self.end()
+        yield restored(self.originals, event)
+
+    def rest(self, place):
+        """Yield what is held of a text."""
+        event, chunks = self.held.pop(place)
+        is_json = isinstance(chunks, list)
+        text = restored_json(self.originals, "".join(chunks)) if is_json else chunks.end()
+        if text:
+            yield self.delta(event, text)
+
+    def end(self):
+        """Yield what is held of all texts."""
+        for place in [*self.held]:
+            yield from self.rest(place)
+
+    @staticmethod
+    def delta(event, text):
+        """Return a delta with another text."""
+        if not isinstance(event, dict):
+            return event.model_copy(update={"delta": text})
+        if isinstance(event["delta"], str):
+            return {**event, "delta": text}
+        return {**event, "delta": {**event["delta"], _DELTAS[event["delta"]["type"]]: text}}
 
 
 class Dpsan(CustomGuardrail):
@@ -226,53 +370,44 @@ class Dpsan(CustomGuardrail):
     def restore_arguments(self, originals, function):
         """Restore the arguments of a call, which are JSON in a string."""
         text = function["arguments"] if isinstance(function, dict) else function.arguments
-        text = self.restored_json(originals, text or "")
+        text = restored_json(originals, text or "")
         if isinstance(function, dict):
             function["arguments"] = text
         else:
             function.arguments = text
 
-    def restored_json(self, originals, text):
-        def inside(value):
-            if isinstance(value, str):
-                return originals.restore(value)
-            if isinstance(value, list):
-                return [inside(each) for each in value]
-            if isinstance(value, dict):
-                return {key: inside(each) for key, each in value.items()}
-            return value
-
-        try:
-            value = json.loads(text)
-        except ValueError:
-            return text
-        return json.dumps(inside(value), ensure_ascii=False)
-
     async def async_post_call_streaming_iterator_hook(
         self, user_api_key_dict, response, request_data
     ):
-        """Restore a stream of a chat; other streams pass with the drawn names."""
+        """Restore the stream of a chat, of /v1/responses or of /v1/messages."""
         unit = self.open.get(request_data.get("litellm_call_id"), ("", False))[0]
         originals = await self.run(self.memo.originals, unit)
-        texts, calls = {}, {}
+        texts, calls, events = {}, {}, Events(originals)
         try:
             async for chunk in response:
-                for choice in getattr(chunk, "choices", None) or ():
-                    self.restore_delta(originals, choice, texts, calls)
-                yield chunk
+                if hasattr(chunk, "choices"):
+                    for choice in chunk.choices:
+                        self.restore_delta(originals, choice, texts, calls)
+                    yield chunk
+                else:
+                    for made in events.of_chunk(chunk):
+                        yield made
+            for made in events.ended():
+                yield made
         finally:
             await self.close(request_data)
 
     def restore_delta(self, originals, choice, texts, calls):
         """Restore what a chunk adds to a choice; arguments of tools come with its last chunk."""
-        delta, ends = choice.delta, choice.finish_reason is not None
-        for name in ("content", "reasoning_content", "refusal"):
+        ends = choice.finish_reason is not None
+        delta = choice.delta if hasattr(choice, "delta") else choice  # of /v1/completions
+        for name in ("content", "reasoning_content", "refusal", "text"):
             text, key = getattr(delta, name, None), (choice.index, name)
             if isinstance(text, str) or (ends and key in texts):
                 chunks = texts.setdefault(key, Chunks(originals))
                 setattr(delta, name, chunks.add(text or "") + (chunks.end() if ends else ""))
         mine = calls.setdefault(choice.index, {})
-        for call in delta.tool_calls or ():
+        for call in getattr(delta, "tool_calls", None) or ():
             mine[call.index] = mine.get(call.index, "") + (call.function.arguments or "")
             call.function.arguments = ""
         if ends and mine:
@@ -280,7 +415,7 @@ class Dpsan(CustomGuardrail):
                 ChatCompletionDeltaToolCall(
                     index=index,
                     type="function",
-                    function={"arguments": self.restored_json(originals, text)},
+                    function={"arguments": restored_json(originals, text)},
                 )
                 for index, text in mine.items()
             ]

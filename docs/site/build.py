@@ -31,7 +31,10 @@ PAGES = {
     },
     "Decide": {
         "SECURITY.md": "security.md",
-        **dict.fromkeys(["docs/attacks.md", "docs/estimate.md", "docs/verify.md"], ""),
+        **dict.fromkeys(
+            ["docs/for_whoever_signs.md", "docs/attacks.md", "docs/estimate.md", "docs/verify.md"],
+            "",
+        ),
         "docs/glossary.md": "",
     },
     "Research": {

@@ -27,6 +27,7 @@ from common.laplace_laws import (
 )
 from common.outcomes import Outcomes, from_pmfs
 from common.panels import Panel, Series
+from common.steps import in_steps, part_of
 from common.study import ALL, Asked, Result, Studies
 from common.sweeps import about, label, repeated, sweeps
 from common.values import at_least, dimensions, positive, whole
@@ -49,7 +50,6 @@ from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.rank_softmax import RankSoftmax
 from dpsan.mechanisms.tldp import principal_components
 from dpsan.outcomes.calibrate.target import Draft
-from dpsan.outcomes.distributions import in_steps, part_of
 from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy import randomness
 from dpsan.privacy.rounding import SphericalLaplace
@@ -141,8 +141,8 @@ def _proportions(space: MetricSpace, asked: Asked, kinds: Sequence[type[Mechanis
         else:
             drawn = drawn or Draws(space, count, key)
             shares = [
-                from_draws(drawn, sampler, progress)[1:]
-                for sampler, progress in in_steps(each.progress, each.samplers)
+                from_draws(drawn, sampler)[1:]
+                for sampler, _ in in_steps(each.progress, each.samplers)
             ]
             seen = {"words": space.n, "draws": count}
         own = [

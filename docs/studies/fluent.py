@@ -100,7 +100,7 @@ def measured(path: Path, asked: argparse.Namespace) -> list[dict[str, Any]]:
         plain, fluent = sanitizers(epsilon, asked)
         words = Vocabulary(plain.embeddings, "unicode")
         if judge is None:
-            judge = language_model(asked.judge, plain.embeddings, words, lambda _: None)
+            judge = language_model(asked.judge, plain.embeddings, words)
         sums: Counter[str] = Counter()
         fluent.warm_up()
         for run in range(asked.draws):

@@ -19,6 +19,7 @@ from common.frontier import bounds, by_draws, by_laws, ceiling, comparable
 from common.noise import PARAMETERS as NOISE
 from common.noise import noise
 from common.panels import Panel, Series
+from common.steps import in_steps, part_of
 from common.study import ALL, Asked, Result, Studies
 from common.sweeps import about, label, parameters, repeated
 from common.values import at_least, whole
@@ -44,7 +45,7 @@ from dpsan.mechanisms.tldp_paper import (
 )
 from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper
 from dpsan.outcomes.calibrate.target import Draft
-from dpsan.outcomes.distributions import has_distribution, in_steps, part_of
+from dpsan.outcomes.distributions import has_distribution
 from dpsan.outcomes.text_likelihood import (
     CANDIDATES,
     LONGEST,

@@ -18,6 +18,7 @@ from common.attackers import ATTACKS, Attacks, IntervalClassifier, drawn_words, 
 from common.claims import Part, claim_line, claim_row, together
 from common.command import main
 from common.panels import Panel, Series
+from common.steps import in_steps, part_of
 from common.study import ALL, Asked, Result, Studies
 from common.sweeps import about, label, parameters, repeated, sweeps
 from common.texts import PARAMETERS as TEXTS
@@ -37,7 +38,7 @@ from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.mechanisms.tem import TEM
 from dpsan.mechanisms.tgumbel_paper import TGumbelPaper, few_candidates, least_epsilon, scale
 from dpsan.outcomes.calibrate.target import Draft
-from dpsan.outcomes.distributions import THREADS, Progress, distributions, draw, in_steps, part_of
+from dpsan.outcomes.distributions import THREADS, Progress, distributions, draw
 from dpsan.outcomes.text_likelihood import sanitized
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids
@@ -242,10 +243,10 @@ def appendix_c_laplace(space: MetricSpace, asked: Asked) -> Result:
     near = space.points(space.neighbors(ids, 2)[:, 1])
     apart = np.linalg.norm(near - space.points(ids), axis=1)
     rows = []
-    for epsilon, step in in_steps(asked.progress, asked.epsilons or (1.0, 5.0, 20.0)):
+    for epsilon, _ in in_steps(asked.progress, asked.epsilons or (1.0, 5.0, 20.0)):
         sampler = Draft(Laplace).at(epsilon).prepare(space)
         taken = np.resize(ids, count)
-        stays = draw(sampler, taken, randomness.derive_key(key, f"{epsilon:g}"), step) == taken
+        stays = draw(sampler, taken, randomness.derive_key(key, f"{epsilon:g}")) == taken
         drawn = spread(drawn=share_of_draws(int(stays.sum()), count))
         formula = float((-np.expm1(-epsilon * apart / 4)).mean())
         rows.append({"epsilon": epsilon, "claimed": formula, **drawn})
@@ -344,8 +345,8 @@ def figures_1_2(space: MetricSpace, asked: Asked) -> Result:
         else:
             own = randomness.derive_key(key, "outputs")
             pairs = [
-                _drawn(sampler, ids, count, own, progress)
-                for sampler, progress in in_steps(each.progress, each.samplers)
+                _drawn(sampler, ids, count, own)
+                for sampler, _ in in_steps(each.progress, each.samplers)
             ]
         rows += [
             {
@@ -395,11 +396,9 @@ def _known(
     return pairs
 
 
-def _drawn(
-    sampler: Sampler, ids: Ids, count: int, key: bytes, progress: Progress
-) -> tuple[Floats, Floats]:
+def _drawn(sampler: Sampler, ids: Ids, count: int, key: bytes) -> tuple[Floats, Floats]:
     """N_w and S_w counted in ``count`` draws of each word, (m,) each."""
-    drawn = draw(sampler, np.repeat(ids, count), key, progress).reshape(len(ids), count)
+    drawn = draw(sampler, np.repeat(ids, count), key).reshape(len(ids), count)
     drawn.sort(axis=1)
     distinct = 1.0 + (np.diff(drawn, axis=1) > 0).sum(axis=1)
     return (drawn == ids[:, None]).mean(axis=1), distinct
@@ -565,7 +564,7 @@ def _rewritten(
 ) -> list[str]:
     assert asked.embeddings is not None  # noqa: S101 - the texts were split by it
     mechanism.guarantee(space)  # finds what does not fit this vocabulary
-    drawn = sanitized(mechanism.prepare(space), texts.words, key, lambda _: None)
+    drawn = sanitized(mechanism.prepare(space), texts.words, key)
     return texts.strings([asked.embeddings.index_to_key[row] for row in drawn.tolist()])
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from common import claims
 from common.command import main
 from common.panels import Panel
+from common.steps import in_steps
 from common.study import Asked, Result, Studies
 from common.texts import PARAMETERS as TEXTS
 from common.texts import labelled
@@ -30,7 +31,6 @@ from dpsan.mechanisms.tldp_paper import (
     keep_probability,
     true_delta,
 )
-from dpsan.outcomes.distributions import in_steps
 from dpsan.privacy import randomness
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats

@@ -30,6 +30,7 @@ from common.noisy_vectors import (
     windows,
 )
 from common.panels import Panel, Series
+from common.steps import in_steps
 from common.study import Asked, Result, Studies
 from common.sweeps import about, label, repeated
 from common.texts import PARAMETERS as TEXTS
@@ -49,7 +50,6 @@ from dpsan.mechanisms.mahalanobis import Mahalanobis
 from dpsan.mechanisms.pte import ProjectedLaplace
 from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper
 from dpsan.outcomes.calibrate.target import Draft
-from dpsan.outcomes.distributions import in_steps, part_of
 from dpsan.outcomes.text_likelihood import sanitized
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee, Loss
@@ -537,7 +537,8 @@ def _figures(
     versions, kept, copied = [], 0.0, 0.0
     for at, (name, each) in enumerate(zip(("train", "test"), texts, strict=True)):
         own = randomness.derive_key(key, name)
-        drawn = sanitized(sampler, each.words, own, part_of(progress, at * 0.4, at * 0.4 + 0.4))
+        drawn = sanitized(sampler, each.words, own)
+        progress(0.4 * (at + 1))
         versions.append(each.strings([words[row] for row in drawn.tolist()]))
         kept = float((drawn == each.words.ids).mean()) if len(drawn) else 0.0
         starts = each.words.starts.tolist()

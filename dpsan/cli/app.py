@@ -13,7 +13,7 @@ import typer
 
 from dpsan.cli.output import DROPPED, say
 from dpsan.cli.tree import Commands, Group
-from dpsan.errors import UsageError, check_name
+from dpsan.errors import TRACEBACK, UsageError, check_name
 from dpsan.version import __version__
 
 _EPILOG: Final = (
@@ -27,6 +27,7 @@ COMMANDS: Final = Commands(
             "rewrite": "Replace names, places, dates and numbers (--only), or every word "
             "(--epsilon).",
             "restore": "Put the originals of a map back into an answer.",
+            "headers": "List the columns of a table, or the paths of JSON, that --field takes.",
             "index": "Build, list, check or clear cached indexes of embeddings.",
             "train": "Train a vocabulary of your own on public text, in any language.",
         },
@@ -81,8 +82,14 @@ def _root(
     pass
 
 
-_CACHE: Final = "DPSAN_CACHE_DIR"
-"""The variable that is not the default of an option."""
+_OTHERS: Final = frozenset({"DPSAN_CACHE_DIR", TRACEBACK})
+"""The variables that are not the defaults of options."""
+
+_VERBS: Final = (
+    "anonymise anonymize clean deidentify de-identify hide mask obfuscate protect pseudonymise "
+    "pseudonymize redact run sanitise sanitize scrub"
+)
+"""What other tools call their command."""
 
 # The sentences of the library that checks numbers, and shorter ones.
 _NUMBERS: Final = (
@@ -109,12 +116,22 @@ def _hint(error: Exception) -> str:
     words = sys.argv[1:]
     if words[:1] and words[0] in DROPPED:
         return f" ({DROPPED[words[0]]})"
+    verb = words[:1] and words[0].lower() in _VERBS.split()
+    words = words[1:] if verb else words
+    given = any(each.startswith(("-e", "--epsilon", "--only")) for each in words)
+    mode = [] if given else ["--only", "sensitive"]
     # Words that are no files may be text, which no message repeats.
     if not any(Path(each).exists() for each in words):
-        return " (dpsan --help lists the commands)"
-    given = any(each.startswith(("-e", "--epsilon")) for each in words)
-    epsilon = [] if given else ["-e", "8"]
-    return f" (did you mean: {shlex.join(['dpsan', 'rewrite', *epsilon, *words])}?)"
+        if not verb:
+            return " (dpsan --help lists the commands)"
+        words = ["FILE"]
+    return f" (did you mean: {shlex.join(['dpsan', 'rewrite', *mode, *words])}?)"
+
+
+_MISTYPED: Final = {
+    "epsilon": "one number, such as -e 8; 'dpsan preview -e 4,8 FILE' compares several"
+}
+"""What can be typed for a value that is no number, by the name of its option."""
 
 
 def _check_variables() -> None:
@@ -123,10 +140,10 @@ def _check_variables() -> None:
     Raises:
         UsageError: unknown variable.
     """
-    ours = {name for name in os.environ if name.startswith("DPSAN_")} - {_CACHE}
+    ours = {name for name in os.environ if name.startswith("DPSAN_")} - _OTHERS
     if ours:  # commands are imported only now
         options = (option for command in COMMANDS.values() for option in command.params)
-        known = {str(option.envvar) for option in options if option.envvar} | {_CACHE}
+        known = {str(option.envvar) for option in options if option.envvar} | _OTHERS
         for name in sorted(ours):
             option = f"--{name.removeprefix('DPSAN_').lower().replace('_', '-')}"
             if name not in known and option in DROPPED:
@@ -150,6 +167,9 @@ def run() -> int:
         name = getattr(error, "option_name", "")
         if name in DROPPED:
             text = f"no such option: {name} ({DROPPED[name]})"
+        mistyped = _MISTYPED.get(getattr(getattr(error, "param", None), "name", ""), "")
+        if mistyped and text.endswith("not a number"):
+            text += f" ({mistyped})"
         say(text if "Did you mean" in text else text + _hint(error))
         return int(getattr(error, "exit_code", 2))
     except typer.Abort:

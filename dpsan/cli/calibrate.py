@@ -6,11 +6,9 @@ import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import typer
-
 from dpsan.cli.command import option
 from dpsan.cli.options import Json, Privacy, Vocabulary, parameters
-from dpsan.cli.output import print_json
+from dpsan.cli.output import echo, print_json
 from dpsan.errors import printable, refuse
 
 if TYPE_CHECKING:
@@ -31,22 +29,16 @@ class Calibrate(Json, Vocabulary, Privacy):
 
     unchanged: float | None = option("--unchanged X", panel="Targets")
     """Target share of running words that stay unchanged, as rewrite prints it."""
-    close: float | None = option("--close X", panel="Targets")
-    """Target share of outputs among the 100 nearest other words."""
     epsilon_ldp: float | None = option("--epsilon-ldp X", panel="Targets")
     """Target LDP epsilon, certified. It means the same for every mechanism."""
-    epsilon_metric: float | None = option("--epsilon-metric X", panel="Targets")
-    """Target epsilon per unit of distance, certified."""
     # The variable of rewrite's epsilon means nothing here.
     epsilon: float | None = option("-e, --epsilon X", hidden=True, panel="Targets")
     """What is found."""
 
     def run(self) -> int:
         """Search, and print what was found with the command that uses it."""
-        names = ("unchanged", "close", "epsilon_ldp", "epsilon_metric")
-        given = [name for name in names if getattr(self, name) is not None]
-        options = "--unchanged, --close, --epsilon-ldp, --epsilon-metric"
-        refuse(len(given) != 1, f"give one of {options}")
+        one = (self.unchanged is None) != (self.epsilon_ldp is None)
+        refuse(not one, "give one of --unchanged, --epsilon-ldp")
         refuse(self.epsilon is not None, "--epsilon is what calibrate searches for")
         self.check_files()
         from dpsan.analysis.explain import candidates
@@ -54,20 +46,46 @@ class Calibrate(Json, Vocabulary, Privacy):
         from dpsan.outcomes.calibrate.target import Target
         from dpsan.outcomes.text_likelihood import half_linked
 
-        target, wanted = Target(given[0].replace("_", "-")), getattr(self, given[0])
+        target, wanted = Target.EPSILON_LDP, self.epsilon_ldp
+        if wanted is None:
+            target, wanted = Target.UNCHANGED, self.unchanged
+        assert wanted is not None  # noqa: S101 - checked
         target.check(wanted)
         free, values = self.public_words(), parameters(self.param)
         (draft,) = candidates([self.mechanism], values, public=free is not None)
         draft.at(1.0)
         words, space = self.open_space()
         rows = () if free is None else free.rows(words.key_to_index)
-        draft = replace(draft, key_to_index=words.key_to_index, public=rows)
-        with self.progress.search(self.mechanism) as progress:
-            found = calibrate(draft, space, target, wanted, progress)
+        draft = replace(draft, public=rows)
+        with self.progress.named() as report:
+            found = calibrate(draft, space, target, wanted, report)
         half = half_linked(found.mechanism.resolved(space), space)
-        show = _print_json if self.as_json else _print
-        show(found, self._command(found, values), None if half is None else half.sentence)
+        self._show(found, self._command(found, values), None if half is None else half.sentence)
         return 0
+
+    def _show(self, found: Calibration, command: str, linked: str | None) -> None:
+        """Print the epsilon, what it achieves, and the command that uses it."""
+        mechanism, (low, high) = found.mechanism, found.interval
+        if self.as_json:
+            about = {
+                "mechanism": mechanism.name,
+                "epsilon": mechanism.epsilon,
+                "parameters": {name: getattr(mechanism, name) for name in mechanism.parameters()},
+                "target": {"name": str(found.target), "value": found.wanted},
+                **{name: getattr(found, name) for name in ("achieved", "interval", "exact")},
+                "command": command,
+                "seconds": found.seconds,
+                "linked": linked,
+            }
+            print_json(about)
+            return
+        how = "exact" if found.exact else "from the guarantee"
+        if low != high:
+            how = f"99 % confidence: {low:.4f} to {high:.4f}"
+        echo(f"{mechanism.name}: epsilon {_number(mechanism.epsilon)}")
+        echo(f"  {found.target} {found.achieved:.6g}, {found.wanted:g} wanted ({how})")
+        for line in filter(None, (linked and f"whole texts: {linked}", command)):
+            echo(f"  {printable(line)}")
 
     def _command(self, found: Calibration, values: dict[str, str]) -> str:
         """Return the ``rewrite`` command with what was found, as a shell takes it."""
@@ -87,33 +105,3 @@ def _number(value: float) -> str:
     """Return the shortest text that reads as the same number."""
     short = f"{value:.6g}"
     return short if float(short) == value else repr(value)
-
-
-def _print(found: Calibration, command: str, linked: str | None) -> None:
-    mechanism = found.mechanism
-    typer.echo(f"{mechanism.name}: epsilon {_number(mechanism.epsilon)}")
-    low, high = found.interval
-    how = "exact" if found.exact else "from the guarantee"
-    if low != high:
-        how = f"99 % confidence: {low:.4f} to {high:.4f}"
-    typer.echo(f"  {found.target} {found.achieved:.6g}, {found.wanted:g} wanted ({how})")
-    if linked is not None:
-        typer.echo(f"  whole texts: {linked}")
-    typer.echo(f"  {printable(command)}")
-
-
-def _print_json(found: Calibration, command: str, linked: str | None) -> None:
-    mechanism = found.mechanism
-    about = {
-        "mechanism": mechanism.name,
-        "epsilon": mechanism.epsilon,
-        "parameters": {name: getattr(mechanism, name) for name in mechanism.parameters()},
-        "target": {"name": str(found.target), "value": found.wanted},
-        "achieved": found.achieved,
-        "interval": found.interval,
-        "exact": found.exact,
-        "command": command,
-        "seconds": found.seconds,
-        "linked": linked,
-    }
-    print_json(about)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -78,11 +78,10 @@ class Compare(Page, Texts, Vocabulary):
         )
         self.check_page()
         vocabulary, space = self.open_space()
-        drafts = [replace(each, key_to_index=vocabulary.key_to_index) for each in request.drafts]
         with self.progress.named() as report:
-            found = run(replace(request, drafts=drafts), vocabulary, space, report)
+            found = run(request, vocabulary, space, report)
         self._write(found, vocabulary)
-        return 0 if any(row.figures for row in found.rows) else 1
+        return 0 if found.measured else 1
 
     def _write(self, found: Comparison, vocabulary: Embeddings) -> None:
         """Write the table in the chosen form."""
@@ -100,7 +99,8 @@ class Compare(Page, Texts, Vocabulary):
     def _drafts(self) -> list[Draft]:
         """Return the mechanisms.  Raises UsageError for a wrong name or value, or one twice."""
         from dpsan.analysis.explain import candidates
-        from dpsan.mechanisms import MECHANISMS, mechanism_class
+        from dpsan.mechanisms import MECHANISMS
+        from dpsan.mechanisms.registry import mechanism_class
 
         names = self.mechanism or [each.name for each in MECHANISMS.values() if each.compared]
         kinds = [mechanism_class(name).name for name in names]

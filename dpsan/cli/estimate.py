@@ -88,7 +88,7 @@ class Estimate(Page, Texts, Sanitizing):
     def _sanitizer(self) -> Sanitizer:
         """Return what has the settings of the run.  Raises UsageError, InputError."""
         from dpsan.analysis.evaluate.setting import read_setting
-        from dpsan.mechanisms import mechanism_class, own_file
+        from dpsan.mechanisms.registry import mechanism_class, own_file
         from dpsan.sanitize.sanitizer import Sanitizer
 
         if self.audit is None:

@@ -63,12 +63,10 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
     """Measure how much of these spans is read back, and how many persons are fully hidden."""
     candidates: Path | None = option("--candidates FILE", panel="Attacks")
     """Texts of which the attacker knows that one is the original. Measure how often it is found."""
-    words: list[str] | None = option("--words LIST", panel="Attacks")
-    """With --candidates: also measure by the first N words. Numbers with commas between them."""
+    words: list[int] | None = option("--words N", min=1, panel="Attacks")
+    """With --candidates: also measure by the first N words. Repeatable."""
     authors: str | None = option("--authors FIELD", panel="Attacks")
     """Column of ORIGINAL with authors. Measure how often they are found by their other texts."""
-    seed: str = option("--seed TEXT", "1", panel="Attacks")
-    """Use other random numbers for the attackers' draws."""
     labels: str | None = option("--labels COLUMN", panel="Utility")
     """Column of ORIGINAL with labels. Train and test a classifier on both versions."""
     test_original: Path | None = option("--test-original FILE", panel="Utility")
@@ -108,11 +106,10 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
             question = replace(question, mechanism=built.mechanism, grouping=built.grouping)
         elif used.epsilon is not None:
             rows = () if free is None else free.rows(vocabulary.key_to_index)
-            draft = replace(draft, key_to_index=vocabulary.key_to_index, public=rows)
+            draft = replace(draft, public=rows)
             question = replace(question, mechanism=draft.at(used.epsilon).resolved(space))
-        with self.progress.share("judging") as bar:
-            progress = bar or (lambda _: None)
-            found = evaluate(question, vocabulary, space, progress=progress)
+        with self.progress.named() as report:
+            found = evaluate(question, vocabulary, space, report=report)
         from dpsan.analysis.evaluate.page import shown
 
         self.show(found.as_json(), [shown(found)], quiet=self.quiet)
@@ -120,7 +117,7 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
 
     def _as_in(self, setting: Setting) -> Evaluate:
         """Return the request with the options of an audited run.  Raises UsageError."""
-        from dpsan.mechanisms import mechanism_class, own_file
+        from dpsan.mechanisms.registry import mechanism_class, own_file
 
         mechanism_class(self.mechanism)  # which loads the file of the run's
         name = setting.mechanism
@@ -176,7 +173,6 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
             again=tuple(self.sanitized[1:]),
             copies=self.copies,
             candidates=self.candidates,
-            first_words=options.whole_numbers("--words", self.words),
+            first_words=tuple(self.words or ()),
             authors=self.authors,
-            seed=self.seed,
         )

@@ -12,7 +12,6 @@ from dpsan.cli import options
 from dpsan.cli.command import argument, flag, option
 from dpsan.cli.options import Page, Privacy, Vocabulary
 from dpsan.cli.output import PRIVACY, say
-from dpsan.cli.progress import Progress
 from dpsan.errors import refuse
 from dpsan.sanitize.settings import SETTINGS, Settings
 
@@ -87,17 +86,22 @@ class Explain(Page, Vocabulary, Privacy):
         spec = Settings(
             epsilon=epsilon, embeddings=self.embeddings, vocab_size=self.vocab_size, public=free
         )
-        explained = partial(explain, top=self.top, draws=self.draws, seed=self.seed)
-        searching = self.progress if at else Progress(quiet=True)
+        explained = partial(
+            explain,
+            top=self.top,
+            draws=self.draws,
+            seed=self.seed,
+            posterior=not self.no_posterior,
+        )
         found: list[list[Explanation]] = []
         for each in chosen if texts else ():
             if at is not None and not self.quiet:
                 say(f"finding the epsilon of {each.kind.name} at {at[0]} {at[1]:g}")
-            with searching.search(each.kind.name) as tried:
-                sanitizer = prepare(each, spec, at, store, opened, tried)
-            with self.progress.share(f"explaining {each.kind.name}") as progress:
-                inputs, posterior = read(sanitizer, texts), not self.no_posterior
-                found.append(explained(sanitizer, inputs, posterior=posterior, progress=progress))
+            with self.progress.named() as report:
+                sanitizer = prepare(each, spec, at, store, opened, report)
+            with self.progress.named() as report:
+                report(f"explaining {each.kind.name}")
+                found.append(explained(sanitizer, read(sanitizer, texts)))
         from dpsan.analysis.explain.page import rows, shown
 
         columns = zip(*found, strict=True)

@@ -10,12 +10,12 @@ import typer
 
 from dpsan.cli.command import argument, flag, option
 from dpsan.cli.options import Json, Vocabulary, positive
-from dpsan.cli.output import print_fields, print_json, print_table, say
+from dpsan.cli.output import print_json, say
 from dpsan.errors import UsageError, check_name, failure, printable, refuse
 from dpsan.files.same_files import FileUses, Use
-from dpsan.text.numerals import number
 
 if TYPE_CHECKING:
+    from dpsan.analysis.pages.sections import Shown
     from dpsan.embeddings.cache.store import Store
 
 
@@ -58,7 +58,7 @@ class Index(Json, Vocabulary):
             return _print_class(self.word_class, self.as_json)
         store = self.store()
         if self.list_ or self.check:
-            return _entries(store, self.check, self.as_json)
+            return self._entries(store)
         if self.clear:
             entries, size = store.clear()
             if self.as_json:
@@ -87,13 +87,40 @@ class Index(Json, Vocabulary):
                 say(failure(path or "bundled vocabulary", error))
                 continue
             reports.append(report)
-            if not self.as_json:
-                _print_report(report)
-        if self.as_json:
-            print_json(reports)
+        self.show(reports, [_shown({**report}) for report in reports])
         if failed and len(self._paths) > 1:
             say(f"{failed} of {len(self._paths)} files failed")
         return 1 if failed else 0
+
+    def _entries(self, store: Store) -> int:
+        """Show what is cached; 1 if a check found damage."""
+        from dpsan.analysis.pages.sections import Section, Shown, named
+        from dpsan.embeddings.cache.entry import KIND
+
+        cached = store.check() if self.check else [(entry, None) for entry in store.entries()]
+        rows = [
+            {
+                "kind": entry.kind,
+                "source": entry.meta.get("source") or entry.meta.get("table", ""),
+                "digest": entry.meta.get("digest", ""),
+                "index": KIND if entry.kind == "index" and entry.ok else None,
+                "words": entry.meta.get("words"),
+                "dimensions": entry.meta.get("dimensions"),
+                "bytes": entry.bytes,
+                "created": entry.created,
+                "ok": entry.ok if problem is None else False,
+                "problem": problem,
+            }
+            for entry, problem in cached
+        ]
+        bad = sum(not row["ok"] for row in rows)
+        order = sorted(rows, key=lambda row: (str(row["kind"]), str(row["source"])))
+        lines = [named(row) for row in order]
+        columns = [name for name, *_ in lines[0]] if lines else [""]
+        cells = [[value for _, value, _ in line] for line in lines]
+        note = f"{len(rows)} entries in {store.root}{f', {bad} damaged' * bool(bad)}"
+        self.show(rows, [Shown("", [Section(columns, cells, [note], spare=(2, 7, 5, 4))])])
+        return 1 if self.check and bad else 0
 
     def _check(self) -> None:
         """Refuse options that exclude or need each other.  Raises UsageError."""
@@ -138,69 +165,10 @@ def _print_class(name: str, as_json: bool) -> int:
     return 0
 
 
-def _print_report(report: dict[str, Any]) -> None:
-    dropped = ", ".join(f"{number(count)} {reason}" for reason, count in report["dropped"].items())
-    near = report["nearest"]
-    apart = " / ".join(number(near[each]) for each in ("p5", "p50", "p95"))
-    bound = "" if report["diameter_exact"] else " (upper bound)"
-    rows = [
-        ("words", f"{number(report['words'])} of {number(report['dimensions'])} dimensions"),
-        ("dropped rows", dropped or "none"),
-        (f"nearest word, 5/50/95 % of {number(near['words'])}", apart),
-        ("diameter", number(report["diameter"]) + bound),
-        ("size", f"{number(report['bytes'])} bytes"),
-        *_default_rows(report.get("default")),
-        ("seconds", f"{report['seconds']:.2f}"),
-        ("digest", report["digest"]),
-    ]
-    typer.echo(printable(report["source"]))
-    print_fields(rows)
+def _shown(report: dict[str, Any]) -> Shown:
+    """Return what is said of the index of a file."""
+    from dpsan.analysis.pages.sections import Facts, Shown, cosine_and_bound, named
 
-
-def _default_rows(found: dict[str, Any] | None) -> list[tuple[str, str]]:
-    """Return rows about the default mechanism."""
-    if found is None:
-        return []
-    rows = [("ready for", f"{found['mechanism']} at epsilon {number(found['epsilon'])}")]
-    if found["mean_cosine"]:
-        from dpsan.analysis.pages.sections import cosine_and_bound  # heavy import
-
-        rows.append(("mean cosine", cosine_and_bound(**found["mean_cosine"])))
-    return rows
-
-
-def _entries(store: Store, check: bool, as_json: bool) -> int:
-    from dpsan.embeddings.cache.entry import KIND
-
-    found = store.check() if check else [(entry, None) for entry in store.entries()]
-    rows = [
-        {
-            "kind": entry.kind,
-            "source": entry.meta.get("source") or entry.meta.get("table", ""),
-            "digest": entry.meta.get("digest", ""),
-            "index": KIND if entry.kind == "index" and entry.ok else None,
-            "words": entry.meta.get("words"),
-            "dimensions": entry.meta.get("dimensions"),
-            "bytes": entry.bytes,
-            "created": entry.created,
-            "ok": entry.ok if problem is None else False,
-            "problem": problem,
-        }
-        for entry, problem in found
-    ]
-    bad = sum(not row["ok"] for row in rows)
-    if as_json:
-        print_json(rows)
-        return 1 if check and bad else 0
-    shown = []
-    for row in sorted(rows, key=lambda row: (str(row["kind"]), str(row["source"]))):
-        state = "ok" if row["ok"] else f"damaged: {row['problem'] or 'manifest'}"
-        index = f"{row['index']} {row['words']} x {row['dimensions']}" if row["index"] else ""
-        size, source = f"{number(int(row['bytes']))} bytes", printable(str(row["source"]))
-        about = str(row["kind"]), index, str(row["digest"])[:12], size, str(row["created"]), source
-        shown.append((*about, state if check or not row["ok"] else ""))
-    if shown:
-        print_table((), shown, right={3}, spare=(2, 4, 3))
-    damaged = f", {bad} damaged" if bad else ""
-    typer.echo(f"{len(rows)} entries in {printable(str(store.root))}{damaged}")
-    return 1 if check and bad else 0
+    if cosine := report.get("default", {}).get("mean_cosine"):
+        report["default"] = {**report["default"], "mean_cosine": cosine_and_bound(**cosine)}
+    return Shown("", [Facts("", named(report))], title=printable(report["source"]))

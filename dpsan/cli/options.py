@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -58,6 +59,15 @@ class Json(Command):
     as_json: bool = flag("--json", panel=OUTPUT)
     """Write JSON."""
 
+    def show(self, values: object, results: Sequence[Shown]) -> None:
+        """Print JSON, or else what is said of the results."""
+        from dpsan.cli.output import print_json, print_result
+
+        if self.as_json:
+            print_json(values)
+        for at, shown in enumerate(() if self.as_json else results):
+            print_result(shown, again=at > 0)
+
 
 @dataclass(frozen=True, kw_only=True)
 class JsonAndFile(Json):
@@ -96,7 +106,7 @@ class Page(JsonAndFile):
             quiet: say no warnings.
             private: a page for its owner alone.
         """
-        from dpsan.cli.output import print_json, print_result, say
+        from dpsan.cli.output import say
 
         if self.html is not None and results:
             from dpsan.analysis.pages.sections import page
@@ -108,10 +118,7 @@ class Page(JsonAndFile):
         for shown in results if not quiet and (printed or private) else ():
             for warning in shown.warnings:
                 say(warning)
-        if self.as_json:
-            print_json(values)
-        for at, shown in enumerate(results if printed else ()):
-            print_result(shown, again=at > 0)
+        super().show(values, results if self.html is None else ())
 
 
 TRY: Final = "try --epsilon 8; 'dpsan preview FILE' shows your own text at several"
@@ -186,12 +193,18 @@ class Vocabulary(Quiet):
     def add_files(self, uses: FileUses) -> None:
         """Take in all files of embeddings and mechanisms.  Raises UsageError."""
         from dpsan.embeddings.loading import files_of  # heavy import
-        from dpsan.mechanisms import path_of
+        from dpsan.mechanisms.registry import path_of
 
         names = getattr(self, "mechanism", None) or []
         for name in [names] if isinstance(names, str) else names:
             uses.add(Use.READ, "--mechanism", path_of(name))
         uses.add(Use.READ, "--embeddings", *files_of(self.embeddings))
+
+
+_MODES: Final = (
+    "--only sensitive replaces names, places, dates and numbers, and the text reads; --epsilon 8 "
+    "draws every word; 'dpsan preview FILE' shows both on your own text"
+)
 
 
 # It has no objects of its own, and to make it so would take time at each start.
@@ -223,34 +236,22 @@ class Sanitizing(Vocabulary, Privacy):
 
     def check_epsilon(self) -> None:
         """Raise UsageError if epsilon is missing or wrong; classes drawn alone need none."""
-        if self.only is None or self.epsilon is not None:
+        if self.only is None and self.epsilon is None:
+            raise UsageError("--only or --epsilon is required: it is your decision", _MODES)
+        if self.epsilon is not None:
             self.required_epsilon()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Container(Command):
-    """Options of containers."""
+class Reading(Command):
+    """How the bytes of a file are read."""
 
     format_: str = option(_FORMAT, "auto", checked=False, panel=INPUT, variable=True)
     """Container. `auto` goes by the suffix of the file; `text` reads any file as lines."""
-    field: list[str] | None = option("-k, --field NAME", panel=INPUT)
-    """Sanitize this column or JSON path, such as body or messages[].content, or with '**' every
-    string. Repeatable; other fields pass unchanged. With --only, name:names replaces each word of
-    it by a name."""
-    except_: list[str] | None = option("--except PATH", panel=INPUT)
-    """Leave out this path of JSON or Parquet, and all inside of it: with -k '**', let it pass.
-    Repeatable."""
-    no_header: bool = flag("--no-header", panel=INPUT)
-    """Treat the first row of a table as data. Choose columns by number."""
     delimiter: str | None = option("--delimiter CHAR", panel=INPUT, variable=True)
     r"""Character between the cells of a table, such as ';' or '\t'."""
     encoding: str = option("--encoding NAME", "utf-8", panel=INPUT, variable=True)
     """Encoding of input and output."""
-
-    @property
-    def field_names(self) -> tuple[str, ...]:
-        """Return the chosen columns and paths."""
-        return tuple(self.field or ())
 
     def cell_delimiter(self) -> str:
         """Return the character of ``--delimiter``; empty without one.  Raises UsageError."""
@@ -260,14 +261,52 @@ class Container(Command):
 
         return one_delimiter(self.delimiter, "--delimiter")
 
+    def read_options(self, **more: Any) -> ReadOptions:
+        """Return how files are read; ``more``: further fields.  Raises UsageError."""
+        from dpsan.formats.base import ReadOptions
+
+        return ReadOptions(encoding=self.encoding, delimiter=self.cell_delimiter(), **more)
+
+    def choices(self, path: Path) -> str:
+        """Return the hint that lists what ``--field`` can choose of a file."""
+        from dpsan.formats.headers import file_choices
+
+        return file_choices(path, self.format_, Reading.read_options(self))
+
+
+def _several(given: list[str] | None) -> list[str] | None:
+    """Return the names of ``-k a,b``; a comma of a name has a backslash before it."""
+    parts = (part for each in given or () for part in re.split(r"(?<!\\),", each))
+    return [part.replace("\\,", ",") for part in parts] or None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Container(Reading):
+    """Options of containers."""
+
+    field: list[str] | None = option("-k, --field NAME", panel=INPUT, callback=_several)
+    """Sanitize this column or JSON path, such as body or messages[].content, or with '**' every
+    string. Repeatable, or with commas; other fields pass unchanged. With --only, name:names
+    replaces each word of it by a name. `dpsan headers FILE` lists the names."""
+    except_: list[str] | None = option("--except PATH", panel=INPUT)
+    """Leave out this path of JSON or Parquet, and all inside of it: with -k '**', let it pass.
+    Repeatable."""
+    no_header: bool = flag("--no-header", panel=INPUT)
+    """Treat the first row of a table as data. Choose columns by number."""
+
+    @property
+    def field_names(self) -> tuple[str, ...]:
+        """Return the chosen columns and paths."""
+        return tuple(self.field or ())
+
     def container(self, path: str) -> type[Format]:
         """Return the format of a file.  Raises UsageError: an option is not for it."""
         from dpsan.formats.registry import format_class, formats_with
 
         kind = format_class(self.format_, path)
         refuse(self.field and not kind.takes_fields, f"{kind.name} has no --field")
-        missing = kind.needs_fields and not self.field
-        refuse(missing, f"{kind.name} needs --field", "a column's name, path or number")
+        if kind.needs_fields and not self.field:
+            raise UsageError(f"{kind.name} needs --field", self.choices(Path(path)))
         if self.delimiter and not kind.takes_delimiter:
             raise UsageError(f"--delimiter is for {formats_with('takes_delimiter')}")
         if self.except_ and not kind.nested:
@@ -280,15 +319,11 @@ class Container(Command):
         Args:
             force_text: read as text what looks like another format, as ``--format text`` does.
         """
-        from dpsan.formats.base import ReadOptions
-
-        return ReadOptions(
-            encoding=self.encoding,
+        return super().read_options(
             force_text=force_text or self.format_ == "text",
             fields=self.field_names,
             excluded=tuple(self.except_ or ()),
             header=not self.no_header,
-            delimiter=self.cell_delimiter(),
             **more,
         )
 
@@ -341,13 +376,3 @@ def positive_numbers(name: str, given: list[str]) -> tuple[float, ...]:
         except (ValueError, UsageError):
             raise UsageError(f"{name} must be numbers > 0 (got {part})") from None
     return tuple(out)
-
-
-def whole_numbers(name: str, given: list[str] | None) -> tuple[int, ...]:
-    """Return whole numbers >= 1 of texts separated by commas, ascending.  Raises UsageError."""
-    out = set[int]()
-    for part in ",".join(given or ()).split(",") if given else ():
-        whole = part.strip().isascii() and part.strip().isdigit() and int(part) >= 1
-        refuse(not whole, f"{name} must be whole numbers >= 1 (got {part})")
-        out.add(int(part))
-    return tuple(sorted(out))

@@ -40,7 +40,13 @@ DROPPED: Final = {
     "--latex": "compare --csv > t.csv, then pandas.read_csv('t.csv').to_latex() in Python",
     "--no-scores": "leave it out; rouge-score and sacrebleu compare two files by ROUGE and BLEU",
     "--against": "--certificate NEW, then cmp NEW FILE: equal bytes are equal integers",
+    **dict.fromkeys(
+        ("--synonyms", "--antonyms"), "vocab/recipe/counter_fitting.py moves vectors by pairs"
+    ),
+    "--strip": "nothing: what cannot be rewritten is left out; --strict refuses it",
     "--text": "-f text reads any file as text",
+    "--close": "--unchanged X; dpsan explain shows the share of near outputs",
+    "--epsilon-metric": "--epsilon-ldp X; dpsan mechanisms NAME -e X prints both epsilons",
 }
 """By the word, or the option and its value, as it was typed."""
 _WIDTH: Final = 80

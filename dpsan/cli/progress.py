@@ -8,26 +8,30 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from itertools import count
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
-from typing import Final
+from typing import Final, Protocol
 
 from dpsan.cli.output import say
 from dpsan.errors import printable
 
 _STDIN: Final = Path("-")
-_SOON: Final = 3.0
 _LONG: Final = 15.0
-"""Seconds before a search, and before the making of a table, says that it goes on."""
+"""Seconds before the making of a table is said."""
 PERIOD: Final = 10.0
 """Seconds between two lines of progress where stderr is no terminal."""
-_GOES_ON: Final = "still looking; this can take minutes, once for each vocabulary"
 _COLUMNS: Final[dict[str, dict[str, object]]] = {
     "Text": {"text_format": "{task.description}", "markup": False},
     "Spinner": {"spinner_name": "line"},
 }
+
+
+class Tell(Protocol):
+    """Shows what is done now, and the share of all work that was done before it."""
+
+    def __call__(self, what: str, share: float = 0.0) -> None:
+        """Show it."""
 
 
 class Progress:
@@ -72,12 +76,6 @@ class Progress:
             yield update and (lambda done: update(advance=done)), begin
 
     @contextmanager
-    def count(self, what: str, total: float) -> Iterator[Callable[[float], None] | None]:
-        """Yield a bar over steps with time left, on stderr if it is a terminal."""
-        with self._bar("Text Bar MofNComplete TimeRemaining", what, total) as update:
-            yield update and (lambda done: update(advance=done))
-
-    @contextmanager
     def share(self, what: str, *, shown: bool = True) -> Iterator[Callable[[float], None] | None]:
         """Yield a bar over the share done (0 ... 1) with time left, on stderr if it is a
         terminal.
@@ -98,32 +96,14 @@ class Progress:
             yield bar
 
     @contextmanager
-    def search(self, what: str) -> Iterator[Callable[[str], None]]:
-        """Show the number and the time of each try of a search, on stderr if it is a terminal.
-
-        This is for searches of unknown length. Without a terminal print one line, after a while.
-        """
-        tries = count(1)
-
-        def tell(tried: str) -> None:
-            if update:
-                update(description=f"{what}: try {next(tries)}, {tried}")
-
-        with (
-            self._lines(_SOON, lambda _: f"{what}: {_GOES_ON}", again=False),
-            self._bar("Spinner Text TimeElapsed", what, None) as update,
-        ):
-            yield tell
-
-    @contextmanager
-    def named(self) -> Iterator[Callable[[str, float], None]]:
+    def named(self) -> Iterator[Tell]:
         """Yield a bar with what is done now and the share of all work that is done (0 ... 1).
 
         Where stderr is no terminal, a line every ten seconds.
         """
         last = "", 0.0
 
-        def tell(what: str, share: float) -> None:
+        def tell(what: str, share: float = 0.0) -> None:
             nonlocal last
             last = what, share
             if update:
@@ -132,7 +112,8 @@ class Progress:
         def line(seconds: float) -> str:
             return f"{last[1]:.0%} done after {seconds:.0f} s: {last[0]}"
 
-        with self._lines(PERIOD, line), self._bar("Text Bar TaskProgress TimeElapsed") as update:
+        columns = "Spinner Text Bar TaskProgress TimeElapsed"
+        with self._lines(PERIOD, line), self._bar(columns, shown=not self._bars) as update:
             yield tell
 
     @contextmanager

@@ -43,7 +43,9 @@ class Report(Page):
                 say(failure(path, error))
         from dpsan.analysis.report.page import shown
 
-        self.show([report.as_json() for report in reports], [*map(shown, reports)])
+        signed = self.html is not None
+        results = [shown(report, signed=signed) for report in reports]
+        self.show([report.as_json() for report in reports], results)
         if failed and len(self.audits) > 1:
             say(f"{failed} of {len(self.audits)} files failed")
         return 1 if failed else 0

@@ -39,7 +39,7 @@ class Rewrite(Request):
     """
 
     everyday: ClassVar = (
-        "--only --map --review --epsilon --mechanism --class --fluent --unknown --keep "
+        "--only --map --review --policy --epsilon --mechanism --class --fluent --unknown --keep "
         "--allow-unproved --budget --memo --ledger --embeddings --format --field --recursive "
         "--output --output-dir --in-place --audit --dry-run --jobs --quiet --verbose"
     )
@@ -97,8 +97,6 @@ def _built(request: Request) -> tuple[Run, Path]:
             ClusterRun,
             start=partial(start, address=request.address, workers=request.jobs),
             cache=store.root,
-            audit_path=request.audit,
-            originals=request.audit_originals,
         )
     run = kind(
         sanitizer,
@@ -144,6 +142,8 @@ def _begin_tree(request: Request, run: Run, cache: Path) -> None:
 
 def _executed(request: Request, run: Run, cache: Path) -> Result:
 
+    from dpsan.privacy.randomness import derive_key
+
     completed = Completed(request)
     try:
         with ExitStack() as stack:
@@ -153,6 +153,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
 
                 digest = run.sanitizer.embeddings.digest
                 run.workers = enter(Pool(run.sanitizer.spec, cache, request.jobs, digest))
+            name = derive_key(run.key, "map").hex()[:16]
             if request.audit:
                 from dpsan.run.audit import AuditWriter
 
@@ -168,13 +169,12 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                         spans=request.spans is not None,
                         fields=request.field_names,
                         drop_other=request.drop_other,
+                        policy=request.policy_sha256,
                     )
                 )
             if request.map_:
-                from dpsan.privacy.randomness import derive_key
                 from dpsan.restore.map_file import MapWriter
 
-                name = derive_key(run.key, "map").hex()[:16]
                 run.map = enter(MapWriter(request.map_, name, force=request.force))
             if request.review:
                 from dpsan.run.side_outputs import Review
@@ -195,7 +195,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
             if request.log_json:
                 from dpsan.run.side_outputs import FileLog
 
-                run.log = enter(FileLog(request.log_json, force=request.force))
+                run.log = enter(FileLog(request.log_json, name, force=request.force))
             bar = request.progress.bytes(run.inputs, streams=run.output is None)
             run.progress, run.begun = enter(bar)
             result = run.execute()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
+
+import typer
 
 from dpsan.cli.command import argument, flag, option
 from dpsan.cli.options import Container, Sanitizing
@@ -23,12 +25,22 @@ _ABSENT = 0
 _DRAWN_AGAIN = "another run draws the same words again, under another key: they cost twice"
 
 
+def _read_policy(context: typer.Context, path: Path | None) -> Path | None:
+    from dpsan.cli.policy import read_policy  # heavy import
+
+    return read_policy(context, path, fields(RewriteOptions))
+
+
 @dataclass(frozen=True, kw_only=True)
 class RewriteOptions(Container, Sanitizing):
     """Options of ``rewrite``, and the files that they name."""
 
     files: list[Path] | None = argument("[FILE]...", None, decides=False)
     """Default or -: stdin."""
+    policy: Path | None = option(
+        "--policy FILE", panel=PRIVACY, decides=False, is_eager=True, callback=_read_policy
+    )
+    """Take these options from FILE, in TOML; those on the command line win."""
     budget: float | None = option("--budget X", panel=PRIVACY, variable=True)
     """Stop before the epsilons of all draws exceed X. With --ledger, X limits the LDP epsilon of
     each record."""
@@ -45,9 +57,9 @@ class RewriteOptions(Container, Sanitizing):
     spans: Path | None = option("--spans FILE", panel=INPUT)
     """Draw only words that these spans touch (docs/formats.md), or with --only, these too, from
     the group of their type. All other words pass: NOT PROTECTED."""
-    strip: bool = flag("--strip", panel=INPUT, decides=False)
-    """Leave out what cannot be rewritten, such as attachments and metadata, instead of refusing
-    the file."""
+    strict: bool = flag("--strict", panel=INPUT, decides=False)
+    """Refuse a document whose content cannot all be rewritten, such as attachments and metadata,
+    instead of leaving that out. Always with -i."""
     drop_other: bool = flag("--drop-other", panel=INPUT)
     """Leave out the columns and fields that --field does not choose. By default they pass
     unchanged."""
@@ -146,6 +158,14 @@ class RewriteOptions(Container, Sanitizing):
             OutputError: an output exists.
         """
         audit, output = self.audit, self.output
+        if output is None and self.output_dir is None and not self.in_place and not self.recursive:
+            first, *rest = self.inputs
+            second = rest[0] if len(rest) == 1 else first
+            misplaced = first != STDIN and first.exists() and not second.exists()
+            refuse(misplaced, f"{second}: no such file", f"to write it: -o {second}")
+        wrong = self.output_dir is not None and self.output_dir.is_file()
+        hint = f"-o {self.output_dir} writes one file"
+        refuse(wrong, f"-O {self.output_dir}: a file, not a directory", hint)
         stdin = (self.output_dir or self.in_place) and STDIN in self.inputs
         refuse(stdin, "-O and -i need files, not standard input")
         self._check_directory()
@@ -179,7 +199,7 @@ class RewriteOptions(Container, Sanitizing):
         """
         uses = FileUses()
         uses.add_stream(Use.STANDING, "standard error", 2)
-        for name in ("keep", "public", "spans", "language_model"):
+        for name in ("keep", "public", "spans", "language_model", "policy"):
             uses.add(Use.READ, f"--{name.replace('_', '-')}", getattr(self, name))
         for path in self.inputs:
             if path == STDIN:

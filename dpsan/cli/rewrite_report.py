@@ -30,7 +30,9 @@ def say_result(request: Request, run: Run, result: Result) -> int:
     _warn(result, request)
     inputs = len(run.inputs)
     if result.failed and inputs > 1:
-        say(f"{number(len(result.failed))} of {number(inputs)} files failed")
+        nothing = not (result.done or result.skipped or result.totals.records)
+        rest = "; nothing was written" * nothing
+        say(f"{number(len(result.failed))} of {number(inputs)} files failed{rest}")
     return 1 if result.failed or not enough else 0
 
 
@@ -89,6 +91,8 @@ def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> No
     )
     for line in statement.lines(verbose=request.verbose):
         say(line)
+    if digest := request.policy_sha256:
+        say(f"policy {request.policy}, SHA-256 {digest[:16]}")
     if result.totals.draws and sanitizer.guarantee.metric is not None:
         from dpsan.outcomes.distributions import usual_nearest
 

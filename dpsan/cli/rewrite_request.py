@@ -47,7 +47,7 @@ class Request(RewriteOptions):
         --unit-field needs --map FILE or --memo DIR
         --address needs --engine ray
         --engine ray needs -O DIR (it writes one output for each input)
-        --engine ray excludes --budget, --memo, --ledger, --spans and --line-buffered
+        --engine ray excludes --audit, --budget, --memo, --ledger, --spans and --line-buffered
     """
 
     def check(self) -> FileUses:
@@ -114,10 +114,14 @@ class Request(RewriteOptions):
 
         Among files that ``-r`` found, an option may concern some of them only.
         """
-        from dpsan.formats.lines import text_encoding
         from dpsan.formats.paths import parse_field, parse_fields
-        from dpsan.formats.registry import formats_with
+        from dpsan.formats.registry import formats_with, is_code
+        from dpsan.formats.text import text_encoding
 
+        code = [path for path in self.inputs if is_code(str(path))]
+        drawn = code and self.only is None and self.format_ == "auto"
+        why = f"{(code or [STDIN])[0]}: a program or settings, whose keywords would be drawn too"
+        refuse(drawn, why, "--only sensitive leaves them; -f text draws every word")
         kinds, encoding = self.kinds, text_encoding(self.encoding)
         enough = any if self.recursive else all
         first = kinds[0].name
@@ -145,12 +149,12 @@ class Request(RewriteOptions):
                 parse_field(name)
             parse_fields(self.except_ or (), "--except")
         else:  # no column is named: no file was read
-            lacking = all(kind.needs_fields for kind in kinds)
-            refuse(lacking, f"{first} needs --field", "a column's name, path or number")
+            if all(kind.needs_fields for kind in kinds):
+                raise UsageError(f"{first} needs --field", self.choices(self.inputs[0]))
         # Option, whether it is given, what a format needs for it, how many of the formats do.
         self.cell_delimiter()
         for name, given, capability, formats in (
-            ("--strip", self.strip, "strippable", any),
+            ("--strict", self.strict, "leaves_out", any),
             ("--except", bool(self.except_), "nested", enough),
             ("--no-header", self.no_header, "takes_header", any),
             ("--delimiter", self.delimiter, "takes_delimiter", any),
@@ -158,7 +162,9 @@ class Request(RewriteOptions):
             ("--bad-records", self.bad_records, "skips_bad_records", enough),
         ):
             lacking = not formats(getattr(kind, capability) for kind in kinds)
-            refuse(given and lacking, f"{name} is for {formats_with(capability)}")
+            # A policy is for files of many formats.
+            typed = self.policy is None or name[2:].replace("-", "_") in self.typed
+            refuse(given and lacking and typed, f"{name} is for {formats_with(capability)}")
 
     @cached_property
     def _fields(self) -> dict[str, str]:
@@ -220,6 +226,15 @@ class Request(RewriteOptions):
             "ledger": self.ledger and self.ledger.absolute(),
         }
 
+    @property
+    def policy_sha256(self) -> str | None:
+        """Return the digest of the policy that was read; None without one."""
+        if self.policy is None:
+            return None
+        from dpsan.cli.policy import policy_sha256
+
+        return policy_sha256(self.policy)
+
     def plan(self) -> Plan:
         """Return the plan for every input. Raises UsageError."""
         from dpsan.run.stream import Plan
@@ -228,7 +243,8 @@ class Request(RewriteOptions):
             format=self.format_,
             options=self.read_options(
                 invalid=self.invalid,
-                strip=self.strip,
+                # Written over the input, what is left out would be lost.
+                strict=self.strict or self.in_place,
                 unit_field=self.unit_field or "",
                 kinds={name.removesuffix("?"): of for name, of in self._fields.items() if of},
                 drop_other=self.drop_other,

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Any
-
-import typer
 
 from dpsan.cli.command import argument, option
 from dpsan.cli.options import JsonAndFile, Quiet
-from dpsan.cli.output import print_fields, print_json
 from dpsan.errors import printable
-from dpsan.text.numerals import number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,10 +35,6 @@ class Train(JsonAndFile, Quiet):
     """Dimensions of a vector."""
     epochs: int = option("--epochs N", 10, min=1, max=1000)
     """Passes over the text."""
-    synonyms: list[Path] | None = option("--synonyms FILE")
-    """Draw these pairs together, two words a line. Repeatable."""
-    antonyms: list[Path] | None = option("--antonyms FILE")
-    """Push these pairs apart, two words a line. Repeatable."""
     seed: int = option("--seed N", 20261122, min=0, max=2**31)
     """Seed of the training."""
     jobs: int = option("-j, --jobs N", 1, min=1, max=64)
@@ -59,10 +50,8 @@ class Train(JsonAndFile, Quiet):
         from dpsan.embeddings.training.recipe import Recipe, packed, report_on, train
         from dpsan.files.atomic_files import check_writable, write_whole
 
-        shape = self.synonyms or [], self.antonyms or [], self.dimensions
-        recipe = Recipe(
-            self.texts, self.words, self.least, *shape, self.epochs, self.seed, self.jobs
-        )
+        sizes = self.words, self.least, self.dimensions, self.epochs
+        recipe = Recipe(self.texts, *sizes, self.seed, self.jobs)
         started = time.perf_counter()
         check_writable(self.output, force=self.force)
         if self.language_model is not None:
@@ -74,10 +63,9 @@ class Train(JsonAndFile, Quiet):
             write_whole(self.language_model, self._model(), force=self.force)
         report = report_on(found)
         report |= {"file": str(self.output), "seconds": time.perf_counter() - started}
-        if self.as_json:
-            print_json(report)
-        else:
-            _print(report)
+        from dpsan.analysis.pages.sections import Facts, Shown, named
+
+        self.show(report, [Shown("", [Facts("", named(report))], title=printable(report["file"]))])
         return 0
 
     def _model(self) -> bytes:
@@ -89,16 +77,3 @@ class Train(JsonAndFile, Quiet):
         with self.progress.share("counting pairs of words") as progress:
             model = model_of(self.texts, embeddings, "unicode", progress)
         return model.to_bytes(embeddings.digest)
-
-
-def _print(report: dict[str, Any]) -> None:
-    shape, known = (report["words"], report["dimensions"]), f"{100 * report['known']:.1f}"
-    rows = [
-        ("words", f"{number(shape[0])} of {number(shape[1])} dimensions"),
-        ("text", f"{number(report['text_words'])} words, {known} % of them known"),
-        ("usually with a capital", f"{number(report['with_capitals'])} words"),
-        ("synonyms, antonyms", f"{number(report['synonyms'])}, {number(report['antonyms'])} pairs"),
-        ("seconds", f"{report['seconds']:.0f}"),
-    ]
-    typer.echo(printable(report["file"]))
-    print_fields(rows)

@@ -20,7 +20,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import zipfile
 from pathlib import Path
 from typing import Any, Final
 
@@ -70,30 +69,16 @@ def load_bundled(*, vocab_size: int | None = None, folder: Path | None = None) -
     """
     folder = folder or directory()
     manifest = _manifest(folder)
-    data = _checked(folder, manifest, "vectors.npy")
-    try:
-        # numpy's own reader serves: the hash has vouched for the bytes.
-        halves = np.asarray(np.load(io.BytesIO(data), allow_pickle=False))
-    except (OSError, ValueError):
-        raise _damaged("vectors.npy") from None
+    # The hashes have vouched for all bytes: what they say is not checked a second time.
+    halves = np.load(io.BytesIO(_checked(folder, manifest, "vectors.npy")), allow_pickle=False)
     words, counts, spellings = _words(_checked(folder, manifest, "words.tsv"))
     classes: Classes | None = None
     if _CLASSES in manifest["sha256"]:
-        data = _checked(folder, manifest, _CLASSES)
-        try:
-            row_of = {word: row for row, word in enumerate(words)}
-            classes = read_classes(data, row_of)[:vocab_size]
-        except ValueError:
-            raise _damaged(_CLASSES) from None
-    n, d = manifest["words"], manifest["dimensions"]
-    if halves.shape != (n, d) or len(words) != n or halves.dtype != np.dtype("<f2"):
-        raise _damaged("manifest.json")
-    vectors = halves[:vocab_size].astype(np.float32)
-    if not np.einsum("nd,nd->n", vectors, vectors).all() or not np.isfinite(vectors).all():
-        raise _damaged("vectors.npy")
+        row_of = {word: row for row, word in enumerate(words)}
+        classes = read_classes(_checked(folder, manifest, _CLASSES), row_of)[:vocab_size]
     return Embeddings(
         index_to_key=words[:vocab_size],
-        vectors=vectors,
+        vectors=halves[:vocab_size].astype(np.float32),
         source=_SOURCE,
         digest=bundled_digest(vocab_size=vocab_size, folder=folder),
         counts=counts[:vocab_size],
@@ -114,11 +99,8 @@ def bundled_table(name: str, *, folder: Path | None = None) -> dict[str, NDArray
     manifest, file = _manifest(folder), f"tables/{name}.npz"
     if file not in manifest["sha256"]:
         return None
-    try:
-        with np.load(io.BytesIO(_checked(folder, manifest, file)), allow_pickle=False) as arrays:
-            return {each: arrays[each] for each in arrays.files}
-    except (OSError, ValueError, zipfile.BadZipFile):
-        raise _damaged(file) from None
+    with np.load(io.BytesIO(_checked(folder, manifest, file)), allow_pickle=False) as arrays:
+        return dict(arrays)
 
 
 def bundled_language_model() -> bytes | None:
@@ -138,16 +120,13 @@ def _damaged(name: str) -> EmbeddingError:
 
 def _manifest(folder: Path) -> dict[str, Any]:
     try:
-        manifest = json.loads((folder / "manifest.json").read_bytes())
-        hashes = [manifest["sha256"][name] for name in ("words.tsv", "vectors.npy")]
-        valid = manifest["format"] == 1 and all(isinstance(each, str) for each in hashes)
-        sizes = (manifest["words"], manifest["dimensions"])
-        valid = valid and all(isinstance(each, int) for each in sizes)
+        manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_bytes())
+        valid = manifest["format"] == 1 and {"words.tsv", "vectors.npy"} <= {*manifest["sha256"]}
     except (OSError, ValueError, LookupError, TypeError):
         valid = False
     if not valid:
         raise _damaged("manifest.json")
-    return dict(manifest)
+    return manifest
 
 
 def _checked(folder: Path, manifest: dict[str, Any], name: str) -> bytes:
@@ -163,18 +142,7 @@ def _checked(folder: Path, manifest: dict[str, Any], name: str) -> bytes:
 def _words(data: bytes) -> tuple[list[str], NDArray[np.int64], list[str]]:
     """Return words, counts and usual spellings; an empty spelling stands for the word itself."""
     columns = 1 + data[: data.find(b"\n")].count(b"\t")
-    try:
-        fields = data.removesuffix(b"\n").replace(b"\n", b"\t").decode().split("\t")
-        words, counts = fields[::columns], np.array(fields[1::columns]).astype(np.int64)
-    except (ValueError, OverflowError):
-        raise _damaged("words.tsv") from None
+    fields = data.removesuffix(b"\n").replace(b"\n", b"\t").decode().split("\t")
+    words, counts = fields[::columns], np.array(fields[1::columns]).astype(np.int64)
     usual = fields[2::3] if columns == 3 else words
-    whole = columns in (2, 3) and len(fields) == columns * len(words)
-    if not whole or len(set(words)) < len(words) or "" in words:
-        raise _damaged("words.tsv")
-    spellings = [spelling or word for word, spelling in zip(words, usual, strict=True)]
-    changed = ((word, each) for word, each in zip(words, spellings, strict=True) if each != word)
-    # Another word's spelling would be looked up as that word.
-    if any(each.lower() != word for word, each in changed):
-        raise _damaged("words.tsv")
-    return words, counts, spellings
+    return words, counts, [spelling or word for word, spelling in zip(words, usual, strict=True)]

@@ -1,11 +1,11 @@
-"""Lists of words, of dpsan and of users: numbers for words, public words, classes of words."""
+"""Lists of words, of dpsan and of users: public words, classes of words."""
 
 from __future__ import annotations
 
 import difflib
 import hashlib
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -14,78 +14,8 @@ from typing import Final
 
 from dpsan.embeddings.bundled import directory
 from dpsan.errors import InputError, UsageError, check_name
-from dpsan.text.out_of_vocabulary import read_utf8, read_word_list
+from dpsan.text.out_of_vocabulary import read_word_list
 from dpsan.text.tokens import folded, lookup_keys
-
-# Public lists of words from a file: a number for each word, weight or count.
-#
-# Listed words that the vocabulary lacks are left out.
-#
-# A line is a word, a tab and a number, in UTF-8; blank lines do not count.
-
-
-class WordLists:
-    """Reads lists of words for one vocabulary.
-
-    Args:
-        rows: gives the row number of each word; called when a list is read, as it takes time.
-    """
-
-    def __init__(self, rows: Callable[[], Mapping[str, int]]) -> None:
-        self._rows = rows
-
-    def weights(self, path: Path | str) -> tuple[float, ...]:
-        """Weights of all n words; words that are not listed have 0.
-
-        Two spellings of one word give the larger weight.
-
-        Raises:
-            InputError: missing, not UTF-8, or a line that is not "word TAB weight in [0, 1)"; names
-                file and line only.
-        """
-        rows = self._rows()
-        out = [0.0] * len(rows)
-        for number, row, value in _entries(Path(path), "weight", rows):
-            try:
-                weight = float(value)
-            except ValueError:
-                weight = math.nan
-            if not 0 <= weight < 1:
-                raise InputError(path, "the weight must be a number >= 0 and < 1", line=number)
-            if row is not None:
-                out[row] = max(out[row], weight)
-        return tuple(out)
-
-    def counts(self, path: Path | str) -> tuple[int, ...]:
-        """Counts of all n words; words that are not listed have 0, spellings of one word add up.
-
-        Raises:
-            InputError: missing, not UTF-8, or a line that is not "word TAB count"; names file and
-                line only.
-        """
-        rows = self._rows()
-        out = [0] * len(rows)
-        for number, row, value in _entries(Path(path), "count", rows):
-            digits = value.strip()
-            if not (digits.isascii() and digits.isdigit()):
-                raise InputError(path, "needs a word, a tab and a count", line=number)
-            if len(digits) > 15:
-                raise InputError(path, "the count must be below 10^15", line=number)
-            if row is not None:
-                out[row] += int(digits)
-        return tuple(out)
-
-
-def _entries(
-    path: Path, what: str, rows: Mapping[str, int]
-) -> Iterator[tuple[int, int | None, str]]:
-    """Line number, row of the word if it has one, and number of each line."""
-    for number, line in enumerate(read_utf8(path, "utf-8-sig").split("\n"), 1):
-        if line.strip():
-            word, tab, value = line.rstrip("\r").rpartition("\t")
-            if not tab or not word.strip():
-                raise InputError(path, f"needs a word, a tab and a {what}", line=number)
-            yield number, row_of(rows, word.strip()), value
 
 
 def row_of(rows: Mapping[str, int], word: str) -> int | None:
@@ -259,12 +189,12 @@ def word_classes(given: str, tokenizer: str | None = None) -> tuple[WordClass, .
     own: list[WordClass] = []
     chosen: list[str] = []
     for name in filter(None, map(str.strip, given.split(","))):
-        before, equals, value = name.rpartition("=")
-        if equals and _is_number(value) and not Path(name).exists():
+        numbered = re.fullmatch(r"(.+)[=:]\s*[\d.]+", name)
+        if numbered and not Path(name).exists():
             raise UsageError(
-                f"the class {before} needs no epsilon: which word of its group stood there is "
+                f"the class {numbered[1]} needs no epsilon: which word of its group stood there is "
                 "hidden completely",
-                f"write {before}",
+                f"write {numbered[1]}",
             )
         if name in (*CLASSES, *PRESETS):
             chosen += PRESETS.get(name, (name,))
@@ -302,19 +232,13 @@ def lists_digest() -> str:
     return hashlib.sha256(rules + lists.read_bytes()).hexdigest()
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _own(name: str, tokenizer: str | None) -> WordClass:
     path = Path(name)
     if not path.exists():
-        known = ", ".join((*CLASSES, *PRESETS))
-        raise UsageError(f"no class and no file '{name}'", f"classes: {known}")
+        known = (*CLASSES, *PRESETS)
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
+        hint = f"did you mean {near[0]}?" if near else f"classes: {', '.join(known)}"
+        raise UsageError(f"no class and no file '{name}'", hint)
     words = tuple(read_word_list(path, tokenizer))
     if not words:
         raise InputError(path, "lists no word")

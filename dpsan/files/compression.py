@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
+import os
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ from typing import Any, BinaryIO, Final, NamedTuple, Protocol
 
 from dpsan.errors import EmbeddingError, ExtraMissingError, InputError, file_reason
 from dpsan.files.atomic_files import Packer
-from dpsan.files.source import FileSource, Source, opened_input
+from dpsan.files.source import FileSource, Source, open_regular, opened_input
 
 _ZSTD_WINDOW: Final = 1 << 27
 """Largest window accepted, as the zstd program does: memory that a file may make us allocate."""
@@ -202,9 +203,7 @@ _LINES: Final = 50
 def open_public(path: Path) -> BinaryIO:
     """Open a regular file.  Raises InputError."""
     try:
-        if path.exists() and not path.is_file():  # opening a FIFO would wait for a writer
-            raise InputError(path, "not a regular file")
-        return path.open("rb")
+        return os.fdopen(open_regular(path), "rb")
     except OSError as error:
         raise InputError(path, file_reason(error).lower()) from None
 

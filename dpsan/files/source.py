@@ -72,8 +72,9 @@ def open_input(path: Path, *, hints: bool = True) -> int:
         problem, hint = "is a directory", "-r reads all files below it"
     except OSError as error:
         problem, hint = file_reason(error), ""
-        if isinstance(error, FileNotFoundError) and " " in path.name:
-            hint = "text comes from standard input: echo TEXT | dpsan rewrite -e 8"
+        no_name = " " in path.name or (path.name == str(path) and not path.suffix)
+        if isinstance(error, FileNotFoundError) and no_name:
+            hint = "text comes from standard input: echo TEXT | dpsan rewrite ..."
     raise InputError(path, problem, hint if hints else "")
 
 

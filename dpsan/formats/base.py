@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from itertools import islice
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
 
 from dpsan.errors import InputError
 from dpsan.files.source import Source
@@ -14,6 +15,8 @@ from dpsan.formats.passing import Fields
 if TYPE_CHECKING:
     from dpsan.text.spanned_tokens import Spans  # numpy comes with it
 
+_RECORDS: Final = 1000
+"""Records of which the paths are listed."""
 Part: TypeAlias = Literal["record", "mark", "header", "frame"]
 """Kind of a piece of a container.
 
@@ -45,8 +48,9 @@ class ReadOptions:
     """Class of which each word of a field is drawn, by the name of the field."""
     header: bool = True
     """True if CSV and TSV start with a row of names."""
-    strip: bool = False
-    """True if content that cannot be rewritten is left out, such as attachments of mails."""
+    strict: bool = False
+    """True if content that cannot be rewritten is refused, such as attachments of mails, and not
+    left out."""
     drop_other: bool = False
     """True if fields that are not chosen are left out instead of passing unchanged."""
     mixed: bool = False
@@ -140,8 +144,8 @@ class Format(ABC):
     """True if a record may hold others: ``--except`` leaves out some of it."""
     own_encoding: ClassVar[str] = ""
     """Why ``--encoding`` is refused; empty if it is not."""
-    strippable: ClassVar[bool] = False
-    """True if ``--strip`` leaves something out."""
+    leaves_out: ClassVar[bool] = False
+    """True if content that cannot be rewritten is left out; ``--strict`` refuses it."""
     takes_header: ClassVar[bool] = False
     """True if the first row may be a header; ``--no-header`` declares it data."""
     takes_delimiter: ClassVar[bool] = False
@@ -162,7 +166,7 @@ class Format(ABC):
             "encoding": not cls.own_encoding,
             "header": cls.takes_header,
             "delimiter": cls.takes_delimiter,
-            "strip": cls.strippable,
+            "strict": cls.leaves_out,
             "drop_other": cls.needs_fields,
         }
         others = {name: getattr(default, name) for name, does in concerns.items() if not does}
@@ -173,6 +177,17 @@ class Format(ABC):
         for record in self.read(source, replace(options, fields=(field,))):
             if record is not None and record.part == "record" and not record.bare and record.texts:
                 yield str(record.texts[0])
+
+    def headers(self, source: Source, options: ReadOptions) -> list[str]:
+        """Return the paths of the first records, those of strings first.
+
+        Raises:
+            InputError: as :meth:`read`.
+        """
+        records = islice(self.read(source, replace(options, fields=("**",))), _RECORDS)
+        read = [record.fields[0] for record in records if record is not None and record.fields]
+        names = {each: None for fields in read for each in fields.chosen}
+        return [*(names | {each: None for fields in read for each in fields.others})]
 
     @abstractmethod
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:

@@ -24,9 +24,10 @@ from typing import ClassVar, Final, NamedTuple
 from dpsan.errors import InputError, UsageError
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
-from dpsan.formats.lines import byte_order_mark, decode, text_encoding, text_records, too_long
+from dpsan.formats.headers import usual
 from dpsan.formats.passing import Fields, named, shown_names
 from dpsan.formats.paths import did_you_mean
+from dpsan.formats.text import byte_order_mark, decode, text_encoding, text_records, too_long
 from dpsan.text.shape import compiled
 
 _QUOTED: Final = compiled(rb'(?:[^"]++|"")*+')
@@ -158,10 +159,18 @@ class CsvFormat(Format):
     takes_header = takes_delimiter = takes_units = skips_bad_records = True
     delimiter: ClassVar[bytes] = b","
 
-    def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
+    def headers(self, source: Source, options: ReadOptions) -> list[str]:
+        """Return the first row, which has the names.  Raises InputError."""
+        rows = (row for row in self._rows(source, options) if isinstance(row, Row))
+        return named(_texts(source, next(rows, Row(1, [], b"", b"")), options))
+
+    def _rows(self, source: Source, options: ReadOptions) -> Rows:
         given = options.delimiter if self.takes_delimiter else ""
+        return Rows(source, given.encode() or self.delimiter, options)
+
+    def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
         table: _Table | None = None
-        rows = Rows(source, given.encode() or self.delimiter, options)
+        rows = self._rows(source, options)
         for row in rows:
             if row is None or isinstance(row, Record):
                 yield row
@@ -180,6 +189,12 @@ class CsvFormat(Format):
                 if options.reject is None:
                     raise
                 options.reject(rows.delimiter.join(row.cells) + (row.ending or b"\n"), problem)
+
+
+def _texts(source: Source, row: Row, options: ReadOptions) -> list[str]:
+    """Return what the cells of a header say."""
+    lenient = ReadOptions(encoding=options.encoding)
+    return [decode(source, row.line, value(cell), lenient)[0] for cell in row.cells]
 
 
 class TsvFormat(CsvFormat):
@@ -207,13 +222,13 @@ class _Table:
         self._source, self._options = source, options
         self.delimiter, self.encoding = delimiter, text_encoding(options.encoding)
         self._width = len(first.cells)
-        lenient = ReadOptions(encoding=options.encoding)
         cells = first.cells if options.header else []
-        names = [decode(source, 1, value(cell), lenient)[0] for cell in cells]
-        if not options.fields:
-            raise InputError(source.name, f"{name} needs --field", self._there(first))
+        names = _texts(source, first, options) if options.header else []
         by_name = any(field in names for field in options.fields)
-        listed = f"columns: {shown_names(named(names))}" if by_name else self._there(first)
+        shown = by_name or usual(names)
+        listed = f"columns: {shown_names(named(names))}" if shown else self._there(first)
+        if not options.fields:
+            raise InputError(source.name, f"{name} needs --field", listed)
         chosen = {self._column(field, names, listed) for field in options.fields}
         unit = options.unit_field
         self._unit = self._column(unit, names, listed) if unit else None
@@ -241,7 +256,7 @@ class _Table:
             return names.index(field)
         if field.isascii() and field.isdigit() and 1 <= int(field[:9]) <= self._width:
             return int(field[:9]) - 1
-        hint = did_you_mean(field, names) or listed
+        hint = "; ".join(filter(None, (did_you_mean(field, names), listed)))
         raise InputError(self._source.name, f"no column '{field}'", hint)
 
     def _there(self, first: Row) -> str:
@@ -252,8 +267,8 @@ class _Table:
                 return f"one column; are they separated by {shown}? --delimiter {shown}"
         how = "choose by number, such as -k 1"
         if self._options.header:
-            how = "-k NAME or a number, and --no-header if the first row is data, such as -k 1 "
-            how += "--no-header"
+            how = "-k NAME or a number; dpsan headers FILE lists the names, --no-header is for a "
+            how += "first row that is data"
         return f"{self._width} columns; {how}"
 
     def begin(self, row: Row) -> Record:

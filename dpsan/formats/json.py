@@ -31,6 +31,7 @@ from typing import ClassVar, Final, TypeAlias
 from dpsan.errors import InputError, MalformedError, UsageError
 from dpsan.files.source import Source, read_whole
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
+from dpsan.formats.headers import known_paths
 from dpsan.formats.json_scan import (
     EMPTY_LIST,
     TOO_DEEP,
@@ -43,10 +44,10 @@ from dpsan.formats.json_scan import (
     opening_of,
     pruned,
 )
-from dpsan.formats.lines import byte_order_mark, decode, raw_records, text_encoding, text_records
 from dpsan.formats.passing import Fields, shown_names
 from dpsan.formats.paths import near_path, parse_field, parse_fields, places
 from dpsan.formats.positions import PERSONS, Position, Positions, person_keys
+from dpsan.formats.text import byte_order_mark, decode, raw_records, text_encoding, text_records
 
 _HELD: Final = 1024
 _HELD_BYTES: Final = 16 << 20
@@ -125,7 +126,7 @@ class JsonReader:
                 raise MalformedError(strings.end)
             unit = self._unit(line, raw) if self._unit_steps else ""
             if options.drop_other:
-                raw, invalid = pruned(raw, position.place) + raw[strings.end :], 0
+                raw = pruned(raw, position.place) + raw[strings.end :]
                 top = self._kept.top
                 at = top if position is positions.top else self._kept.item(top)
                 strings = Strings(raw, at, self._kept, read)
@@ -194,15 +195,17 @@ class JsonReader:
     def _missing(self, unseen: list[int], line: int) -> InputError:
         """Return the error for fields that no record has.
 
-        Names are shown if they are schema: a record has another chosen field.
+        Names are shown if they are schema: a record has another chosen field, or a usual one.
         """
         names = ", ".join(f"'{self._fields[number].name}'" for number in unseen)
         fields = self.positions.fields
         hint = near_path(self._fields[unseen[0]].name, fields.others)
         if not hint:
             hint = "add ? to the name if it may be absent"
-            if fields.chosen:
-                hint = f"fields: {shown_names(fields.chosen | fields.others)}; {hint}"
+            every = fields.chosen | fields.others
+            there = [*every] if fields.chosen else known_paths(every)
+            if there != ["*"]:
+                hint = f"fields: {shown_names(there)}; {hint}"
         what = f"no record up to line {line} has the field {names}"
         return InputError(self._source.name, what, hint)
 

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from json.encoder import encode_basestring, encode_basestring_ascii
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from dpsan.errors import MalformedError
 from dpsan.formats.paths import Place
@@ -298,7 +298,7 @@ def _decoded(raw: bytes) -> str:
 TOO_DEEP: Final = "a value is too deep for --drop-other"
 
 
-def pruned(raw: bytes, place: Place | None, at: int = 0) -> bytes:
+def pruned(raw: bytes, place: Place | None) -> bytes:
     """Return a value of valid JSON without all values in its objects and lists that are not chosen.
 
     Args:
@@ -307,43 +307,28 @@ def pruned(raw: bytes, place: Place | None, at: int = 0) -> bytes:
     Raises:
         RecursionError: it is too deep.
     """
-    return _pruned(raw, place, at)[0] or b"null"
+    # Numbers are left out: no digits need be kept.
+    value = json.loads(raw.decode("utf-8", "replace"), object_pairs_hook=tuple, parse_int=float)
+    return _pruned(value, place) or b"null"
 
 
-def _pruned(raw: bytes, place: Place | None, at: int) -> tuple[bytes | None, int]:
-    """Return a value with what is chosen of it, None for nothing, and the position after it."""
-    match = _WHOLE.match(raw, at)
-    assert match is not None  # noqa: S101 - the caller has scanned it
-    opening = match[4]
+def _pruned(value: Any, place: Place | None) -> bytes | None:
+    """Return what is chosen of a value, whose objects are pairs; None for nothing."""
     if place is None:
-        return None, Scan(raw, None, at=at).end
-    if opening is None:
-        return _pruned_scalar(match[2], place), match.end()
-    at, out = match.end(), []
-    if empty := _EMPTY[opening].match(raw, at):
-        return opening + _CLOSING[opening], empty.end()
-    while True:
-        found = _PATTERN[opening].match(raw, at)
-        assert found is not None  # noqa: S101
-        at = found.start(2) if found[2] is not None else found.start(4)
-        inner = place.child(name_of(found[1]) if opening == b"{" else None)
-        value, at = _pruned(raw, inner, at)
-        if value is not None:
-            out.append(found[1] + b":" + value if opening == b"{" else value)
-        after = _NEXT.match(raw, at)
-        assert after is not None  # noqa: S101
-        at = after.end()
-        if after[1] == _CLOSING[opening]:
-            return opening + b",".join(out) + _CLOSING[opening], at
-
-
-def _pruned_scalar(raw: bytes, place: Place) -> bytes | None:
-    """Return a string that is chosen, or what is chosen of the JSON inside of it, or null."""
-    if raw[:1] != b'"':
-        return raw if raw == b"null" else None
-    old = name_of(raw)
-    new = pruned_text(old, place)
-    return None if new is None else raw if new == old else written(new)
+        return None
+    if value is None:
+        return b"null"
+    if isinstance(value, str):
+        text = pruned_text(value, place)
+        return None if text is None else written(text)
+    if isinstance(value, tuple):
+        members = ((name, _pruned(inner, place.child(name))) for name, inner in value)
+        kept = (written(name) + b":" + part for name, part in members if part is not None)
+        return b"{%b}" % b",".join(kept)
+    if isinstance(value, list):
+        items = (_pruned(inner, place.child(None)) for inner in value)
+        return b"[%b]" % b",".join(part for part in items if part is not None)
+    return None
 
 
 def pruned_text(text: str, place: Place) -> str | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from dpsan.errors import UsageError
 from dpsan.formats.json_scan import Chosen, KindError, Part, other_text
 from dpsan.formats.passing import Fields
-from dpsan.formats.paths import parse_fields, places
+from dpsan.formats.paths import Field, Place, parse_fields, places
 from dpsan.formats.positions import Position, Positions
 
 
@@ -28,9 +29,11 @@ class ObjectStrings:
     def __init__(
         self, value: Any, fields: str | Iterable[str] = "**", excluded: str | Iterable[str] = ()
     ) -> None:
-        chosen = parse_fields([fields] if isinstance(fields, str) else fields, "fields")
-        left_out = parse_fields([excluded] if isinstance(excluded, str) else excluded, "except_")
-        self._positions = Positions(places(chosen, left_out), chosen, Fields("field"))
+        chosen, root = _parsed(
+            (fields,) if isinstance(fields, str) else tuple(fields),
+            (excluded,) if isinstance(excluded, str) else tuple(excluded),
+        )
+        self._positions = Positions(root, chosen, Fields("field"))
         self._value, self._chosen = value, Chosen()
         self.texts = self._chosen.texts
         self._parts: list[Part] = []
@@ -88,3 +91,12 @@ class ObjectStrings:
         """Take in a string."""
         self._parts.append(self._chosen.take(text, position, self._positions))
         return text
+
+
+@lru_cache(64)
+def _parsed(
+    fields: tuple[str, ...], excluded: tuple[str, ...]
+) -> tuple[Sequence[Field], Place | None]:
+    """Return the paths of a call, and the outermost place: a hook has the same for each value."""
+    chosen = parse_fields(fields, "fields")
+    return chosen, places(chosen, parse_fields(excluded, "except_"))

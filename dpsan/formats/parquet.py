@@ -22,10 +22,10 @@ from dpsan.errors import ExtraMissingError, InputError, reason
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record
 from dpsan.formats.json_scan import TOO_DEEP, Chosen, KindError, Part, other_text, pruned_text
-from dpsan.formats.lines import decode, too_long
 from dpsan.formats.parquet_columns import Columns, Leaf, Steps
 from dpsan.formats.parquet_layout import Output, Positioned, check_times
 from dpsan.formats.positions import PERSONS
+from dpsan.formats.text import decode, too_long
 
 _BATCH: Final = 1024
 """Rows whose strings are Python objects at once."""
@@ -87,7 +87,7 @@ def _records(source: Source, options: ReadOptions, file: Any, size: int) -> Iter
         check_times(source, file, number)
         table = file.read_row_group(number, columns=columns.read)
         # Arrow has read the metadata of these columns, which would end the process if damaged.
-        output = output or Output(source, file, columns.written, columns.narrow)
+        output = output or Output(file, columns.written, columns.narrow)
         yield from _Group(source, options, table, columns, output).records(first)
         first += table.num_rows
         del table
@@ -96,7 +96,7 @@ def _records(source: Source, options: ReadOptions, file: Any, size: int) -> Iter
             done += len(data)
     if first > 1:
         columns.check_seen(source)
-    output = output or Output(source, file, columns.written, columns.narrow)
+    output = output or Output(file, columns.written, columns.narrow)
     yield Record(0, [], output.finish, part="frame")
     while source.read():
         pass

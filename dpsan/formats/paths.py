@@ -158,6 +158,11 @@ class Place:
         self.items = not self.strict or None in steps
         self.enters = bool(steps) and (self.field is None or fields[self.field].deep_at(-1))
         """True if JSON inside of a string is looked into."""
+        following = [fields[number].steps[at : at + 1] for number, at in live]
+        self._following = {step for steps in following for step in steps}
+        self._stems = any(isinstance(step, Wild) and step.stem for step in self._following)
+        self._children: dict[Step, Place | None] = {}
+        """By a step that a path has next; Wild() for all other names, where none has a stem."""
 
     def child(self, step: Step) -> Place | None:
         """Return the place one step further in, None: nothing is chosen there.
@@ -165,6 +170,14 @@ class Place:
         Args:
             step: a name, None for items, or ``Wild()`` for a name that no field has.
         """
+        if self._stems:
+            return self._child(step)
+        alike = step if step is None or step in self._following else Wild()
+        if alike not in self._children:
+            self._children[alike] = self._child(step)
+        return self._children[alike]
+
+    def _child(self, step: Step) -> Place | None:
         live = set[tuple[int, int]]()
         for number, at in self._live:
             steps = self._fields[number].steps

@@ -7,7 +7,7 @@ they would become something, with exit status 0, that no other program can open.
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Final, NamedTuple
 
 from dpsan.errors import InputError, check_name
@@ -105,51 +105,29 @@ class Kind(NamedTuple):
         return InputError(source.name, f"{self.name}, not lines of text", hint)
 
 
-_PLAIN: Final = "pandoc -t plain FILE takes its text out"
-_SHEET: Final = "save the sheet as .csv and choose columns with --field"
-_PIPE: Final = "{} FILE | dpsan rewrite ..."
-_PDF = Kind("a PDF document", "pdftotext FILE - takes its text out")
-_HTML = Kind("an HTML page", "-f html rewrites its text")
-_XML = Kind("an XML document", "put its text into lines, .csv or .jsonl first")
-_RTF = Kind("an RTF document", _PLAIN)
-_ZIP = Kind("a zip archive (.docx, .xlsx and .epub are such)", "-f docx reads the first")
-
-_BY_SUFFIXES: Final = {
-    ".pdf": _PDF,
-    ".xml": _XML,
-    ".mbox .msg": Kind("a mailbox, or a mail of another kind", "save each mail as .eml first"),
-    ".rtf": _RTF,
-    ".doc .odt": Kind("a word processor's document", f"save it as .docx, or: {_PLAIN}"),
-    ".xls .xlsx .ods": Kind("a spreadsheet", _SHEET),
-    ".ppt .pptx .odp": Kind("a presentation", "save its text as .txt first"),
-    ".epub": Kind("an e-book", _PLAIN),
-}
-REFUSED: Final = {each: kind for names, kind in _BY_SUFFIXES.items() for each in names.split()}
+REFUSED: Final[dict[str, Kind]] = {}
 """Kinds of files by suffix."""
+_BEGINNINGS: Final[list[tuple[bytes, Kind]]] = []
+"""First bytes.  None of them holds a newline or NUL, so each lies within the first record."""
 
-# None of these beginnings holds a newline or NUL, so each lies within the first record.
-_MAGIC: Final[tuple[tuple[bytes, Kind], ...]] = (
-    (b"%PDF-", _PDF),
-    (b"{\\rtf", _RTF),
-    (b"PK\x03\x04", _ZIP),
-    (b"PK\x05\x06", Kind("an empty zip archive", "")),
-    (b"\x1f\x8b", Kind("gzip data", f"{_PIPE.format('zcat')}, or name it .gz")),
-    (b"BZh", Kind("bzip2 data", _PIPE.format("bzcat"))),
-    (b"\xfd7zXZ", Kind("xz data", _PIPE.format("xzcat"))),
-    (b"\x28\xb5\x2f\xfd", Kind("zstd data", f"{_PIPE.format('zstdcat')}, or name it .zst")),
-    (b"7z\xbc\xaf\x27\x1c", Kind("a 7z archive", "unpack it first")),
-    (b"Rar!\x1a\x07", Kind("a RAR archive", "unpack it first")),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", Kind("an old Office document", _PLAIN)),
-    (b"PAR1", Kind("a Parquet file", "-f parquet -k FIELD")),
-    (b"ARROW1", Kind("an Arrow file", "save it as .parquet")),
-    (b"SQLite format 3", Kind("an SQLite database", "export a table as .csv")),
-    (b"\x7fELF", Kind("a program", "")),
-    (b"\x89PNG", Kind("a picture", "")),
-    (b"\xff\xd8\xff", Kind("a picture", "")),
-    (b"GIF8", Kind("a picture", "")),
+for _row in (Path(__file__).parent / "refused_files.tsv").read_text("utf-8").splitlines()[1:]:
+    _name, _hint, _suffixes, _beginnings = _row.split("\t")
+    REFUSED.update(dict.fromkeys(_suffixes.split(), Kind(_name, _hint)))
+    for _escaped in _beginnings.split():
+        _first = _escaped.encode().decode("unicode_escape").encode("latin-1")
+        _BEGINNINGS.append((_first, Kind(_name, _hint)))
+
+_CODE: Final = (
+    ".bash .c .cfg .conf .cpp .cs .css .env .go .h .ini .ipynb .java .js .kt .lua .php .pl .ps1 "
+    ".py .r .rb .rs .scala .sh .sql .swift .tex .tf .toml .ts .tsx .vue .yaml .yml"
 )
-_MARKUP: Final = ((b"<!doctype html", _HTML), (b"<html", _HTML), (b"<?xml", _XML))
-"""In any letter case, after white space."""
+"""Suffixes of programs and settings, whose keywords a mechanism would draw too."""
+
+
+def is_code(path: str) -> bool:
+    """Return whether the name of a file is that of a program or of settings."""
+    return _suffix(path) in _CODE.split()
+
 
 _JSON: Final = compiled(
     rb"""_(?:(?P<array>\[)_(?:\{_["}]|\{?_$)|\{_(?:"[^"\\]*+"_:|$))""".replace(
@@ -158,8 +136,29 @@ _JSON: Final = compiled(
     )
 )
 """The first line of an array of objects, or of an object; printed in one line or in many."""
+_USUAL: Final = (
+    "address age amount answer author body category city class comment comments company content "
+    "country created created_at customer customer_id date description email first_name gender id "
+    "input label language last_name message messages name note notes output phone price prompt "
+    "question rating response review role score sentence status subject summary text time "
+    "timestamp title type updated url user user_id username uuid value"
+)
+USUAL: Final = frozenset(_USUAL.split())
+"""Usual names of columns.  A row or an object that has one has names, not data."""
+_ROW: Final = compiled(
+    rb"""[\w"][^\r\n,;\t]*+(?:([,;\t])[\w"][^\r\n,;\t]*+)(?:\1[\w"][^\r\n,;\t]*+)*+\r?"""
+)
+"""Cells without space before them, as no text has commas."""
 _ARRAY = Kind("a JSON array", "-f json -k FIELD")
 _OBJECT = Kind("JSON", "-f jsonl -k FIELD; -f json if a record goes over several lines")
+
+
+_TABLES: Final = {
+    b",": Kind("a table with a header", "-f csv -k NAME"),
+    b";": Kind("a table with a header", "-f csv --delimiter ';' -k NAME"),
+    b"\t": Kind("a table with a header", "-f tsv -k NAME"),
+}
+"""By their delimiters."""
 
 
 def refuse_suffix(source: Source) -> None:
@@ -168,20 +167,23 @@ def refuse_suffix(source: Source) -> None:
         raise refused.error(source)
 
 
-def refuse_json(source: Source, first: bytes) -> None:
-    """Raise InputError if a first line is JSON: as text its names and keywords would be drawn."""
+def refuse_records(source: Source, first: bytes) -> None:
+    """Raise InputError if a first line is JSON or a header: as text its names would be drawn."""
     if found := _JSON.match(first, 0, 4096):
         raise (_ARRAY if found["array"] else _OBJECT).error(source)
+    if found := _ROW.fullmatch(first, 0, 4096):
+        cells = {cell.strip(b'" ').lower() for cell in found[0].rstrip().split(found[1])}
+        if cells & {name.encode() for name in USUAL}:
+            raise _TABLES[found[1]].error(source)
 
 
 def refuse_document(source: Source, first: bytes) -> None:
     """Raise InputError if the first bytes of a source are those of another kind of file."""
     first = first.removeprefix(b"\xef\xbb\xbf")
     markup = first[:256].lstrip().lower()
-    for beginning, kinds in ((first, _MAGIC), (markup, _MARKUP)):
-        for start, kind in kinds:
-            if beginning.startswith(start):
-                raise kind.error(source)
+    for start, kind in _BEGINNINGS:
+        if (markup if start[:1] == b"<" else first).startswith(start):
+            raise kind.error(source)
 
 
 def binary(source: Source, line: int) -> InputError:

@@ -24,7 +24,7 @@ import orjson
 from dpsan.errors import InputError
 from dpsan.files.compression import open_decompressed
 from dpsan.formats.base import Record
-from dpsan.formats.lines import raw_records
+from dpsan.formats.text import raw_records
 from dpsan.text.spanned_tokens import KNOWN_TYPES, UNKNOWN_TYPE
 
 _LONGEST: Final = 1 << 30

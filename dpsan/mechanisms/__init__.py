@@ -5,28 +5,6 @@ Open ``base`` first, then a mechanism.  What they share is in ``noise``, ``tenso
 files.
 """
 
-from dpsan.mechanisms.own import installed, mechanism_class, own_file, path_of, space_for
-from dpsan.mechanisms.registry import (
-    DEFAULT_MECHANISM,
-    MECHANISMS,
-    check_classes,
-    check_public,
-    is_own,
-    list_mechanisms,
-    register,
-)
+from dpsan.mechanisms.registry import DEFAULT_MECHANISM, MECHANISMS
 
-__all__ = [
-    "DEFAULT_MECHANISM",
-    "MECHANISMS",
-    "check_classes",
-    "check_public",
-    "installed",
-    "is_own",
-    "list_mechanisms",
-    "mechanism_class",
-    "own_file",
-    "path_of",
-    "register",
-    "space_for",
-]
+__all__ = ["DEFAULT_MECHANISM", "MECHANISMS"]

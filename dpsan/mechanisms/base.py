@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError, check_positive, unknown_name
 from dpsan.mechanisms.parameters import Parameter
 from dpsan.mechanisms.samplers.base import PointSampler, Sampler, Table
@@ -115,14 +114,8 @@ class Mechanism(ABC):
         return cls(epsilon, **checked)
 
     def digest(self) -> str:
-        """SHA-256 (hex) of all that decides the distribution, contents of word lists included."""
+        """SHA-256 (hex) of all that decides the distribution, public words and groups included."""
         return hashlib.sha256(repr(vars(self)).encode()).hexdigest()
-
-    def with_vocabulary(self, lists: WordLists) -> Mechanism:
-        """Return the same with what its parameters name (a list of weights, or counts) for every
-        word.
-        """
-        return self
 
     def with_public(self, rows: tuple[int, ...]) -> Mechanism:
         """Return the same with words that need no protection; the guarantee is for all other
@@ -140,11 +133,12 @@ class Mechanism(ABC):
         """Return the true guarantee for these parameters on this vocabulary."""
 
     def promise(self, epsilon_ldp: float, **about: Any) -> Guarantee:
-        """Return a guarantee with this mechanism's status, source and reason, and its epsilon as
-        the claim; the rest as for Guarantee.
+        """Return a guarantee with this mechanism's status, source and reason, and its epsilon and
+        delta as the claim; the rest as for Guarantee.
         """
         about.setdefault("why", self.why)
-        about.setdefault("claimed", Claim(self.epsilon, metric=self.claimed_metric()))
+        delta = getattr(self, "delta", 0.0)
+        about.setdefault("claimed", Claim(self.epsilon, delta, self.claimed_metric()))
         return Guarantee(
             self.status, epsilon_ldp, source=self.source, arithmetic=self.arithmetic, **about
         )

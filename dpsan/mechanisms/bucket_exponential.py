@@ -36,7 +36,8 @@ import numpy as np
 
 from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.tables.dense import WEIGHT_ERROR, DenseTable
+from dpsan.mechanisms.tables.dense import DenseTable
+from dpsan.privacy.certificate import WEIGHT_ERROR
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace

@@ -35,7 +35,8 @@ import numpy as np
 from dpsan.mechanisms.base import DisjointSupports
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.tables.clusters import Clusters, groups
-from dpsan.mechanisms.tables.dense import WEIGHT_ERROR, DenseTable, weights_of
+from dpsan.mechanisms.tables.dense import DenseTable, weights_of
+from dpsan.privacy.certificate import WEIGHT_ERROR
 from dpsan.space.arrays import Ids, Integers
 from dpsan.space.metric_space import MetricSpace
 

@@ -24,7 +24,7 @@ Not to be confused with
 from __future__ import annotations
 
 from dpsan.mechanisms.noise import GaussianNoise
-from dpsan.privacy.guarantee import Claim, Guarantee
+from dpsan.privacy.guarantee import Guarantee
 from dpsan.privacy.noise_formulas import gaussian_mu
 from dpsan.space.metric_space import MetricSpace
 
@@ -35,6 +35,7 @@ class AnalyticGaussian(GaussianNoise):
     name = "gaussian"
     summary = "Gaussian noise, exactly calibrated for any epsilon: LDP with delta"
     source = "BW18 Theorem 8"
+    why = "the loss of Gaussian noise is normal; sigma solves its exact delta"
 
     def mu(self, d: int) -> float:
         """Diameter/sigma."""
@@ -42,10 +43,4 @@ class AnalyticGaussian(GaussianNoise):
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """(epsilon, delta)-LDP."""
-        return self.promise(
-            epsilon_ldp=self.epsilon,
-            delta=self.delta,
-            gaussian_mu=self.mu(space.d),
-            claimed=Claim(self.epsilon, self.delta),
-            why="the loss of Gaussian noise is normal; sigma solves its exact delta",
-        )
+        return self.promise(self.epsilon, delta=self.delta, gaussian_mu=self.mu(space.d))

@@ -26,7 +26,7 @@ import math
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.noise import GaussianNoise
-from dpsan.privacy.guarantee import Claim, Guarantee
+from dpsan.privacy.guarantee import Guarantee
 from dpsan.privacy.noise_formulas import gaussian_delta
 from dpsan.space.metric_space import MetricSpace
 
@@ -37,6 +37,7 @@ class ClassicalGaussian(GaussianNoise):
     name = "gaussian-classical"
     summary = "Gaussian noise by the textbook formula, epsilon <= 1 only"
     source = "DR14 Theorem A.1"
+    why = "the tail of the normal loss beyond epsilon, for epsilon <= 1; delta is exact"
 
     def mu(self, d: int) -> float:
         """Diameter/sigma.  Raises UsageError outside the theorem's domain."""
@@ -49,9 +50,5 @@ class ClassicalGaussian(GaussianNoise):
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """(epsilon, delta)-LDP with the exact delta."""
-        return self.promise(
-            epsilon_ldp=self.epsilon,
-            delta=min(self.delta, gaussian_delta(self.epsilon, self.mu(space.d))),
-            claimed=Claim(self.epsilon, self.delta),
-            why="the tail of the normal loss beyond epsilon, for epsilon <= 1; delta is exact",
-        )
+        exact = gaussian_delta(self.epsilon, self.mu(space.d))
+        return self.promise(self.epsilon, delta=min(self.delta, exact))

@@ -32,8 +32,8 @@ Parameters
     mass
         c in (0, 1), or ``auto``: chosen with pi.
     prior
-        p is proportional to count^prior for the vocabulary's counts; or a file of word TAB count.
-        Below 1 rarer words matter more.
+        p is proportional to count^prior for the vocabulary's counts.  Below 1 rarer words matter
+        more.
     similarity
         s is this power of the cosine: 1 is ``cosine``, 2 ``squared``, and more asks for nearer
         words.  Above 1, s is 0 where the cosine is negative.
@@ -63,18 +63,17 @@ Not to be confused with
 
 from __future__ import annotations
 
-import hashlib
 import math
+import re
 from dataclasses import field, replace
 from typing import Final
 
 import numpy as np
 
 from dpsan.embeddings.word_classes import wanted_outputs
-from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import BaseResponse
-from dpsan.mechanisms.optimal.optimum import Optimum, has_bound, mean_cosine, optimum
+from dpsan.mechanisms.optimal.optimum import Optimum, mean_cosine, optimum
 from dpsan.mechanisms.optimal.public_base import (
     MOST_FREQUENT,
     BaseTask,
@@ -106,7 +105,7 @@ class OptimalResponse(BaseResponse):
     mass: float | str = parameter(
         "auto", "base mass of each word's set of near words", convert=float, above=0, high=1
     )
-    prior: str = parameter("0.83", "exponent of the word counts, or a file of word TAB count")
+    prior: str = parameter("0.83", "exponent of the word counts")
     similarity: int | str = parameter(
         2, "power of the cosine, whose mean is made large", low=1, high=8, words=tuple(_POWERS)
     )
@@ -117,8 +116,6 @@ class OptimalResponse(BaseResponse):
     frequency: float = parameter(
         0.0125, "cosine by which each factor e of its count favours an output", low=0, high=0.05
     )
-    listed: tuple[int, ...] | None = field(default=None, repr=False)
-    """Counts of all words, of a prior that is a file."""
     public: tuple[int, ...] = field(default=(), repr=False)
     """Row numbers of public words."""
     groups: tuple[Group, ...] = field(default=(), repr=False)
@@ -126,29 +123,15 @@ class OptimalResponse(BaseResponse):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        exponent = self._exponent()
-        if exponent is not None and not 0 <= exponent <= 4:
-            raise UsageError(f"prior must be a number from 0 to 4, or a file (got {self.prior})")
-
-    def _exponent(self) -> float | None:
-        """None: a file."""
-        try:
-            return float(self.prior)
-        except ValueError:
-            return None
-
-    def with_vocabulary(self, lists: WordLists) -> OptimalResponse:
-        """With the counts of a prior that is a file."""
-        if self._exponent() is not None:
-            return self
-        return replace(self, listed=lists.counts(self.prior))
+        # A string, as in the keys of memos that were made before it was a number alone.
+        if not re.fullmatch(r"[0-3](\.\d*)?|4(\.0*)?|\.\d+", self.prior):
+            raise UsageError(f"prior must be a number from 0 to 4 (got {self.prior})")
 
     def base(self, space: MetricSpace) -> Base:
         """Outputs, their integer weights, and the mass of near sets.
 
         Raises:
-            UsageError: a prior from a file that was not read for this vocabulary; or no output is
-                left beside the public words.
+            UsageError: no output is left beside the public words.
         """
         alone = replace(self, groups=())
         return space.once(("base", alone), lambda: alone._base(space))
@@ -182,22 +165,12 @@ class OptimalResponse(BaseResponse):
         )
 
     def task(self, space: MetricSpace) -> BaseTask:
-        """Return the task of solving for its base.
-
-        Raises:
-            UsageError: a prior from a file that was not read for this vocabulary.
-        """
-        exponent, counts, key = self._exponent(), space.counts, ""
-        if exponent is None:
-            if self.listed is None or len(self.listed) != space.n:
-                raise UsageError("a prior from a file needs the vocabulary")
-            exponent, counts = 1.0, np.array(self.listed, dtype=np.int64)
-            key = f"-{hashlib.sha256(counts.astype('<i8').tobytes()).hexdigest()}"
+        """Return the task of solving for its base."""
         power = self.similarity
         if isinstance(power, str):
             power = _POWERS[power]
-        point = nearest_epsilon(self.epsilon)
-        return BaseTask(point, counts, exponent, power, self.frequency, key)
+        point, prior = nearest_epsilon(self.epsilon), float(self.prior)
+        return BaseTask(point, space.counts, prior, power, self.frequency)
 
     def resolved(self, space: MetricSpace) -> OptimalResponse:
         """With the mass that ``auto`` stands for."""
@@ -208,6 +181,4 @@ class OptimalResponse(BaseResponse):
         """With public words or groups no bound is known but 1."""
         if self.public or self.groups:
             return Optimum(mean_cosine(self.table(space)), 1.0)
-        if quick and not has_bound(space, self.epsilon):
-            return None
-        return optimum(self.table(space), self.epsilon)
+        return optimum(self.table(space), self.epsilon, quick=quick)

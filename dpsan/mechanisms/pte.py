@@ -32,7 +32,7 @@ import numpy as np
 from dpsan.errors import UsageError
 from dpsan.mechanisms.noise import LaplaceNoise
 from dpsan.mechanisms.parameters import parameter
-from dpsan.privacy.guarantee import Claim, Guarantee
+from dpsan.privacy.guarantee import Guarantee
 from dpsan.privacy.randomness import seeded_key, streams_for
 from dpsan.space.arrays import Floats, largest_norm
 from dpsan.space.diameters import largest_stretch
@@ -53,6 +53,7 @@ class ProjectedLaplace(LaplaceNoise):
     name = "pte"
     summary = "public random projection to few dimensions, Laplace noise, nearest"
     source = "PTE §3"
+    why = "epsilon is divided by the largest stretch of the public projection on any pair"
 
     dimensions: int = parameter(
         16, "dimensions after the projection (at most those of the vectors)", low=1
@@ -112,6 +113,4 @@ class ProjectedLaplace(LaplaceNoise):
             metric="euclidean",
             epsilon_metric=self.epsilon,
             slack=slack,
-            claimed=Claim(self.epsilon, metric="euclidean"),
-            why="epsilon is divided by the largest stretch of the public projection on any pair",
         )

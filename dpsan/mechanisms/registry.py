@@ -1,58 +1,41 @@
-"""The table of mechanisms: name, module and class, in the order in which they are listed."""
+"""All mechanisms by name: those of dpsan, and those of third parties once they are loaded."""
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import inspect
 import re
+import sys
 from collections.abc import Iterator, Mapping
-from typing import Final
+from contextlib import redirect_stdout
+from pathlib import Path
+from traceback import extract_tb
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dpsan.errors import UsageError
+from dpsan.errors import OWN_MODULE, UsageError, check_name, file_reason, refuse
 from dpsan.mechanisms.base import BaseResponse, Mechanism
 from dpsan.privacy.guarantee import Status
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from dpsan.space.metric_space import MetricSpace
 
 DEFAULT_MECHANISM: Final = "optimal-response"
 
 
-TABLE: Final = {
-    "optimal-response": "optimal_response:OptimalResponse",
-    "knn-response": "knn_response:KnnResponse",
-    "zipf-response": "zipf_response:ZipfResponse",
-    "geodesic": "geodesic:Geodesic",
-    "exponential": "exponential:Exponential",
-    "tem": "tem:TEM",
-    "bucket-exponential": "bucket_exponential:BucketExponential",
-    "char-response": "char_response:CharResponse",
-    "krr": "krr:KRR",
-    "uniform": "uniform:Uniform",
-    "tgumbel-paper": "tgumbel_paper:TGumbelPaper",
-    "santext-plus": "santext_plus:SanTextPlus",
-    "custext": "custext:CusText",
-    "clusant": "clusant:CluSanT",
-    "diffractor": "diffractor:Diffractor",
-    "diffractor-paper": "diffractor_paper:DiffractorPaper",
-    "rantext-paper": "rantext_paper:RanTextPaper",
-    "laplace": "laplace:Laplace",
-    "rank-softmax": "rank_softmax:RankSoftmax",
-    "vickrey": "vickrey:Vickrey",
-    "mahalanobis": "mahalanobis:Mahalanobis",
-    "pte": "pte:ProjectedLaplace",
-    "clipped-laplace": "clipped_laplace:ClippedLaplace",
-    "clipped-laplace-paper": "clipped_laplace_paper:ClippedLaplacePaper",
-    "gaussian": "gaussian:AnalyticGaussian",
-    "gaussian-classical": "gaussian_classical:ClassicalGaussian",
-    "gaussian-paper": "gaussian_paper:GaussianPaper",
-    "trlaplace": "trlaplace:TrLaplace",
-    "trlaplace-paper": "trlaplace_paper:TrLaplacePaper",
-    "tldp": "tldp:TLDP",
-    "tldp-paper-l": "tldp_paper:TLDPPaperL",
-    "tldp-paper-g": "tldp_paper:TLDPPaperG",
-    "tldp-paper-l-weighted": "tldp_paper:TLDPPaperLWeighted",
-    "tldp-paper-g-weighted": "tldp_paper:TLDPPaperGWeighted",
-}
-
-
+NAMES: Final = [
+    *("optimal-response", "knn-response", "zipf-response", "geodesic", "exponential", "tem"),
+    *("bucket-exponential", "char-response", "krr", "uniform", "tgumbel-paper", "santext-plus"),
+    *("custext", "clusant", "diffractor", "diffractor-paper", "rantext-paper", "laplace"),
+    *("rank-softmax", "vickrey", "mahalanobis", "pte", "clipped-laplace", "clipped-laplace-paper"),
+    *("gaussian", "gaussian-classical", "gaussian-paper", "trlaplace", "trlaplace-paper", "tldp"),
+    *("tldp-paper-l", "tldp-paper-g", "tldp-paper-l-weighted", "tldp-paper-g-weighted"),
+]
+"""Mechanisms of dpsan, in the order in which they are listed.  The file of each has its name; that
+of a paper with several forms has the name without the form."""
 _OWN: Final[dict[str, type[Mechanism]]] = {}
 """Mechanisms that this process has registered."""
 _FAMILIES: Final = ("point", "table", "tensor")
@@ -65,18 +48,21 @@ class _Registry(Mapping[str, type[Mechanism]]):
     def __getitem__(self, name: str) -> type[Mechanism]:
         if name in _OWN:
             return _OWN[name]
-        module, _, kind = TABLE[name].partition(":")
-        found: type[Mechanism] = getattr(importlib.import_module(f"{__package__}.{module}"), kind)
-        return found
+        if name not in NAMES:
+            raise KeyError(name)
+        file = re.sub("-paper-.*", "-paper", name).replace("-", "_")
+        module = vars(importlib.import_module(f"{__package__}.{file}"))
+        kinds = (kind for kind in module.values() if isinstance(kind, type))
+        return next(kind for kind in kinds if getattr(kind, "name", None) == name)
 
     def __contains__(self, name: object) -> bool:
-        return name in TABLE or name in _OWN
+        return name in NAMES or name in _OWN
 
     def __iter__(self) -> Iterator[str]:
-        return iter([*TABLE, *_OWN])
+        return iter([*NAMES, *_OWN])
 
     def __len__(self) -> int:
-        return len(TABLE) + len(_OWN)
+        return len(NAMES) + len(_OWN)
 
 
 MECHANISMS: Final[Mapping[str, type[Mechanism]]] = _Registry()
@@ -110,8 +96,8 @@ def register(kind: type[Mechanism]) -> type[Mechanism]:
     for attribute in ("name", "summary", "source", "family", "epsilon_unit", "status"):
         if not getattr(kind, attribute, None):
             raise UsageError(f"{kind.__name__} needs the class attribute {attribute}")
-    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", kind.name) or kind.name in TABLE:
-        taken = "dpsan has one of that name" if kind.name in TABLE else "such as my-mechanism"
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", kind.name) or kind.name in NAMES:
+        taken = "dpsan has one of that name" if kind.name in NAMES else "such as my-mechanism"
         raise UsageError(f"{kind.__name__} needs another name", taken)
     if kind.family not in _FAMILIES or kind.epsilon_unit not in _UNITS:
         raise UsageError(
@@ -147,7 +133,7 @@ def check_classes(kind: type[Mechanism]) -> None:
 
 
 def _names_of_bases() -> str:
-    return " and ".join(name for name in TABLE if issubclass(MECHANISMS[name], BaseResponse))
+    return " and ".join(name for name in NAMES if issubclass(MECHANISMS[name], BaseResponse))
 
 
 def list_mechanisms() -> list[dict[str, str]]:
@@ -166,3 +152,153 @@ def list_mechanisms() -> list[dict[str, str]]:
         }
         for each in MECHANISMS.values()
     ]
+
+
+# A mechanism of a third party: in a file of the user's, or of a package that is installed.
+#
+# ``path/to/own.py:ClassName`` may stand where a name may.  The file is read once, and what was read
+# is hashed and run: the digest is that of the program.  A package names its mechanisms as entry
+# points of the group ``dpsan.mechanisms``; dpsan imports one when somebody names it.  Both are
+# programs with all rights of this process, and nothing of them is reviewed.
+
+GROUP: Final = "dpsan.mechanisms"
+"""Entry points of packages with mechanisms."""
+
+
+class OwnFile(NamedTuple):
+    """A file that a mechanism was loaded from."""
+
+    path: Path
+    """Absolute."""
+    class_name: str
+    sha256: str
+    entry: str = ""
+    """Name of the entry point, if a package has it."""
+
+    @property
+    def name(self) -> str:
+        """Return the name that loads it again, in any directory."""
+        return self.entry or f"{self.path}:{self.class_name}"
+
+
+_FILES: Final[dict[type[Mechanism], OwnFile]] = {}
+"""Files of the classes that were loaded here."""
+
+
+_OF_PROGRAMS: Final = (ImportError, SyntaxError, NameError, AttributeError)
+
+
+def path_of(name: str) -> Path | None:
+    """Return the file that a mechanism is to be loaded from, None for a registered name."""
+    path, _, _ = name.rpartition(":")
+    return Path(path) if path.endswith(".py") else None
+
+
+def own_file(name: str) -> OwnFile | None:
+    """Return the file that the mechanism of this name was loaded from."""
+    return _FILES.get(MECHANISMS[name]) if is_own(name) else None
+
+
+def space_for(space: MetricSpace, name: str) -> MetricSpace:
+    """Return the space for work with a mechanism.
+
+    A registered one may be another program than that of the same name and parameters whose tables
+    are in the cache: it gets those that it made with the same file, and none about a mechanism.
+    """
+    if not is_own(name):
+        return space
+    file = own_file(name)
+    return space.for_code_that_changes(file and file.sha256)
+
+
+def mechanism_class(name: str, sha256: str | None = None) -> type[Mechanism]:
+    """Return a mechanism's class, by its name, that of an entry point, or from FILE.py:CLASS.
+
+    Args:
+        name: of any of these forms.
+        sha256: digest that the file must have.
+
+    Raises:
+        UsageError: unknown name; no such file or class, the file cannot be imported, the class is
+            no mechanism, or the file was changed.
+    """
+    path = path_of(name)
+    if path is None:
+        if name not in MECHANISMS and (found := installed().get(name)) is not None:
+            return _of_package(found, sha256)
+        refuse(name.endswith(".py"), f"{name}: which of its classes?", f"{name}:CLASS")
+        check_name("mechanism", name, MECHANISMS)
+        return MECHANISMS[name]
+    try:
+        if not path.is_file():  # a pipe would block
+            raise FileNotFoundError
+        code = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: {file_reason(error)}") from None
+    file = OwnFile(path.absolute(), name.rpartition(":")[2], hashlib.sha256(code).hexdigest())
+    if sha256 not in (None, file.sha256):
+        raise UsageError(f"{path}: changed after the start")
+    for kind, known in _FILES.items():
+        if known == file and own_file(kind.name) == file:
+            return kind
+    loaded = register(_class(file, path, code))
+    _FILES[loaded] = file
+    return loaded
+
+
+def installed() -> dict[str, EntryPoint]:
+    """Return the mechanisms of installed packages by name; dpsan's names are dpsan's."""
+    from importlib.metadata import entry_points  # takes as long as a start of Python
+
+    found = {each.name: each for each in entry_points(group=GROUP)}
+    return {name: each for name, each in sorted(found.items()) if name not in NAMES}
+
+
+def _of_package(entry: EntryPoint, sha256: str | None) -> type[Mechanism]:
+    """Import the mechanism of an entry point.  Raises UsageError."""
+    package = "a package" if entry.dist is None else entry.dist.name
+    try:
+        with redirect_stdout(sys.stderr):
+            kind = entry.load()
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - its message may quote anything
+        what = f"{package}: cannot import {entry.value}: {type(error).__name__}"
+        raise UsageError(what) from None
+    if not (isinstance(kind, type) and issubclass(kind, Mechanism)):
+        raise UsageError(f"{package}: {entry.value} is no subclass of Mechanism")
+    if getattr(kind, "name", None) != entry.name:
+        raise UsageError(f"{package}: {entry.value} has another name than {entry.name}")
+    path = Path(str(sys.modules[kind.__module__].__file__))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if sha256 not in (None, digest):
+        raise UsageError(f"{path}: changed after the start")
+    _FILES[register(kind)] = OwnFile(path, kind.__name__, digest, entry.name)
+    return kind
+
+
+def _class(file: OwnFile, path: Path, code: bytes) -> Any:
+    """Run a file as a module, and return the class.  Raises UsageError."""
+    module = ModuleType(f"{OWN_MODULE}{file.sha256[:16]}")
+    module.__file__ = str(file.path)
+    sys.modules[module.__name__] = module  # dataclasses and pickle look there
+    try:
+        with redirect_stdout(sys.stderr):  # standard output is for sanitized text
+            exec(compile(code, file.path, "exec", dont_inherit=True), vars(module))  # noqa: S102
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - it may be anything
+        lines = [each.lineno for each in extract_tb(error.__traceback__)]
+        line = error.lineno if isinstance(error, SyntaxError) else [*lines, None][1]
+        where = path if line is None else f"{path}:{line}"
+        # Python's own messages about a program quote its names, and no text.
+        about = f": {error}".splitlines()[0] if isinstance(error, _OF_PROGRAMS) else ""
+        raise UsageError(f"{where}: cannot import: {type(error).__name__}{about}") from None
+    found = vars(module).get(file.class_name)
+    if found is None:
+        own = [
+            key
+            for key, each in vars(module).items()
+            if isinstance(each, type) and each.__module__ == module.__name__
+        ]
+        known = f"classes: {', '.join(own)}" if own else "it defines no class"
+        raise UsageError(f"{path}: no class '{file.class_name}'", known)
+    if not (isinstance(found, type) and issubclass(found, Mechanism)):
+        raise UsageError(f"{path}: {file.class_name} is no subclass of Mechanism")
+    return found

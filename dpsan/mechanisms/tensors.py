@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.base import word_frequencies
-from dpsan.embeddings.word_lists import WordLists
-from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.samplers.base import Sampler, nearest
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids
@@ -49,48 +45,26 @@ class TensorSampler(Sampler):
         return out
 
 
-# Weights of words: a public list, or corpus frequency.  A weight is in [0, 1): 0 is plain, near 1
-# is sensitive.
+# Weights of words, public: a weight is in [0, 1), 0 is plain, near 1 is sensitive.
 
 NO_WEIGHTS: Final = "none"
 FREQUENCY: Final = "frequency"
 TOP_WEIGHT: Final = 0.9
 """Weight of the rarest word by frequency."""
 
-_Tensor = TypeVar("_Tensor", bound="WeightedTensor")
+
+def weights_parameter(default: str) -> Any:
+    """Return the field ``weights`` of mechanisms whose words have weights."""
+    what = "weight of each word: none, or more for rarer words"
+    return parameter(default, what, words=(FREQUENCY, NO_WEIGHTS))
 
 
-class WeightedTensor(Mechanism):
-    """A mechanism on tensors whose words have weights."""
-
-    if TYPE_CHECKING:  # the order of fields is that of the parameters
-        weights: str
-        listed: tuple[float, ...] | None
-
-    def with_vocabulary(self: _Tensor, lists: WordLists) -> _Tensor:
-        if self.weights in (FREQUENCY, NO_WEIGHTS):
-            return self
-        return replace(self, listed=lists.weights(self.weights))
-
-    def word_weights(self, space: MetricSpace) -> Floats:
-        """Weights of all inputs, shape (n + 1,); ⊥ has the largest weight of any word.
-
-        Raises:
-            UsageError: a file that was not read for this vocabulary.
-        """
-        if self.weights == NO_WEIGHTS:
-            words = np.zeros(space.n)
-        elif self.weights == FREQUENCY:
-            words = frequency(space.counts, space.n)
-        elif self.listed is None or len(self.listed) != space.n:
-            raise UsageError(
-                "weights from a file need the vocabulary", "call with_vocabulary first"
-            )
-        else:
-            words = np.array(self.listed)
-            if not ((words >= 0) & (words < 1)).all() or not all(map(math.isfinite, self.listed)):
-                raise UsageError("weights must be >= 0 and < 1")
-        return np.append(words, words.max(initial=0.0))
+def word_weights(weights: str, space: MetricSpace) -> Floats:
+    """Weights of all inputs, shape (n + 1,); ⊥ has the largest weight of any word."""
+    words = np.zeros(space.n)
+    if weights == FREQUENCY:
+        words = frequency(space.counts, space.n)
+    return np.append(words, words.max(initial=0.0))
 
 
 def frequency(counts: NDArray[np.int64] | None, n: int) -> Floats:

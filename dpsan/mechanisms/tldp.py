@@ -33,8 +33,7 @@ Parameters
         ``equal``, or ``spread``: epsilon_i = epsilon·v_i/sum v with v_i the standard deviation of
         component i over the vocabulary.
     weights
-        ``none``, ``frequency`` (rarer is more sensitive), or a file of word TAB weight in [0, 1);
-        ⊥ has the largest weight, unlisted words 0.
+        ``none``, or ``frequency`` (rarer is more sensitive); ⊥ has the largest weight.
 Cost
     One 62-bit number per coordinate and one exact search in D dimensions per word.
 Not to be confused with
@@ -44,14 +43,14 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from dataclasses import field
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.tensors import FREQUENCY, NO_WEIGHTS, TensorSampler, WeightedTensor
+from dpsan.mechanisms.tensors import NO_WEIGHTS, TensorSampler, weights_parameter, word_weights
 from dpsan.privacy.guarantee import Arithmetic, Guarantee, Status
 from dpsan.privacy.noise_formulas import TOTAL, certified_loss, grid_table, mixed_loss
 from dpsan.privacy.randomness import Streams
@@ -184,7 +183,7 @@ class GridSampler(TensorSampler):
         return out
 
 
-class TLDP(WeightedTensor):
+class TLDP(Mechanism):
     """Certified tables on a public grid."""
 
     name = "tldp"
@@ -207,12 +206,7 @@ class TLDP(WeightedTensor):
         "split of the budget over the coordinates, or by their spread",
         words=("equal", "spread"),
     )
-    weights: str = parameter(
-        NO_WEIGHTS,
-        f"weight of each word: '{NO_WEIGHTS}', '{FREQUENCY}' or a file of word TAB weight",
-    )
-    listed: tuple[float, ...] | None = field(default=None, repr=False)
-    """Weights of all words, read from the file."""
+    weights: str = weights_parameter(NO_WEIGHTS)
 
     def lattice(self, space: MetricSpace) -> Lattice:
         """Return the public grid of a vocabulary."""
@@ -230,7 +224,7 @@ class TLDP(WeightedTensor):
         if self.tensor == "line":
             why += "; epsilon is for a whole line of any length, epsilon/l for one of its l words"
         if sampler.weighted:
-            top = float(self.word_weights(space).max())
+            top = float(word_weights(self.weights, space).max())
             among = math.fsum(mixed_loss(table, top) for table in sampler.tables(1))
             why += (
                 "; a weighted distribution mixes rows of one table and stays within its columns "
@@ -260,5 +254,5 @@ class TLDP(WeightedTensor):
         shares = np.ones_like(lattice.spread)
         if self.split == "spread" and lattice.spread.any():
             shares = np.maximum(lattice.spread, lattice.spread.max() * 1e-6)
-        weights, line = self.word_weights(space), self.tensor == "line"
+        weights, line = word_weights(self.weights, space), self.tensor == "line"
         return GridSampler(lattice, self.epsilon, shares, weights, line=line)

@@ -27,14 +27,13 @@ Source
     is ours.
 Parameters
     tensor
-        ``word`` or ``line``.  The statement is for one word and covers every line; that of a line
-        of ``words`` words is printed with it.
+        ``word`` or ``line``.  The statement is for one word and covers every line.
     range
         Delta; ``auto`` is the largest max - min of a coordinate over the vocabulary, and no less
         is accepted.
     weights
-        Of the weighted forms: ``frequency`` (rarer is more sensitive), ``none``, or a file of word
-        TAB weight in [0, 1); ⊥ has the largest weight, unlisted words 0.
+        Of the weighted forms: ``frequency`` (rarer is more sensitive), or ``none``; ⊥ has the
+        largest weight.
 Cost
     2·d random numbers and one exact search per word.
 Not to be confused with
@@ -45,7 +44,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import field
 from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
@@ -53,7 +51,7 @@ import numpy as np
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.tensors import FREQUENCY, NO_WEIGHTS, TensorSampler, WeightedTensor
+from dpsan.mechanisms.tensors import FREQUENCY, TensorSampler, weights_parameter, word_weights
 from dpsan.privacy.guarantee import Guarantee, Loss, Status
 from dpsan.privacy.noise_formulas import gaussian_delta, laplace_delta
 from dpsan.privacy.randomness import Streams
@@ -175,9 +173,6 @@ class PaperTensor(Mechanism):
         unit="coordinate",
         above=0,
     )
-    words: int = parameter(
-        64, "length of the line that the statement speaks of", unit="words", low=1, high=4096
-    )
 
     def coordinate_range(self, space: MetricSpace) -> float:
         """Delta: max - min of a coordinate over all inputs, the largest of all coordinates.
@@ -228,12 +223,6 @@ class PaperTensor(Mechanism):
             f"coordinates of a word, in the released tensor) and {d} noises add up; true delta at "
             f"the claimed epsilon: {found(d):.4f}"
         )
-        if self.tensor == "line":
-            size = self.words * d
-            bound, rest = self.truth(kept(size), size)
-            why += f"; of a line of {self.words} words, {size} coordinates: {found(size):.4f}"
-            if bound != self.epsilon:
-                why += f", or epsilon {bound:g} with delta {rest:.3g}"
         return self.promise(
             epsilon_ldp=epsilon,
             delta=delta,
@@ -258,15 +247,13 @@ class PaperTensor(Mechanism):
         return KeepingSampler(space, self)
 
 
-class PaperTensorOfWeights(WeightedTensor, PaperTensor):
+class PaperTensorOfWeights(PaperTensor):
     """The same with p(1-w): words of weight near 1 are almost never kept."""
 
-    weights: str = parameter(
-        FREQUENCY,
-        f"weight of each word: '{FREQUENCY}', '{NO_WEIGHTS}' or a file of word TAB weight",
-    )
-    listed: tuple[float, ...] | None = field(default=None, repr=False)
-    """Weights of all words, read from the file."""
+    weights: str = weights_parameter(FREQUENCY)
+
+    def word_weights(self, space: MetricSpace) -> Floats:
+        return word_weights(self.weights, space)
 
 
 class TLDPPaperL(PaperTensor):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.places import Places
-from dpsan.only.view import EDGE, GAP, LOWER, ONE, Codes, View
+from dpsan.only.view import EDGE, GAP, LOWER, ONE, Codes, View, among
 
 BEHIND_ARTICLE: Final = [GAP[name] for name in ("space", "line", "open", "dash")]
 """Gaps between an article and its word."""
@@ -31,13 +31,23 @@ def one_article(
     """
     at = np.flatnonzero((trigger == pair[0]) | (trigger == pair[1]))
     behind = gap[np.minimum(at + 1, len(gap) - 1)]
-    joined = ~np.isin(behind, BEHIND_ARTICLE)
+    joined = ~among(behind, BEHIND_ARTICLE)
     joined |= (behind == GAP["line"]) & (caps[at] == ONE)  # a mark of a list
     trigger[at[joined]] = 0
     at = at[~joined]
     trigger[at] = pair[0]
     label[at] = func
     caps[at] = np.where(caps[at] == LOWER, LOWER, ONE)
+
+
+def in_english(view: View) -> NDArray[np.bool_]:
+    """Return for each text whether it has no more foreign function words than English ones.
+
+    Others have words such as the German *an*, which no word behind them changes.
+    """
+    english, foreign = (view.label == view.labels.index(name) for name in ("func", "foreignw"))
+    counts = [np.bincount(view.text, weights) for weights in (english, foreign)]
+    return counts[0] >= counts[1]
 
 
 def far_words(view: View, places: Places, article: int) -> dict[int, int]:

@@ -23,6 +23,21 @@ BETWEEN: Final = "\x1e"
 """Stands between texts; white space for every pattern."""
 
 
+_BEYOND: Final = 0x201A
+"""First code point behind those of marks."""
+_MARKS: Final = np.full((2, _BEYOND + 1), GAP["other"], np.uint8)
+"""Class of a gap with one mark, with white space and without, by the mark; an opening quotation
+mark ends its gap."""
+for _mark, _wide, _narrow in (
+    ("-", "dash", "hyphen"),
+    (".", "stop", "dot"),
+    *((",", "comma", "comma"), (":", "colon", "colon"), ("/", "slash", "slash")),
+    *(("&", "amp", "amp"), ("\u2013", "dash", "dash"), ("@", "at", "at")),
+    *((_quote, "open", "open") for _quote in "'\u2018\u2019`"),
+):
+    _MARKS[:, ord(_mark)] = GAP[_wide], GAP[_narrow]
+
+
 def folded(word: str) -> str:
     """Return a word in small letters, with straight apostrophes."""
     return word.lower().replace("’", "'").replace("‘", "'").replace("`", "'")
@@ -126,20 +141,9 @@ def gaps(block: Block, start: Ints, end: Ints) -> Codes:
     result[count == 0] = GAP["space"]
     one = count == 1
     alone = size == 1
-    for char, name, wide in (
-        (45, "hyphen", "dash"),
-        (46, "dot", "stop"),
-        (44, "comma", "comma"),
-        (58, "colon", "colon"),
-        (47, "slash", "slash"),
-        (38, "amp", "amp"),
-        (0x2013, "dash", "dash"),
-        (64, "at", "at"),
-    ):
-        this = one & (mark == char)
-        result[this] = np.where(alone[this], GAP[name], GAP[wide])
-    quote = one & np.isin(mark, [ord(char) for char in "'\u2018\u2019`"])
-    result[quote & (chars[last - 1] == mark)] = GAP["open"]
+    single = _MARKS[alone.view(np.uint8), np.minimum(mark, _BEYOND)]
+    result[one] = single[one]
+    result[one & (single == GAP["open"]) & (chars[last - 1] != mark)] = GAP["other"]
     result[(count > 1) & (many(chars == 46) > 0)] = GAP["stop"]
     result[(count > 1) & (many(chars == 45) > 1)] = GAP["open"]
     opening = (many(classes & OPENER != 0) > 0) & ~(one & (mark == 58))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from dpsan.only.marks import DAY_FIRST, DIGIT, EITHER, MONTH_FIRST, NOW, PADDED, SHORT, YEAR_FIRST
@@ -36,6 +37,9 @@ SORTS: Final = {
     **dict.fromkeys(("money", "percent", "quantity"), 8),
 }
 """By their labels the sorts of tokens of which one may be earlier than another, or smaller."""
+_RUNS: Final = re.compile(r"\d+")
+_HALF: Final = re.compile("[apAP]")
+_UNPADDED: Final = re.compile(r"[1-5][:h]")
 _NAMES: Final = re.findall("...", "janfebmaraprmayjunjulaugsepoctnovdecmontuewedthufrisatsun")
 """First letters of months and weekdays."""
 NO_HOUR, HALF_DAY = "zh"
@@ -135,12 +139,13 @@ def day_forms(forms: Sequence[str], texts: Sequence[int]) -> list[str]:
     return found
 
 
+@lru_cache(1 << 14)
 def moment(text: str, *, day_first: bool) -> int:
     """Return a number that is smaller for an earlier date, time or number of one sort."""
     name = text[:3].lower()
     if name in _NAMES:
         return _NAMES.index(name)
-    numbers = [int(run[:_DIGITS]) for run in re.findall(r"\d+", text)[:4]] or [0]
+    numbers = [int(run[:_DIGITS]) for run in _RUNS.findall(text)[:4]] or [0]
     if day_first:
         numbers.reverse()
     numbers[0] += 12 * _afternoon(text, numbers[0])
@@ -152,7 +157,7 @@ def moment(text: str, *, day_first: bool) -> int:
 
 def _afternoon(text: str, hour: int) -> int:
     """Return 1 behind noon, -1 in the hour after midnight as twelve hours write it."""
-    half = re.search("[apAP]", text)
+    half = _HALF.search(text)
     if half:
         return int(half[0] in "pP") - int(hour == 12)
-    return int(re.match(r"[1-5][:h]", text) is not None)  # unpadded: of the afternoon
+    return int(_UNPADDED.match(text) is not None)  # unpadded: of the afternoon

@@ -13,12 +13,26 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.only.articles import in_english
 from dpsan.only.engine import Match
 from dpsan.only.order import ranks
 from dpsan.only.permutations import ASCENDING, ORDERED
 from dpsan.only.rules import PASS, Rules
 from dpsan.only.spans import drawn
-from dpsan.only.view import GAP, LOWER, NATIONS, ONE, TITLE, UPPER, Codes, Cut, Flags, Ints, View
+from dpsan.only.view import (
+    GAP,
+    LOWER,
+    NATIONS,
+    ONE,
+    TITLE,
+    UPPER,
+    Codes,
+    Cut,
+    Flags,
+    Ints,
+    View,
+    among,
+)
 
 PLURAL = "surnamepl"
 """Group of surnames with a plural s: their key is that of the name."""
@@ -82,25 +96,27 @@ def decide(
     row = np.full(len(group), -1, np.int64)
     row[at] = np.arange(len(at))
     article = np.flatnonzero(view.trigger == rules.triggers.index("a") + 1)
+    article = article[in_english(view)[view.text[article]]]
     word = article + 1
-    far = np.isin(article, [*view.far_words])
-    word[far] = [view.far_words[token] for token in article[far].tolist()]
+    for at_word, token in enumerate(article.tolist() if view.far_words else ()):
+        word[at_word] = view.far_words.get(token, token + 1)
     article, word = article[row[word] >= 0], word[row[word] >= 0]
     lettered = rules.trigger_codes("lettered")  # Type A, group A: a name
-    named = np.isin(view.trigger[article - 1], lettered) & (view.caps[article] == ONE)
+    named = among(view.trigger[article - 1], lettered) & (view.caps[article] == ONE)
     article, word = article[~named], word[~named]
     articles = np.stack([article, view.caps[article], row[word]], 1).astype(np.int64)
     caps = view.caps.copy()
     loud = np.flatnonzero(rules.nouns[group] & ((caps == UPPER) | (caps == TITLE)))
-    # COPD may become asthma, and Crohn's disease too: in small letters
-    loud = loud[~match.relation("upline", loud) & ~match.relation("capline", loud)]
-    caps[loud] = np.where(match.relation("start", loud), TITLE, LOWER)
+    if len(loud):
+        # COPD may become asthma, and Crohn's disease too: in small letters
+        loud = loud[~match.relation("upline", loud) & ~match.relation("capline", loud)]
+        caps[loud] = np.where(match.relation("start", loud), TITLE, LOWER)
     first = np.full(len(group), -1)
     first[key[at[::-1]]] = row[at[::-1]]
     key_of: dict[int, int] = {}
     if view.pieces:
         words = np.flatnonzero(first >= 0)
-        words = words[np.isin(group[at[first[words]]], rules.codes(NAMES))]
+        words = words[among(group[at[first[words]]], rules.codes(NAMES))]
         key_of = dict(zip(words.tolist(), first[words].tolist(), strict=True))
     local = {}
     for token, pieces in view.pieces.items():
@@ -109,9 +125,10 @@ def decide(
     key_of_row = first[key[at]]
     order = np.zeros(len(at), np.int32)
     for groups, of_form in ((ASCENDING, 0), (ORDERED, form[at] + 1)):
-        rows = np.isin(group[at], rules.codes(groups))
-        pool = (view.text[at] * np.int64(len(rules.groups)) + group[at]) * (len(view.forms) + 1)
-        order[rows] = ranks((pool + of_form)[rows], view.order[at[rows]])
+        rows = np.flatnonzero(among(group[at], rules.codes(groups)))
+        if len(rows) > 1:  # else there is none before
+            pool = (view.text[at] * np.int64(len(rules.groups)) + group[at]) * (len(view.forms) + 1)
+            order[rows] = ranks((pool + of_form)[rows], view.order[at[rows]])
     return Decision(
         at,
         group[at],
@@ -138,14 +155,14 @@ def _leaders(
     out = np.full(len(at), -1, np.int64)
     nations, (country,), city = (rules.codes(names) for names in (NATIONS, [COUNTRY], [CITY]))
     rows = np.flatnonzero(group[at] == country)
-    behind = rows[
-        np.isin(group[at[rows] - 1], city)
-        & np.isin(view.gap[at[rows]], [GAP["comma"], GAP["space"]])
-    ]
+    if not len(rows):
+        return out
+    near = among(view.gap[at[rows]], [GAP["comma"], GAP["space"]])
+    behind = rows[near & among(group[at[rows] - 1], city)]
     out[behind] = behind - 1
     # Of the words for nations those that have a country in their text, whatever the block is.
     inside = {(int(view.text[token]), int(view.equal[token])) for token in at[rows].tolist()}
-    for row in np.flatnonzero(np.isin(group[at], nations)).tolist() if inside else ():
+    for row in np.flatnonzero(among(group[at], nations)).tolist():
         token = at[row]
         if (int(view.text[token]), int(view.stem[token])) in inside:
             out[row] = first[view.stem[token]]

@@ -18,7 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.addresses import name_pieces, write_addresses
+from dpsan.only.apart import keep_apart
 from dpsan.only.decision import CITY, COUNTRY, PLURAL, Decision
+from dpsan.only.injections import Injections
 from dpsan.only.marks import LARGE, SIZED, unsized
 from dpsan.only.order import distinct
 from dpsan.only.permutations import Permutation, Walk, begin_walks
@@ -102,15 +104,22 @@ class Draws:
             slots.new[at], slots.chance[at] = False, 0.0
         new = np.flatnonzero(slots.new)
         new = new[np.lexsort((slots.text[new] * np.int64(4) + late[new], slots.unit[new]))]
-        bounds = np.array([plan.sizes[0] for plan in slots.plans])[slots.pool].tolist()
-        permutations, reused = self._permutations(slots, new, units, bounds, kept=kept)
+        sizes = np.array([plan.sizes[0] for plan in slots.plans])[slots.pool]
+        own = new[slots.own[new]]
+        injections = None if kept else Injections(slots, own, sizes)
+        bounds = sizes.tolist()
+        own = injections.rest if injections else own
+        permutations, reused = self._permutations(slots, own, units, bounds)
         begins = begin_walks(permutations, slots.text, bounds)
         if len(new):
             streams = source(slots, new)
             slots.number[new] = streams.integers("only", np.array(bounds, np.uint64)[new])
+            if injections:
+                injections.take(slots)
             self._take(slots, permutations, begins, decision.order[slots.row])
             self._write_strings(slots, new, streams)
             if self.together and self.plans.injective:
+                reused += keep_apart(slots, new, units, self.plans, streams, kept=kept)
                 keep_order(slots, new, decision.order[slots.row])
             if self.together and decision.locals:
                 write_addresses(slots, new, decision, units, self.plans)
@@ -210,37 +219,23 @@ class Draws:
             leading = np.array([group in (CITY, COUNTRY) for group in groups])[slots.pool]
             leading &= slots.table >= 0  # the list may have a word of a unit no more
             led = np.flatnonzero(slots.new & (leader >= 0))
-            units, keys, countries = slots.unit.tolist(), slots.key.tolist(), country.tolist()
-            places = [*zip(units, countries, keys, strict=True)]
-            leads = {places[at]: at for at in np.flatnonzero(leading).tolist()}
-            pairs = zip(led.tolist(), leader[led].tolist(), strict=True)
-            slots.lead[led] = [
-                leads.get((units[at], not countries[at], key), -1) for at, key in pairs
-            ]
+            at = np.flatnonzero(leading) if len(led) else led
+            columns = slots.unit[at].tolist(), country[at].tolist(), slots.key[at].tolist()
+            leads = dict(zip(zip(*columns, strict=True), at.tolist(), strict=True))
+            columns = slots.unit[led].tolist(), (~country[led]).tolist(), leader[led].tolist()
+            slots.lead[led] = [leads.get(place, -1) for place in zip(*columns, strict=True)]
             slots.chance[led] = self._chance
             slots.own[led] &= country[led]
         lone = slots.lead < 0
         return np.where(country, 1 + lone, 3 * ~lone).astype(np.int8)
 
     def _permutations(
-        self,
-        slots: Slots,
-        new: NDArray[np.intp],
-        units: Mapping[int, Units],
-        bounds: list[int],
-        *,
-        kept: bool,
+        self, slots: Slots, own: NDArray[np.intp], units: Mapping[int, Units], bounds: list[int]
     ) -> tuple[dict[int, Permutation], int]:
         """Return the permutations that give new slots their numbers, in order, and how many of
         these are beyond the size of their pool; sets their bounds.
-
-        The only number of a permutation that is not kept is its uniform integer.
         """
-        plans, own = slots.plans, new[slots.own[new]]
-        if not kept:
-            _, same = distinct(slots.unit[own] * len(plans) + slots.pool[own])
-            several = (np.bincount(same).take(same) > 1) | (slots.lead[own] >= 0)
-            own = own[several | np.array([plan.ascending for plan in plans])[slots.pool[own]]]
+        plans = slots.plans
         found: dict[int, Permutation] = {}
         reused = 0
         columns = own.tolist(), slots.unit[own].tolist(), slots.pool[own].tolist()
@@ -295,9 +290,8 @@ class Draws:
     def _written(self, decision: Decision, slots: Slots) -> list[str]:
         """Return the text of each drawn token."""
         codes = (slots.table[slots.of_row] + 1) * PATTERNS + decision.caps
-        counts = enumerate(np.bincount(codes).tolist())
-        tables = [self.plans.table(code, slots.texts) if count else [] for code, count in counts]
-        pairs = zip(codes.tolist(), slots.number[slots.of_row].tolist(), strict=True)
+        pairs = [*zip(codes.tolist(), slots.number[slots.of_row].tolist(), strict=True)]
+        tables = {code: self.plans.table(code, slots.texts) for code in {code for code, _ in pairs}}
         out = [tables[code][number] for code, number in pairs]
         for row in np.flatnonzero(decision.group == decision.groups.index(PLURAL)).tolist():
             out[row] += "es" if out[row][-1] in "szxSZX" else "s"

@@ -1,32 +1,30 @@
 """Matches compiled rules over a view.
 
-A pattern is looked up at the places where its rarest position holds, and these are read off an
-order of the tokens by their codes: a rule whose words do not occur costs nothing, and the time is
-linear in the tokens.  Rules run from top to bottom; each one sees what the rules above have drawn.
-No rule draws a trigger word.
+Of a pattern the view alone tells some places, see :mod:`~dpsan.only.packed` for small views and
+:mod:`~dpsan.only.order` for large ones: a rule whose words do not occur costs nothing, and the time
+is linear in the tokens.  Rules run from top to bottom; each one sees what the rules above have
+drawn.  No rule draws a trigger word.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only import relations
-from dpsan.only.order import Order
-from dpsan.only.rules import FIELDS, OWN, PASS, PATTERNS, UNDECIDED, Position, Rules
+from dpsan.only.order import Ordered
+from dpsan.only.packed import SMALL, Packed
+from dpsan.only.rules import PASS, PATTERNS, UNDECIDED, Position, Rules
 from dpsan.only.view import KEPT, Flags, View
-
-_NOWHERE: Final = np.zeros(0, np.intp)
 
 
 class Match:
     """One run of the rules over one view."""
 
     def __init__(self, rules: Rules, view: View) -> None:
-        self.rules, self.view, self._tests = rules, view, [*rules.tests.values()]
+        self.rules, self.view, self._tests = rules, view, rules.tests
         self.group = np.zeros(len(view.label), np.int16)
         """Group of each token: :data:`UNDECIDED`, :data:`PASS`, or what draws it."""
         self.rule = np.full(len(view.label), -1, np.int16)
@@ -35,10 +33,13 @@ class Match:
         kind = view.label.astype(np.int16) * np.int16(PATTERNS) + view.caps
         self._fields = {"kind": kind, "gap": view.gap, "trigger": view.trigger}
         self._fields |= {"possessive": view.possessive.view(np.uint8), "group": self.group}
-        self._orders = [Order(rules.tables[field], self._fields[field]) for field in FIELDS]
-        sizes = np.array([order.sizes for order in self._orders])
-        self._rarest, self._sizes = sizes.argmin(axis=0).tolist(), sizes.min(axis=0).tolist()
-        self._places: dict[int, NDArray[np.intp]] = {}
+        self._found: Packed | Ordered
+        if len(kind) <= SMALL:
+            self._found = Packed(rules.packed, self._fields)
+        else:
+            self._found = Ordered(rules.tables, [test.tables for test in self._tests], self._fields)
+        self._groups = 0
+        """Groups of which a token is drawn, or was, as bits."""
         self._related: dict[str, Flags] = {}
         held = {name: np.zeros(len(kind), np.bool_) for name in rules.contexts}
         for name, test in rules.contexts.items():
@@ -61,43 +62,17 @@ class Match:
         out: Flags = np.logical_or.reduce(values) if len(values) > 1 else values[0]
         return out
 
-    def where(self, test: int, at: NDArray[np.intp], but: str = "") -> NDArray[np.intp]:
-        """Return those of some tokens for which a test holds, but for the table of one array."""
-        found = self._tests[test]
-        for field, table in found.tables.items():
-            if field != but:
-                at = at.compress(table.take(self._fields[field].take(at)))
-        for term in found.others:
-            if len(at):
-                at = at.compress(self.holds(term, at))
-        return at
-
     def places(self, test: int) -> NDArray[np.intp]:
         """Return all tokens for which a test holds, ascending."""
-        if test not in self._places:
-            rarest = self._rarest[test]
-            at = self._orders[rarest].places(test)
-            self._places[test] = self.where(test, at, FIELDS[rarest])
-        return self._places[test]
+        terms = [(term, 0) for term in self._tests[test].others]
+        return self._holding(terms, self._found.begins([test]))
 
-    def _matches(self, pattern: Sequence[Position]) -> NDArray[np.intp]:
-        """Return the first tokens of all places where a pattern holds.
-
-        The rarest position is looked up first.
-        """
-        sizes = [self._sizes[position.test] for position in pattern]
-        anchor, *rest = sorted(range(len(pattern)), key=sizes.__getitem__)
-        if not sizes[anchor]:
-            return _NOWHERE
-        at = self.places(pattern[anchor].test) - anchor
-        at = at[(at >= 0) & (at + len(pattern) <= len(self.group))]
-        for offset in rest:
-            if len(at):
-                at = self.where(pattern[offset].test, at + offset) - offset
-        for offset, position in enumerate(pattern):
-            for term in position.moving:
-                if len(at):
-                    at = at[self.holds(term, at + offset)]
+    def _holding(self, terms: Sequence[tuple[str, int]], at: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return those of some tokens for which terms hold, each so many tokens further on."""
+        for term, offset in terms:
+            if not len(at):
+                break
+            at = at.compress(self.holds(term, at + offset))
         return at
 
     def _draw(self, position: Position, at: NDArray[np.intp], number: int) -> None:
@@ -106,19 +81,23 @@ class Match:
         at = at[self._free[at] & open_]
         if not len(at):
             return
-        if position.group == OWN:
-            self.group[at] = self.rules.own_group[self.view.label[at]]
-        else:
-            self.group[at] = self.rules.groups.index(str(position.group))
+        groups = position.code or self.rules.own_group[self.view.label[at]]
+        self.group[at] = groups
         self.rule[at] = number
+        for code in {*np.ravel(groups).tolist()}:
+            self._groups |= 1 << code
 
     def run(self) -> NDArray[np.int16]:
         """Apply all rules; returns the group of each token (0 or 1: passes)."""
-        for number, rule in enumerate(self.rules.rules):
-            for pattern in rule.patterns:
-                at = self._matches(pattern)
-                if len(at):
-                    for offset, position in enumerate(pattern):
-                        if position.group:
-                            self._draw(position, at + offset, number)
-        return np.where(self.rules.kept[self.group], self.group, UNDECIDED).astype(np.int16)
+        rules = self.rules
+        fewest = np.minimum.reduceat(self._found.present[rules.pattern_tests], rules.pattern_starts)
+        for row in np.flatnonzero(fewest).tolist():
+            pattern = rules.patterns[row]
+            if not all(groups & self._groups for groups in pattern.drawn):
+                continue
+            at = self._holding(pattern.terms, self._found.begins(pattern.tests))
+            if len(at):
+                for offset, position in enumerate(pattern.positions):
+                    if position.group:
+                        self._draw(position, at + offset, pattern.rule)
+        return np.where(rules.kept[self.group], self.group, UNDECIDED).astype(np.int16)

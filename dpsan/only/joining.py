@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpsan.only.characters import BLANK, folded
 from dpsan.only.hashes import Hashes
-from dpsan.only.view import COLUMN, LOWER, TITLE, UPPER, Codes, Flags
+from dpsan.only.view import COLUMN, LOWER, TITLE, UPPER, Codes, Flags, among
 
 if TYPE_CHECKING:
     from dpsan.only.lexicon import Lexicon
@@ -62,11 +62,13 @@ def join_phrases(
             at = at[blank.take(at + step)]
         found = lexicon.phrases.rows(hashes.of(start[at], end[at + size - 1]))
         at, found = at[found >= 0], found[found >= 0]
+        if not len(at):
+            continue
         small = words["caps"][at] == LOWER
         common = (
             small
             & closed[words["label"][at]]
-            & np.isin(
+            & among(
                 lexicon.phrase_codes[found],
                 [code[c] for c in ("city", "region", "state", "cityen", "citygb")],
             )

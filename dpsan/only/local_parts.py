@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from itertools import chain
 
 import numpy as np
 
@@ -11,49 +13,68 @@ from dpsan.only.hashes import Hashes
 from dpsan.only.marks import DIGIT as ANY_DIGIT
 from dpsan.only.marks import LARGE, SMALL
 from dpsan.only.places import Places
-from dpsan.only.view import Cut, View
+from dpsan.only.view import Cut, View, among
 
 
 def split_emails(view: View, places: Places) -> None:
     """Find the words of their unit that the pieces of local parts may be."""
-    at = np.flatnonzero(
-        np.isin(view.label, [view.labels.index(name) for name in ("email", "userip", "userhost")])
-    )
+    addresses = [view.labels.index(name) for name in ("email", "userip", "userhost")]
+    at = np.flatnonzero(among(view.label, addresses))
     if not len(at):
         return
+    starts, ends = places.start[at].tolist(), places.end[at].tolist()
+    written = [
+        places.block[start:end].split("@")[0].lower()
+        for start, end in zip(starts, ends, strict=True)
+    ]
+    pieces = {local: re.findall(r"[^\W\d_]+|\d+|.", local) for local in written}
+    cuts = {piece: _cuts(piece) for piece in chain.from_iterable(pieces.values())}
+    words = [*{word for of_piece in cuts.values() for cut in of_piece for word in cut}]
+    values = Hashes.of_words(words)
+    hashes = dict(zip(words, values.tolist(), strict=True))
+    whole = {piece: hashes[piece] * piece.isalpha() for piece in cuts}
+    values = np.append(np.sort(values), 0)
     known: dict[tuple[int, int], int] = {}
-    member = np.isin(view.unit, np.unique(view.unit[at])) & (view.form < 0)
-    for i in np.flatnonzero(member).tolist():
+    member = values[np.searchsorted(values[:-1], places.hashes)] == places.hashes
+    for i in np.flatnonzero(member & (view.form < 0)).tolist():
         known.setdefault((int(view.unit[i]), int(places.hashes[i])), int(view.equal[i]))
-    read: dict[tuple[int, str], tuple[tuple[tuple[Cut, ...], ...], tuple[int, ...]]] = {}
-    for i in at.tolist():
-        local = places.block[places.start[i] : places.end[i]].split("@")[0].lower()
+    read: dict[tuple[int, str], tuple[tuple[Cut, ...], ...]] = {}
+    for i, local in zip(at.tolist(), written, strict=True):
         unit = int(view.unit[i])
         if (unit, local) not in read:
-            pieces = re.findall(r"[^\W\d_]+|\d+|.", local)
-            hashes = map(int.__mul__, Hashes.of_words(pieces).tolist(), map(str.isalpha, pieces))
-            read[unit, local] = (
-                tuple(cuts_of(piece, unit, known) for piece in pieces),
-                tuple(hashes),
+            of_unit = (
+                _readings(piece, cuts[piece], unit, hashes, known) for piece in pieces[local]
             )
-        view.pieces[i], places.pieces[i] = read[unit, local]
+            read[unit, local] = tuple(of_unit)
+        view.pieces[i] = read[unit, local]
+        places.pieces[i] = tuple(map(whole.__getitem__, pieces[local]))
 
 
-def cuts_of(piece: str, unit: int, known: dict[tuple[int, int], int]) -> tuple[Cut, ...]:
+def _cuts(piece: str) -> list[tuple[str, ...]]:
+    """Return a piece whole and, if it has letters, cut in two at each place."""
+    cuts: list[tuple[str, ...]] = [(piece,)]
+    if piece.isalpha() and len(piece) <= strings.LONGEST_NAME:
+        cuts += [(piece[:i], piece[i:]) for i in range(1, len(piece))]
+    return cuts
+
+
+def _readings(
+    piece: str,
+    cuts: list[tuple[str, ...]],
+    unit: int,
+    hashes: Mapping[str, int],
+    known: Mapping[tuple[int, int], int],
+) -> tuple[Cut, ...]:
     """Return a piece as words of the unit: whole, behind a letter, or two; the last is a mark."""
     if piece.isdigit():
         return ((ANY_DIGIT * len(piece),),)
     if not piece.isalpha():
         return ((piece,),)
-    cuts: list[tuple[str, ...]] = [(piece,)]
-    if len(piece) <= strings.LONGEST_NAME:
-        cuts += [(piece[:i], piece[i:]) for i in range(1, len(piece))]
-    hashes = iter(Hashes.of_words([part for cut in cuts for part in cut]).tolist())
     out: list[Cut] = []
     least = 2 if len(piece) == 2 else 3
     for cut in cuts:
-        equal = [known.get((unit, next(hashes))) for _ in cut]
-        parts = [SMALL if len(part) == 1 else word for part, word in zip(cut, equal, strict=True)]
-        if None not in parts and max(map(len, cut)) >= least:
-            out.append(tuple(part for part in parts if part is not None))
+        found = [SMALL if len(word) == 1 else known.get((unit, hashes[word])) for word in cut]
+        parts = [part for part in found if part is not None]
+        if len(parts) == len(cut) and max(map(len, cut)) >= least:
+            out.append(tuple(parts))
     return (*out, (SMALL if len(piece) == 1 else LARGE,))

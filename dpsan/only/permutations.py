@@ -15,7 +15,7 @@ from dpsan.only.marks import SHORT
 
 ASCENDING: Final = frozenset(
     ("daymonth", "year", "clock", "mday", "month", "month3", "day", "day3", "hhmm", "dotclock")
-) | {"ordinal"}
+) | {"ordinal", "workday", "workday3"}
 """Groups of dates: those of one form are near each other, and ascend in a text."""
 ORDERED: Final = frozenset(
     ("int", "number", "money", "percent", "quantity", "weight", "babyweight", "grams", "pulse")
@@ -25,6 +25,8 @@ ROOM: Final = 8
 """Strings of a form for each number of a text: the order of few would tell them all."""
 _STEPS: Final = 30
 """The part of a pool that the next date goes on at most."""
+_FEW_STEPS: Final = 9
+"""That of a pool of fewer than :data:`_STEPS`, such as days of a month."""
 _FINE_STEPS: Final = 1000
 """That of a pool of more, such as times with seconds."""
 
@@ -110,7 +112,8 @@ class Walk(Permutation):
     def plan(self) -> int:
         """Return the bound of the uniform integer by which the walk goes on."""
         self.planned += 1
-        return max(self.size // (_STEPS if self.size < _FINE_STEPS else _FINE_STEPS), 1)
+        steps = _STEPS if self.size < _FINE_STEPS else _FINE_STEPS
+        return self.size // steps or self.size // _FEW_STEPS or 1
 
     def plan_start(self, room: float) -> int:
         """Return the bound of the uniform integer at which the calendar begins.

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.view import GAP as G
-from dpsan.only.view import LOWER, MIXED, NONE, TITLE, UPPER, Flags, Ints, View
+from dpsan.only.view import LOWER, MIXED, NONE, TITLE, UPPER, Flags, Ints, View, among
 
 MOSTLY: Final = 0.6
 NAMES: Final = ["given_m", "given_f", "given_u", "given_x", "surname", "surnamepl"]
@@ -74,14 +74,6 @@ class State:
     def drawn(self, names: Iterable[str]) -> Flags:
         """Return the tokens that some groups have drawn."""
         return among(self.group, [self.groups.index(name) for name in names if name in self.groups])
-
-
-def among(codes: NDArray[np.integer], wanted: Sequence[int]) -> Flags:
-    """Return which codes, below 512, are among some."""
-    table = np.zeros(512, np.bool_)
-    table[[*wanted]] = True
-    found: Flags = table.take(codes)
-    return found
 
 
 def numbers(begins: Flags) -> Ints:
@@ -185,13 +177,13 @@ def foreign(state: State) -> Flags:
     return ((count >= 4) & (8 * count >= counts(unit, state.word))).take(unit)
 
 
-def about(person: str, other: str) -> Callable[[State], Flags]:
-    """Return the relation of texts that have words for one person and none for the other."""
+def about(subject: str, *others: str) -> Callable[[State], Flags]:
+    """Return the relation of texts that have words for one subject and none for others."""
 
     def related(state: State) -> Flags:
         text = state.view.text
-        has, has_other = (counts(text, state.words[name]) > 0 for name in (person, other))
-        return np.asarray((has & ~has_other).take(text))
+        has, *rest = (counts(text, state.words[name]) > 0 for name in (subject, *others))
+        return np.asarray((has & ~np.any([np.zeros_like(has), *rest], 0)).take(text))
 
     return related
 
@@ -218,6 +210,8 @@ FIXED: Final[dict[str, Callable[[State], Flags]]] = {
     "marks": repeated_mark,
     "of_him": about("him", "her"),
     "of_her": about("her", "him"),
+    "of_child": about("child"),
+    "atwork": about("office", "leisure"),
 }
 """Relations that read the view alone: of all tokens."""
 MOVING: Final[dict[str, Callable[[State, NDArray[np.intp]], Flags]]] = {

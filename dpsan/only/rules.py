@@ -7,18 +7,19 @@ and capitals count as one array, the *kind* of a token.
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Final
+from itertools import chain, product
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from dpsan.only import relations
-from dpsan.only.view import EDGE, GAP, LOWER, MIXED, NONE, ONE, TITLE, UPPER, Flags
+from dpsan.only.packed import packed
+from dpsan.only.view import CODES, EDGE, GAP, LOWER, MIXED, NONE, ONE, TITLE, UPPER, Flags
 
 PASS, UNDECIDED = 1, 0
 """Codes of groups: a token that passes for good, and one that no rule has drawn."""
@@ -37,9 +38,7 @@ _CAPS: Final = {
 _POSITION: Final = re.compile(
     r"(?:(?P<gaps>[a-z|]+):(?=[^:]))?(?P<element>[^={]+)(?:\{(\d),(\d)\})?(?:(=>?)(\w+))?"
 )
-_CODES: Final = 2048
-"""Codes that a table has: more than there are kinds, groups or trigger words."""
-_ANY: Final = np.ones(_CODES, np.bool_)
+_ANY: Final = np.ones(CODES, np.bool_)
 FIELDS: Final = ("kind", "gap", "trigger", "possessive")
 """Arrays of the view that tests read."""
 PATTERNS: Final = NONE + 1
@@ -61,6 +60,8 @@ class Position:
     moving: tuple[str, ...]
     """Keys of the terms that read what is drawn so far."""
     group: str | None
+    code: int
+    """Code of the group; that of :data:`OWN` and of no group is 0."""
     over: bool
     """True if it may draw again what is drawn."""
 
@@ -73,6 +74,20 @@ class Rule:
     body: str
     why: str
     patterns: tuple[tuple[Position, ...], ...]
+
+
+class Pattern(NamedTuple):
+    """A pattern of a rule."""
+
+    rule: int
+    """Index of the rule."""
+    positions: tuple[Position, ...]
+    tests: list[int]
+    """Test of each position."""
+    terms: list[tuple[str, int]]
+    """Further terms and their positions: those of tests, and then those that read what is drawn."""
+    drawn: tuple[int, ...]
+    """Sets of groups, as bits: of each some token is drawn where the pattern holds."""
 
 
 @dataclass(frozen=True)
@@ -130,12 +145,14 @@ class Rules:
         self._own = dict(pairs)
         self._elements = {row[1]: row[2] for row in rows if row[0] == "element"}
         self._words = {row[1]: row[2].split() for row in rows if row[0] == "words"}
-        self.triggers = sorted(set(itertools.chain.from_iterable(self._words.values())))
+        self.triggers = sorted(set(chain.from_iterable(self._words.values())))
         """Words that rules may know by name; the code of each is its position plus 1."""
         self.groups = ["undecided", "pass"]
+        self._codes = {name: code for code, name in enumerate(self.groups)}
         self.terms: dict[str, Term] = {}
-        self.tests: dict[tuple[str, ...], Test] = {}
-        """By their terms the tests of positions, in the order of their numbers."""
+        self.tests: list[Test] = []
+        """Tests of positions, by their numbers."""
+        self._numbers: dict[tuple[str, ...], int] = {}
         self.rules = [
             Rule(row[1], row[2], row[3] if len(row) > 3 else "", self._patterns(row[2]))
             for row in rows
@@ -154,10 +171,11 @@ class Rules:
         ]
         widths = len(self.labels) * PATTERNS, len(GAP), len(self.triggers) + 1, 2
         self.tables = {
-            field: np.array([t.tables.get(field, _ANY)[:width] for t in self.tests.values()])
+            field: np.array([test.tables.get(field, _ANY)[:width] for test in self.tests])
             for field, width in zip(FIELDS, widths, strict=True)
         }
         """Of each array the tables of all tests: (tests, codes)."""
+        self.packed = {field: packed(tables) for field, tables in self.tables.items()}
         group_of = [self._own.get(label, label.rstrip("?")) for label in self.labels]
         self.own_group = np.array([self.group(name) for name in group_of], np.int16)
         self.class_of = {group: name for name, groups in self.classes.items() for group in groups}
@@ -169,6 +187,34 @@ class Rules:
         """True for groups of health words: what stands for an abbreviation needs no capitals."""
         self.kept = np.ones(len(self.groups), np.bool_)
         """True for the groups that are drawn."""
+        self._list_patterns()
+
+    def _list_patterns(self) -> None:
+        """List the patterns of all rules, with what must be there for one to hold."""
+        self.patterns = [
+            self._pattern(number, positions)
+            for number, rule in enumerate(self.rules)
+            for positions in rule.patterns
+        ]
+        """From top to bottom."""
+        self.pattern_tests = np.array([*chain.from_iterable(row.tests for row in self.patterns)])
+        """Tests of the positions of all patterns."""
+        self.pattern_starts = np.cumsum([0, *(len(row.tests) for row in self.patterns)])[:-1]
+        """Where the tests of each pattern begin."""
+
+    def _pattern(self, number: int, positions: tuple[Position, ...]) -> Pattern:
+        tests = [position.test for position in positions]
+        terms = [(term, at) for at, test in enumerate(tests) for term in self.tests[test].others]
+        terms += [(term, at) for at, position in enumerate(positions) for term in position.moving]
+        drawn = {*chain.from_iterable(map(self._drawn, positions))}
+        return Pattern(number, positions, tests, terms, tuple(drawn))
+
+    def _drawn(self, position: Position) -> Iterator[int]:
+        """Yield sets of groups, as bits, of which a position has one."""
+        for name in position.moving:
+            term = self.terms[name]
+            if not term.related and [*term.tables] == ["group"] and not term.tables["group"][0]:
+                yield sum(1 << code for code in np.flatnonzero(term.tables["group"]).tolist())
 
     def draw_classes(self, names: Iterable[str]) -> None:
         """Draw the groups of some classes alone; the others stay a context of the rules."""
@@ -178,6 +224,7 @@ class Rules:
         for text, term in self.terms.items():
             if UNCHOSEN in text.split("|"):
                 term.tables["group"][passing] = True
+        self._list_patterns()
 
     def join_roles(self) -> None:
         """Draw all names from one group, and all places from another."""
@@ -193,9 +240,10 @@ class Rules:
 
     def group(self, name: str) -> int:
         """Return the code of a group."""
-        if name not in self.groups:
+        if name not in self._codes:
+            self._codes[name] = len(self.groups)
             self.groups.append(name)
-        return self.groups.index(name)
+        return self._codes[name]
 
     def trigger_codes(self, name: str) -> list[int]:
         """Return the codes of a set of trigger words."""
@@ -203,14 +251,14 @@ class Rules:
 
     def label_codes(self, name: str) -> list[int]:
         """Return the codes of a set of labels, or of one label."""
-        members = itertools.chain(
+        members = chain(
             *(self._sets.get(member, [member]) for member in self._sets.get(name, [name]))
         )
         return [self.labels.index(label) for label in members]
 
     def codes(self, names: Iterable[str]) -> list[int]:
         """Return the codes of the groups that occur in a rule or label."""
-        return [self.groups.index(name) for name in names if name in self.groups]
+        return [self._codes[name] for name in names if name in self._codes]
 
     def _patterns(self, text: str) -> tuple[tuple[Position, ...], ...]:
         """Return the patterns of fixed length, longest first."""
@@ -227,20 +275,19 @@ class Rules:
                 terms.append(self._term("|".join("~" + gap for gap in gaps.split("|"))))
             if not any(EDGE in term.split("|") for term in terms):
                 terms.append(self._term(f"!{EDGE}"))
-            if arrow and group not in (OWN, "pass"):
-                self.group(group)
             moving = tuple(term for term in terms if self._moves(term))
             fixed = self._test(term for term in terms if term not in moving)
-            position = Position(fixed, moving, group, arrow == "=>")
+            code = self.group(group) if arrow and group != OWN else UNDECIDED
+            position = Position(fixed, moving, group, code, arrow == "=>")
             counts = range(int(high or 1), int(low or 1) - 1, -1)
             choices.append([[position] * count for count in counts])
-        found = [tuple(itertools.chain(*choice)) for choice in itertools.product(*choices)]
+        found = [tuple(chain(*choice)) for choice in product(*choices)]
         return tuple(sorted(found, key=len, reverse=True))
 
     def _test(self, terms: Iterable[str]) -> int:
         """Return the number of the AND of some terms."""
         key = tuple(sorted(set(terms)))
-        if key not in self.tests:
+        if key not in self._numbers:
             tables: dict[str, Flags] = {}
             others = []
             for name in key:
@@ -250,8 +297,9 @@ class Rules:
                 else:
                     ((field, table),) = term.tables.items()
                     tables[field] = tables.get(field, _ANY) & table
-            self.tests[key] = Test(tables, tuple(others))
-        return [*self.tests].index(key)
+            self._numbers[key] = len(self.tests)
+            self.tests.append(Test(tables, tuple(others)))
+        return self._numbers[key]
 
     def _element(self, text: str) -> list[str]:
         """Return the terms of an element; the names of `element` rows are written out."""
@@ -275,9 +323,9 @@ class Rules:
             if field == "relation":
                 related.append((name, holds))
             else:
-                mask = np.zeros(_CODES, np.bool_)
+                mask = np.zeros(CODES, np.bool_)
                 mask[list(codes)] = True
-                table = tables.setdefault(field, np.zeros(_CODES, np.bool_))
+                table = tables.setdefault(field, np.zeros(CODES, np.bool_))
                 table |= mask if holds else ~mask
         self.terms[text] = Term(tables, tuple(related))
         return text
@@ -285,18 +333,18 @@ class Rules:
     def _atom(self, name: str) -> tuple[str, Iterable[int]]:
         """Return the array that an atom reads, and the codes for which it holds."""
         if name == "any":
-            return "kind", range(_CODES)
+            return "kind", range(CODES)
         if name.startswith("~"):
             return "gap", [GAP[name[1:]]]
         if name in _CAPS:
-            codes = itertools.product(range(0, _CODES - NONE, PATTERNS), _CAPS[name])
+            codes = product(range(0, CODES - NONE, PATTERNS), _CAPS[name])
             return "kind", map(sum, codes)
         if name == "owns":
             return "possessive", [1]
         if name == "trigger":
-            return "trigger", range(1, _CODES)
+            return "trigger", range(1, CODES)
         if name == "drawn":
-            return "group", range(2, _CODES)
+            return "group", range(2, CODES)
         if name == UNCHOSEN:
             return "group", []  # see draw_classes
         if name.startswith("drawn/"):

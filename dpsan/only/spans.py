@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpsan.only.engine import Match
 from dpsan.only.rules import PASS, Rules
-from dpsan.only.view import GAP, KEPT, Codes, Flags, Ints
+from dpsan.only.view import GAP, KEPT, Codes, Flags, Ints, among
 
 UNTYPED: Final = 1
 """Mark of tokens in spans without a type."""
@@ -33,7 +33,7 @@ def drawn(match: Match, group: NDArray[np.int16], marked: Codes) -> tuple[NDArra
     listed = rules.own_group[view.label]
     free = view.label != view.labels.index(KEPT)
     # What no class holds has no outputs: it becomes a name, also a string that usually passes.
-    bare = ~np.isin(listed, rules.codes(rules.class_of))
+    bare = ~among(listed, rules.codes(rules.class_of))
     named = np.isin(rules.labels, [*rules.groups, *(f"{name}?" for name in rules.groups), "letter"])
     named = named[view.label]  # a list says what the word is
     out = np.where(bare, rules.group("surname"), listed)
@@ -45,13 +45,13 @@ def drawn(match: Match, group: NDArray[np.int16], marked: Codes) -> tuple[NDArra
         codes = rules.codes(names)
         last, before = (rules.group(name) for name in row.groups[:2])
         other = np.where(_last(marked, view.gap), last, before)
-        of_list = np.isin(listed, codes) & named
+        of_list = among(listed, codes) & named
         out[of_type] = np.where(of_list, listed, other)[of_type]
         passes = np.zeros(len(group), np.bool_)
         if row.passes >= 0:
             passes[match.places(row.passes)] = True
         group = np.where(of_type & passes, PASS, group).astype(np.int16)
-        change |= of_type & ~passes & ~(named & np.isin(group, codes))
+        change |= of_type & ~passes & ~(named & among(group, codes))
     match.rule[change] = -1
     form = np.where(change & bare, -1, view.form)
     return np.where(change, out, group).astype(np.int16), form.astype(np.int32)
@@ -59,5 +59,5 @@ def drawn(match: Match, group: NDArray[np.int16], marked: Codes) -> tuple[NDArra
 
 def _last(marked: Codes, gap: Codes) -> Flags:
     """Return which tokens end the words of their span that stand beside each other."""
-    beside = np.isin(gap[1:], [GAP[name] for name in ("space", "hyphen", "dot", "stop")])
+    beside = among(gap[1:], [GAP[name] for name in ("space", "hyphen", "dot", "stop")])
     return np.append((marked[1:] != marked[:-1]) | ~beside, True)

@@ -59,9 +59,9 @@ PATTERNS: Final = (
     ("decade", r"\b(?:1[6-9]|20)\d0s\b|['’]?\b[2-9]0s\b"),
     ("ordinal", r"\b\d{1,4}(?:st|nd|rd|th)\b"),
     ("version", r"\bv?\d{1,4}\.\d{1,4}\.\d{1,6}(?:[-.]?(?:rc|beta|alpha|dev)\d{0,3})?\b(?!\.\d)|\bv\d{1,4}(?:\.\d{1,4})?\b"),
-    ("money", r"(?:US|CA|AU|A|C|NZ|HK|R)?[$£€¥₹₦₱₩₫₺₽₪₴]\s?\d[\d,]{0,30}(?:\.\d{1,6})?(?:\s?(?:[kKmMbB]|bn|mn|(?:m|b|tr)illion|thousand)\b)?|\b\d[\d,]{0,30}(?:\.\d{1,6})?\s?[£€¥₹₦₱₩₫₺₽₪₴]|\b(?:R|Rs\.?|KSh|Kshs|N)\d[\d,]{1,30}(?:\.\d{1,6})?\b|\bR\d{1,3}\.\d{1,2}\b"),
+    ("money", r"(?:US|CA|AU|A|C|NZ|HK|R)?[$£€¥₹₦₱₩₫₺₽₪₴]\s?\d(?:[\d,]{0,30}\d)?(?:\.\d{1,6})?(?:\s?(?:[kKmMbB]|bn|mn|(?:m|b|tr)illion|thousand)\b)?|\b\d(?:[\d,]{0,30}\d)?(?:\.\d{1,6})?\s?[£€¥₹₦₱₩₫₺₽₪₴]|\b(?:R|Rs\.?|KSh|Kshs|N)\d[\d,]{0,30}\d(?:\.\d{1,6})?\b|\bR\d{1,3}\.\d{1,2}\b"),
     ("agesex", r"\b\d{1,2}[FM]\b"),
-    ("quantity", r"\b\d{1,9}(?:[.,]\d{1,6})?(?:mg|mcg|µg|ml|mL|kg|g|km|cm|mm|m|lbs?|oz|ft|mph|kph|rpm|bpm|kHz|MHz|GHz|Hz|KB|MB|GB|TB|kWh|kW|W|V|A|mmHg|min|mins|hrs?|h|s|ms|k|K|M|B|px|pt|x|yo|y|d|w|wks?|yrs?|D|G)\b|\b\d{1,6}(?:\.\d{1,3})?\s?°\s?[CF]?"),
+    ("quantity", r"\b\d{1,9}(?:[.,]\d{1,6})?(?:mg|mcg|µg|ml|mL|kg|g|km|cm|mm|m|lbs?|oz|ft|mph|kph|rpm|bpm|kHz|MHz|GHz|Hz|KB|MB|GB|TB|kWh|kW|W|V|A|mmHg|min|mins|hrs?|h|s|ms|k|K|M|B|px|pt|x|yo|y|d|w|wks?|yrs?|p|D|G)\b|\b\d{1,6}(?:\.\d{1,3})?\s?°\s?[CF]?"),
     ("percent", r"\b\d{1,9}(?:[.,]\d{1,6})?\s?%"),
     ("dotted", r"\b(?:[^\W\d_]\.){2,8}(?:[^\W\d_]\b\.?)?|\b[Pp]h\.\s?[Dd]\b\.?"),
     ("code", r"(?<![\w-])[A-Z]{1,4}-(?:\d{3,12}(?:-[A-Z0-9]{1,12}){0,4}|\d{2}(?:-[A-Z0-9]{1,12}){1,4})(?![\w-])|(?<!\w)(?!(?:(?:[A-Za-z]{3,30}|id)_){1,8}\d{1,4}(?:-\d\d-\d\d)?(?![\w-]))(?=[A-Za-z_]{0,60}\d)(?=\d{0,60}[A-Za-z_])\w{2,80}(?:-[A-Za-z_]{0,30}\d\w{0,40}){0,6}(?:[!@$^&*]\w{0,40}){0,3}"),
@@ -95,7 +95,7 @@ ROUND: Final = re.compile(
     r"(?<=\d)00(?!\d|[.,]\d)|(?<=\d\d)0(?!\d|[.,]\d)|(?<=[$£€]\d)0(?!\d|[.,]\d)"
 )
 """Zeros at the end of a round number, two if there are two."""
-DOT_CLOCK: Final = re.compile(r"(1?\d|2[0-3])\.[0-5]\d")
+DOT_CLOCK: Final = re.compile(r"(1\d|[1-9]|2[0-3])\.[0-5]\d")
 """A number that may be a time."""
 PLAIN_CODES: Final = re.compile(
     r"[xXqQ]1|[qQ]\d{1,2}[hH]?|0x[0-9a-fA-F]{1,8}|[A-Z]-?\d|[A-Z]-?[12]c|[ckm]?m[23]|[hH]b[aA]1[cC]|[sS]p[oO]2|[oO]2|"
@@ -126,6 +126,7 @@ def spans(text: str, known: frozenset[str]) -> list[tuple[int, int, str, str]]:
     return found
 
 
+@lru_cache(1 << 14)
 def parts(kind: str, text: str, known: frozenset[str]) -> list[tuple[int, int, str, str]]:
     """Start, end, label and form of the tokens of a string: of a date those of its parts."""
     if kind == "escape":

@@ -57,11 +57,12 @@ _CODES: Final = {
     )
 }
 """Codes of areas, codes of countries and doses by their number of digits."""
-_AGES: Final = dict(zip(SIZES, ((16, 24, 0), (25, 49, 0), (50, 89, 0)), strict=True))
+_AGES: Final = dict(zip(SIZES, ((16, 24, 0), (25, 49, 0), (50, 84, 0)), strict=True))
 _HOSTS: Final = ["192.0.2.", "198.51.100.", "203.0.113."]
 _PARTS: Final = {
     f"{DIGIT}.{DIGIT}": ["1.5", "2.5", "7.5"],
     f"{ZERO}.{DIGIT}": ["0.2", "0.4", "0.5"],
+    f"{ZERO}.{DIGIT * 2}": ["0.25", "0.05", "0.75"],
     f"{DIGIT * 2}.{DIGIT}": ["12.5", "37.5", "62.5"],
     f"{DIGIT}.{DIGIT * 2}": ["1.25", "3.75", "6.25"],
     f"{DIGIT},{DIGIT * 3}": ["1,000", "1,500", "2,000"],
@@ -91,9 +92,7 @@ _RANGES: Final[dict[str, list[Range]]] = {
     "weeks": [(10, 41, 0)],
     "weekday": [(0, 6, 0)],
     "glycated": [(5, 11, 0)],
-    "grams": [(2100, 4400, 0)],
-    "minutes": [(10, 55, 0)],
-    "gestation": [(28, 41, 0)],
+    "gestation": [(30, 40, 0)],
     "ounces": [(1, 15, 0)],
     "pounds": [(5, 9, 0)],
     "childage": [(10, 17, 0)],
@@ -103,7 +102,20 @@ _RANGES: Final[dict[str, list[Range]]] = {
     "dozens": [(10, 24, 0)],
     "pounds2": [(10, 22, 0)],
     "days2": [(10, 30, 0)],
-    "months2": [(10, 36, 0)],
+    "sodium": [(133, 145, 0)],
+    "potassium": [(3, 5, 0)],
+    "clotting": [(1, 3, 0)],
+    "heartbeat": [(120, 155, 0)],
+    "fundal": [(29, 36, 0)],
+    "platelets": [(150, 400, 0)],
+    "glucose": [(4, 11, 0)],
+    "childkilos": [(11, 26, 0)],
+    "childheight": [(100, 135, 0)],
+    "childpulse": [(95, 150, 0)],
+    "childbreaths": [(20, 34, 0)],
+    "fevered": [(38, 39, 0)],
+    "systolic": [(90, 160, 0)],
+    "degrees": [(30, 125, 0)],
 }
 _NATURAL: Final = frozenset(_RANGES) - frozenset(("height", "weight", "shortyear"))
 """Groups of numbers that no zero fills up."""
@@ -222,8 +234,8 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
     if group == "decade":
         head = form.rstrip(DIGIT + "s")
         return [head, (185, 202, 0) if len(form) == 5 else (2, 9, 0), "0s"]
-    if dose := _DOSE.fullmatch(unsized(form)):
-        return [_CODES[f"dose{len(dose[1])}"], dose[2]]
+    if joined := _DOSE.fullmatch(unsized(form)):
+        return [_CODES[f"dose{len(joined[1])}"], joined[2]]
     if group == "road":
         small = re.fullmatch(f"{LARGE}({DIGIT}{{1,4}})", form)
         return [["A", "B", "M"], *template("number", small[1])] if small else template("code", form)
@@ -239,6 +251,9 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         if form[-3:-1] != f".{DIGIT}":
             return template("number", form)
         return [(7, 12, 0), ".", (0, 5, 0), list("05" if form[-1] == FIVE else "12346789")]
+    if group == "dose":
+        usual = _PARTS.get(form) or _CODES.get(f"dose{len(form)}")
+        return [usual] if usual else template("number", form)
     if group == "babyweight":
         kilos: Piece = (2, 4, 0) if form[1:2] == "." else (48, 99, 0)
         return [kilos, *template("number", form[form.find(".") :])]
@@ -246,6 +261,10 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         return [(98, 102, 0), *template("number", form[3:])]
     if group == "rating" and form == f"{DIGIT}.{DIGIT}":  # of five at least
         return [(1, 4, 0), ".", (0, 9, 0)]
+    if group == "childkilos" and form[1:2] == ".":  # of a baby
+        return [(4, 9, 0), *template("number", form[1:])]
+    if group == "childheight" and len(form) == 2:
+        return [(62, 98, 0)]
     if group == "weight" and form[1:2] == ".":  # of a child
         return template("number", form)
     if group == "weight" and form[1:2] == ",":  # grams
@@ -258,9 +277,14 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         "score": [(1, 9, 0), "/10"],
         "times": [form, (2, 9, 0)],
         "gram": [["1", "2"]],
-        "dose": [_PARTS.get(form) or _CODES.get(f"dose{len(form)}", [form])],
+        "grams": [(2100, 4400, 0)],
+        "minutes": [[str(minutes) for minutes in range(10, 60, 5)]],
+        "months2": [["12", "15", "18", "24", "30", "36"]],
         "age": [_AGES.get(form[:1], (2, 9, 0)), _MARKED.sub("", form)],
-        "gestday": [(28, 41, 0), "+", (0, 6, 0)],
+        "gestday": [(30, 36, 0), "+", (0, 6, 0)],
+        "score30": [(14, 29, 0), "/30"],
+        "score5": [(2, 5, 0), "/5"],
+        "acuity": [["6/6", "6/9", "6/12", "6/18"]],
         "overweeks": [(26, 41, 0) if form.endswith("/40") else (2, 9, 0), form[-3:]],
         "quantity": _GRAMS.get(form),
         "ip": [_HOSTS, (1, 254, 0)],

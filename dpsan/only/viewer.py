@@ -38,7 +38,7 @@ from dpsan.only.joining import Words, cut_words, join_phrases
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.local_parts import split_emails
 from dpsan.only.marks import DAY_FIRST
-from dpsan.only.order import ranks
+from dpsan.only.order import distinct, ranks
 from dpsan.only.places import Places
 from dpsan.only.view import (
     COLUMN,
@@ -53,6 +53,7 @@ from dpsan.only.view import (
     Flags,
     Ints,
     View,
+    among,
 )
 from dpsan.text.tokens import ARTICLES
 
@@ -320,7 +321,7 @@ class Viewer:
         stem = hashed.copy()  # without a plural s where a rule could need it
         at = np.flatnonzero(label == code["surnamepl"])
         stem[at] = hashes.of(start[at], end[at] - 1)
-        at = np.flatnonzero(np.isin(label, [code[name] for name in NATIONS]))
+        at = np.flatnonzero(among(label, [code[name] for name in NATIONS]))
         if len(at):  # of a country that may be drawn
             spot = np.minimum(
                 np.searchsorted(self.nations[0], hashed[at]), len(self.nations[0]) - 1
@@ -351,6 +352,8 @@ class Viewer:
         """Return of each date how many of its sort in the text are earlier."""
         sort = self.sorts.take(label)
         at = np.flatnonzero(sort)
+        _, group = distinct(text[at] * np.int64(16) + sort[at])
+        at = at[np.bincount(group).take(group) > 1]  # none is before one that stands alone
         days = np.array([*[marks[:1] == DAY_FIRST for marks in forms], False])  # -1: no string
         day_first = days[form[at]] & (sort[at] == dates.DAYS)  # times of a day are marked so too
         rows = zip(start[at].tolist(), end[at].tolist(), day_first.tolist(), strict=True)

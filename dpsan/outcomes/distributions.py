@@ -6,9 +6,8 @@ Draws come from the code of ``rewrite``; with public keys all figures are repeat
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Final, TypeVar
+from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,11 +89,8 @@ _FLOPS: Final = 4e9
 _WORDS: Final = (50, 400)
 _LINE: Final = 10
 """Words of a line, for samplers that split the epsilon of a line among its words."""
-_CELLS: Final = 2e6
-"""Probabilities of a block of words."""
 THREADS: Final = min(4, os.cpu_count() or 1)
 """Distributions, or certificates, that are computed side by side."""
-_Item = TypeVar("_Item")
 
 
 def silent(_: object) -> None:
@@ -118,16 +114,15 @@ def distributions(sampler: Sampler, ids: Ids) -> Floats:
     return found
 
 
-def draw(sampler: Sampler, ids: Ids, key: bytes, progress: Progress | None = None) -> Ids:
+def draw(sampler: Sampler, ids: Ids, key: bytes) -> Ids:
     """Draw one output for each word, each in a record of its own.
 
     Args:
         ids: words (m,).
         key: public.
-        progress: called with the share done, after every batch.
     """
     streams = randomness.streams_for(key, range(len(ids)), [1] * len(ids))
-    return sampler.sample_all(ids, streams, progress)
+    return sampler.sample_all(ids, streams)
 
 
 def expected_share_of(sampler: Sampler, space: MetricSpace, among: NDArray[np.bool_]) -> float:
@@ -174,42 +169,3 @@ def expected_unchanged(sampler: Sampler, space: MetricSpace, public: tuple[int, 
         drawn = sampler.sample(ids, randomness.streams_for(key, range(lines), [size] * lines))
         known = drawn == ids
     return float(np.mean(known))
-
-
-def part_of(progress: Progress | None, first: float, last: float) -> Progress:
-    """Return the progress callback of a part of the work, which reports its own share."""
-
-    def tell(share: float) -> None:
-        if progress:
-            progress(min(first + (last - first) * share, 1.0))
-
-    return tell
-
-
-def in_steps(progress: Progress | None, items: Sequence[_Item]) -> Iterator[tuple[_Item, Progress]]:
-    """Yield each item with the progress callback of its part; all parts are equally large."""
-    for at, item in enumerate(items):
-        yield item, part_of(progress, at / len(items), (at + 1) / len(items))
-
-
-def for_each_word(
-    sampler: Sampler, n: int, ids: Ids, figure: Callable[[Floats, slice], Floats]
-) -> Floats:
-    """Return a figure of the output distribution of each word, shape (m,).
-
-    Args:
-        sampler: sampler with a known distribution; threads call it side by side.
-        n: size of the vocabulary.
-        ids: words (m,), not ⊥.
-        figure: maps the distributions (b, n) of a slice of ``ids`` to figures (b,).
-    """
-    out = np.empty(len(ids))
-    size = max(32, int(_CELLS / n) // 32 * 32)
-
-    def fill(part: slice) -> None:
-        out[part] = figure(distributions(sampler, ids[part]), part)
-
-    with ThreadPoolExecutor(THREADS) as pool:
-        for _ in pool.map(fill, [slice(at, at + size) for at in range(0, len(ids), size)]):
-            pass
-    return out

@@ -1,6 +1,6 @@
 """Figures of one word, from its output distribution where that is known, else from draws.
 
-N_w and S_w are those of [Feyisetan20] and [TGumbel].  Close and distant are the shares of [Curse]
+N_w is that of [Feyisetan20] and [TGumbel].  Close and distant are the shares of [Curse]
 section 7: the output is one of the 100 nearest other words, or farther away.
 
 The **observer** knows the mechanism, the vocabulary and its word frequencies, sees one output u and
@@ -13,7 +13,6 @@ outputs are computed.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,7 +20,7 @@ import numpy as np
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import Progress, close_words, distributions, prior
+from dpsan.outcomes.distributions import close_words, distributions, prior
 from dpsan.outcomes.emissions import Emissions, Likeliest
 from dpsan.outcomes.intervals import Estimate
 from dpsan.space.arrays import Floats, Ids, blocks
@@ -29,7 +28,6 @@ from dpsan.space.metric_space import Arrays, MetricSpace
 
 _ALPHA: Final = 0.01 / 2
 """Error probability of one end of an interval; the two ends together are good for 99 %."""
-_DISTINCT: Final = 1000
 MOST_CELLS: Final = 2.5e9
 """Largest n² for the pass over all inputs: n = 50,000, some minutes."""
 _INPUTS: Final = 5
@@ -62,55 +60,19 @@ class Figures:
     close: Estimate | None
     """The output is one of the 100 nearest other words; None for ⊥."""
     distant: Estimate | None
-    distinct: float
-    """S_w: expected number of distinct outputs in ``distinct_draws`` draws."""
-    distinct_draws: int
     rows: tuple[Row, ...]
     """The likeliest outputs."""
 
 
-def from_pmf(space: MetricSpace, word: int, pmf: Floats, top: int) -> Figures:
-    """Return the figures of a word whose output distribution is known.
+def figures_of(space: MetricSpace, word: int, weights: Floats, draws: int, top: int) -> Figures:
+    """Return the figures of a word, from draws each with its own 99 % Clopper-Pearson interval.
 
     Args:
         word: row number, n for ⊥.
-        pmf: P(u | word) for all outputs, shape (n,).
+        weights: P(u | word) of all outputs, or how often each was drawn, shape (n,).
+        draws: 0 for probabilities.
+        top: number of outputs to list.
     """
-    # E[S_w] = sum of 1 - (1 - p)^1000; p = 1 has logarithm -inf, and gives 1.
-    with np.errstate(divide="ignore"):
-        distinct = float(-np.expm1(_DISTINCT * np.log1p(-np.minimum(pmf, 1.0))).sum())
-    return _figures(space, word, pmf, 0, top, distinct, _DISTINCT)
-
-
-def from_draws(space: MetricSpace, word: int, counts: Ids, draws: int, top: int) -> Figures:
-    """Return figures of draws, each with its own 99 % Clopper-Pearson interval.
-
-    Args:
-        word: row number, n for ⊥.
-        counts: counts of all outputs, shape (n,).
-        top: number of outputs to list, among those seen.
-    """
-    # An output of count c is missing from a subset of s draws with probability C(D-c, s)/C(D, s).
-    size, seen = min(_DISTINCT, draws), counts[counts > 0]
-    missing = [0.0] * (draws + 1)
-    for count in np.unique(seen).tolist():
-        if count <= draws - size:
-            # ln C(D-c, s) - ln C(D, s)
-            missing[count] = math.exp(
-                math.lgamma(draws - count + 1)
-                - math.lgamma(draws - count - size + 1)
-                - math.lgamma(draws + 1)
-                + math.lgamma(draws - size + 1)
-            )
-    # E[S_w]: the mean number of distinct outputs over all subsets.
-    distinct = float(sum(1 - missing[count] for count in seen.tolist()))
-    return _figures(space, word, counts.astype(np.float64), draws, top, distinct, size)
-
-
-def _figures(
-    space: MetricSpace, word: int, weights: Floats, draws: int, top: int, distinct: float, size: int
-) -> Figures:
-    """Return figures from probabilities (``draws`` 0) or counts of all outputs, shape (n,)."""
 
     def share(weight: float) -> Estimate:
         if draws:
@@ -133,7 +95,7 @@ def _figures(
         Row(row, share(weights[row]), None if distances is None else float(distances[row]))
         for row in rows.tolist()
     )
-    return Figures(not draws, draws, unchanged, close, distant, distinct, size, outputs)
+    return Figures(not draws, draws, unchanged, close, distant, outputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,16 +125,10 @@ class Observer:
         return float(self.joint[0].sum())
 
     @classmethod
-    def build(
-        cls, mechanism: Mechanism, sampler: Sampler, space: MetricSpace, progress: Progress
-    ) -> Observer:
-        """Build from the distribution of every input, through the cache.
-
-        Args:
-            progress: called with the share of the work that is done.
-        """
+    def build(cls, mechanism: Mechanism, sampler: Sampler, space: MetricSpace) -> Observer:
+        """Build from the distribution of every input, through the cache."""
         name = f"observer-1-{mechanism.name}-{mechanism.digest()}"
-        held = space.table(name, lambda: _all_inputs(space, sampler, progress), of_mechanism=True)
+        held = space.table(name, lambda: _all_inputs(space, sampler), of_mechanism=True)
         return cls(held["inputs"].astype(np.int64), held["joint"], held["marginal"])
 
     def posteriors(self, outputs: list[int]) -> Posteriors:
@@ -187,19 +143,19 @@ class Observer:
         return Posteriors(rows, "all inputs, by their public frequencies")
 
 
-def _all_inputs(space: MetricSpace, sampler: Sampler, progress: Progress) -> Arrays:
+def _all_inputs(space: MetricSpace, sampler: Sampler) -> Arrays:
     """Compute P(u) and the likeliest inputs of every output."""
     n, weights, marginal = space.n, prior(space), np.zeros(space.n)
     best = Likeliest(np.arange(n), min(_INPUTS, n + 1), np.float64)
     step = max(4, min(256, _BLOCK_BYTES // (8 * n)))
-    done = 0
     # ⊥ first, then the words, the most frequent ones first: the rest rarely changes anything.
-    for ids in np.split(np.append(n, np.arange(n)), range(step, n + 1, step)):
-        joint = distributions(sampler, ids) * weights[ids][:, None]
-        marginal += joint.sum(axis=0)
-        best.add(ids, joint)
-        done += len(ids)
-        progress(done / (n + 1))
+    with space.watch("what each output points to") as progress:
+        for ids in np.split(np.append(n, np.arange(n)), range(step, n + 1, step)):
+            joint = distributions(sampler, ids) * weights[ids][:, None]
+            marginal += joint.sum(axis=0)
+            best.add(ids, joint)
+            if progress is not None:
+                progress(ids[-1] / n)
     inputs, joint = (np.ascontiguousarray(each.T) for each in (best.inputs, best.scores))
     return {"inputs": inputs, "joint": joint, "marginal": marginal}
 

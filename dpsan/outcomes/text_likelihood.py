@@ -16,7 +16,7 @@ import numpy as np
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import UNKNOWN_PRIOR, Progress, has_distribution, silent, words_at
+from dpsan.outcomes.distributions import UNKNOWN_PRIOR, has_distribution, words_at
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import Share
 from dpsan.privacy import randomness
@@ -67,15 +67,13 @@ class Texts:
         return Texts(self.ids[positions], starts)
 
 
-def sanitized(sampler: Sampler, texts: Texts, key: bytes, progress: Progress) -> Ids:
+def sanitized(sampler: Sampler, texts: Texts, key: bytes) -> Ids:
     """Return an output for each word of all texts, drawn as ``rewrite`` draws them, (m,)."""
     streams = randomness.streams_for(key, range(len(texts)), texts.sizes.tolist())
-    return sampler.sample_all(texts.ids, streams, progress)
+    return sampler.sample_all(texts.ids, streams)
 
 
-def ordered(
-    emissions: Emissions, candidates: Texts, noisings: Sequence[Texts], progress: Progress = silent
-) -> Floats:
+def ordered(emissions: Emissions, candidates: Texts, noisings: Sequence[Texts]) -> Floats:
     """Return ln P(sanitized text|candidate), word by word, shape (c, r).
 
     Args:
@@ -102,7 +100,6 @@ def ordered(
     owners = np.repeat(np.arange(len(candidates)), sizes)
     positions = np.arange(len(owners)) - candidates.starts[owners]
     tokens = np.flatnonzero(matching[owners] & (candidates.ids >= 0))
-    done, every = 0, len(np.unique(candidates.ids[tokens]))
     for words, at, which in by_word(candidates.ids[tokens], _BLOCK):
         rows = _rows(emissions, words, outputs)
         some = tokens[at]
@@ -112,14 +109,10 @@ def ordered(
             row = rows[word]
             for each in codes:
                 scores[c, part] += row[each[index]]
-        done += len(words)
-        progress(done / every)
     return scores[:, np.argsort(order)]
 
 
-def bag(
-    emissions: Emissions, candidates: Texts, noisings: Sequence[Texts], progress: Progress = silent
-) -> Floats:
+def bag(emissions: Emissions, candidates: Texts, noisings: Sequence[Texts]) -> Floats:
     """Return ln P for an attacker who ignores word order: each output is of a random word, (c, r).
 
     P(u|candidate) is the mean of P(u|w) over the words w of the candidate.
@@ -143,7 +136,6 @@ def bag(
             rows = np.exp(_rows(emissions, words[first : first + _BLOCK], outputs))
             mixture += shares[:, first : first + _BLOCK] @ rows
         scores[some] = (counts @ np.log(np.maximum(mixture, _LEAST)).T).T
-        progress((at + len(some)) / len(filled))
     return scores
 
 

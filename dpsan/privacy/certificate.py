@@ -30,19 +30,11 @@ from dpsan.space.metric_space import Arrays, MetricSpace
 
 def pairwise_losses(pmf: Floats) -> Floats:
     """Loss of every input against every other, (inputs, inputs); inf where supports differ."""
-    with np.errstate(divide="ignore"):
+    out, scratch = np.empty((len(pmf), len(pmf))), np.empty_like(pmf)
+    with np.errstate(divide="ignore", invalid="ignore"):  # an output that neither input has: NaN
         logs = np.log(pmf)
-    possible = pmf > 0
-    everywhere = bool(possible.all())
-    out = np.empty((len(pmf), len(pmf)))
-    scratch = np.empty_like(logs)
-    for row in range(len(pmf)):
-        if everywhere:
-            np.subtract(logs[row], logs, out=scratch)
-            out[row] = scratch.max(axis=1)
-        else:
-            some = possible[row]
-            out[row] = (logs[row, some] - logs[:, some]).max(axis=1)
+        for row in range(len(pmf)):
+            out[row] = np.fmax.reduce(np.subtract(logs[row], logs, out=scratch), axis=1)
     return np.maximum(out, 0)
 
 
@@ -79,6 +71,11 @@ PROBABILITY_ERROR: Final = 2.0**-36
 division, and sums and products of at most 2^16 terms, each rounded by 2^-53 of its value."""
 _LOGARITHMS: Final = 2.0**-40
 """Bound on the rounding of two logarithms above -745, to an ulp each, and of their difference."""
+WEIGHT_ERROR: Final = 2.4e-6
+"""Bound on |ln W + min(score, cap) - ln 2^62|: floor of a value >= 2^62·e^-30 = 4.3e5."""
+_ROWS: Final = 32
+_CELLS: Final = 1 << 19
+"""Rows that are looked at together, and numbers in them where n is large."""
 _TOP: Final = 62 * math.log(2)
 """Logarithm of the largest integer weight."""
 
@@ -138,32 +135,28 @@ def exp_certificate(
     space: MetricSpace,
     metric: Metric,
     weights: Callable[[Ids], NDArray[np.uint64]],
-    *,
     factor: float,
     cap: float,
-    weight_error: float,
-    block: int,
     key: str,
 ) -> Certificate | None:
-    """Certificate of integer weights close to 2^62·exp(-min(factor·distance, cap)); ⊥ is uniform.
+    """Certificate of integer weights floor(2^62·exp(-min(factor·distance, cap))); ⊥ is uniform.
 
     It speaks of the true distances: their rounding is in ``slack``.
 
     Args:
         weights: words (m,) -> the integers that are sampled, (m, n).
-        weight_error: bound on abs(ln weight - 62·ln 2 + score of the distance at hand).
-        block: words at a time.
         key: names the distribution, for the cache.
 
     Returns:
         None where 2·n²·d is beyond a few minutes.
     """
-    error, unknown = weight_error + factor * metric.error, metric.diameter / 2
+    error, unknown = WEIGHT_ERROR + factor * metric.error, metric.diameter / 2
     if 2.0 * space.n**2 * (space.d + 32) > WORK:
         return None
 
     def build() -> Certificate:
         n = space.n
+        block = max(1, min(_ROWS, _CELLS // n))
         totals, smallest = np.empty(n), np.empty(n)
         for at in range(0, n, block):
             ids = np.arange(at, min(at + block, n))

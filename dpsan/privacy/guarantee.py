@@ -171,14 +171,8 @@ class Guarantee:
         return min(self.epsilon_metric * distance + self.slack, self.epsilon_ldp)
 
 
-# Guarantees of many words together: basic and optimal composition.
-#
-# Sources: [BW18] and docs/proofs.md 4.1; black boxes go through Google's dp-accounting (extra
-# ``accounting``), Gaussian noise through its closed form.
-
-_LARGEST: Final = 10_000
-"""Words up to which black boxes are composed numerically."""
-_GRID: Final = 1e-3
+# Guarantees of many words together: basic composition, and the closed form of Gaussian noise
+# ([BW18] and docs/proofs.md 4.1).
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,39 +191,13 @@ def compose_basic(guarantee: Guarantee, words: int) -> Composed:
 
 
 def compose_optimal(guarantee: Guarantee, words: int) -> Composed | None:
-    """Return the best epsilon for a delta near the basic one; None where no method gives a smaller
-    one.
-
-    Gaussian noise: mu grows with the square root of the number of words, exactly.  Otherwise the
-    mechanism is taken as any (epsilon, delta) black box; below deltas of about 1e-15 its grid
-    has no finite answer, and basic composition stands.
+    """Return the epsilon of Gaussian noise at the delta of a word, whose mu grows with the square
+    root of the number of words, exactly; None where it is not smaller than the sum.
     """
-    if words < 2 or not 0 < guarantee.delta < 1 or math.isinf(guarantee.epsilon_ldp):
+    if words < 2 or guarantee.gaussian_mu is None:
         return None
-    if guarantee.gaussian_mu is None:
-        found = _black_box(guarantee, words)
-    else:
-        from dpsan.privacy.noise_formulas import gaussian_epsilon  # scipy
+    from dpsan.privacy.noise_formulas import gaussian_epsilon  # scipy
 
-        mu = math.sqrt(words) * guarantee.gaussian_mu
-        found = Composed(gaussian_epsilon(mu, guarantee.delta), guarantee.delta, "Gaussian")
-    basic = compose_basic(guarantee, words)
-    return found if found and found.epsilon < basic.epsilon else None
-
-
-def _black_box(guarantee: Guarantee, words: int) -> Composed | None:
-    if words > _LARGEST or guarantee.epsilon_ldp > 20:
-        return None
-    try:
-        from dp_accounting.pld import privacy_loss_distribution as pld
-        from dp_accounting.pld.common import DifferentialPrivacyParameters
-    except ImportError:
-        return None
-    # The infinite-loss part alone composes to 1 - (1 - delta)^words < words·delta.
-    delta = min(1.0, 2 * words * guarantee.delta)
-    one = pld.from_privacy_parameters(
-        DifferentialPrivacyParameters(guarantee.epsilon_ldp, guarantee.delta),
-        value_discretization_interval=_GRID,
-    )
-    epsilon = float(one.self_compose(words).get_epsilon_for_delta(delta))
-    return Composed(epsilon, delta, "optimal composition (dp-accounting)")
+    epsilon = gaussian_epsilon(math.sqrt(words) * guarantee.gaussian_mu, guarantee.delta)
+    smaller = epsilon < compose_basic(guarantee, words).epsilon
+    return Composed(epsilon, guarantee.delta, "Gaussian") if smaller else None

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple, Self
 from dpsan.errors import InputError
 from dpsan.files.atomic_files import PrivateFile
 from dpsan.files.source import FileSource, open_input
-from dpsan.formats.lines import raw_records
+from dpsan.formats.text import raw_records
 from dpsan.version import __version__
 
 SCHEMA: Final = 1

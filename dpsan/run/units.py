@@ -21,9 +21,9 @@ from dpsan.errors import UsageError, refuse
 from dpsan.privacy.randomness import KEY_BYTES, new_key
 from dpsan.run.memo_file import MemoFile
 from dpsan.run.workers import Batch, Done, Workers, decided, sanitized
-from dpsan.sanitize.decided import MOST, Shared, merged
+from dpsan.sanitize.decided import MOST, Shared
 from dpsan.sanitize.lasting import packed, replaced, unpacked
-from dpsan.sanitize.result import Sanitized
+from dpsan.sanitize.result import Sanitized, together
 from dpsan.sanitize.sanitizer import Sanitizer
 
 _MARK: Final = np.dtype("<u8")
@@ -125,7 +125,7 @@ class Units:
             data = stored[unit][:KEY_BYTES] + np.array(sorted(marks), _MARK).tobytes()
             if data != stored[unit]:
                 pending.changed[unit] = data, len(marks)
-        return merged(parts)
+        return together(parts)
 
     def _replaced(self, pending: Pending) -> Sanitized:
         """Replace what was decided, in the units as they are now."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,16 @@ class ClassRows:
     listed: frozenset[str] = frozenset()
     """Names of its groups in the lists of dpsan."""
 
+    def joined(self, other: ClassRows) -> ClassRows:
+        """Return both groups of a class as one."""
+        return ClassRows(
+            self.name,
+            tuple(sorted({*self.rows, *other.rows})),
+            tuple(sorted({*self.outputs, *other.outputs})),
+            self.lacking | other.lacking,
+            self.listed | other.listed,
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
@@ -63,8 +73,6 @@ class Grouping:
     """
 
     rows: tuple[ClassRows, ...]
-    unknown: int
-    """Index of the group to which ⊥ belongs; -1: ⊥ is an input of its own."""
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -99,8 +107,6 @@ class Grouping:
         out = np.full(n + 1 + FORMED + many, self.other, dtype=np.int64)
         for index, group in enumerate(self.rows):
             out[list(group.rows)] = index
-        if self.unknown >= 0:
-            out[n] = self.unknown
         out[n + 1 : n + 1 + FORMED] = many + np.arange(FORMED)
         out[n + 1 + FORMED :] = np.arange(many)
         return out
@@ -167,29 +173,6 @@ def _lists() -> Alone:
     return alone()
 
 
-def grouping(spec: Settings, embeddings: Embeddings) -> Grouping:
-    """Return the groups of a request.
-
-    Raises:
-        UsageError: classes that the vocabulary cannot have.
-    """
-    return Grouping(class_rows(spec.classes, embeddings), -1)
-
-
-class _Sets(NamedTuple):
-    """A group while others are taken from it and joined to it, as :class:`ClassRows` says."""
-
-    rows: set[int]
-    outputs: set[int]
-    lacking: set[str]
-    listed: set[str]
-
-    def joined(self, other: _Sets) -> _Sets:
-        """Return both groups as one."""
-        rows, outputs = self.rows | other.rows, self.outputs | other.outputs
-        return _Sets(rows, outputs, self.lacking | other.lacking, self.listed | other.listed)
-
-
 def class_rows(classes: tuple[WordClass, ...], embeddings: Embeddings) -> tuple[ClassRows, ...]:
     """Return the rows of each group of each class on a vocabulary; a word counts once.
 
@@ -205,11 +188,12 @@ def class_rows(classes: tuple[WordClass, ...], embeddings: Embeddings) -> tuple[
     taken: set[int] = set()
     out: list[ClassRows] = []
     for word_class in classes:
-        groups: list[_Sets] = []
+        groups: list[ClassRows] = []
         for listed in _groups(word_class, embeddings, rows_of_group):
-            rows = listed.rows - taken
-            group = listed._replace(rows=rows, outputs=(listed.outputs - taken) or {*rows})
-            taken |= rows
+            rows = tuple(sorted({*listed.rows} - taken))
+            outputs = tuple(sorted({*listed.outputs} - taken))
+            taken.update(rows)
+            group = replace(listed, rows=rows, outputs=outputs or rows)
             if groups and 1 in (len(rows), len(groups[-1].rows)):
                 groups[-1] = groups[-1].joined(group)  # alone, a word would never change
             elif rows:
@@ -220,10 +204,7 @@ def class_rows(classes: tuple[WordClass, ...], embeddings: Embeddings) -> tuple[
             raise UsageError(f"{only}, and nothing could replace it", hint)
         if not groups and word_class.name not in STRINGS:
             raise UsageError(f"no word of the class {word_class.name} is in the vocabulary")
-        for group in groups:
-            ordered = tuple(sorted(group.rows)), tuple(sorted(group.outputs))
-            others = frozenset(group.lacking), frozenset(group.listed)
-            out.append(ClassRows(word_class.name, *ordered, *others))
+        out += groups
     return tuple(out)
 
 
@@ -247,16 +228,17 @@ def sensitive(embeddings: Embeddings) -> Callable[[str, int], str | None]:
 
 def _groups(
     word_class: WordClass, embeddings: Embeddings, rows_of_group: Mapping[str | None, set[int]]
-) -> Iterator[_Sets]:
+) -> Iterator[ClassRows]:
     """Yield the groups of a class; of a user's list all rows that fold to a listed word."""
     key_to_index = embeddings.key_to_index
     if word_class.english:
         lists = _lists()
         for group in lists.groups_of[word_class.name]:
-            members = {*rows_of_group.get(group, ())}
+            members = rows_of_group.get(group, set())
             words = lists.lexicon.outputs.get(group, ())
             outputs = members & {key_to_index.get(word.lower()) for word in words}
-            yield _Sets(members, outputs, set(), {group})
+            listed = frozenset({group})
+            yield ClassRows(word_class.name, (*members,), (*outputs,), listed=listed)
         return
     for words in word_class.groups:
         wanted = set(map(folded, words))
@@ -264,7 +246,7 @@ def _groups(
         rows_of |= {row for word, row in key_to_index.items() if folded(word) in wanted}
         rows = {row for row in rows_of if row is not None}
         wanted -= {folded(embeddings.index_to_key[row]) for row in rows}
-        yield _Sets(rows, {*rows}, wanted, set())
+        yield ClassRows(word_class.name, (*rows,), (*rows,), frozenset(wanted))
 
 
 def class_rules(spec: Settings, groups: Grouping, rows: Mapping[str, int]) -> ClassRules:

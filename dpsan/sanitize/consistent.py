@@ -196,18 +196,12 @@ class Distinct:
 
     def add(self, marks: Sequence[int]) -> int:
         """Count words by their marks; returns how many are new."""
-        seen = self.marks
-        before = len(seen)
-        if before + len(marks) <= _COUNTED:
-            seen.update(marks)
-            new = len(seen) - before
-        else:
-            new = 0
-            for mark in marks:
-                if mark not in seen:
-                    new += 1
-                    if len(seen) < _COUNTED:
-                        seen.add(mark)
+        new = 0
+        for mark in marks:
+            if mark not in self.marks:
+                new += 1
+                if len(self.marks) < _COUNTED:
+                    self.marks.add(mark)
         self.count += new
         return new
 

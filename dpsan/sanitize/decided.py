@@ -1,18 +1,18 @@
-"""Texts of which it is decided what is replaced, and how results are put together."""
+"""Texts of which it is decided what is replaced."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
-from dpsan.only.decision import Decision
+from dpsan.only.decision import NAMES, Decision
 from dpsan.only.engine import Match
 from dpsan.only.hashes import salted
 from dpsan.only.lexicon import Lexicon
@@ -22,7 +22,7 @@ from dpsan.only.places import Places
 from dpsan.only.rules import PASS
 from dpsan.only.slots import AGE, Unit, Units
 from dpsan.only.view import KEPT, Codes, Cut, Ints, View
-from dpsan.sanitize.result import Action, AuditTable, Sanitized, tables_together, together
+from dpsan.sanitize.result import Action, AuditTable
 from dpsan.text.spanned_tokens import KNOWN_TYPES, UNKNOWN_TYPE, Spans
 
 MOST: Final = 1 << 17
@@ -73,6 +73,11 @@ class Tokens:
     """By what each passes, see :func:`passed_by`."""
 
 
+def same_words(hashes: NDArray[np.uint64], unit: Ints) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the first of each word of a unit, and for each word the index of these."""
+    return distinct(salted(hashes, unit))
+
+
 @dataclass(frozen=True, eq=False)
 class Decided:
     """Texts of which it is decided what is drawn."""
@@ -99,6 +104,159 @@ class Decided:
     numbers: dict[int, str] = field(default_factory=dict, repr=False)
     """By their rows the numbers that are drawn by value."""
 
+    @property
+    def texts(self) -> int:
+        """Return the number of texts."""
+        return len(self.order) - len(self.decision.at) - len(self.decision.articles) - 1
+
+    def in_units(self, unit: Ints) -> Decided:
+        """Return the same with another unit of each drawn token."""
+        return replace(self, decision=replace(self.decision, unit=unit))
+
+    def unit_keys(self, units: Sequence[Shared]) -> NDArray[np.int64]:
+        """Return a key of each drawn token: the same for equal words of a unit, and for no others.
+
+        Args:
+            units: by their number in the decision; they grow.
+        """
+        decision, hashes = self.decision, self.keys
+        first, inverse = same_words(hashes, decision.unit)
+        ids = [shared.ids for shared in units]
+        ending = max(map(len, ids), default=0) + len(first) > MOST
+        if ending:  # a unit may end here: one word after the other
+            first = inverse = np.arange(len(hashes))
+        order = np.argsort(first)
+        columns = (hashes[first[order]], decision.unit[first[order]], decision.text[first[order]])
+        last: dict[int, int] = {}
+        keys: list[int] = []
+        for value, number, text in zip(*(column.tolist() for column in columns), strict=True):
+            if ending and value not in ids[number]:
+                if len(ids[number]) > MOST and text != last.get(number):
+                    ids[number].clear()
+                    units[number].units += 1
+                last[number] = text
+            key = ids[number].setdefault(value, len(ids[number]))
+            keys.append(key + (units[number].units << AGE))
+        in_order = np.empty(len(first), np.int64)
+        in_order[order] = keys
+        return in_order[inverse]
+
+    def address_names(
+        self, units: Sequence[Shared], keys: NDArray[np.int64], *, by_row: bool
+    ) -> dict[int, tuple[Cut, ...]]:
+        """Return by the row of an address the pieces of its local part, with the keys of the unit.
+
+        A piece that no name of its text is, is a word of the unit: ``~key``.
+
+        Args:
+            units: by their number in the decision; they grow.
+            keys: of each row.
+            by_row: whether keys are numbers of rows, and no unit lasts longer than the block.
+        """
+        decision = self.decision
+        names: dict[int, tuple[Cut, ...]] = {}
+        of_row: dict[tuple[int, int], int] = {}
+        named = np.isin(decision.group, [*map(decision.groups.index, NAMES)])
+        if decision.locals and by_row:
+            words = zip(decision.unit.tolist(), self.keys.tolist(), strict=True)
+            of_row = dict(zip(words, keys.tolist(), strict=True))
+
+        def piece(row: int, value: int) -> int | str:
+            """Return what stands for a piece that no name of its text is."""
+            number = int(decision.unit[row])
+            if by_row:
+                return ~of_row.setdefault((number, value), len(keys) + len(of_row))
+            shared = units[number]
+            if int(keys[row]) >> AGE != shared.units:
+                return LARGE  # the unit of a long file has ended
+            return ~(shared.ids.setdefault(value, len(shared.ids)) + (shared.units << AGE))
+
+        def in_unit(name: int, row: int) -> int | str:
+            """Return the key of a name in the unit of an address; a mark if that lacks it."""
+            age = int(keys[row]) >> AGE
+            if int(keys[name]) >> AGE == age:
+                return int(keys[name])
+            same = (decision.key == decision.key[name]) & (keys >> AGE == age)
+            found = np.flatnonzero(named & same & (decision.unit == decision.unit[row]))
+            return int(keys[found[0]]) if len(found) else LARGE
+
+        for row, parts in decision.locals.items():
+            cuts: list[Cut] = []
+            for cut, value in zip(parts, self.pieces.get(row, (0,) * len(parts)), strict=True):
+                if cut == (LARGE,) and value:
+                    cuts.append((piece(row, value),))
+                else:
+                    cuts.append(tuple(p if isinstance(p, str) else in_unit(p, row) for p in cut))
+            names[row] = tuple(cuts)
+        return names
+
+    def address_keys(self, keys: NDArray[np.int64]) -> dict[int, tuple[Cut, ...]]:
+        """Return the same where each word has a key of its own in all texts."""
+        return {
+            row: tuple(
+                tuple(p if isinstance(p, str) else int(keys[p]) for p in cut) for cut in parts
+            )
+            for row, parts in self.decision.locals.items()
+        }
+
+    def replaced(
+        self, tokens: Sequence[str], classes: Sequence[str | None]
+    ) -> list[list[tuple[str, str, str]]]:
+        """Return of each text the original, the replacement and the class of its drawn words."""
+        rows: list[list[tuple[str, str, str]]] = [[] for _ in range(self.texts)]
+        decision = self.decision
+        columns = (decision.possessive.tolist(), decision.group.tolist(), decision.text.tolist())
+        for original, token, owns, group, text in zip(
+            self.originals, tokens, *columns, strict=True
+        ):
+            bare = token.rstrip("\n")
+            if owns:
+                bare = bare.removesuffix("'").removesuffix("'s").removesuffix("'S")
+            rows[text].append((original, bare, classes[group] or ""))
+        return rows
+
+    def lines(self, written: Sequence[str]) -> list[str]:
+        """Return the texts with what is written in place of drawn tokens and articles."""
+        edges = np.flatnonzero(self.order >= len(written)).tolist()
+        tokens = [*written, *[""] * len(edges)]
+        parts = [""] * (2 * len(self.between))
+        parts[::2], parts[1::2] = map(tokens.__getitem__, self.order.tolist()), self.between
+        return ["".join(parts[2 * first : 2 * last]) for first, last in pairwise(edges)]
+
+    def table(
+        self, written: Sequence[str], paid: Sequence[int], rules: Sequence[str]
+    ) -> AuditTable:
+        """Return the audit of what was written.
+
+        Args:
+            written: outputs of drawn tokens, then articles.
+            paid: rows of the numbers by value that are charged.
+            rules: names of the rules.
+        """
+        tokens, decision = self.tokens, self.decision
+        assert tokens is not None  # noqa: S101 - an audit was requested
+        rows, none = tokens.rows.tolist(), np.full(len(tokens.rows), -1, dtype=np.int64)
+        reasons = [
+            (decision.groups[group], rules[rule] if rule >= 0 else "span")
+            for group, rule in zip(decision.group.tolist(), decision.rule.tolist(), strict=True)
+        ]
+        pairs = zip(tokens.originals, rows, strict=True)
+        outputs = [text if row < 0 else written[row] for text, row in pairs]
+        return AuditTable(
+            tokens.sizes,
+            tokens.gaps,
+            tokens.gaps,
+            tokens.actions,
+            tokens.originals,
+            outputs,
+            none,
+            none,
+            none,
+            first=np.isin(tokens.rows, paid),
+            reasons=[reasons[row] if 0 <= row < len(reasons) else None for row in rows],
+            passes=tokens.passes,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class DecidedTexts:
@@ -110,43 +268,6 @@ class DecidedTexts:
     """How many contexts each part has."""
     invisible: int = 0
     """Invisible characters that were dropped."""
-
-
-def same_words(hashes: NDArray[np.uint64], unit: Ints) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the first of each word of a unit, and for each word the index of these."""
-    return distinct(salted(hashes, unit))
-
-
-def unit_keys(
-    decision: Decision, hashes: NDArray[np.uint64], units: Sequence[Shared]
-) -> NDArray[np.int64]:
-    """Return a key of each drawn token: the same for equal words of a unit, and for no others.
-
-    Args:
-        decision: of a block.
-        hashes: of the drawn words.
-        units: by their number in the decision; they grow.
-    """
-    first, inverse = same_words(hashes, decision.unit)
-    ids = [shared.ids for shared in units]
-    ending = max(map(len, ids), default=0) + len(first) > MOST
-    if ending:  # a unit may end here: one word after the other
-        first = inverse = np.arange(len(hashes))
-    order = np.argsort(first)
-    columns = (hashes[first[order]], decision.unit[first[order]], decision.text[first[order]])
-    last: dict[int, int] = {}
-    keys: list[int] = []
-    for value, number, text in zip(*(column.tolist() for column in columns), strict=True):
-        if ending and value not in ids[number]:
-            if len(ids[number]) > MOST and text != last.get(number):
-                ids[number].clear()
-                units[number].units += 1
-            last[number] = text
-        key = ids[number].setdefault(value, len(ids[number]))
-        keys.append(key + (units[number].units << AGE))
-    in_order = np.empty(len(first), np.int64)
-    in_order[order] = keys
-    return in_order[inverse]
 
 
 def marked_by(
@@ -214,181 +335,3 @@ def label_sizes(
     for label, size in NUMBERS.items():
         sizes[:, labels.index(label)] = size
     return sizes
-
-
-def in_units(done: Decided, unit: Ints) -> Decided:
-    """Return the same with another unit of each drawn token."""
-    return replace(done, decision=replace(done.decision, unit=unit))
-
-
-def texts_of(done: Decided) -> int:
-    """Return the number of texts."""
-    return len(done.order) - len(done.decision.at) - len(done.decision.articles) - 1
-
-
-def replaced_in(
-    done: Decided, tokens: Sequence[str], classes: Sequence[str | None]
-) -> list[list[tuple[str, str, str]]]:
-    """Return of each text the original, the replacement and the class of its drawn words."""
-    rows: list[list[tuple[str, str, str]]] = [[] for _ in range(texts_of(done))]
-    decision = done.decision
-    columns = (decision.possessive.tolist(), decision.group.tolist(), decision.text.tolist())
-    for original, token, owns, group, text in zip(done.originals, tokens, *columns, strict=True):
-        bare = token.rstrip("\n")
-        if owns:
-            bare = bare.removesuffix("'").removesuffix("'s").removesuffix("'S")
-        rows[text].append((original, bare, classes[group] or ""))
-    return rows
-
-
-def lines_of(done: Decided, written: Sequence[str]) -> list[str]:
-    """Return the texts with what is written in place of drawn tokens and articles."""
-    edges = np.flatnonzero(done.order >= len(written)).tolist()
-    tokens = [*written, *[""] * len(edges)]
-    parts = [""] * (2 * len(done.between))
-    parts[::2], parts[1::2] = map(tokens.__getitem__, done.order.tolist()), done.between
-    return ["".join(parts[2 * first : 2 * last]) for first, last in pairwise(edges)]
-
-
-def table_of(
-    done: Decided, written: Sequence[str], paid: Sequence[int], rules: Sequence[str]
-) -> AuditTable:
-    """Return the audit of what was written.
-
-    Args:
-        done: with all its tokens.
-        written: outputs of drawn tokens, then articles.
-        paid: rows of the numbers by value that are charged.
-        rules: names of the rules.
-    """
-    tokens, decision = done.tokens, done.decision
-    assert tokens is not None  # noqa: S101 - an audit was requested
-    rows, none = tokens.rows.tolist(), np.full(len(tokens.rows), -1, dtype=np.int64)
-    reasons = [
-        (decision.groups[group], rules[rule] if rule >= 0 else "span")
-        for group, rule in zip(decision.group.tolist(), decision.rule.tolist(), strict=True)
-    ]
-    pairs = zip(tokens.originals, rows, strict=True)
-    outputs = [text if row < 0 else written[row] for text, row in pairs]
-    return AuditTable(
-        tokens.sizes,
-        tokens.gaps,
-        tokens.gaps,
-        tokens.actions,
-        tokens.originals,
-        outputs,
-        none,
-        none,
-        none,
-        first=np.isin(tokens.rows, paid),
-        reasons=[reasons[row] if 0 <= row < len(reasons) else None for row in rows],
-        passes=tokens.passes,
-    )
-
-
-def merged(parts: Sequence[Sanitized]) -> Sanitized:
-    """Merge the results of successive texts, with their audits."""
-    if not parts:
-        return Sanitized([], [], [], dict.fromkeys(Action, 0))
-    if len(parts) == 1:
-        return parts[0]
-    tables = [part.records for part in parts if part.records is not None]
-    whole = together(parts)
-    return replace(whole, records=tables_together(tables) if tables else None)
-
-
-def joined(done: Sanitized, counts: Sequence[int]) -> Sanitized:
-    """Put the contexts of each text together.
-
-    Args:
-        done: a line for each context.
-        counts: contexts of each text.
-    """
-    if len(done.lines) == len(counts):
-        return done
-    ends = [*accumulate(counts)]
-    bounds = [*zip([0, *ends], ends, strict=False)]
-    table = done.records
-    if table is not None:
-        gaps = table.gaps.copy()
-        lengths = np.fromiter(map(len, table.outputs), np.int64, len(table))
-        last = np.cumsum(table.sizes)
-        for first, end in bounds:
-            carried = 0  # the white space at a seam belongs to the word behind it
-            for at in range(first, end):
-                words = slice(int(last[at] - table.sizes[at]), int(last[at]))
-                rest = len(done.lines[at]) - int(table.gaps[words].sum() + lengths[words].sum())
-                if words.start < words.stop:
-                    gaps[words.start] += carried
-                    carried = rest
-                else:
-                    carried += rest
-        sizes = np.array([table.sizes[first:end].sum() for first, end in bounds], np.int64)
-        table = replace(table, sizes=sizes, gaps=gaps, read=gaps)
-    return replace(
-        done,
-        lines=["".join(done.lines[first:end]) for first, end in bounds],
-        drawn=[sum(done.drawn[first:end]) for first, end in bounds],
-        charged=[sum(done.charged[first:end]) for first, end in bounds],
-        replaced=[
-            [row for rows in done.replaced[first:end] for row in rows] for first, end in bounds
-        ],
-        records=table,
-    )
-
-
-def address_names(
-    done: Decided, units: Sequence[Shared], keys: NDArray[np.int64], *, by_row: bool
-) -> dict[int, tuple[Cut, ...]]:
-    """Return by the row of an address the pieces of its local part, with the keys of the unit.
-
-    A piece that no name of its text is, is a word of the unit: ``~key``.
-
-    Args:
-        units: by their number in the decision; they grow.
-        keys: of each row.
-        by_row: whether keys are numbers of rows, and no unit lasts longer than the block.
-    """
-    decision = done.decision
-    names: dict[int, tuple[Cut, ...]] = {}
-    of_row: dict[tuple[int, int], int] = {}
-    if decision.locals and by_row:
-        words = zip(decision.unit.tolist(), done.keys.tolist(), strict=True)
-        of_row = dict(zip(words, keys.tolist(), strict=True))
-
-    def piece(row: int, value: int) -> int | str:
-        """Return what stands for a piece that no name of its text is."""
-        number = int(decision.unit[row])
-        if by_row:
-            return ~of_row.setdefault((number, value), len(keys) + len(of_row))
-        shared = units[number]
-        if int(keys[row]) >> AGE != shared.units:
-            return LARGE  # the unit of a long file has ended
-        return ~(shared.ids.setdefault(value, len(shared.ids)) + (shared.units << AGE))
-
-    def in_unit(name: int, row: int) -> int | str:
-        """Return the key of a name in the unit of an address; a mark if that lacks it."""
-        age = int(keys[row]) >> AGE
-        if int(keys[name]) >> AGE == age:
-            return int(keys[name])
-        same = (decision.key == decision.key[name]) & (keys >> AGE == age)
-        found = np.flatnonzero(same & (decision.unit == decision.unit[row]))
-        return int(keys[found[0]]) if len(found) else LARGE
-
-    for row, parts in decision.locals.items():
-        cuts: list[Cut] = []
-        for cut, value in zip(parts, done.pieces.get(row, (0,) * len(parts)), strict=True):
-            if cut == (LARGE,) and value:
-                cuts.append((piece(row, value),))
-            else:
-                cuts.append(tuple(p if isinstance(p, str) else in_unit(p, row) for p in cut))
-        names[row] = tuple(cuts)
-    return names
-
-
-def address_keys(done: Decided, keys: NDArray[np.int64]) -> dict[int, tuple[Cut, ...]]:
-    """Return the same where each word has a key of its own in all texts."""
-    return {
-        row: tuple(tuple(p if isinstance(p, str) else int(keys[p]) for p in cut) for cut in parts)
-        for row, parts in done.decision.locals.items()
-    }

@@ -6,11 +6,12 @@ public tables.  It gets no input.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.embeddings.base import Embeddings
 from dpsan.outcomes.language.decoding import Tables, decode
 from dpsan.outcomes.language.symbols import Gap, gap_kind
 from dpsan.sanitize.result import Decoded
@@ -23,36 +24,34 @@ class Fluent:
 
     Args:
         tables: of the mechanism.
-        rows: row number of each word of the vocabulary.
+        embeddings: the vocabulary; of an English one *a* is written where *an* was drawn, and *an*
+            where *a* was.
         split: the tokenizer.
-        words: the words of the vocabulary.
-        spellings: how each is written.
-        english: whether *a* and *an* are articles: one is written where the other was drawn.
+        spellings: how each word is written.
         alike: whether equal draws of a record are written alike.
     """
 
     def __init__(
         self,
         tables: Tables,
-        rows: Mapping[str, int],
+        embeddings: Embeddings,
         split: Callable[[str], list[str]],
-        words: Sequence[str],
         spellings: NDArray[np.object_],
         *,
-        english: bool,
         alike: bool,
     ) -> None:
+        rows = embeddings.key_to_index
         self.tables, self._rows, self._alike = tables, rows, alike
         self._spellings = spellings
         n = tables.model.n
         self._first = np.arange(n)
         """Row that a reader sees first of each word."""
-        if english and {"a", "an"} <= rows.keys():
+        if embeddings.english and {"a", "an"} <= rows.keys():
             self._first[rows["an"]] = rows["a"]
         self._parts: dict[int, list[str]] = {}
         """Pieces of words that are several for a reader (it's, well-known), as split."""
         for row in np.flatnonzero(tables.number >= 0).tolist():
-            pieces = split(words[row])
+            pieces = split(embeddings.index_to_key[row])
             if len(pieces) > 3 or pieces[0] or pieces[-1]:
                 self._parts[row] = pieces
         self._several = np.zeros(n, dtype=np.bool_)

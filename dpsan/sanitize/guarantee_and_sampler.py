@@ -13,15 +13,15 @@ import numpy as np
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
-from dpsan.embeddings.word_lists import WordLists, lists_digest
+from dpsan.embeddings.word_lists import lists_digest
 from dpsan.errors import Hint, UnprovedError, UsageError
-from dpsan.mechanisms import is_own, own_file, space_for
 from dpsan.mechanisms.base import BaseResponse, Mechanism
 from dpsan.mechanisms.optimal.group_response import GroupResponse
+from dpsan.mechanisms.registry import is_own, own_file, space_for
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.mechanisms.tables.near_sets import words_in_groups
 from dpsan.privacy.guarantee import Guarantee, Status
-from dpsan.sanitize.classes import Grouping, grouping
+from dpsan.sanitize.classes import Grouping, class_rows
 from dpsan.sanitize.numbers_by_value import check_numbers
 from dpsan.sanitize.settings import Settings
 from dpsan.space.exact_search import FlatIndex
@@ -85,8 +85,7 @@ def build(spec: Settings, opened: Opened) -> Built:
     embeddings, space = opened()
     space = space_for(space, kind.name)
     public = () if spec.public is None else spec.public.rows(embeddings.key_to_index)
-    groups = grouping(spec, embeddings) if spec.classes else None
-    mechanism = mechanism.with_vocabulary(WordLists(lambda: embeddings.key_to_index))
+    groups = Grouping(class_rows(spec.classes, embeddings)) if spec.classes else None
     mechanism = mechanism.with_public(public).resolved(space)
     if groups is not None:
         assert isinstance(mechanism, BaseResponse)  # noqa: S101 - the request was checked

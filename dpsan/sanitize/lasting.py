@@ -17,9 +17,9 @@ import numpy as np
 from dpsan.only.plans import Plans
 from dpsan.only.slots import AGE, Pool
 from dpsan.privacy.randomness import derive_key
-from dpsan.sanitize.decided import DecidedTexts, Shared, in_units, joined, merged
+from dpsan.sanitize.decided import DecidedTexts, Shared
 from dpsan.sanitize.replacing import OnlyRewriter
-from dpsan.sanitize.result import Sanitized
+from dpsan.sanitize.result import Sanitized, joined, together
 
 _FIRST: Final = 1 << AGE
 """Key of the first word: a unit that lasts never ends."""
@@ -43,10 +43,10 @@ def replaced(
     """
     of_context, parts = np.repeat(of_text, decided.counts), []
     for number, block in enumerate(decided.blocks):
-        moved = in_units(block, of_context[block.decision.unit])
+        moved = block.in_units(of_context[block.decision.unit])
         own = derive_key(key, "block", number)  # streams of a unit begin anew
         parts.append(rewriter.drawn(moved, own, units, lasting=True))
-    return replace(joined(merged(parts), decided.counts), invisible=decided.invisible)
+    return replace(joined(together(parts), decided.counts), invisible=decided.invisible)
 
 
 def packed(shared: Shared, plans: Plans) -> bytes:

@@ -27,30 +27,11 @@ from dpsan.only.spans import marks
 from dpsan.only.view import COLUMN, KEPT, LOWER, View
 from dpsan.only.viewer import Viewer, labels_of
 from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_by_word, streams_for
+from dpsan.sanitize import decided as deciding
 from dpsan.sanitize.consistent import Unit as Scope
-from dpsan.sanitize.decided import (
-    MOST,
-    Decided,
-    DecidedTexts,
-    Shared,
-    Tokens,
-    address_keys,
-    address_names,
-    in_units,
-    joined,
-    label_sizes,
-    lines_of,
-    marked_by,
-    merged,
-    passed_by,
-    replaced_in,
-    same_words,
-    table_of,
-    texts_of,
-    unit_keys,
-)
+from dpsan.sanitize.decided import MOST, Decided, DecidedTexts, Shared, Tokens
 from dpsan.sanitize.numbers_by_value import Numbers
-from dpsan.sanitize.result import ACTIONS, Action, Forms, Sanitized
+from dpsan.sanitize.result import ACTIONS, Action, Forms, Sanitized, joined, together
 from dpsan.text.number_forms import formed_number
 from dpsan.text.spanned_tokens import Spans, batches, blocks, context_numbers, without_invisible
 from dpsan.text.spanned_tokens import pieces as pieces_of
@@ -110,7 +91,7 @@ class OnlyRewriter:
             ]
         plans = Plans(self.outputs, injective=not self.keyed)
         self.draws = Draws(plans, together=scope is not None, pieces=self.rules.pieces)
-        self._sizes = label_sizes(self.lexicon, self.viewer.labels, own)
+        self._sizes = deciding.label_sizes(self.lexicon, self.viewer.labels, own)
         self._numbers, self._mapped = numbers, mapped
 
     def warm_up(self) -> None:
@@ -153,7 +134,7 @@ class OnlyRewriter:
             spans: of each text what is drawn besides.
         """
         view, places = self.viewer.view(texts, units)
-        marked = None if spans is None else marked_by(view, places, spans, self.marks)
+        marked = None if spans is None else deciding.marked_by(view, places, spans, self.marks)
         match = Match(self.rules, view)
         decision = decide(view, self.rules, marked, match)
         return self._decided(view, places, decision, match if audit else None)
@@ -165,7 +146,7 @@ class OnlyRewriter:
         plural = decision.group == self.rules.group("surnamepl")
         keys = np.where(plural, places.stems[at], places.hashes[at])
         # Equal words become one word, those too that no rule compares.
-        first, same = same_words(keys, decision.unit)
+        first, same = deciding.same_words(keys, decision.unit)
         decision = replace(decision, key=first[same])
         spots = np.concatenate([at, articles, np.flatnonzero(edge)])
         order = np.argsort(spots, kind="stable")
@@ -201,7 +182,7 @@ class OnlyRewriter:
                 actions[inside],
                 rows[inside],
                 view.label[inside],
-                passed_by(match, places, self.lexicon, at, inside),
+                deciding.passed_by(match, places, self.lexicon, at, inside),
             )
         return Decided(
             decision,
@@ -253,7 +234,7 @@ class OnlyRewriter:
             before, units[0].drawn = units[0].drawn, units[0].drawn + len(new)
             return streams_for(key, numbers, counts.tolist(), before=before)
 
-        texts = texts_of(done)
+        texts = done.texts
         charged = [0] * texts
         values, paid, same = self._values(done, charged, key, units)
         replacements = dict(enumerate(shared.replacements for shared in units))
@@ -265,13 +246,13 @@ class OnlyRewriter:
         table = (
             None
             if done.tokens is None
-            else table_of(done, written, paid, [rule.name for rule in self.rules.rules])
+            else done.table(written, paid, [rule.name for rule in self.rules.rules])
         )
         sizes = np.bincount(decision.text, minlength=texts).tolist()
         smallest = min((size for size in (done.smallest, found.smallest) if size), default=0)
-        replaced = replaced_in(done, tokens, self.classes) if self._mapped else []
+        replaced = done.replaced(tokens, self.classes) if self._mapped else []
         return Sanitized(
-            lines_of(done, written),
+            done.lines(written),
             sizes,
             charged,
             done.counts,
@@ -317,10 +298,10 @@ class OnlyRewriter:
         decision = done.decision
         if self.keyed:
             keys = (done.keys & np.uint64((1 << 63) - 1)).astype(np.int64)
-            return replace(decision, key=keys, locals=address_keys(done, keys))
+            return replace(decision, key=keys, locals=done.address_keys(keys))
         by_row = not lasting and len(done.keys) <= MOST
-        keys = decision.key if by_row else unit_keys(decision, done.keys, units)
-        return replace(decision, key=keys, locals=address_names(done, units, keys, by_row=by_row))
+        keys = decision.key if by_row else done.unit_keys(units)
+        return replace(decision, key=keys, locals=done.address_names(units, keys, by_row=by_row))
 
     def rewrite(
         self,
@@ -351,7 +332,7 @@ class OnlyRewriter:
                 texts[first:last], numbers[first:last], audit=audit, spans=of_some
             )
             parts.append(self.in_unit(decided, key, *units))
-        return merged(parts)
+        return together(parts)
 
     def decided_unit(
         self,
@@ -388,6 +369,6 @@ class OnlyRewriter:
         """
         one, blocks = len(units) == 1, decided.blocks
         if one:
-            blocks = [in_units(each, np.zeros_like(each.decision.unit)) for each in blocks]
+            blocks = [each.in_units(np.zeros_like(each.decision.unit)) for each in blocks]
         parts = [self.drawn(each, key, units, lasting=one) for each in blocks]
-        return replace(joined(merged(parts), decided.counts), invisible=decided.invisible)
+        return replace(joined(together(parts), decided.counts), invisible=decided.invisible)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
-from itertools import chain, compress
+from itertools import accumulate, chain, compress
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -165,40 +165,78 @@ class Sanitized:
     """Of each text the original, the replacement and the class of drawn words, for a map."""
 
 
+_NOTHING: Final = Sanitized([], [], [], {})
+
+
 def together(parts: Sequence[Sanitized]) -> Sanitized:
-    """Merge the results of successive calls, without audits, into the result of one call."""
-    first = parts[0]
+    """Merge the results of successive texts, with their audits."""
+    if len(parts) == 1:
+        return parts[0]
     sums: dict[str, Any] = {}
-    for column in fields(first):
-        values = [getattr(part, column.name) for part in parts]
+    for column in fields(Sanitized):
+        values = [getattr(part, column.name) for part in parts or [_NOTHING]]
         if isinstance(values[0], int | list | Forms | Counter):
             sums[column.name] = sum(values, type(values[0])())
     return replace(
-        first,
+        _NOTHING,
         marks=_joined([part.marks for part in parts]),
         public_marks=_joined([part.public_marks for part in parts]),
         counts={action: sum(part.counts[action] for part in parts) for action in Action},
+        records=_table([part.records for part in parts if part.records is not None]),
         **sums,
     )
 
 
-def tables_together(tables: Sequence[AuditTable]) -> AuditTable:
-    """Return the audit of successive texts of which only groups of words were drawn."""
+def _table(tables: Sequence[AuditTable]) -> AuditTable | None:
+    """Return the audit of successive texts."""
     found: dict[str, Any] = {}
-    for name in ("sizes", *_COLUMNS):
+    for name in ("sizes", *_COLUMNS) if tables else ():
         parts = [getattr(table, name) for table in tables]
-        lists = not isinstance(parts[0], np.ndarray)
-        if parts[0] is None:
-            continue
-        found[name] = [*chain(*parts)] if lists else np.concatenate(parts)
-    return AuditTable(**found)
+        if isinstance(parts[0], np.ndarray):
+            found[name] = np.concatenate(parts)
+        elif parts[0] is not None:
+            found[name] = [*chain(*parts)]
+    return AuditTable(**found) if tables else None
 
 
-def of_one(parts: Sequence[Sanitized]) -> Sanitized:
-    """Merge the results of the segments of one text."""
-    whole = together(parts)
-    line = ["".join(whole.lines)]
-    return replace(whole, lines=line, drawn=[sum(whole.drawn)], charged=[sum(whole.charged)])
+def joined(done: Sanitized, counts: Sequence[int]) -> Sanitized:
+    """Put the parts of each text together.
+
+    Args:
+        done: a line for each part.
+        counts: parts of each text.
+    """
+    if len(done.lines) == len(counts):
+        return done
+    ends = [*accumulate(counts)]
+    bounds = [*zip([0, *ends], ends, strict=False)]
+    table = done.records
+    if table is not None:
+        gaps = table.gaps.copy()
+        lengths = np.fromiter(map(len, table.outputs), np.int64, len(table))
+        last = np.cumsum(table.sizes)
+        for first, end in bounds:
+            carried = 0  # the white space at a seam belongs to the word behind it
+            for at in range(first, end):
+                words = slice(int(last[at] - table.sizes[at]), int(last[at]))
+                rest = len(done.lines[at]) - int(table.gaps[words].sum() + lengths[words].sum())
+                if words.start < words.stop:
+                    gaps[words.start] += carried
+                    carried = rest
+                else:
+                    carried += rest
+        sizes = np.array([table.sizes[first:end].sum() for first, end in bounds], np.int64)
+        table = replace(table, sizes=sizes, gaps=gaps, read=gaps)
+    return replace(
+        done,
+        lines=["".join(done.lines[first:end]) for first, end in bounds],
+        drawn=[sum(done.drawn[first:end]) for first, end in bounds],
+        charged=[sum(done.charged[first:end]) for first, end in bounds],
+        replaced=[
+            [row for rows in done.replaced[first:end] for row in rows] for first, end in bounds
+        ],
+        records=table,
+    )
 
 
 def _joined(parts: Sequence[NDArray[np.uint64] | None]) -> NDArray[np.uint64] | None:

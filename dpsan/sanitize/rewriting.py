@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,7 @@ from dpsan.sanitize.result import (
     Sanitized,
     actions_of,
     counts_of,
-    of_one,
+    joined,
     sums_of_runs,
     together,
 )
@@ -47,8 +48,7 @@ class Rewriter:
     def __init__(self, built: Built) -> None:
         assert built.sampler is not None  # noqa: S101 - a mechanism draws
         self.sampler = built.sampler
-        self._built = built
-        self._begun = False
+        self._built, self._begun = built, False
         n, unit, spec = built.space.n, built.spec.consistent, built.spec
         self._codes = Codes(n, built.grouping)
         self._one_draw = None if unit is None else OneDraw(unit, self._codes.inputs, n)
@@ -65,49 +65,43 @@ class Rewriter:
         kept = ARTICLES & {word.lower() for word in built.spec.keep}
         self._articles_agree = built.embeddings.english and not kept
         """True if *a* and *an* that pass are written as a drawn word after them asks for."""
-        self._drawn_articles: list[int] = []
-        """Rows of *a* and *an* where one of them is written for the other."""
-        self._strings: tuple[NDArray[np.object_], Lookup] | None = None
         self._natural: NaturalCase | None = None
-        self._rows: dict[str, int] | None = None
-        self._fluent: Fluent | None = None
+        if spec.case == LetterCase.NATURAL:
+            rows = built.embeddings.key_to_index
+            self._natural = NaturalCase(rows, english=built.embeddings.english)
+        self._drawn_articles = [] if self._natural is None else self._natural.articles
+        """Rows of *a* and *an* where one of them is written for the other."""
 
-    @property
+    # What the first text needs is made with it.
+
+    @cached_property
+    def words(self) -> NDArray[np.object_]:
+        """Words of the vocabulary as they are written."""
+        embeddings = self._built.embeddings
+        usual = embeddings.spellings if self._natural is not None else None
+        return np.array(usual or embeddings.index_to_key, dtype=object)
+
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """Row number of each word as it is written alone."""
+        return {word: row for row, word in enumerate(self.words.tolist())}
+
+    @cached_property
+    def _fluent(self) -> Fluent:
+        from dpsan.sanitize.fluent import Fluent
+
+        assert self._built.decoding is not None  # noqa: S101 - the caller knows
+        return Fluent(
+            self._built.decoding,
+            self._built.embeddings,
+            self.lookup.split,
+            self.words,
+            alike=self._one_draw is not None,
+        )
+
+    @cached_property
     def lookup(self) -> Lookup:
         """Finds words in texts."""
-        return self._vocabulary()[1]
-
-    def _vocabulary(self) -> tuple[NDArray[np.object_], Lookup]:
-        """Return the words as they are written, and what finds them; made with the first text."""
-        if self._strings is None:
-            embeddings = self._built.embeddings
-            words = embeddings.index_to_key
-            if self._built.spec.case == LetterCase.NATURAL:
-                self._natural = NaturalCase(embeddings.key_to_index, english=embeddings.english)
-                self._drawn_articles = self._natural.articles
-                words = embeddings.spellings or words
-            self._strings = np.array(words, dtype=object), self._new_lookup()
-            if self._built.decoding is not None:
-                from dpsan.sanitize.fluent import Fluent
-
-                self._fluent = Fluent(
-                    self._built.decoding,
-                    embeddings.key_to_index,
-                    self._strings[1].split,
-                    embeddings.index_to_key,
-                    self._strings[0],
-                    english=embeddings.english,
-                    alike=self._one_draw is not None,
-                )
-        return self._strings
-
-    def row_of(self, output: str) -> int | None:
-        """Return the row number of a word as it is written alone, None for all other strings."""
-        if self._rows is None:
-            self._rows = {word: row for row, word in enumerate(self._vocabulary()[0].tolist())}
-        return self._rows.get(output)
-
-    def _new_lookup(self) -> Lookup:
         spec = self._built.spec
         unknown = MASKED if spec.unknown is UnknownPolicy.MASK else self._built.space.n
         split = TOKENIZERS[spec.tokenizer].split
@@ -125,7 +119,7 @@ class Rewriter:
     def warm_up(self) -> None:
         """Make the first draw now, when nobody waits, and throw it away: the next is quick."""
         if self.begin():
-            self._vocabulary()
+            self.words, self.lookup  # noqa: B018 - made now
             self.sampler.sample_all(
                 np.zeros(1, dtype=np.int64),
                 randomness.streams_for(bytes(randomness.KEY_BYTES), [0], [1]),
@@ -150,13 +144,10 @@ class Rewriter:
         long = [] if whole else [at for at, text in enumerate(texts) if len(text) > LONG]
         parts, at = [], 0
         for position in [*long, len(texts)]:
-            some = [*texts[at:position]]
-            if spans is None:
-                batch = self.lookup.batch(some)
-            else:
-                batch = self.lookup.of_split(list(map(self.lookup.split, some)), spans[at:position])
+            some = None if spans is None else spans[at:position]
+            batch = self.lookup.batch(texts[at:position], some)
             one = self._drawn(batch, key, numbers[at:position])
-            if self._fluent is not None:
+            if self._built.decoding is not None:
                 decoded = self._fluent.of_texts(
                     one.rows, one.outputs, gap_kinds(batch), batch.sizes
                 )
@@ -166,7 +157,7 @@ class Rewriter:
                 whole_text = None if spans is None else spans[position]
                 parts.append(self._in_segments(texts[position], key, numbers[position], whole_text))
             at = position + 1
-        return parts[0] if len(parts) == 1 else together(parts)
+        return together(parts)
 
     def _in_segments(self, text: str, key: bytes, number: int, spans: Spans | None) -> Sanitized:
         """Rewrite a long text in segments of bounded size."""
@@ -179,7 +170,7 @@ class Rewriter:
             one = self._drawn(batch, key, [number], before=drawn)
             done.append(self._written(one, continued=at > 0))
             drawn, at = drawn + one.done.drawn[0], end
-        return of_one(done)
+        return joined(together(done), [len(done)])
 
     def _drawn(
         self,
@@ -232,9 +223,8 @@ class Rewriter:
                 outputs[position] = number
             rows[at] = -1
         public, public_marks = self._public_of(codes, drawing if first is None else first, marks)
-        own = drawn.tolist()
+        own, by_kind = drawn.tolist(), self._codes.by_kind(codes[drawing])
         done = Sanitized([], own, own, {}, None, public, batch.invisible, marks, public_marks)
-        by_kind = self._codes.by_kind(codes[drawing])
         done = replace(done, by_kind=by_kind, forms=forms)
         return DrawnTexts(batch, rows, outputs, done, first)
 
@@ -276,8 +266,7 @@ class Rewriter:
             if one.decoded is not None:
                 usual = rows.copy()
                 usual[one.decoded.several] = -1
-                words = self._vocabulary()[0]
-                drawn = [None if row < 0 else words[row] for row in one.rows.tolist()]
+                drawn = [None if row < 0 else self.words[row] for row in one.rows.tolist()]
             usual[respelt] = usual[articles] = -1
             table = AuditTable(
                 batch.sizes,
@@ -305,11 +294,11 @@ class Rewriter:
             drawn, kinds = [int(drawing.sum())], self._codes.by_kind(batch.codes[drawing])
             about = counts, None, public, batch.invisible
             parts.append(Sanitized([], drawn, drawn, *about, by_kind=kinds))
-        return of_one(parts)
+        return joined(together(parts), [len(parts)])
 
     def _outputs(self, words: Words, codes: Ids, drawing: Mask, chosen: Ids) -> list[str]:
         """Return the output string of each word."""
-        written: list[str] = self._vocabulary()[0][chosen].tolist()
+        written: list[str] = self.words[chosen].tolist()
         if len(chosen) == len(codes):
             return written
         out = np.full(len(codes), MASK, dtype=object)

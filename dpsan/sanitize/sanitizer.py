@@ -261,7 +261,7 @@ class Sanitizer:
 
     def row_of(self, output: str) -> int | None:
         """Return the row of a word as :meth:`rewrite` writes it alone, None for other strings."""
-        return self._drawing.row_of(output)
+        return self._drawing.rows.get(output)
 
     def survey(self, text: str) -> Sanitized:
         """Return the counts of :meth:`sanitize`, without drawing a word and without a line."""

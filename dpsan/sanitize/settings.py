@@ -225,7 +225,7 @@ class Settings:
         """Return the kind of mechanism.  Raises UsageError for values outside their domains, and
         for settings that exclude or need each other.
         """
-        from dpsan.mechanisms import check_classes, check_public, mechanism_class
+        from dpsan.mechanisms.registry import check_classes, check_public, mechanism_class
 
         kind = mechanism_class(self.mechanism, self.own_sha256)
         self.check_values()

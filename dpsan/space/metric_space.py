@@ -57,7 +57,6 @@ class MetricSpace:
         tables: Tables = no_tables,
         *,
         index: FlatIndex | None = None,
-        name: str = "",
         centroid: Floats | None = None,
         watch: Watch = unseen,
     ) -> None:
@@ -68,7 +67,8 @@ class MetricSpace:
         self.digest = embeddings.digest
         self._embeddings: Embeddings | None = embeddings  # its words may be read later
         self._letters: NDArray[np.uint32] | None = None
-        self.name = name
+        self.name = ""
+        """Names how the words were moved, in the keys of tables."""
         self._tables = tables
         self._owner = ""
         self.watch = watch
@@ -131,11 +131,15 @@ class MetricSpace:
         Args:
             digest: of the file with the program.  None: nobody knows it, and nothing is kept.
         """
+        tables = no_tables if digest is None else self._tables
+        return self._with(_tables=tables, _owner=digest or "")
+
+    def _with(self, **changes: Any) -> MetricSpace:
+        """Return the same but for some attributes; nothing that was made from it is kept."""
         out = copy.copy(self)
-        # A copy, as what is pickled, has no tables and no watch.
-        out._tables = no_tables if digest is None else self._tables
-        out._embeddings = self._embeddings
-        out._owner, out.watch = digest or "", self.watch
+        # A copy, as what is pickled, has no tables and no words.
+        kept = {name: vars(self)[name] for name in ("_tables", "_embeddings", "watch")}
+        vars(out).update(kept | changes)
         return out
 
     def by_blocks(self, what: str, n: int, size: int, work: Callable[[Ids], None]) -> None:
@@ -165,19 +169,9 @@ class MetricSpace:
             vectors: shape (n, d'), a public deterministic function of the original vectors.
             index: one that already holds the vectors.
         """
-        moved = Embeddings(
-            index_to_key=[""] * self.n,
-            vectors=vectors,
-            source="",
-            digest=self.digest,
-            counts=self.counts,
-            classes=self.classes,
-        )
-        name = f"{self.name}{name}/"
-        out = MetricSpace(moved, self._tables, index=index, name=name, watch=self.watch)
-        out._embeddings = self._embeddings
-        out._owner = self._owner
-        return out
+        index = index or FlatIndex(vectors)
+        centroid = centroid_of(index.vectors)
+        return self._with(index=index, d=index.d, name=f"{self.name}{name}/", centroid=centroid)
 
     def points(self, ids: Ids) -> Floats:
         """Return the points of inputs (⊥ allowed), shape (m, d)."""

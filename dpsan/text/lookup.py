@@ -83,10 +83,11 @@ class Lookup:
         codes = np.fromiter(map(self._codes.__getitem__, words), np.int64, len(words))
         return split, words, codes
 
-    def batch(self, texts: Sequence[str]) -> Batch:
-        """Texts whose words are all looked up."""
-        if sum(map(len, texts)) < _FEW or any(MARK in text for text in texts):
-            return self.of_split([self.split(text) for text in texts])
+    def batch(self, texts: Sequence[str], spans: Sequence[Spans] | None = None) -> Batch:
+        """Texts whose words are all looked up, or those that spans touch."""
+        few = sum(map(len, texts)) < _FEW or any(MARK in text for text in texts)
+        if few or spans is not None:
+            return self.of_split([self.split(text) for text in texts], spans)
         return self.of_pieces(texts)
 
     def of_pieces(self, texts: Sequence[str]) -> Batch:

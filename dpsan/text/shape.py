@@ -224,12 +224,29 @@ def _whole() -> str:
     )
 
 
-WHOLE: Final = _whole()
-"""The pattern of all kinds."""
-MAY: Final = (
+# An apostrophe joins two characters of words, a mark or a hyphen joins two digits.  Everything else
+# ends a word: every hyphen beside a letter, and every possessive 's.
+_JOINER: Final = rf"(?:'|(?<={DIGIT})[{NUMBER_MARKS}\-](?={DIGIT}))"
+_WORDS: Final = rf"[{WORD}]+(?:{_JOINER}[{WORD}]+)*|{PICTURE}[{PICTURE}{MARK}]*|{CLITIC}+"
+_MAY: Final = re.compile(
     rf"[@$&{NARROW}_]|://|{WEB}|\.[{LETTER}{MARK}]+/|0 0|[+(]0|0{LETTER}0|{LETTER}00 {LETTER}"
 )
 """Found in every shape that has such a token which the rule of words would cut."""
+_PLAIN_TOKEN: Final = re.compile(_WORDS)
+_SEEN: Final = f"[^ {NARROW}{WHITE}]"
+# Looked for at the start of a chunk only: else one without a word would be read from each sign.
+CHUNK: Final = re.compile(f"(?<!{_SEEN}){_SEEN}*[{WORD}{PICTURE}]{_SEEN}*")
+
+
+@cache
+def _any_token() -> re.Pattern[str]:
+    return compiled(f"{_whole()}|{_WORDS}")
+
+
+def tokens_of(own: str) -> re.Pattern[str]:
+    """Return the pattern of the tokens of running text, for a shape."""
+    return _any_token() if _MAY.search(own) else _PLAIN_TOKEN
+
 
 _SPACES: Final = "\u00a0\u2009\u202f"
 _DIGITS: Final = r"\p{N}++"

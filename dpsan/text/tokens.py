@@ -24,22 +24,13 @@ from functools import partial
 from typing import Final
 
 from dpsan.text.shape import (
-    CLITIC,
+    CHUNK,
     CLITICS,
-    DIGIT,
     INVISIBLE,
-    MARK,
-    MAY,
-    NARROW,
-    NUMBER_MARKS,
-    PICTURE,
     POSSESSIVES,
-    WHITE,
-    WHOLE,
-    WORD,
     Literals,
-    compiled,
     shape,
+    tokens_of,
     visible,
 )
 
@@ -58,16 +49,6 @@ _VISIBLE: Final = {*"PSZ"}
 RULES: Final = 4
 """Version of the rules below and of those of numbers: outputs that a memo holds depend on them."""
 
-# An apostrophe joins two characters of words, a mark or a hyphen joins two digits.  Everything else
-# ends a word: every hyphen beside a letter, and every possessive 's.
-_JOINER: Final = rf"(?:'|(?<={DIGIT})[{NUMBER_MARKS}\-](?={DIGIT}))"
-_WORDS: Final = rf"[{WORD}]+(?:{_JOINER}[{WORD}]+)*|{PICTURE}[{PICTURE}{MARK}]*|{CLITIC}+"
-_MAY: Final = re.compile(MAY)
-_TOKEN: Final = compiled(f"{WHOLE}|{_WORDS}")
-_PLAIN_TOKEN: Final = re.compile(_WORDS)
-_SEEN: Final = f"[^ {NARROW}{WHITE}]"
-# Looked for at the start of a chunk only: else one without a word would be read from each sign.
-_CHUNK: Final = re.compile(f"(?<!{_SEEN}){_SEEN}*[{WORD}{PICTURE}]{_SEEN}*")
 _TRAILING: Final = ',.;:!?)"'
 _APOSTROPHES: Final = str.maketrans({"’": "'", "‐": "-", "‑": "-"})
 
@@ -86,7 +67,7 @@ def _split(line: str, *, literals: Literals, pattern: re.Pattern[str] | None = N
             return ["", word, line[len(word) :]]
     own, offsets = shape(line, literals)
     if pattern is None:
-        pattern = _TOKEN if _MAY.search(own) else _PLAIN_TOKEN
+        pattern = tokens_of(own)
     out: list[str] = []
     done = 0
     for match in pattern.finditer(own):
@@ -110,7 +91,7 @@ class Tokenizer:
 TOKENIZERS: Final[dict[str, Tokenizer]] = {
     "unicode": Tokenizer("unicode", partial(_split, literals=POSSESSIVES)),
     "ptb": Tokenizer("ptb", partial(_split, literals=CLITICS)),
-    "whitespace": Tokenizer("whitespace", partial(_split, literals=POSSESSIVES, pattern=_CHUNK)),
+    "whitespace": Tokenizer("whitespace", partial(_split, literals=POSSESSIVES, pattern=CHUNK)),
 }
 
 

@@ -56,7 +56,7 @@ def test_command(audits, dpsan):
     assert done.returncode == 0
     said = b" ".join(done.stdout.split())
     assert b"drawn 1,503 99.87 % unknown, drawn as one input 2 0.13 %" in said
-    assert b"epsilon of a record records share 2 3 0.60 % 4 1 0.20 % 6 500 99.21 %" in said
+    assert b"epsilon per record, 5/50/95 %/largest 6 / 6 / 6 / 6 " in said
     assert b"1.jsonl\n\n  not finished: some inputs are missing" in done.stdout
     shown = json.loads(dpsan("report", "--json", "1.jsonl", "3.jsonl", cwd=audits).stdout)
     assert [each["words"] for each in shown] == [1505, 4]
@@ -134,6 +134,18 @@ def test_a_report_of_rules_has_reasons_and_no_word_that_was_replaced(dpsan, tmp_
         assert not any(word in printed for word in ("Case", "Grace", "Monday"))
     created = r"\d{4}-\d\d-\d\dT[\d:+]+"
     assert len({re.sub(created, "", page) for _, page, _ in told}) == 1
+
+
+@pytest.mark.parametrize(("unit", "most"), [("record", 16), ("off", 24)])
+def test_the_report_and_the_audit_name_one_loss_of_the_largest_record(dpsan, tmp_path, unit, most):
+    """Two lines share the number 12: the report showed the 8 of each line beside the 16 of both."""
+    (tmp_path / "a.txt").write_text("Grace has 12 cats.\nShe has 3 dogs, 12 cats.\n")
+    run = ["-q", "--only", "sensitive", "--numbers", "value", "-e", "8", "--consistent", unit]
+    assert dpsan("rewrite", *run, "-a", "a.jsonl", "a.txt", cwd=tmp_path).returncode == 0
+    told = json.loads((tmp_path / "a.jsonl").read_text().splitlines()[-1])
+    report = read_audit(tmp_path / "a.jsonl").as_json()
+    assert told["epsilon_ldp_largest_record"] == most
+    assert report["largest_record"]["epsilon_ldp"] == report["epsilon_per_record"]["max"] == most
 
 
 def test_weak_runs_are_loud(dpsan, folder):

@@ -41,6 +41,20 @@ def test_a_budget_that_reads_the_text_is_none():
     assert field.largest_loss((1.0,), (3.0,), 5) == pytest.approx(by_hand)
 
 
+def test_two_texts_near_one_are_not_near_each_other():
+    """The page has what is computed: chances at the bound, and a delta above the claimed one."""
+    assert page_parts.part(field.PAGE, "fusion") == field.fusion(None), "run python tests/field.py"
+    for bound, base in ((0.1, 1e-4), (0.5, 0.01)):
+        high, low = field.within(bound, np.array([base]))
+        for first, second in ((high, base), (base, low)):
+            divergence = np.log(first**2 / second + (1 - first) ** 2 / (1 - second))
+            assert divergence == pytest.approx(bound)
+            assert np.log(second**2 / first + (1 - second) ** 2 / (1 - first)) < bound
+    for _, claimed, true, _, delta, true_delta in rows(field.PAGE, "fusion"):
+        assert float(true) > 3 * float(claimed)
+        assert float(true_delta) > float(delta)
+
+
 def test_comparison():
     found = {row[0].strip("`"): row[1:] for row in rows(field.PAGE, "equal")}
     assert list(found) == list(field._COMPARED)

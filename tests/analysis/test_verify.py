@@ -20,7 +20,9 @@ from dpsan.mechanisms import gaussian_classical
 from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.gaussian_classical import ClassicalGaussian
 from dpsan.outcomes.intervals import clopper_pearson
+from dpsan.sanitize import rewriting
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text.lookup import KEPT, Lookup
 
 PUBLISHED = {"trlaplace-paper": (0.05, {})} | {f"tldp-paper-{each}": (1.0, {}) for each in "lg"}
 PUBLISHED |= {f"tldp-paper-{each}-weighted": (1.0, {"weights": "frequency"}) for each in "lg"}
@@ -199,6 +201,16 @@ def test_a_vocabulary_may_have_any_string(unknown):
     assert found.verdict is (Verdict.KEPT if unknown == "sample" else Verdict.VIOLATED)
 
 
+def test_verify_ends_for_a_program_that_writes_every_unknown_word_unchanged(monkeypatch):
+    def copying(split, rows, keep, unknown, *more):
+        return Lookup(split, rows, keep, KEPT, *more)
+
+    monkeypatch.setattr(rewriting, "Lookup", copying)
+    found = verify(make("krr", 1.0), draws=2000)
+    assert found.verdict is Verdict.VIOLATED
+    assert found.empirical.violated
+
+
 def test_a_rule_that_does_not_hold_is_not_believed(monkeypatch):
     """An event that both inputs give is no proof; the verdict is then not KEPT all the same."""
     sanitizer = make("krr", 1.0, unknown="mask")
@@ -260,8 +272,8 @@ def command(dpsan, tmp_path):
 def test_the_command_says_all(command):
     told = command("-e", "2").stdout.decode()
     assert told.startswith(f"krr: KEPT ({INTEGERS})\n")
-    assert "worst-case pair: w" in told
-    assert "tightest pair " in told  # which one, and in which case, is drawn
+    assert "certified pair           w" in told
+    assert "empirical pair " in told  # which one, and in which case, is drawn
     done = command("-e", "2", "--json", "-j", "2", "--confidence", "0.9999999999")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -296,7 +308,7 @@ def test_issue_13_the_command_names_settings_and_events(command, tmp_path, setti
         assert "krr: KEPT for two words, or two numbers of one form" in whole
         assert "no epsilon holds for a number against a word, or a number of another" in whole
     # An output that no vocabulary word gives is described, not listed among the words.
-    events = [line for line in told.splitlines() if " event: " in line]
+    events = [line for line in told.splitlines() if " event" in line and " event other" not in line]
     assert len(events) == 2
     assert not re.search("zqv|wjq|Maria", "".join(events))
     found = json.loads(command("-e", "20", *setting, "--json").stdout)

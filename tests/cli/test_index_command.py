@@ -32,7 +32,10 @@ def test_build_list_check_clear(dpsan, folder):
     assert all(row["ok"] for row in rows)
     shown = {row["kind"]: (row["index"], row["words"], row["dimensions"]) for row in rows}
     assert shown == {"index": ("IndexFlatL2", 50, 3), "table": (None, None, None)}
-    assert b"IndexFlatL2 50 x 3" in run(dpsan, folder, "index", "--list").stdout
+    lines = run(dpsan, folder, "index", "--list").stdout.decode().splitlines()
+    assert lines[0].split() == [*rows[0]]
+    assert lines[1].split()[:2] == ["index", "v.txt"]
+    assert lines[1].split()[3:6] == ["IndexFlatL2", "50", "3"]
     assert run(dpsan, folder, "index", "--check").returncode == 0
     cleared = json.loads(run(dpsan, folder, "index", "--clear", "--json").stdout)
     assert cleared["removed"] == len(rows)
@@ -96,7 +99,7 @@ def test_what_the_default_mechanism_needs_is_made_ahead(dpsan, folder):
     made = tables()
     assert {"base-2-3-0.83-2-0.0125"} <= set(made)
     more = run(dpsan, folder, "index", "-e", "3", "-v", "v.txt")
-    assert b"ready for" in more.stdout
+    assert b"default mechanism    optimal-response\n" in more.stdout
     assert b"with this LDP epsilon no more than" in more.stdout
     cosines = json.loads(run(dpsan, folder, *asked).stdout)["mean_cosine"]
     assert 0.3 < cosines["achieved"] <= cosines["bound"] <= 1

@@ -6,7 +6,8 @@ import sys
 import pytest
 
 from dpsan.cli.mechanisms import Mechanisms
-from dpsan.mechanisms import MECHANISMS, list_mechanisms
+from dpsan.mechanisms import MECHANISMS
+from dpsan.mechanisms.registry import list_mechanisms
 
 TRUE = {"epsilon_metric", "metric", "slack", "epsilon_ldp", "delta", "infinite_loss_mass"}
 KEYS = {"name", "status", "epsilon", "delta", "claimed", "true", "source", "parameters"}

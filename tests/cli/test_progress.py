@@ -6,10 +6,10 @@ import pytest
 @pytest.mark.parametrize(
     ("arguments", "shown"),
     [
-        (("calibrate", "-m", "krr", "--unchanged", "0.3"), b"krr: try "),
-        (("explain", "-m", "krr", "w1", "--at", "unchanged=0.3"), b"krr: try "),
+        (("calibrate", "-m", "krr", "--unchanged", "0.3"), b"krr: epsilon "),
+        (("explain", "-m", "krr", "w1", "--at", "unchanged=0.3"), b"krr: epsilon "),
         (("explain", "-m", "krr", "w1", "-e", "3"), b"explaining krr"),
-        (("evaluate", "o.txt", "s.txt"), b"judging"),
+        (("evaluate", "o.txt", "s.txt"), b"attacks on words"),
         (("index", "v.txt", "-e", "3.5"), b"best distribution at epsilon 3.5"),
     ],
 )

@@ -308,37 +308,6 @@ def test_entry_of_version_3_still_loads(tmp_path):
     assert same(Store(tmp_path, pytest.fail).load("index", "k"), expected)
 
 
-@pytest.mark.parametrize("version", [1, 2])
-def test_entries_of_earlier_versions_are_swept(tmp_path, version):
-    """The next time something is stored, or cleared; what is not ours stays where it is."""
-    old = tmp_path / f"v{version}"
-    name = "index-" + "0a" * 32
-    for clears in (False, True):
-        write_files(old / name, {"0.raw": b"12345", "manifest.json": b"{}"})
-        dead = (".tmp-0123456789abcdef", f".{name}.0123456789abcdef.tmp")[version - 1]
-        write_files(old / dead, {"0.raw": b"12"})
-        (old / f"{name}.lock").touch()
-        store = Store(tmp_path, pytest.fail)
-        assert store.load("index", "other") is None
-        assert old.exists()
-        before = sum(info.bytes for info in store.entries())
-        if clears:
-            assert store.clear() == (1, before + 9)
-        else:
-            store.save("index", "k", small())
-        assert not old.exists()
-    write_files(old / name, {"0.raw": b"12345"})
-    write_files(old / "my data", {"0.raw": b"12345"})
-    store.save("index", "k", small())
-    assert [path.name for path in old.iterdir()] == ["my data"]
-    assert (old / "my data" / "0.raw").read_bytes() == b"12345"
-    old.chmod(0o770)  # others may write there: not ours alone
-    write_files(old / name, {"0.raw": b"12345"})
-    old.chmod(0o770)
-    store.clear()
-    assert (old / name).exists()
-
-
 def test_faiss_opens_the_index(tmp_path):
     """Byte for byte what FAISS writes; no second copy of what was verified, and it is aligned."""
     import faiss

@@ -69,11 +69,13 @@ def test_spellings(place: Path) -> None:
     assert embeddings.spellings == ["w0", "W1", "w2"]
 
 
-@pytest.mark.parametrize("usual", ["x", "w1", "W0 ", "W0\t", "W0\n"])
-def test_a_spelling_is_of_its_word(place: Path, usual: str) -> None:
-    _spell(place, usual)
-    with pytest.raises(EmbeddingError, match=r"words\.tsv is damaged"):
-        bundled.load_bundled(folder=place)
+def test_a_spelling_is_of_its_word() -> None:
+    """Another word's would be looked up as that word."""
+    words = bundled.load_bundled()
+    assert [each.lower() for each in words.spellings or ()] == words.index_to_key
+    assert len(words.key_to_index) == words.n
+    assert np.isfinite(words.vectors).all()
+    assert words.vectors.any(axis=1).all()
 
 
 def test_classes(place: Path) -> None:
@@ -87,14 +89,6 @@ def test_classes(place: Path) -> None:
     assert embeddings.digest == bundled.bundled_digest(folder=place) != plain.digest
     few = bundled.load_bundled(folder=place, vocab_size=3)
     assert few.classes.tolist() == embeddings.classes[:3].tolist()
-
-
-@pytest.mark.parametrize("text", ["w1\n", "nobody\tharm\n", "w1\tharm\tname\n", "w1 harm\n"])
-def test_damaged_classes(place: Path, text: str) -> None:
-    (place / "classes.tsv").write_text(text)
-    _sign(place)
-    with pytest.raises(EmbeddingError, match=r"^bundled:en: classes\.tsv is damaged"):
-        bundled.load_bundled(folder=place)
 
 
 @pytest.mark.parametrize("name", ["words.tsv", "vectors.npy", "classes.tsv"])
@@ -114,9 +108,7 @@ def test_every_flipped_byte_is_seen(place: Path, name: str) -> None:
         bundled.load_bundled(folder=place)
 
 
-@pytest.mark.parametrize(
-    "change", [{"format": 2}, {"words": 3}, {"dimensions": 3}, {"sha256": {}}, {"words": "x"}]
-)
+@pytest.mark.parametrize("change", [{"format": 2}, {"sha256": {}}, {"sha256": None}])
 def test_manifest(place: Path, change: dict[str, object]) -> None:
     _sign(place, **change)
     with pytest.raises(EmbeddingError, match=r"^bundled:en: manifest\.json is damaged"):

@@ -11,13 +11,6 @@ import pytest
 
 from dpsan.embeddings.training import spelling
 from dpsan.embeddings.training.recipe import Recipe, packed, train
-from dpsan.embeddings.training.shaping import (
-    Shaping,
-    constraints_of,
-    read_pairs,
-    shape_vectors,
-    word_pairs,
-)
 from dpsan.embeddings.training.spelling import TokenText, admissible, most_used
 from dpsan.errors import InputError
 from dpsan.files.compression import blocks_of
@@ -61,7 +54,7 @@ PACKED = gzip.compress(b"word " * 9999)
         ("late.txt", b"gut\n" * 200_000 + b"sch\xf6n\n", r"late\.txt:200001: not UTF-8 \(iconv"),
         ("cut.gz", PACKED[:-20], "gzip data ends too early"),
         ("bad.gz", PACKED[:20] + b"\xff" * 40, "damaged gzip data"),
-        (".", None, "not a regular file"),
+        (".", None, "is a directory"),
         ("none.txt", None, "no such file"),
     ],
 )
@@ -117,37 +110,6 @@ def test_the_words_of_widest_use_are_chosen():
     assert most_used(width, total, 3, 5) == {"the", "made", "317"}
     assert most_used(width, total, 2, 5) == {"the", "made"}  # 317 needs twice the use
     assert most_used({}, Counter(), 9, 5) == frozenset()
-
-
-def test_pairs(tmp_path):
-    words = ["gut", "schlecht", "fein", "haus", "heim"]
-    (tmp_path / "s").write_text("de_Gut de_fein\nhaus heim\nhaus baum\n\nfein gut\n")
-    (tmp_path / "a").write_text("schlecht gut\nheim haus\n")
-    pairs = [word_pairs(read_pairs([tmp_path / name]), words) for name in ("s", "a")]
-    assert pairs == [{(0, 2), (3, 4)}, {(0, 1), (3, 4)}]
-    both = constraints_of(*pairs)
-    assert both.synonyms.tolist() == [[0, 2]]  # a pair in both lists is one of antonyms
-    assert both.antonyms.tolist() == [[0, 1], [3, 4]]
-    for bad in (tmp_path / "none", tmp_path):
-        with pytest.raises(InputError):
-            read_pairs([bad])
-    for line in ("CANARY", "a CANARY b"):
-        (tmp_path / "s").write_text(f"gut fein\n{line}\n")
-        with pytest.raises(InputError, match=r"s:2: needs two words$"):
-            read_pairs([tmp_path / "s"])
-
-
-def test_synonyms_come_nearer_and_antonyms_go_away():
-    vectors = np.random.default_rng(2).normal(size=(300, 20)).astype(np.float32)
-
-    def cosines(shaped):
-        return float(shaped[0] @ shaped[1]), float(shaped[2] @ shaped[3])
-
-    none = constraints_of(set(), set())
-    plain = cosines(shape_vectors(vectors, none, Shaping(rounds=0)))
-    moved = cosines(shape_vectors(vectors, constraints_of({(0, 1)}, {(2, 3)}), Shaping()))
-    assert moved[0] > plain[0] + 0.3
-    assert moved[1] < max(plain[1], 0.1)
 
 
 DIGITS = str.maketrans("0123456789", "abcdefghij")

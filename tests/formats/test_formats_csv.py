@@ -67,8 +67,8 @@ def test_several_columns_and_tabs():
 
 
 THERE = (
-    "2 columns; -k NAME or a number, and --no-header if the first row is data, such as -k 1 "
-    "--no-header"
+    "2 columns; -k NAME or a number; dpsan headers FILE lists the names, --no-header is for a "
+    "first row that is data"
 )
 WIDTH = "columns, expected 2 (check quotes and --format)"
 
@@ -76,9 +76,9 @@ WIDTH = "columns, expected 2 (check quotes and --format)"
 @pytest.mark.parametrize(
     ("data", "fields", "message"),
     [
-        (b"id,text\n", ("body",), f"test: no column 'body' ({THERE})"),
-        (b"id,text\n", (), f"test: csv needs --field ({THERE})"),
-        (b"id,text\n", ("0",), f"test: no column '0' ({THERE})"),
+        (b"id,text\n", ("body",), "test: no column 'body' (columns: id, text)"),
+        (b"id,text\n", (), "test: csv needs --field (columns: id, text)"),
+        (b"Uma,Thorne\n", ("0",), f"test: no column '0' ({THERE})"),
         (b"t,t\n", ("t",), "test: 2 columns are named 't' (choose by number, such as --field 1)"),
         (b"a,b\n1,2\n\n1,2,3\n", ("a",), f"test:4: 3 {WIDTH}"),
         (b'a,b\n1,"2\n3"\n4\n', ("a",), f"test:4: 1 {WIDTH}"),

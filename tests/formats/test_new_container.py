@@ -34,18 +34,18 @@ def run(folder, cache):
 REWRITE = ("rewrite", "-q", "-e", "1000", "-m", "laplace", "-E", "two.txt")
 
 
-def test_it_is_rewritten_and_strip_leaves_out_what_it_cannot_rewrite(run, folder, monkeypatch):
+def test_it_is_rewritten_without_what_it_cannot_rewrite(run, folder, monkeypatch):
     """Although its suffix is on the list of refused files; help, man page and README name it."""
     assert ".odt" in REFUSED
     done = run(
         [*REWRITE, "a.odt", "-o", "out.odt"],
-        [*REWRITE, "b.odt", "-o", "none.odt"],
-        [*REWRITE, "--strip", "b.odt", "-o", "stripped.odt"],
+        [*REWRITE, "--strict", "b.odt", "-o", "none.odt"],
+        [*REWRITE, "b.odt", "-o", "stripped.odt"],
         ["rewrite", "--help"],
     )
     assert [(status, told) for status, _, told in done] == [
         (0, ""),
-        (1, "dpsan: b.odt: holds pictures (--strip leaves them out)\n"),
+        (1, "dpsan: b.odt: holds pictures (without --strict or -i they are left out)\n"),
         (0, "dpsan: left out: 1 picture (man dpsan, CONTAINERS)\n"),
         (0, ""),
     ]
@@ -65,7 +65,7 @@ REFUSALS = {
     "-k text": "odt has no --field (with -f: jsonl, json, ",
     "--encoding cp1252": "odt says its encoding itself (leave out --encoding)",
     "b.odt": "odt files cannot be joined (-O DIR writes one output for each)",
-    "-f csv -k 1 --strip": "--strip is for eml, docx and odt",
+    "-f csv -k 1 --strict": "--strict is for eml, docx and odt",
 }
 
 

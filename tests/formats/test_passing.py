@@ -81,7 +81,7 @@ def test_a_field_that_differs_in_case_is_pointed_out():
     ]
     told = lines(b"BODY,body\n1,2\n", "csv", "body", drop_other=True)
     assert told[1].endswith("in letter case and is left out")
-    with pytest.raises(InputError, match=r"no column 'BODY' \(did you mean 'body'\?\)"):
+    with pytest.raises(InputError, match=r"no column 'BODY' \(did you mean 'body'\?; columns: "):
         lines(b"body,x\n1,2\n", "csv", "BODY")
 
 
@@ -132,7 +132,7 @@ def test_deep_and_many_places_take_bounded_memory():
         (b' {"t" : "word" , "a" : [ ] } \r\n', b'{"t":"<unk>"} \r\n'),
         (b'{"a":"x"}\n{"t":"word"}\n', b'{}\n{"t":"<unk>"}\n'),
         (b'{"t":null,"a":"x"}\n{"t":"","t":"word"}', b'{"t":null}\n{"t":"","t":"<unk>"}'),
-        (b'{"\\u0074":"word","x":{"y":[{"z":0}]}}', b'{"\\u0074":"<unk>"}'),
+        (b'{"\\u0074":"word","x":{"y":[{"z":0}]}}', b'{"t":"<unk>"}'),
         (b"\n", b"\n"),
     ],
 )

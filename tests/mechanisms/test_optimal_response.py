@@ -16,8 +16,7 @@ from support import largest_ratio, make_embeddings, streams
 from dpsan import Sanitizer
 from dpsan.embeddings import bundled
 from dpsan.embeddings.cache.store import Store
-from dpsan.embeddings.word_lists import WordLists
-from dpsan.errors import EmbeddingError, InputError, UsageError
+from dpsan.errors import EmbeddingError, UsageError
 from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.optimal import optimum, public_base
@@ -258,24 +257,8 @@ def test_parameters_change_the_base():
     for bad in ({"mass": 0.0}, {"mass": 1.5}, {"mass": "x"}, {"prior": "5"}, {"similarity": "l"}):
         with pytest.raises(UsageError):
             OptimalResponse(3.0, **bad)
-
-
-def test_prior_from_a_file(tmp_path):
-    path = tmp_path / "counts.tsv"
-    path.write_text("word3\t1000\nWORD3\t5\nnever\t7\n\n")
-    lists = WordLists(lambda: {f"word{row}": row for row in range(40)})
-    mechanism = OptimalResponse(3.0, prior=str(path))
-    with pytest.raises(UsageError, match="needs the vocabulary"):
-        mechanism.base(SPACE)
-    ready = mechanism.with_vocabulary(lists)
-    assert ready.listed[3] == sum(ready.listed) == 1005
-    samplers = [each.prepare(SPACE) for each in (ready, OptimalResponse(3.0))]
-    law, plain = (each.probabilities(np.array([3]))[0] for each in samplers)
-    assert law[3] > plain[3]
-    for text in ("word3 1000\n", "word3\t-1\n", "word3\t1.5\n", "word3\t" + "9" * 16 + "\n"):
-        path.write_text(text)
-        with pytest.raises(InputError):
-            mechanism.with_vocabulary(lists)
+    with pytest.raises(UsageError, match="a number from 0 to 4"):
+        OptimalResponse(3.0, prior="counts.tsv")
 
 
 @pytest.mark.slow

@@ -8,8 +8,9 @@ from support import ROOT, make_embeddings
 
 from dpsan import Sanitizer
 from dpsan.errors import UnprovedError, UsageError
-from dpsan.mechanisms import MECHANISMS, mechanism_class, own_file, registry
+from dpsan.mechanisms import MECHANISMS, registry
 from dpsan.mechanisms.krr import KRR
+from dpsan.mechanisms.registry import mechanism_class, own_file
 from dpsan.outcomes.calibrate import Draft, Target, calibrate
 from dpsan.privacy.guarantee import Status
 from dpsan.space.metric_space import MetricSpace
@@ -105,8 +106,16 @@ def test_calibration_takes_its_word_only_where_that_is_asked_for():
         ("x = 1", "own.py:Nope", "own.py: no class 'Nope' (it defines no class)"),
         (OWN, "own.py:KRR", "KRR needs another name (dpsan has one of that name)"),
         (OWN, "own.py:Guarantee", "own.py: Guarantee is no subclass of Mechanism"),
-        ("\nimport no_such_thing", "own.py:Mine", "own.py:2: cannot import: ModuleNotFoundError"),
-        ("x = (", "own.py:Mine", "own.py:1: cannot import: SyntaxError"),
+        (
+            "\nimport no_such_thing",
+            "own.py:Mine",
+            "own.py:2: cannot import: ModuleNotFoundError: No module named 'no_such_thing'",
+        ),
+        (
+            "x = (",
+            "own.py:Mine",
+            "own.py:1: cannot import: SyntaxError: '(' was never closed (own.py, line 1)",
+        ),
         ("raise ValueError('secret')", "own.py:Mine", "own.py:1: cannot import: ValueError"),
         ("import sys\nsys.exit(3)", "own.py:Mine", "own.py:2: cannot import: SystemExit"),
     ],
@@ -119,6 +128,25 @@ def test_errors_are_one_line(dpsan, folder, text, name, told):
     said = done.stderr.decode().removeprefix("this is no sanitized text\n")
     assert said == f"dpsan: {told}\n"
     assert b"secret" not in done.stderr + done.stdout
+
+
+def test_an_error_in_a_file_of_ones_own_is_its_owners(dpsan, folder):
+    """Its place is said without its message; the variable shows the rest, with a warning."""
+    code = OWN.replace(
+        "return Guarantee(Status.PROVED, self.epsilon / 10)", "raise KeyError('secret')"
+    )
+    (folder / "own.py").write_text(code)
+    arguments = ("rewrite", "-q", "-e", "2", "-E", "words.txt", "--allow-unproved")
+    plain, shown = (
+        dpsan(*arguments, "-m", "own.py:Mine", stdin=b"red\n", cwd=folder, env=env).stderr
+        for env in ({}, {"DPSAN_TRACEBACK": "1"})
+    )
+    line = 1 + code[: code.index("raise KeyError")].count("\n")
+    assert f"own.py:{line}: KeyError (your own mechanism;".encode() in plain
+    assert b"secret" not in plain
+    assert b"report" not in plain
+    assert b"may contain text" in shown
+    assert b"KeyError: 'secret'" in shown
 
 
 def run(dpsan, folder, *more):
@@ -137,7 +165,8 @@ def test_rewrite_says_whose_it_is(dpsan, folder):
     workers = run(dpsan, folder, *seeded, "-j", "2", "--force")
     assert (workers.returncode, workers.stdout) == (0, first.stdout), workers.stderr
     told = dpsan("report", "a.jsonl", cwd=folder).stdout.decode()
-    assert f"third party, not reviewed: own.py, SHA-256 {DIGEST[:16]}" in " ".join(told.split())
+    assert "the mechanism is third party, not reviewed" in told
+    assert f"own sha256{DIGEST}" in "".join(told.split()).replace("ownsha256", "own sha256")
     assert run(dpsan, folder, "in.txt", "-o", "own.py", "--force").returncode == 2
     judged = ("evaluate", "--audit", "a.jsonl", "-E", "words.txt", "in.txt", "out")
     (folder / "out").write_bytes(first.stdout)

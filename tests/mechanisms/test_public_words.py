@@ -118,8 +118,8 @@ def test_tables_do_not_mix():
 
 def test_observers_use_the_distribution_with_public_words():
     mechanism = OptimalResponse(3.0).with_public(PUBLIC)
-    whole = Observer.build(OptimalResponse(3.0), OptimalResponse(3.0).prepare(SPACE), SPACE, print)
-    found = Observer.build(mechanism, mechanism.prepare(SPACE), SPACE, print)
+    whole = Observer.build(OptimalResponse(3.0), OptimalResponse(3.0).prepare(SPACE), SPACE)
+    found = Observer.build(mechanism, mechanism.prepare(SPACE), SPACE)
     assert found.success > whole.success
     assert found.inputs[0, 5] == 5  # an output among public words says what the input was
     assert found.inputs[1, 5] == -1 or found.joint[1, 5] == 0

@@ -32,7 +32,7 @@ def test_registered_runs_under_its_name():
     assert "toy" not in MECHANISMS
     assert register(Toy) is Toy is MECHANISMS["toy"]
     assert list(MECHANISMS)[-1] == "toy"
-    assert len(MECHANISMS) == len(list(MECHANISMS)) == len(registry.TABLE) + 1
+    assert len(MECHANISMS) == len(list(MECHANISMS)) == len(registry.NAMES) + 1
     assert list_mechanisms()[-1]["status"] == "CLAIMED"
     options = {"epsilon": 2, "embeddings": make_embeddings()}
     with pytest.raises(UnprovedError, match="toy is CLAIMED"):
@@ -71,7 +71,7 @@ def test_nothing_takes_tables_of_yesterdays_code(tmp_path, how):
             found.append(calibrate(draft, space, Target.EPSILON_LDP, 2.0).mechanism.epsilon)
         else:
             (row,) = compare(Request([draft], [2.0], seeds=2), embeddings, space).rows
-            found.append(row.epsilon)
+            found.append(row["epsilon_nats"] or row["epsilon_per_distance"])
     assert not [each for each in cache.rglob("*") if "mine" in each.name.lower()]
     assert found[1] < found[0] / 1.5
 
@@ -131,7 +131,7 @@ def wrong(**attributes):
 def test_wrong_classes(kind, message):
     with pytest.raises(UsageError, match=message):
         register(kind)
-    assert len(MECHANISMS) == len(registry.TABLE)
+    assert len(MECHANISMS) == len(registry.NAMES)
 
 
 @pytest.mark.parametrize("kind", [CluSanT, BucketExponential])

@@ -9,6 +9,7 @@ from line_laws import losses, off
 from support import fits, make_embeddings, streams
 
 from dpsan.errors import UsageError
+from dpsan.mechanisms.tensors import word_weights
 from dpsan.mechanisms.tldp import TLDP, coordinate_budgets, principal_components
 from dpsan.privacy.noise_formulas import TOTAL, certified_loss, grid_pmf, grid_table, mixed_loss
 from dpsan.space.metric_space import MetricSpace
@@ -76,7 +77,7 @@ def test_levels_follow_the_integers(weights):
     sampler, m = TLDP(3.0, weights=weights, dimensions=2).prepare(SMALL), 40_000
     ids = np.full(m, 25)
     released = sampler.perturb(ids, np.ones_like(ids), streams(m)).T
-    share = TLDP(3.0, weights=weights).word_weights(SMALL)[25]
+    share = word_weights(weights, SMALL)[25]
     own = sampler.lattice.encode(ids[:1])[0]
     for levels, x, table in zip(released, own, sampler.tables(1), strict=True):
         rows = table / float(TOTAL)

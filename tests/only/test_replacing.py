@@ -125,6 +125,18 @@ def test_addresses_follow_the_names_of_their_unit_where_a_long_file_begins_anoth
     assert shared.units == 2
 
 
+def test_an_address_is_written_where_its_name_is_a_month_in_the_next_unit(sensitive, monkeypatch):
+    """Mr. May is of the unit that ended, in May of the new one: no name of it is in the address."""
+    monkeypatch.setattr("dpsan.sanitize.decided.MOST", 8)
+    codes = " ".join(f"AB{number:06}C" for number in range(9))
+    texts = [f"{codes} Mr. May", "Mr. May met AB123456Z in May 2021. Write to may@mail.com."]
+    shared = Shared(0)
+    decided = sensitive.replacing.decided_unit(texts, range(2))
+    line = sensitive.replacing.in_unit(decided, KEY, shared).lines[1]
+    assert shared.units == 2
+    assert re.fullmatch(r"Mr\. \S+ met \w+ in \w+ 20\d\d\. Write to \w+@example\.net\.", line)
+
+
 @given(st.text(max_size=300), st.binary(max_size=4))
 def test_any_text_keeps_its_lines_and_audits_as_it_is_written(text, seed):
     """Whatever it is: as many lines, no mark of the program, the same with and without an audit."""
@@ -220,6 +232,45 @@ def test_a_result_does_not_depend_on_batches(sensitive):
         sensitive.sanitize([text], KEY, [at]).lines[0] for at, text in enumerate(texts)
     ]
     assert sensitive.sanitize(texts, KEY, [0, 0, 1, 1]).lines != whole
+
+
+@pytest.mark.parametrize(
+    "text", ["from 250mg to 500mg", "from 17mg to 40mg", "$20, $31", "3.50, 3.47"]
+)
+def test_two_doses_and_two_prices_stay_two_whatever_their_forms(sensitive, text):
+    """Round numbers and others have strings of their own, which are partly the same."""
+    for at in range(100):
+        words = re.findall(r"\$?[\d.]*\d", sensitive.sanitize([text], derive_key(KEY, at)).lines[0])
+        assert len({*words}) == 2
+
+
+def test_a_price_before_a_comma_is_the_same_price_behind_it(sensitive):
+    """The comma was part of it: two prices, of which each had a replacement."""
+    for at in range(20):
+        line = sensitive.sanitize(["It was $20, then $20."], derive_key(KEY, at)).lines[0]
+        first, second = re.fullmatch(r"It was (\$\d0), then (\$\d0)\.", line).groups()
+        assert first == second
+
+
+def test_the_numbers_of_a_conversation_stay_two_in_all_its_messages(sensitive):
+    for at in range(50):
+        shared = Shared(0)
+        doses = [
+            sensitive.replacing.in_unit(
+                sensitive.replacing.decided_unit([f"Take {dose}mg."], [0]),
+                derive_key(KEY, at),
+                shared,
+            ).lines[0]
+            for dose in (250, 500, 133, 100, 400, 800)
+        ]
+        assert len({*doses}) == 6
+
+
+def test_numbers_that_no_string_is_left_for_are_counted(sensitive):
+    text = ", ".join(f"{dose}mg" for dose in (250, 500, 133, 100, 400, 800, 120))
+    done = sensitive.sanitize([text], KEY)
+    assert len({*done.lines[0].split(", ")}) == 6
+    assert done.reused == 1
 
 
 def test_people_are_kept_apart_and_together(sensitive):

@@ -132,6 +132,66 @@ def test_a_medicine_before_a_dose_has_such_doses():
         assert dose in lists["dose_heart2"]
 
 
+def test_two_medicines_of_a_note_stay_two_with_a_dose_and_without():
+    lists = rewriter(rules_text()).lexicon.outputs
+    with_doses = {name[:-1] for name in lists if re.fullmatch(r"medicine_[a-z]+\d", name)}
+    for name in with_doses:
+        dosed = {word for other in lists if other[:-1] == name for word in lists[other]}
+        assert not dosed & {*lists[name]}, name
+
+
+VALUES = [
+    ("sodium 138, potassium 4.4 mmol", r"sodium 1(3[3-9]|4[0-5]), potassium [3-5]\.\d mmol"),
+    ("INR was 2.6, platelets 264", r"INR was [1-3]\.\d, platelets [1-4]\d\d"),
+    ("The boy: weight 17.2 kg, RR 32.", r"The boy: weight (1[1-9]|2[0-6])\.\d kg, RR [23]\d\."),
+    ("The boy: resp rate 32, HR 98.", r"The boy: resp rate [23]\d, HR (9[5-9]|1[0-5]\d)\."),
+    (
+        "An infant: weight 8.9 kg, length 71 cm.",
+        r"An infant: weight [4-9]\.\d kg, length [6-9]\d cm\.",
+    ),
+    ("Fetal heart 144 bpm.", r"Fetal heart 1[2-5]\d bpm\."),
+    ("The fundal height 28 cm.", r"The fundal height (29|3[0-6]) cm\."),
+    ("His power is 4/5, grip 3/5.", r"His power is [2-5]/5, grip [2-5]/5\."),
+    ("The acuity 6/36 right, 6/9 left.", r"The acuity 6/\d+ right, 6/\d+ left\."),
+    ("Weight today 1920 g.", r"Weight today [2-4]\d\d\d g\."),
+    ("It is 98% in air.", r"It is 9\d% in air\."),
+    ("temp 37.9 at 22:00, then 37.1 again.", r"temp 3[678]\.\d at .*, then 3[678]\.\d again\."),
+    ("Her MMSE 21/30 fell.", r"Her MMSE (1[4-9]|2\d)/30 fell\."),
+    ("Then BP 135 to 95 again.", r"Then BP (9|1[0-6])\d to (9|1[0-6])\d again\."),
+    ("IV ceftriaxone 2 g, then 1.5 kg.", r"IV \w+ [12] g, then \d\.\d kg\."),
+    ("Has she had a fever?", r"Has she had a (fever|headache|tremor)\?"),
+    ("He bent it to 115 degrees.", r"He bent it to (1[0-2]\d|[3-9]\d) degrees\."),
+    ("It bled with an INR below 3 again.", r"It bled with an INR below [2-5] again\."),
+    ("Take 2000 mg daily.", r"Take (1000|1500|2000) mg daily\."),
+    ("Had a fever of 38.5 again.", r"Had an? (fever|temperature|pyrexia) of 3[89]\.\d again\."),
+    ("Take it three times daily.", "Take it (three|four) times daily."),
+    ("Work two days a week.", "Work (two|three|four) days a week."),
+    ("He ate three or six plums.", "He ate (three|four) or (five|six) plums."),
+    ("The clinic was full on Sunday.", "The clinic was full on (Mon|Tues|Wednes|Thurs|Fri)day."),
+    ("The clinic was full on Sun, 4 May.", "The clinic was full on (Mon|Tue|Wed|Thu|Fri), .*"),
+    ("Give 0.25 mg, 0.45 ml or 12.75 mg.", r"Give 0\.\d5 mg, 0\.\d\d ml or \d\d\.\d\d mg\."),
+]
+
+
+@pytest.mark.parametrize(("text", "pattern"), VALUES)
+def test_a_value_stays_in_the_range_of_what_stands_beside_it(text, pattern):
+    for output in drawn(text):
+        assert re.fullmatch(pattern, output), output
+
+
+def test_a_weekend_has_its_days():
+    days = {text.split()[-1] for text in drawn("The brunch at the clinic is on Sunday", 40)}
+    assert days & {"Saturday", "Sunday"}
+
+
+def test_dates_of_a_month_are_not_each_the_day_behind_the_last():
+    steps = set()
+    for text in drawn("from 2 to 18 August"):
+        first, last = map(int, re.findall(r"\d+", text))
+        steps.add(last - first)
+    assert steps == {1, 2, 3}
+
+
 def test_an_abbreviation_of_an_illness_needs_no_capitals():
     """In a line of capitals it does."""
     assert any(text.islower() for text in drawn("his COPD")), drawn("his COPD")

@@ -78,35 +78,15 @@ def test_unchanged_from_draws(name, few_draws):
     assert low < share < high
 
 
-@pytest.mark.parametrize("target", [Target.UNCHANGED, Target.CLOSE])
-def test_intervals_hold(target, few_draws):
+def test_intervals_hold(few_draws):
     """Limits from draws hold the exact share of a mechanism whose distribution is known."""
     mechanism = MECHANISMS["exponential"].build(2.0, {})
     outputs = Outputs(SPACE, mechanism)
-    true = outputs.share(target, mechanism, outputs.many)
-    limits = [outputs.confirm(target, mechanism, attempt)[1:] for attempt in range(10)]
+    true = outputs.share(mechanism, outputs.many)
+    limits = [outputs.confirm(mechanism, attempt)[1:] for attempt in range(10)]
     assert all(low <= true <= high for low, high in limits)
     # The twin: not all of them hold a share that is 20 % off.
     assert not all(low <= true * 1.2 <= high for low, high in limits)
-
-
-def test_close():
-    space = MetricSpace(make_embeddings(n=1000, d=5))
-    answer = found("exponential", "close", 0.4, space)
-    law = answer.mechanism.prepare(space).probabilities(np.arange(space.n))
-    rank = np.argsort(np.argsort(space.distances(np.arange(space.n)), axis=1), axis=1)
-    close = (rank >= 1) & (rank <= 100)
-    share = float((law * close).sum(axis=1) @ space.frequencies)
-    assert share == pytest.approx(answer.achieved, abs=1e-6)
-    assert private(answer)
-    assert share > 0.399
-    # The smallest such epsilon: below it there is less.
-    half = MECHANISMS["exponential"].build(answer.mechanism.epsilon / 2, {})
-    outputs = Outputs(space, half)
-    assert outputs.share(Target.CLOSE, half, outputs.many) < share
-    # Larger ones leave words unchanged, so the close share has a maximum.
-    with pytest.raises(UsageError, match=r"close 0\.99 is out of reach: at most 0\.[3-9]"):
-        found("exponential", "close", 0.99, space)
 
 
 @pytest.mark.parametrize(
@@ -129,11 +109,6 @@ def test_epsilon_ldp(name, wanted):
 def test_epsilons_of_the_exponential_mechanism_beat_the_naive_bound():
     answer = found("exponential", "epsilon-ldp", 6.0)
     assert 1.2 < answer.mechanism.epsilon / (6 / SPACE.diameter) < 2
-    answer = found("exponential", "epsilon-metric", 1.0)
-    assert private(answer)
-    assert certify(answer.mechanism, SPACE).epsilon_metric == pytest.approx(answer.achieved)
-    assert answer.mechanism.epsilon > 1.05
-    assert found("laplace", "epsilon-metric", 1.0).mechanism.epsilon == 1
 
 
 class Held(dict):
@@ -152,13 +127,11 @@ class Held(dict):
     ("name", "target", "wanted", "message"),
     [
         ("laplace", "unchanged", 1.5, r"unchanged must be > 0 and < 1 \(got 1.5\)"),
-        ("laplace", "close", 1.0, "close must be > 0 and < 1"),
         ("laplace", "epsilon-ldp", -1.0, r"epsilon-ldp must be > 0 \(got -1\)"),
         ("laplace", "epsilon-ldp", math.nan, "epsilon-ldp must be > 0"),
         ("krr", "unchanged", 0.001, "unchanged 0.001 is out of reach: at least 0.0033"),
         ("tem", "epsilon-ldp", 500.0, "out of reach: at most 12.6.* on this vocabulary"),
         ("uniform", "unchanged", 0.5, "unchanged 0.5 is out of reach: at most 0.0033"),
-        ("knn-response", "epsilon-metric", 1.0, "knn-response has no certified metric epsilon"),
         ("gaussian-classical", "epsilon-ldp", 3.0, "delta is required"),
         ("trlaplace-paper", "epsilon-ldp", 1.0, "no certified LDP epsilon .status REFUTED"),
     ],
@@ -187,7 +160,7 @@ def test_all_mechanisms_answer_or_say_why(few_draws):
     ("name", "target", "wanted"),
     [
         ("exponential", "unchanged", 0.3),
-        ("zipf-response", "close", 0.5),
+        ("zipf-response", "unchanged", 0.5),
         ("tem", "epsilon-ldp", 4.0),
     ],
 )

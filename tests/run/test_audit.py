@@ -23,7 +23,7 @@ HEADER = typed(
     dict="parameters guarantee embeddings",
     bool="spans drop_other originals seeded private",
     list="fields not_protected",
-    str_or_none="own weak linked fluent consistent",
+    str_or_none="own weak linked fluent consistent policy",
     list_or_none="only classes",
     dict_or_none="public",
 )

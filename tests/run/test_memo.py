@@ -145,7 +145,6 @@ def test_a_damaged_row_of_an_audit_is_refused(tmp_path):
     data = path.read_bytes()
     (at,) = [at for at, row in enumerate(data.splitlines()) if b'"type":"remembered"' in row]
     for values, what in (
-        ({"epsilon": 2}, "an epsilon where nothing was drawn"),
         ({"remembered": 11}, "the words before it do not add up"),
         ({"kept": None}, "kept is of another type"),
     ):

@@ -74,7 +74,7 @@ READ_BY = {
     "calibrate": "embeddings public",
     "mechanisms": "embeddings",
     "index": "files embeddings",
-    "train": "texts synonyms antonyms",
+    "train": "texts",
 }
 READS = [(command, name) for command, names in READ_BY.items() for name in names.split()]
 BEFORE = {

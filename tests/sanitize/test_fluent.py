@@ -203,7 +203,7 @@ def test_the_command_verifies_it(tmp_path, dpsan):
 
 def test_the_decoder_sees_no_input():
     """Its signatures have outputs, gaps and public tables, and its file finds no words."""
-    public = {"tables", "rows", "split", "words", "spellings", "english", "alike"}
+    public = {"tables", "embeddings", "split", "spellings", "alike"}
     assert signature(Fluent).parameters.keys() == public
     drawn = ["self", "rows", "strings", "kinds", "sizes"]
     assert [*signature(Fluent.of_texts).parameters] == drawn

@@ -97,7 +97,7 @@ all records have the same numbers @ Streams.bits
 twice the epsilon in the weights @ SparseTable.__init__
 - integer_increments(epsilon, ...)
 + integer_increments(2 * epsilon, ...)
-unknown words are copied @ Rewriter._new_lookup
+unknown words are copied @ Rewriter.lookup
 - self._built.space.n
 + -1
 verify never says violated @ _verdict

@@ -82,7 +82,7 @@ mutants(r"""linear
 addresses of pages are looked for from each letter @ alone._ADDRESSES
 - f'[{LETTER}].*://.*|W+.*|[^/{LETTER}]*[{LETTER}][^/]*\\.[{LETTER}M]+/.*'
 + f'[{LETTER}].*://.*|W+.*|[^/]*[{LETTER}][^/]*\\.[{LETTER}M]+/.*'
-chunks are looked for from each sign @ tokens._CHUNK
+chunks are looked for from each sign @ text.shape.CHUNK
 - f'(?<!{_SEEN}){_SEEN}*[{WORD}{PICTURE}]{_SEEN}*'
 + f'{_SEEN}*[{WORD}{PICTURE}]{_SEEN}*'
 """)

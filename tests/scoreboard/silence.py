@@ -138,9 +138,8 @@ def _html(case, records):
 
 
 def _eml(case, records):
-    """Headers, texts and attachments (``--strip``)."""
+    """Headers, texts and attachments that are left out."""
     put = case.put
-    case.chosen = ["--strip"]
     lines = [f"Subject: {put(None)}", f"From: {put('')}", f"X-Of: {put('')}", "MIME-Version: 1.0"]
     lines += ['Content-Type: multipart/mixed; boundary="b"', ""]
     for _ in range(records // 2):
@@ -150,7 +149,6 @@ def _eml(case, records):
 
 
 def _docx(case, records):
-    case.chosen = ["--strip"]
     word, some = case.marker, range(records // 4)
     rows = [("hyperlink", f"https://{word()}.example", OUTSIDE) for _ in some]
     body = "".join(paragraph(case.put(None)) for _ in range(records))
@@ -249,7 +247,7 @@ no value of JSON is noted @ Positions.passes
 metadata of Parquet pass in silence @ Columns.described
 = lambda original: lambda *given: original(*given)[:1]
 --drop-other writes all of a JSON record @ pruned
-= lambda original: lambda raw, node, at=0: raw.rstrip()
+= lambda original: lambda raw, place: raw.rstrip()
 the audit has no fields @ Passing.row
 = lambda original: lambda self: {**original(self), 'fields': []}
 any value of docx passes @ Reader._passes

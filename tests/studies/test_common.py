@@ -96,7 +96,7 @@ def test_epsilons_outside_the_domain_are_noted():
 def test_a_grid_leaves_the_flat_part(monkeypatch):
     """Shares as those of tgumbel-paper, flat up to far out: the search ended there."""
 
-    def share(_target, mechanism, _ids):
+    def share(mechanism, _ids):
         return float(np.interp(math.log10(mechanism.epsilon), [4, 6], [0.26, 0.97]))
 
     late = SimpleNamespace(words=lambda _: None, share=share)

@@ -1,9 +1,8 @@
 """Shaping trained vectors so that near words can stand for each other: what is English in it.
 
-Knows which lists of pairs and kinds there are.  Counter-fitting itself is dpsan's own
-(:mod:`dpsan.embeddings.training.shaping`): ``dpsan train`` does it too.  Beside its synonyms and
-antonyms there are kin here: words of one kind (cities, first names, jobs) that must not be far
-apart.
+Knows which lists of pairs and kinds there are.  Beside the synonyms and antonyms of counter-fitting
+(:mod:`recipe.counter_fitting`) there are kin here: words of one kind (cities, first names, jobs)
+that must not be far apart.
 """
 
 from __future__ import annotations
@@ -15,14 +14,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.training import shaping as dpsan_shaping
-from dpsan.embeddings.training.shaping import (
+from dpsan.embeddings.training.recipe import centred as without_mean
+from dpsan.embeddings.training.recipe import unit
+from recipe import counter_fitting
+from recipe.counter_fitting import (
     Pairs,
     Vectors,
     constraints_of,
     pair_array,
     read_pairs,
-    unit,
     word_pairs,
 )
 
@@ -34,14 +34,14 @@ _PROPER_KINDS: Final = frozenset(["cities", "countries", "months", "weekdays"])
 
 
 @dataclass(frozen=True, slots=True)
-class Constraints(dpsan_shaping.Constraints):
+class Constraints(counter_fitting.Constraints):
     """Pairs of words to pull together and to push apart, and rows of words of one kind."""
 
     kinds: tuple[NDArray[np.int64], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Shaping(dpsan_shaping.Shaping):
+class Shaping(counter_fitting.Shaping):
     """Settings: those of counter-fitting, and these."""
 
     remove_mean: bool = True
@@ -83,7 +83,7 @@ def read_constraints(folder: Path, words: list[str], kinds: Path | None = None) 
 def centred(vectors: Vectors, components: int = 0) -> Vectors:
     """Rows minus their mean (and leading principal components), at unit length."""
     if not components:
-        return dpsan_shaping.centred(vectors)
+        return without_mean(vectors)
     out = unit(vectors)
     out -= out.mean(axis=0)
     _, axes = np.linalg.eigh(out.T @ out)
@@ -114,9 +114,9 @@ def counter_fit(
     shaping: Shaping,
     free: NDArray[np.bool_] | None = None,
 ) -> Vectors:
-    """Counter-fitting as dpsan does it, with kin; only free words (default: all) move."""
+    """Counter-fitting with kin; only free words (default: all) move."""
     kin = _kin_pairs(vectors, constraints, shaping), shaping.kin_cosine
-    return dpsan_shaping.counter_fit(vectors, constraints, shaping, kin=kin, free=free)
+    return counter_fitting.counter_fit(vectors, constraints, shaping, kin=kin, free=free)
 
 
 def shape_vectors(vectors: Vectors, constraints: Constraints, shaping: Shaping) -> Vectors:

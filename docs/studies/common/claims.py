@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from common.panels import Panel, Series
+from common.steps import in_steps
 from common.study import Asked, Result
 from common.sweeps import label
 from common.values import dimensions
@@ -16,7 +17,7 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper
 from dpsan.outcomes.calibrate.target import Draft
-from dpsan.outcomes.distributions import Progress, in_steps
+from dpsan.outcomes.distributions import Progress
 from dpsan.space.metric_space import MetricSpace
 
 PARAMETERS: Final = {"d": "dimensions without a vocabulary; default 50,100,300"}

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import Progress, close_words, cosines, draw
+from dpsan.outcomes.distributions import close_words, cosines, draw
 from dpsan.outcomes.intervals import CONFIDENCE, Estimate
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids, unit_rows
@@ -44,11 +44,9 @@ class Draws:
         return cosines(self._units, self.ids, drawn)
 
 
-def from_draws(
-    words: Draws, sampler: Sampler, progress: Progress | None = None
-) -> tuple[Ids, Estimate, Estimate, Estimate]:
+def from_draws(words: Draws, sampler: Sampler) -> tuple[Ids, Estimate, Estimate, Estimate]:
     """One output for each word, with the shares of unchanged, close and distant ones."""
-    drawn = draw(sampler, words.ids, words.key, progress)
+    drawn = draw(sampler, words.ids, words.key)
     same, close = drawn == words.ids, words.close(drawn)
     counts = (int(same.sum()), int(close.sum()), int((~same & ~close).sum()))
     unchanged, near, distant = (

@@ -56,7 +56,7 @@ def at_equal_loss(
     """
     Target.EPSILON_LDP.check(wanted)
     guess = partial(_guess, draft, space, wanted, last)
-    epsilon, loss, exact = epsilon_for_loss(draft, space, Target.EPSILON_LDP, wanted, guess)
+    epsilon, loss, exact = epsilon_for_loss(draft, space, wanted, guess)
     return Equal(draft.at(epsilon), wanted, loss, exact)
 
 

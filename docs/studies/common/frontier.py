@@ -16,6 +16,7 @@ import numpy as np
 from common.draws import Draws, from_draws
 from common.equal_losses import Equal
 from common.outcomes import Outcomes, from_pmfs
+from common.steps import in_steps, part_of
 from common.sweeps import label
 from common.words import mean_of_words, spread
 from dpsan.errors import UsageError
@@ -24,7 +25,7 @@ from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.calibrate.target import Draft
-from dpsan.outcomes.distributions import Progress, cosines, draw, in_steps, part_of
+from dpsan.outcomes.distributions import Progress, cosines, draw
 from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Status
@@ -100,8 +101,8 @@ def drawn_cosines(
     _, ids = _by_frequency(space, 0, count, key)
     units = unit_rows(space.vectors)
     return [
-        mean_of_words(cosines(units, ids, draw(sampler, ids, own, step)), math.inf, _RANGE)
-        for sampler, step in in_steps(progress, samplers)
+        mean_of_words(cosines(units, ids, draw(sampler, ids, own)), math.inf, _RANGE)
+        for sampler, _ in in_steps(progress, samplers)
     ]
 
 

@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from common.panels import Panel, Series
+from common.steps import in_steps
 from common.study import Asked, Result
 from common.values import dimensions, positive
 from dpsan.embeddings.base import Embeddings
@@ -24,7 +25,6 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.calibrate import calibrate
 from dpsan.outcomes.calibrate.target import Draft, Target
-from dpsan.outcomes.distributions import in_steps
 from dpsan.privacy.guarantee import Status
 from dpsan.space.diameters import clipped
 from dpsan.space.metric_space import MetricSpace

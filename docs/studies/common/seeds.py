@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from common.panels import Panel, Series
+from common.steps import in_steps
 from common.study import Result
 from dpsan.analysis.compare.measure import Figure, over_seeds
 from dpsan.errors import UsageError
-from dpsan.outcomes.distributions import Progress, in_steps
+from dpsan.outcomes.distributions import Progress
 
 _EVERY = (-math.inf, math.inf)
 _LIMITS = ("low", "high")

@@ -10,7 +10,7 @@ from typing import Any, Final
 from common.panels import Panel
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import ExtraMissingError, UsageError
-from dpsan.mechanisms import space_for
+from dpsan.mechanisms.registry import space_for
 from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.distributions import Progress
 from dpsan.space.metric_space import MetricSpace

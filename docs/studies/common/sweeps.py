@@ -10,13 +10,14 @@ from typing import Any, Final
 
 import numpy as np
 
+from common.steps import in_steps, part_of
 from common.study import Asked
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.calibrate import Outputs
-from dpsan.outcomes.calibrate.target import Draft, Target, per_nat
-from dpsan.outcomes.distributions import Progress, has_distribution, in_steps, part_of
+from dpsan.outcomes.calibrate.target import Draft, per_nat
+from dpsan.outcomes.distributions import Progress, has_distribution
 from dpsan.space.metric_space import MetricSpace
 
 _NATS: Final = tuple(float(each) for each in range(1, 17))
@@ -129,7 +130,7 @@ def telling_epsilons(draft: Draft, space: MetricSpace, count: int = 12) -> tuple
     for step in range(_DOUBLINGS):
         epsilon = start * 2**step
         try:
-            share = outputs.share(Target.UNCHANGED, draft.at(epsilon), ids)
+            share = outputs.share(draft.at(epsilon), ids)
         except UsageError:  # outside the mechanism's domain
             if found:
                 break

@@ -17,13 +17,7 @@ from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.errors import InputError, UsageError
 from dpsan.mechanisms.base import Mechanism
-from dpsan.outcomes.distributions import (
-    UNKNOWN_PRIOR,
-    Progress,
-    cosines,
-    in_steps,
-    words_at,
-)
+from dpsan.outcomes.distributions import UNKNOWN_PRIOR, cosines, words_at
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.text_likelihood import Texts, ordered, ranks, sanitized
@@ -161,12 +155,7 @@ def over_seeds(values: Sequence[float], bounds: tuple[float, float]) -> Figure:
 
 
 def measure(
-    mechanism: Mechanism,
-    corpus: Corpus,
-    folds: Folds | None,
-    seeds: int,
-    space: MetricSpace,
-    progress: Progress,
+    mechanism: Mechanism, corpus: Corpus, folds: Folds | None, seeds: int, space: MetricSpace
 ) -> tuple[dict[str, Figure | None], bool]:
     """Sanitize the texts once for each seed, and attack the outputs.
 
@@ -182,14 +171,13 @@ def measure(
         with folds the accuracies.  None: too few texts.
     """
     emissions = Emissions(mechanism, space)
-    drawing, guessing, linking = (tell for _, tell in in_steps(progress, range(3)))
     inputs, outputs = [], []
-    for seed, step in in_steps(drawing, range(seeds)):
+    for seed in range(seeds):
         key = randomness.seeded_key(f"dpsan compare {seed + 1}")
         inputs.append(corpus.words.of(corpus.of_seed(seed)))
-        outputs.append(sanitized(emissions.sampler, inputs[-1], key, step))
+        outputs.append(sanitized(emissions.sampler, inputs[-1], key))
     seen = np.unique(np.concatenate(outputs))
-    (found,) = emissions.candidates(seen, [np.log(space.frequencies)], 1, guessing)
+    (found,) = emissions.candidates(seen, [np.log(space.frequencies)], 1)
     guesses, fold, units = found.guesses(), corpus.fold, unit_rows(space.vectors)
     similar, same, read = [], [], []
     for each, drawn in zip(inputs, outputs, strict=True):
@@ -201,17 +189,14 @@ def measure(
         "cosine": over_seeds(similar, (-1.0, 1.0)),
         "unchanged": share_over_seeds(same),
         "read_back": share_over_seeds(read),
-        "linked": _linked(emissions, corpus, outputs, linking),
+        "linked": _linked(emissions, corpus, outputs),
     }
     if folds is not None:
         figures |= folds.judged(outputs)
-    progress(1.0)
     return figures, emissions.exact
 
 
-def _linked(
-    emissions: Emissions, corpus: Corpus, outputs: Sequence[Ids], progress: Progress
-) -> Figure | None:
+def _linked(emissions: Emissions, corpus: Corpus, outputs: Sequence[Ids]) -> Figure | None:
     """Return how often the likeliest of all beginnings of texts is the original."""
     beginnings = corpus.words.beginnings(LINKED)
     held = np.flatnonzero(beginnings.sizes)[:CANDIDATES]
@@ -226,7 +211,7 @@ def _linked(
         drawn.append(Texts(ids, starts).of(targets).beginnings(LINKED).ids)
     every = np.concatenate(drawn)
     noised = Texts(every, np.arange(0, len(every) + 1, LINKED))
-    scores = ordered(emissions, beginnings.of(held), [noised], progress)
+    scores = ordered(emissions, beginnings.of(held), [noised])
     key = randomness.seeded_key("dpsan compare ties")
     hits = ranks(scores, np.concatenate(truth), key) == 1
     ends = np.cumsum([len(each) for each in truth])[:-1]

@@ -6,7 +6,7 @@ command lines.  Results hold figures only: no word of a text, no label, no file'
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,7 +33,7 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.errors import ExtraMissingError, InputError, UsageError
 from dpsan.files.compression import blocks_of
 from dpsan.mechanisms.base import Mechanism
-from dpsan.outcomes.distributions import Progress, cosines, in_steps
+from dpsan.outcomes.distributions import cosines
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.language.ngrams import Ngrams
@@ -57,7 +57,6 @@ class Question:
         copies: versions of each record in each sanitized file, one after the other.
         candidates: file of texts that a reader holds for possible originals.
         first_words: linkage also by the first so many words.
-        seed: of draws that are made for readers.
     """
 
     original: Path
@@ -75,7 +74,6 @@ class Question:
     candidates: Path | None = None
     first_words: Sequence[int] = ()
     authors: str | None = None
-    seed: str = "1"
     drawn: Path | None = None
     """Audit of a fluent run, which has the drawn words: attackers read these."""
     by_value: bool = False
@@ -158,12 +156,12 @@ def evaluate(
     embeddings: Embeddings,
     space: MetricSpace,
     *,
-    progress: Progress = lambda _: None,
+    report: Callable[[str, float], None] = lambda what, share: None,
 ) -> Evaluation:
     """Judge a sanitized text.
 
     Args:
-        progress: called with the share of the work that is done.
+        report: called with what is done now, and the share of the steps before it.
 
     Raises:
         InputError: a file cannot be read, or does not fit the others.
@@ -176,8 +174,6 @@ def evaluate(
     if not len(pairs.text):
         hint = "is it the right file, and --field?"
         raise InputError(question.original, "no words, so there is nothing to compare", hint)
-    _, learning, judging, attacking, linking = (tell for _, tell in in_steps(progress, range(5)))
-    learning(0.0)
     table = None
     if question.spans is not None:  # mistakes in small files come before the long work
         table = locate(question.spans, pairs, whole=inputs.max_records is None)
@@ -185,11 +181,13 @@ def evaluate(
     if question.candidates is not None:
         held = read_candidates(question.candidates, inputs, vocabulary, pairs)
     judged = None if question.labels is None else _accuracy(question, question.labels)
-    model = language_model(question.public, embeddings, vocabulary, learning)
+    report("the language model", 0.2)
+    model = language_model(question.public, embeddings, vocabulary)
     readable = None
     if model is not None:
-        readable = readability(pairs.original, pairs.sanitized, vocabulary, model, judging)
-    made, impossible = attacks(pairs, vocabulary, space, question.mechanism, model, attacking)
+        readable = readability(pairs.original, pairs.sanitized, vocabulary, model)
+    report("attacks on words", 0.4)
+    made, impossible = attacks(pairs, vocabulary, space, question.mechanism, model)
     classes: tuple[ClassShares, ...] = ()
     if question.grouping is not None:
         classes = by_class(pairs, space.n, question.grouping, model, made)
@@ -197,7 +195,8 @@ def evaluate(
     if held is not None:
         mechanism, first = question.mechanism, question.first_words
         emissions = None if mechanism is None else Emissions(mechanism, space)
-        linked = linkage(held, vocabulary, emissions, first, question.seed, linking)
+        report("attacks on texts", 0.8)
+        linked = linkage(held, vocabulary, emissions, first)
     spans = None
     if table is not None:
         by_attack = {each.attack: recovered(table, each.right) for each in made}
@@ -206,7 +205,6 @@ def evaluate(
         if (table.persons >= 0).any():
             spans["persons"] = {each.attack: hidden_persons(table, each.right) for each in made}
     wrote = None if question.authors is None else _authors(question, pairs, space, embeddings)
-    progress(1.0)
     shape = {"words": embeddings.n, "dimensions": embeddings.d}
     return Evaluation(
         question=question,
@@ -245,7 +243,7 @@ def _authors(
         what = f"{len(names)} authors of {len(pairs.original)} texts"
         raise InputError(question.original, what, "one --field")
     sampler = question.mechanism.prepare(space)
-    return attribution(pairs, names, sampler, embeddings.index_to_key, question.seed)
+    return attribution(pairs, names, sampler, embeddings.index_to_key)
 
 
 def _accuracy(question: Question, column: str) -> Accuracy:

@@ -21,7 +21,6 @@ from dpsan.analysis.evaluate.vocabulary import OTHER, Vocabulary, WordClass
 from dpsan.formats.span_file import SpanFile
 from dpsan.mechanisms.base import Mechanism
 from dpsan.only.alone import alone
-from dpsan.outcomes.distributions import Progress, part_of
 from dpsan.outcomes.emissions import Emissions, Likeliest, Observations
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.language.ngrams import Ngrams
@@ -54,7 +53,6 @@ def attacks(
     space: MetricSpace,
     mechanism: Mechanism | None,
     model: Ngrams | None,
-    progress: Progress = lambda _: None,
 ) -> tuple[tuple[Attack, ...], int]:
     """Attack the output words.
 
@@ -84,8 +82,8 @@ def attacks(
     seen = Observations.combined(pairs.noisings)
     if not seen.outputs.shape[1]:
         return (verbatim,), 0
-    best, first = 1 if model is None else BEST, part_of(progress, 0.0, 0.4)
-    found = emissions.candidates(seen.outputs, list(priors.values()), best, first)
+    best = 1 if model is None else BEST
+    found = emissions.candidates(seen.outputs, list(priors.values()), best)
     readers = []
     for name, each in zip(priors, found, strict=True):
         guesses = np.where(seen.of >= 0, each.guesses()[seen.of], -1)
@@ -94,7 +92,7 @@ def attacks(
     made = [verbatim, max(readers, key=lambda each: int(each.right.sum()))]
     if model is not None:
         reader = Reader(np.append(pairs.kinds, Gap.LINE), seen, emissions, found[0], model)
-        read = reader.context(part_of(progress, 0.4, 0.85))
+        read = reader.context()
         made.append(_stronger(pairs, vocabulary, "context", "whole line", read))
         read = reader.informed(pairs.inputs)
         made.append(_stronger(pairs, vocabulary, "informed", "other words known", read))
@@ -197,6 +195,11 @@ class SpanTable:
     persons: Ids = field(repr=False)
     """Number of the person whom each span is about; -1 where nobody is named."""
 
+    def hits(self, right: NDArray[np.bool_]) -> Ids:
+        """Return how many words of each span were read right, of (m,) words."""
+        sums = np.concatenate([[0], np.cumsum(right)])
+        return np.asarray(sums[self.after] - sums[self.first])
+
 
 def locate(path: Path, pairs: Pairs, *, whole: bool = True) -> SpanTable:
     """Find the words that each span of a file covers: those that overlap it.
@@ -241,8 +244,7 @@ def recovered(table: SpanTable, right: NDArray[np.bool_]) -> dict[str, Recovery]
     Args:
         right: whether each word was read right, (m,).
     """
-    sums = np.concatenate([[0], np.cumsum(right)])
-    hits = sums[table.after] - sums[table.first]
+    hits = table.hits(right)
     full = hits == table.after - table.first
     some = (hits > 0) & ~full
     kinds = np.array(table.kinds, dtype=object)
@@ -259,10 +261,8 @@ def hidden_persons(table: SpanTable, right: NDArray[np.bool_]) -> Share:
     Args:
         right: whether each word was read right, (m,).
     """
-    sums = np.concatenate([[0], np.cumsum(right)])
-    hits = sums[table.after] - sums[table.first]
     named = table.persons >= 0
-    return Share.of(np.bincount(table.persons[named], hits[named]) == 0)
+    return Share.of(np.bincount(table.persons[named], table.hits(right)[named]) == 0)
 
 
 def _recovery(full: NDArray[np.bool_], some: NDArray[np.bool_]) -> Recovery:

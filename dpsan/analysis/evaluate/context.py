@@ -18,7 +18,6 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.emissions import Emissions, Likeliest, Observations
 from dpsan.outcomes.language.decoding import Coherence
 from dpsan.outcomes.language.lattice import Candidates, parts, posteriors, unit_ends
@@ -73,7 +72,7 @@ class Reader:
         vectors = unit_rows(self.emissions.space.vectors)
         self._coherence = Coherence.of(vectors, self.model, 1.0)
 
-    def context(self, progress: Progress = lambda _: None) -> Guesses:
+    def context(self) -> Guesses:
         """Return the guesses for m words; -1 for none."""
         seen = self.seen.of
         likely = np.where(seen >= 0, self.candidates.inputs[:, 0][seen], self.model.n)
@@ -84,7 +83,6 @@ class Reader:
                 every = posteriors(read, kinds, self.model, TAUS, _SECOND)
                 for tau, q in zip(TAUS, every, strict=True):
                     out[tau, weight][part] = self._guess(read, q)
-            progress(part.stop / len(seen))
         return out
 
     def _lines(self, words: Ids) -> Iterator[tuple[slice, Ids, _Line]]:

@@ -12,7 +12,6 @@ import numpy as np
 
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.outcomes.distributions import Progress, in_steps, part_of
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import Estimate, Share, median
 from dpsan.outcomes.text_likelihood import Texts, bag, counted, ordered, ranks
@@ -112,8 +111,6 @@ def linkage(
     vocabulary: Vocabulary,
     emissions: Emissions | None,
     words: Sequence[int] = (),
-    seed: str = "1",
-    progress: Progress = lambda _: None,
 ) -> Linkage:
     """Link sanitized texts to candidates.
 
@@ -125,7 +122,7 @@ def linkage(
         words: attackers also get the first words (so many) of each text, and of the candidates.
     """
     rows = []
-    for length, share in in_steps(progress, [*sorted(set(words)), None]):
+    for length in [*sorted(set(words)), None]:
         texts = found.texts.beginnings(length)
         sizes = found.noisings[0].beginnings(length).sizes
         used = np.flatnonzero(sizes)
@@ -136,49 +133,40 @@ def linkage(
         truth = number[found.truth[used]]
         these = Candidates(texts.of(some), found.layouts[some], versions, truth)
         scores = partial(_scored, vocabulary, emissions, length is None)
-        for name, of_original in _readers(these, scores, seed, share).items():
+        for name, of_original in _readers(these, scores).items():
             hits = Share.of(of_original == 1)
             rows.append(Linked(name, length, len(some), hits, median(of_original)))
     return Linkage(tuple(rows), _notes(emissions, found))
 
 
 def _readers(
-    part: Candidates,
-    scores: Callable[..., Iterator[tuple[str, Floats]]],
-    seed: str,
-    progress: Progress,
+    part: Candidates, scores: Callable[..., Iterator[tuple[str, Floats]]]
 ) -> dict[str, Ids]:
     """Return the rank that each reader gives to the original of each sanitized text, (r,)."""
     found: dict[str, list[Ids]] = {}
-    key, many = randomness.seeded_key(f"dpsan linkage {seed}"), len(part.truth)
+    key, many = randomness.seeded_key("dpsan linkage 1"), len(part.truth)
     step = max(1, _CELLS // max(len(part.texts), 1))  # so that their scores fit into memory
     for number, some in enumerate(blocks(many, step)):
         versions = tuple(each.of(some) for each in part.noisings)
         block = replace(part, noisings=versions, truth=part.truth[some])
-        report = part_of(progress, some[0] / many, (some[-1] + 1) / many)
-        for name, values in scores(block, report):
+        for name, values in scores(block):
             own = randomness.derive_key(key, name, str(number))
             found.setdefault(name, []).append(ranks(values, block.truth, own))
     return {name: np.concatenate(each) for name, each in found.items()}
 
 
 def _scored(
-    vocabulary: Vocabulary,
-    emissions: Emissions | None,
-    whole: bool,
-    part: Candidates,
-    progress: Progress,
+    vocabulary: Vocabulary, emissions: Emissions | None, whole: bool, part: Candidates
 ) -> Iterator[tuple[str, Floats]]:
     if emissions is not None:
         given = emissions, part.texts, part.noisings
-        yield "exact, in order", ordered(*given, part_of(progress, 0.0, 0.4))
-        yield "exact, any order", bag(*given, part_of(progress, 0.4, 0.8))
+        yield "exact, in order", ordered(*given)
+        yield "exact, any order", bag(*given)
     yield "TF-IDF", _tf_idf(part.texts, _joined(part.noisings), vocabulary)
     if whole:
         sizes, own = part.texts.sizes, part.noisings[0].sizes
         yield "number of words", (sizes[:, None] == own).astype(np.float64)
         yield "layout", (part.layouts[:, None] == part.layouts[part.truth]).astype(np.float64)
-    progress(1.0)
 
 
 def _joined(noisings: Sequence[Texts]) -> Texts:

@@ -11,7 +11,7 @@ The model is a file of one, public text, or that of the vocabulary.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +22,6 @@ from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
 from dpsan.errors import UsageError
-from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.language.kneser_ney import model_of
 from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.outcomes.language.symbols import Gap, gap_kinds, symbols_of
@@ -36,7 +35,7 @@ _SHUFFLED: Final = 20_000
 
 
 def language_model(
-    paths: Sequence[Path], embeddings: Embeddings, vocabulary: Vocabulary, progress: Progress
+    paths: Sequence[Path], embeddings: Embeddings, vocabulary: Vocabulary
 ) -> Ngrams | None:
     """Return the model; None if there is no file and the vocabulary has none.
 
@@ -55,7 +54,7 @@ def language_model(
         if len(paths) > 1:
             raise UsageError("--language-model takes one model, or files of public text")
         return Ngrams.read(paths[0], embeddings.digest)[0]
-    return model_of(paths, embeddings, vocabulary.tokenizer.name, progress)
+    return model_of(paths, embeddings, vocabulary.tokenizer.name, None)
 
 
 @dataclass(frozen=True)
@@ -92,21 +91,15 @@ class Readability:
 
 
 def readability(
-    original: Sequence[str],
-    sanitized: Sequence[str],
-    vocabulary: Vocabulary,
-    model: Ngrams,
-    progress: Callable[[float], None] = lambda _: None,
+    original: Sequence[str], sanitized: Sequence[str], vocabulary: Vocabulary, model: Ngrams
 ) -> Readability:
     """Return the perplexities of two versions of a text and of the shuffled original."""
     batch = vocabulary.lookup.batch(original)
     kinds, words = gap_kinds(batch), batch.codes
     text = np.repeat(np.arange(len(batch.sizes)), batch.sizes)
     first = perplexity(words, kinds, model)
-    progress(0.4)
     other = vocabulary.lookup.batch(sanitized)
     second = perplexity(other.codes, gap_kinds(other), model)
-    progress(0.7)
     again = -(-_SHUFFLED // len(words)) if len(words) else 1
     size = int(text[-1]) + 1 if len(words) else 0
     text = (text + size * np.arange(again)[:, None]).ravel()
@@ -115,7 +108,6 @@ def readability(
     key = randomness.seeded_key("dpsan evaluate readability")
     bits = randomness.streams_for(key, [0], [len(words)]).bits("order")[:, 0]
     shuffled = perplexity(words[np.lexsort((bits, text))], kinds, model)
-    progress(1.0)
     return Readability(first, second, shuffled, model.words)
 
 

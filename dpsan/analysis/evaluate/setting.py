@@ -13,7 +13,7 @@ from typing import Any
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.word_lists import BUNDLED, CLASSES, PublicWords, WordClass, word_classes
 from dpsan.errors import InputError, UsageError, refuse
-from dpsan.mechanisms.own import OwnFile
+from dpsan.mechanisms.registry import OwnFile
 from dpsan.run.audit import read_header
 from dpsan.sanitize.guarantee_and_sampler import Built, build
 from dpsan.sanitize.settings import Settings

@@ -15,28 +15,20 @@ import numpy as np
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
 from dpsan.errors import UsageError, check_name
-from dpsan.mechanisms import check_public, mechanism_class
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.description import finite
 from dpsan.mechanisms.optimal.optimum import Optimum
+from dpsan.mechanisms.registry import check_public, mechanism_class
 from dpsan.outcomes.calibrate import calibrate
 from dpsan.outcomes.calibrate.target import Draft, Target
-from dpsan.outcomes.distributions import (
-    Progress,
-    distributions,
-    draw,
-    has_distribution,
-    in_steps,
-    part_of,
-)
+from dpsan.outcomes.distributions import distributions, draw, has_distribution
 from dpsan.outcomes.intervals import Estimate
 from dpsan.outcomes.one_word import (
     MOST_CELLS,
     Figures,
     Observer,
     Posteriors,
-    from_draws,
-    from_pmf,
+    figures_of,
     points_to,
 )
 from dpsan.privacy import randomness
@@ -139,7 +131,6 @@ def explain(
     draws: int = DRAWS,
     seed: str = "",
     posterior: bool = True,
-    progress: Progress | None = None,
 ) -> list[Explanation]:
     """Return the output distribution of each word under one mechanism.
 
@@ -149,7 +140,6 @@ def explain(
         draws: for each word where the distribution is not known.
         seed: public; names the random numbers.
         posterior: also ask which inputs the most likely outputs point to.
-        progress: called with the share of the work that is done.
     """
     space, mechanism = sanitizer.space, sanitizer.mechanism
     sampler = mechanism.prepare(space)
@@ -157,21 +147,17 @@ def explain(
     posterior = posterior and top > 0
     known = has_distribution(sampler)
     whole = known and posterior and float(space.n) * space.n <= MOST_CELLS
-    # The pass over all inputs is nearly all of the work where it is made.
-    first = 0.05 if whole else 1.0
     key = randomness.seeded_key(f"dpsan explain {seed}")
     figures: dict[int, Figures] = {}
-    for each, tell in in_steps(part_of(progress, 0.0, first), ids):
+    for each in ids:
         if known:
             distribution = distributions(sampler, np.array([each]))[0]
-            figures[each] = from_pmf(space, each, distribution, top)
-            tell(1.0)
+            figures[each] = figures_of(space, each, distribution, 0, top)
         else:
             own, repeated = randomness.derive_key(key, "word", each), np.full(draws, each)
-            counts = np.bincount(draw(sampler, repeated, own, tell), minlength=space.n)
-            figures[each] = from_draws(space, each, counts, draws, top)
-    rest = part_of(progress, first, 1.0)
-    observer = Observer.build(mechanism, sampler, space, rest) if whole else None
+            counts = np.bincount(draw(sampler, repeated, own), minlength=space.n)
+            figures[each] = figures_of(space, each, counts.astype(np.float64), draws, top)
+    observer = Observer.build(mechanism, sampler, space) if whole else None
     pointed: dict[int, Posteriors] = {}
     for each in ids if posterior else ():
         outputs = [output.id for output in figures[each].rows]
@@ -276,9 +262,8 @@ def prepare(
     own = dict(draft.values)
     spec = replace(spec, mechanism=draft.kind.name, parameters=own, allow_unproved=True)
     if at is not None:
-        rows = opened[0].key_to_index
-        free = () if spec.public is None else spec.public.rows(rows)
-        draft = replace(draft, key_to_index=rows, public=free)
+        free = () if spec.public is None else spec.public.rows(opened[0].key_to_index)
+        draft = replace(draft, public=free)
         found = calibrate(draft, opened[1], *at, progress)
         spec = replace(spec, epsilon=found.mechanism.epsilon)
     return Sanitizer.from_spec(spec, store, opened=lambda: opened)

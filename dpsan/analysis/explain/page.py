@@ -53,8 +53,6 @@ def _figures(column: Sequence[Explanation]) -> Section:
         rows.append(("unchanged", *(each.unchanged for each in column)))
         rows.append(("close", *(each.close for each in column)))
         rows.append(("distant", *(each.distant for each in column)))
-    distinct = (f"{each.distinct:.1f} in {number(each.distinct_draws)} draws" for each in column)
-    rows.append(("distinct outputs", *distinct))
     notes = []
     for each in column:
         name, guarantee = each.mechanism.name, each.guarantee
@@ -154,8 +152,6 @@ def _row(each: Explanation) -> dict[str, Any]:
         "exact": each.exact,
         "draws": each.draws,
         **{name: share and share.value for name, share in shares.items()},
-        "distinct": each.distinct,
-        "distinct_draws": each.distinct_draws,
         "intervals": None if each.exact else intervals,
         "outputs": [
             {"word": o.word, **_probability(each, o.probability), "distance": o.distance}

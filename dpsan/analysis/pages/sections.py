@@ -158,6 +158,32 @@ def by_name(value: Any) -> dict[str, Any]:
     return {name.removesuffix("_"): plain(getattr(value, name)) for name in names}
 
 
+def named(values: Mapping[str, Any], above: str = "") -> list[tuple[str, str, str]]:
+    """Return the rows of :class:`Facts` for the JSON values of a result.
+
+    Values inside of others stand behind the names of both.
+
+    Args:
+        above: the name of what has these values.
+    """
+    out: list[tuple[str, str, str]] = []
+    for key, value in values.items():
+        name = f"{above} {key.replace('_', ' ')}".strip()
+        if value and isinstance(value, Mapping):
+            out += named(value, name)
+        elif value and isinstance(value, (list, tuple)):
+            out.append((name, " / ".join(map(_word, value)), ""))
+        else:
+            out.append((name, _word(value), ""))
+    return out
+
+
+def _word(value: Any) -> str:
+    if value is None or isinstance(value, (bool, list, tuple, Mapping)):
+        return "yes" if value is True else "no" if value is False else "none"
+    return written(value)
+
+
 def odds(epsilon: float) -> str:
     """Return e^epsilon as people read it: ``e^8 = 2,981``.
 
@@ -201,24 +227,6 @@ _MANY: Final = 6
 """Columns above which a table needs a wide page."""
 
 
-def document(title: str, about: str, body: str) -> str:
-    """One self-contained HTML page.
-
-    Args:
-        title: plain text.
-        about: plain text, one paragraph under the title.
-        body: HTML.
-    """
-    style = _STYLE.read_text(encoding="utf-8")
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{html.escape(title)}</title><style>\n{style}</style></head><body>"
-        f"<main><h1>{html.escape(title)}</h1>{_lines('p', [about], 'soft')}{body}</main>"
-        "</body></html>\n"
-    )
-
-
 def page(title: str, results: Sequence[Shown]) -> str:
     """One self-contained HTML page of results.
 
@@ -226,7 +234,14 @@ def page(title: str, results: Sequence[Shown]) -> str:
         title: plain text.
         results: at least one; the page is about what the first is about.
     """
-    return document(title, results[0].about, "".join(map(_result, results)))
+    style, title = _STYLE.read_text(encoding="utf-8"), html.escape(title)
+    about, body = _lines("p", [results[0].about], "soft"), "".join(map(_result, results))
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{title}</title><style>\n{style}</style></head><body>"
+        f"<main><h1>{title}</h1>{about}{body}</main></body></html>\n"
+    )
 
 
 def _result(shown: Shown) -> str:
@@ -274,6 +289,7 @@ def _table(section: Section) -> str:
     )
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in section.columns)
     wide = " wide" if len(section.columns) > _MANY else ""
+    wide += "" if section.right() else " prose"
     rows = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
     return f'<table class="rows{wide}">{rows}</table>{_lines("p", section.notes, "soft")}'
 

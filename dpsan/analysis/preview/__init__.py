@@ -169,7 +169,7 @@ def preview(
     vocabulary = Vocabulary(embeddings, "unicode")
     texts, lengths = _read(path, inputs, vocabulary)
     measured = _Measured(texts, vocabulary)
-    model = language_model((), embeddings, vocabulary, lambda _: None)
+    model = language_model((), embeddings, vocabulary)
     specs = [(f"-e {number(each)}", Settings(epsilon=each)) for each in epsilons]
     left_out = None
     try:

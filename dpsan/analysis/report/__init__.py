@@ -40,7 +40,7 @@ class FileReport:
     charges: int = 0
     """Number of privacy losses: one for each draw, or one for each text."""
     largest: int = 0
-    """Most charges of one of its records, in one copy."""
+    """Most charges of one of its records, in one copy; of lines that share numbers, of all."""
     records: int | None = None
     """None if the input failed or the run ended before it did."""
     output_sha256: str | None = None
@@ -97,10 +97,15 @@ class Report:
             return every
         return self.distinct
 
+    @property
+    def largest_record(self) -> int:
+        """Return the most charges of one record, in one copy."""
+        return max((each.largest for each in self.files.values()), default=0)
+
     def quantile(self, share: float) -> float:
         """Epsilon, of all copies, that so large a share of the records with words do not exceed."""
-        charges, seen, enough = 0, 0, share * self.per_record.total()
-        for charges in sorted(self.per_record):
+        charges, seen, enough = self.largest_record, 0, share * self.per_record.total()
+        for charges in sorted(self.per_record) if share < 1 else ():
             seen += self.per_record[charges]
             if seen >= enough:
                 break
@@ -121,8 +126,7 @@ class Report:
             "audit": self.path,
             "complete": self.complete,
             **{name: header[name] for name in ("created", "dpsan", "mechanism", "own")},
-            "status": guarantee["status"],
-            "arithmetic": guarantee["arithmetic"],
+            **{name: guarantee[name] for name in ("status", "reviewed", "arithmetic")},
             "epsilon": self.epsilon,
             "epsilon_unit": header["epsilon_unit"],
             "per": "line" if guarantee["per_line"] else "distinct word" if unit else "word",
@@ -130,7 +134,10 @@ class Report:
             "expected_unchanged": self.expected_unchanged,
             **{name: header[name] for name in ("weak", "linked", "embeddings", "unknown")},
             "copies": self.copies,
-            **{name: header[name] for name in ("consistent", "spans", "fields", "drop_other")},
+            **{
+                name: header[name]
+                for name in ("consistent", "spans", "fields", "drop_other", "policy")
+            },
             "passing": self.passing,
             "seeded": header["seeded"],
             "private": header["private"],
@@ -138,7 +145,7 @@ class Report:
             **{action: self.counts[action] for action in ACTIONS},
             "draws": self.together("draws"),
             "epsilon_sum": self.together("charges") * self.epsilon,
-            "largest_record": self.cost(self.copies * max(self.per_record, default=0)),
+            "largest_record": self.cost(self.copies * self.largest_record),
             "largest_file": self.cost(max((f.charges for f in self.files.values()), default=0)),
             "records_with_words": self.per_record.total(),
             "epsilon_per_record": {name: self.quantile(share) for name, share in QUANTILES.items()},
@@ -234,6 +241,12 @@ class _Adding:
             each.public, each.draws = row["public"], row["draws"]
             if not self._only:
                 each.charges = each.draws
+            elif charge := report.copies * report.epsilon:
+                # A number that an earlier line has too is no row with a loss in its own line.
+                largest = (row["epsilon_ldp_largest_record"] or 0.0) / charge
+                if not largest < each.charges + 0.5:  # or no number
+                    return False
+                each.largest = max(each.largest, round(largest))
         return all(_sums([each])[name] == row[name] for name in _SUMMED)
 
     def _begin(self, row: dict[str, Any], copy: int) -> FileReport:

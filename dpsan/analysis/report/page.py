@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
-from dpsan.analysis.pages.sections import Facts, Part, Prose, Section, Shown, plain_meaning
+from dpsan.analysis.pages.sections import Facts, Part, Prose, Section, Shown, named, plain_meaning
 from dpsan.analysis.report import ACTIONS, Report
 from dpsan.errors import printable
 from dpsan.formats.passing import fields_line, noted_lines
@@ -24,8 +24,21 @@ _MEANING: Final = {
     "outside": "outside spans, passed (not protected)",
     "plain": "of no class, unchanged (not protected)",
 }
-_CLASSES: Final = 8
-"""Rows of the table of records by epsilon, at most."""
+_PARAMETERS: Final = (
+    *(
+        "mechanism",
+        "status",
+        "reviewed",
+        "arithmetic",
+        "own",
+        "policy",
+        "epsilon",
+        "epsilon_unit",
+        "per",
+    ),
+    *("epsilon_sum", "only", "classes", "copies", "created", "dpsan", "embeddings"),
+)
+"""Settings of a run that are shown, by their names in the JSON values."""
 _UNCHANGED: Final = ("plain", "outside", "kept")
 _SUMS: Final = {
     "record": "the sum of its words: how well a whole record is hidden",
@@ -44,6 +57,7 @@ def _warnings(report: Report) -> list[str]:
         f"{number(public or 0)} public words are not protected": public,
         f"WEAK: {weak}": weak,
         f"the mechanism's guarantee is {status}": status != "PROVED",
+        f"the mechanism is {UNREVIEWED}": not guarantee["reviewed"],
     }
     return [text for text, holds in found.items() if holds]
 
@@ -120,32 +134,6 @@ def figures(sums: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     return [*out, (name, records, "records with more words lose more")]
 
 
-def parameters(report: Report, sums: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Return the settings of a run: name, value, and an empty meaning or one line."""
-    grade = sums["status"]
-    if grade == "PROVED":
-        grade += f" {sums['arithmetic']}"
-    if not report.header["guarantee"]["reviewed"]:
-        grade += f", {UNREVIEWED}"
-    if sums["own"]:
-        grade += f": {sums['own']['file']}, SHA-256 {sums['own']['sha256'][:16]}"
-    unit = f" ({sums['epsilon_unit']})" if sums["epsilon_unit"] else ""
-    each = f"protected {sums['per']}" if sums["public_words"] else sums["per"]
-    rows = {
-        "mechanism": f"{sums['mechanism']} ({grade})",
-        f"epsilon per {each}{unit}": number(sums["epsilon"]),
-        "epsilon, all draws": number(sums["epsilon_sum"]),
-    }
-    if sums["only"]:
-        rows["classes"] = ", ".join(sums["only"])
-    if by_class := sums["classes"]:
-        sizes = (f"{name} {', '.join(map(number, words))}" for name, words in by_class.items())
-        rows["words of each group, by class"] = "; ".join(sizes)
-    if report.copies > 1:
-        rows["copies of every record"] = number(report.copies)
-    return [(name, value, "") for name, value in rows.items()]
-
-
 def files(sums: Mapping[str, Any]) -> list[Section]:
     """Return the inputs of a run, and the digests of their outputs."""
     rows, digests = [], []
@@ -170,34 +158,66 @@ def reasons(sums: Mapping[str, Any]) -> list[Section]:
     return [replaced, Section(("passed by", "words"), passed)]
 
 
+_FIGURES: Final = "What follows is for those who know the terms; docs/glossary.md explains them."
+_FILES: Final = 20
+"""Digests of outputs beside the signature; all stand in the table."""
 _ABOUT: Final = (
     "What was done to the words of a text, without any of its words. Line counts and file names "
     "are shown."
 )
 
 
-def shown(report: Report) -> Shown:
-    """Return what was done to the words of a text, what passed, and what it cost."""
+def _facts(report: Report, sums: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return lines about a run, by the heading of the page for whoever signs."""
+    by_class: Counter[str] = Counter()
+    for row in sums["reasons"]:
+        if row["rule"]:
+            by_class[row["class"] or "others"] += row["words"]
+    words, plain = number(sums["words"]), sum(sums[action] for action in _UNCHANGED)
+    made = f"Made on {(sums['created'] or 'an unknown day')[:10]} by dpsan {sums['dpsan']}."
+    replaced = [f"Of {words} words, by class: {', '.join(_counts(by_class))}."] * bool(by_class)
+    drawn = [f"Epsilon of each word: {number(sums['epsilon'])}. {conclusion(report, sums)[0]}"]
+    digests = [f"{row['name']}: SHA-256 {row['output_sha256']}" for row in sums["files"]]
+    return {
+        "The decision": [made],
+        "What was replaced": replaced,
+        "What stays by design": [f"Here {number(plain)} of {words} words.", *_passed(report)],
+        "If every word was drawn": [] if sums["only"] else drawn,
+        "Signed": digests[:_FILES],
+    }
+
+
+def _counts(by_class: Counter[str]) -> list[str]:
+    return [f"{name} {number(words)}" for name, words in by_class.most_common()]
+
+
+def shown(report: Report, *, signed: bool = False) -> Shown:
+    """Return what was done to the words of a text, what passed, and what it cost.
+
+    Args:
+        signed: begin with the page for whoever signs.
+    """
     sums, words = report.as_json(), report.counts.total()
     rows = [
         (_MEANING.get(action, action), sums[action], Share(sums[action], words))
         for action in ACTIONS
         if sums[action]
     ]
-    vocabulary = sums["embeddings"]
     sentence, good = conclusion(report, sums)
-    made = f"{sums['created'] or ''}, dpsan {sums['dpsan'] or ''}"
-    source = f"{vocabulary['source']}, {number(vocabulary['words'])} words"
-    about = [*parameters(report, sums), ("made", made, ""), ("vocabulary", source, "")]
+    first: list[Part] = []
+    if signed:
+        from dpsan.analysis.report.signing import signing
+
+        first = [*signing(_facts(report, sums)), Prose("In figures", _FIGURES)]
     parts: list[Part] = [
         Prose("", lines=_warnings(report), loud=True),
+        *first,
         Prose(_HEADING, lines=[*_passed(report), *sums["not_protected"]]),
         Section(("words", "number", "share"), rows, intervals=False),
         *reasons(sums),
         Facts("Figures", figures(sums)),
-        _histogram(report),
         *files(sums),
-        Facts("Parameters", about),
+        Facts("Parameters", named({name: sums[name] for name in _PARAMETERS})),
         Prose("Counting words", lines=[] if sums["only"] else [_COUNTING]),
     ]
     return Shown(_ABOUT, parts, sentence, good, title=printable(report.path))
@@ -205,17 +225,3 @@ def shown(report: Report) -> Shown:
 
 def _cost(epsilon_ldp: float | None, delta: float) -> str:
     return number(epsilon_ldp) + (f" (delta {number(delta)})" if delta else "")
-
-
-def _histogram(report: Report) -> Section:
-    """Return the records with words by epsilon, in a few classes of one width."""
-    wide = max(report.per_record, default=0) // _CLASSES + 1
-    classes: Counter[int] = Counter()
-    for charges, records in report.per_record.items():
-        classes[charges // wide] += records
-    charge, every = report.copies * report.epsilon, report.per_record.total()
-    rows = []
-    for at in sorted(classes if charge else ()):
-        ends = dict.fromkeys((at * wide * charge, ((at + 1) * wide - 1) * charge))
-        rows.append((" to ".join(map(number, ends)), classes[at], Share(classes[at], every)))
-    return Section(("epsilon of a record", "records", "share"), rows, intervals=False)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
@@ -78,7 +78,6 @@ def write_certificate(
     *,
     language_model: str | None = None,
     force: bool = False,
-    progress: Callable[[float], None] | None = None,
 ) -> str | None:
     """Write the certificate, complete under its name or not at all.
 
@@ -88,7 +87,6 @@ def write_certificate(
         found: the verdict.  Nothing is written of a guarantee that is not kept.
         language_model: digest of the model that drawn words are decoded by.
         force: replace an existing file.
-        progress: called with the share done.
 
     Returns:
         The digest at its end; None where nothing was written.
@@ -99,13 +97,11 @@ def write_certificate(
     """
     if found.verdict is not Verdict.KEPT or found.certified is None:
         return None
-    weights, n = certificate_weights(sanitizer), sanitizer.space.n
+    weights = certificate_weights(sanitizer)
     with AtomicFile(path, force=force) as sink:
-        for at, line in enumerate(_lines(sanitizer, found.certified, weights, language_model)):
+        for line in _lines(sanitizer, found.certified, weights, language_model):
             digest = sink.sha256
             sink.write(line)
-            if progress is not None and at % 256 == 255:
-                progress(at / n)
         sink.commit()
     return digest
 

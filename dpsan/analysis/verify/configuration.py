@@ -57,6 +57,11 @@ class Exposure:
     """Lower confidence bound of the event under the first input."""
 
     @property
+    def setting(self) -> str:
+        """Return the option as it is typed."""
+        return f"--{self.option} {self.value or 'FILE'}"
+
+    @property
     def stated(self) -> bool:
         """True if the guarantee leaves such pairs out, and says so."""
         return bool(self.left_out)
@@ -64,11 +69,12 @@ class Exposure:
 
 def unknown_words(sanitizer: Sanitizer) -> list[str]:
     """Return two strings outside the vocabulary and the keep list, each one token."""
-    known = {None, KEPT}
+    # Of the lists alone: a program that drew no OOV word at all would call every string kept.
+    keep = {key for word in sanitizer.spec.keep for key in lookup_keys(word)}
     out = []
     for letters in _LETTERS:
         word = letters
-        while (code := sanitizer.input_of(word)) in known or 0 <= (code or 0) < sanitizer.space.n:
+        while word in sanitizer.embeddings.key_to_index or word in keep:
             word += "qx"
         out.append(word)
     return out

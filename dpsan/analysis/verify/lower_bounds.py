@@ -99,14 +99,7 @@ class Finding:
         return self.epsilon_lower > self.allowed
 
 
-def search(
-    draw: Draw,
-    question: Question,
-    *,
-    draws: int,
-    confidence: float,
-    progress: Callable[[int], None] | None = None,
-) -> Finding:
+def search(draw: Draw, question: Question, *, draws: int, confidence: float) -> Finding:
     """Look for a violation.
 
     Args:
@@ -114,7 +107,6 @@ def search(
         question: inputs and claim.
         draws: budget of both phases together.
         confidence: probability that no valid claim is called violated.
-        progress: called with the number of draws since the last call.
     """
     spent = 0
 
@@ -125,8 +117,6 @@ def search(
         for each in positions:
             out[each] = list(draw(question.inputs[each], count, phase))
             spent += count
-            if progress:
-                progress(count)
         return out
 
     # Phase 1: all inputs with few draws, then the telling ones with many.

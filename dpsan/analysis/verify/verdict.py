@@ -254,7 +254,6 @@ def verify(
     confidence: float = 0.999,
     spans: bool = False,
     workers: Workers | None = None,
-    progress: Callable[[int], None] | None = None,
 ) -> Verification:
     """Verify the guarantee of a sanitizer's mechanism on its vocabulary.
 
@@ -265,7 +264,6 @@ def verify(
         confidence: confidence of the empirical bound.
         spans: True if only words in spans would be drawn.
         workers: processes whose draws are compared with those of this one.
-        progress: called with the number of draws of the bound since the last call.
 
     Raises:
         UsageError: the sanitizer has a seed, so its draws are public.
@@ -295,7 +293,7 @@ def verify(
     allowed = _allowed(sanitizer, claim, rows)
     checks = check_program(sanitizer, inputs, rows, draws=draws, workers=workers)
     question = Question(inputs, allowed, claim.delta, positions, same)
-    finding = search(draw, question, draws=draws, confidence=confidence, progress=progress)
+    finding = search(draw, question, draws=draws, confidence=confidence)
     bounds = _upper(claim, certificate, guarantee)
     exposed = exposures(sanitizer, confidence, spans=spans)
     verdict = _verdict(claim, guarantee, certificate, finding)

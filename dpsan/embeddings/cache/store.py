@@ -29,12 +29,11 @@ from dpsan.embeddings.cache.entry import (
 from dpsan.errors import CacheError, OutputError
 from dpsan.files import private_files as files
 from dpsan.files.atomic_files import AtomicFile
-from dpsan.files.names import remove, stored_bytes, sweep, sweep_directory
+from dpsan.files.names import remove, sweep, sweep_directory
 from dpsan.files.private_files import DamagedError
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}-[0-9a-f]{64}")
 _LOCK_SUFFIX: Final = ".lock"
-_OURS: Final = re.compile(rf"{_NAME.pattern}({re.escape(_LOCK_SUFFIX)})?|\.tmp-[0-9a-f]{{16}}")
 _WAIT_BEFORE_NOTE: Final = 2.0  # seconds
 
 
@@ -90,7 +89,6 @@ class Store:
         path = self._path / file_name(kind, key)
         with self._shelf("written", create=True):
             sweep(path, again=True)
-            self._sweep_older()
             if not path.is_file():
                 remove(path)  # whatever has the name
             sink = AtomicFile(path, force=True, private=True)
@@ -171,7 +169,7 @@ class Store:
         from filelock import FileLock
 
         chosen = self.entries()
-        count, freed = 0, self._sweep_older()
+        count = freed = 0
         if not os.path.lexists(self._path):
             return count, freed
         with self._shelf("cleared") as shelf:
@@ -186,22 +184,6 @@ class Store:
                 with suppress(OSError, NotImplementedError), FileLock(path, timeout=0):
                     path.unlink()
         return count, freed
-
-    def _sweep_older(self) -> int:
-        """Remove entries of earlier format versions, which nobody reads any more; their bytes."""
-        freed = 0
-        for version in range(1, FORMAT_VERSION):
-            shelf = self.root / f"v{version}"
-            with suppress(OSError, DamagedError):
-                files.check_directory(shelf)
-                freed += sweep_directory(shelf)
-                for path in shelf.iterdir():
-                    # Nothing else: the folder may be the user's, and so may its "v1".
-                    if _OURS.fullmatch(path.name):
-                        freed += stored_bytes(path)
-                        remove(path)
-                shelf.rmdir()
-        return freed
 
     @contextmanager
     def _shelf(self, what_for: str, *, create: bool = False) -> Iterator[Path]:

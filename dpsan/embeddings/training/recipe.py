@@ -2,8 +2,8 @@
 
 The steps are those of the bundled vocabulary (vocab/README.md) without what is English in it:
 tokens are counted, the words of widest use are chosen, skip-gram vectors are trained on the text in
-random order, their mean is removed, synonyms are drawn together and antonyms pushed apart, and how
-each word is written is counted where a capital tells something.
+random order, their mean is removed, and how each word is written is counted where a capital tells
+something.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Watch, unseen
 from dpsan.embeddings.files import blocks_of_all
-from dpsan.embeddings.training import shaping
 from dpsan.embeddings.training.spelling import (
     SpellingReader,
     Spellings,
@@ -45,9 +44,6 @@ class Recipe:
     """Words of the vocabulary, at most."""
     least: int = 10
     """Occurrences of a word, at least."""
-    synonyms: list[Path] = field(default_factory=list)
-    """Two words a line."""
-    antonyms: list[Path] = field(default_factory=list)
     dimensions: int = 100
     epochs: int = 10
     """Passes over the text."""
@@ -72,9 +68,6 @@ class Trained:
     """Words of the text."""
     known: float
     """The share of them that the vocabulary knows, whole or in parts."""
-    synonyms: int
-    """Pairs that were drawn together."""
-    antonyms: int
 
 
 def train(recipe: Recipe, folder: Path, watch: Watch = unseen) -> Trained:
@@ -96,7 +89,6 @@ def train(recipe: Recipe, folder: Path, watch: Watch = unseen) -> Trained:
     logging.getLogger("gensim").setLevel(logging.ERROR)
     for path in recipe.texts:
         open_public(path).close()
-    listed = [shaping.read_pairs(paths) for paths in (recipe.synonyms, recipe.antonyms)]
     text = TokenText(folder / "tokens")
     with watch("counting words") as progress:
         for block in blocks_of_all(recipe.texts, progress):
@@ -112,11 +104,8 @@ def train(recipe: Recipe, folder: Path, watch: Watch = unseen) -> Trained:
     row = {word: at for at, word in enumerate(trained)}
     words = sorted((w for w in chosen if w in row), key=lambda w: (-frequency[w], w))
     _require(recipe, text.running, len(words))
-    constraints = shaping.constraints_of(*(shaping.word_pairs(each, words) for each in listed))
-    pairs = len(constraints.synonyms), len(constraints.antonyms)
-    settings = shaping.Shaping() if any(pairs) else shaping.Shaping(rounds=0)
-    vectors = shaping.shape_vectors(table[[row[word] for word in words]], constraints, settings)
-    halves = shaping.distinct_half_precision(vectors, np.random.default_rng(recipe.seed))
+    vectors = centred(table[[row[word] for word in words]])
+    halves = distinct_half_precision(vectors, np.random.default_rng(recipe.seed))
     reader, found = SpellingReader(words), Spellings()
     with watch("counting spellings") as progress:
         for block in blocks_of_all(recipe.texts, progress):
@@ -129,7 +118,6 @@ def train(recipe: Recipe, folder: Path, watch: Watch = unseen) -> Trained:
         usual_spellings([(found, 1.0)], words),
         text.running,
         sum(frequency[word] for word in words) / max(1, frequency.total()),
-        *pairs,
     )
 
 
@@ -168,6 +156,37 @@ def _train_vectors(
     return list(trained.index_to_key), np.asarray(trained.vectors, dtype=np.float32)
 
 
+def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return rows at unit length."""
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
+
+
+def centred(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return rows minus their mean, at unit length."""
+    out = unit(vectors)
+    return unit(out - out.mean(axis=0))
+
+
+def distinct_half_precision(
+    vectors: NDArray[np.float32], rng: np.random.Generator
+) -> NDArray[np.float16]:
+    """Return rows rounded to float16; rows that coincide are moved apart by the smallest steps.
+
+    Mechanisms on distances need words at positive distance from each other.
+    """
+    out = vectors.astype("<f2")
+    while True:
+        _, first = np.unique(out, axis=0, return_index=True)
+        again = np.setdiff1d(np.arange(len(out)), first)
+        if not len(again):
+            break
+        noise = rng.normal(0.0, 1e-3, (len(again), vectors.shape[1]))
+        out[again] = (vectors[again] + noise).astype("<f2")
+    if not np.isfinite(out).all() or not out.any(axis=1).all():
+        raise ValueError("a vector is zero or not finite")
+    return out
+
+
 def packed(trained: Trained) -> bytes:
     """Return a vocabulary as the bytes of an ``.npz`` file, which ``load`` reads.
 
@@ -192,8 +211,6 @@ def report_on(trained: Trained) -> dict[str, Any]:
         "text_words": trained.running,
         "known": trained.known,
         "with_capitals": sum(map(str.__ne__, trained.words, trained.spellings)),
-        "synonyms": trained.synonyms,
-        "antonyms": trained.antonyms,
     }
 
 

@@ -11,8 +11,7 @@ from typing import ClassVar
 from dpsan.errors import InputError, UsageError
 from dpsan.files.source import Source, read_whole
 from dpsan.formats.base import Format, ReadOptions, Record
-from dpsan.formats.lines import text_encoding
-from dpsan.formats.text import TextFormat
+from dpsan.formats.text import TextFormat, text_encoding
 
 
 def name_lists(file: str) -> dict[str, frozenset[str]]:

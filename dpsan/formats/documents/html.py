@@ -26,8 +26,8 @@ from dpsan.files.source import Source
 from dpsan.formats.base import ReadOptions, Record, Unchanged
 from dpsan.formats.documents.document import Document
 from dpsan.formats.documents.html_scan import Kind, Scan
-from dpsan.formats.lines import byte_order_mark, decode, text_encoding
 from dpsan.formats.passing import PASSED
+from dpsan.formats.text import byte_order_mark, decode, text_encoding
 from dpsan.text.tokens import wordless
 
 _ENTITY: Final = re.compile(r"&(?:#[0-9]{1,9}|#[xX][0-9a-fA-F]{1,8}|[A-Za-z][A-Za-z0-9]{0,40});?")

@@ -15,7 +15,6 @@ from dpsan.mechanisms.optimal.solver import Problem, solve
 from dpsan.mechanisms.tables.directions import UNIT, cosine_unit, directions
 from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.space.arrays import Floats
-from dpsan.space.metric_space import MetricSpace
 
 # A bound that no epsilon-LDP distribution can pass: the dual of the linear programme.
 #
@@ -169,14 +168,17 @@ def mean_cosine(sampler: SparseTable) -> float:
     return (outside + sampler.increment * inside) / total / cosine_unit(space.d)
 
 
-def optimum(sampler: SparseTable, epsilon: float) -> Optimum:
+def optimum(sampler: SparseTable, epsilon: float, *, quick: bool) -> Optimum | None:
     """Return the mean cosine of a base and its certified bound.
 
     Args:
         sampler: with near sets of equal mass.
         epsilon: nats.
+        quick: None where the bound is not stored.
     """
-    space = sampler.space
+    space, bound_name = sampler.space, f"cosine-bound-1-{epsilon!r}"
+    if quick and epsilon < _CERTAIN and space.find_table(bound_name) is None:
+        return None
 
     def bound() -> dict[str, Floats]:
         with space.watch(f"looking for a bound at epsilon {epsilon:g}") as progress:
@@ -186,19 +188,9 @@ def optimum(sampler: SparseTable, epsilon: float) -> Optimum:
     mean = space.table(name, lambda: {_COSINE: np.array([mean_cosine(sampler)])}, of_mechanism=True)
     most = 1.0
     if epsilon < _CERTAIN:
-        most = min(most, float(space.table(bound_name(epsilon), bound)[_COSINE][0]))
+        most = min(most, float(space.table(bound_name, bound)[_COSINE][0]))
     # Directions are rounded to integers: the cosine of a word with itself may exceed 1 by a little.
     return Optimum(min(float(mean[_COSINE][0]), 1.0), most)
-
-
-def has_bound(space: MetricSpace, epsilon: float) -> bool:
-    """Return True if the bound is stored, so that :func:`optimum` is quick."""
-    return epsilon >= _CERTAIN or space.find_table(bound_name(epsilon)) is not None
-
-
-def bound_name(epsilon: float) -> str:
-    """Return the name of the table that stores the bound."""
-    return f"cosine-bound-1-{epsilon!r}"
 
 
 def _bound(sampler: SparseTable, epsilon: float, progress: Callable[[float], None] | None) -> float:

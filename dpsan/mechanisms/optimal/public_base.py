@@ -126,14 +126,12 @@ class BaseTask(NamedTuple):
     """Power of the cosine, whose mean is made large."""
     frequency: float = 0.0
     """See :func:`favours`."""
-    key: str = ""
-    """Names counts that are not the vocabulary's own, for the cache."""
 
     @property
     def name(self) -> str:
         """Return the name of the table that stores the base."""
         frequency = f"-{self.frequency!r}" if self.frequency else ""
-        return f"base-2-{self.epsilon:g}-{self.prior!r}-{self.power}{frequency}{self.key}"
+        return f"base-2-{self.epsilon:g}-{self.prior!r}-{self.power}{frequency}"
 
 
 def base_table(

@@ -39,17 +39,13 @@ class Sampler(ABC):
             Row numbers, shape (m,), all < n.
         """
 
-    def sample_all(
-        self, ids: Ids, streams: Streams, progress: Callable[[float], None] | None = None
-    ) -> Ids:
+    def sample_all(self, ids: Ids, streams: Streams) -> Ids:
         """Return the outputs of :meth:`sample` for any number of inputs, some at a time."""
         out, at = np.empty(len(ids), dtype=np.int64), 0
         for part in streams.chunks(self.batch_words, whole_records=self.whole_records):
             end = at + len(part)
             out[at:end] = self.sample(ids[at:end], part)
             at = end
-            if progress is not None:
-                progress(at / len(out))
         return out
 
     def load_libraries(self) -> None:  # noqa: B027 - most have none

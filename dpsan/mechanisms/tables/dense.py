@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.samplers.base import ROWS, Table
 from dpsan.privacy.certificate import (
+    WEIGHT_ERROR,
     WORK,
     Certificate,
     Metric,
@@ -91,15 +92,12 @@ def first_above(sums: WideIntegers, rows: Ids, wanted: WideIntegers) -> Ids:
 SCORE_CAP: Final = 30.0
 """Scores are capped here: e^-30 of the top weight.  min(S, cap) of a metric S is a metric, and at
 2^62·e^-30 integer weights still resolve ratios to WEIGHT_ERROR, which guarantees account for."""
-WEIGHT_ERROR: Final = 2.4e-6
-"""Bound on |ln W + min(score, cap) - ln 2^62|: floor of a value >= 2^62·e^-30 = 4.3e5."""
 TOP: Final = 1 << 62
 """The largest weight."""
 _ROWS: Final = 128
 """Rows that are computed together, and bytes of them; fewer are taken where n is large.  Arrays of
 more than 32 MB are given back to the system each time."""
 _BLOCK_BYTES: Final = 16 << 20
-_COLUMNS: Final = 512
 _TOKENS: Final = 4096
 """Tokens that are drawn together."""
 _ERROR: Final = 1e-9
@@ -111,12 +109,13 @@ def rows_at_once(n: int) -> int:
     return max(4, min(_ROWS, _BLOCK_BYTES // (8 * n) // 4 * 4))
 
 
-def weights_of(scores: Floats) -> Integers:
-    """Return floor(2^62·exp(-score)) for scores >= 0, which are overwritten."""
-    np.minimum(scores, SCORE_CAP, out=scores)
+def weights_of(scores: Floats, cap: float = SCORE_CAP) -> Integers:
+    """Return floor(2^62·exp(-min(score, cap))) for scores >= 0, which are overwritten."""
+    np.minimum(scores, cap, out=scores)
     np.exp(np.negative(scores, out=scores), out=scores)
     scores *= float(TOP)
-    return scores.astype(np.uint64)  # the cast rounds down
+    # The cast rounds down; processors cast to int64 faster than to uint64.
+    return scores.astype(np.int64).view(np.uint64)
 
 
 def distance_rows(space: MetricSpace, factor: float, cap: float, words: Ids) -> Integers:
@@ -124,19 +123,11 @@ def distance_rows(space: MetricSpace, factor: float, cap: float, words: Ids) -> 
 
     Distances are exact, so a row is the same in every batch.
     """
-    floats = np.empty((len(words), space.n))
-    out = np.empty(floats.shape, dtype=np.int64)  # to which processors cast faster than to uint64
-    space.lattice.squares(words, floats)
-    rate = -(factor * space.lattice.unit)  # exact: the unit is a power of two
-    for at in range(0, space.n, _COLUMNS):  # so few that they stay in the processor's cache
-        part = floats[:, at : at + _COLUMNS]
-        np.sqrt(part, out=part)
-        part *= rate
-        np.maximum(part, -cap, out=part)
-        np.exp(part, out=part)
-        part *= float(TOP)
-        np.copyto(out[:, at : at + _COLUMNS], part, casting="unsafe")  # the cast rounds down
-    return out.view(np.uint64)
+    scores = np.empty((len(words), space.n))
+    space.lattice.squares(words, scores)
+    np.sqrt(scores, out=scores)
+    scores *= factor * space.lattice.unit  # exact: the unit is a power of two
+    return weights_of(scores, cap)
 
 
 def _scored(scores: Callable[[Ids], Floats], block: int, words: Ids) -> Integers:
@@ -315,16 +306,8 @@ class DistanceWeights(IntegerResponse):
     def certificate(self, space: MetricSpace) -> Certificate | None:
         """Return the exact loss of the integer weights; LDP alone where the guarantee is."""
         metric, cap = self.metric(space), self.cut(space.n)
-        found = exp_certificate(
-            space,
-            metric,
-            self.table(space).weights,
-            factor=0.5 * self.epsilon,
-            cap=min(cap, SCORE_CAP),
-            weight_error=WEIGHT_ERROR,
-            block=rows_at_once(space.n) // 4,
-            key=repr(self),
-        )
+        scores, weights = (0.5 * self.epsilon, min(cap, SCORE_CAP)), self.table(space).weights
+        found = exp_certificate(space, metric, weights, *scores, repr(self))
         proved, per_unit, _ = distance_guarantee(metric, self.epsilon, cap)
         if found is None or per_unit is not None:
             return found

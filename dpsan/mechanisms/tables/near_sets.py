@@ -18,6 +18,8 @@ from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
 
 Rows = NDArray[np.int32]
+Pair = tuple[Classes | None, Classes | None]
+"""Public classes of words and of outputs; None: nobody has a class."""
 
 _WIDTH: Final = 16
 _USUAL: Final = 3
@@ -25,6 +27,8 @@ _USUAL: Final = 3
 weigh the same; four times as many for the words whose sets are larger."""
 _WORDS: Final = 8192
 """Words whose sets are made at once."""
+_MAKING: Final = threading.Lock()
+"""Held while sets are made: of no table, as a table is pickled."""
 
 
 class Base(NamedTuple):
@@ -54,7 +58,7 @@ def fill(
     inputs: NDArray[np.float32],
     outputs: NDArray[np.float32],
     base: Base,
-    classes: tuple[Classes | None, Classes | None] = (None, None),
+    classes: Pair = (None, None),
 ) -> dict[str, Any]:
     """Near sets of words as sparse rows.
 
@@ -123,24 +127,25 @@ def _themselves(words: Ids, mass: int) -> dict[str, Any]:
     }
 
 
+def _classes(space: MetricSpace, words: Ids, outputs: Rows) -> Pair:
+    known = space.classes
+    return (None, None) if known is None else (known[words], known[outputs])
+
+
 def _nearest(space: MetricSpace, ids: Ids, base: Base) -> dict[str, Any]:
     """Return near sets by the distance of the space, for a base of equal weights: tier by tier of a
     word's class.
     """
     k, among = base.mass, base.words
-    if space.classes is None:
-        out = space.neighbors(ids, k, among).astype(np.int32)
-    else:
-        out = np.empty((len(ids), k), dtype=np.int32)
-        both = space.classes[ids], space.classes[among]
-        for rows, parts in in_tiers(*both, len(ids), len(among)):
-            done = 0
-            for tier in parts:
-                wanted = min(k - done, len(tier))
-                if wanted > 0:
-                    near = space.neighbors(ids[rows], wanted, among[tier])
-                    out[rows, done : done + wanted] = near
-                    done += wanted
+    out = np.empty((len(ids), k), dtype=np.int32)
+    for rows, parts in in_tiers(*_classes(space, ids, among), len(ids), len(among)):
+        done = 0
+        for tier in parts:
+            wanted = min(k - done, len(tier))
+            if wanted > 0:
+                near = space.neighbors(ids[rows], wanted, among[tier])
+                out[rows, done : done + wanted] = near
+                done += wanted
     return {
         "sizes": np.full(len(ids), k, dtype=np.int32),
         "words": out.ravel(),
@@ -168,7 +173,6 @@ class NearSets:
         self.space, self.base = space, base
         self._euclidean = euclidean
         self._outputs: NDArray[np.float32] | None = None
-        self._lock = threading.Lock()
         self.starts = np.full(space.n, -1, dtype=np.int64)
         """Offset of the row of each word; -1 if it is not computed yet."""
         self.sizes = np.zeros(space.n, dtype=np.int32)
@@ -197,9 +201,9 @@ class NearSets:
         if self._outputs is None:
             self._outputs = favoured(directions(vectors[self.base.words]), self.base.favours)
         one = None if self.base.favours is None else 1.0
-        inputs, known = favoured(directions(vectors[ids]), one), self.space.classes
-        both = (None, None) if known is None else (known[ids], known[self.base.words])
-        return fill(inputs, self._outputs, self.base, both)
+        inputs = favoured(directions(vectors[ids]), one)
+        classes = _classes(self.space, ids, self.base.words)
+        return fill(inputs, self._outputs, self.base, classes)
 
     def _add(self, ids: Ids, rows: dict[str, Any]) -> None:
         sizes = rows["sizes"]
@@ -222,7 +226,7 @@ class NearSets:
         """Make the sets of words (not ⊥) that are missing."""
         if (self.starts[ids] >= 0).all():
             return
-        with self._lock:
+        with _MAKING:
             missing = np.unique(ids[self.starts[ids] < 0])
             for at in range(0, len(missing), _WORDS):
                 part = missing[at : at + _WORDS]
@@ -259,13 +263,6 @@ class NearSets:
     def row(self, word: int) -> tuple[Ids, Ids]:
         """Return the outputs of a word's set, and the mass that each has in it."""
         return self.sets(np.array([word]))[1:]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._lock = threading.Lock()
 
 
 # Groups of words that are read as one input, and the near set that all words of a group share.

@@ -13,18 +13,14 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms import is_own, space_for
 from dpsan.mechanisms.base import Mechanism, certify
+from dpsan.mechanisms.registry import is_own, space_for
 from dpsan.outcomes.calibrate.target import TOLERANCE, Calibration, Draft, Target, per_nat, solve
 from dpsan.outcomes.distributions import (
-    close_words,
     distributions,
     draw,
-    for_each_word,
-    has_distribution,
     silent,
     words_at,
 )
@@ -105,8 +101,8 @@ def _extreme_words(mechanism: Mechanism, space: MetricSpace) -> Arrays:
 class _Losses:
     """Certified loss of a mechanism as a function of epsilon."""
 
-    def __init__(self, draft: Draft, space: MetricSpace, target: Target, claims: bool) -> None:
-        self.draft, self.space, self.target, self.claims = draft, space, target, claims
+    def __init__(self, draft: Draft, space: MetricSpace, claims: bool) -> None:
+        self.draft, self.space, self.claims = draft, space, claims
         self.certified = False
 
     def __call__(self, epsilon: float) -> float:
@@ -119,21 +115,18 @@ class _Losses:
             # Its epsilon belongs to the claimed delta, the guarantee's to its own: not one pair.
             certificate = None
         self.certified = certificate is not None
-        ldp = self.target is Target.EPSILON_LDP
         claimed = self.claims and certificate is None
         trusted = guarantee if proved or claimed else None
-        known = [each for each in (certificate, trusted) if each is not None]
-        bounds = [each.epsilon_ldp if ldp else each.epsilon_metric for each in known]
-        found = min((each for each in bounds if each is not None), default=math.inf)
-        if math.isinf(found):
-            which = "LDP" if ldp else "metric"
+        bounds = [each.epsilon_ldp for each in (certificate, trusted) if each is not None]
+        bound = min(bounds, default=math.inf)
+        if math.isinf(bound):
             reason = "" if proved else f" (status {guarantee.status})"
-            raise UsageError(f"{self.draft.kind.name} has no certified {which} epsilon{reason}")
-        return found
+            raise UsageError(f"{self.draft.kind.name} has no certified LDP epsilon{reason}")
+        return bound
 
     def guess(self, wanted: float) -> float:
         """Return an epsilon whose loss is about as wanted, without a certificate."""
-        if self.draft.kind.is_ldp() or self.target is Target.EPSILON_METRIC:
+        if self.draft.kind.is_ldp():
             return wanted
         start = wanted * per_nat(self.draft, self.space)
         if self.space.n <= MATRIX_WORDS:  # certificates take no time
@@ -158,7 +151,6 @@ class _Losses:
 def epsilon_for_loss(
     draft: Draft,
     space: MetricSpace,
-    target: Target,
     wanted: float,
     guess: Callable[[], float | None] | None = None,
     progress: Callable[[float], None] | None = None,
@@ -176,23 +168,23 @@ def epsilon_for_loss(
     Raises:
         UsageError: no such loss, or out of reach.
     """
-    losses = _Losses(draft, space, target, claims)
+    losses = _Losses(draft, space, claims)
 
     def build() -> Arrays:
         start = (guess() if guess else None) or losses.guess(wanted)
-        what = f"{target} {wanted:g}"
+        what = f"{Target.EPSILON_LDP} {wanted:g}"
         epsilon, loss = solve(
             losses, wanted, start, what=what, tolerance=_TOLERANCE, progress=progress
         )
         return {"found": np.array([epsilon, loss, float(losses.certified)])}
 
     digest = draft.anywhere(space)[0].digest()
-    name = f"calibrated-1-{target}-{draft.kind.name}-{float(wanted)!r}-{digest}"
+    name = f"calibrated-1-{Target.EPSILON_LDP}-{draft.kind.name}-{float(wanted)!r}-{digest}"
     epsilon, loss, certified = space.table(name, build, of_mechanism=True)["found"].tolist()
     return epsilon, loss, bool(certified)
 
 
-# Shares of outputs: exact where distributions are known, else from draws.
+# Shares of unchanged words: exact where probabilities are known, else from draws.
 
 ATTEMPTS: Final = 3
 """Intervals per calibration; together they err with probability 0.01."""
@@ -204,26 +196,19 @@ _FEW: Final = 1000
 
 
 class Outputs:
-    """Shares of the outputs of a mechanism.
+    """Shares of unchanged words of a mechanism.
 
     Args:
-        mechanism: any one of the kind: shows whether distributions are known.
-        target: what is searched for, if it is a share.
+        mechanism: any one of the kind: shows whether probabilities are known.
     """
 
-    def __init__(
-        self, space: MetricSpace, mechanism: Mechanism, target: Target | None = None
-    ) -> None:
-        self.space = space
-        n = space.n
+    def __init__(self, space: MetricSpace, mechanism: Mechanism) -> None:
+        self.space, n = space, space.n
         self.draws = int(min(max(_CELLS / n, _DRAWS[0]), _DRAWS[1]))
         sampler = mechanism.prepare(space)
-        self.known = has_distribution(sampler)
-        self._cheap = target is Target.UNCHANGED and not sampler.makes_rows
-        self._cheap = self._cheap and sampler.unchanged(np.zeros(1, dtype=np.int64)) is not None
-        """True if a word's probability of staying unchanged takes no row of probabilities."""
-        self.exact = self.known and (self._cheap or float(n) * n <= _CELLS)
-        """True if means are computed from the distributions of all words."""
+        known = sampler.unchanged(np.zeros(1, dtype=np.int64)) is not None
+        self.exact = known and (not sampler.makes_rows or float(n) * n <= _CELLS)
+        """True if means are computed from the probabilities of all words."""
         self.some = self.words(_FEW)
         """Words of the first search."""
         self.many = np.arange(n) if self.exact else self.words(self.draws)
@@ -238,55 +223,32 @@ class Outputs:
         key = randomness.seeded_key(f"dpsan calibrate {name}")
         return draw(mechanism.prepare(self.space), ids, key)
 
-    def _random_words(self, name: str) -> Ids:
-        key = randomness.seeded_key(f"dpsan calibrate {name}")
-        uniform = randomness.streams_for(key, [0], [self.draws]).uniform("words")[:, 0]
-        return words_at(self.space, uniform)
-
-    def share(self, target: Target, mechanism: Mechanism, ids: Ids) -> float:
-        """Return the mean share over running words, from their distributions if known.
+    def share(self, mechanism: Mechanism, ids: Ids) -> float:
+        """Return the mean share over running words, from their probabilities if known.
 
         Otherwise from one draw for each word, with the same random numbers for any mechanism.
         """
-        if not self.known:
-            return float(self._hits(target, ids, self.draw(mechanism, ids, "search")).mean())
-        distinct, counts = np.unique(ids, return_counts=True)
-        weights = counts.astype(np.float64)
-        if self.exact and ids is self.many:
-            distinct, weights = ids, self.space.frequencies
-        sampler = mechanism.prepare(self.space)
-        each = sampler.unchanged(distinct) if self._cheap else None
-        if each is None:
-            counted = self._counted(target, distinct)
+        shares = mechanism.prepare(self.space).unchanged(ids)
+        if shares is None:
+            return float((self.draw(mechanism, ids, "search") == ids).mean())
+        weights = self.space.frequencies if self.exact and ids is self.many else None
+        return float(np.average(shares, weights=weights))
 
-            def figure(pmf: Floats, part: slice) -> Floats:
-                return np.asarray(np.take_along_axis(pmf, counted[part], axis=1).sum(axis=1))
-
-            each = for_each_word(sampler, self.space.n, distinct, figure)
-        return float(np.average(each, weights=weights))
-
-    def _counted(self, target: Target, ids: Ids) -> NDArray[np.integer]:
-        """Return the outputs of each word that count, shape (m, k)."""
-        return ids[:, None] if target is Target.UNCHANGED else close_words(self.space, ids)
-
-    def _hits(self, target: Target, ids: Ids, drawn: Ids) -> NDArray[np.bool_]:
-        return np.asarray((self._counted(target, ids) == drawn[:, None]).any(axis=1))
-
-    def confirm(
-        self, target: Target, mechanism: Mechanism, attempt: int
-    ) -> tuple[float, float, float]:
+    def confirm(self, mechanism: Mechanism, attempt: int) -> tuple[float, float, float]:
         """Estimate the mean share over running words from fresh draws, with its limits.
 
         The words are chosen at random by their public frequencies, so the number of hits is
         binomial, and Clopper-Pearson limits hold.
         """
-        ids = self._random_words(f"words {attempt}")
-        hits = int(self._hits(target, ids, self.draw(mechanism, ids, f"final {attempt}")).sum())
+        key = randomness.seeded_key(f"dpsan calibrate words {attempt}")
+        uniform = randomness.streams_for(key, [0], [self.draws]).uniform("words")[:, 0]
+        ids = words_at(self.space, uniform)
+        hits = int((self.draw(mechanism, ids, f"final {attempt}") == ids).sum())
         return hits / len(ids), *clopper_pearson(hits, len(ids), _ALPHA)
 
 
 Progress = Callable[[str], None]
-"""Called with the epsilon that is tried next."""
+"""Called with the mechanism and the epsilon that is tried next."""
 
 
 def calibrate(
@@ -309,17 +271,17 @@ def calibrate(
     """
 
     def trying(epsilon: float) -> None:
-        progress(f"epsilon {epsilon:g}")
+        progress(f"{draft.kind.name}: epsilon {epsilon:g}")
 
     started = time.perf_counter()
     space = space_for(space, draft.kind.name)
     target.check(wanted)
     draft.anywhere(space)  # parameters are checked before the slow part
-    if target in (Target.UNCHANGED, Target.CLOSE):
-        epsilon, achieved, interval, exact = _for_share(draft, space, target, wanted, trying)
+    if target is Target.UNCHANGED:
+        epsilon, achieved, interval, exact = _for_share(draft, space, wanted, trying)
     else:
         claims = claims and is_own(draft.kind.name)
-        found = epsilon_for_loss(draft, space, target, wanted, progress=trying, claims=claims)
+        found = epsilon_for_loss(draft, space, wanted, progress=trying, claims=claims)
         epsilon, achieved, exact = found
         interval = (achieved, achieved)
     seconds = time.perf_counter() - started
@@ -327,14 +289,14 @@ def calibrate(
 
 
 def _for_share(
-    draft: Draft, space: MetricSpace, target: Target, wanted: float, trying: Callable[[float], None]
+    draft: Draft, space: MetricSpace, wanted: float, trying: Callable[[float], None]
 ) -> tuple[float, float, tuple[float, float], bool]:
     """Return epsilon, its share, the interval of the share, and whether the share is exact."""
-    outputs, what = Outputs(space, draft.anywhere(space)[0], target), f"{target} {wanted:g}"
+    outputs, what = Outputs(space, draft.anywhere(space)[0]), f"{Target.UNCHANGED} {wanted:g}"
 
     def search(ids: Ids, aim: float, start: float, step: float | None) -> tuple[float, float]:
         def share(epsilon: float) -> float:
-            return outputs.share(target, draft.at(epsilon), ids)
+            return outputs.share(draft.at(epsilon), ids)
 
         # Finer than a third of the standard error is noise.
         noise = 0.0 if ids is outputs.many and outputs.exact else 0.3 / math.sqrt(aim * len(ids))
@@ -342,7 +304,7 @@ def _for_share(
         return solve(share, aim, start, what=what, tolerance=most, step=step, progress=trying)
 
     epsilon = per_nat(draft, space)  # shares rise from there
-    step: float | None = math.log(2 if target is Target.CLOSE else 3)
+    step: float | None = math.log(3)
     error = math.sqrt(wanted * (1 - wanted) / len(outputs.many))
     # The upper limit is 3 standard errors above the estimate; estimate and search both err.
     margin = 0.0 if outputs.exact else 5 * error
@@ -353,7 +315,7 @@ def _for_share(
         epsilon, share = search(outputs.many, aim, epsilon, step)
         if outputs.exact:
             return epsilon, share, (share, share), True
-        share, low, high = outputs.confirm(target, draft.at(epsilon), attempt)
+        share, low, high = outputs.confirm(draft.at(epsilon), attempt)
         if high <= wanted:
             return epsilon, share, (low, high), False
         margin, step = margin + 2 * (high - wanted) + error, None

@@ -9,7 +9,6 @@ from decimal import ROUND_FLOOR, Context
 from enum import StrEnum
 from typing import Any, Final
 
-from dpsan.embeddings.word_lists import WordLists
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.space.metric_space import MetricSpace
@@ -37,20 +36,16 @@ class Draft:
     """A mechanism whose epsilon is still open.
 
     Args:
-        key_to_index: the vocabulary, for parameters that name words.
         public: row numbers of public words, ascending.
     """
 
     kind: type[Mechanism]
     values: Mapping[str, Any] = field(default_factory=dict)
-    key_to_index: Mapping[str, int] = field(default_factory=dict, repr=False)
     public: tuple[int, ...] = field(default=(), repr=False)
 
     def at(self, epsilon: float) -> Mechanism:
         """Return the mechanism at an epsilon.  Raises UsageError."""
-        mechanism = self.kind.build(epsilon, dict(self.values))
-        mechanism = mechanism.with_vocabulary(WordLists(lambda: self.key_to_index))
-        return mechanism.with_public(self.public)
+        return self.kind.build(epsilon, dict(self.values)).with_public(self.public)
 
     def anywhere(self, space: MetricSpace) -> tuple[Mechanism, float]:
         """Return the mechanism at the first valid one of :data:`STARTS`, and its LDP epsilon.
@@ -73,16 +68,12 @@ class Target(StrEnum):
 
     UNCHANGED = "unchanged"
     """Mean over the words of the vocabulary of P(w -> w)."""
-    CLOSE = "close"
-    """Mean share of outputs of rank 1 ... 100 from the true word."""
     EPSILON_LDP = "epsilon-ldp"
     """LDP epsilon, nats: by the exact certificate if there is one, else by the guarantee."""
-    EPSILON_METRIC = "epsilon-metric"
-    """Epsilon per unit of Euclidean distance, likewise."""
 
     def check(self, wanted: float) -> None:
         """Raise UsageError for a value outside the domain."""
-        share = self in (Target.UNCHANGED, Target.CLOSE)
+        share = self is Target.UNCHANGED
         if not 0 < wanted < (1 if share else math.inf):
             raise UsageError(f"{self} must be > 0{' and < 1' if share else ''} (got {wanted:g})")
 

@@ -35,7 +35,8 @@ row.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from types import NoneType
@@ -46,86 +47,48 @@ import orjson
 from dpsan.errors import InputError
 from dpsan.files.compression import open_decompressed
 from dpsan.files.source import Source
-from dpsan.formats.lines import raw_records
+from dpsan.formats.text import raw_records
 from dpsan.privacy.guarantee import Guarantee
-from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
+from dpsan.sanitize.result import UNDRAWN, Action
 from dpsan.sanitize.settings import SETTINGS
 
-SCHEMA: Final = 13
+SCHEMA: Final = 14
 """Changes whenever rows do; a reader knows this one only."""
 
 Row = dict[str, Any]
 Fields = Mapping[str, tuple[Any, ...]]
 """By name what a value may be: types, fields of an object, or a list with the fields of each."""
 
-_KINDS: dict[str, tuple[Any, ...]] = {
+_TYPES: Final[dict[str, tuple[Any, ...]]] = {
     **{kind.__name__: (kind,) for kind in (str, int, bool, list, dict)},
     "float": (float, int),
 }
 
 
-def _fields(text: str) -> Fields:
-    """Return the fields of ``name:kind name:kind? ...``; with ``?`` a value may be null."""
-    out = {}
-    for each in text.split():
-        name, kind = each.removesuffix("?").split(":")
-        out[name] = _KINDS[kind] + ((NoneType,) if each.endswith("?") else ())
+def _grammar() -> dict[str, Fields]:
+    """Return the rows of ``grammar.txt``, and the objects inside of them, by name."""
+    text = (Path(__file__).parent / "grammar.txt").read_text("utf-8")
+    _, *parts = re.split(r"^\[(\w+)\]", re.sub("^#.*", "", text, flags=re.M), flags=re.M)
+    bodies = dict(zip(parts[::2], parts[1::2], strict=True))
+    listed = {
+        "actions": " ".join(f"{action}:int" for action in Action),
+        "undrawn": " ".join(f"{action}:int" for action in UNDRAWN),
+        "settings": " ".join(about.row for about in SETTINGS.values()),
+    }
+    listed["sums"] = bodies["sums"].format(**listed)
+    out: dict[str, Fields] = {}
+    for row, body in bodies.items():
+        fields: dict[str, tuple[Any, ...]] = {}
+        for field in body.format(**listed).split():
+            name, kind = field.removesuffix("?").split(":")
+            inner = out.get(kind.removesuffix("[]"))
+            kinds = _TYPES.get(kind) or ([inner] if kind.endswith("[]") else inner,)
+            fields[name] = (*kinds, NoneType) if field.endswith("?") else kinds
+        out[row] = fields
     return out
 
 
-def _counts(actions: Iterable[Action]) -> str:
-    return " ".join(f"{action}:int" for action in actions)
-
-
-_KINDS |= {
-    "guarantee": (
-        _fields(
-            "status:str arithmetic:str epsilon_ldp:float? delta:float metric:str? "
-            "epsilon_metric:float? slack:float also:list per_line:bool infinite_loss_mass:float "
-            "public_words:int reviewed:bool claimed:dict? why:str source:str"
-        ),
-    ),
-    "embeddings": (_fields("source:str digest:str words:int dimensions:int"),),
-    "own": (_fields("file:str class:str sha256:str"),),
-    "public": (_fields("list:str words:int sha256:str"),),
-    "classes": ([_fields("class:str groups:list sha256:str?")],),
-    "others": ([_fields("kind:str of:int others:int names:list left_out:bool")],),
-}
-_KINDS["passing"] = (_fields("fields:others noted:dict"),)
-_HEADER: Final = _fields(
-    "type:str schema:int dpsan:str created:str mechanism:str own:own? epsilon:float "
-    "epsilon_unit:str parameters:dict guarantee:guarantee expected_unchanged:float weak:str? "
-    "linked:str? embeddings:embeddings only:classes? classes:classes? fluent:str? public:public? "
-    "copies:int consistent:str? spans:bool fields:list drop_other:bool originals:bool seeded:bool "
-    "private:bool not_protected:list " + " ".join(about.row for about in SETTINGS.values())
-)
-_WORD: Final = _fields(
-    "type:str file:int line:int text:int start:int end:int action:str out:str epsilon:float?"
-)
-_DRAWN: Final = _fields("drawn:str?")
-_CLASS: Final = _fields("class:str?")
-_REASON: Final = _fields("class:str? group:str? rule:str? passes:str?")
-_COPY: Final = _fields("copy:int")
-_ORIGINALS: Final = _fields(
-    "in:str in_start:int in_end:int unchanged:bool rank:int? distance:float?"
-)
-_SUMS: Final = (
-    f"records:int words:int {_counts(Action)} draws:int public:int epsilon_sum:float "
-    "epsilon_ldp_sum:float? delta_sum:float epsilon_ldp_largest_record:float? "
-    "delta_largest_record:float invalid:int invisible:int"
-)
-_ROWS: Final[Mapping[str, Fields]] = {
-    "header": _HEADER,
-    "remembered": _fields(f"type:str file:int line:int text:int epsilon:int {_counts(UNDRAWN)}"),
-    "file": _fields(
-        f"type:str file:int name:str {_SUMS} passing:passing input_sha256:str output_sha256:str"
-    ),
-    "totals": _fields(
-        f"type:str complete:bool {_SUMS} epsilon_ldp_largest_file:float? delta_largest_file:float "
-        "expected_unchanged:float "
-        "passing:passing input_sha256:str? output_sha256:str?"
-    ),
-}
+ROWS: Final = _grammar()
 
 
 class DamagedError(Exception):
@@ -140,7 +103,7 @@ def finite(value: float | None) -> float | None:
 def guarantee_row(guarantee: Guarantee) -> Row:
     """Return a guarantee as JSON values."""
     return {
-        **{name: getattr(guarantee, name) for name in _KINDS["guarantee"][0]},
+        **{name: getattr(guarantee, name) for name in ROWS["guarantee"]},
         "status": str(guarantee.status),
         "arithmetic": str(guarantee.arithmetic),
         "epsilon_ldp": finite(guarantee.epsilon_ldp),
@@ -162,11 +125,13 @@ def checked(row: object, fields: Fields | None = None) -> Row:
     if type(row) is not dict:
         raise DamagedError("not a row")
     if fields is None:
-        fields = _ROWS.get(str(row.get("type")), {})
-        if not fields:
+        if (kind := row.get("type")) not in ("header", "remembered", "file", "totals"):
             raise DamagedError("unknown type")
+        fields = ROWS[kind]
     _match(row, fields)
-    if fields is _HEADER and (row["public"] is None) != (row["guarantee"]["public_words"] == 0):
+    if fields is ROWS["header"] and (row["public"] is None) != (
+        row["guarantee"]["public_words"] == 0
+    ):
         raise DamagedError("public words in one place and not in another")
     return row
 
@@ -194,7 +159,7 @@ def _fits(value: object, kind: Any) -> bool:
 
 
 _ROW: Final = 16 << 20
-_ACTIONS: Final = frozenset(map(str, Action))
+_ACTIONS: Final = {*map(str, Action)} - {str(Action.REMEMBERED)}
 
 
 def damaged(path: str | Path, line: int, what: str = "") -> InputError:
@@ -261,23 +226,17 @@ class _Grammar:
     """Rules for the rows that follow a header."""
 
     def __init__(self, header: Row) -> None:
-        self._epsilon = float(header["epsilon"])
-        self._consistent = header["consistent"] is not None
-        self._record: tuple[int, ...] | None = None
-        self._per_line = header["guarantee"]["per_line"]
-        self._public = header["public"] is not None
-        self._spans = header["spans"]
-        self._only = header["only"] is not None
-        self._classes = self._only or header["classes"] is not None
-        self._word = {
-            **_WORD,
-            **(_DRAWN if header["fluent"] is not None else {}),
-            **(_REASON if self._only else _CLASS if self._classes else {}),
-            **(_COPY if header["copies"] > 1 else {}),
-            **(_ORIGINALS if header["originals"] else {}),
+        only, classes = header["only"] is not None, header["classes"] is not None
+        more = {
+            "fluent": header["fluent"] is not None,
+            "only": only,
+            "classes": classes and not only,
+            "copies": header["copies"] > 1,
+            "originals": header["originals"],
         }
-        self._text: tuple[int, ...] | None = None
-        self._shares: list[float] = []
+        self._word = dict(ROWS["word"])
+        for row in (row for row, there in more.items() if there):
+            self._word.update(ROWS[row])
         self._ended = False
 
     def check(self, row: Any) -> None:
@@ -285,48 +244,10 @@ class _Grammar:
         if self._ended:
             raise DamagedError("a row behind the totals")
         if type(row) is dict and row.get("type") == "word":
-            self._check_word(checked(row, self._word))
+            if checked(row, self._word)["action"] not in _ACTIONS:
+                raise DamagedError("unknown action")
         else:
-            self.end_text()
             kind = checked(row)["type"]
             if kind == "header":
                 raise DamagedError("a second header")
-            if kind == "remembered" and row["epsilon"]:
-                raise DamagedError("an epsilon where nothing was drawn, or none where it was")
             self._ended = kind == "totals"
-
-    def _check_word(self, row: Row) -> None:
-        action, epsilon = row["action"], row["epsilon"]
-        if action not in _ACTIONS or action == Action.REMEMBERED:
-            raise DamagedError("unknown action")
-        if action == Action.OUTSIDE and not self._spans:
-            raise DamagedError("a word outside spans where there are none")
-        plain = action == Action.PLAIN and not self._only
-        if plain or (action == Action.STRING and not self._classes):
-            raise DamagedError("a class where there are none")
-        free = self._public and action == Action.DRAWN  # of public words
-        if (action in DRAWN) != (epsilon is not None) and not free:
-            raise DamagedError("an epsilon where nothing was drawn, or none where it was")
-        text = row["file"], row.get("copy", 1), row["line"], row["text"]
-        if text != self._text:
-            self.end_text()
-            self._text = text
-        if self._per_line and epsilon is not None:
-            self._shares.append(epsilon)
-        elif self._only:
-            if epsilon not in (None, 0) and (action, epsilon) != (Action.NUMBER, self._epsilon):
-                raise DamagedError("an epsilon of a word that is drawn in its group")
-        elif epsilon not in (None, self._epsilon) and not self._repeated(text[:3], epsilon):
-            raise DamagedError("another epsilon than the header's")
-        if action in DRAWN:  # of a public word without an epsilon
-            self._record = text[:3]
-
-    def _repeated(self, record: tuple[int, ...], epsilon: float) -> bool:
-        """Return True if a word may share the draw of an equal word before it in its record."""
-        return self._consistent and epsilon == 0 and record == self._record
-
-    def end_text(self) -> None:
-        """Raise DamagedError if the shares of a text's words are not the header's epsilon."""
-        shares, self._shares, self._text = self._shares, [], None
-        if shares and not math.isclose(math.fsum(shares), self._epsilon, rel_tol=1e-9):
-            raise DamagedError("another epsilon than the header's")

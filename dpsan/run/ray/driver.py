@@ -15,12 +15,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from dpsan.embeddings.cache.store import Store
-from dpsan.errors import DpsanError, InputError, OutputError, UsageError, reason
-from dpsan.files.names import sweep, temporary_name
-from dpsan.run.audit import AuditWriter
+from dpsan.errors import DpsanError, InputError, UsageError
+from dpsan.files.names import sweep
 from dpsan.run.group import Group, rewrite_file
 from dpsan.run.run import Run, replaceable
 from dpsan.run.stream import Outcome, Plan, Task, Work
@@ -40,9 +39,6 @@ class Job:
     """Digest of the embeddings that the guarantee was computed for."""
     plan: Plan
     key: bytes = field(repr=False)
-    audit: Path | None = None
-    """The audit log of the run: each task writes its rows to a temporary file beside it."""
-    originals: bool = False
     directory: Path = field(default_factory=Path.cwd)
     """Working directory of the driver, to which paths are relative."""
     umask: int = 0o077
@@ -86,27 +82,18 @@ def _opened(packed: bytes) -> tuple[Job, Sanitizer]:
 
 
 def _rewritten(job: Job, sanitizer: Sanitizer, task: Task) -> Outcome:
-    work, rows = Work(sanitizer, job.plan, job.key), None
-    with ExitStack() as stack:
-        if job.audit is not None:
-            rows, copies = job.audit.with_name(temporary_name(job.audit.name)), job.plan.copies
-            writer = AuditWriter(rows, sanitizer, originals=job.originals, copies=copies, part=True)
-            work.audit = stack.enter_context(writer)
-        outcome = rewrite_file(task, work)
-        outcome.rows = rows
-        if outcome.sink:
-            outcome.sink.sync()
-            outcome.sink.hand_over()
-        if outcome.error is not None:
-            outcome.error = portable(outcome.error)
+    outcome = rewrite_file(task, Work(sanitizer, job.plan, job.key))
+    if outcome.sink:
+        outcome.sink.sync()
+        outcome.sink.hand_over()
+    if outcome.error is not None:
+        outcome.error = portable(outcome.error)
     return outcome
 
 
 Answer: TypeAlias = Outcome | DpsanError
 Engine: TypeAlias = Callable[[Job, Sequence[Task]], Iterator[tuple[Task, Answer]]]
 """Runs tasks; the answers come in any order."""
-
-_CHUNK: Final = 1 << 20
 
 
 @dataclass(kw_only=True)
@@ -116,8 +103,6 @@ class ClusterRun(Run):
     start: Callable[[ExitStack], Engine]
     """Starts the engine; the stack stops it."""
     cache: Path
-    audit_path: Path | None = None
-    originals: bool = False
     tree: bool = True
 
     def _outcomes(self, tasks: Iterator[Task], group: Group) -> Generator[Outcome]:
@@ -125,12 +110,10 @@ class ClusterRun(Run):
         what = "not a regular file", "--engine ray needs files"
         refused = [task for task in waiting if not replaceable(task.path)]
         answers: dict[Task, Answer] = {task: InputError(task.path, *what) for task in refused}
-        audit = [] if self.audit_path is None else [self.audit_path]
         targets = [task.target for task in waiting if task.target]
-        sweep(*audit, again=True)  # a run that was killed left rows there
         with ExitStack() as stack:
             # First on the stack: temporary files are removed after the engine has stopped.
-            stack.callback(sweep, *audit, *targets, again=True)
+            stack.callback(sweep, *targets, again=True)
             umask = os.umask(0)
             os.umask(umask)
             job = Job(
@@ -139,8 +122,6 @@ class ClusterRun(Run):
                 self.sanitizer.embeddings.digest,
                 self.plan,
                 self.key,
-                self.audit_path,
-                self.originals,
                 umask=umask,
             )
             rest = [task for task in waiting if task not in answers]
@@ -153,22 +134,9 @@ class ClusterRun(Run):
             group.flush()
 
     def _arrived(self, task: Task, answer: Answer) -> Outcome:
-        """Return the outcome of a task, whose rows are moved to the audit log."""
+        """Return the outcome of a task."""
         if isinstance(answer, DpsanError):
             answer = Outcome(task, self.sanitizer.accountant(), str(task.path), error=answer)
-        if self.audit and answer.rows:
-            _move(answer.rows, self.audit.send)
         if self.progress:
             self.progress(task.path.stat().st_size if task.path.exists() else 0)
         return answer
-
-
-def _move(rows: Path, send: Callable[[bytes], None]) -> None:
-    """Append the rows of a task to the audit log.  Raises OutputError."""
-    try:
-        with rows.open("rb") as file:
-            while data := file.read(_CHUNK):
-                send(data)
-        rows.unlink()
-    except OSError as error:
-        raise OutputError(f"{rows}: cannot read: {reason(error)}") from None

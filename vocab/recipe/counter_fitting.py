@@ -1,8 +1,8 @@
-"""Shaping trained vectors so that near words can stand for each other.
+"""Counter-fitting: trained vectors are moved so that near words can stand for each other.
 
-Steps: remove the mean, scale to unit length, counter-fit (Mrkšić, Ó Séaghdha, Thomson, Gašić,
+Lists of synonyms and antonyms say where to (Mrkšić, Ó Séaghdha, Thomson, Gašić,
 Rojas-Barahona, Su, Vandyke, Wen, Young: Counter-fitting Word Vectors to Linguistic Constraints,
-NAACL 2016), and the first two again.
+NAACL 2016).
 """
 
 from __future__ import annotations
@@ -57,17 +57,6 @@ class Shaping:
     """Neighbours of each word whose distance must not grow (the paper takes a radius)."""
     indirect: bool = True
     """Also push a word from the synonyms of its antonyms."""
-
-
-def unit(vectors: Vectors) -> Vectors:
-    """Return rows at unit length."""
-    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
-
-
-def centred(vectors: Vectors) -> Vectors:
-    """Return rows minus their mean, at unit length."""
-    out = unit(vectors)
-    return unit(out - out.mean(axis=0))
 
 
 def read_pairs(paths: Iterable[Path]) -> list[tuple[str, str]]:
@@ -199,30 +188,4 @@ def counter_fit(
         out += (rate if free is None else rate * free)[:, None] * move
         out /= np.linalg.norm(out, axis=1, keepdims=True)
         out = out.astype(np.float32)
-    return out
-
-
-def shape_vectors(vectors: Vectors, constraints: Constraints, shaping: Shaping) -> Vectors:
-    """Trained vectors -> unit vectors to ship."""
-    out = centred(vectors)
-    return centred(counter_fit(out, constraints, shaping)) if shaping.rounds else out
-
-
-def distinct_half_precision(
-    vectors: NDArray[np.float32], rng: np.random.Generator
-) -> NDArray[np.float16]:
-    """Return rows rounded to float16; rows that coincide are moved apart by the smallest steps.
-
-    Mechanisms on distances need words at positive distance from each other.
-    """
-    out = vectors.astype("<f2")
-    while True:
-        _, first = np.unique(out, axis=0, return_index=True)
-        again = np.setdiff1d(np.arange(len(out)), first)
-        if not len(again):
-            break
-        noise = rng.normal(0.0, 1e-3, (len(again), vectors.shape[1]))
-        out[again] = (vectors[again] + noise).astype("<f2")
-    if not np.isfinite(out).all() or not out.any(axis=1).all():
-        raise ValueError("a vector is zero or not finite")
     return out

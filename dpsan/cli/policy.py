@@ -1,0 +1,109 @@
+"""Policy files: what ``rewrite`` is to do to text, decided once, in TOML.
+
+A policy is always named: none is picked up from the working directory or beside an input, where a
+stranger could lower the protection.  For the same reason the names of files in it are relative to
+its own directory.  Its keys are the long names of the options on which an output depends; a list is
+an option given several times.  Options on the command line win; a variable of the environment that
+sets an option of the policy is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tomllib
+from collections.abc import Iterable
+from dataclasses import Field
+from pathlib import Path
+from typing import Any, Final
+
+import typer
+
+from dpsan.embeddings.word_lists import BUNDLED, FIELD_CLASSES, PRESETS, SPANS
+from dpsan.errors import InputError, UsageError, file_reason
+from dpsan.formats.paths import did_you_mean
+from dpsan.mechanisms.registry import path_of
+
+_OF_A_RUN: Final = frozenset({"bad_records", "recursive", "seed", "spans"})
+"""Options that decide what an output is, but belong to one run."""
+_TOO: Final = frozenset({"audit_originals", "strict"})
+"""Options that a policy has although ``--resume`` allows another value."""
+_FILES: Final = frozenset({"only", "classes"})
+"""Options that may name a file although their type is another."""
+_LISTS: Final = frozenset({*FIELD_CLASSES, *PRESETS, *BUNDLED, SPANS})
+_DIGESTS: Final[dict[Path, str]] = {}
+
+
+def policy_sha256(path: Path) -> str:
+    """Return the SHA-256 (hex) of the bytes that were read of a policy."""
+    return _DIGESTS[path]
+
+
+def read_policy(
+    context: typer.Context, path: Path | None, options: Iterable[Field[Any]]
+) -> Path | None:
+    """Make the values of a policy the defaults of the options of a command.
+
+    Args:
+        options: of the command.
+
+    Raises:
+        InputError: a file that cannot be read, an unknown option, or a value of another type.
+        UsageError: a variable of the environment sets one of its options.
+    """
+    if path is None:
+        return None
+    try:
+        raw = path.read_bytes()
+        values = tomllib.loads(raw.decode())
+    except OSError as error:
+        raise InputError(path, file_reason(error)) from None
+    except ValueError as error:  # the library's message has line and column
+        raise InputError(path, f"not TOML: {error}") from None
+    _DIGESTS[path] = hashlib.sha256(raw).hexdigest()
+    by_name = options_of_a_policy(options)
+    variables = {param.name: str(param.envvar) for param in context.command.params}
+    defaults: dict[str, Any] = {}
+    for key, value in values.items():
+        option = by_name.get(key.replace("_", "-"))
+        if option is None:
+            raise InputError(path, f"a policy has no '{key}'", did_you_mean(key, by_name))
+        if (variable := variables[option.name]) in os.environ:
+            raise UsageError(f"{path} and {variable} both set {key}", f"unset {variable}")
+        defaults[option.name] = _value(path, key, value, option)
+    context.default_map = defaults
+    return path
+
+
+def options_of_a_policy(options: Iterable[Field[Any]]) -> dict[str, Field[Any]]:
+    """Return by long name the options that a policy may have."""
+    return {
+        flag.removeprefix("--"): option
+        for option in options
+        if (option.metadata.get("decides") and option.name not in _OF_A_RUN) or option.name in _TOO
+        for flag in option.metadata["flags"]
+        if flag.startswith("--")
+    }
+
+
+def _value(path: Path, key: str, value: Any, option: Field[Any]) -> Any:
+    """Return the value of an option as the parser takes it.  Raises InputError: another type."""
+    kind = str(option.type)
+    given = value if isinstance(value, list) and kind.startswith("list") else [value]
+    wanted = bool if kind == "bool" else (str, int, float)
+    for each in given:
+        if not isinstance(each, wanted) or isinstance(each, bool) != (wanted is bool):
+            what = "true or false" if wanted is bool else "a string or a number"
+            raise InputError(path, f"{key} must be {what}")
+    if wanted is bool:
+        return value
+    texts = [str(each) for each in given]
+    if kind.startswith("Path") or option.name in _FILES or path_of(texts[0]) is not None:
+        texts = [_beside(path, text) for text in texts]
+    return texts if kind.startswith("list") else texts[0]
+
+
+def _beside(path: Path, text: str) -> str:
+    """Return names of files as those in the directory of a policy, and others as they are."""
+    names = [name.strip() for name in text.split(",")]
+    return ",".join(name if name in _LISTS else str(path.parent / name) for name in names)

@@ -1,0 +1,55 @@
+"""Numbers of pools whose unit has no other block: the permutations of all of them at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.only.order import distinct
+from dpsan.only.permutations import Permutation
+from dpsan.only.slots import Slots
+
+
+class Injections:
+    """The slots whose numbers are those of :class:`Permutation`, without an object for each pool.
+
+    The number at rank r of a permutation is r plus a uniform integer below the rest of the pool, as
+    long as no number of the pool comes twice so.  Left to the objects are dates, which ascend,
+    countries that follow a city, and pools that are used up.
+
+    Args:
+        slots: of a block.
+        own: slots that are new, in the order of their draws.
+        bounds: sizes of the pools of all slots; those of the first of ``own`` become bounds of
+            their integers.
+    """
+
+    def __init__(self, slots: Slots, own: NDArray[np.intp], bounds: NDArray[np.integer]) -> None:
+        _, group = distinct(slots.unit[own] * len(slots.plans) + slots.pool[own])
+        order = np.argsort(group, kind="stable")
+        counts = np.bincount(group)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+        ascending = np.array([plan.ascending for plan in slots.plans])[slots.pool[own]]
+        other = ascending | (slots.lead[own] >= 0) | (rank >= bounds[own])
+        here = (np.bincount(group, other) == 0)[group]
+        self.rest = own[~here]
+        """Slots that are left, in order."""
+        self._at, self._group, self._rank = own[here], group[here], rank[here]
+        self._sizes = bounds[self._at]
+        bounds[self._at] -= self._rank
+
+    def take(self, slots: Slots) -> None:
+        """Take the numbers of slots, which are uniform integers so far."""
+        numbers = slots.number[self._at]
+        places = self._rank + numbers
+        order = np.lexsort((places, self._group))
+        group, place = self._group[order], places[order]
+        twice = group[1:][(group[1:] == group[:-1]) & (place[1:] == place[:-1])]
+        slots.number[self._at] = places
+        again = np.flatnonzero(np.isin(self._group, twice))
+        columns = self._group[again].tolist(), numbers[again].tolist(), self._sizes[again].tolist()
+        permutations: dict[int, Permutation] = {}
+        for at, of_group, number, size in zip(self._at[again].tolist(), *columns, strict=True):
+            permutation = permutations.setdefault(of_group, Permutation(size))
+            slots.number[at] = permutation.take(number)

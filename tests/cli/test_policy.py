@@ -1,0 +1,111 @@
+"""``rewrite --policy``: options from a file that is always named."""
+
+import json
+import re
+from dataclasses import fields
+from hashlib import sha256
+
+import pytest
+from support import ROOT
+
+from dpsan.cli.policy import options_of_a_policy
+from dpsan.cli.rewrite import Rewrite
+
+TABLE = "id,text,name\n1,Maria met John,Maria\n"
+
+
+@pytest.fixture
+def run(dpsan, tmp_path):
+    (tmp_path / "a.csv").write_text(TABLE)
+    (tmp_path / "a.txt").write_text("Maria met John in Paris.\n")
+
+    def rewritten(policy, *more, env=None):
+        (tmp_path / "p.toml").write_text(policy)
+        return dpsan("rewrite", "--policy", "p.toml", *more, cwd=tmp_path, env=env)
+
+    return rewritten
+
+
+def test_a_policy_decides_and_the_command_line_wins(run):
+    policy = 'only = "people"\nfield = ["text", "name"]\ndrop-other = true\nstrict = true\n'
+    out = run(policy, "-q", "a.csv").stdout.decode()
+    assert re.fullmatch(r"text,name\n(\w+) met \w+,\1\n", out)
+    assert "Maria" not in out
+    out = run(policy, "-q", "-k", "name", "a.csv").stdout.decode()
+    assert re.fullmatch(r"name\n\w+\n", out)
+    assert run("epsilon = 1000\n", "-q", "-e", "-3", "a.txt").stderr.endswith(b"> 0 (got -3)\n")
+
+
+def test_statement_audit_and_report_name_the_policy(run, dpsan, tmp_path):
+    policy = 'only = "people"\n'
+    digest = sha256(policy.encode()).hexdigest()
+    done = run(policy, "-a", "audit.jsonl", "a.txt")
+    assert f"policy p.toml, SHA-256 {digest[:16]}".encode() in done.stderr
+    header = json.loads((tmp_path / "audit.jsonl").read_text().splitlines()[0])
+    assert header["policy"] == digest
+    assert digest[:16].encode() in dpsan("report", "audit.jsonl", cwd=tmp_path).stdout
+
+
+def test_files_of_a_policy_lie_beside_it(dpsan, tmp_path):
+    """A stranger who plants a file of that name in the working directory changes nothing."""
+    for folder, words in (("rules", "Ottokar\nZebedee\n"), ("work", "Nobody\nNowhere\n")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "own.txt").write_text(words)
+    (tmp_path / "rules/p.toml").write_text('only = "own.txt"\n')
+    arguments = ("rewrite", "-q", "--consistent", "off", "--policy", "../rules/p.toml")
+    out = dpsan(*arguments, stdin=b"Ottokar and Nobody\n" * 50, cwd=tmp_path / "work").stdout
+    assert set(out.splitlines()) == {b"Ottokar and Nobody", b"Zebedee and Nobody"}  # but for 2^-49
+    (tmp_path / "rules/own.txt").unlink()
+    done = dpsan(*arguments, stdin=b"Ottokar and Nobody\n", cwd=tmp_path / "work")
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+@pytest.mark.parametrize(
+    ("policy", "told"),
+    [
+        ('onyl = "people"', "p.toml: a policy has no 'onyl' (did you mean 'only'?)"),
+        ('only = "people', "p.toml: not TOML: "),
+        ('only = ["people"]', "p.toml: only must be a string or a number"),
+        ("only = true", "p.toml: only must be a string or a number"),
+        ("fluent = 1", "p.toml: fluent must be true or false"),
+        ("[only]\nx = 1", "p.toml: only must be a string or a number"),
+        ('seed = "x"', "p.toml: a policy has no 'seed'"),
+        ('output = "x"', "p.toml: a policy has no 'output'"),
+        ('epsilon = "x"', "not a number"),
+        ('epsilon = 8\nunknown = "msk"', "--unknown must be one of sample, mask (got msk)"),
+        ('only = "people"\nepsilon = 8', "classes that are drawn alone need no epsilon"),
+    ],
+)
+def test_what_is_wrong_with_a_policy_is_one_line(run, policy, told):
+    done = run(policy, "a.txt")
+    assert done.returncode in (1, 2)
+    assert told in done.stderr.decode()
+    assert done.stderr.count(b"\n") == 1
+    assert done.stdout == b""
+
+
+def test_the_environment_does_not_lower_a_policy(run):
+    done = run("epsilon = 2\n", "a.txt", env={"DPSAN_EPSILON": "50"})
+    assert (
+        done.stderr == b"dpsan: p.toml and DPSAN_EPSILON both set epsilon (unset DPSAN_EPSILON)\n"
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+def test_a_missing_policy_stops_the_run(dpsan):
+    done = dpsan("rewrite", "--policy", "none.toml", "--only", "people", stdin=b"Maria\n")
+    assert (done.returncode, done.stdout) == (1, b"")
+
+
+def test_every_option_that_decides_is_in_a_policy_or_is_of_one_run():
+    """A new setting is in policies without a word: the list is made of the options."""
+    allowed = options_of_a_policy(fields(Rewrite))
+    missing = {
+        each.name
+        for each in fields(Rewrite)
+        if each.metadata.get("decides") and each not in allowed.values()
+    }
+    assert missing == {"bad_records", "recursive", "seed", "spans"}
+    page = (ROOT / "docs/formats.md").read_text().split("## Policy file")[1].split("\n## ")[0]
+    listed = set(re.findall(r"`([a-z-]+)`", page))
+    assert set(allowed) <= listed
