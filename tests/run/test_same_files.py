@@ -61,7 +61,8 @@ WRITES = {
     ("train", "language_model"): ["-o", "new.npz", "--language-model"],
 }
 READ_BY = {
-    "rewrite": "files keep public spans embeddings language_model",
+    "rewrite": "files keep public spans embeddings language_model policy",
+    "headers": "file",
     "restore": "file map_",
     "preview": "file embeddings",
     "report": "audits",
