@@ -61,8 +61,7 @@ WRITES = {
     ("train", "language_model"): ["-o", "new.npz", "--language-model"],
 }
 READ_BY = {
-    "rewrite": "files keep public spans embeddings language_model policy",
-    "headers": "file",
+    "rewrite": "files keep public spans embeddings language_model",
     "restore": "file map_",
     "preview": "file embeddings",
     "report": "audits",
