@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import sqlite3
@@ -71,6 +72,40 @@ def started(*arguments: str, **more: Any) -> Iterator[subprocess.Popen[bytes]]:
             yield child
         finally:
             child.kill()
+
+
+_LAUNCHER = f"""
+import json, os, sys
+sys.path.append({str(ROOT / "tests" / "scoreboard")!r})
+import fork
+exec(sys.argv[1])
+fork.preload()
+for words in json.loads(sys.argv[2]):
+    given = dict(word.split("=") for word in words if word.startswith("DPSAN_"))
+    done = fork.run(words[len(given) :], ".", os.environ | given)
+    print(json.dumps([done.status, done.out.decode(), done.err.decode()]))
+"""
+
+
+def launched(
+    folder: Path, change: str, *commands: Sequence[str], **env: str
+) -> list[tuple[int, str, str]]:
+    """Status, output and messages of commands of one changed program, which is imported once.
+
+    Args:
+        folder: where they run; a package ``dpsan`` that lies there is the program.
+        change: Python that runs before them, such as an entry in a table of the program.
+        commands: words of each, behind those that set variables as in a shell.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", _LAUNCHER, change, json.dumps(commands)],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        env={**os.environ, **env},
+    )
+    return [tuple(json.loads(line)) for line in done.stdout.splitlines()]
 
 
 def wait_for(sign: Callable[[], object]) -> None:
@@ -147,10 +182,9 @@ def _sensitive(**options: Any) -> Sanitizer:
     return Sanitizer(only="sensitive", **options)
 
 
-def drawn_once(text: str, seed: int, **options: Any) -> str:
-    """What ``--only sensitive`` writes for a text, by a sanitizer that is made once."""
-    key = randomness.seeded_key(str(seed))
-    return _sensitive(**options).sanitize([text], key).lines[0]
+def drawn_often(text: str, times: int = 40, **options: Any) -> list[str]:
+    """What ``--only sensitive`` writes for a text, each time as a unit of its own."""
+    return _sensitive(**options).sanitize([text] * times, randomness.seeded_key(text)).lines
 
 
 def cut_long(patch: pytest.MonkeyPatch, stretch: int, ahead: int, long: int) -> None:

@@ -14,6 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from support import ROOT
 
+from dpsan import Sanitizer
+
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it asks the network
 pytest.importorskip("litellm", reason="LOUD: litellm is not installed, the guardrail was NOT tried")
 pytest.importorskip("apscheduler", reason="LOUD: litellm[proxy] is not installed")
@@ -434,74 +436,180 @@ def test_conversations_without_a_name_are_forgotten(proxy):
     assert own.thread.submit(own.memo.totals).result().units == before
 
 
-@pytest.mark.parametrize("chats", [int(os.environ.get("CHATS", "15"))])
-def test_made_up_chats_with_calls_of_tools(proxy, chats, tmp_path, capsys):
-    """Three turns each: nothing leaks, one name for each person, and all answers come back.
+FILLER = "Please look at the list of orders and tell me which of them are late or were sent back. "
+"""A sentence without a name, as prompts of agents have many."""
+KINDS = {"type": "string", "description": "What is looked for, as the customer has written it."}
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": name,
+            "description": f"{FILLER}Returns the rows that were found, and nothing without one.",
+            "parameters": {
+                "type": "object",
+                "properties": {"name": KINDS, "mail": KINDS, "limit": {"type": "integer"}},
+                "required": ["name"],
+            },
+        },
+    }
+    for name in ("find", "list_orders", "open_ticket", "send_mail", "refund", "close_ticket")
+]
 
-    ``CHATS=1000`` prints the milliseconds for 1,000 tokens, without the commit of the store.
+
+def people(generator, many):
+    """Names that the lists know and no list of outputs has: a name in an output is no draw.
+
+    None is another word in small letters: ``misty_kenney.pdf`` keeps *misty*.
     """
-    from dpsan import Memo, Sanitizer
-
-    own, generator = guardrail(), random.Random(3)
-    given, last = (
-        Sanitizer(only="people").by_unit().replacing.outputs[n] for n in ("given_f", "surname")
-    )
-    disk, times, whole, chance = own.memo, [], [], 0
-    made = own.thread.submit(Memo, tmp_path, Sanitizer(only="people"), scratch=True).result()
-    for memo, seconds in ((made, times), (disk, whole)):
-        own.memo = memo
-        for number in range(chats):
-            names = list(zip(generator.sample(given, 3), generator.sample(last, 3), strict=True))
-            became = {}
-            for turn in range(1, 4):
-                messages = chat_of(names, turn)
-                text = json.dumps(messages)
-                about = {"litellm_session_id": f"chat {number}", "model": "m"}
-                started = time.perf_counter()
-                out = drawn(own, f"{number} {turn}", messages=messages, **about)["messages"]
-                tokens = 1.3 * len(text.split())
-                seconds.append(1e6 * (time.perf_counter() - started) / tokens)
-                words = {*re.findall(r"[^\W\d_]+", json.dumps(out).lower())}
-                # One in some hundred chats draws the name of somebody else in it: no draw knows it.
-                words -= {*re.findall(r"[^\W\d_]+", out[1]["content"].lower())}
-                assert not [n for pair in names for n in pair if n.lower() in words]
-                chance += any(n in out[1]["content"] for pair in names for n in pair)
-                for message in out:
-                    for call in message.get("tool_calls", ()):
-                        json.loads(call["function"]["arguments"])
-                for (one, two), written in zip(
-                    names, out[1]["content"].split(" and "), strict=True
-                ):
-                    assert became.setdefault((one, two), written) == written
-                replies = [f"Dear {written}, done." for written in became.values()]
-                answer = {"texts": replies}
-                request = {"litellm_call_id": f"{number} {turn}"}
-                back = asyncio.run(own.apply_guardrail(answer, request, "response"))["texts"]
-                assert back == [f"Dear {one} {two}, done." for one, two in became]
-    own.memo = disk
-    assert chance < 10 + chats / 10
-    with capsys.disabled():
-        p95 = [sorted(each)[len(each) * 95 // 100] for each in (times, whole)]
-        print(f"\n{chats} chats, ms for 1,000 tokens: {p95[0]:.2f} drawn, {p95[1]:.2f} with commit")
-
-
-def chat_of(names, turn):
-    """A chat of so many turns that names people in several positions."""
-    (a, b), (c, d), (e, f) = names
-    address = f"{c}.{d}@acme.com".lower()
-    filler = "Please look at the list of orders and tell me which of them are late. " * 6
-    messages = [
-        {"role": "system", "content": f"{filler} You work for {a} {b}."},
-        {"role": "user", "content": f"{a} {b} and {c} {d} and {e} {f}"},
+    lists = Sanitizer(only="people").by_unit().replacing
+    written = {word.lower() for words in lists.outputs.values() for word in words}
+    words = [word for word in lists.lexicon.lines("words.txt") if len(word) > 4 and word.isascii()]
+    kinds = {label: [] for label in ("given_f", "surname")}
+    for word in words:
+        label = lists.lexicon.label(word, 1)
+        if label in kinds and label == lists.lexicon.label(word, 0) and word not in written:
+            kinds[label].append(word.capitalize())
+    return [
+        list(zip(*(generator.sample(names, 3) for names in kinds.values()), strict=True))
+        for _ in range(many)
     ]
-    for at in range(turn):
-        call = json.dumps({"name": f"{e} {f}", "to": [address], "limit": at})
-        found = json.dumps({"rows": [{"name": f"{c} {d}", "mail": address, "n": 3}]})
-        function = {"name": "find", "arguments": call}
-        calls = [{"id": f"call_{at}", "type": "function", "function": function}]
-        messages += [
-            {"role": "assistant", "content": f"I ask {c} {d}.", "tool_calls": calls},
-            {"role": "tool", "tool_call_id": f"call_{at}", "content": found},
-            {"role": "user", "content": [{"type": "text", "text": f"{filler} Thanks, {e} {f}"}]},
-        ]
-    return messages
+
+
+def turns(names):
+    """Three requests of one conversation, by endpoint, with names in eleven positions.
+
+    These are system, user, assistant and tool messages, content parts, arguments and results of
+    tools, names of files, inputs of responses, blocks of Anthropic, metadata.  Answers are
+    streamed.
+    """
+    (a, b), (c, d), (e, f) = names
+    mail = f"{c}.{d}@acme.com".lower()
+    everybody = f"Who are {a} {b} and {c} {d} and {e} {f} ?"
+    call = json.dumps({"name": f"{e} {f}", "to": [mail], "limit": 5})
+    found = json.dumps({"rows": [{"name": f"{c} {d}", "mail": mail, "n": 3}]})
+    about = {"customer": f"{a} {b}"}
+    function = {"id": "call_1", "type": "function", "function": {"name": "find", "arguments": call}}
+    file = {"type": "file", "file": {"file_id": "file-7", "filename": f"{a}_{b}_2023.pdf".lower()}}
+    system = f"{FILLER * 20}You work for {a} {b}."
+    messages = [
+        {"role": "system", "content": system},
+        {"role": "user", "content": f"{FILLER}Ask {c} {d}.", "name": a},
+        {"role": "assistant", "content": f"I ask {c} {d}.", "tool_calls": [function]},
+        {"role": "tool", "tool_call_id": "call_1", "content": found},
+        {"role": "user", "content": [{"type": "text", "text": f"Thanks, {e} {f}"}, file]},
+        {"role": "user", "content": everybody},
+    ]
+    yield "/v1/chat/completions", everybody, {"messages": messages, "tools": TOOLS, "user": a}
+    items = [
+        {"role": "user", "content": [{"type": "input_text", "text": f"{FILLER}Ask {c} {d}."}]},
+        {"type": "function_call", "call_id": "call_2", "name": "find", "arguments": call},
+        {"type": "function_call_output", "call_id": "call_2", "output": found},
+        {"role": "user", "content": everybody},
+    ]
+    tools = [{"type": "function", **tool["function"]} for tool in TOOLS]
+    more = {"instructions": system, "tools": tools, "metadata": about}
+    yield "/v1/responses", everybody, {"input": items, **more}
+    used = {"type": "tool_use", "id": "t_1", "name": "find", "input": json.loads(call)}
+    result = {"type": "tool_result", "tool_use_id": "t_1"}
+    result["content"] = [{"type": "text", "text": f"{c} {d} is it."}]
+    blocks = [
+        {"role": "user", "content": f"{FILLER}Ask {c} {d}."},
+        {"role": "assistant", "content": [used]},
+        {"role": "user", "content": [result, {"type": "text", "text": everybody}]},
+    ]
+    tools = [
+        {"name": tool["function"]["name"], "input_schema": tool["function"]["parameters"]}
+        | {"description": tool["function"]["description"]}
+        for tool in TOOLS
+    ]
+    more = {"system": [{"type": "text", "text": system}], "tools": tools, "max_tokens": 99}
+    yield "/v1/messages", everybody, {"messages": blocks, **more}
+
+
+def answered(rows):
+    """Text and arguments of the call of a streamed answer of any endpoint."""
+    texts, calls = [], []
+    for row in rows:
+        if row.get("object") == "chat.completion.chunk":
+            for choice in row["choices"]:
+                texts.append(choice["delta"].get("content") or "")
+                parts = choice["delta"].get("tool_calls") or ()
+                calls += [part["function"]["arguments"] for part in parts]
+        elif row["type"] == "content_block_delta":
+            texts.append(row["delta"].get("text", ""))
+            calls.append(row["delta"].get("partial_json", ""))
+        elif row["type"] == "response.output_text.delta":
+            texts.append(row["delta"])
+        elif row["type"] == "response.function_call_arguments.delta":
+            calls.append(row["delta"])
+    return "".join(texts), "".join(calls)
+
+
+class Clock:
+    """Processor time of the guardrail for each request, and the time of the commits of its memo."""
+
+    def __init__(self, own, monkeypatch):
+        self.rows, self.commits = [], []
+        drawn, ask, spent = own.drawn, own.memo._ask, [0.0]
+
+        def timed_ask(text, *given):
+            if text != "COMMIT":
+                return ask(text, *given)
+            begun, wall = time.thread_time(), time.perf_counter()
+            done = ask(text, *given)
+            self.commits.append(1e3 * (time.perf_counter() - wall))
+            spent[0] += time.thread_time() - begun
+            return done
+
+        def timed(body, *given):
+            begun, spent[0] = time.thread_time(), 0.0
+            done = drawn(body, *given)
+            milliseconds = 1e3 * (time.thread_time() - begun - spent[0])
+            self.rows.append((milliseconds, len(json.dumps(body)) / 4))
+            return done
+
+        monkeypatch.setattr(own.memo, "_ask", timed_ask)
+        monkeypatch.setattr(own, "drawn", timed)
+
+    def said(self):
+        def p95(values):
+            return sorted(values)[len(values) * 95 // 100]
+
+        tokens = [size for _, size in self.rows]
+        each = p95([1e3 * spent / size for spent, size in self.rows])
+        whole = p95([spent for spent, _ in self.rows])
+        return (
+            f"{len(tokens):,} requests of {min(tokens):,.0f} to {max(tokens):,.0f} tokens;"
+            f" p95: {each:.2f} ms for 1,000 tokens, {whole:.2f} ms a request,"
+            f" {p95(self.commits):.2f} ms a commit beside"
+        )
+
+
+@pytest.mark.parametrize("chats", [int(os.environ.get("CHATS", "10"))])
+def test_made_up_chats_with_calls_of_tools(proxy, chats, monkeypatch, capsys):
+    """Nothing leaks, each person of a conversation has one name, and all answers come back.
+
+    ``CHATS=1000`` prints the time of the guardrail.  Tokens are a quarter of the characters.
+    """
+    clock, became, parsed = Clock(guardrail(), monkeypatch), {}, 0
+    for number, names in enumerate(people(random.Random(3), chats)):
+        originals = {name.lower() for person in names for name in person}
+        for path, question, body in turns(names):
+            model = "claude" if "messages" in path else "chat"
+            about = {"model": model, "stream": True, "litellm_session_id": f"chat {number}"}
+            done, sent = posted(proxy, path, **about, **body)
+            assert not originals & {*re.findall(r"[^\W\d_]+", sent.lower())}
+            (received,) = proxy[1].bodies
+            texts = [*strings(received)]
+            assert not any(text[:1] in "[{" for text in texts)  # each was JSON
+            parsed += 1
+            (asked,) = [text for text in texts if text.endswith(" ?")]
+            written = asked.removeprefix("Who are ").removesuffix(" ?").split(" and ")
+            for person, other in zip(names, written, strict=True):
+                assert became.setdefault((number, person), other) == other
+            text, call = answered(events(done))
+            assert text == f"I found this: {question} Bye."
+            assert json.loads(call) == {"text": text, "limit": 5}
+    assert (parsed, len(became)) == (3 * chats, 3 * chats)
+    with capsys.disabled():
+        print(f"\n{chats:,} chats, {clock.said()}")

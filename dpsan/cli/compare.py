@@ -38,7 +38,7 @@ class Compare(Page, Texts, Vocabulary):
 
     rules: ClassVar = """
         --csv excludes --json and --html
-        --labels, --field, --delimiter and --max-records need --data
+        --labels, --field and --delimiter need --data
     """
 
     mechanism: list[str] | None = option(
@@ -81,7 +81,7 @@ class Compare(Page, Texts, Vocabulary):
         with self.progress.named() as report:
             found = run(request, vocabulary, space, report)
         self._write(found, vocabulary)
-        return 0 if any(row.figures for row in found.rows) else 1
+        return 0 if found.measured else 1
 
     def _write(self, found: Comparison, vocabulary: Embeddings) -> None:
         """Write the table in the chosen form."""

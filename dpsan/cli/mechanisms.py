@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
-
-import typer
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from dpsan.cli.command import argument
 from dpsan.cli.options import Epsilon, Json, Vocabulary, mechanism_names, parameters
-from dpsan.cli.output import print_json, print_prose, print_result, print_table
+from dpsan.cli.output import echo
 from dpsan.errors import check_name, refuse
+
+if TYPE_CHECKING:
+    from dpsan.analysis.pages.sections import Shown
 
 _COLUMNS: Final = {
     "name": "name",
@@ -47,15 +48,19 @@ class Mechanisms(Json, Vocabulary, Epsilon):
         if self.name is None:
             given = self.epsilon is not None or self.param or self.embeddings
             refuse(given, "--epsilon, --param and --embeddings need a NAME")
-            _list(self.as_json)
+            self.show(*_listed())
             return 0
         check_name("mechanism", self.name, MECHANISMS)
         self.check_rules()
-        found = None if self.epsilon is None else self._numbers(self.name, self.epsilon)
-        if self.as_json:
-            print_json(found or _without_numbers(self.name))
-        else:
-            _explain(self.name, found)
+        from dpsan.mechanisms.description import bibtex, described, sections
+
+        values = described(self.name)
+        if self.epsilon is not None:
+            values = self._numbers(self.name, self.epsilon)
+        self.show(values, [_shown(values, numbers=self.epsilon is not None)])
+        sources = f"{values['source']} {sections(self.name).get('Public words', '')}"
+        for entry in () if self.as_json else bibtex(sources):
+            echo(f"\n{entry}")
         return 0
 
     def _numbers(self, name: str, epsilon: float) -> dict[str, Any]:
@@ -72,63 +77,42 @@ class Mechanisms(Json, Vocabulary, Epsilon):
         return numbers(mechanism.resolved(space), space)
 
 
-def _list(as_json: bool) -> None:
+def _listed() -> tuple[list[dict[str, Any]], list[Shown]]:
+    """Return what the table of all mechanisms says, and the table."""
+    from dpsan.analysis.pages.sections import Section, Shown
     from dpsan.mechanisms.registry import installed, list_mechanisms
 
     values = list_mechanisms()
-    if as_json:
-        print_json(values)
-        return
     rows = [[str(each[key]) for key in _COLUMNS.values()] for each in values]
-    print_table(list(_COLUMNS), rows, spare=(1, 3))
-    if more := installed():
-        typer.echo(f"\nOf other packages, not reviewed: {', '.join(more)}")
+    others = [f"Of other packages, not reviewed: {', '.join(installed())}"] * bool(installed())
+    return values, [Shown("", [Section([*_COLUMNS], rows, others, spare=(1, 3))])]
 
 
-def _without_numbers(name: str) -> dict[str, Any]:
-    from dpsan.mechanisms import MECHANISMS
-    from dpsan.mechanisms.description import parameter_rows
+def _shown(values: dict[str, Any], *, numbers: bool) -> Shown:
+    """Return what is known of a mechanism.
 
-    kind = MECHANISMS[name]
-    return {
-        "name": name,
-        "status": str(kind.status),
-        "family": kind.family,
-        "epsilon": None,
-        "epsilon_unit": kind.epsilon_unit,
-        **dict.fromkeys(("delta", "claimed", "true", "noise_scale", "mean_cosine", "why")),
-        "source": kind.source,
-        "parameters": {row["name"]: row["value"] for row in parameter_rows(name)},
-    }
+    Args:
+        numbers: whether the values have its guarantee for an epsilon.
+    """
+    from dpsan.analysis.pages.sections import Facts, Part, Prose, Shown, cosine_and_bound, named
+    from dpsan.mechanisms.description import parameter_rows, sections
 
-
-def _explain(name: str, found: dict[str, Any] | None) -> None:
-    from dpsan.mechanisms import MECHANISMS
-    from dpsan.mechanisms.description import bibtex, parameter_rows, sections
-
-    kind = MECHANISMS[name]
-    parts = sections(name)
-    print_prose(f"{name} ({kind.status}): {parts.pop('Summary')}")
-    parts.pop("Parameters", None)
-    for heading, body in parts.items():
-        typer.echo(f"\n{heading}")
-        print_prose(body, "  ")
-    rows = parameter_rows(name)
-    typer.echo(f"\nParameters\n  epsilon: in {kind.epsilon_unit}, required")
-    for row in rows:
+    texts = sections(values["name"])
+    title = f"{values['name']} ({values['status']}): {texts.pop('Summary')}"
+    texts.pop("Parameters", None)
+    parts: list[Part] = [Prose(heading, body) for heading, body in texts.items()]
+    lines = [f"epsilon: in {values['epsilon_unit']}, required"]
+    for row in parameter_rows(values["name"]):
         value = "required" if row["required"] else f"default {row['value']}"
         unit = f", in {row['unit']}" if row["unit"] else ""
-        print_prose(f"{row['name']}: {row['help']}; {row['domain']}{unit}; {value}", "  ")
-    if found:
-        from dpsan.analysis.pages.sections import Facts, Shown, cosine_and_bound, named
-
-        names = ("claimed", "true", "noise_scale", "mean_cosine", "why")
-        values = {name: found[name] for name in names}
-        if found["mean_cosine"]:
-            values["mean_cosine"] = cosine_and_bound(**found["mean_cosine"])
-        facts = Facts("For these parameters on this vocabulary", named(values))
-        print_result(Shown("", [facts]), again=True)
-    else:
-        typer.echo("\nWith --epsilon: the true guarantee on your vocabulary.")
-    for entry in bibtex(f"{kind.source} {parts.get('Public words', '')}"):
-        typer.echo(f"\n{entry}")
+        lines.append(f"{row['name']}: {row['help']}; {row['domain']}{unit}; {value}")
+    parts.append(Prose("Parameters", lines=lines))
+    if not numbers:
+        parts.append(Prose("", "With --epsilon: the true guarantee on your vocabulary."))
+        return Shown("", parts, title=title)
+    names = ("claimed", "true", "noise_scale", "mean_cosine", "why")
+    figures = {name: values[name] for name in names}
+    if values["mean_cosine"]:
+        figures["mean_cosine"] = cosine_and_bound(**values["mean_cosine"])
+    heading = "For these parameters on this vocabulary"
+    return Shown("", [*parts, Facts(heading, named(figures))], title=title)

@@ -68,6 +68,12 @@ class Json(Command):
         for at, shown in enumerate(() if self.as_json else results):
             print_result(shown, again=at > 0)
 
+    def show_values(self, values: Mapping[str, Any], title: str = "") -> None:
+        """Print JSON, or else the same values under their names."""
+        from dpsan.analysis.pages.sections import Facts, Shown, named
+
+        self.show(values, [Shown("", [Facts("", named(values))], title=title)])
+
 
 @dataclass(frozen=True, kw_only=True)
 class JsonAndFile(Json):
@@ -332,9 +338,6 @@ class Container(Reading):
 class Texts(Container):
     """Files of texts that are judged, not sanitized."""
 
-    max_records: int | None = option("--max-records N", min=1, panel=INPUT)
-    """Only the first N records."""
-
     def inputs(self, path: Path) -> Inputs:
         """Return how the files are read.
 
@@ -347,7 +350,7 @@ class Texts(Container):
         from dpsan.analysis.evaluate.pairs import Inputs
 
         self.container(str(path))
-        return Inputs(self.format_, self.read_options(force_text=True), self.max_records)
+        return Inputs(self.format_, self.read_options(force_text=True))
 
 
 def positive(name: str, value: float) -> float:
@@ -376,13 +379,3 @@ def positive_numbers(name: str, given: list[str]) -> tuple[float, ...]:
         except (ValueError, UsageError):
             raise UsageError(f"{name} must be numbers > 0 (got {part})") from None
     return tuple(out)
-
-
-def whole_numbers(name: str, given: list[str] | None) -> tuple[int, ...]:
-    """Return whole numbers >= 1 of texts separated by commas, ascending.  Raises UsageError."""
-    out = set[int]()
-    for part in ",".join(given or ()).split(",") if given else ():
-        whole = part.strip().isascii() and part.strip().isdigit() and int(part) >= 1
-        refuse(not whole, f"{name} must be whole numbers >= 1 (got {part})")
-        out.add(int(part))
-    return tuple(sorted(out))

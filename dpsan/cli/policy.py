@@ -26,7 +26,7 @@ from dpsan.mechanisms.registry import path_of
 
 _OF_A_RUN: Final = frozenset({"bad_records", "recursive", "seed", "spans"})
 """Options that decide what an output is, but belong to one run."""
-_TOO: Final = frozenset({"audit_originals", "strip"})
+_TOO: Final = frozenset({"audit_originals", "strict"})
 """Options that a policy has although ``--resume`` allows another value."""
 _FILES: Final = frozenset({"only", "classes"})
 """Options that may name a file although their type is another."""

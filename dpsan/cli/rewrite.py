@@ -90,15 +90,12 @@ def _built(request: Request) -> tuple[Run, Path]:
         say("reading from the terminal; end with Ctrl-D")
     kind: Callable[..., Run] = Run
     if request.engine == "ray":
-        from dpsan.run.ray.driver import ClusterRun
-        from dpsan.run.ray.engine import start
+        from dpsan.run.cluster import ClusterRun, start
 
         kind = partial(
             ClusterRun,
             start=partial(start, address=request.address, workers=request.jobs),
             cache=store.root,
-            audit_path=request.audit,
-            originals=request.audit_originals,
         )
     run = kind(
         sanitizer,
@@ -144,6 +141,8 @@ def _begin_tree(request: Request, run: Run, cache: Path) -> None:
 
 def _executed(request: Request, run: Run, cache: Path) -> Result:
 
+    from dpsan.privacy.randomness import derive_key
+
     completed = Completed(request)
     try:
         with ExitStack() as stack:
@@ -153,6 +152,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
 
                 digest = run.sanitizer.embeddings.digest
                 run.workers = enter(Pool(run.sanitizer.spec, cache, request.jobs, digest))
+            name = derive_key(run.key, "map").hex()[:16]
             if request.audit:
                 from dpsan.run.audit import AuditWriter
 
@@ -172,10 +172,8 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                     )
                 )
             if request.map_:
-                from dpsan.privacy.randomness import derive_key
                 from dpsan.restore.map_file import MapWriter
 
-                name = derive_key(run.key, "map").hex()[:16]
                 run.map = enter(MapWriter(request.map_, name, force=request.force))
             if request.review:
                 from dpsan.run.side_outputs import Review
@@ -196,7 +194,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
             if request.log_json:
                 from dpsan.run.side_outputs import FileLog
 
-                run.log = enter(FileLog(request.log_json, force=request.force))
+                run.log = enter(FileLog(request.log_json, name, force=request.force))
             bar = request.progress.bytes(run.inputs, streams=run.output is None)
             run.progress, run.begun = enter(bar)
             result = run.execute()

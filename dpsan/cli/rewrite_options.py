@@ -57,9 +57,9 @@ class RewriteOptions(Container, Sanitizing):
     spans: Path | None = option("--spans FILE", panel=INPUT)
     """Draw only words that these spans touch (docs/formats.md), or with --only, these too, from
     the group of their type. All other words pass: NOT PROTECTED."""
-    strip: bool = flag("--strip", panel=INPUT, decides=False)
-    """Leave out what cannot be rewritten, such as attachments and metadata, instead of refusing
-    the file."""
+    strict: bool = flag("--strict", panel=INPUT, decides=False)
+    """Refuse a document whose content cannot all be rewritten, such as attachments and metadata,
+    instead of leaving that out. Always with -i."""
     drop_other: bool = flag("--drop-other", panel=INPUT)
     """Leave out the columns and fields that --field does not choose. By default they pass
     unchanged."""

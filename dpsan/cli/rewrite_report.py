@@ -30,7 +30,9 @@ def say_result(request: Request, run: Run, result: Result) -> int:
     _warn(result, request)
     inputs = len(run.inputs)
     if result.failed and inputs > 1:
-        say(f"{number(len(result.failed))} of {number(inputs)} files failed")
+        nothing = not (result.done or result.skipped or result.totals.records)
+        rest = "; nothing was written" * nothing
+        say(f"{number(len(result.failed))} of {number(inputs)} files failed{rest}")
     return 1 if result.failed or not enough else 0
 
 

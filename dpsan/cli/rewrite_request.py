@@ -47,7 +47,7 @@ class Request(RewriteOptions):
         --unit-field needs --map FILE or --memo DIR
         --address needs --engine ray
         --engine ray needs -O DIR (it writes one output for each input)
-        --engine ray excludes --budget, --memo, --ledger, --spans and --line-buffered
+        --engine ray excludes --audit, --budget, --memo, --ledger, --spans and --line-buffered
     """
 
     def check(self) -> FileUses:
@@ -105,7 +105,7 @@ class Request(RewriteOptions):
         if self.engine == "local":
             return
         refuse(STDIN in self.inputs, "--engine ray needs files, not standard input")
-        from dpsan.run.ray.engine import require_ray  # numpy comes with it
+        from dpsan.run.cluster import require_ray  # numpy comes with it
 
         require_ray()
 
@@ -154,7 +154,7 @@ class Request(RewriteOptions):
         # Option, whether it is given, what a format needs for it, how many of the formats do.
         self.cell_delimiter()
         for name, given, capability, formats in (
-            ("--strip", self.strip, "strippable", any),
+            ("--strict", self.strict, "leaves_out", any),
             ("--except", bool(self.except_), "nested", enough),
             ("--no-header", self.no_header, "takes_header", any),
             ("--delimiter", self.delimiter, "takes_delimiter", any),
@@ -243,7 +243,8 @@ class Request(RewriteOptions):
             format=self.format_,
             options=self.read_options(
                 invalid=self.invalid,
-                strip=self.strip,
+                # Written over the input, what is left out would be lost.
+                strict=self.strict or self.in_place,
                 unit_field=self.unit_field or "",
                 kinds={name.removesuffix("?"): of for name, of in self._fields.items() if of},
                 drop_other=self.drop_other,

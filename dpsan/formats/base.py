@@ -48,8 +48,9 @@ class ReadOptions:
     """Class of which each word of a field is drawn, by the name of the field."""
     header: bool = True
     """True if CSV and TSV start with a row of names."""
-    strip: bool = False
-    """True if content that cannot be rewritten is left out, such as attachments of mails."""
+    strict: bool = False
+    """True if content that cannot be rewritten is refused, such as attachments of mails, and not
+    left out."""
     drop_other: bool = False
     """True if fields that are not chosen are left out instead of passing unchanged."""
     mixed: bool = False
@@ -143,8 +144,8 @@ class Format(ABC):
     """True if a record may hold others: ``--except`` leaves out some of it."""
     own_encoding: ClassVar[str] = ""
     """Why ``--encoding`` is refused; empty if it is not."""
-    strippable: ClassVar[bool] = False
-    """True if ``--strip`` leaves something out."""
+    leaves_out: ClassVar[bool] = False
+    """True if content that cannot be rewritten is left out; ``--strict`` refuses it."""
     takes_header: ClassVar[bool] = False
     """True if the first row may be a header; ``--no-header`` declares it data."""
     takes_delimiter: ClassVar[bool] = False
@@ -165,7 +166,7 @@ class Format(ABC):
             "encoding": not cls.own_encoding,
             "header": cls.takes_header,
             "delimiter": cls.takes_delimiter,
-            "strip": cls.strippable,
+            "strict": cls.leaves_out,
             "drop_other": cls.needs_fields,
         }
         others = {name: getattr(default, name) for name, does in concerns.items() if not does}

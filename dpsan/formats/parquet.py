@@ -87,7 +87,7 @@ def _records(source: Source, options: ReadOptions, file: Any, size: int) -> Iter
         check_times(source, file, number)
         table = file.read_row_group(number, columns=columns.read)
         # Arrow has read the metadata of these columns, which would end the process if damaged.
-        output = output or Output(source, file, columns.written, columns.narrow)
+        output = output or Output(file, columns.written, columns.narrow)
         yield from _Group(source, options, table, columns, output).records(first)
         first += table.num_rows
         del table
@@ -96,7 +96,7 @@ def _records(source: Source, options: ReadOptions, file: Any, size: int) -> Iter
             done += len(data)
     if first > 1:
         columns.check_seen(source)
-    output = output or Output(source, file, columns.written, columns.narrow)
+    output = output or Output(file, columns.written, columns.narrow)
     yield Record(0, [], output.finish, part="frame")
     while source.read():
         pass

@@ -1,29 +1,20 @@
 """Write a Parquet file with the schema, key-value metadata and compression of the input.
 
-Encodings and pages are those of pyarrow.  An input with a type that pyarrow would change is refused
-before anything is written: nobody would look for another type in a sanitized file.
+Columns keep the types that Arrow reads, and times of 96 bits stay such.  How else a type is stored
+(a decimal in whole numbers or in bytes), encodings and pages are those of pyarrow.
 """
 
 from __future__ import annotations
 
 import io
 import os
-import re
 from collections.abc import Iterator
-from itertools import product
 from typing import Any, Final
 
 from dpsan.errors import InputError
 from dpsan.files.source import Source
 
 _CODECS: Final = {"SNAPPY", "GZIP", "BROTLI", "ZSTD", "LZ4"}
-# Two ways to write the same type.
-_SAME: Final = re.compile(
-    r", is_from_converted_type=\w+, force_set_converted_type=\w+"
-    r"|(?<=int32 )(field_id=\S+ .*) \(Int\(bitWidth=32, isSigned=true\)\)"
-    r"|(?<=int64 )(field_id=\S+ .*) \(Int\(bitWidth=64, isSigned=true\)\)"
-)
-_WHOLE_DECIMAL: Final = re.compile(r" int(?:32|64) field_id=\S+ .*\(Decimal\(")
 _MOST_MILLISECONDS: Final = (1 << 63) // 10**6 - 1
 """Largest time that fits into 64 bits of nanoseconds, before or after 1970."""
 
@@ -74,27 +65,21 @@ class Output:
     """A Parquet file whose bytes are fetched after each row group.
 
     Args:
-        source: for messages.
         file: the input, as a ``pyarrow.parquet.ParquetFile``.
         columns: numbers of the columns that are written.  They have been read from the first row
             group: where their metadata are damaged, that is an error, and here the process ends.
         schema: of the columns that are written without metadata; default all, with it.
-
-    Raises:
-        InputError: a column's type cannot be written.
     """
 
-    def __init__(self, source: Source, file: Any, columns: list[int], schema: Any = None) -> None:
+    def __init__(self, file: Any, columns: list[int], schema: Any = None) -> None:
         import pyarrow.parquet as pq
 
         self._written = _Written()
         self._metadata: dict[bytes, bytes] = {}
-        # Columns that are chosen are strings, which every version of Parquet has.
         options = _options(file, columns)
         if schema is None:
-            schema, options = file.schema_arrow, _same_types(source, file, options)
-            # The Arrow schema that pyarrow stores is among it.
-            self._metadata = dict(file.metadata.metadata or {})
+            # The Arrow schema that pyarrow stores is among the metadata.
+            schema, self._metadata = file.schema_arrow, dict(file.metadata.metadata or {})
         self._writer = pq.ParquetWriter(self._written, schema, **options)
 
     def write(self, table: Any) -> bytes:
@@ -112,12 +97,12 @@ class Output:
 
 def _options(file: Any, columns: list[int]) -> dict[str, Any]:
     """Return the options of ``pyarrow.parquet.ParquetWriter`` that a file shows."""
-    described = str(file.schema)
+    paths = [file.schema.column(number).path for number in columns]
     options: dict[str, Any] = {
         "store_schema": False,
+        # What old programs call the items of a list is part of the paths of columns.
+        "use_compliant_nested_type": not any(".list.item" in path for path in paths),
         "use_deprecated_int96_timestamps": bool(_int96(file)),
-        "store_decimal_as_integer": _WHOLE_DECIMAL.search(described) is not None,
-        "write_time_adjusted_to_utc": "(Time(isAdjustedToUTC=true" in described,
     }
     if file.metadata.num_row_groups:
         group = file.metadata.row_group(0)
@@ -130,44 +115,6 @@ def _options(file: Any, columns: list[int]) -> dict[str, Any]:
         with_statistics = [each.path_in_schema for each in chunks if each.is_stats_set]
         options["write_statistics"] = with_statistics or False
     return options
-
-
-def _same_types(source: Source, file: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options with which a file of the same Parquet types is written.
-
-    Raises:
-        InputError: there are none; names the first column that would change.
-    """
-    old = _described(file)
-    versions = dict.fromkeys((file.metadata.format_version, "2.6", "2.4", "1.0"))
-    for compliant, version in product((True, False), versions):
-        tried = options | {"version": version, "use_compliant_nested_type": compliant}
-        if _tried(file.schema_arrow, tried) == old:
-            return tried
-    new = _tried(file.schema_arrow, options)
-    changed = next((pair for pair in zip(old, new, strict=False) if pair[0] != pair[1]), ("", ""))
-    was, would = ("".join(c if c.isprintable() else "?" for c in each.strip()) for each in changed)
-    what = f"a column's type cannot be kept: '{was}' would become '{would}'"
-    raise InputError(source.name, what, "convert the file first, or leave that column out")
-
-
-def _described(file: Any) -> list[str]:
-    """Return the types of all columns, one a line, without the name of the root."""
-    return [_SAME.sub(r"\1\2", line) for line in str(file.schema).split("\n")[2:]]
-
-
-def _tried(schema: Any, options: dict[str, Any]) -> list[str]:
-    """Return the types that a file without rows gets."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    written = pa.BufferOutputStream()
-    try:
-        pq.ParquetWriter(written, schema, **options).close()
-    except pa.ArrowException:
-        return []
-    with pq.ParquetFile(pa.BufferReader(written.getvalue())) as file:
-        return _described(file)
 
 
 def _int96(file: Any) -> list[str]:

@@ -70,6 +70,21 @@ def finite(value: float | None) -> float | None:
     return None if value is None or math.isinf(value) else float(value)
 
 
+def described(name: str, mechanism: Mechanism | None = None) -> dict[str, Any]:
+    """Return what is known of a mechanism without a vocabulary; see :func:`numbers`."""
+    kind = MECHANISMS[name]
+    return {
+        "name": name,
+        "status": str(kind.status),
+        "family": kind.family,
+        "epsilon": mechanism and mechanism.epsilon,
+        "epsilon_unit": kind.epsilon_unit,
+        **dict.fromkeys(("delta", "claimed", "true", "noise_scale", "mean_cosine", "why")),
+        "source": kind.source,
+        "parameters": {row["name"]: row["value"] for row in parameter_rows(name, mechanism)},
+    }
+
+
 def numbers(mechanism: Mechanism, space: MetricSpace) -> dict[str, Any]:
     """Claimed and true guarantee for these parameters on this vocabulary, as JSON values.
 
@@ -78,17 +93,10 @@ def numbers(mechanism: Mechanism, space: MetricSpace) -> dict[str, Any]:
     """
     guarantee: Guarantee = mechanism.guarantee(space)
     optimum = mechanism.optimum(space, quick=True)
-    claimed = guarantee.claimed
-    return {
-        "name": mechanism.name,
-        "status": str(mechanism.status),
-        "family": mechanism.family,
-        "epsilon": mechanism.epsilon,
-        "epsilon_unit": mechanism.epsilon_unit,
-        "delta": guarantee.at(mechanism.epsilon).delta
-        if mechanism.epsilon_unit == "nats"
-        else guarantee.delta,
-        "claimed": None if claimed is None else asdict(claimed),
+    loss = guarantee.at(mechanism.epsilon) if mechanism.epsilon_unit == "nats" else guarantee
+    return described(mechanism.name, mechanism) | {
+        "delta": loss.delta,
+        "claimed": None if guarantee.claimed is None else asdict(guarantee.claimed),
         "true": {
             "epsilon_metric": finite(guarantee.epsilon_metric),
             "metric": guarantee.metric,
@@ -100,10 +108,6 @@ def numbers(mechanism: Mechanism, space: MetricSpace) -> dict[str, Any]:
         "noise_scale": mechanism.noise_scale(space),
         "mean_cosine": None if optimum is None else optimum._asdict(),
         "why": guarantee.why,
-        "source": mechanism.source,
-        "parameters": {
-            row["name"]: row["value"] for row in parameter_rows(mechanism.name, mechanism)
-        },
     }
 
 

@@ -64,23 +64,15 @@ class Match:
 
     def places(self, test: int) -> NDArray[np.intp]:
         """Return all tokens for which a test holds, ascending."""
-        at = self._found.begins([test])
-        return self._holding(self._tests[test].others, at, 0)
+        terms = [(term, 0) for term in self._tests[test].others]
+        return self._holding(terms, self._found.begins([test]))
 
-    def _holding(self, terms: Sequence[str], at: NDArray[np.intp], offset: int) -> NDArray[np.intp]:
-        """Return those of some tokens for which terms hold so many tokens further on."""
-        for term in terms:
-            if len(at):
-                at = at.compress(self.holds(term, at + offset))
-        return at
-
-    def _matches(self, pattern: Sequence[Position]) -> NDArray[np.intp]:
-        """Return the first tokens of all places where a pattern holds."""
-        at = self._found.begins([position.test for position in pattern])
-        for offset, position in enumerate(pattern):
-            at = self._holding(self._tests[position.test].others, at, offset)
-        for offset, position in enumerate(pattern):
-            at = self._holding(position.moving, at, offset)
+    def _holding(self, terms: Sequence[tuple[str, int]], at: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return those of some tokens for which terms hold, each so many tokens further on."""
+        for term, offset in terms:
+            if not len(at):
+                break
+            at = at.compress(self.holds(term, at + offset))
         return at
 
     def _draw(self, position: Position, at: NDArray[np.intp], number: int) -> None:
@@ -100,12 +92,12 @@ class Match:
         rules = self.rules
         fewest = np.minimum.reduceat(self._found.present[rules.pattern_tests], rules.pattern_starts)
         for row in np.flatnonzero(fewest).tolist():
-            number, pattern, drawn = rules.patterns[row]
-            if not all(groups & self._groups for groups in drawn):
+            pattern = rules.patterns[row]
+            if not all(groups & self._groups for groups in pattern.drawn):
                 continue
-            at = self._matches(pattern)
+            at = self._holding(pattern.terms, self._found.begins(pattern.tests))
             if len(at):
-                for offset, position in enumerate(pattern):
+                for offset, position in enumerate(pattern.positions):
                     if position.group:
-                        self._draw(position, at + offset, number)
+                        self._draw(position, at + offset, pattern.rule)
         return np.where(rules.kept[self.group], self.group, UNDECIDED).astype(np.int16)

@@ -82,6 +82,10 @@ class Pattern(NamedTuple):
     rule: int
     """Index of the rule."""
     positions: tuple[Position, ...]
+    tests: list[int]
+    """Test of each position."""
+    terms: list[tuple[str, int]]
+    """Further terms and their positions: those of tests, and then those that read what is drawn."""
     drawn: tuple[int, ...]
     """Sets of groups, as bits: of each some token is drawn where the pattern holds."""
 
@@ -188,16 +192,22 @@ class Rules:
     def _list_patterns(self) -> None:
         """List the patterns of all rules, with what must be there for one to hold."""
         self.patterns = [
-            Pattern(number, pattern, tuple({*chain.from_iterable(map(self._drawn, pattern))}))
+            self._pattern(number, positions)
             for number, rule in enumerate(self.rules)
-            for pattern in rule.patterns
+            for positions in rule.patterns
         ]
         """From top to bottom."""
-        positions = [[position.test for position in each.positions] for each in self.patterns]
-        self.pattern_tests = np.array([*chain.from_iterable(positions)])
+        self.pattern_tests = np.array([*chain.from_iterable(row.tests for row in self.patterns)])
         """Tests of the positions of all patterns."""
-        self.pattern_starts = np.cumsum([0, *map(len, positions)])[:-1]
+        self.pattern_starts = np.cumsum([0, *(len(row.tests) for row in self.patterns)])[:-1]
         """Where the tests of each pattern begin."""
+
+    def _pattern(self, number: int, positions: tuple[Position, ...]) -> Pattern:
+        tests = [position.test for position in positions]
+        terms = [(term, at) for at, test in enumerate(tests) for term in self.tests[test].others]
+        terms += [(term, at) for at, position in enumerate(positions) for term in position.moving]
+        drawn = {*chain.from_iterable(map(self._drawn, positions))}
+        return Pattern(number, positions, tests, terms, tuple(drawn))
 
     def _drawn(self, position: Position) -> Iterator[int]:
         """Yield sets of groups, as bits, of which a position has one."""

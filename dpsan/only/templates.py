@@ -57,7 +57,7 @@ _CODES: Final = {
     )
 }
 """Codes of areas, codes of countries and doses by their number of digits."""
-_AGES: Final = dict(zip(SIZES, ((16, 24, 0), (25, 49, 0), (50, 89, 0)), strict=True))
+_AGES: Final = dict(zip(SIZES, ((16, 24, 0), (25, 49, 0), (50, 84, 0)), strict=True))
 _HOSTS: Final = ["192.0.2.", "198.51.100.", "203.0.113."]
 _PARTS: Final = {
     f"{DIGIT}.{DIGIT}": ["1.5", "2.5", "7.5"],
@@ -92,7 +92,6 @@ _RANGES: Final[dict[str, list[Range]]] = {
     "weeks": [(10, 41, 0)],
     "weekday": [(0, 6, 0)],
     "glycated": [(5, 11, 0)],
-    "grams": [(2100, 4400, 0)],
     "gestation": [(30, 40, 0)],
     "ounces": [(1, 15, 0)],
     "pounds": [(5, 9, 0)],
@@ -115,6 +114,8 @@ _RANGES: Final[dict[str, list[Range]]] = {
     "childpulse": [(95, 150, 0)],
     "childbreaths": [(20, 34, 0)],
     "fevered": [(38, 39, 0)],
+    "systolic": [(115, 160, 0)],
+    "fallen": [(85, 110, 0)],
     "degrees": [(30, 125, 0)],
 }
 _NATURAL: Final = frozenset(_RANGES) - frozenset(("height", "weight", "shortyear"))
@@ -277,10 +278,12 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         "score": [(1, 9, 0), "/10"],
         "times": [form, (2, 9, 0)],
         "gram": [["1", "2"]],
+        "grams": [(2100, 4400, 0)],
         "minutes": [[str(minutes) for minutes in range(10, 60, 5)]],
         "months2": [["12", "15", "18", "24", "30", "36"]],
         "age": [_AGES.get(form[:1], (2, 9, 0)), _MARKED.sub("", form)],
         "gestday": [(30, 36, 0), "+", (0, 6, 0)],
+        "score30": [(14, 29, 0), "/30"],
         "score5": [(2, 5, 0), "/5"],
         "acuity": [["6/6", "6/9", "6/12", "6/18"]],
         "overweeks": [(26, 41, 0) if form.endswith("/40") else (2, 9, 0), form[-3:]],

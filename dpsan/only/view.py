@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -78,7 +79,7 @@ class View:
     far_words: dict[int, int]
     """By an article the token it stands before, where that is not the next one."""
 
-    @property
+    @cached_property
     def edge(self) -> Flags:
         """True for edges."""
         found: Flags = self.label == self.labels.index(EDGE)

@@ -161,6 +161,9 @@ class Run(Work):
             else:
                 self._together(result)
             complete = not result.failed
+            if self.log:
+                counts = {"failed": len(result.failed), "skipped": result.skipped}
+                self.log.run(result.totals, complete=result.done, **counts)
         finally:
             if self.audit:
                 self.audit.totals(result.totals, result.hashes, result.passing, complete=complete)
@@ -283,7 +286,7 @@ class Run(Work):
         result.failed.append(line)
         self.complain(line)
         if self.log:
-            self.log.end(task.file, str(task.path), "failed", error=line)
+            self.log.end(task.file, str(task.path), "failed", error=error)
 
     def _close(self, sink: Sink) -> None:
         if isinstance(sink, AtomicFile):

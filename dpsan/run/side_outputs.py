@@ -13,6 +13,7 @@ first::
 
 from __future__ import annotations
 
+import datetime
 import os
 import time
 from collections import Counter
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import orjson
 
-from dpsan.errors import InputError
+from dpsan.errors import InputError, error_code, failure
 from dpsan.files.atomic_files import AtomicFile, PrivateFile, write_all
 from dpsan.files.names import stream_number
 from dpsan.sanitize.result import AuditTable
@@ -75,18 +76,20 @@ class BadRecords(PrivateFile):
 class FileLog(PrivateFile):
     """An open log, for the owner alone; lines are written as inputs end.  A context manager.
 
-    It has names of files, numbers and errors, and no text.
+    It has names of files, numbers and errors, and no text.  Each line has the time, the version and
+    the name of the run; the last one is of the run as a whole.
 
     Args:
         path: created; ``/dev/stderr`` and other open streams are written to.
+        run: name of the run, which tells nothing of its key.
         force: replace an existing file.
 
     Raises:
         OutputError: it exists and ``force`` is not given, or it cannot be created.
     """
 
-    def __init__(self, path: Path, *, force: bool) -> None:
-        self._began: dict[int, float] = {}
+    def __init__(self, path: Path, run: str, *, force: bool) -> None:
+        self._run, self._began = run, {0: time.monotonic()}
         if (stream := stream_number(path)) is None:
             super().__init__(path, force=force)
             self.place()
@@ -103,28 +106,50 @@ class FileLog(PrivateFile):
         path: str,
         status: str,
         totals: Accountant | None = None,
-        error: str | None = None,
+        error: Exception | None = None,
+        **more: int,
     ) -> None:
-        """Write the line of an input.
+        """Write the line of an input, or of the run.
 
         Args:
-            status: ``complete``, ``failed`` or ``skipped``.
+            file: its number; 0 for the run.
+            path: empty for the run.
+            status: ``complete``, ``failed`` or ``skipped``; of a run also ``partial``.
             totals: of a complete one.
+            more: numbers of inputs, for the run.
 
         Raises:
             OutputError: it cannot be written.
         """
         began = self._began.pop(file, None)
-        row: dict[str, Any] = {"path": encodable(path), "status": status}
+        row: dict[str, Any] = {"type": "input" if path else "run", "time": _now()}
+        row |= {"run": self._run, "dpsan": __version__, "status": status, **more}
+        if path:
+            row["path"] = encodable(path)
         if totals is not None:
             whole = totals.composed(totals.charges)
             row |= {"records": totals.records, "words": totals.words, "drawn": totals.draws}
             row |= {"epsilon": whole.epsilon, "delta": whole.delta}  # not finite: null
         if error is not None:
-            row["error"] = encodable(error)
+            row["code"] = error_code(error)
+            row["error"] = encodable(failure(path, error))
         if began is not None:
             row["seconds"] = round(time.monotonic() - began, 3)
         write_all(self._descriptor, orjson.dumps(row) + b"\n", self._path)
+
+    def run(self, totals: Accountant, **inputs: int) -> None:
+        """Write the line of the run: how many inputs are complete, failed and skipped.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        status = "partial" if inputs["complete"] or inputs["skipped"] else "failed"
+        status = status if inputs["failed"] else "complete"
+        self.end(0, "", status, totals, None, **inputs)
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
 
 
 SCHEMA: Final = 1

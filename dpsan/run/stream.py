@@ -126,8 +126,6 @@ class Outcome:
     """Complete output that has no name yet."""
     replaced: os.stat_result | None = None
     """The input as it was opened, if the output replaces it."""
-    rows: Path | None = None
-    """File with the rows of the audit log, if another process wrote them; also after an error."""
 
 
 def rewrite_stream(

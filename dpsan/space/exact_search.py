@@ -10,7 +10,6 @@ which leave other candidates and the same answer.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
@@ -43,8 +42,7 @@ _POINTS_WORTH: Final = 250
 _FEW_NEAREST: Final = 8
 """Nearest rows that integers find faster than FAISS among any vectors."""
 _LARGE: Final = 1e7
-"""Numbers of all vectors above which they are faster for more, and by two threads: what is left
-takes less then."""
+"""Numbers of all vectors above which they are faster for more: what is left takes less then."""
 _SCORED: Final = 8192
 """Candidates re-scored at a time where their number differs from point to point."""
 
@@ -95,13 +93,7 @@ class FlatIndex:
         self._half_squares: Floats32 | None = None
         self._searched = 0
         self._small: SmallIntegers | None = None
-        self._share = 0.6
-        """Share of the points that go by integers while FAISS has the others; both take as long."""
-        large = self.n * self.d > _LARGE
-        self._most_nearest = MOST_NEAREST if large else _FEW_NEAREST
-        self._threads = 2 if large else 1
-        """Threads that go by integers, at most: they wait for the interpreter's lock, and gain by a
-        second of them only where most of the time is the kernel's."""
+        self._most_nearest = MOST_NEAREST if self.n * self.d > _LARGE else _FEW_NEAREST
 
     @property
     def vectors(self) -> Floats32:
@@ -133,43 +125,21 @@ class FlatIndex:
         if not 1 <= k <= self.n:
             raise ValueError(f"k must be in 1 ... {self.n}")
         if (small := self._integers(len(points), k)) is not None:
-            return self._by_both(small, points, k)
-        return self._by_floats(points, k)
-
-    def _by_floats(self, points: Floats, k: int) -> tuple[Ids, Floats]:
+            return self._by_integers(small, points, k)
         return self._settle(points, *self._propose(points, min(self.n, k + _EXTRA)), k)
 
-    def _by_both(self, small: SmallIntegers, points: Floats, k: int) -> tuple[Ids, Floats]:
-        """Return the k nearest rows: a thread or two go by integers, FAISS has the others."""
-        m, count = len(points), threads()
-        ours = max(1, min(count, self._threads, m // FEWEST_POINTS))
-        others = count - ours
-        cut = max(ours * FEWEST_POINTS, round(self._share * m)) if others else m
-        if cut >= m:
-            cut, others = m, 0
-        FlatIndex.by_integers += cut
-        if count == 1:
-            return self._reckoned(small, points, k)
-        bounds = [cut * part // ours for part in range(ours + 1)] + [m] * (others > 0)
+    def _by_integers(self, small: SmallIntegers, points: Floats, k: int) -> tuple[Ids, Floats]:
+        """Return the k nearest rows; each thread has some of the points."""
+        m = len(points)
+        parts = max(1, min(threads(), m // FEWEST_POINTS))
+        FlatIndex.by_integers += m
         ids, distances = np.empty((m, k), dtype=np.int64), np.empty((m, k))
-        seconds = [0.0] * (ours + 1)
 
         def search(part: int) -> None:
-            started = time.perf_counter()
-            some = slice(bounds[part], bounds[part + 1])
-            if part == ours:
-                import faiss  # heavy import
+            some = slice(m * part // parts, m * (part + 1) // parts)
+            ids[some], distances[some] = self._reckoned(small, points[some], k)
 
-                faiss.omp_set_num_threads(others)  # of this thread only
-                ids[some], distances[some] = self._by_floats(points[some], k)
-            else:
-                ids[some], distances[some] = self._reckoned(small, points[some], k)
-            seconds[part] = time.perf_counter() - started
-
-        side_by_side(search, range(len(bounds) - 1))
-        if others:
-            speeds = cut / max(seconds[:ours]), (m - cut) / seconds[ours]
-            self._share += (speeds[0] / sum(speeds) - self._share) / 2
+        side_by_side(search, range(parts))
         return ids, distances
 
     def nearest(self, points: Floats) -> Ids:
@@ -180,7 +150,7 @@ class FlatIndex:
         certain and no distance is computed again.
         """
         if (small := self._integers(len(points), 1)) is not None:
-            return self._by_both(small, points, 1)[0][:, 0]
+            return self._by_integers(small, points, 1)[0][:, 0]
         found, near = self._propose(points, min(self.n, 1 + _EXTRA))
         ids = found[:, 0].copy()
         if self.n > 1:

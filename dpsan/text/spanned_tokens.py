@@ -109,6 +109,8 @@ def strings_of(texts: Iterable[object]) -> list[str | None]:
         # They iterate over their keys, which would be rewritten, and the texts be left out.
         kind = type(texts).__name__
         raise TypeError(f"texts must be strings (got a {kind}: choose one of its columns)")
+    if not isinstance(texts, Iterable):
+        raise TypeError(f"texts must be a string or strings (got {type(texts).__name__})")
     every: list[str | None] = []
     for text in texts:
         if text is not None and not isinstance(text, str):

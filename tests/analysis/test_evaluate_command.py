@@ -156,8 +156,8 @@ def test_no_word_of_the_text_anywhere(dpsan, folder):
     ("arguments", "status", "message"),
     [
         (["o.txt", "twice.txt"], 1, "twice.txt: 240 records where o.txt has 120"),
-        (["-k", "no", "o.csv", "s.csv"], 1, "o.csv: no column 'no' (2 columns;"),
-        (["-k", "body", "o.csv", "s.csv", "--labels", "no"], 1, "o.csv: no column 'no' (2 "),
+        (["-k", "no", "o.csv", "s.csv"], 1, "o.csv: no column 'no' (columns: label, body)"),
+        (["-k", "body", "o.csv", "s.csv", "--labels", "no"], 1, "o.csv: no column 'no' (columns: "),
         (["--labels", "x", "o.txt", "s.txt"], 2, "--labels is for jsonl, json, csv, tsv and"),
         (["-k", "t", "--labels", "x", "o.jsonl", "s.jsonl"], 1, "o.jsonl:1: no label 'x'"),
         (["--audit", "o.txt", "o.txt", "s.txt"], 1, "o.txt:1: not an audit of dpsan"),
@@ -243,7 +243,7 @@ def judged(dpsan, folder, *arguments, epsilon="2.5"):
 
 @pytest.mark.slow
 def test_readers_with_candidates(dpsan, linked):
-    given = ("--candidates", "c.txt", "--words", "2,4", "--json", "o.txt", "s.txt")
+    given = ("--candidates", "c.txt", "--words", "2", "--words", "4", "--json", "o.txt", "s.txt")
     text = judged(dpsan, linked, *given)
     found = json.loads(text)["linkage"]
     rows = {(each["reader"], each["words"]): each for each in found["readers"]}
@@ -290,7 +290,7 @@ def test_authors(dpsan, linked):
 def test_wrong_use_of_readers(dpsan, linked):
     for given, what in (
         (("--words", "3"), b"--words needs --candidates"),
-        (("--words", "0", "--candidates", "c.txt"), b"whole numbers"),
+        (("--words", "0", "--candidates", "c.txt"), b"--words"),
         (("--candidates", "none.txt"), b"no such file"),
         (("--authors", "who"), b"--authors is for jsonl"),
         (("--copies", "2"), b"40 records where o.txt has 40, 2 copies of each"),

@@ -25,7 +25,7 @@ def folder(folder):
 
 @pytest.mark.parametrize("more", [[], ["-j", "2"]])
 def test_issue_39_an_option_of_one_format_fails_no_other_file(folder, dpsan, more):
-    options = ["-k", "text", "--strip", "--delimiter", ",", "--encoding", "utf-8", *more]
+    options = ["-k", "text", "--strict", "--delimiter", ",", "--encoding", "utf-8", *more]
     done = dpsan(*BASE, *options, "-r", "-O", "../out", cwd=folder / "tree")
     told = done.stderr.decode()
     assert done.returncode == 0

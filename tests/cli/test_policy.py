@@ -27,7 +27,7 @@ def run(dpsan, tmp_path):
 
 
 def test_a_policy_decides_and_the_command_line_wins(run):
-    policy = 'only = "people"\nfield = ["text", "name"]\ndrop-other = true\nstrip = true\n'
+    policy = 'only = "people"\nfield = ["text", "name"]\ndrop-other = true\nstrict = true\n'
     out = run(policy, "-q", "a.csv").stdout.decode()
     assert re.fullmatch(r"text,name\n(\w+) met \w+,\1\n", out)
     assert "Maria" not in out

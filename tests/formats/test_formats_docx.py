@@ -121,13 +121,13 @@ ROWS = [
 def test_planted_everywhere():
     data = document(PLANTED, ELSEWHERE, ROWS)
     with pytest.raises(InputError) as caught:
-        run(data)
+        run(data, strict=True)
     assert str(caught.value) == (
         "test: holds 2 attributes, 1 bookmark, 1 comment, 3 drawings, 1 edit session, "
         "3 embedded files, 2 fields, 1 link, 5 metadata parts, 3 other elements, 1 setting, "
-        "3 tracked changes (--strip leaves them out)"
+        "3 tracked changes (without --strict or -i they are left out)"
     )
-    found, outcome = run(data, strip=True)
+    found, outcome = run(data)
     for name, text in parts_of(found).items():
         assert "orblatt" not in name + text, name
     words = re.findall("<w:t[^>]*>([^<]*)</w:t>", body_of(found))
@@ -161,7 +161,7 @@ DTD = '<!DOCTYPE x [<!ENTITY a "secret">]><x>&a;</x>'
 )
 def test_bad_documents_get_one_line(data, told):
     with pytest.raises(InputError, match=f"^test(:1|:2)?: ({told})") as caught:
-        run(data)
+        run(data, strict=True)
     assert "secret" not in str(caught.value)
 
 
@@ -187,8 +187,8 @@ def test_words_spelled_with_symbols_do_not_pass():
     bullet = '<w:sym w:font="Wingdings" w:char="F0FC"/>'
     data = document(f"<w:p><w:r><w:t>Ma</w:t>{bullet}<w:t>ria</w:t>{spelled}</w:r></w:p>")
     with pytest.raises(InputError, match="holds 13 symbols"):
-        run(data)
-    found, outcome = run(data, strip=True)
+        run(data, strict=True)
+    found, outcome = run(data)
     assert body_of(found).count("<w:sym ") == body_of(found).count(bullet) == 1
     assert outcome.passing.noted["left out:symbol"] == 13
     assert outcome.passing.noted["passed unchanged, and may hold text:symbol"] == 1
@@ -214,8 +214,8 @@ VALUE = "<w:p><w:pPr><w:{}/></w:pPr></w:p>" + paragraph("a")
 def test_a_value_of_an_attribute_that_no_standard_has_is_left_out(layout):
     data = document(VALUE.format(layout))
     with pytest.raises(InputError, match="holds 1 attribute "):
-        run(data)
-    assert f"<w:{layout.split()[0]}/>" in body_of(run(data, strip=True)[0])
+        run(data, strict=True)
+    assert f"<w:{layout.split()[0]}/>" in body_of(run(data)[0])
 
 
 @pytest.mark.parametrize(
@@ -294,8 +294,8 @@ def test_a_link_with_an_address_of_somebody_does_not_pass(target):
     text = '<w:p><w:hyperlink r:id="rId2"><w:r><w:t>a</w:t></w:r></w:hyperlink></w:p>'
     data = document(text, (), [("hyperlink", target, OUTSIDE)])
     with pytest.raises(InputError, match="holds 1 link "):
-        run(data)
-    found = parts_of(run(data, strip=True)[0])
+        run(data, strict=True)
+    found = parts_of(run(data)[0])
     assert target not in str(found)
     assert "<w:t>W</w:t>" in found["word/document.xml"]
 
@@ -308,7 +308,7 @@ def test_damage(patch, at):
     data = bytearray(document(paragraph("Zorblatt")))
     data[at : at + len(patch)] = patch
     try:
-        found = run(bytes(data), strip=True)[0]
+        found = run(bytes(data))[0]
     except InputError as error:
         assert str(error).startswith("test")  # noqa: PT017
     else:
@@ -324,7 +324,7 @@ def test_another_program_reads_it(tmp_path):
     made.sections[0].footer.paragraphs[0].text = "four"
     made.core_properties.author = "Zorblatt"
     made.save(tmp_path / "a.docx")
-    found = run((tmp_path / "a.docx").read_bytes(), strip=True)[0]
+    found = run((tmp_path / "a.docx").read_bytes())[0]
     read = docx.Document(io.BytesIO(found))
     assert [each.text for each in read.paragraphs] == ["W W W", "W W"]
     assert [each.bold for each in read.paragraphs[1].runs] == [None, True]

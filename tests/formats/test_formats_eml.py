@@ -92,7 +92,7 @@ SOUP = st.lists(st.sampled_from([*PARTS.split(), " ", "\n", "\r\n", "\n\n", "\t"
 @example(b"Content-Type: text/plain\n boundary=Zorblatt\n\nx")
 def test_no_broken_mail_lets_a_word_pass(data):
     try:
-        found = out(data, strip=True)
+        found = out(data)
     except InputError as error:
         found = str(error)
         assert found.startswith("test:")
@@ -114,13 +114,20 @@ Content-Type: image/png; name={0}\n\n{0}\n--b
 Content-Type: application/{0}\n\n{0}\n--b {0}\n--b--\n{0}\n"""
 
 
+def test_strict_refuses_what_would_be_left_out():
+    with pytest.raises(
+        InputError, match=r":40: an attachment \(without --strict or -i it is left out\)$"
+    ):
+        run(PLANTED, strict=True)
+
+
 def test_planted_everywhere():
-    found, outcome = run(PLANTED.format("Zorblatt"), strip=True)
+    found, outcome = run(PLANTED.format("Zorblatt"))
     assert b"orblatt" not in found
     assert outcome.passing.noted == {"left out:attachment": 2, "left out:header": 14}
     found, outcome = run("To: " + "a@b.c, " * 20_000 + "\n\nx")
     assert outcome.passing.noted == {"left out:header": 1}
-    drawn = out(PLANTED.format("Zorblatt"), "from", "x-zorblatt", strip=True)
+    drawn = out(PLANTED.format("Zorblatt"), "from", "x-zorblatt")
     assert drawn.startswith("From: W <W>\nSubject: W\nX-Zorblatt: W\n")
 
 
@@ -178,7 +185,7 @@ def test_a_part_of_a_digest_is_a_mail():
 IMAGE = "Content-Type: image/png\n\nx"
 
 
-def test_what_strip_writes_is_a_mail_that_dpsan_reads():
+def test_what_is_written_is_a_mail_that_dpsan_reads():
     """A multipart of attachments alone goes with them: one without parts is refused."""
     hollow = [
         f"Content-Type: multipart/mixed; boundary=i\n\n--i\n{IMAGE}\n--i--\n",
@@ -186,13 +193,15 @@ def test_what_strip_writes_is_a_mail_that_dpsan_reads():
     ]
     for inner in hollow:
         mail = f"Content-Type: multipart/mixed; boundary=b\n\n--b\n\nhere\n--b\n{inner}\n--b--\n"
-        with pytest.raises(InputError, match=r"an attachment .--strip leaves attachments out"):
-            run(mail)
-        found, outcome = run(mail, strip=True)
+        with pytest.raises(
+            InputError, match=r"an attachment .without --strict or -i it is left out"
+        ):
+            run(mail, strict=True)
+        found, outcome = run(mail)
         assert outcome.passing.noted == {"left out:attachment": 1}
         assert run(found)[0].count(b"W") == 1
         with pytest.raises(InputError, match=r"a mail that is nothing but an attachment$"):
-            run(inner, strip=True)
+            run(inner)
 
 
 MIXED, NEXT = "Content-Type: multipart/mixed; boundary=b\n", "\n--b\n"
@@ -202,7 +211,6 @@ MIXED, NEXT = "Content-Type: multipart/mixed; boundary=b\n", "\n--b\n"
     ("mail", "told"),
     [
         ("Subject: a\nContent-Type: image/png\n\nx", ":4: a mail that is nothing but an att"),
-        (PLANTED, r":40: an attachment \(--strip leaves attachments out\)$"),
         ("Subject: a\nsecret\n\nb", ":2: no header, and no empty line before the text$"),
         ("From secret\nSubject: a\n\nb", r":1: .*\(an mbox file\? split it into mails\)$"),
         ("Content-Type: text/plain; charset=secret\n\na", ":3: a text in an unknown charset$"),

@@ -17,14 +17,16 @@ class OdtFormat(Document):
     name = "odt"
     kind = "document"
     own_encoding = "odt says its encoding itself"
-    strippable = True
+    leaves_out = True
 
     def records(self, source, data, options):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names, content = archive.namelist(), archive.read("content.xml").decode()
         pictures = len(names) - 1
-        if pictures and not options.strip:
-            raise InputError(source.name, "holds pictures", "--strip leaves them out")
+        if pictures and options.strict:
+            raise InputError(
+                source.name, "holds pictures", "without --strict or -i they are left out"
+            )
         written = []
         for number, match in enumerate(PARAGRAPH.finditer(content), start=1):
             yield Record(number, [match[0]], partial(take, written))

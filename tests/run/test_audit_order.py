@@ -44,7 +44,7 @@ def rewritten(tmp_path, monkeypatch, *, broken=None):
     with (
         (tmp_path / "in").open("rb") as source,
         (tmp_path / "out").open("wb") as out,
-        AuditWriter(tmp_path / "audit", sanitizer, part=True) as audit,
+        AuditWriter(tmp_path / "audit", sanitizer) as audit,
     ):
         sink = Sink("out", out.fileno())
         monkeypatch.setattr(files, "os", SimpleNamespace(**vars(files.os) | {"write": write}))

@@ -12,7 +12,7 @@ from dpsan.embeddings import file_digest
 from dpsan.errors import InputError
 from dpsan.formats.base import ReadOptions
 from dpsan.run.audit import AuditWriter
-from dpsan.run.ray.driver import ClusterRun
+from dpsan.run.cluster import ClusterRun
 from dpsan.run.run import Run
 from dpsan.run.stream import Plan
 from dpsan.run.workers import Pool
@@ -68,19 +68,22 @@ def plan_of(ending, **more):
     return Plan(options=ReadOptions(fields=() if ending == "txt" else ("t", "u")), **more)
 
 
-def rewritten(sanitizer, plan, paths, out, *, cluster=False, seed="s", workers=None, **more):
+def clustered(sanitizer, plan, paths, out):
+    """A run on a cluster, which has no audit."""
+    given = (sanitizer, plan, run_key("s"), paths, out)
+    cluster = ClusterRun(*given, start=engine_here.start, cache=sanitizer._store.root)
+    result = cluster.execute()
+    assert not result.failed
+    return result, {path.name: cells(out / path.name) for path in paths}
+
+
+def rewritten(sanitizer, plan, paths, out, *, seed="s", workers=None, **more):
     """A run with an audit, which must read back as its totals say."""
     out.mkdir(parents=True, exist_ok=True)
     audit = out / "audit.jsonl"
-    with ExitStack() as stack:
-        writer = stack.enter_context(AuditWriter(audit, sanitizer, copies=plan.copies, force=True))
+    with AuditWriter(audit, sanitizer, copies=plan.copies, force=True) as writer:
         given = (sanitizer, plan, run_key(seed), paths, out)
-        if cluster:
-            more |= {"cache": sanitizer._store.root, "audit_path": audit}
-            run = ClusterRun(*given, start=engine_here.start, audit=writer, **more)
-        else:
-            run = Run(*given, True, workers=workers, audit=writer, **more)
-        result = run.execute()
+        result = Run(*given, True, workers=workers, audit=writer, **more).execute()
     told = read_audit(audit).as_json()
     assert not result.failed
     assert told["draws"] == result.totals.draws
@@ -118,7 +121,9 @@ def test_every_way_to_run_draws_the_same_words(unit, ending, opened, vectors, st
     assert result.totals.draws == draws
     assert result.totals.largest_file == draws if unit is Unit.RUN else draws // 2
     assert (done[paths[0].name] == done[paths[1].name]) == (unit is Unit.RUN)
-    ways: list[dict] = [{"batch": 1}, {"batch": 7}, {"cluster": True}]
+    on_cluster = clustered(sanitizer, plan_of(ending), paths, tmp_path / "cluster")
+    assert (on_cluster[0].totals, on_cluster[1]) == (result.totals, done)
+    ways: list[dict] = [{"batch": 1}, {"batch": 7}]
     with ExitStack() as stack:
         if ending == "txt":
             pool = Pool(sanitizer.spec, store.root, 2, file_digest(vectors))

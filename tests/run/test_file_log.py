@@ -1,8 +1,11 @@
 """``--log-json``: a line for each input, when it ends."""
 
 import json
+from datetime import datetime
 
 import pytest
+
+from dpsan.version import __version__
 
 RUN = ("rewrite", "-q", "-e", "2", "-m", "krr", "-E", "words.vec")
 
@@ -17,38 +20,61 @@ def folder(tmp_path):
 
 
 def rows(path):
-    """Small files end in groups: the lines are not in order."""
-    found = [json.loads(line) for line in path.read_text().splitlines()]
-    return sorted(found, key=lambda row: row["path"])
+    """Small files end in groups: the lines are not in order.  The last one is of the run."""
+    *found, last = [json.loads(line) for line in path.read_text().splitlines()]
+    for row in (*found, last):
+        assert datetime.fromisoformat(row.pop("time")).tzinfo is not None
+        assert row.pop("dpsan") == __version__
+        assert row["type"] == ("input" if "path" in row else "run")
+    assert {row.pop("run") for row in found} <= {last["run"]}
+    assert last["type"] == "run"
+    found = [{key: row[key] for key in row if key != "type"} for row in found]
+    return [*sorted(found, key=lambda row: row["path"]), last]
 
 
 def test_every_input_has_a_line(dpsan, folder):
     """One that fails says why, one that is there is skipped, and nothing of the text is in it."""
     given = (*RUN, "-O", "out", "--log-json", "log", "a.txt", "b.csv", "c.txt")
     assert dpsan(*given, cwd=folder).returncode == 1  # the table needs a column
-    first, second, third = rows(folder / "log")
+    first, second, third, last = rows(folder / "log")
     assert 0 <= first.pop("seconds") < 60
     assert first.pop("epsilon") == pytest.approx(6, abs=1e-6)
     counts = {"records": 2, "words": 3, "drawn": 3, "delta": 0.0}
     assert first == {"path": "a.txt", "status": "complete", **counts}
     assert (second["status"], "b.csv" in second["error"]) == ("failed", True)
+    assert second["code"] == "input"
+    assert (last["status"], last["complete"], last["failed"], last["words"]) == ("partial", 2, 1, 3)
     assert (third["status"], third["words"], third["epsilon"]) == ("complete", 0, 0)
     assert (folder / "log").stat().st_mode & 0o777 == 0o600
     assert b"here" not in (folder / "log").read_bytes()
     assert dpsan(*given, "--resume", cwd=folder).returncode == 1  # the log is there
     done = dpsan(*RUN, "-O", "out", "--resume", "--log-json", "two", "a.txt", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert rows(folder / "two") == [{"path": "a.txt", "status": "skipped"}]
+    assert rows(folder / "two")[:-1] == [{"path": "a.txt", "status": "skipped"}]
 
 
 def test_one_output_in_place_and_a_stream(dpsan, folder):
     done = dpsan(*RUN, "-m", "laplace", "--log-json", "log", "a.txt", "c.txt", cwd=folder)
-    first, second = rows(folder / "log")
+    first, second, _ = rows(folder / "log")
     assert (first["path"], second["path"]) == ("a.txt", "c.txt")
     assert first["epsilon"] is None or first["epsilon"] > 6  # none is finite
     done = dpsan(*RUN, "--log-json", "/dev/stderr", stdin=b"here\n", cwd=folder)
-    assert json.loads(done.stderr)["words"] == 1
+    assert [json.loads(line)["words"] for line in done.stderr.splitlines()] == [1, 1]
     done = dpsan(*RUN, "-j", "2", "-i", "--log-json", "place", "a.txt", cwd=folder)
     assert rows(folder / "place")[0]["drawn"] == 3
     done = dpsan(*RUN, "-n", "--log-json", "dry", "a.txt", cwd=folder)
     assert (done.returncode, (folder / "dry").exists()) == (2, False)
+
+
+def test_some_inputs_failed_and_nothing_was_written_are_two_things(dpsan, folder):
+    """The status of the process is 1 in both; the last line and the log tell them apart."""
+    for names, status, told in (
+        (("a.txt", "none.txt", "b.csv"), "partial", "2 of 3 files failed\n"),
+        (("none.txt", "b.csv"), "failed", "2 of 2 files failed; nothing was written\n"),
+    ):
+        arguments = ("-O", f"out-{status}", "--log-json", status, *names)
+        done = dpsan(*RUN, *arguments, cwd=folder)
+        assert done.returncode == 1
+        assert done.stderr.decode().endswith(f"dpsan: {told}")
+        assert rows(folder / status)[-1]["status"] == status
+        assert {row["code"] for row in rows(folder / status)[:-1] if "code" in row} == {"input"}

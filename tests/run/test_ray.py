@@ -1,4 +1,4 @@
-"""A cluster run is a single-process run: same words, files, audit log and totals."""
+"""A cluster run is a single-process run: same words, files and totals."""
 
 import contextlib
 import gzip
@@ -16,9 +16,7 @@ from support import ROOT, make_embeddings, write_vectors
 
 from dpsan.errors import ExtraMissingError
 from dpsan.formats.base import ReadOptions
-from dpsan.run.audit import AuditWriter
-from dpsan.run.ray.driver import ClusterRun, Job, rewrite
-from dpsan.run.ray.engine import require_ray, start
+from dpsan.run.cluster import ClusterRun, Job, require_ray, rewrite, start
 from dpsan.run.run import Run
 from dpsan.run.stream import Plan, Task
 from dpsan.sanitize.sanitizer import Sanitizer, run_key
@@ -39,15 +37,11 @@ def sanitizer(vectors, store):
     return Sanitizer("knn-response", epsilon=2, embeddings=vectors, cache=store)
 
 
-def execute(sanitizer, plan, inputs, output, audit=None, start=None, **more):
+def execute(sanitizer, plan, inputs, output, start=None, **more):
     """One process without ``start``, else a cluster."""
-    cluster = partial(ClusterRun, start=start, cache=sanitizer._store.root, audit_path=audit)
+    cluster = partial(ClusterRun, start=start, cache=sanitizer._store.root)
     kind = cluster if start else partial(Run, tree=True)
-    with contextlib.ExitStack() as stack:
-        if audit:
-            writer = AuditWriter(audit, sanitizer, seeded=True, copies=plan.copies)
-            more["audit"] = stack.enter_context(writer)
-        return kind(sanitizer, plan, run_key("s"), inputs, output, **more).execute()
+    return kind(sanitizer, plan, run_key("s"), inputs, output, **more).execute()
 
 
 cluster = partial(execute, start=engine_here.start)
@@ -58,16 +52,14 @@ def tree(folder):
 
 
 def same(sanitizer, plan, inputs, folder, start=engine_here.start):
-    """Run both ways; outputs, audit logs, totals and complaints must be the same."""
+    """Run both ways; outputs, totals and complaints must be the same."""
     one, many = folder / "one", folder / "many"
-    audits, told = [folder / "one.jsonl", folder / "many.jsonl"], []
-    alone = execute(sanitizer, plan, inputs, one, audits[0])
-    both = execute(sanitizer, plan, inputs, many, audits[1], start, complain=told.append)
+    told = []
+    alone = execute(sanitizer, plan, inputs, one)
+    both = execute(sanitizer, plan, inputs, many, start, complain=told.append)
     assert tree(many) == tree(one)
     assert told == both.failed == alone.failed
     assert both.totals == alone.totals
-    created = re.compile(rb'"created":"[^"]*"')
-    assert len({created.sub(b"", audit.read_bytes(), count=1) for audit in audits}) == 1
     assert not [p for p in folder.rglob("*") if ".tmp" in p.name]
     return both
 
@@ -103,7 +95,6 @@ def test_each_format_is_rewritten_as_by_one_process(sanitizer, tmp_path, inputs,
 
 
 def test_inputs_that_fail_are_reported_as_by_one_process(sanitizer, tmp_path):
-    """Also the rows of the audit log that were written before the error."""
     paths = [tmp_path / f"{name}.jsonl" for name in ("bad", "missing", "good")]
     paths[0].write_bytes(b'{"text": "word1"}\n' * 20 + b'{"text": 5}')
     paths[2].write_bytes(b'{"text": "word1"}\n' * 9)
@@ -122,30 +113,13 @@ def test_existing_output_and_resume(sanitizer, tmp_path):
     again = cluster(sanitizer, Plan(), paths, out)
     assert all("exists (--force replaces it)" in line for line in again.failed)
     (out / "b.txt").unlink()
-    left = [out / f".b.txt.{'0' * 16}.tmp", tmp_path / f".audit.{'0' * 16}.tmp"]
-    for path in left:  # by killed runs
-        path.touch()
-    again = cluster(sanitizer, Plan(), paths, out, tmp_path / "audit", resume=True)
+    left = out / f".b.txt.{'0' * 16}.tmp"
+    left.touch()  # by a killed run
+    again = cluster(sanitizer, Plan(), paths, out, resume=True)
     assert (again.skipped, again.done, (out / "b.txt").read_bytes()) == (1, 1, before)
-    assert not any(path.exists() for path in left)
+    assert not left.exists()
     assert not cluster(sanitizer, Plan(force=True), paths, out).failed
     assert (out / "b.txt").read_bytes() == before
-
-
-def test_rows_are_private_while_a_worker_writes_them(sanitizer, tmp_path):
-    found = []
-
-    def start(stack):
-        def run(job, tasks):
-            for task, answer in engine_here.start(stack)(job, tasks):
-                found.append(answer.rows.stat().st_mode & 0o777)
-                yield task, answer
-
-        return run
-
-    paths = [text_file(tmp_path / "a.txt")]
-    cluster(sanitizer, Plan(), paths, tmp_path / "out", tmp_path / "audit", start=start)
-    assert found == [0o600]
 
 
 def test_worker_errors_hold_no_text(sanitizer, tmp_path, monkeypatch):
@@ -248,7 +222,7 @@ def test_what_the_engine_cannot_do_is_told(fork_server, tmp_path):
         (["a.txt"], "--engine ray needs -O DIR"),
         (["-", "-O", "out"], "--engine ray needs files, not standard input"),
         (["a.txt", "-i"], "--engine ray needs -O DIR"),
-        (["a.txt", "-O", "out", "--budget", "9"], "--engine ray excludes --budget, --memo"),
+        (["a.txt", "-O", "out", "--budget", "9"], "--engine ray excludes --audit, --budget"),
         (["a.txt", "-O", "out", "--engine", "spark"], "--engine"),
         (["a.txt", "-O", "out", "--engine", "local", "--address", "x"], "--address needs"),
     ):

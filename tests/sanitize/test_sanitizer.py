@@ -196,6 +196,9 @@ def test_issue_13_a_string_in_a_string_out():
     assert isinstance(out, str)
     assert re.fullmatch(r"[\w'-]+ [\w'-]+, [\w'-]+", out)
     assert out == small(seed="1").rewrite(["the maria, john"])[0]
+    for wrong, kind in ((None, "NoneType"), (5, "int")):
+        with pytest.raises(TypeError, match=rf"a string or strings \(got {kind}\)"):
+            Sanitizer(only="people").rewrite(wrong)
     with pytest.raises(TypeError, match="got int"):
         sanitizer.rewrite(b"the maria")
 

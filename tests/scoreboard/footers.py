@@ -62,5 +62,5 @@ names that are not UTF-8 are a bug @ parquet._opened
 + (pa.ArrowException, OSError)
 the layout is read before the data @ parquet._records
 - output: Output | None = None
-+ output = Output(source, file, columns.written, columns.narrow)
++ output = Output(file, columns.written, columns.narrow)
 """)

@@ -76,12 +76,12 @@ _NOTICED: dict[str, list[tuple[Any, ...]]] = {
 }
 """Behind a + stands what the second run has beside the options of the first."""
 _SAME = {
-    **_named("jobs 2,quiet,verbose,force,line-buffered,strip,audit audit,log-json log"),
+    **_named("jobs 2,quiet,verbose,force,line-buffered,strict,audit audit,log-json log"),
     "audit_originals": "-a audit --audit-originals",
     "resume": "",
 }
 """Options that decide no output."""
-_OTHER_INPUTS = {"strip": _DOCX}
+_OTHER_INPUTS = {"strict": _DOCX}
 _OTHERS = {
     *("files", "output", "output_dir", "in_place", "dry_run", "engine", "address"),
     *("map_", "unit_field", "review", "forget"),

@@ -146,7 +146,7 @@ class _Compared:
         """One task per file, the last one first, each run twice: as on a cluster with deaths."""
         import engine_here
 
-        from dpsan.run.ray.driver import ClusterRun
+        from dpsan.run.cluster import ClusterRun
 
         for given in self._given(sanitizer, 7):
             run = ClusterRun(*given, start=engine_here.start, cache=cache)
@@ -184,6 +184,6 @@ draws depend on the draws before @ PointSampler.sample.add
 + self.n = getattr(self, "n", 0) + 1
 + points[begin : begin + len(some)] += self.noise(some, self.space.d) * (1 + self.n % 3)
 tasks of a cluster number their files anew @ _rewritten
-- rewrite_file(task, work)
-+ rewrite_file(Task(1, task.path, task.target), work)
+- rewrite_file(task, Work(sanitizer, job.plan, job.key))
++ rewrite_file(Task(1, task.path, task.target), Work(sanitizer, job.plan, job.key))
 """)

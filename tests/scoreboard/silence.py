@@ -138,9 +138,8 @@ def _html(case, records):
 
 
 def _eml(case, records):
-    """Headers, texts and attachments (``--strip``)."""
+    """Headers, texts and attachments that are left out."""
     put = case.put
-    case.chosen = ["--strip"]
     lines = [f"Subject: {put(None)}", f"From: {put('')}", f"X-Of: {put('')}", "MIME-Version: 1.0"]
     lines += ['Content-Type: multipart/mixed; boundary="b"', ""]
     for _ in range(records // 2):
@@ -150,7 +149,6 @@ def _eml(case, records):
 
 
 def _docx(case, records):
-    case.chosen = ["--strip"]
     word, some = case.marker, range(records // 4)
     rows = [("hyperlink", f"https://{word()}.example", OUTSIDE) for _ in some]
     body = "".join(paragraph(case.put(None)) for _ in range(records))

@@ -53,34 +53,16 @@ class Request:
     """Field with the labels of the records."""
 
 
-@dataclass(frozen=True)
-class Row:
-    """A mechanism at an epsilon: its figures, or the reason why it has none."""
+Row = dict[str, Any]
+"""A mechanism at an epsilon: a value for each column of CSV and JSON, None where there is none.
 
-    mechanism: str
-    status: str
-    wanted: float
-    """LDP epsilon, nats."""
-    figures: Mapping[str, Figure | None] = field(default_factory=dict)
-    reason: str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    certified: float | None = None
-    """At most ``wanted``, by up to 0.2 %."""
-    exact: bool = False
-    """True if an exact certificate gives ``certified``; else the guarantee or a claim does."""
-    delta: float = 0.0
-    epsilon: float | None = None
-    unit: str = ""
-    """Unit of ``epsilon``: nats or 1/distance."""
-    optimal: bool = True
-    """True if the attackers know the distribution; else their success is a lower bound."""
-
-    @property
-    def certificate(self) -> str | None:
-        """Source of the LDP epsilon: ``exact`` certificate, ``guarantee`` or ``claim``."""
-        if self.reason or self.exact:
-            return None if self.reason else "exact"
-        return "claim" if self.status == UNREVIEWED else "guarantee"
+``certified`` is at most ``epsilon_ldp``, by up to 0.2 %.  Its source is ``certificate``: an
+``exact`` one, the ``guarantee`` or a ``claim``.  ``attack`` is ``optimal`` if the attackers know
+the distribution; else their success is a ``lower bound``.  ``reason`` says why there are no
+figures.
+"""
+_UNITS: Final = {"nats": "epsilon_nats", "1/distance": "epsilon_per_distance"}
+"""Column of a mechanism's own epsilon, by its unit."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +79,7 @@ class Comparison:
     @property
     def measured(self) -> list[Row]:
         """Return the rows with figures."""
-        return [row for row in self.rows if not row.reason]
+        return [row for row in self.rows if row["reason"] is None]
 
 
 def compare(
@@ -139,6 +121,13 @@ def _row(
     """Return the figures of a mechanism at an epsilon, or why there are none."""
     kind = draft.kind
     status = UNREVIEWED if is_own(kind.name) else str(kind.status)
+    columns = ("certified", "certificate", "delta", *_UNITS.values())
+    row = {
+        **{"mechanism": kind.name, "status": status, "parameters": "", "epsilon_ldp": epsilon},
+        **dict.fromkeys(columns),
+        **_spread(dict.fromkeys(HEADINGS if texts[1] else [*HEADINGS][:4])),
+        **dict.fromkeys(("attack", "reason")),
+    }
     space = space_for(space, kind.name)
     try:
         found = calibrate(draft, space, Target.EPSILON_LDP, epsilon, claims=True)
@@ -147,21 +136,18 @@ def _row(
     except Exception as error:  # noqa: BLE001, a mechanism that fails takes no other one's row
         told = error if isinstance(error, DpsanError) else UnexpectedError(error)
         # The mechanism's name stands beside it.
-        reason = told.on_command_line().removeprefix(f"{kind.name} ")
-        return Row(kind.name, status, epsilon, reason=reason)
-    return Row(
-        mechanism=kind.name,
-        status=status,
-        wanted=epsilon,
-        figures=figures,
-        parameters={name: getattr(mechanism, name) for name in mechanism.parameters()},
-        certified=found.achieved,
-        exact=found.exact,
-        delta=mechanism.guarantee(space).delta,
-        epsilon=mechanism.epsilon,
-        unit=mechanism.epsilon_unit,
-        optimal=optimal,
-    )
+        return row | {"reason": told.on_command_line().removeprefix(f"{kind.name} ")}
+    values = (f"{name}={getattr(mechanism, name)}" for name in mechanism.parameters())
+    vouched = "claim" if status == UNREVIEWED else "guarantee"
+    return row | {
+        "parameters": " ".join(values),
+        "certified": found.achieved,
+        "certificate": "exact" if found.exact else vouched,
+        "delta": mechanism.guarantee(space).delta,
+        _UNITS[mechanism.epsilon_unit]: mechanism.epsilon,
+        **_spread(figures),
+        "attack": "optimal" if optimal else "lower bound",
+    }
 
 
 HEADINGS: Final = {
@@ -172,32 +158,6 @@ HEADINGS: Final = {
     **dict(zip(ACCURACIES, ("c→s", "s→c", "s→s"), strict=True)),
 }
 _ATTACKS: Final = ("read_back", "linked")
-
-
-def as_dicts(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return all rows with the same columns, each in one unit; None where there is no value."""
-    return [
-        {
-            "mechanism": row.mechanism,
-            "status": row.status,
-            "parameters": " ".join(f"{name}={each}" for name, each in row.parameters.items()),
-            "epsilon_ldp": row.wanted,
-            "certified": row.certified,
-            "certificate": row.certificate,
-            "delta": None if row.reason else row.delta,
-            "epsilon_nats": row.epsilon if row.unit == "nats" else None,
-            "epsilon_per_distance": row.epsilon if row.unit == "1/distance" else None,
-            **_spread({name: row.figures.get(name) for name in _columns(comparison)}),
-            "attack": None if row.reason else "optimal" if row.optimal else "lower bound",
-            "reason": row.reason or None,
-        }
-        for row in comparison.rows
-    ]
-
-
-def _columns(comparison: Comparison) -> list[str]:
-    """Return the figures that there are."""
-    return list(HEADINGS) if comparison.baseline else list(HEADINGS)[:4]
 
 
 def _spread(figures: Mapping[str, Figure | None]) -> dict[str, float | None]:
@@ -212,13 +172,13 @@ def _spread(figures: Mapping[str, Figure | None]) -> dict[str, float | None]:
 def as_record(comparison: Comparison) -> dict[str, Any]:
     """Return JSON values."""
     about = {"texts": comparison.about, "seeds": comparison.request.seeds, "confidence": CONFIDENCE}
-    baseline, rows = _spread(comparison.baseline) or None, as_dicts(comparison)
-    return {**about, "caption": caption(comparison), "baseline": baseline, "rows": rows}
+    about |= {"caption": caption(comparison), "baseline": _spread(comparison.baseline) or None}
+    return {**about, "rows": comparison.rows}
 
 
 def as_csv(comparison: Comparison) -> str:
     """Return rows under a header; numbers in full, nothing where there is no value."""
-    rows, out = as_dicts(comparison), io.StringIO()
+    rows, out = comparison.rows, io.StringIO()
     writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
@@ -246,23 +206,28 @@ def shown(comparison: Comparison) -> Shown:
 
     A mechanism's own epsilon stands in the column of its unit, if it is not the LDP epsilon.
     """
-    measured, names = comparison.measured, _columns(comparison)
-    units = list(dict.fromkeys(row.unit for row in measured if row.epsilon != row.wanted))
-    private = any(row.delta for row in measured)
+    measured = comparison.measured
+    names = [name for name in HEADINGS if name in comparison.rows[0]]
+    units = {
+        unit: name
+        for unit, name in _UNITS.items()
+        if any(row[name] not in (None, row["epsilon_ldp"]) for row in measured)
+    }
+    private = any(row["delta"] for row in measured)
     headings = [*(f"epsilon ({unit})" for unit in units), *["delta"] * private]
     parts = []
-    for epsilon in dict.fromkeys(row.wanted for row in comparison.rows):
-        rows = [row for row in comparison.rows if row.wanted == epsilon]
-        below = [f"{row.mechanism}: {row.reason}" for row in rows if row.reason]
+    for epsilon in dict.fromkeys(row["epsilon_ldp"] for row in comparison.rows):
+        rows = [row for row in comparison.rows if row["epsilon_ldp"] == epsilon]
+        below = [f"{row['mechanism']}: {row['reason']}" for row in rows if row["reason"]]
         cells = [
             [
-                row.mechanism,
-                *(f"{row.epsilon:.4g}" if row.unit == unit else "-" for unit in units),
-                *[f"{row.delta:.2g}"] * private,
+                row["mechanism"],
+                *("-" if row[name] is None else f"{row[name]:.4g}" for name in units.values()),
+                *[f"{row['delta'] or 0:.2g}"] * private,
                 *(_cell(row, name) for name in names),
             ]
             for row in rows
-            if not row.reason
+            if not row["reason"]
         ]
         columns = (f"LDP epsilon {epsilon:g}", *headings, *(HEADINGS[name] for name in names))
         parts.append(Section(columns, cells, below, spare=range(1, len(units) + 1)))
@@ -270,7 +235,10 @@ def shown(comparison: Comparison) -> Shown:
 
 
 def _cell(row: Row, name: str) -> str:
-    return cell(row.figures[name], bound=name in _ATTACKS and not row.optimal)
+    bound = name in _ATTACKS and row["attack"] != "optimal"
+    if row[name] is None:
+        return cell(None)
+    return cell(Figure(row[name], row[f"{name}_low"], row[f"{name}_high"]), bound=bound)
 
 
 def caption(comparison: Comparison) -> str:
@@ -285,13 +253,15 @@ def caption(comparison: Comparison) -> str:
     about.append("Cosine: mean of word and output.")
     about.append("Read back: words that the best guess from one output finds.")
     about.append(f"Linked: texts found by their first {LINKED} words.")
-    if any(row.figures["linked"] is None for row in measured):
+    if any(row["linked"] is None for row in measured):
         about.append(f"Nothing is linked: fewer than two texts have {LINKED} words.")
-    if any(not row.optimal for row in measured):
+    if any(row["attack"] != "optimal" for row in measured):
         about.append("≥: attackers who do not know the distribution; others may do better.")
-    for row in {row.mechanism: row for row in measured if row.status == UNREVIEWED}.values():
-        whose = "certified for the distribution that its file states" if row.exact else "claimed"
-        about.append(f"{row.mechanism}: {UNREVIEWED}; its LDP epsilon is {whose}.")
+    for name, how in {row["mechanism"]: row["certificate"] for row in measured}.items():
+        exact = "certified for the distribution that its file states"
+        whose = exact if how == "exact" else "claimed"
+        if is_own(name):
+            about.append(f"{name}: {UNREVIEWED}; its LDP epsilon is {whose}.")
     if comparison.baseline:
         clean, common = (cell(each) for each in comparison.baseline.values())
         what = "accuracy of a classifier trained → tested on clean or sanitized texts"

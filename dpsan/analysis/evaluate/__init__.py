@@ -7,7 +7,7 @@ command lines.  Results hold figures only: no word of a text, no label, no file'
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,6 @@ class Question:
         copies: versions of each record in each sanitized file, one after the other.
         candidates: file of texts that a reader holds for possible originals.
         first_words: linkage also by the first so many words.
-        seed: of draws that are made for readers.
     """
 
     original: Path
@@ -75,7 +74,6 @@ class Question:
     candidates: Path | None = None
     first_words: Sequence[int] = ()
     authors: str | None = None
-    seed: str = "1"
     drawn: Path | None = None
     """Audit of a fluent run, which has the drawn words: attackers read these."""
     by_value: bool = False
@@ -178,7 +176,7 @@ def evaluate(
         raise InputError(question.original, "no words, so there is nothing to compare", hint)
     table = None
     if question.spans is not None:  # mistakes in small files come before the long work
-        table = locate(question.spans, pairs, whole=inputs.max_records is None)
+        table = locate(question.spans, pairs)
     held = None
     if question.candidates is not None:
         held = read_candidates(question.candidates, inputs, vocabulary, pairs)
@@ -198,7 +196,7 @@ def evaluate(
         mechanism, first = question.mechanism, question.first_words
         emissions = None if mechanism is None else Emissions(mechanism, space)
         report("attacks on texts", 0.8)
-        linked = linkage(held, vocabulary, emissions, first, question.seed)
+        linked = linkage(held, vocabulary, emissions, first)
     spans = None
     if table is not None:
         by_attack = {each.attack: recovered(table, each.right) for each in made}
@@ -245,7 +243,7 @@ def _authors(
         what = f"{len(names)} authors of {len(pairs.original)} texts"
         raise InputError(question.original, what, "one --field")
     sampler = question.mechanism.prepare(space)
-    return attribution(pairs, names, sampler, embeddings.index_to_key, question.seed)
+    return attribution(pairs, names, sampler, embeddings.index_to_key)
 
 
 def _accuracy(question: Question, column: str) -> Accuracy:
@@ -260,9 +258,8 @@ def _labelled(
     inputs: Inputs, column: str, original: Path, sanitized: Path, copies: int = 1
 ) -> Labelled:
     """Return the texts of two files with labels; of each one the first copy."""
-    most = None if inputs.max_records is None else copies * inputs.max_records
     clean = [" ".join(each.texts) for each in records(original, inputs)]
-    other = [" ".join(each.texts) for each in records(sanitized, replace(inputs, max_records=most))]
+    other = [" ".join(each.texts) for each in records(sanitized, inputs)]
     labels, other = read_labels(original, column, inputs), other[::copies]
     if not len(clean) == len(other) == len(labels):
         what = f"{len(other)} records where {original} has {len(clean)}, with {len(labels)} labels"

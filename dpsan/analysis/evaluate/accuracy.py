@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -86,7 +85,7 @@ def read_labels(path: Path, column: str, inputs: Inputs, option: str = "--labels
         formats = formats_with("needs_fields")
         raise UsageError(f"{option} is for {formats}", "see --format and --field")
     with open_decompressed(path, steady=True) as source:
-        return [*islice(kind.labels(source, column, inputs.options), inputs.max_records)]
+        return [*kind.labels(source, column, inputs.options)]
 
 
 def split(texts: Labelled, fold: int = 0) -> tuple[Labelled, Labelled]:
@@ -183,7 +182,7 @@ class Authors:
 
 
 def attribution(
-    pairs: Pairs, names: Sequence[str], sampler: Sampler, words: Sequence[str], seed: str
+    pairs: Pairs, names: Sequence[str], sampler: Sampler, words: Sequence[str]
 ) -> Authors:
     """Find the authors of sanitized texts.
 
@@ -207,7 +206,7 @@ def attribution(
         raise UsageError("--authors needs two authors with at least two texts each")
     sizes = np.bincount(pairs.text, minlength=len(names))
     texts = Texts(pairs.inputs, np.append(0, np.cumsum(sizes))).of(np.array(train))
-    key = randomness.seeded_key(f"dpsan authors {seed}")
+    key = randomness.seeded_key("dpsan authors 1")
     own = []
     for copy in range(_COPIES):
         ids = sanitized(sampler, texts, randomness.derive_key(key, copy))

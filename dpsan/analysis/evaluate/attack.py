@@ -195,14 +195,18 @@ class SpanTable:
     persons: Ids = field(repr=False)
     """Number of the person whom each span is about; -1 where nobody is named."""
 
+    def hits(self, right: NDArray[np.bool_]) -> Ids:
+        """Return how many words of each span were read right, of (m,) words."""
+        sums = np.concatenate([[0], np.cumsum(right)])
+        return np.asarray(sums[self.after] - sums[self.first])
 
-def locate(path: Path, pairs: Pairs, *, whole: bool = True) -> SpanTable:
+
+def locate(path: Path, pairs: Pairs) -> SpanTable:
     """Find the words that each span of a file covers: those that overlap it.
 
     Args:
         path: see :mod:`dpsan.formats.span_file`.
         pairs: the records.
-        whole: whether they are all records of the input, so that the file has no spans of others.
 
     Raises:
         InputError: it cannot be read, or its spans are not those of these records.
@@ -227,8 +231,7 @@ def locate(path: Path, pairs: Pairs, *, whole: bool = True) -> SpanTable:
                     after.append(a + high)
                     who = number, span.subject
                     persons.append(numbers.setdefault(who, len(numbers)) if who[1] else -1)
-        if whole:
-            file.end()
+        file.end()
     words = np.array(first, np.int64), np.array(after, np.int64)
     return SpanTable(kinds, *words, left_out, np.array(persons, np.int64))
 
@@ -239,8 +242,7 @@ def recovered(table: SpanTable, right: NDArray[np.bool_]) -> dict[str, Recovery]
     Args:
         right: whether each word was read right, (m,).
     """
-    sums = np.concatenate([[0], np.cumsum(right)])
-    hits = sums[table.after] - sums[table.first]
+    hits = table.hits(right)
     full = hits == table.after - table.first
     some = (hits > 0) & ~full
     kinds = np.array(table.kinds, dtype=object)
@@ -257,10 +259,8 @@ def hidden_persons(table: SpanTable, right: NDArray[np.bool_]) -> Share:
     Args:
         right: whether each word was read right, (m,).
     """
-    sums = np.concatenate([[0], np.cumsum(right)])
-    hits = sums[table.after] - sums[table.first]
     named = table.persons >= 0
-    return Share.of(np.bincount(table.persons[named], hits[named]) == 0)
+    return Share.of(np.bincount(table.persons[named], table.hits(right)[named]) == 0)
 
 
 def _recovery(full: NDArray[np.bool_], some: NDArray[np.bool_]) -> Recovery:

@@ -111,7 +111,6 @@ def linkage(
     vocabulary: Vocabulary,
     emissions: Emissions | None,
     words: Sequence[int] = (),
-    seed: str = "1",
 ) -> Linkage:
     """Link sanitized texts to candidates.
 
@@ -134,18 +133,18 @@ def linkage(
         truth = number[found.truth[used]]
         these = Candidates(texts.of(some), found.layouts[some], versions, truth)
         scores = partial(_scored, vocabulary, emissions, length is None)
-        for name, of_original in _readers(these, scores, seed).items():
+        for name, of_original in _readers(these, scores).items():
             hits = Share.of(of_original == 1)
             rows.append(Linked(name, length, len(some), hits, median(of_original)))
     return Linkage(tuple(rows), _notes(emissions, found))
 
 
 def _readers(
-    part: Candidates, scores: Callable[..., Iterator[tuple[str, Floats]]], seed: str
+    part: Candidates, scores: Callable[..., Iterator[tuple[str, Floats]]]
 ) -> dict[str, Ids]:
     """Return the rank that each reader gives to the original of each sanitized text, (r,)."""
     found: dict[str, list[Ids]] = {}
-    key, many = randomness.seeded_key(f"dpsan linkage {seed}"), len(part.truth)
+    key, many = randomness.seeded_key("dpsan linkage 1"), len(part.truth)
     step = max(1, _CELLS // max(len(part.texts), 1))  # so that their scores fit into memory
     for number, some in enumerate(blocks(many, step)):
         versions = tuple(each.of(some) for each in part.noisings)

@@ -227,24 +227,6 @@ _MANY: Final = 6
 """Columns above which a table needs a wide page."""
 
 
-def document(title: str, about: str, body: str) -> str:
-    """One self-contained HTML page.
-
-    Args:
-        title: plain text.
-        about: plain text, one paragraph under the title.
-        body: HTML.
-    """
-    style = _STYLE.read_text(encoding="utf-8")
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{html.escape(title)}</title><style>\n{style}</style></head><body>"
-        f"<main><h1>{html.escape(title)}</h1>{_lines('p', [about], 'soft')}{body}</main>"
-        "</body></html>\n"
-    )
-
-
 def page(title: str, results: Sequence[Shown]) -> str:
     """One self-contained HTML page of results.
 
@@ -252,7 +234,14 @@ def page(title: str, results: Sequence[Shown]) -> str:
         title: plain text.
         results: at least one; the page is about what the first is about.
     """
-    return document(title, results[0].about, "".join(map(_result, results)))
+    style, title = _STYLE.read_text(encoding="utf-8"), html.escape(title)
+    about, body = _lines("p", [results[0].about], "soft"), "".join(map(_result, results))
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{title}</title><style>\n{style}</style></head><body>"
+        f"<main><h1>{title}</h1>{about}{body}</main></body></html>\n"
+    )
 
 
 def _result(shown: Shown) -> str:

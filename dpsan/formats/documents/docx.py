@@ -2,7 +2,7 @@
 
 A record is a paragraph of the text, a header, a footer, a footnote or an endnote; tabs and the like
 cut it into several texts.  Paragraphs are counted instead of lines.  What a person may have written
-elsewhere makes the document be refused, or goes with ``--strip``.  Styles, numbering, fonts and
+elsewhere makes the document be refused, or is left out.  Styles, numbering, fonts and
 theme keep their bytes but for identifiers.
 
 Nothing else of the XML is copied: what is written is made from names and values that are on a list,
@@ -337,7 +337,7 @@ class DocxFormat(Document):
     name: ClassVar[str] = "docx"
     kind: ClassVar[str] = "document"
     own_encoding: ClassVar[str] = "docx says its encoding itself"
-    strippable = True
+    leaves_out = True
 
     def records(self, source: Source, data: bytes, options: ReadOptions) -> Iterator[Record]:
         most = max(options.max_record, _SHRUNK * len(data))
@@ -345,9 +345,11 @@ class DocxFormat(Document):
         reader = Reader(options.max_record // _ELEMENT)
         contents = {part.name: reader.read(part) for part in package.parts}
         removed = package.removed + reader.removed
-        if removed and not options.strip:
+        if removed and options.strict:
             kinds = (counted(count, kind) for kind, count in sorted(removed.items()))
-            raise RefusedError(f"holds {', '.join(kinds)}", "--strip leaves them out")
+            raise RefusedError(
+                f"holds {', '.join(kinds)}", "without --strict or -i they are left out"
+            )
         for number, segments in reader.paragraphs:
             yield Record(number, [each.text for each in segments], partial(_take, segments))
         passing = Counter(f"{kind} name" for kind, _ in reader.names)

@@ -42,7 +42,7 @@ class EmlFormat(Document):
 
     name: ClassVar[str] = "eml"
     kind: ClassVar[str] = "mail"
-    takes_fields = strippable = True
+    takes_fields = leaves_out = True
     own_encoding: ClassVar[str] = "eml says its encoding itself"
 
     def records(self, source: Source, data: bytes, options: ReadOptions) -> Iterator[Record]:
@@ -101,10 +101,10 @@ class _Mail:
 
     def entity(self, entity: Entity) -> Iterator[Record]:
         """Yield the records of a mail or a part of it.  Raises InputError, RefusedError."""
-        if entity.hollow if self._options.strip else entity.attached:
+        if entity.attached if self._options.strict else entity.hollow:
             what, hint = "a mail that is nothing but an attachment", ""
             if entity.depth:
-                what, hint = "an attachment", "--strip leaves attachments out"
+                what, hint = "an attachment", "without --strict or -i it is left out"
             raise RefusedError(what, hint, line=entity.blank + 1)
         entity.check()
         family = entity.get_content_maintype()
@@ -146,7 +146,7 @@ class _Mail:
             yield from self._around(entity.blank + 1, entity.preamble)
             self._write("")
         for part in entity.parts:
-            if self._options.strip and part.hollow:
+            if not self._options.strict and part.hollow:
                 self.noted[f"{LEFT_OUT}:attachment"] += 1
                 continue
             self._write(f"--{boundary}")

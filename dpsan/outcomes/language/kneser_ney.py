@@ -59,35 +59,30 @@ class Counts:
         self.unigrams = np.zeros(self.size, dtype=np.int64)
         self.pairs = self.triples = np.zeros(0, dtype=np.int64)
         """``v·S + w`` and ``(u·S + v)·S + w``, ascending."""
-        self.pair_counts = self.triple_counts = np.zeros((2, 0), dtype=np.int32)
-        """Counts by the weights of the sources, and occurrences."""
+        self.pair_counts = self.triple_counts = np.zeros(0, dtype=np.int32)
 
-    def add(self, symbols: Ids, weight: int = 1) -> None:
-        """Count some symbols, each ``weight`` times."""
+    def add(self, symbols: Ids) -> None:
+        """Count some symbols."""
         size = self.size
-        self.unigrams += weight * np.bincount(symbols[1:], minlength=size)
+        self.unigrams += np.bincount(symbols[1:], minlength=size)
         for at in range(0, len(symbols) - 1, _CHUNK):
             part = symbols[at : at + _CHUNK + 2].astype(np.int64)
             pairs = part[: _CHUNK + 1][:-1] * size + part[1 : _CHUNK + 1]
-            self.pairs, self.pair_counts = _added(self.pairs, self.pair_counts, pairs, weight)
+            self.pairs, self.pair_counts = _added(self.pairs, self.pair_counts, pairs)
             inside = ~np.isin(part[1:-1], (self.n + Gap.LINE, self.n + Gap.END))
             triples = (part[:-2] * size + part[1:-1])[inside] * size + part[2:][inside]
-            held = self.triples, self.triple_counts
-            self.triples, self.triple_counts = _added(*held, triples, weight)
+            self.triples, self.triple_counts = _added(self.triples, self.triple_counts, triples)
 
 
-def _added(
-    keys: Ids, counts: NDArray[np.int32], new: Ids, weight: int
-) -> tuple[Ids, NDArray[np.int32]]:
+def _added(keys: Ids, counts: NDArray[np.int32], new: Ids) -> tuple[Ids, NDArray[np.int32]]:
     """Return keys with counts, and those of more occurrences."""
     distinct, times = np.unique(new, return_counts=True)
     every = np.concatenate([keys, distinct])
-    more = times.astype(np.int32) * np.array([[weight], [1]], dtype=np.int32)
-    sums = np.concatenate([counts, more], axis=1)
+    sums = np.concatenate([counts, times])
     order = np.argsort(every, kind="stable")
     every = every[order]
     first = np.flatnonzero(np.diff(every, prepend=-1))
-    total = np.add.reduceat(sums[:, order], first, axis=1) if len(first) else sums
+    total = np.add.reduceat(sums[order], first) if len(first) else sums
     return every[first], total.astype(np.int32)
 
 
@@ -136,15 +131,12 @@ class _Order:
     Args:
         history: number of the history of each n-gram.
         counts: of the n-grams.
-        seen: how often the text has them.
         histories: how many there are.
     """
 
-    def __init__(
-        self, history: Ids, counts: NDArray[Any], seen: NDArray[Any], histories: int
-    ) -> None:
+    def __init__(self, history: Ids, counts: NDArray[Any], histories: int) -> None:
         self._history, self._counts = history, counts
-        least = np.minimum(_discounts(seen) / np.maximum(seen, _LEAST), _MOST)
+        least = np.minimum(_discounts(counts) / np.maximum(counts, _LEAST), _MOST)
         self.own: Floats = counts * (1 - least)
         """Counts of the n-grams, less the discounts."""
         self._total = np.bincount(history, counts, histories)
@@ -176,16 +168,15 @@ def estimated(counts: Counts, bigrams: int = BIGRAMS, trigrams: int = TRIGRAMS) 
     first, second = np.divmod(pairs, size)
     above = np.searchsorted(pairs, triples // size)
     suffix = np.searchsorted(pairs, triples % (size * size))
-    whole, seen = counts.pair_counts
+    whole = counts.pair_counts
     unigrams = _shares(np.bincount(second, whole, size))
-    two = _Order(first, whole, seen, size).given(unigrams[second])
-    often, times = counts.triple_counts
-    order = _Order(above, often, times, len(pairs))
+    two = _Order(first, whole, size).given(unigrams[second])
+    order = _Order(above, counts.triple_counts, len(pairs))
     kept = _largest(order.gain(two[suffix]), trigrams)
     above, suffix, third = above[kept], suffix[kept], triples[kept] % size
 
     rest = np.maximum(whole - np.bincount(suffix, order.own[kept], len(pairs)), _LEAST)
-    lower = _Order(first, rest.copy(), rest / whole * seen, size)
+    lower = _Order(first, rest.copy(), size)
     gain = lower.gain(unigrams[second])
     gain[above] = np.inf
     chosen = _largest(gain, max(bigrams, int(np.isinf(gain).sum())))

@@ -40,8 +40,6 @@ _ONE: Final = int(_WEIGHT[0] * _WEIGHT[1])
 _LARGEST: Final = 1 << 30
 """Bytes of the largest file."""
 _FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
-_STRIDE: Final = np.uint64(24)
-"""Bits of a hash below those of its stride."""
 _FILTER_BITS: Final = 24
 _AT_ONCE: Final = 1 << 17
 """Keys that are hashed at once: memory that is let go is not all given back."""

@@ -88,7 +88,7 @@ def _grammar() -> dict[str, Fields]:
     return out
 
 
-_ROWS: Final = _grammar()
+ROWS: Final = _grammar()
 
 
 class DamagedError(Exception):
@@ -103,7 +103,7 @@ def finite(value: float | None) -> float | None:
 def guarantee_row(guarantee: Guarantee) -> Row:
     """Return a guarantee as JSON values."""
     return {
-        **{name: getattr(guarantee, name) for name in _ROWS["guarantee"]},
+        **{name: getattr(guarantee, name) for name in ROWS["guarantee"]},
         "status": str(guarantee.status),
         "arithmetic": str(guarantee.arithmetic),
         "epsilon_ldp": finite(guarantee.epsilon_ldp),
@@ -127,9 +127,9 @@ def checked(row: object, fields: Fields | None = None) -> Row:
     if fields is None:
         if (kind := row.get("type")) not in ("header", "remembered", "file", "totals"):
             raise DamagedError("unknown type")
-        fields = _ROWS[kind]
+        fields = ROWS[kind]
     _match(row, fields)
-    if fields is _ROWS["header"] and (row["public"] is None) != (
+    if fields is ROWS["header"] and (row["public"] is None) != (
         row["guarantee"]["public_words"] == 0
     ):
         raise DamagedError("public words in one place and not in another")
@@ -234,9 +234,9 @@ class _Grammar:
             "copies": header["copies"] > 1,
             "originals": header["originals"],
         }
-        self._word = dict(_ROWS["word"])
+        self._word = dict(ROWS["word"])
         for row in (row for row, there in more.items() if there):
-            self._word.update(_ROWS[row])
+            self._word.update(ROWS[row])
         self._ended = False
 
     def check(self, row: Any) -> None:

@@ -216,7 +216,6 @@ class AuditWriter(PrivateFile):
         fields: which fields of the inputs were chosen.
         drop_other: whether the others are left out.
         policy: SHA-256 (hex) of the policy file.
-        part: without a header: rows that another writer is to :meth:`send`.
 
     Raises:
         OutputError: it exists or cannot be written.
@@ -236,19 +235,15 @@ class AuditWriter(PrivateFile):
         fields: Sequence[str] = (),
         drop_other: bool = False,
         policy: str | None = None,
-        part: bool = False,
     ) -> None:
         super().__init__(path, force=force)
         self._copies = copies
         self._expected_share = sanitizer.expected_share
         self._rows = Rows(sanitizer, originals=originals, copies=copies)
-        if not part:
-            header = _header(
-                sanitizer, originals=originals, seeded=seeded, copies=copies, spans=spans
-            )
-            header["not_protected"] += [SAME] if memo else []
-            header |= {"fields": list(fields), "drop_other": drop_other, "policy": policy}
-            self._write(header)
+        header = _header(sanitizer, originals=originals, seeded=seeded, copies=copies, spans=spans)
+        header["not_protected"] += [SAME] if memo else []
+        header |= {"fields": list(fields), "drop_other": drop_other, "policy": policy}
+        self._write(header)
 
     def words(
         self,

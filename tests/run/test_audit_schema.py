@@ -1,0 +1,125 @@
+"""docs/audit.schema.json, a JSON Schema of the rows of an audit; run as a script, it is written."""
+
+import json
+
+import pytest
+from support import ROOT
+
+from dpsan.run.audit.schema import ROWS, SCHEMA
+
+PATH = ROOT / "docs/audit.schema.json"
+TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array"}
+TYPES |= {dict: "object", type(None): "null"}
+OPTIONAL = ("fluent", "classes", "only", "copies", "originals")
+"""Fields that the rows of words have with some options."""
+
+
+def value(kinds):
+    """Return the schema of a value that is one of some kinds."""
+    options = []
+    for kind in kinds:
+        if isinstance(kind, list):
+            options.append({"type": "array", "items": fields(kind[0])})
+        elif isinstance(kind, type):
+            options.append({"type": TYPES[kind]})
+        else:
+            options.append(fields(kind))
+    options = [each for each in options if each != {"type": "integer"} or float not in kinds]
+    return options[0] if len(options) == 1 else {"anyOf": options}
+
+
+def fields(row, optional=(), kind=None):
+    properties = {name: value(kinds) for name, kinds in {**row, **dict(optional)}.items()}
+    if kind:
+        properties["type"] = {"const": kind}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [*row],
+        "additionalProperties": False,
+    }
+
+
+def schema():
+    more = [pair for name in OPTIONAL for pair in ROWS[name].items()]
+    rows = [
+        fields(ROWS[kind], more if kind == "word" else (), kind)
+        for kind in ("header", "word", "remembered", "file", "totals")
+    ]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"A line of an audit log of dpsan, schema {SCHEMA}",
+        "anyOf": rows,
+    }
+
+
+def written():
+    return json.dumps(schema(), indent=1) + "\n"
+
+
+def wrong(row, rule):
+    """Yield why a value is not what a schema says, for the part of JSON Schema that is used."""
+    if "anyOf" in rule:
+        found = [[*wrong(row, each)] for each in rule["anyOf"]]
+        if all(found):
+            yield from min(found, key=len)
+    elif "const" in rule:
+        if row != rule["const"]:
+            yield f"{row} is not {rule['const']}"
+    elif not fits(row, rule["type"]):
+        yield f"{type(row).__name__} is no {rule['type']}"
+    elif rule["type"] == "array" and "items" in rule:
+        for each in row:
+            yield from wrong(each, rule["items"])
+    elif "properties" in rule:
+        yield from (f"no {name}" for name in rule["required"] if name not in row)
+        for name, each in row.items():
+            if name not in rule["properties"]:
+                yield f"unknown {name}"
+            else:
+                yield from (f"{name}: {why}" for why in wrong(each, rule["properties"][name]))
+
+
+def fits(row, kind):
+    if isinstance(row, bool):
+        return kind == "boolean"
+    kinds = {
+        "number": (int, float),
+        **{name: each for each, name in TYPES.items() if each is not float},
+    }
+    return isinstance(row, kinds[kind])
+
+
+def test_the_stored_schema_is_that_of_the_program():
+    assert PATH.read_text() == written()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("-e", "8", "--audit-originals", "--copies", "2"),
+        ("-e", "8", "--class", "sensitive", "--numbers", "value"),
+        (
+            "--only",
+            "sensitive",
+        ),
+    ],
+    ids=["originals", "classes", "only"],
+)
+def test_rows_are_as_the_schema_says(dpsan, tmp_path, options):
+    path = tmp_path / "audit"
+    text = b"Maria met John in Paris on 3 May 2021.\n\nzzzq\n"
+    assert dpsan("rewrite", "-q", *options, "-a", str(path), stdin=text).returncode == 0
+    rule = json.loads(PATH.read_text())
+    rows = [json.loads(line) for line in path.read_bytes().splitlines()]
+    assert {row["type"] for row in rows} == {"header", "word", "file", "totals"}
+    for row in rows:
+        assert [*wrong(row, rule)] == []
+        assert [*wrong(row | {"other": 1}, rule)]
+        assert [*wrong(row | {"type": "none"}, rule)]
+        assert [*wrong({key: row[key] for key in row if key != "type"}, rule)]
+
+
+if __name__ == "__main__":
+    PATH.write_text(written())
+    print(PATH)
