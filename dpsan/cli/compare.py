@@ -38,7 +38,7 @@ class Compare(Page, Texts, Vocabulary):
 
     rules: ClassVar = """
         --csv excludes --json and --html
-        --labels, --field and --delimiter need --data
+        --labels, --field, --delimiter and --max-records need --data
     """
 
     mechanism: list[str] | None = option(

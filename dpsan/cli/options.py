@@ -338,6 +338,9 @@ class Container(Reading):
 class Texts(Container):
     """Files of texts that are judged, not sanitized."""
 
+    max_records: int | None = option("--max-records N", min=1, panel=INPUT)
+    """Only the first N records."""
+
     def inputs(self, path: Path) -> Inputs:
         """Return how the files are read.
 
@@ -350,7 +353,7 @@ class Texts(Container):
         from dpsan.analysis.evaluate.pairs import Inputs
 
         self.container(str(path))
-        return Inputs(self.format_, self.read_options(force_text=True))
+        return Inputs(self.format_, self.read_options(force_text=True), self.max_records)
 
 
 def positive(name: str, value: float) -> float:

@@ -45,7 +45,6 @@ DROPPED: Final = {
     ),
     "--strip": "nothing: what cannot be rewritten is left out; --strict refuses it",
     "--text": "-f text reads any file as text",
-    "--max-records": "head -n N FILE > PART, of the original and of the sanitized text",
     "--close": "--unchanged X; dpsan explain shows the share of near outputs",
     "--epsilon-metric": "--epsilon-ldp X; dpsan mechanisms NAME -e X prints both epsilons",
 }

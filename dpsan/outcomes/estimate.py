@@ -48,7 +48,7 @@ ADDED: Final = 5.0
 """Added to counts in all ratios."""
 _BELOW, _ABOVE, _COUNT_FLOOR, _WIDEST = 1.7, 2.0, 0.3, 4.0
 """Ends of an interval of a count, in deviations; the least log error; the largest ratio of ends."""
-_CALL, _RATIO_FLOOR, _WORD_FLOOR = 2.0, 0.1, 0.2
+_CALL, _RATIO_FLOOR, _WORD_FLOOR = 2.0, 0.15, 0.2
 """Deviations of a difference that is called; the least log error of a rate, of one word's rate."""
 _USUAL, _CANDIDATES = 50, 3000
 """Ranks of the words among which the over-represented ones are sought."""

@@ -57,7 +57,7 @@ def test_numbers_are_those_of_permutations(seed):
 
 def test_a_pool_goes_on_after_its_numbers():
     """A number that is drawn again is none of its pool, as a permutation draws it."""
-    slots, own, bounds, every = drawn(0)
+    slots, own, _, every = drawn(0)
     integers = slots.number.copy()
     every.take(slots)
     left = {*every.rest.tolist()}

@@ -7,7 +7,7 @@ command lines.  Results hold figures only: no word of a text, no label, no file'
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -176,7 +176,7 @@ def evaluate(
         raise InputError(question.original, "no words, so there is nothing to compare", hint)
     table = None
     if question.spans is not None:  # mistakes in small files come before the long work
-        table = locate(question.spans, pairs)
+        table = locate(question.spans, pairs, whole=inputs.max_records is None)
     held = None
     if question.candidates is not None:
         held = read_candidates(question.candidates, inputs, vocabulary, pairs)
@@ -258,8 +258,9 @@ def _labelled(
     inputs: Inputs, column: str, original: Path, sanitized: Path, copies: int = 1
 ) -> Labelled:
     """Return the texts of two files with labels; of each one the first copy."""
+    most = None if inputs.max_records is None else copies * inputs.max_records
     clean = [" ".join(each.texts) for each in records(original, inputs)]
-    other = [" ".join(each.texts) for each in records(sanitized, inputs)]
+    other = [" ".join(each.texts) for each in records(sanitized, replace(inputs, max_records=most))]
     labels, other = read_labels(original, column, inputs), other[::copies]
     if not len(clean) == len(other) == len(labels):
         what = f"{len(other)} records where {original} has {len(clean)}, with {len(labels)} labels"

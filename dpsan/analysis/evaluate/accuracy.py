@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -85,7 +86,7 @@ def read_labels(path: Path, column: str, inputs: Inputs, option: str = "--labels
         formats = formats_with("needs_fields")
         raise UsageError(f"{option} is for {formats}", "see --format and --field")
     with open_decompressed(path, steady=True) as source:
-        return [*kind.labels(source, column, inputs.options)]
+        return [*islice(kind.labels(source, column, inputs.options), inputs.max_records)]
 
 
 def split(texts: Labelled, fold: int = 0) -> tuple[Labelled, Labelled]:

@@ -201,12 +201,13 @@ class SpanTable:
         return np.asarray(sums[self.after] - sums[self.first])
 
 
-def locate(path: Path, pairs: Pairs) -> SpanTable:
+def locate(path: Path, pairs: Pairs, *, whole: bool = True) -> SpanTable:
     """Find the words that each span of a file covers: those that overlap it.
 
     Args:
         path: see :mod:`dpsan.formats.span_file`.
         pairs: the records.
+        whole: whether they are all records of the input, so that the file has no spans of others.
 
     Raises:
         InputError: it cannot be read, or its spans are not those of these records.
@@ -231,7 +232,8 @@ def locate(path: Path, pairs: Pairs) -> SpanTable:
                     after.append(a + high)
                     who = number, span.subject
                     persons.append(numbers.setdefault(who, len(numbers)) if who[1] else -1)
-        file.end()
+        if whole:
+            file.end()
     words = np.array(first, np.int64), np.array(after, np.int64)
     return SpanTable(kinds, *words, left_out, np.array(persons, np.int64))
 

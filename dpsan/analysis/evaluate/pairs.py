@@ -11,7 +11,7 @@ several cuts are left.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import groupby, islice
 from pathlib import Path
@@ -114,6 +114,8 @@ class Inputs:
 
     format: str = "auto"
     options: ReadOptions = field(default_factory=ReadOptions)
+    max_records: int | None = None
+    """Only the first so many records."""
 
 
 @dataclass
@@ -159,15 +161,20 @@ class Pairs:
 
 
 def records(path: Path, inputs: Inputs) -> Iterator[Record]:
-    """Yield the records of a file.
+    """Yield the records of a file, at most ``max_records``.
 
     Raises:
         InputError: it cannot be read, naming file and line.
     """
     with open_decompressed(path, steady=True) as source:
+        seen = 0
         for record in format_for(inputs.format, str(path)).read(source, inputs.options):
-            if record is not None and record.part == "record" and record.texts and not record.bare:
-                yield record
+            if record is None or record.part != "record" or record.bare or not record.texts:
+                continue
+            seen += 1
+            if inputs.max_records is not None and seen > inputs.max_records:
+                return
+            yield record
 
 
 def read_pairs(
@@ -190,7 +197,8 @@ def read_pairs(
     """
     reading = _Reading(vocabulary, None if audit is None else _drawn_words(audit))
     first = records(original, inputs)
-    others = [records(path, inputs) for path in sanitized]
+    most = None if inputs.max_records is None else copies * inputs.max_records
+    others = [records(path, replace(inputs, max_records=most)) for path in sanitized]
     for one in first:
         reading.records += 1
         versions = []
