@@ -18,7 +18,7 @@ from dpsan.errors import UsageError, check_name
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.description import finite
 from dpsan.mechanisms.optimal.optimum import Optimum
-from dpsan.mechanisms.registry import check_public, mechanism_class
+from dpsan.mechanisms.registry import check_base, mechanism_class
 from dpsan.outcomes.calibrate import calibrate
 from dpsan.outcomes.calibrate.target import Draft, Target
 from dpsan.outcomes.distributions import distributions, draw, has_distribution
@@ -221,7 +221,7 @@ def candidates(
     for name in names:
         kind = mechanism_class(name)
         if public:
-            check_public(kind)
+            check_base(kind, "public words")
         own = kind.parameters()
         out[kind.name] = Draft(kind, {key: each for key, each in values.items() if key in own})
     known = dict.fromkeys(key for each in out.values() for key in each.kind.parameters())
