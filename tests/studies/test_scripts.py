@@ -220,7 +220,7 @@ def test_numbers():
 
 
 def test_parameters_go_where_they_belong():
-    found = drafts(["knn-response", "gaussian"], {"k": "5", "delta": "1e-3"}, {})
+    found = drafts(["knn-response", "gaussian"], {"k": "5", "delta": "1e-3"})
     shown = [(draft.kind.name, dict(draft.values)) for draft in found]
     assert shown == [("knn-response", {"k": "5"}), ("gaussian", {"delta": "1e-3"})]
 
