@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.only.injections import Injections
 from dpsan.only.plans import ADDRESSES, Plans
 from dpsan.only.slots import Pool, Slots, Units, unit_of
 from dpsan.only.templates import finished, string
@@ -24,8 +25,7 @@ def keep_apart(
     units: Mapping[int, Units],
     plans: Plans,
     streams: Streams,
-    *,
-    kept: bool,
+    injections: Injections | None,
 ) -> int:
     """Draw strings again that another word of their unit and group became, in another form.
 
@@ -37,7 +37,8 @@ def keep_apart(
         units: what they have so far; their permutations go on.
         plans: of the pools.
         streams: of the new slots.
-        kept: whether units have had other blocks.
+        injections: what gave slots their numbers; None: permutations of units that have had other
+            blocks.
 
     Returns:
         How many share their string with another word all the same.
@@ -51,15 +52,18 @@ def keep_apart(
     columns = indices, at, slots.unit[at], slots.pool[at], slots.number[at]
     rows = [*zip(*(column.tolist() for column in columns), strict=True)]
     used: defaultdict[tuple[int, Pool], dict[str, Pool]] = defaultdict(dict)
-    for unit, pool in {(unit, pool) for _, _, unit, pool, _ in rows} if kept else ():
+    for unit, pool in {(unit, pool) for _, _, unit, pool, _ in rows} if injections is None else ():
         home = slots.plans[pool].home
         words = unit_of(units, unit).words[home].values()
         used[unit, home] = {word.text: word.pool for word in words}
-    again = []
+    again, pools = [], set()
     for index, slot, unit, pool, number in rows:
         plan = slots.plans[pool]
         if used[unit, plan.home].setdefault(slots.texts[number], plan.pool) != plan.pool:
             again.append((index, slot, unit, plan))
+            pools.add((unit, pool))
+    if injections and again:
+        injections.go_on(slots, units, plans, pools)
     for step in range(_DRAWS):
         if not again:
             break

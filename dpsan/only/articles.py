@@ -40,16 +40,6 @@ def one_article(
     caps[at] = np.where(caps[at] == LOWER, LOWER, ONE)
 
 
-def in_english(view: View) -> NDArray[np.bool_]:
-    """Return for each text whether it has no more foreign function words than English ones.
-
-    Others have words such as the German *an*, which no word behind them changes.
-    """
-    english, foreign = (view.label == view.labels.index(name) for name in ("func", "foreignw"))
-    counts = [np.bincount(view.text, weights) for weights in (english, foreign)]
-    return counts[0] >= counts[1]
-
-
 def far_words(view: View, places: Places, article: int) -> dict[int, int]:
     """Return the words of the articles that do not stand right before them.
 

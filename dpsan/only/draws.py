@@ -119,7 +119,7 @@ class Draws:
             self._take(slots, permutations, begins, decision.order[slots.row])
             self._write_strings(slots, new, streams)
             if self.together and self.plans.injective:
-                reused += keep_apart(slots, new, units, self.plans, streams, kept=kept)
+                reused += keep_apart(slots, new, units, self.plans, streams, injections)
                 keep_order(slots, new, decision.order[slots.row])
             if self.together and decision.locals:
                 write_addresses(slots, new, decision, units, self.plans)

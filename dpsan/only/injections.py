@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.order import distinct
 from dpsan.only.permutations import Permutation
-from dpsan.only.slots import Slots
+from dpsan.only.plans import Plans
+from dpsan.only.slots import Slots, Units, unit_of
 
 
 class Injections:
@@ -41,7 +44,7 @@ class Injections:
 
     def take(self, slots: Slots) -> None:
         """Take the numbers of slots, which are uniform integers so far."""
-        numbers = slots.number[self._at]
+        self._integers = numbers = slots.number[self._at]
         places = self._rank + numbers
         order = np.lexsort((places, self._group))
         group, place = self._group[order], places[order]
@@ -53,3 +56,23 @@ class Injections:
         for at, of_group, number, size in zip(self._at[again].tolist(), *columns, strict=True):
             permutation = permutations.setdefault(of_group, Permutation(size))
             slots.number[at] = permutation.take(number)
+
+    def go_on(
+        self, slots: Slots, units: Mapping[int, Units], plans: Plans, pools: set[tuple[int, int]]
+    ) -> None:
+        """Let the permutations of some pools go on after the numbers that were taken.
+
+        Args:
+            slots: see :meth:`take`.
+            units: whose permutations these are.
+            plans: of the pools.
+            pools: unit and index of each.
+        """
+        here = np.flatnonzero(np.isin(slots.pool[self._at], [pool for _, pool in pools]))
+        at = self._at[here]
+        columns = slots.unit[at].tolist(), slots.pool[at].tolist(), self._integers[here].tolist()
+        for unit, pool, integer in zip(*columns, strict=True):
+            if (unit, pool) in pools:
+                permutation = plans.permutation(unit_of(units, unit), slots.plans[pool].pool)
+                permutation.plan()
+                permutation.take(integer)

@@ -176,12 +176,14 @@ class Chunks:
         """Return what can be written after a chunk: all that no later one may change."""
         self._held += chunk
         restore, held = self._originals.restore, self._held
-        whole = restore(held)
-        for end in range(len(held) - self._longest, 0, -1):
-            # No token has white space but for replacements, which are whole before the end.
-            if held[end : end + 1].isspace() and restore(held[:end]) + restore(held[end:]) == whole:
+        # No token has white space but for replacements, which are whole before the end.
+        last = len(held) - self._longest
+        ends = [end for end in range(last, 0, -1) if held[end : end + 1].isspace()]
+        whole = restore(held) if ends else ""
+        for end in ends:
+            if (before := restore(held[:end])) + restore(held[end:]) == whole:
                 self._held = held[end:]
-                return restore(held[:end])
+                return before
         return ""
 
     def end(self) -> str:

@@ -112,7 +112,7 @@ def _posteriors(column: Sequence[Explanation]) -> Section:
 
 
 def rows(
-    explanations: Sequence[Sequence[Explanation]], embeddings: Embeddings, seed: str
+    explanations: Sequence[Sequence[Explanation]], embeddings: Embeddings
 ) -> list[dict[str, Any]]:
     """One object for each word and mechanism, words first.
 
@@ -121,7 +121,6 @@ def rows(
     """
     shape = {"words": embeddings.n, "dimensions": embeddings.d}
     common = {
-        "seed": seed,
         "versions": {"dpsan": __version__, "numpy": np.__version__},
         "embeddings": {"source": embeddings.source, "digest": embeddings.digest, **shape},
     }
