@@ -47,8 +47,13 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
-def imports(path: Path):
-    """Every module of the package that a file imports, in whatever form and however deep."""
+@functools.cache
+def imports(path: Path) -> frozenset[str]:
+    """Every module that a file imports, in whatever form and however deep."""
+    return frozenset(_imported(path))
+
+
+def _imported(path: Path):
     package = module_of(path).split(".")
     package = package if path.name == "__init__.py" else package[:-1]
     for node in ast.walk(tree(path)):
