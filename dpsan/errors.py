@@ -149,12 +149,17 @@ class UnexpectedError(DpsanError):
             last = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
             text = f"internal error: {type(error).__name__}{last}"
         hint = "please report this line" if text.startswith("internal") else ""
+        if isinstance(error, ModuleNotFoundError) and error.name:
+            text = f"needs {error.name}, which is not installed"
+            hint = f"pip install {_PACKAGES.get(error.name, error.name)}"
         if place := own_place(error):
             text = f"{place}: {type(error).__name__}"
             hint = f"your own mechanism; {TRACEBACK}=1 shows where, and may show text"
         super().__init__(text, hint)
 
 
+_PACKAGES: Final = {"faiss": "faiss-cpu", "sklearn": "scikit-learn"}
+"""How packages are called where they are installed, if otherwise than where they are imported."""
 TRACEBACK: Final = "DPSAN_TRACEBACK"
 """The variable that asks for the traceback of an error in a file of one's own."""
 OWN_MODULE: Final = "dpsan_own_"

@@ -6,7 +6,7 @@ import os
 import secrets
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -144,7 +144,7 @@ def dpsan(
 
     It is a Python of its own with workers, with variables that Python reads when it starts, and
     with other arguments of ``subprocess.run``.  ``longest``: bytes of the largest record that it
-    reads; default the program's own.
+    reads; default the program's own.  ``closed``: standard streams that it begins without.
     """
     clean = {name: value for name, value in os.environ.items() if not name.startswith("DPSAN_")}
 
@@ -154,14 +154,14 @@ def dpsan(
         env: dict[str, str] | None = None,
         cwd: Path | None = None,
         longest: int | None = None,
+        closed: Sequence[int] = (),
         **more: object,
     ) -> subprocess.CompletedProcess[bytes]:
         environment = {**clean, "DPSAN_CACHE_DIR": str(cache), "COLUMNS": "100", **(env or {})}
         own = any(name.startswith(("PYTHON", "LC_", "LANG")) for name in env or {})
         if not (own or more or {"-j", "--jobs", "--engine"} & {*arguments}):
-            return fork_server.run(
-                arguments, stdin, cwd or Path.cwd(), environment, longest=longest
-            )
+            folder = cwd or Path.cwd()
+            return fork_server.run(arguments, stdin, folder, environment, None, longest, closed)
         program = ["-c", _LONGEST.format(longest)] if longest else ["-m", "dpsan"]
         return subprocess.run(
             [sys.executable, *program, *arguments],

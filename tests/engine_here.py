@@ -2,7 +2,7 @@
 
 import pickle
 
-from dpsan.run.ray.driver import rewrite
+from dpsan.run.cluster import rewrite
 from dpsan.version import __version__
 
 

@@ -55,12 +55,13 @@ class ForkServer:
         self._process.communicate()
         self._folder.cleanup()
 
-    def run(self, arguments, stdin, folder, env, streams=None, longest=None):
+    def run(self, arguments, stdin, folder, env, streams=None, longest=None, closed=()):
         """What ``subprocess.run`` returns for ``dpsan ARGUMENTS``.
 
         Args:
             streams: descriptors of ours that are its standard streams, by their numbers.
             longest: bytes of the largest record that it reads; None: the program's own.
+            closed: numbers of standard streams that it begins without.
         """
         pipes = [os.pipe() for _ in range(3)]
         (theirs_in, ours_in), (ours_out, theirs_out), (ours_err, theirs_err) = pipes
@@ -70,7 +71,7 @@ class ForkServer:
         words = [os.fspath(each) for each in arguments]
         test = os.environ.get("PYTEST_CURRENT_TEST")
         asked = {"arguments": words, "folder": os.fspath(folder), "env": env, "test": test}
-        request = json.dumps({**asked, "longest": longest})
+        request = json.dumps({**asked, "longest": longest, "closed": closed})
         with socket.socket(socket.AF_UNIX) as server, ThreadPoolExecutor(3) as pool:
             server.settimeout(_SECONDS)
             server.connect(self._path)
@@ -151,7 +152,7 @@ def _begin(client: socket.socket, wait: selectors.BaseSelector) -> None:
     name = re.sub(r"\S*/pytest-\d+/(popen-gw\d+/)?", "", f"{asked['test']} {asked['arguments']}")
     _runs[name] += 1
     place = None if "EXPLORE" in os.environ else f"{name} {_runs[name]}"
-    before = partial(_prepare, place, asked.get("longest"))
+    before = partial(_prepare, place, asked.get("longest"), asked.get("closed", ()))
     process = os.fork()
     if not process:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -163,7 +164,7 @@ def _begin(client: socket.socket, wait: selectors.BaseSelector) -> None:
         wait.register(each, selectors.EVENT_READ, (process, handle, client))
 
 
-def _prepare(place: str | None, longest: int | None) -> None:
+def _prepare(place: str | None, longest: int | None, closed: list[int]) -> None:
     """What a fork does before its command."""
     from fixed_keys import fix_keys
 
@@ -173,6 +174,9 @@ def _prepare(place: str | None, longest: int | None) -> None:
         ReadOptions.max_record = longest
     if place:
         fix_keys(place)
+    for number in closed:  # as Python begins
+        os.close(number)
+        setattr(sys, ("stdin", "stdout", "stderr")[number], None)
 
 
 def _end(wait: selectors.BaseSelector, process: int, handle: int, client: socket.socket) -> None:

@@ -182,10 +182,9 @@ def _sensitive(**options: Any) -> Sanitizer:
     return Sanitizer(only="sensitive", **options)
 
 
-def drawn_once(text: str, seed: int, **options: Any) -> str:
-    """What ``--only sensitive`` writes for a text, by a sanitizer that is made once."""
-    key = randomness.seeded_key(str(seed))
-    return _sensitive(**options).sanitize([text], key).lines[0]
+def drawn_often(text: str, times: int = 40, **options: Any) -> list[str]:
+    """What ``--only sensitive`` writes for a text, each time as a unit of its own."""
+    return _sensitive(**options).sanitize([text] * times, randomness.seeded_key(text)).lines
 
 
 def cut_long(patch: pytest.MonkeyPatch, stretch: int, ahead: int, long: int) -> None:

@@ -47,8 +47,13 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
-def imports(path: Path):
-    """Every module of the package that a file imports, in whatever form and however deep."""
+@functools.cache
+def imports(path: Path) -> frozenset[str]:
+    """Every module that a file imports, in whatever form and however deep."""
+    return frozenset(_imported(path))
+
+
+def _imported(path: Path):
     package = module_of(path).split(".")
     package = package if path.name == "__init__.py" else package[:-1]
     for node in ast.walk(tree(path)):
@@ -200,7 +205,7 @@ def test_files_stay_small():
     assert [path for path in FILES if len(path.read_text().splitlines()) > 400] == []
 
 
-MOST_LINES = 30_904
+MOST_LINES = 30_722
 """Lines of code of dpsan/.  It only goes down: lower it with every change that allows it."""
 
 

@@ -63,7 +63,7 @@ def check_groups(sampler):
 
 @pytest.mark.parametrize(
     "mechanism",
-    marked("slow", MECHANISMS, MECHANISMS[1]),
+    marked("slow", MECHANISMS, *MECHANISMS[1:]),
     ids=repr,
 )
 def test_gay_is_not_near_violence_nor_homosexuals_near_jews(space, mechanism):

@@ -10,7 +10,7 @@ import numpy as np
 import papers
 import pytest
 from common.command import parser, run
-from support import ROOT, need_extra
+from support import ROOT, marked, need_extra
 from typer.testing import CliRunner
 
 from dpsan.cli.app import app
@@ -18,6 +18,8 @@ from dpsan.cli.app import app
 PAGE = ROOT / "docs" / "papers.md"
 COMMANDS = [cells for cells in papers.items() if cells[1] != "-"]
 RUN = [cells for cells in COMMANDS if cells[2] == "test"]
+LONGEST = [cells for cells in RUN if re.search("figures-1-2|theorem-6-1", cells[1])]
+"""Of studies that tests of these run on less data."""
 STUDY = r"`(python docs/studies/(?!papers|speed|bilstm)[^`]+ [^`]+)`( \(\d+ min\)|, \d+ s)?"
 
 
@@ -38,7 +40,7 @@ def test_every_command_is_run_or_has_its_minutes():
         assert f"## [{paper}]" in text
 
 
-@pytest.mark.parametrize("cells", RUN, ids=lambda cells: cells[0][:40])
+@pytest.mark.parametrize("cells", marked("slow", RUN, *LONGEST), ids=lambda cells: cells[0][:40])
 def test_what_a_command_prints(cells, cache, monkeypatch, capsys):
     """The bold figures are in what it prints."""
     monkeypatch.setenv("DPSAN_CACHE_DIR", str(cache))

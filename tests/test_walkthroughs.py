@@ -36,7 +36,7 @@ def transcript(shell, tmp_path):
 
     def run(script):
         lines = re.sub(r"^! (.*)$", r"if \1; then exit 9; fi", script, flags=re.M)
-        return shell(lines, DPSAN_VOCAB_SIZE="1000")
+        return shell(lines, DPSAN_VOCAB_SIZE="300")
 
     return run
 

@@ -10,12 +10,11 @@ from dpsan.cli import options
 from dpsan.cli.command import argument, option
 from dpsan.cli.options import Page, Privacy, Texts, Vocabulary
 from dpsan.cli.output import INPUT, PRIVACY
-from dpsan.errors import InputError, UsageError, check_name, refuse
+from dpsan.errors import refuse
 
 if TYPE_CHECKING:
     from dpsan.analysis.evaluate import Question
     from dpsan.analysis.evaluate.setting import Setting
-    from dpsan.embeddings.word_lists import PublicWords
     from dpsan.outcomes.calibrate.target import Draft
 
 
@@ -52,7 +51,7 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
     """Take mechanism, epsilon, parameters and tokenizer from this audit of the run."""
     class_files: list[Path] | None = option("--class FILE", panel=PRIVACY)
     """With --audit: a class of your own that the run had. Repeatable."""
-    tokenizer: str | None = option("--tokenizer unicode|ptb|whitespace", checked=False, panel=INPUT)
+    tokenizer: str | None = option("--tokenizer unicode|ptb|whitespace", panel=INPUT)
     """The tokenizer of the run; default unicode."""
     copies: int = option("--copies N", 1, min=1, panel=INPUT)
     """The --copies of the run."""
@@ -86,7 +85,7 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
 
         setting = None if self.audit is None else read_setting(self.audit)
         used = self if setting is None else self._as_in(setting)
-        question, free, draft = used._question(), used._public_list(), used._draft(setting)
+        question, free, draft = used._question(), used.public_words(), used._draft(setting)
         if setting is not None:
             setting.check_public(free)
             question = replace(question, by_value=setting.by_value)
@@ -132,17 +131,6 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
             public=self.public or public,
         )
 
-    def _public_list(self) -> PublicWords | None:
-        """Return the public words.  Raises UsageError for public text, InputError."""
-        hint = "public text is --language-model FILE"
-        try:
-            words = self.public_words()
-        except InputError as error:
-            raise InputError(str(self.public), error.what, str(error.hint) or hint) from None
-        if words is not None and 2 * sum(" " in each for each in words.words) > len(words.words):
-            raise UsageError(f"{self.public}: --public FILE is a list of words, one a line", hint)
-        return words
-
     def _draft(self, setting: Setting | None) -> Draft:
         """Return the mechanism.  Raises UsageError."""
         from dpsan.analysis.explain import candidates
@@ -156,16 +144,13 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
     def _question(self) -> Question:
         """Return what is to be judged, but for the mechanism.  Raises UsageError."""
         from dpsan.analysis.evaluate import Question
-        from dpsan.text.tokens import TOKENIZERS
 
-        tokenizer = self.tokenizer or "unicode"
-        check_name("tokenizer", tokenizer, TOKENIZERS)
         test = self.test_original, self.test_sanitized
         return Question(
             original=self.original,
             sanitized=self.sanitized[0],
             inputs=self.inputs(self.original),
-            tokenizer=tokenizer,
+            tokenizer=self.tokenizer or "unicode",
             public=tuple(self.language_model or ()),
             spans=self.spans,
             labels=self.labels,

@@ -49,12 +49,8 @@ class Explain(Page, Vocabulary, Privacy):
     """Also explain ⊥, the input of every out-of-vocabulary word."""
     top: int = option("--top N", 10, min=0)
     """Number of outputs to list."""
-    draws: int = option("--draws N", 10_000, min=1)
-    """Draws for each word if the distribution is not known."""
     no_posterior: bool = flag("--no-posterior")
     """Leave out the posterior of the attacker, which is the slow part."""
-    seed: str = option("--seed TEXT", "")
-    """Use other (public) random numbers."""
 
     def run(self) -> int:
         """Explain each word by each mechanism, or each text by its rules."""
@@ -86,13 +82,7 @@ class Explain(Page, Vocabulary, Privacy):
         spec = Settings(
             epsilon=epsilon, embeddings=self.embeddings, vocab_size=self.vocab_size, public=free
         )
-        explained = partial(
-            explain,
-            top=self.top,
-            draws=self.draws,
-            seed=self.seed,
-            posterior=not self.no_posterior,
-        )
+        explained = partial(explain, top=self.top, posterior=not self.no_posterior)
         found: list[list[Explanation]] = []
         for each in chosen if texts else ():
             if at is not None and not self.quiet:
@@ -105,7 +95,7 @@ class Explain(Page, Vocabulary, Privacy):
         from dpsan.analysis.explain.page import rows, shown
 
         columns = zip(*found, strict=True)
-        self.show(rows(found, opened[0], self.seed), [*map(shown, columns)], quiet=self.quiet)
+        self.show(rows(found, opened[0]), [*map(shown, columns)], quiet=self.quiet)
         return 0
 
     def _rules(self, only: str, texts: list[str]) -> int:

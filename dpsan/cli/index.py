@@ -61,10 +61,7 @@ class Index(Json, Vocabulary):
             return self._entries(store)
         if self.clear:
             entries, size = store.clear()
-            if self.as_json:
-                print_json({"removed": entries, "bytes": size})
-            else:
-                typer.echo(f"removed {entries} entries, {size} bytes")
+            self.show_values({"removed": entries, "bytes": size})
             return 0
         self.check_files()
 

@@ -68,6 +68,12 @@ class Json(Command):
         for at, shown in enumerate(() if self.as_json else results):
             print_result(shown, again=at > 0)
 
+    def show_values(self, values: Mapping[str, Any], title: str = "") -> None:
+        """Print JSON, or else the same values under their names."""
+        from dpsan.analysis.pages.sections import Facts, Shown, named
+
+        self.show(values, [Shown("", [Facts("", named(values))], title=title)])
+
 
 @dataclass(frozen=True, kw_only=True)
 class JsonAndFile(Json):

@@ -170,20 +170,14 @@ def print_result(shown: Shown, *, again: bool = False) -> None:
             print_prose(part.text, "  ")
         if isinstance(part, Facts):
             room = _WIDTH - 4 - max(len(name) for name, *_ in part.rows)
-            print_fields(
-                [
-                    (name * (not at), line)
-                    for name, value, _ in part.rows
-                    for at, line in enumerate(wrap(value, room) or [""])
-                ]
-            )
+            lines = [
+                (f"  {name * (not at)}", line)
+                for name, value, _ in part.rows
+                for at, line in enumerate(wrap(value, room) or [""])
+            ]
+            print_table((), lines)
             continue
         for line in part.notes if isinstance(part, Section) else part.lines:
             echo(fill(printable(line), _WIDTH, initial_indent="  ", subsequent_indent="    "))
     if shown.conclusion:
         echo(f"\n{fill(shown.conclusion, _WIDTH)}")
-
-
-def print_fields(rows: Sequence[tuple[str, str]]) -> None:
-    """Names and values on standard output, indented, under each other."""
-    print_table((), [(f"  {name}", value) for name, value in rows])

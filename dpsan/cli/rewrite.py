@@ -90,8 +90,7 @@ def _built(request: Request) -> tuple[Run, Path]:
         say("reading from the terminal; end with Ctrl-D")
     kind: Callable[..., Run] = Run
     if request.engine == "ray":
-        from dpsan.run.ray.driver import ClusterRun
-        from dpsan.run.ray.engine import start
+        from dpsan.run.cluster import ClusterRun, start
 
         kind = partial(
             ClusterRun,

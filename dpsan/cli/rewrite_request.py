@@ -105,7 +105,7 @@ class Request(RewriteOptions):
         if self.engine == "local":
             return
         refuse(STDIN in self.inputs, "--engine ray needs files, not standard input")
-        from dpsan.run.ray.engine import require_ray  # numpy comes with it
+        from dpsan.run.cluster import require_ray  # numpy comes with it
 
         require_ray()
 

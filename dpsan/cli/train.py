@@ -63,9 +63,7 @@ class Train(JsonAndFile, Quiet):
             write_whole(self.language_model, self._model(), force=self.force)
         report = report_on(found)
         report |= {"file": str(self.output), "seconds": time.perf_counter() - started}
-        from dpsan.analysis.pages.sections import Facts, Shown, named
-
-        self.show(report, [Shown("", [Facts("", named(report))], title=printable(report["file"]))])
+        self.show_values(report, printable(report["file"]))
         return 0
 
     def _model(self) -> bytes:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, ClassVar
 from dpsan.cli.command import flag, option
 from dpsan.cli.options import JsonAndFile, Sanitizing
 from dpsan.cli.output import PRIVACY, say
-from dpsan.errors import UsageError
 
 if TYPE_CHECKING:
     from dpsan.embeddings.cache.store import Store
@@ -50,8 +49,6 @@ class Verify(JsonAndFile, Sanitizing):
     """Number of vocabulary words whose outputs are compared."""
     draws: int = option("--draws N", 100_000, min=10_000)
     """Draws for the empirical bound."""
-    confidence: float = option("--confidence X", 0.999)
-    """Confidence of the empirical bound."""
     certificate: Path | None = option("--certificate FILE", writes=True)
     """Write the certified integers to FILE, for docs/check_certificate.py."""
     jobs: int = option("-j, --jobs N", 2, min=1)
@@ -61,8 +58,6 @@ class Verify(JsonAndFile, Sanitizing):
         """Check, and print the verdict."""
         self.check_epsilon()
         self.check_rules()
-        if not 0.5 <= self.confidence < 1:
-            raise UsageError(f"--confidence must be >= 0.5 and < 1 (got {self.confidence:g})")
         self.check_files()
 
         if self.only is not None:
@@ -81,14 +76,8 @@ class Verify(JsonAndFile, Sanitizing):
             certificate_file.check_certificate(path, sanitizer, force=self.force)
         with self._pool(sanitizer, store) as workers, self.progress.named() as report:
             report(f"verifying {sanitizer.mechanism.name}")
-            found = verify(
-                sanitizer,
-                words=self.words,
-                draws=self.draws,
-                confidence=self.confidence,
-                spans=self.spans,
-                workers=workers,
-            )
+            limits = {"words": self.words, "draws": self.draws}
+            found = verify(sanitizer, **limits, spans=self.spans, workers=workers)
         if path is not None:
             digest = certificate_file.write_certificate(
                 path, sanitizer, found, language_model=model, force=self.force

@@ -6,10 +6,8 @@ import hashlib
 import io
 import json
 import os
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -79,7 +77,6 @@ class Lines:
         self.number = 0
         """Number of the line last read, from 1."""
         self._stream = stream
-        self._ahead: deque[bytes] = deque()
         if stream.peek(3)[:3] == b"\xef\xbb\xbf":
             stream.read(3)
 
@@ -89,7 +86,7 @@ class Lines:
         Raises:
             EmbeddingError: the line is too long.
         """
-        line = self._ahead.popleft() if self._ahead else self._stream.readline(MAX_WORD + 2)
+        line = self._stream.readline(MAX_WORD + 2)
         if line:
             self.number += 1
             if len(line) > MAX_WORD + 1:
@@ -97,17 +94,12 @@ class Lines:
         return line
 
     def look(self, count: int) -> list[bytes]:
-        """Up to ``count`` of the next lines, still to be read."""
-        while len(self._ahead) < count and (line := self._stream.readline(MAX_WORD + 2)):
-            self._ahead.append(line)
-            if len(line) > MAX_WORD + 1:
-                break  # read() refuses it
-        return list(self._ahead)[:count]
+        """Up to ``count`` of the next lines, still to be read; the last one may be cut."""
+        return self._stream.peek().split(b"\n", count)[:count]
 
     def only_blank(self) -> bool:
         """Return True if only white space is left; this reads the rest of the file."""
-        rest = iter(lambda: self._stream.read(_BUFFER), b"")
-        return not any(part.strip() for part in chain(self._ahead, rest))
+        return not any(part.strip() for part in iter(lambda: self._stream.read(_BUFFER), b""))
 
 
 def digest_of(files: Iterable[Path | str], vocab_size: int | None) -> str:

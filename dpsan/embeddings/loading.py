@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import shutil
-import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -109,8 +107,6 @@ def _is_text(body: bytes, d: int) -> bool:
 
 
 _FEWER: Final = Hint("try vocab_size=N", "try --vocab-size N")
-_COPY: Final = 4 << 20
-"""Bytes copied at a time."""
 _READERS: Final = {
     Kind.WORD2VEC_TEXT: read_word2vec,
     Kind.WORD2VEC_BINARY: read_binary,
@@ -184,11 +180,8 @@ def _opened(
         with ExitStack() as stack:
             stream, packed = _unpacked(path, stack, progress)
             kind = sniff(stream.peek(), path)
-            if packed and kind is Kind.NPZ:  # it needs a file to seek in
-                spooled = stack.enter_context(tempfile.TemporaryFile(buffering=0))
-                shutil.copyfileobj(stream, spooled, _COPY)
-                spooled.seek(0)
-                stream = io.BufferedReader(spooled)
+            if packed and kind is Kind.NPZ:  # it would need a file to seek in
+                raise EmbeddingError(path, "compressed twice", "gunzip it once")
             if kind is Kind.NPZ:
                 with numpy_files.open_zip(stream, path) as archive:
                     if any(name.endswith(".pkl") for name in archive.namelist()):

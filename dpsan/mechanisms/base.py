@@ -64,8 +64,6 @@ class Mechanism(ABC):
     """In which numbers the guarantee is proved."""
     compared: ClassVar[bool] = False
     """True if ``dpsan compare`` takes it by default."""
-    takes_public: ClassVar[bool] = False
-    """True if some words can be public: see :meth:`with_public`."""
 
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True)(cls)
@@ -106,9 +104,9 @@ class Mechanism(ABC):
         known = cls.parameters()
         checked: dict[str, Any] = {}
         for name, value in values.items():
+            if not known:
+                raise UsageError(f"mechanism '{cls.name}' has no parameters besides epsilon")
             if name not in known:
-                if not known:
-                    raise UsageError(f"mechanism '{cls.name}' has no parameters besides epsilon")
                 raise unknown_name(f"parameter of {cls.name}:", name, known)
             checked[name] = known[name].parse(name, value) if isinstance(value, str) else value
         return cls(epsilon, **checked)
@@ -124,7 +122,7 @@ class Mechanism(ABC):
         Args:
             rows: row numbers, ascending; none leave the mechanism as it is.
         """
-        if rows and not self.takes_public:
+        if rows and not isinstance(self, BaseResponse):
             raise AssertionError(f"{self.name} has no public words")
         return replace(self, public=rows) if rows else self  # type: ignore[call-arg]
 
@@ -325,7 +323,6 @@ class AuditedTable(Mechanism):
 class BaseResponse(IntegerResponse):
     """A public base with a near set of each word: what groups of words need."""
 
-    takes_public = True
     euclidean: ClassVar[bool] = False
     """True if near is by the distance of the space, else by the cosine."""
     if TYPE_CHECKING:  # the order of fields is that of the parameters

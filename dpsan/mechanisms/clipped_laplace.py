@@ -24,7 +24,7 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dpsan.mechanisms.noise import ScaledLaplace
+from dpsan.mechanisms.noise import ClippedNoise
 from dpsan.mechanisms.parameters import clip_parameter
 from dpsan.privacy.guarantee import Arithmetic
 from dpsan.privacy.rounding import LaplaceCoordinates
@@ -32,7 +32,7 @@ from dpsan.space.diameters import l1_diameter
 from dpsan.space.metric_space import MetricSpace
 
 
-class ClippedLaplace(ScaledLaplace):
+class ClippedLaplace(ClippedNoise):
     """Independent Laplace noise on clipped vectors, nearest word."""
 
     name = "clipped-laplace"

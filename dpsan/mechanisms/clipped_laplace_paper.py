@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 
-from dpsan.mechanisms.noise import ScaledLaplace
+from dpsan.mechanisms.noise import ClippedNoise
 from dpsan.mechanisms.parameters import clip_parameter
 from dpsan.privacy.rounding import LaplaceCoordinates
 from dpsan.space.metric_space import MetricSpace
@@ -34,7 +34,7 @@ _UP = 1 + 1e-12
 """Rounding of the square root and the product, safe side."""
 
 
-class ClippedLaplacePaper(ScaledLaplace):
+class ClippedLaplacePaper(ClippedNoise):
     """Independent Laplace noise for the ball of radius C, nearest unclipped word."""
 
     name = "clipped-laplace-paper"

@@ -69,19 +69,15 @@ class ClippedNoise(Mechanism):
     def distribution(self, moved: MetricSpace, radius: float) -> NoiseDistribution:
         """Return the noise among words clipped at a radius."""
 
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """Pure LDP."""
+        return self.promise(self.epsilon)
+
     def noise(self, space: MetricSpace) -> PointSampler:
         """Clipped points in; clipped or unclipped words out."""
         moved, radius = clipped(space, self.clip)
         project = partial(nearest_in, space) if self.unclipped else nearest
         return PointSampler(moved, self.distribution(moved, radius), project)
-
-
-class ScaledLaplace(ClippedNoise):
-    """Laplace noise of one scale in every coordinate: pure LDP."""
-
-    def guarantee(self, space: MetricSpace) -> Guarantee:
-        """Pure LDP."""
-        return self.promise(self.epsilon)
 
 
 class TruncatedLaplace(ClippedNoise):

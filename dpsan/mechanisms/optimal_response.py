@@ -35,8 +35,8 @@ Parameters
         p is proportional to count^prior for the vocabulary's counts.  Below 1 rarer words matter
         more.
     similarity
-        s is this power of the cosine: 1 is ``cosine``, 2 ``squared``, and more asks for nearer
-        words.  Above 1, s is 0 where the cosine is negative.
+        s is this power of the cosine: more than 2 asks for nearer words.  Above 1, s is 0 where the
+        cosine is negative.
     spread
         Outputs of rank above 100 weigh so many times less than in the base of largest mean
         similarity, and near sets have the same mass: more outputs for each word, so that fewer
@@ -66,7 +66,6 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import field, replace
-from typing import Final
 
 import numpy as np
 
@@ -87,8 +86,6 @@ from dpsan.mechanisms.tables.directions import cosine_unit
 from dpsan.mechanisms.tables.near_sets import Base, Group
 from dpsan.space.metric_space import MetricSpace
 
-_POWERS: Final = {"cosine": 1, "squared": 2}
-
 
 class OptimalResponse(BaseResponse):
     """A public base distribution with near sets of equal mass."""
@@ -106,9 +103,7 @@ class OptimalResponse(BaseResponse):
         "auto", "base mass of each word's set of near words", convert=float, above=0, high=1
     )
     prior: str = parameter("0.83", "exponent of the word counts")
-    similarity: int | str = parameter(
-        2, "power of the cosine, whose mean is made large", low=1, high=8, words=tuple(_POWERS)
-    )
+    similarity: int = parameter(2, "power of the cosine, whose mean is made large", low=1, high=8)
     spread: float = parameter(
         1.2, "how many times less outputs of rank above 100 weigh", low=1, high=100
     )
@@ -166,11 +161,8 @@ class OptimalResponse(BaseResponse):
 
     def task(self, space: MetricSpace) -> BaseTask:
         """Return the task of solving for its base."""
-        power = self.similarity
-        if isinstance(power, str):
-            power = _POWERS[power]
         point, prior = nearest_epsilon(self.epsilon), float(self.prior)
-        return BaseTask(point, space.counts, prior, power, self.frequency)
+        return BaseTask(point, space.counts, prior, self.similarity, self.frequency)
 
     def resolved(self, space: MetricSpace) -> OptimalResponse:
         """With the mass that ``auto`` stands for."""

@@ -118,22 +118,11 @@ def is_own(name: str) -> bool:
     return name in _OWN
 
 
-def check_public(kind: type[Mechanism]) -> None:
-    """Raise UsageError if a mechanism has no public words."""
-    if not kind.takes_public:
-        able = _names_of_bases()
-        raise UsageError(f"mechanism '{kind.name}' has no public words", f"{able} have")
-
-
-def check_classes(kind: type[Mechanism]) -> None:
-    """Raise UsageError if classes of words are not for a mechanism."""
+def check_base(kind: type[Mechanism], what: str) -> None:
+    """Raise UsageError if a mechanism has no public base, which public words and classes need."""
     if not issubclass(kind, BaseResponse):
-        what = f"classes of words are not for mechanism '{kind.name}'"
-        raise UsageError(what, f"{_names_of_bases()} have them")
-
-
-def _names_of_bases() -> str:
-    return " and ".join(name for name in NAMES if issubclass(MECHANISMS[name], BaseResponse))
+        able = " and ".join(name for name in NAMES if issubclass(MECHANISMS[name], BaseResponse))
+        raise UsageError(f"mechanism '{kind.name}' has no {what}", f"{able} have")
 
 
 def list_mechanisms() -> list[dict[str, str]]:

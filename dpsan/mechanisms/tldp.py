@@ -21,17 +21,14 @@ Proof
 Source
     [TLDP] made sound: its atoms are kept on a grid where the noise reaches every level.
     Deviations: the paper's weights act on the distribution of a word and never on the split of the
-    budget. A split epsilon·v(x_i)/sum v(x_j) by the weights of private words shows in the noise of
-    the other words, and its loss exceeds epsilon.  Public weights may split it: ``split=spread``.
+    budget, which coordinates share evenly. A split epsilon·v(x_i)/sum v(x_j) by the weights of
+    private words shows in the noise of the other words, and its loss exceeds epsilon.
 Parameters
     tensor
         What epsilon is for: a ``word``, or a whole ``line``.
     dimensions, levels
         D and k.  At epsilon 8 per word three to five dimensions carry something; with sixteen, or
         with all 300 of a word vector, the result is noise.
-    split
-        ``equal``, or ``spread``: epsilon_i = epsilon·v_i/sum v with v_i the standard deviation of
-        component i over the vocabulary.
     weights
         ``none``, or ``frequency`` (rarer is more sensitive); ⊥ has the largest weight.
 Cost
@@ -70,8 +67,6 @@ class Lattice(NamedTuple):
     low: Floats
     step: Floats
     """Shape (D,); 0 where a coordinate is constant."""
-    spread: Floats
-    """Standard deviation of each coordinate over the vocabulary, (D,)."""
     levels: int
 
     def encode(self, ids: Ids) -> Ids:
@@ -101,24 +96,15 @@ def principal_components(space: MetricSpace, dimensions: int) -> NDArray[np.floa
     return space.table(f"components-{dimensions}", build)["points"]
 
 
-def coordinate_budgets(epsilon: float, shares: Floats) -> list[float]:
-    """epsilon·v_i/sum v for public shares v, rounded down so that they sum to at most epsilon."""
-    total = math.fsum(shares.tolist())
-    return [epsilon * share / total * (1 - 2.0**-48) for share in shares.tolist()]
-
-
 class GridSampler(TensorSampler):
     """A randomized table for each coordinate, then the nearest word.
 
     Args:
-        shares: public shares of the coordinates in it, (D,).
         weights: of all inputs, (n + 1,).
     """
 
-    def __init__(
-        self, lattice: Lattice, epsilon: float, shares: Floats, weights: Floats, *, line: bool
-    ) -> None:
-        self.lattice, self.epsilon, self.shares = lattice, epsilon, shares
+    def __init__(self, lattice: Lattice, epsilon: float, weights: Floats, *, line: bool) -> None:
+        self.lattice, self.epsilon, self.width = lattice, epsilon, len(lattice.low)
         self.space = lattice.space
         self.whole_records = line
         self.weighted = bool(weights.any())
@@ -130,8 +116,9 @@ class GridSampler(TensorSampler):
 
     def tables(self, words: int) -> list[NDArray[np.uint64]]:
         """Return the integer table of each coordinate for a tensor of so many words."""
-        budgets = coordinate_budgets(self.epsilon / words, self.shares)
-        return [grid_table(budget, self.lattice.levels) for budget in budgets]
+        # Rounded down, so that the budgets sum to at most epsilon.
+        budget = self.epsilon / words / self.width * (1 - 2.0**-48)
+        return [grid_table(budget, self.lattice.levels)] * self.width
 
     def certified_epsilon(self, words: int) -> float:
         """Exact loss of one word of such a tensor, rounded up."""
@@ -147,7 +134,7 @@ class GridSampler(TensorSampler):
         Args:
             words: for each word how many its tensor has.
         """
-        width, k = len(self.shares), self.lattice.levels
+        width, k = self.width, self.lattice.levels
         levels = self.lattice.encode(ids)
         if self.weighted:
             swap = streams.bits("swap", width) >> np.uint64(2) < self._swap[ids][:, None]
@@ -165,7 +152,7 @@ class GridSampler(TensorSampler):
 
     def probabilities(self, ids: Ids) -> Floats | None:
         """Return None for lines and for grids of more than 65,536 points."""
-        width, k = len(self.shares), self.lattice.levels
+        width, k = self.width, self.lattice.levels
         if self.whole_records or k**width > _CELLS:
             return None
         grid = np.stack(np.unravel_index(np.arange(k**width), (k,) * width), axis=1)
@@ -201,11 +188,6 @@ class TLDP(Mechanism):
         4, "principal components kept, at most all", unit="coordinates", low=1, high=64
     )
     levels: int = parameter(8, "grid points per coordinate", unit="levels", low=2, high=256)
-    split: str = parameter(
-        "equal",
-        "split of the budget over the coordinates, or by their spread",
-        words=("equal", "spread"),
-    )
     weights: str = weights_parameter(NO_WEIGHTS)
 
     def lattice(self, space: MetricSpace) -> Lattice:
@@ -214,8 +196,7 @@ class TLDP(Mechanism):
         points = principal_components(space, dimensions)
         low, high = np.quantile(points.astype(np.float64), (_TAIL, 1 - _TAIL), axis=0)
         reduced = space.transformed(f"components-{dimensions}", points)
-        spread = points.std(axis=0, dtype=np.float64)
-        return Lattice(reduced, low, (high - low) / (self.levels - 1), spread, self.levels)
+        return Lattice(reduced, low, (high - low) / (self.levels - 1), self.levels)
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Return the sum of the tables' exact losses."""
@@ -250,9 +231,5 @@ class TLDP(Mechanism):
 
     def prepare(self, space: MetricSpace) -> GridSampler:
         """Return a grid sampler."""
-        lattice = self.lattice(space)
-        shares = np.ones_like(lattice.spread)
-        if self.split == "spread" and lattice.spread.any():
-            shares = np.maximum(lattice.spread, lattice.spread.max() * 1e-6)
         weights, line = word_weights(self.weights, space), self.tensor == "line"
-        return GridSampler(lattice, self.epsilon, shares, weights, line=line)
+        return GridSampler(self.lattice(space), self.epsilon, weights, line=line)

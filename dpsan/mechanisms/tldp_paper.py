@@ -195,40 +195,24 @@ class PaperTensor(Mechanism):
         """Weight w of each input, shape (n + 1,): kept with p(1-w)."""
         return np.zeros(space.n + 1)
 
-    def truth(self, kept: float, coordinates: int) -> tuple[float, float]:
-        """Return a true (epsilon, delta) of a tensor with this largest probability to keep."""
-        if self.added.bounded:
-            return coordinates * self.epsilon, atoms(kept, coordinates)
-        return self.epsilon, true_delta(self.added, self.epsilon, kept, coordinates)
-
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Return the truth for one word.
 
         Of a line of l words only d coordinates belong to one word; it keeps them with the p of
         I = l·d, which is largest for l = 1: the statement for a single word covers all lines.
         """
-        range_, d = self.coordinate_range(space), space.d
+        d, bounded = space.d, self.added.bounded
         lightest = 1 - float(self.word_weights(space).min())
-
-        def kept(coordinates: int) -> float:
-            return keep_probability(self.added, self.epsilon, range_, coordinates) * lightest
-
-        def found(coordinates: int) -> float:
-            return true_delta(self.added, self.epsilon, kept(coordinates), coordinates)
-
-        q = kept(d)
-        epsilon, delta = self.truth(q, d)
-        why = (
-            f"a kept coordinate excludes every other value (mass {atoms(q, d):.3g} over the {d} "
-            f"coordinates of a word, in the released tensor) and {d} noises add up; true delta at "
-            f"the claimed epsilon: {found(d):.4f}"
-        )
+        q = keep_probability(self.added, self.epsilon, self.coordinate_range(space), d) * lightest
+        delta, atom = true_delta(self.added, self.epsilon, q, d), atoms(q, d)
         return self.promise(
-            epsilon_ldp=epsilon,
-            delta=delta,
-            infinite_loss_mass=atoms(q, d),
-            at_claim=Loss(self.epsilon, found(d)),
-            why=why,
+            d * self.epsilon if bounded else self.epsilon,
+            delta=atom if bounded else delta,
+            infinite_loss_mass=atom,
+            at_claim=Loss(self.epsilon, delta),
+            why=f"a kept coordinate excludes every other value (mass {atom:.3g} over the {d} "
+            f"coordinates of a word, in the released tensor) and {d} noises add up; true delta at "
+            f"the claimed epsilon: {delta:.4f}",
         )
 
     def noise_scale(self, space: MetricSpace) -> float | None:

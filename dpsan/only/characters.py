@@ -64,7 +64,8 @@ class Block:
 
 def zones(block: Block, letters: Flags) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return where runs of chunks between white space that may hold strings begin and end, with
-    the short chunk behind.
+    the short chunk behind.  No run goes on in another text: long ones are cut in pieces, and where
+    depends on nothing but the text.
     """
     points, spots = block.points, np.flatnonzero(block.bits & (DIGIT | ODD) != 0)
     char, before, behind = points[spots], letters[spots - 1], letters[spots + 1]
@@ -77,10 +78,11 @@ def zones(block: Block, letters: Flags) -> tuple[NDArray[np.intp], NDArray[np.in
     at = np.searchsorted(blanks, spots[odd])
     at = at[np.append(True, at[1:] != at[:-1])[: len(at)]]
     first, last = blanks[at - 1] + 1, blanks[at]
-    apart = np.append(first[1:] - last[:-1] > 1, True)
+    ends = points[last] == ord(BETWEEN)
+    apart = np.append((first[1:] - last[:-1] > 1) | ends[:-1], True)
     heads, tails = first[np.append(True, apart[:-1])[: len(at)]], last[apart[: len(at)]]
     behind = blanks[np.minimum(at[apart[: len(at)]] + 1, len(blanks) - 1)]
-    short = (behind > tails + 1) & (behind < tails + BEHIND)
+    short = (behind > tails + 1) & (behind < tails + BEHIND) & ~ends[apart[: len(at)]]
     return heads, np.where(short, behind, tails)
 
 

@@ -95,6 +95,7 @@ def decide(
     row = np.full(len(group), -1, np.int64)
     row[at] = np.arange(len(at))
     article = np.flatnonzero(view.trigger == rules.triggers.index("a") + 1)
+    article = article[_in_english(view)[view.text[article]]]
     word = article + 1
     for at_word, token in enumerate(article.tolist() if view.far_words else ()):
         word[at_word] = view.far_words.get(token, token + 1)
@@ -175,3 +176,13 @@ def _read(cuts: tuple[Cut, ...], key_of: dict[int, int]) -> Cut:
     """
     cut = next(cut for cut in cuts if all(isinstance(p, str) or p in key_of for p in cut))
     return tuple(part if isinstance(part, str) else key_of[part] for part in cut)
+
+
+def _in_english(view: View) -> NDArray[np.bool_]:
+    """Return for each text whether it has no more foreign function words than English ones.
+
+    Others have words such as the German *an*, which no word behind them changes.
+    """
+    english, foreign = (view.label == view.labels.index(name) for name in ("func", "foreignw"))
+    counts = [np.bincount(view.text, weights) for weights in (english, foreign)]
+    return counts[0] >= counts[1]

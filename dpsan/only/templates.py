@@ -114,7 +114,8 @@ _RANGES: Final[dict[str, list[Range]]] = {
     "childpulse": [(95, 150, 0)],
     "childbreaths": [(20, 34, 0)],
     "fevered": [(38, 39, 0)],
-    "systolic": [(90, 160, 0)],
+    "systolic": [(115, 160, 0)],
+    "fallen": [(85, 110, 0)],
     "degrees": [(30, 125, 0)],
 }
 _NATURAL: Final = frozenset(_RANGES) - frozenset(("height", "weight", "shortyear"))

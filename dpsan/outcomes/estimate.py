@@ -37,8 +37,8 @@ _SMOOTH: Final = (0.025, 0.05, 0.1, 0.2, 0.4)
 """Deviations of log rates from the prior: those of single words, and those that similar words
 share."""
 _FIRST: Final = (2, 2)
-_BESIDE: Final = (0.5, 0.05)
-"""The same for a group beside all groups."""
+_BESIDE: Final = (0.5, 0.05, 0.2)
+"""The same for a group beside all groups, and that which the words of a list share."""
 _STEPS: Final = 50
 _GAIN: Final = 0.1
 """Steps after which the fit is scaled anew, and nats that they gain at least."""
@@ -48,8 +48,8 @@ ADDED: Final = 5.0
 """Added to counts in all ratios."""
 _BELOW, _ABOVE, _COUNT_FLOOR, _WIDEST = 1.7, 2.0, 0.3, 4.0
 """Ends of an interval of a count, in deviations; the least log error; the largest ratio of ends."""
-_CALL, _RATIO_FLOOR = 2.0, 0.2
-"""Deviations of a difference that is called; the least log error of a rate."""
+_CALL, _RATIO_FLOOR, _WORD_FLOOR = 2.0, 0.15, 0.2
+"""Deviations of a difference that is called; the least log error of a rate, of one word's rate."""
 _USUAL, _CANDIDATES = 50, 3000
 """Ranks of the words among which the over-represented ones are sought."""
 _AT_MOST: Final = 1.96
@@ -59,8 +59,8 @@ _TRIES: Final = 8
 """Scales that are tried, about; for progress."""
 
 Lists = sparse.csc_matrix
-Scales = tuple[float, float]
-"""Of deviations of single words, and of similar words."""
+Scales = tuple[float, float, float]
+"""Of deviations of single words, of similar words, and of all words of a list that is asked for."""
 Found = tuple[Floats, Floats]
 """Occurrences of lists and their standard deviations, (k,) each."""
 
@@ -190,19 +190,30 @@ class Fit:
 
     def evidence(self) -> float:
         """Return the log evidence of the scales (Laplace), up to a constant."""
-        scales = np.repeat(self.scales, [len(self.rates), self.channel.features.shape[1]])
+        scales = np.repeat(self.scales[:2], [len(self.rates), self.channel.features.shape[1]])
         fitted = self.counts @ np.log(self.mean) - self.mean.sum()
         fitted -= np.sum((self.mode / scales) ** 2) / 2
         return float(fitted - np.log(np.diag(self._factor()) / np.sqrt(self.mean)).sum())
 
     def of_lists(self, lists: Lists) -> Found:
-        """Return estimated occurrences of lists and their standard deviations, (k,) each."""
+        """Return estimated occurrences of lists and their standard deviations, (k,) each.
+
+        The fit does not know the lists.  What the words of one share is estimated afterwards, by
+        one step of Newton with all other rates free, and moves the estimate of the list.
+        """
         variance = self.rates * (self.rates * self.scales[0] ** 2 + 1)
         weighted, shared = sparse.diags(variance) @ lists, lists.T @ self._slopes
         seen = self.channel.forward(weighted) + self.channel.forward(self._slopes) @ shared.T
-        half = linalg.solve_triangular(self._factor(), seen, lower=True, check_finite=False)
+        change = self.channel.forward(sparse.diags(self.rates) @ lists)
+        both = np.hstack([seen, change])
+        both = linalg.solve_triangular(self._factor(), both, lower=True, check_finite=False)
+        half, whole = np.hsplit(both, 2)
         square = lists.T @ variance + (shared**2).sum(axis=1) - (half**2).sum(axis=0)
-        return np.maximum(lists.T @ self.words, 0), np.sqrt(np.maximum(square, 0))
+        slope = lists.T @ self.rates - (half * whole).sum(axis=0)
+        spread = self.scales[2] ** 2 / (1 + self.scales[2] ** 2 * (whole**2).sum(axis=0))
+        step = spread * (change.T @ (self.counts / self.mean - 1))
+        count = np.maximum(lists.T @ self.words + slope * step, 0)
+        return count, np.sqrt(np.maximum(square + slope**2 * spread, 0))
 
 
 def fit(
@@ -216,7 +227,7 @@ def fit(
         mode: of a fit nearby.
     """
     size, features = len(share), channel.features
-    scale = np.repeat(scales, [size, features.shape[1]])
+    scale = np.repeat(scales[:2], [size, features.shape[1]])
     begin, squares = np.log(counts.sum() * share), features**2
     mode = np.zeros(len(scale)) if mode is None else mode
 
@@ -247,35 +258,33 @@ def first_fit(channel: Channel, counts: Floats) -> Fit:
 
     Scales of largest evidence are no test: large ones explain the counts of other settings.
     """
-    return fit(channel, counts, channel.prior, (_WHITE[_FIRST[0]], _SMOOTH[_FIRST[1]]))
+    return fit(channel, counts, channel.prior, _scales(_FIRST))
+
+
+def _scales(at: tuple[int, int]) -> Scales:
+    return _WHITE[at[0]], _SMOOTH[at[1]], 0.0
 
 
 def best_fit(first: Fit, progress: Progress = silent) -> Fit:
     """Return the fit with the scales of largest evidence.
 
-    Climb a grid of scales, from the first fit, until no neighbour gains more than 1 nat.
+    Climb a grid of scales, from the first fit, until no neighbour gains more than 1 nat.  What was
+    tried before had less than the best one then.
     """
-    channel, counts = first.channel, first.counts
-    fits = {_FIRST: (first.evidence(), first)}
-
-    def evidence(at: tuple[int, int], near: Floats) -> float:
-        if at not in fits:
-            made = fit(channel, counts, channel.prior, (_WHITE[at[0]], _SMOOTH[at[1]]), near)
-            fits[at] = made.evidence(), made
-            progress(min(1.0, len(fits) / _TRIES))
-        return fits[at][0]
-
-    top, best, here = _FIRST, None, first
-    while top != best:
-        best = top
-        value, here = fits[best]
-        beside = [(best[0] + i, best[1] + j) for i, j in ((1, 0), (-1, 0), (0, 1), (0, -1))]
-        inside = [
-            at for at in beside if at[0] in range(len(_WHITE)) and at[1] in range(len(_SMOOTH))
-        ]
-        highest = max(inside, key=lambda at: evidence(at, here.mode))
-        top = highest if fits[highest][0] > value + 1 else best
-    return here
+    tried, here, best, value, gain = {_FIRST}, _FIRST, first, first.evidence(), np.inf
+    while gain > 1:
+        fits, (row, column), near = [], here, best.mode
+        for at in ((row + 1, column), (row - 1, column), (row, column + 1), (row, column - 1)):
+            if at not in tried and at[0] in range(len(_WHITE)) and at[1] in range(len(_SMOOTH)):
+                made = fit(first.channel, first.counts, first.channel.prior, _scales(at), near)
+                fits.append((made.evidence(), at, made))
+                tried.add(at)
+                progress(min(1.0, len(tried) / _TRIES))
+        highest = max(fits, key=lambda each: each[0], default=(value, here, best))
+        gain = highest[0] - value
+        if gain > 1:
+            value, here, best = highest
+    return best
 
 
 def beside(whole: Fit, counts: Floats) -> Fit:
@@ -301,12 +310,10 @@ def least_log_ratios(first: Found, second: Found, sizes: tuple[float, float]) ->
     Args:
         sizes: words of the two groups.
     """
-    rates, errors = [], []
-    for (count, deviation), size in zip((first, second), sizes, strict=True):
-        held = count + 2 * ADDED * size / sum(sizes)
-        rates.append(np.log(held / size))
-        errors.append(deviation / held)
-    return np.asarray(rates[0] - rates[1] - _CALL * np.hypot(np.hypot(*errors), _RATIO_FLOOR))
+    (counts, deviations), words = np.stack([first, second], axis=1), np.array(sizes)[:, None]
+    held = counts + 2 * ADDED * words / words.sum()
+    rates, error = np.log(held / words), np.hypot(*(deviations / held))
+    return np.asarray(rates[0] - rates[1] - _CALL * np.hypot(error, _RATIO_FLOOR))
 
 
 def over_represented(whole: Fit, group: Fit) -> Ids:
@@ -314,10 +321,10 @@ def over_represented(whole: Fit, group: Fit) -> Ids:
     rows = np.argsort(-whole.words[:-1])[_USUAL:_CANDIDATES]
     expected = whole.words[rows] * group.counts.sum() / whole.counts.sum()
     ratio = np.log((np.maximum(group.words[rows], 0) + ADDED) / (expected + ADDED))
-    few = ratio > _CALL * _RATIO_FLOOR  # no other word can be called
+    few = ratio > _CALL * _WORD_FLOOR  # no other word can be called
     rows, ratio = rows[few], ratio[few]
     count, deviation = group.of_lists(as_lists(rows[:, None], len(whole.words)))
-    score = ratio / np.hypot(deviation / (count + ADDED), _RATIO_FLOOR)
+    score = ratio / np.hypot(deviation / (count + ADDED), _WORD_FLOOR)
     order = np.argsort(-score)
     return np.asarray(rows[order][score[order] > _CALL])
 

@@ -6,9 +6,8 @@ section 7: the output is one of the 100 nearest other words, or farther away.
 The **observer** knows the mechanism, the vocabulary and its word frequencies, sees one output u and
 nothing else.  The posterior is P(w|u) = prior(w)·P(u|w)/P(u), where P(u) sums over all inputs, ⊥
 included.  No such observer guesses better than the likeliest input (Bayes); an attacker who sees a
-whole line knows more.  Where distributions are known and n² allows, one pass over all inputs gives
-P(u) and the likeliest inputs of every output, and is cached.  Otherwise the posteriors of a few
-outputs are computed.
+whole line knows more.  Where distributions are known, one pass over all inputs gives P(u) and the
+likeliest inputs of every output, and is cached.
 """
 
 from __future__ import annotations
@@ -21,18 +20,14 @@ import numpy as np
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import close_words, distributions, prior
-from dpsan.outcomes.emissions import Emissions, Likeliest
+from dpsan.outcomes.emissions import Likeliest
 from dpsan.outcomes.intervals import Estimate
-from dpsan.space.arrays import Floats, Ids, blocks
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import Arrays, MetricSpace
 
 _ALPHA: Final = 0.01 / 2
 """Error probability of one end of an interval; the two ends together are good for 99 %."""
-MOST_CELLS: Final = 2.5e9
-"""Largest n² for the pass over all inputs: n = 50,000, some minutes."""
 _INPUTS: Final = 5
-_WORDS: Final = 256
-"""Inputs whose likelihoods are computed at once."""
 _BLOCK_BYTES: Final = 8 << 20
 """Block size in bytes.  Small: memory in reuse need not be cleared by the system each time."""
 
@@ -98,16 +93,6 @@ def figures_of(space: MetricSpace, word: int, weights: Floats, draws: int, top: 
     return Figures(not draws, draws, unchanged, close, distant, outputs)
 
 
-@dataclass(frozen=True, slots=True)
-class Posteriors:
-    """Posteriors of outputs, by row numbers."""
-
-    rows: tuple[tuple[int, tuple[Row, ...]], ...]
-    """Outputs, each with its likeliest inputs."""
-    note: str
-    """Inputs that took part."""
-
-
 @dataclass(frozen=True)
 class Observer:
     """The optimal observer of one mechanism on one vocabulary."""
@@ -131,16 +116,11 @@ class Observer:
         held = space.table(name, lambda: _all_inputs(space, sampler), of_mechanism=True)
         return cls(held["inputs"].astype(np.int64), held["joint"], held["marginal"])
 
-    def posteriors(self, outputs: list[int]) -> Posteriors:
-        """Return the posteriors of outputs."""
-
-        def points(u: int) -> tuple[Row, ...]:
-            pairs = zip(self.inputs[:, u].tolist(), self.joint[:, u].tolist(), strict=True)
-            likely = ((w, value / float(self.marginal[u])) for w, value in pairs if value > 0)
-            return tuple(Row(w, Estimate.exactly(value)) for w, value in likely if w >= 0)
-
-        rows = tuple((u, points(u)) for u in outputs)
-        return Posteriors(rows, "all inputs, by their public frequencies")
+    def inputs_of(self, u: int) -> list[Row]:
+        """Return the likeliest inputs of an output, with their posteriors."""
+        pairs = zip(self.inputs[:, u].tolist(), self.joint[:, u].tolist(), strict=True)
+        likely = ((w, value / float(self.marginal[u])) for w, value in pairs if value > 0)
+        return [Row(w, Estimate.exactly(value)) for w, value in likely if w >= 0]
 
 
 def _all_inputs(space: MetricSpace, sampler: Sampler) -> Arrays:
@@ -158,23 +138,3 @@ def _all_inputs(space: MetricSpace, sampler: Sampler) -> Arrays:
                 progress(ids[-1] / n)
     inputs, joint = (np.ascontiguousarray(each.T) for each in (best.inputs, best.scores))
     return {"inputs": inputs, "joint": joint, "marginal": marginal}
-
-
-def points_to(mechanism: Mechanism, space: MetricSpace, outputs: list[int]) -> Posteriors:
-    """Return the posteriors of a few outputs among the words, from one pass over all of them.
-
-    Where no distribution is known, the density of the noise at the output's own point stands for
-    it: see :mod:`dpsan.outcomes.emissions`.
-    """
-    emissions = Emissions(mechanism, space)
-    parts = [emissions.log(ids, np.array(outputs)) for ids in blocks(space.n, _WORDS)]
-    logs = np.concatenate(parts) + np.log(space.frequencies)[:, None]
-    joint = np.exp(logs - logs.max(axis=0))
-    shares = joint / joint.sum(axis=0)
-    likely = np.argsort(-shares, axis=0, kind="stable")[:_INPUTS].T.tolist()
-    rows = tuple(
-        (u, tuple(Row(w, Estimate.exactly(float(shares[w, at]))) for w in words if shares[w, at]))
-        for at, (u, words) in enumerate(zip(outputs, likely, strict=True))
-    )
-    how = "" if emissions.exact else ", by the density of the noise: others may know more"
-    return Posteriors(rows, f"all words but ⊥, by their public frequencies{how}")

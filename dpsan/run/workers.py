@@ -21,7 +21,7 @@ from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Final, NamedTuple, Protocol, Self
+from typing import Final, NamedTuple, Protocol, Self, TypeAlias
 
 from dpsan.embeddings.cache.store import Store
 from dpsan.errors import DpsanError, EmbeddingError, UnexpectedError
@@ -88,33 +88,21 @@ class Batch(NamedTuple):
         )
 
 
-class Workers(Protocol):
-    """Pool in which batches are sanitized."""
-
-    window: int
-    """Largest number of unfinished batches."""
-
-    def submit(self, batch: Batch) -> Future[Done]:
-        """Sanitize a batch."""
-        ...
-
-    def idle(self) -> None:
-        """Nobody waits for anything now."""
-        ...
-
-
 class Inline:
-    """In this process, at once."""
+    """Sanitizes batches in this process, at once."""
 
     window = 0
+    """Largest number of unfinished batches."""
 
     def __init__(self, sanitizer: Sanitizer) -> None:
         self._sanitizer = sanitizer
 
     def idle(self) -> None:
+        """Nobody waits for anything now."""
         self._sanitizer.warm_up()
 
     def submit(self, batch: Batch) -> Future[Done]:
+        """Sanitize a batch."""
         future: Future[Done] = Future()
         future.set_result(batch.sanitized(self._sanitizer))
         return future
@@ -197,6 +185,10 @@ class Pool:
         if isinstance(done, DpsanError):
             raise done
         return done
+
+
+Workers: TypeAlias = Inline | Pool
+"""Where batches are sanitized."""
 
 
 @contextmanager

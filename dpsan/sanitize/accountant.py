@@ -8,11 +8,9 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from typing import Final
 
-import numpy as np
-
 from dpsan.privacy.guarantee import Composed, Guarantee, compose_basic
 from dpsan.sanitize.consistent import Distinct
-from dpsan.sanitize.result import DRAWN, Action, AuditTable, Forms, Sanitized
+from dpsan.sanitize.result import DRAWN, Action, Forms, Sanitized
 
 _SUMS: Final = (
     *("charged", "forms", "texts", "records", "invalid", "invisible", "reused", "plain_names"),
@@ -225,7 +223,7 @@ def merged(
             the latter are not published, so they do not count.
         survey: counts the words of a text without drawing any.
     """
-    fresh = [index not in earlier for index in indices]
+    fresh, table = [index not in earlier for index in indices], done.records
     counts, public, invisible = Counter(done.counts), done.public, done.invisible
     by_kind, unpublished = Counter(done.by_kind), earlier.keys() & {*indices}
     lines = dict(zip(indices, done.lines, strict=True))
@@ -252,21 +250,8 @@ def merged(
         charged=[charged[index] for index in range(len(texts))],
         by_kind=by_kind,
         counts={action: counts[action] for action in Action},
-        records=None if done.records is None else _spread(done.records, indices, fresh, len(texts)),
+        records=None if table is None else table.spread(indices, fresh, len(texts)),
         public=public,
         invisible=invisible,
         remembered=remembered,
     )
-
-
-def _spread(
-    table: AuditTable, indices: Sequence[int], chosen: Sequence[bool], texts: int
-) -> AuditTable:
-    """Return the rows of the chosen texts, in a table for more texts, of which the others have
-    none.
-    """
-    kept, positions = np.array(chosen, dtype=np.bool_), np.array(indices, dtype=np.int64)
-    rows = np.repeat(kept, table.sizes)
-    sizes = np.zeros(texts, dtype=np.int64)
-    sizes[positions] = np.where(kept, table.sizes, 0)
-    return table.part(rows, sizes)

@@ -249,6 +249,17 @@ def _groups(
         yield ClassRows(word_class.name, (*rows,), (*rows,), frozenset(wanted))
 
 
+def number_rules(n: int) -> ClassRules:
+    """Return the rules where no word has a class, and numbers are drawn by value.
+
+    Args:
+        n: words of the vocabulary.
+    """
+    from dpsan.text.number_forms import formed_number  # patterns that take time
+
+    return ClassRules(lambda token: n + 1 if formed_number(token) else None, lambda _: None)
+
+
 def class_rules(spec: Settings, groups: Grouping, rows: Mapping[str, int]) -> ClassRules:
     """Return which words and strings are drawn.
 

@@ -8,10 +8,10 @@ pieces of a file that know nothing of one another draw the same words.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -93,7 +93,8 @@ class OneDraw:
 
     def __init__(self, unit: Unit, inputs: Ids, n: int) -> None:
         self.unit, self.inputs, self.n = unit, inputs, n
-        self._tables: OrderedDict[bytes, NDArray[np.int32]] = OrderedDict()
+        self._drawn = lru_cache(_TABLES)(lambda _: np.full(n, -1, dtype=np.int32))
+        """Outputs of the words of the vocabulary under a key; -1: not drawn yet."""
 
     def __call__(
         self,
@@ -161,12 +162,7 @@ class OneDraw:
         self, draw: Draw, key: bytes, codes: Ids, inputs: Ids, strings: list[tuple[int, int]]
     ) -> Ids:
         """Outputs of words that have a stream each, (m,)."""
-        if key not in self._tables:
-            self._tables[key] = np.full(self.n, -1, dtype=np.int32)
-            if len(self._tables) > _TABLES:
-                self._tables.popitem(last=False)
-        self._tables.move_to_end(key)
-        table, known = self._tables[key], codes < self.n
+        table, known = self._drawn(key), codes < self.n
         rows = codes[known]
         missing = np.unique(rows[table[rows] < 0])
         of_strings = np.full(len(strings), self.n)

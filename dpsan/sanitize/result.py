@@ -85,10 +85,15 @@ class AuditTable:
     def __len__(self) -> int:
         return len(self.outputs)
 
-    def part(self, rows: NDArray[np.bool_], sizes: NDArray[np.int64]) -> AuditTable:
-        """Return some rows, of texts that have so many of them each."""
-        chosen = {name: _some(getattr(self, name), rows) for name in _COLUMNS}
-        return AuditTable(sizes=sizes, **chosen)
+    def spread(self, indices: Sequence[int], chosen: Sequence[bool], texts: int) -> AuditTable:
+        """Return the rows of the chosen texts, in a table for more texts, of which the others have
+        none.
+        """
+        sizes = np.zeros(texts, dtype=np.int64)
+        sizes[np.array(indices, dtype=np.int64)] = np.where(chosen, self.sizes, 0)
+        rows = np.repeat(np.array(chosen, dtype=np.bool_), self.sizes)
+        columns = {name: _some(getattr(self, name), rows) for name in _COLUMNS}
+        return AuditTable(sizes=sizes, **columns)
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -275,12 +280,6 @@ class DrawnTexts:
     """The result, but for lines, counts and audit."""
     first: NDArray[np.bool_] | None
     """True for the first of equal words, where equal words share a draw."""
-    decoded: Decoded | None = None
-    """The outputs where the drawn words were decoded."""
-
-    def as_decoded(self, found: Decoded) -> DrawnTexts:
-        """Return the same with what was decoded in place of the outputs."""
-        return replace(self, outputs=found.strings, decoded=found)
 
 
 def sums_of_runs(values: NDArray[Any], sizes: Ids) -> Ids:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpsan.outcomes.language.symbols import gap_kinds
 from dpsan.privacy import randomness
-from dpsan.sanitize.classes import Codes, class_rules
+from dpsan.sanitize.classes import Codes, class_rules, number_rules
 from dpsan.sanitize.consistent import OneDraw
 from dpsan.sanitize.guarantee_and_sampler import Built
 from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers
@@ -52,13 +52,14 @@ class Rewriter:
         n, unit, spec = built.space.n, built.spec.consistent, built.spec
         self._codes = Codes(n, built.grouping)
         self._one_draw = None if unit is None else OneDraw(unit, self._codes.inputs, n)
-        self._classes = None
+        by_value = spec.numbers == NumberPolicy.VALUE
+        self._classes = number_rules(n) if by_value else None
         if built.grouping is not None:
             self._classes = class_rules(spec, built.grouping, built.embeddings.key_to_index)
-        by_kind, self._numbers = self._classes is not None, None
-        by_value = spec.numbers == NumberPolicy.VALUE
         self.number_epsilon = built.guarantee.epsilon_ldp if by_value else None
-        if by_kind or by_value:
+        self._numbers = None
+        if self._classes is not None:
+            by_kind = built.grouping is not None
             self._numbers = Numbers(self.number_epsilon, unit, strings=by_kind)
         self._public = np.zeros(len(self._codes.inputs), dtype=np.bool_)
         self._public[list(built.public)] = True
@@ -105,9 +106,8 @@ class Rewriter:
         spec = self._built.spec
         unknown = MASKED if spec.unknown is UnknownPolicy.MASK else self._built.space.n
         split = TOKENIZERS[spec.tokenizer].split
-        by_value = self._numbers is not None and self._classes is None
-        number, rows = self._codes.number if by_value else None, self._built.embeddings.key_to_index
-        return Lookup(split, rows, spec.keep, unknown, number, self._classes)
+        rows = self._built.embeddings.key_to_index
+        return Lookup(split, rows, spec.keep, unknown, self._classes)
 
     def begin(self) -> bool:
         """Return True for the first call; then libraries load."""
@@ -146,13 +146,8 @@ class Rewriter:
         for position in [*long, len(texts)]:
             some = None if spans is None else spans[at:position]
             batch = self.lookup.batch(texts[at:position], some)
-            one = self._drawn(batch, key, numbers[at:position])
-            if self._built.decoding is not None:
-                decoded = self._fluent.of_texts(
-                    one.rows, one.outputs, gap_kinds(batch), batch.sizes
-                )
-                one = one.as_decoded(decoded)
-            parts.append(self._written(one, audit=audit))
+            drawn = self._drawn(batch, key, numbers[at:position])
+            parts.append(self._written(drawn, audit=audit))
             if position < len(texts):
                 whole_text = None if spans is None else spans[position]
                 parts.append(self._in_segments(texts[position], key, numbers[position], whole_text))
@@ -244,15 +239,18 @@ class Rewriter:
         audit: bool = False,
         continued: bool = False,
     ) -> Sanitized:
-        """Put the drawn words into their positions.
+        """Decode the drawn words if they are to read, and put them into their positions.
 
         Args:
             one: texts, or a segment of a long one.
             continued: whether it is a segment that is not the first.
         """
-        batch, outputs, codes = one.batch, one.outputs, one.batch.codes
+        batch, codes, rows, outputs = one.batch, one.batch.codes, one.rows, one.outputs
         respelt: Ids | slice = slice(0)
-        rows = one.rows if one.decoded is None else one.decoded.rows
+        several: Ids | None = None
+        if self._built.decoding is not None:
+            kinds = gap_kinds(batch)
+            rows, outputs, several = self._fluent.of_texts(rows, outputs, kinds, batch.sizes)
         articles = np.isin(rows, self._drawn_articles)
         may_be = articles | (codes == OUTSIDE) if self._articles_agree else articles
         hidden = (codes >= 0) | (codes == MASKED)
@@ -262,10 +260,9 @@ class Rewriter:
         actions = actions_of(codes, self._built.space.n)
         table = None
         if audit:
-            usual, drawn = one.rows.copy(), None
-            if one.decoded is not None:
-                usual = rows.copy()
-                usual[one.decoded.several] = -1
+            usual, drawn = rows.copy(), None
+            if several is not None:
+                usual[several] = -1
                 drawn = [None if row < 0 else self.words[row] for row in one.rows.tolist()]
             usual[respelt] = usual[articles] = -1
             table = AuditTable(

@@ -225,7 +225,7 @@ class Settings:
         """Return the kind of mechanism.  Raises UsageError for values outside their domains, and
         for settings that exclude or need each other.
         """
-        from dpsan.mechanisms.registry import check_classes, check_public, mechanism_class
+        from dpsan.mechanisms.registry import check_base, mechanism_class
 
         kind = mechanism_class(self.mechanism, self.own_sha256)
         self.check_values()
@@ -234,9 +234,9 @@ class Settings:
         for condition, *told in CONFLICTS:
             refuse(self.holds(condition), *told)
         if self.public is not None:
-            check_public(kind)
+            check_base(kind, "public words")
         if self.classes:
-            check_classes(kind)
+            check_base(kind, "classes of words")
         return kind
 
     def build(self) -> Mechanism:

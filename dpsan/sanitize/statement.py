@@ -154,13 +154,9 @@ class Statement:
                 f"hiding in plain sight: about {many} with a capital in an output may be a "
                 f"name (Young, Mark), and such a word is original with probability {share}{again}"
             )
-        own = (
-            [*self.settings.facts()]
-            if totals.guarantee.only_groups
-            else [*of_guarantee(totals.guarantee), *self.settings.facts()]
-        )
-        if totals.draws and own and not verbose:
-            out.append(f"not protected here: {', '.join(own)}")
+        own = [] if totals.guarantee.only_groups else of_guarantee(totals.guarantee)
+        if totals.draws and (facts := [*own, *self.settings.facts()]) and not verbose:
+            out.append(f"not protected here: {', '.join(facts)}")
         if totals.draws and self.settings.fluent:
             out.append(FLUENT)
         if self.spans and totals.guarantee.only_groups:

@@ -35,10 +35,11 @@ _PLAIN: Final = frozenset(",.;:!?")
 
 
 class ClassRules(NamedTuple):
-    """Rules for texts of which words or strings have classes."""
+    """Rules for texts of which words or strings have classes, or numbers are drawn by value."""
 
     string: Callable[[str], int | None]
-    """Return the code of a string of a kind, a function of its shape; None: a word."""
+    """Return the code of a string of a kind, a function of its shape; None: a word.  It decides
+    before the vocabulary."""
     lacking: Callable[[str], int | None]
     """Return the code of the group of an OOV word, in lower case; None: no group."""
 
@@ -51,8 +52,7 @@ class Lookup:
         rows: row number of each known word.
         keep: words passed through, in any case.
         unknown: the code of unknown words.
-        number: the code of numbers, where they have one of their own.
-        classes: which words and strings are drawn; default all.
+        classes: words and strings that have codes of their own.
     """
 
     def __init__(
@@ -61,12 +61,11 @@ class Lookup:
         rows: Mapping[str, int],
         keep: Iterable[str],
         unknown: int,
-        number: int | None = None,
         classes: ClassRules | None = None,
     ) -> None:
         self.split = split
         kept = frozenset(key for word in keep for key in lookup_keys(word))
-        rules = _Rules(rows, kept, unknown, number, classes)
+        rules = _Rules(rows, kept, unknown, classes)
         self._codes = codes = BoundedCache(rules.code, _CACHE_TOKENS)
         self._chunks = BoundedCache(lambda piece: _chunk(codes, split(piece)), _CACHE_CHUNKS)
         self._pieces = PieceCodes(partial(_code, split, codes))
@@ -143,17 +142,14 @@ class _Rules(NamedTuple):
     rows: Mapping[str, int]
     keep: Set[str]
     unknown: int
-    number: int | None
     classes: ClassRules | None
 
     def code(self, token: str) -> int:
         """Return the code of a token."""
         row = self.rows.get(token)
-        if row is not None and not self.keep:
-            if self.number is None and self.classes is None:
-                return row
-            if token.isascii() and token.isalpha():  # a word, whatever it is
-                return row
+        is_word = self.classes is None or (token.isascii() and token.isalpha())
+        if row is not None and is_word and not self.keep:
+            return row
         unseen = INVISIBLE.search(token)
         for key in lookup_keys(token):
             # What is invisible passes within a word only as the list has it.
@@ -161,31 +157,12 @@ class _Rules(NamedTuple):
                 return KEPT
             if row is None:
                 row = self.rows.get(key)
-        if self.classes is not None:
-            return self._in_class(token, row, self.classes, key)
-        if self.number is not None:
-            from dpsan.text.number_forms import formed_number  # patterns that take time
-
-            if formed_number(token):
-                return self.number
+        if self.classes is not None and (code := self.classes.string(token)) is not None:
+            return code
         if row is None and (number := amount(token)):
             row = self.rows.get(number)  # $5 is read as 5, whatever the currency
-        return self.unknown if row is None else row
-
-    def _in_class(self, token: str, row: int | None, classes: ClassRules, small: str) -> int:
-        """Return the code where words have classes.
-
-        The kind of a string decides before the vocabulary: it depends on the shape alone.
-
-        Args:
-            small: the token without letter case.
-        """
-        if (code := classes.string(token)) is not None:
-            return code
-        if row is None and (number := amount(token)):
-            row = self.rows.get(number)
-        if row is None and (code := classes.lacking(small)) is not None:
-            return code
+        if row is None and self.classes is not None:
+            row = self.classes.lacking(key)
         return self.unknown if row is None else row
 
 

@@ -8,7 +8,7 @@ as month 13, is moved to the nearest that it has, and letters that it lacks to t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -131,25 +131,13 @@ class FormedNumber:
         """Most positions that are one number."""
         return _YEAR_INDICES if isinstance(self.fields[0], _Year) else 1
 
-    @property
-    def written(self) -> Callable[[int], str]:
-        """Return what writes another number of the form, by its value."""
-        return _writer(self.pieces, self.fields)
-
-
-@lru_cache(maxsize=256)
-def _writer(pieces: tuple[str, ...], fields: tuple[_Figure, ...]) -> Callable[[int], str]:
-    """Return what writes the numbers of a form."""
-
-    @lru_cache(maxsize=1 << 10)
-    def written(value: int) -> str:
-        out = list(pieces)
-        for figure in reversed(fields):
+    def written(self, value: int) -> str:
+        """Return another number of the form, by its value."""
+        out = [*self.pieces]
+        for figure in reversed(self.fields):
             value, position = divmod(value, figure.size)
             figure.write(position, out)
         return "".join(out)
-
-    return written
 
 
 _DIGITS: Final = regex.compile(r"(\p{Nd}+)")

@@ -156,8 +156,8 @@ def test_no_word_of_the_text_anywhere(dpsan, folder):
     ("arguments", "status", "message"),
     [
         (["o.txt", "twice.txt"], 1, "twice.txt: 240 records where o.txt has 120"),
-        (["-k", "no", "o.csv", "s.csv"], 1, "o.csv: no column 'no' (2 columns;"),
-        (["-k", "body", "o.csv", "s.csv", "--labels", "no"], 1, "o.csv: no column 'no' (2 "),
+        (["-k", "no", "o.csv", "s.csv"], 1, "o.csv: no column 'no' (columns: label, body)"),
+        (["-k", "body", "o.csv", "s.csv", "--labels", "no"], 1, "o.csv: no column 'no' (columns: "),
         (["--labels", "x", "o.txt", "s.txt"], 2, "--labels is for jsonl, json, csv, tsv and"),
         (["-k", "t", "--labels", "x", "o.jsonl", "s.jsonl"], 1, "o.jsonl:1: no label 'x'"),
         (["--audit", "o.txt", "o.txt", "s.txt"], 1, "o.txt:1: not an audit of dpsan"),

@@ -39,6 +39,7 @@ def assert_found(fault, told):
 
 
 SLOW = ["numbers value", "tokenizer whitespace", "case vocabulary", "consistent record"]
+SLOW += ["keep", "tokenizer ptb", "unknown mask"]
 
 
 @pytest.mark.parametrize("options", marked("slow", OPTIONS, *SLOW))

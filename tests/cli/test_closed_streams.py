@@ -50,11 +50,11 @@ def test_a_filter(run, closed):
 
 
 @pytest.mark.parametrize("arguments", EVERY, ids=lambda each: each[0])
-def test_every_command_fails_without_its_output(run, dpsan, folder, arguments):
+def test_every_command_fails_without_its_output(dpsan, folder, arguments):
     (folder / "in.txt").write_text("here there\n" * 50)
     if arguments[0] == "report":
         dpsan(*BASE, "in.txt", "-o", "kept.txt", "-a", "kept.jsonl", cwd=folder)
-    done = run(arguments, "1")
+    done = dpsan(*arguments, cwd=folder, closed=[1])
     assert (done.returncode, done.stdout) == (1, b"")
     assert done.stderr.endswith(b"dpsan: standard output: cannot write: Bad file descriptor\n")
     assert b"Traceback" not in done.stderr

@@ -61,7 +61,7 @@ def _contents() -> dict[str, bytes]:
 
 
 _PLAIN = _contents()
-FORMATS = (*_PLAIN, *(f"{name}.gz" for name in _PLAIN))
+FORMATS = (*_PLAIN, *(f"{name}.gz" for name in _PLAIN if not name.endswith(".npz")))
 
 
 def write_all(folder: Path) -> dict[str, Path]:

@@ -179,9 +179,3 @@ def test_a_vocabulary_of_spared_words_and_none_with_counts(bundled_space):
     assert words.tolist() == [*range(60), *range(SPARED, 2 * 61)]
     assert (np.diff(base[60:]) <= 0).all()
     assert base[60] > base[-1]
-
-
-def test_powers_have_names(space):
-    for power, given in ((1, "cosine"), (2, "squared"), (7, 7)):
-        assert OptimalResponse(8.0, similarity=given).task(space).power == power
-    assert OptimalResponse(8.0).task(space).power == OptimalResponse(0.5).task(space).power == 2

@@ -5,13 +5,11 @@ from collections import Counter
 from itertools import product
 
 import pytest
-from support import drawn_once as drawn
+from support import drawn_often as drawn
 
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.permutations import Permutation
 from dpsan.sanitize.sanitizer import Sanitizer
-
-SEEDS = range(40)
 
 
 @pytest.fixture(scope="module")
@@ -22,8 +20,8 @@ def outputs():
 def test_a_nation_is_that_of_its_country_wherever_it_stands(outputs):
     text = "Kenyan papers say that Kenyans left Kenya; French ones, that Norway is far."
     pattern = r"(.*) papers say that (.*) left (.*); (.*) ones, that (.*) is far\."
-    for seed in SEEDS:
-        nation, people, country, other, far = re.fullmatch(pattern, drawn(text, seed)).groups()
+    for out in drawn(text):
+        nation, people, country, other, far = re.fullmatch(pattern, out).groups()
         at = outputs["country"].index(country)
         assert (outputs["nation"][at], outputs["nationpl"][at]) == (nation, people)
         assert other in outputs["natlang"]
@@ -32,22 +30,21 @@ def test_a_nation_is_that_of_its_country_wherever_it_stands(outputs):
 
 def test_a_country_is_that_of_the_city_before_it(outputs):
     matched = 0
-    for seed in SEEDS:
-        out = drawn("He went from Paris, France to Norway and Seoul, South Korea.", seed)
+    for out in drawn("He went from Paris, France to Norway and Seoul, South Korea."):
         cities = re.fullmatch(r"He went from (.*), (.*) to (.*) and (.*), (.*)\.", out).groups()
         paris, france, norway, seoul, korea = cities
         assert len({france, norway, korea}) == 3
         homes = dict(zip(outputs["city"], outputs["homeland"], strict=True))
         for city, country in ((paris, france), (seoul, korea)):
             matched += homes[city] == country or homes[city] not in outputs["country"]
-    assert matched > 1.8 * len(SEEDS)  # but for two cities of one country
+    assert matched > 1.8 * 40  # but for two cities of one country
 
 
 def test_nothing_leads_where_each_mention_is_drawn_anew(outputs):
-    texts = [drawn("Kenyans left Kenya.", seed, consistent="off") for seed in SEEDS]
+    texts = drawn("Kenyans left Kenya.", consistent="off")
     rows = {tuple(re.fullmatch("(.*) left (.*)\\.", text).groups()) for text in texts}
     led = {*zip(outputs["nationpl"], outputs["country"], strict=True)}
-    assert len(rows - led) > len(SEEDS) / 2
+    assert len(rows - led) > 40 / 2
 
 
 def test_lists_of_nations_are_as_long_as_that_of_countries(outputs):
@@ -72,8 +69,8 @@ def test_a_wanted_number_is_taken_once_and_leaves_the_others_uniform():
 def test_nations_are_drawn_where_some_of_a_unit_have_their_country_and_equal_words_differ():
     """Numbers come from a permutation in the order in which their bounds were planned."""
     texts = ["Kenyan papers left Kenya."] * 12 + ["Kenyan papers left."] * 12
-    for seed in SEEDS:
-        sanitizer = Sanitizer(only="sensitive", consistent="off", seed="1")
+    sanitizer = Sanitizer(only="sensitive", consistent="off", seed="1")
+    for seed in range(40):
         found = sanitizer.replacing.rewrite(texts, bytes([seed]) * 32, [0] * len(texts))
         nations = [line.split(" papers left")[0] for line in found.lines]
         assert len({*nations}) == len(texts)

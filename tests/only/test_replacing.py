@@ -82,6 +82,13 @@ def test_no_vectors_are_opened():
     assert "Grace" not in sanitizer.rewrite("Yesterday Grace Young called.")
 
 
+@pytest.mark.parametrize("text", ["2023-02-10", "see 555-201-3344", "7/8/2023 a@b.com"])
+def test_a_text_is_written_alike_alone_and_among_others(sensitive, text):
+    """Lines of dates were cut in pieces as if they were one, and some became identifiers."""
+    lines = sensitive.sanitize([text] * 200, KEY).lines
+    assert lines == [sensitive.sanitize([text], KEY, [at]).lines[0] for at in range(200)]
+
+
 def test_addresses_follow_earlier_names_however_much_is_decided_at_once(sensitive):
     """In a broken program the name was known in the next batch alone, which depends on the time."""
     texts = ["Yesterday Grace Young called.", "Write to grace@mail.com.", "Young@mail.com too."]

@@ -193,9 +193,9 @@ def by_unit(form):
     return ["-f", form, "-k", "text", "--unit-field", "id"]
 
 
-def test_a_thousand_tickets_come_back_whole(tmp_path, dpsan):
+def test_tickets_come_back_whole(tmp_path, dpsan):
     """All originals, no other word; short numbers are counted and stay."""
-    tickets = {f"T-{number}": ticket(number) for number in range(1000)}
+    tickets = {f"T-{number}": ticket(number) for number in range(200)}
     path = write_map(tmp_path / "t.map", tickets)
     answers = {unit: answer(unit, pairs) for unit, pairs in tickets.items()}
     lines = [json.dumps({"id": unit, "text": text}) for unit, (text, _) in answers.items()]
@@ -206,8 +206,8 @@ def test_a_thousand_tickets_come_back_whole(tmp_path, dpsan):
     found = {row["id"]: row["text"] for row in map(json.loads, done.stdout.splitlines())}
     assert found == {unit: wanted for unit, (_, wanted) in answers.items()}
     assert done.stderr.decode().splitlines() == [
-        "dpsan: 26,000 originals put back",
-        "dpsan: 1,000 tokens unchanged: single letters, and numbers of fewer than four digits",
+        "dpsan: 5,200 originals put back",
+        "dpsan: 200 tokens unchanged: single letters, and numbers of fewer than four digits",
     ]
 
 

@@ -12,7 +12,7 @@ from dpsan.embeddings import file_digest
 from dpsan.errors import InputError
 from dpsan.formats.base import ReadOptions
 from dpsan.run.audit import AuditWriter
-from dpsan.run.ray.driver import ClusterRun
+from dpsan.run.cluster import ClusterRun
 from dpsan.run.run import Run
 from dpsan.run.stream import Plan
 from dpsan.run.workers import Pool

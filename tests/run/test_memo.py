@@ -363,7 +363,7 @@ def test_the_command(dpsan, tmp_path):
     assert os.listdir(tmp_path / "new" / "m") == [NAME]
     for more, told in (
         (["--seed", "1"], b"--memo excludes --copies, --consistent and --seed"),
-        (["--engine", "ray", "-O", "x"], b"--engine ray excludes --budget, --memo"),
+        (["--engine", "ray", "-O", "x"], b"--engine ray excludes --audit, --budget"),
         (["-o", f"new/m/{NAME}", "--force"], b"are the same file"),
     ):
         done = dpsan(*line, *chat, *more, cwd=tmp_path)

@@ -16,8 +16,7 @@ from support import ROOT, make_embeddings, write_vectors
 
 from dpsan.errors import ExtraMissingError
 from dpsan.formats.base import ReadOptions
-from dpsan.run.ray.driver import ClusterRun, Job, rewrite
-from dpsan.run.ray.engine import require_ray, start
+from dpsan.run.cluster import ClusterRun, Job, require_ray, rewrite, start
 from dpsan.run.run import Run
 from dpsan.run.stream import Plan, Task
 from dpsan.sanitize.sanitizer import Sanitizer, run_key

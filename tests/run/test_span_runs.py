@@ -15,8 +15,8 @@ from dpsan.cli.rewrite import Rewrite
 from dpsan.errors import UsageError
 from dpsan.files import source
 from dpsan.formats.base import ReadOptions
+from dpsan.run import cluster as engine
 from dpsan.run.audit import AuditWriter, read_rows
-from dpsan.run.ray import engine
 from dpsan.run.run import Run
 from dpsan.run.stream import Plan
 from dpsan.sanitize.figures import CHOICE
@@ -229,7 +229,7 @@ def test_verify_names_the_setting():
         (["a", "b"], {}, "--spans is for one input"),
         (["a.jsonl"], {"field": ["t", "u"]}, "--spans is for one --field"),
         (["a.jsonl"], {"field": ["t"], "bad_records": Path("bad")}, "--spans excludes --bad-rec"),
-        (["a"], {"engine": "ray", "output_dir": Path("out")}, "--engine ray excludes --bud"),
+        (["a"], {"engine": "ray", "output_dir": Path("out")}, "--engine ray excludes --audit"),
         (["a"], {"output": Path("s")}, "--spans and output are the same file"),
     ],
 )

@@ -93,10 +93,13 @@ def test_messages_of_several_units_in_one_batch(dpsan, tmp_path):
     assert equal < 6  # of 24 pairs, each once in more than a thousand draws
 
 
-def test_units_are_not_linked(tmp_path):
+def test_units_are_not_linked(dpsan, tmp_path):
     """The replacement of one name in 300 units: as many are equal as of independent draws."""
-    with Memo(tmp_path / "m", Sanitizer(only="names")) as memo:
-        drawn = [memo.rewrite("Yesterday Maria met us.", unit=str(at)) for at in range(300)]
+    rows = "".join(f'{{"id": {at}, "text": "Yesterday Maria met us."}}\n' for at in range(300))
+    line = ["rewrite", "-q", "--only", "names", "--memo", "m", "--unit-field", "id"]
+    done = dpsan(*line, "-f", "jsonl", "-k", "text", cwd=tmp_path, stdin=rows.encode())
+    drawn = [json.loads(line)["text"] for line in done.stdout.splitlines()]
+    assert len(drawn) == 300
     equal = sum(many * (many - 1) // 2 for many in Counter(drawn).values())
     size = len(Sanitizer(only="names").by_unit().replacing.outputs["given_f"])
     expected = 300 * 299 / 2 / size

@@ -1,5 +1,6 @@
 """*a* and *an* before a drawn word are written from the output, whichever stood in the input."""
 
+import re
 from collections import Counter
 from dataclasses import replace
 
@@ -173,3 +174,19 @@ def test_an_article_outside_a_span_agrees_with_the_output_where_a_line_begins():
     articles = [line.split(" ", 1) for line in lines]
     assert all(article.lower() == article_for(word) for article, word in articles)
     assert {article for article, _ in articles} == {"A", "An"}
+
+
+@pytest.mark.parametrize(
+    ("text", "stays"),
+    [
+        ("Bitte schreiben Sie an Frau Albrecht oder an j.albrecht@example.de.", ["an", "an"]),
+        ("Il y a Pauline, et il a 42 ans.", ["a", "a"]),
+        ("He wrote to an Italian, and to a Dane.", None),
+    ],
+)
+def test_a_text_of_another_language_has_no_articles(sensitive, text, stays):
+    """The German *an* became *a* before a drawn address; in English it is chosen anew."""
+    for line in sensitive.rewrite([text] * 40):
+        found = re.findall(r"(?<!\S)an?(?= )", line)
+        pairs = re.findall(r"\b(an?) (\w+)", line)
+        assert found == (stays or [article_for(word) for _, word in pairs])

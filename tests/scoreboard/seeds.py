@@ -146,7 +146,7 @@ class _Compared:
         """One task per file, the last one first, each run twice: as on a cluster with deaths."""
         import engine_here
 
-        from dpsan.run.ray.driver import ClusterRun
+        from dpsan.run.cluster import ClusterRun
 
         for given in self._given(sanitizer, 7):
             run = ClusterRun(*given, start=engine_here.start, cache=cache)

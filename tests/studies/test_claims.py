@@ -319,11 +319,18 @@ def test_symmetry_is_lost_in_tldp_as_in_other_noise():
 def test_experiments_of_tldp():
     """[TLDP] Figure 1's shape on digits: TLDP above noise on each number, which is chance."""
     need_extra("evaluate")
-    result = tldp.STUDIES["figures-1-2"].make(epsilons=(1.0, 100.0))
-    one, hundred = (row for row in result.rows if row["data"] == "images")
+    result = tldp.STUDIES["figures-1-2"].make(epsilons=(1.0,))
+    (one,) = (row for row in result.rows if row["data"] == "images")
     assert one["TLDP-G"] > one["TLDP-L"] > 0.7 > 0.1 > one["Gaussian"] > one["Laplace"]
-    assert hundred["Laplace"] > 0.8
     assert result.summary["clean"]["images"] > 0.85
+
+
+@pytest.mark.slow
+def test_noise_of_epsilon_100_is_small():
+    need_extra("evaluate")
+    result = tldp.STUDIES["figures-1-2"].make(epsilons=(100.0,))
+    assert result.rows[0]["data"] == "images"
+    assert result.rows[0]["Laplace"] > 0.8
 
 
 def deniability(*names, **more):

@@ -156,18 +156,25 @@ def test_an_error_comes_before_any_output(script, words, message, folder, capsys
 
 
 @pytest.mark.parametrize(
-    ("script", "words", "status", "message"),
+    ("words", "message"),
     [
-        ("own", "variance -m laplce", 2, "own.py: unknown mechanism 'laplce'; did you mean"),
-        ("own", "nothing", 2, "invalid choice: 'nothing'"),
-        ("speed", "-m laplace -E absent.txt", 1, "speed.py: absent.txt: no such file"),
+        ("variance -m laplce", "own.py: unknown mechanism 'laplce'; did you mean"),
+        ("nothing", "invalid choice: 'nothing'"),
     ],
 )
-def test_a_process_ends_with_one_line_and_a_status(script, words, status, message, folder):
-    command = [sys.executable, FOLDER / f"{script}.py", *words.split()]
+def test_a_mistake_is_one_line_and_status_2(words, message, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["own.py", *words.split()])
+    with pytest.raises(SystemExit) as ended:
+        main(STUDIES["own"], "")
+    out, told = capsys.readouterr()
+    assert (ended.value.code, out, message in told.splitlines()[-1]) == (2, "", True)
+
+
+def test_a_process_ends_with_one_line_and_a_status(folder):
+    command = [sys.executable, FOLDER / "speed.py", "-m", "laplace", "-E", "absent.txt"]
     done = subprocess.run(command, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (status, "")
-    assert message in done.stderr.splitlines()[-1]
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "speed.py: absent.txt: no such file" in done.stderr.splitlines()[-1]
 
 
 def test_an_interrupt_leaves_no_picture(folder, monkeypatch, capsys):
@@ -213,7 +220,7 @@ def test_numbers():
 
 
 def test_parameters_go_where_they_belong():
-    found = drafts(["knn-response", "gaussian"], {"k": "5", "delta": "1e-3"}, {})
+    found = drafts(["knn-response", "gaussian"], {"k": "5", "delta": "1e-3"})
     shown = [(draft.kind.name, dict(draft.values)) for draft in found]
     assert shown == [("knn-response", {"k": "5"}), ("gaussian", {"delta": "1e-3"})]
 

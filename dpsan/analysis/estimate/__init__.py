@@ -65,10 +65,8 @@ class Estimate:
         spec, embeddings, space = sanitizer.spec, sanitizer.embeddings, sanitizer.space
         self._embeddings = embeddings
         spec.of_table()
-        self._progress, self._words = (
-            progress or (lambda _, __: None),
-            Vocabulary(embeddings, spec.tokenizer),
-        )
+        self._progress = progress or (lambda _, __: None)
+        self._words = Vocabulary(embeddings, spec.tokenizer)
         self._seen = np.arange(space.n + 1)
         rows = embeddings.key_to_index
         if embeddings.english and spec.case == LetterCase.NATURAL and {"a", "an"} <= rows.keys():

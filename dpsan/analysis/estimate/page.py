@@ -11,8 +11,8 @@ from dpsan.text.numerals import number
 
 NO_CALL: Final = (
     "No call is no evidence of equality. Of lists that one half of a news corpus used twice as "
-    "often as the other, and no other words, .20 were called at epsilon 8; of lists that it used "
-    "four times as often .54."
+    "often as the other, and no other words, .28 were called at epsilon 8; of lists that it used "
+    "four times as often .55."
 )
 _ABOUT: Final = "How often words occurred before the texts were sanitized, from the output alone."
 _CALLED: Final = ("list", "more often in", "than in", "per word, at least")

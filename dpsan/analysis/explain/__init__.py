@@ -18,18 +18,15 @@ from dpsan.errors import UsageError, check_name
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.description import finite
 from dpsan.mechanisms.optimal.optimum import Optimum
-from dpsan.mechanisms.registry import check_public, mechanism_class
+from dpsan.mechanisms.registry import check_base, mechanism_class
 from dpsan.outcomes.calibrate import calibrate
 from dpsan.outcomes.calibrate.target import Draft, Target
 from dpsan.outcomes.distributions import distributions, draw, has_distribution
 from dpsan.outcomes.intervals import Estimate
 from dpsan.outcomes.one_word import (
-    MOST_CELLS,
     Figures,
     Observer,
-    Posteriors,
     figures_of,
-    points_to,
 )
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee
@@ -121,6 +118,7 @@ DRAWS = 10_000
 _NEIGHBOURS = 10
 _POINTED = 3
 """Outputs whose posterior is given."""
+_ALL: Final = "all inputs, by their public frequencies"
 
 
 def explain(
@@ -129,7 +127,6 @@ def explain(
     *,
     top: int = 10,
     draws: int = DRAWS,
-    seed: str = "",
     posterior: bool = True,
 ) -> list[Explanation]:
     """Return the output distribution of each word under one mechanism.
@@ -138,7 +135,6 @@ def explain(
         words: from :func:`dpsan.analysis.explain.read`.
         top: outputs to list, most likely first.
         draws: for each word where the distribution is not known.
-        seed: public; names the random numbers.
         posterior: also ask which inputs the most likely outputs point to.
     """
     space, mechanism = sanitizer.space, sanitizer.mechanism
@@ -146,8 +142,7 @@ def explain(
     ids = list(dict.fromkeys(word.id for word in words))
     posterior = posterior and top > 0
     known = has_distribution(sampler)
-    whole = known and posterior and float(space.n) * space.n <= MOST_CELLS
-    key = randomness.seeded_key(f"dpsan explain {seed}")
+    key = randomness.seeded_key("dpsan explain")
     figures: dict[int, Figures] = {}
     for each in ids:
         if known:
@@ -157,21 +152,17 @@ def explain(
             own, repeated = randomness.derive_key(key, "word", each), np.full(draws, each)
             counts = np.bincount(draw(sampler, repeated, own), minlength=space.n)
             figures[each] = figures_of(space, each, counts.astype(np.float64), draws, top)
-    observer = Observer.build(mechanism, sampler, space) if whole else None
-    pointed: dict[int, Posteriors] = {}
-    for each in ids if posterior else ():
-        outputs = [output.id for output in figures[each].rows]
-        if observer is not None:
-            pointed[each] = observer.posteriors(outputs[:_POINTED])
-        else:
-            pointed[each] = points_to(mechanism, space, outputs[:_POINTED])
+    observer = Observer.build(mechanism, sampler, space) if known and posterior else None
     keys = [*sanitizer.embeddings.index_to_key, UNKNOWN]
     guarantee, optimum = sanitizer.guarantee, mechanism.optimum(space, quick=True)
 
     def posteriors(row: int) -> tuple[Posterior, ...]:
+        if observer is None:
+            return ()
+        pointed = {u.id: observer.inputs_of(u.id) for u in figures[row].rows[:_POINTED]}
         return tuple(
             Posterior(keys[u], tuple((keys[w.id], w.id == space.n, w.probability) for w in inputs))
-            for u, inputs in pointed[row].rows
+            for u, inputs in pointed.items()
         )
 
     def explanation(word: Word, found: Figures) -> Explanation:
@@ -185,8 +176,8 @@ def explain(
             optimum=optimum,
             outputs=tuple(Output(keys[o.id], o.probability, o.distance) for o in found.rows),
             neighbors=_neighbors(space, word.id, keys),
-            posterior=posteriors(word.id) if posterior else (),
-            posterior_note=pointed[word.id].note if posterior else "",
+            posterior=posteriors(word.id),
+            posterior_note=_ALL if observer else "",
             observer_success=None if observer is None else observer.success,
         )
 
@@ -230,7 +221,7 @@ def candidates(
     for name in names:
         kind = mechanism_class(name)
         if public:
-            check_public(kind)
+            check_base(kind, "public words")
         own = kind.parameters()
         out[kind.name] = Draft(kind, {key: each for key, each in values.items() if key in own})
     known = dict.fromkeys(key for each in out.values() for key in each.kind.parameters())

@@ -204,8 +204,8 @@ def exchanged_texts(sanitizer: Sanitizer, key: bytes) -> tuple[list[str], list[s
     view, places = rewriter.viewer.view(texts)
     decision = decide(view, rewriter.rules)
     shown = NUMBERS if sanitizer.spec.epsilon is not None else ""  # by value
-    groups = (rewriter.classes[group] for group in decision.group.tolist())
-    rows = zip(decision.text.tolist(), places.words(decision.at), groups, strict=True)
+    classes = np.array(rewriter.classes, dtype=object)[decision.group]
+    rows = zip(decision.text.tolist(), places.words(decision.at), classes, strict=True)
     drawn = Counter((text, folded(word)) for text, word, name in rows if name != shown)
     chosen = [
         drawn[at, folded(word)] == place.count("{") for at, (place, word, _) in enumerate(pairs)

@@ -29,19 +29,14 @@ class Role(Enum):
     SETTINGS = "settings"
 
 
-_RELATIONS: Final = {
-    "officeDocument": ("wordprocessingml.document.main", Role.STORY),
-    "header": ("wordprocessingml.header", Role.STORY),
-    "footer": ("wordprocessingml.footer", Role.STORY),
-    "footnotes": ("wordprocessingml.footnotes", Role.STORY),
-    "endnotes": ("wordprocessingml.endnotes", Role.STORY),
-    "styles": ("wordprocessingml.styles", Role.LAYOUT),
-    "numbering": ("wordprocessingml.numbering", Role.LAYOUT),
-    "fontTable": ("wordprocessingml.fontTable", Role.LAYOUT),
-    "theme": ("theme", Role.LAYOUT),
-    "settings": ("wordprocessingml.settings", Role.SETTINGS),
+_ROLES: Final = {
+    **dict.fromkeys(("officeDocument", "header", "footer", "footnotes", "endnotes"), Role.STORY),
+    **dict.fromkeys(("styles", "numbering", "fontTable", "theme"), Role.LAYOUT),
+    "settings": Role.SETTINGS,
 }
-"""Kinds of relationships, the content type of the part at their end, and what that is for."""
+"""Kinds of relationships, and what the part at their end is for."""
+_OTHER_TYPES: Final = {"officeDocument": "wordprocessingml.document.main", "theme": "theme"}
+"""Content types of parts that are not called as their relationships are."""
 _RELATIONSHIPS: Final = "http://schemas.openxmlformats.org/package/2006/relationships"
 _OFFICE: Final = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
 DECLARATION: Final = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
@@ -67,7 +62,7 @@ class Part:
 
     def __init__(self, name: str, kind: str = "officeDocument", data: bytes = b"") -> None:
         self.name, self.data = name, data
-        self.type, self.role = _RELATIONS[kind]
+        self.type, self.role = _OTHER_TYPES.get(kind, f"wordprocessingml.{kind}"), _ROLES[kind]
         folder, file = posixpath.split(name)
         self.member = posixpath.join(folder, "_rels", f"{file}.rels")
         """Member of the archive with its relationships."""
@@ -150,7 +145,7 @@ class Package:
                 continue
             path = posixpath.join("/", posixpath.dirname(part.name), target)
             path = posixpath.normpath(path).lstrip("/")
-            wanted = kind in _RELATIONS and depth == (0 if kind == "officeDocument" else 1)
+            wanted = kind in _ROLES and depth == (0 if kind == "officeDocument" else 1)
             stem = "document" if kind == "officeDocument" else kind
             named = (match := _NAME.fullmatch(path)) and (match[1] or match[2]) == stem
             if not wanted or not named or path not in self._names:

@@ -114,7 +114,7 @@ def solve(
     """Return an epsilon of six digits whose value is close to ``wanted`` and not above it.
 
     Args:
-        value: rises with epsilon, at least from below up to ``wanted``.  Raises UsageError outside
+        value: rises with epsilon.  Raises UsageError outside
             its domain.
         wanted: > 0.
         tolerance: relative.
@@ -133,7 +133,7 @@ def solve(
     starts = [math.log(each) for each in STARTS]
     found: dict[float, float] = {}
     error: UsageError | None = None
-    x, best, factor = math.log(start), (-math.inf, 0.0), 1.0
+    x, factor = math.log(start), 1.0
     still, inside = 0, 0
     for _ in range(_TURNS):
         epsilon = float(_DIGITS.create_decimal_from_float(math.exp(x) * _UP))
@@ -157,11 +157,7 @@ def solve(
             flat = side is not None and abs(y - side[1]) <= _FLAT * y * abs(x - side[0])
             still = still + 1 if flat and y > _VISIBLE else 0
             stalled = still >= (1 if step is None else 2)
-            if y <= wanted:
-                low, best = (x, y), max(best, (y, epsilon))
-                stalled |= best[0] > _VISIBLE and y < best[0] / 2  # beyond a hump
-            else:
-                high = (x, y)
+            low, high = ((x, y), high) if y <= wanted else (low, (x, y))
         if low is not None and low[1] >= wanted * (1 - tolerance):
             break
         if low is not None and high is not None:
@@ -175,7 +171,7 @@ def solve(
         edges = [abs(each - here) for each in outside if (each - here) * sign > 0]
         room = min([*edges, _LIMIT - sign * here])
         if stalled or room < TOLERANCE:
-            raise _out_of_reach(what, sign, best if low else (reached, found[here]))
+            raise _out_of_reach(what, sign, (reached, found[here]))
         # A loss may be infinite.
         finite = 0 < reached < math.inf
         move = step or max(abs(math.log(wanted / reached)) if finite else 1.4, tolerance)

@@ -1,0 +1,61 @@
+"""What people type first imports neither FAISS, SciPy nor gensim, and a missing one is named."""
+
+import subprocess
+import sys
+
+import pytest
+
+WATCHED = """
+import os, sys
+sys.modules.update(dict.fromkeys({missing!r}))
+leave = os._exit
+def told(status):
+    there = {{name.partition(".")[0] for name in sys.modules if sys.modules[name] is not None}}
+    heavy = there & {{"faiss", "gensim", "scipy", "pandas", "pyarrow"}}
+    print("heavy:", *sorted(heavy), file=sys.stderr)
+    sys.stderr.flush()
+    leave(status)
+os._exit = told
+from dpsan.__main__ import main
+main()
+"""
+
+
+@pytest.fixture
+def watched(tmp_path, env):
+    (tmp_path / "a.txt").write_text("Maria met John in Paris on 3 May 2021.\n")
+    (tmp_path / "a.csv").write_text("id,text\n1,Maria met John\n")
+
+    def run(*arguments, missing=()):
+        program = WATCHED.format(missing=list(missing))
+        command = [sys.executable, "-c", program, *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+        *told, heavy = done.stderr.splitlines()
+        return told, heavy.split()[1:]
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rewrite --only sensitive a.txt",
+        "rewrite --only people -k text a.csv -a audit",
+        "rewrite -e 8 a.txt",
+        "rewrite -e 8 --fluent a.txt",
+        "rewrite -e 12 --class sensitive a.txt",
+        "headers a.csv",
+        "mechanisms",
+    ],
+)
+def test_everyday_commands_import_nothing_heavy(watched, command):
+    assert watched(*command.split())[1] == []
+
+
+def test_a_missing_package_is_named_with_the_line_that_installs_it(watched):
+    told, _ = watched("rewrite", "-q", "-e", "8", "-m", "laplace", "a.txt", missing=["faiss"])
+    assert told == ["dpsan: a.txt: needs faiss, which is not installed (pip install faiss-cpu)"]
+
+
+def test_what_is_imported_is_seen(watched):
+    assert "scipy" in watched("preview", "-q", "a.txt")[1]
