@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from dpsan.cli.command import argument
+from dpsan.cli.command import argument, flag
 from dpsan.cli.options import Epsilon, Json, Vocabulary, mechanism_names, parameters
-from dpsan.cli.output import echo
+from dpsan.cli.output import OUTPUT, echo
 from dpsan.errors import check_name, refuse
 
 if TYPE_CHECKING:
@@ -26,46 +26,56 @@ _COLUMNS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Mechanisms(Json, Vocabulary, Epsilon):
-    """List the mechanisms and their guarantees, or explain one.
+    """List the mechanisms and their guarantees, or explain some.
 
     With NAME and --epsilon, print the true guarantee on this vocabulary.
 
     Examples:
         dpsan mechanisms
-        dpsan mechanisms optimal-response -e 8
-        dpsan mechanisms trlaplace-paper -e 1
+        dpsan mechanisms optimal-response trlaplace-paper -e 8
+        dpsan mechanisms --bibtex laplace krr > papers.bib
     """
 
-    rules: ClassVar = "--param and --embeddings need --epsilon"
+    rules: ClassVar = """
+        --param and --embeddings need --epsilon
+        --bibtex excludes --json and --epsilon
+    """
 
-    name: str | None = argument("[NAME]", None, autocompletion=mechanism_names)
+    names: list[str] | None = argument("[NAME]...", None, autocompletion=mechanism_names)
     """Default: a table of all."""
+    bibtex: bool = flag("--bibtex", panel=OUTPUT)
+    """Print only the BibTeX entries of what these mechanisms cite, or all of them."""
 
     def run(self) -> int:
-        """Print the table, or what is known of one mechanism."""
+        """Print the table, or what is known of some mechanisms."""
         from dpsan.mechanisms import MECHANISMS
 
-        if self.name is None:
+        if not self.names and not self.bibtex:
             given = self.epsilon is not None or self.param or self.embeddings
             refuse(given, "--epsilon, --param and --embeddings need a NAME")
             self.show(*_listed())
             return 0
-        check_name("mechanism", self.name, MECHANISMS)
+        names = [*dict.fromkeys(self.names or MECHANISMS)]
+        for name in names:
+            check_name("mechanism", name, MECHANISMS)
         self.check_rules()
         from dpsan.mechanisms.description import bibtex, described, sections
 
-        values = described(self.name)
-        if self.epsilon is not None:
-            values = self._numbers(self.name, self.epsilon)
-        self.show(values, [_shown(values, numbers=self.epsilon is not None)])
-        sources = f"{values['source']} {sections(self.name).get('Public words', '')}"
-        for entry in () if self.as_json else bibtex(sources):
-            echo(f"\n{entry}")
+        numbers = self.epsilon is not None and not self.bibtex
+        values = [self._numbers(name) if numbers else described(name) for name in names]
+        if not self.bibtex:
+            shown = [_shown(each, numbers=numbers) for each in values]
+            self.show(values if len(names) > 1 else values[0], shown)
+        cited = [
+            f"{each['source']} {sections(each['name']).get('Public words', '')}" for each in values
+        ]
+        for entry in () if self.as_json else bibtex(" ".join(cited)):
+            echo(f"{entry}\n" if self.bibtex else f"\n{entry}")
         return 0
 
-    def _numbers(self, name: str, epsilon: float) -> dict[str, Any]:
+    def _numbers(self, name: str) -> dict[str, Any]:
         """Return the guarantee on the vocabulary.  Raises DpsanError."""
-        self.required_epsilon()
+        epsilon = self.required_epsilon()
         values = parameters(self.param)
         self.check_files()
 

@@ -38,9 +38,9 @@ def _bibliography() -> dict[str, str]:
 
 
 def bibtex(source: str) -> list[str]:
-    """Return the BibTeX entries that a mechanism's source names."""
+    """Return the BibTeX entries that the sources of mechanisms name, each once."""
     known = _bibliography()
-    return [known[word] for word in re.findall(r"[\w]+", source) if word in known]
+    return [known[word] for word in dict.fromkeys(re.findall(r"[\w]+", source)) if word in known]
 
 
 def parameter_rows(name: str, mechanism: Mechanism | None = None) -> list[dict[str, Any]]:

@@ -60,7 +60,7 @@ def test_prose_fits_a_terminal(monkeypatch, name):
     for width in (80, 200):
         monkeypatch.setattr(sys, "stdout", terminal := Terminal())
         monkeypatch.setenv("COLUMNS", str(width))
-        Mechanisms(name=name).run()
+        Mechanisms(names=[name]).run()
         printed[width], bibtex, _ = terminal.getvalue().partition("\n@")
         assert bibtex
         assert max(map(len, printed[width].splitlines())) <= width
@@ -106,3 +106,18 @@ def test_one(name, dpsan, vectors):
     assert {*found["true"]} == TRUE
     assert found["status"] == MECHANISMS[name].status
     assert found["why"]
+
+
+def test_several_mechanisms_and_their_bibliography(dpsan):
+    rows = json.loads(dpsan("mechanisms", "laplace", "krr", "--json").stdout)
+    assert [row["name"] for row in rows] == ["laplace", "krr"]
+    text = dpsan("mechanisms", "laplace", "krr").stdout.decode()
+    assert re.findall(r"^(laplace|krr) \(", text, re.M) == ["laplace", "krr"]
+    keys = re.findall(r"^@\w+\{(\w+),", dpsan("mechanisms", "--bibtex").stdout.decode(), re.M)
+    assert len(keys) == len({*keys}) > 15  # each once
+    some = re.findall(
+        r"^@\w+\{(\w+),", dpsan("mechanisms", "--bibtex", "krr", "krr").stdout.decode(), re.M
+    )
+    assert some == ["KRR"]
+    done = dpsan("mechanisms", "krr", "laplce")
+    assert (done.returncode, done.stdout) == (2, b"")
