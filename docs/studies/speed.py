@@ -87,7 +87,7 @@ def measure(spec, cache, asked):
     """Return all figures of one mechanism; the process measures nothing else."""
     embeddings, space = open_space(spec.embeddings, spec.vocab_size, Store(cache))
     names, vectors = embeddings.index_to_key, space.vectors
-    draft = Draft(spec.kind(), spec.parameters, embeddings.key_to_index)
+    draft = Draft(spec.kind(), spec.parameters)
     try:
         draft.at(spec.epsilon).guarantee(space)
     except UsageError:  # measured where it is defined

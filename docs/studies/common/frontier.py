@@ -203,8 +203,8 @@ def by_draws(
     weighted = drawn_cosines(space, others, count, key, part_of(progress, 0.0, 0.5))
     figures = {}
     pairs = list(zip(samplers.items(), weighted, strict=True))
-    for ((at, sampler), cosine), step in in_steps(part_of(progress, 0.5, 1.0), pairs):
-        drawn, unchanged, close, _ = from_draws(words, sampler, step)
+    for ((at, sampler), cosine), _ in in_steps(part_of(progress, 0.5, 1.0), pairs):
+        drawn, unchanged, close, _ = from_draws(words, sampler)
         figures[at] = spread(
             unchanged=unchanged,
             close=close,

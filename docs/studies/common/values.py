@@ -59,15 +59,12 @@ def _is_whole(text: str) -> bool:
     return text.isascii() and text.isdigit()
 
 
-def drafts(
-    names: Sequence[str], values: Mapping[str, str], key_to_index: Mapping[str, int]
-) -> tuple[Draft, ...]:
+def drafts(names: Sequence[str], values: Mapping[str, str]) -> tuple[Draft, ...]:
     """Return the mechanisms named, each with those of the parameters that it has.
 
     Args:
         names: of mechanisms.
         values: parameters as typed; each must belong to a mechanism named.
-        key_to_index: the vocabulary, for parameters that name words.
 
     Raises:
         UsageError: an unknown name, or a value outside its domain.
@@ -81,7 +78,7 @@ def drafts(
             about = kind.parameters()[key]
             about.check(key, about.parse(key, value))
         used |= set(chosen)
-        out.append(Draft(kind, chosen, key_to_index))
+        out.append(Draft(kind, chosen))
     for key in values:
         if key not in used:
             known = dict.fromkeys(each for draft in out for each in draft.kind.parameters())
