@@ -43,7 +43,7 @@ PAGES = {
         "docs/studies/README.md": "studies.md",
     },
     "Project": {
-        **dict.fromkeys(["docs/speed.md", "docs/reliability.md"], ""),
+        **dict.fromkeys(["docs/architecture.md", "docs/speed.md", "docs/reliability.md"], ""),
         "CONTRIBUTING.md": "contributing.md",
         "CHANGELOG.md": "changelog.md",
         "vocab/README.md": "vocabulary.md",

@@ -26,6 +26,8 @@ class Headers(Reading, Json):
 
     def run(self) -> int:
         """Print a name a line."""
+        self.check_files()
+
         from dpsan.formats.headers import headers
 
         names = headers(self.file, self.format_, self.read_options())

@@ -189,7 +189,7 @@ def word_classes(given: str, tokenizer: str | None = None) -> tuple[WordClass, .
     own: list[WordClass] = []
     chosen: list[str] = []
     for name in filter(None, map(str.strip, given.split(","))):
-        numbered = re.fullmatch(r"(.+)[=:]\s*[\d.]+", name)
+        numbered = re.fullmatch(r"(.+)[=:]\s*(?:[\d.]+|nan|inf)", name)
         if numbered and not Path(name).exists():
             raise UsageError(
                 f"the class {numbered[1]} needs no epsilon: which word of its group stood there is "

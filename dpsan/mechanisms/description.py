@@ -50,7 +50,7 @@ def parameter_rows(name: str, mechanism: Mechanism | None = None) -> list[dict[s
     return [
         {
             "name": key,
-            "value": plain(getattr(mechanism, key) if mechanism else defaults[key]),
+            "value": getattr(mechanism, key) if mechanism else defaults[key],
             "required": about.required,
             "unit": about.unit,
             "domain": about.domain(),
@@ -58,11 +58,6 @@ def parameter_rows(name: str, mechanism: Mechanism | None = None) -> list[dict[s
         }
         for key, about in kind.parameters().items()
     ]
-
-
-def plain(value: Any) -> Any:
-    """Return the value of a parameter as a JSON value."""
-    return value if isinstance(value, (str, int, float, type(None))) else str(value)
 
 
 def finite(value: float | None) -> float | None:

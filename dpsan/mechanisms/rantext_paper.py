@@ -29,7 +29,6 @@ Not to be confused with
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
@@ -37,7 +36,6 @@ import numpy as np
 
 from dpsan.mechanisms.base import AuditedTable
 from dpsan.mechanisms.samplers.base import QuadratureSampler
-from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.privacy.randomness import Streams
 from dpsan.privacy.rounding import LaplaceCoordinates
@@ -192,11 +190,6 @@ class RanTextPaper(AuditedTable):
             loss = found.epsilon_ldp
             why += "with one radius for both, two words have different outputs; it is not released"
         return self.promise(loss, why=why)
-
-    def certificate(self, space: MetricSpace) -> Certificate | None:
-        """Return the certificate without slack: rounding is far below the quadrature's error."""
-        certificate = super().certificate(space)
-        return certificate and replace(certificate, slack=0.0)
 
     def prepare(self, space: MetricSpace) -> RanTextSampler:
         """Return the published sampler."""

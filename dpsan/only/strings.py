@@ -185,7 +185,8 @@ def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, st
         if 0 < int(end) - begin % 10 ** len(end) <= 60:
             return kind, year_class(begin) + text[4] + DIGIT * len(end)
         return "number", digit_form(text)
-    if kind == "pressure" or (kind == "int" and re.fullmatch(r"\d/\d\d", text)):
+    day_first = kind == "int" and text not in known and re.fullmatch(r"(1[3-9]|2\d|3[01])/\d", text)
+    if kind == "pressure" or day_first or (kind == "int" and re.fullmatch(r"\d/\d\d", text)):
         one, two = map(int, text.split("/"))
         if kind == "pressure" and one >= 60 and two >= 30:
             return kind, digit_form(text)

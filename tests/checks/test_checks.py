@@ -22,7 +22,7 @@ from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.language import decoding
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.accountant import Accountant
-from dpsan.sanitize.result import DrawnTexts
+from dpsan.sanitize.fluent import Fluent
 from dpsan.sanitize.rewriting import Rewriter
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import Statement
@@ -284,7 +284,6 @@ def knows_what_is_unknown(one, found):
         found.strings[at] = one.outputs[at]
 
 
-DECODED = DrawnTexts.as_decoded
 MUTANTS = knows_the_input, knows_the_length, knows_what_is_unknown
 MUTANTS = {each.__name__: each for each in MUTANTS}
 
@@ -293,11 +292,19 @@ MUTANTS = {each.__name__: each for each in MUTANTS}
     "mutant", some_mutants(MUTANTS, "knows_the_input", "knows_what_is_unknown")
 )
 def test_a_decoder_that_knows_more_is_found(monkeypatch, mutant):
-    def decoded(one, found):
-        MUTANTS[mutant](one, found)
-        return DECODED(one, found)
+    decode, write, drawn = Fluent.of_texts, Rewriter._written, []
 
-    monkeypatch.setattr(DrawnTexts, "as_decoded", decoded)
+    def written(self, one, **more):
+        drawn.append(one)
+        return write(self, one, **more)
+
+    def decoded(self, *given):
+        found = decode(self, *given)
+        MUTANTS[mutant](drawn[-1], found)
+        return found
+
+    monkeypatch.setattr(Rewriter, "_written", written)
+    monkeypatch.setattr(Fluent, "of_texts", decoded)
     assert decoded_as("plain")
 
 

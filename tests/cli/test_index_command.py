@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from dpsan.analysis.pages.sections import cosine_and_bound
+from dpsan.analysis.pages.sections import cosine_and_bound, named
 
 VECTORS = "".join(f"word{i} {i % 7 + 1} {i % 11} {i * 0.1:.1f}\n" for i in range(50))
 
@@ -112,3 +112,10 @@ def test_what_the_default_mechanism_needs_is_made_ahead(dpsan, folder):
 def test_a_bound_is_never_rounded_down():
     assert "no more than 0.7390 is" in cosine_and_bound(0.7, 0.73894)
     assert "no more than 0.5000 is" in cosine_and_bound(0.4, 0.5)
+
+
+def test_values_have_the_names_of_json():
+    values = {"a_b": {"c": None, "d": [1, "x\n"]}, "e": True, "f": [], "g": 0.25, "h": {}}
+    found = [(name, value) for name, value, _ in named(values)]
+    assert found[:2] == [("a b c", "none"), ("a b d", "1 / x\\n")]  # no control characters
+    assert found[2:] == [("e", "yes"), ("f", "none"), ("g", "0.25"), ("h", "none")]

@@ -75,7 +75,8 @@ def test_it_is_for_its_owner_and_replaces_nothing(dpsan, tmp_path):
 
 def test_a_run_that_fails_has_counted_what_it_wrote(dpsan, tmp_path):
     (tmp_path / "in.txt").write_text("Grace left.\n")
-    command = ("rewrite", "-q", "--only", "names", "--review", "r", "in.txt", "none.txt")
+    (tmp_path / "nul.txt").write_text("no\0text\n")
+    command = ("rewrite", "-q", "--only", "names", "--review", "r", "in.txt", "nul.txt")
     assert dpsan(*command, cwd=tmp_path).returncode == 1
     _, rows = rows_of(tmp_path / "r")
     assert [row["word"] for row in rows] == ["left", "Grace"]

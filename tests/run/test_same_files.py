@@ -61,7 +61,8 @@ WRITES = {
     ("train", "language_model"): ["-o", "new.npz", "--language-model"],
 }
 READ_BY = {
-    "rewrite": "files keep public spans embeddings language_model",
+    "rewrite": "files keep public spans embeddings language_model policy",
+    "headers": "file",
     "restore": "file map_",
     "preview": "file embeddings",
     "report": "audits",
@@ -76,6 +77,7 @@ READ_BY = {
     "index": "files embeddings",
     "train": "texts",
 }
+CONTENTS = {"embeddings": WORDS, "policy": 'case = "vocabulary"\n'}
 READS = [(command, name) for command, names in READ_BY.items() for name in names.split()]
 BEFORE = {
     **dict.fromkeys(["files", "file", "audits", "sanitized"], ()),
@@ -88,7 +90,7 @@ BEFORE = {
 }
 """What stands before the file, where it is not the option of that name."""
 MORE = dict.fromkeys(["preview", "evaluate", "train"], "-q --force") | {"index": "-q"}
-MORE |= {"rewrite": "-q -e 1000 -m laplace --force"}
+MORE |= {"headers": "-f csv", "rewrite": "-q -e 1000 -m laplace --force"}
 MORE |= {"explain": "-q -e 8 -m laplace here --force", "verify": "-q -e 8 -m laplace --force"}
 MORE |= {"calibrate": "-q -m laplace --unchanged 0.5", "compare": "-q -m krr --force"}
 MORE |= {
@@ -136,7 +138,7 @@ PAIRS = [
 @pytest.mark.parametrize(("command", "read", "written", "through"), PAIRS)
 def test_what_is_read_is_not_written(folder, unchanged, command, read, written, through):
     source = folder / "source.txt"
-    source.write_text(WORDS if read == "embeddings" else TEXT)
+    source.write_text(CONTENTS.get(read, TEXT))
     target = source if through == "itself" else folder / "other.txt"
     if through == "link":
         target.symlink_to(source.name)
@@ -155,7 +157,7 @@ def test_what_is_read_is_not_written(folder, unchanged, command, read, written, 
 def test_nothing_is_appended_to_what_is_read(folder, unchanged, fork_server, command, read):
     """As ``>> FILE`` does."""
     path = folder / "source.txt"
-    path.write_text(WORDS if read == "embeddings" else TEXT)
+    path.write_text(CONTENTS.get(read, TEXT))
     given = [command, *MORE[command].split(), *reading(command, read, path.name)]
     streams = ["stdout", "stderr"] if read in ("files", "embeddings") else ["stdout"]
     if command == "rewrite" and read != "files":

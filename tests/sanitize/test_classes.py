@@ -161,7 +161,10 @@ EXCLUDED = [
     ({"classes": "names", "public": "function", "epsilon": 12.0}, "exclude public words"),
     ({"classes": "names"}, "epsilon is required"),
     ({"classes": "names", "only": "places"}, "drawn alone exclude"),
-    ({"classes": "names", "mechanism": "laplace", "epsilon": 12.0}, "not for mechanism 'laplace'"),
+    (
+        {"classes": "names", "mechanism": "laplace", "epsilon": 12.0},
+        "'laplace' has no classes of words",
+    ),
 ]
 
 

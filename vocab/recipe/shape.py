@@ -1,7 +1,7 @@
 """Shaping trained vectors so that near words can stand for each other: what is English in it.
 
 Knows which lists of pairs and kinds there are.  Beside the synonyms and antonyms of counter-fitting
-(:mod:`recipe.counter_fitting`) there are kin here: words of one kind (cities, first names, jobs)
+(``counter_fitting``) there are kin here: words of one kind (cities, first names, jobs)
 that must not be far apart.
 """
 

@@ -11,7 +11,7 @@ from dpsan.analysis.explain import Explanation
 from dpsan.analysis.pages.sections import Cell, Part, Prose, Section, Shown, cosine_and_bound
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import printable
-from dpsan.mechanisms.description import finite, plain
+from dpsan.mechanisms.description import finite
 from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy.guarantee import UNREVIEWED
 from dpsan.text.numerals import number
@@ -140,7 +140,7 @@ def _row(each: Explanation) -> dict[str, Any]:
         "reviewed": guarantee.reviewed,
         "epsilon": mechanism.epsilon,
         "epsilon_unit": mechanism.epsilon_unit,
-        "parameters": {name: plain(getattr(mechanism, name)) for name in mechanism.parameters()},
+        "parameters": {name: getattr(mechanism, name) for name in mechanism.parameters()},
         "epsilon_ldp": each.epsilon_ldp,
         "public": each.public,
         "public_words": guarantee.public_words,

@@ -234,8 +234,13 @@ def page(title: str, results: Sequence[Shown]) -> str:
         title: plain text.
         results: at least one; the page is about what the first is about.
     """
+    return document(title, results[0].about, "".join(map(_result, results)))
+
+
+def document(title: str, text: str, body: str) -> str:
+    """One self-contained HTML page: a title and a paragraph in plain text, and HTML below them."""
     style, title = _STYLE.read_text(encoding="utf-8"), html.escape(title)
-    about, body = _lines("p", [results[0].about], "soft"), "".join(map(_result, results))
+    about = _lines("p", [text], "soft")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'

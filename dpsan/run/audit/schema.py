@@ -34,7 +34,6 @@ row.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -48,6 +47,7 @@ from dpsan.errors import InputError
 from dpsan.files.compression import open_decompressed
 from dpsan.files.source import Source
 from dpsan.formats.text import raw_records
+from dpsan.mechanisms.description import finite
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.result import UNDRAWN, Action
 from dpsan.sanitize.settings import SETTINGS
@@ -93,11 +93,6 @@ ROWS: Final = _grammar()
 
 class DamagedError(Exception):
     """Error in a row: names of fields, never a value."""
-
-
-def finite(value: float | None) -> float | None:
-    """JSON has no infinity: null means that no finite value holds."""
-    return None if value is None or math.isinf(value) else value
 
 
 def guarantee_row(guarantee: Guarantee) -> Row:

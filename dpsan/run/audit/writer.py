@@ -21,9 +21,10 @@ from dpsan.embeddings.word_lists import WordClass
 from dpsan.files.atomic_files import PrivateFile
 from dpsan.formats.passing import Passing
 from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.description import finite
 from dpsan.mechanisms.registry import own_file
 from dpsan.privacy.guarantee import WordGroup
-from dpsan.run.audit.schema import SCHEMA, finite, guarantee_row
+from dpsan.run.audit.schema import SCHEMA, guarantee_row
 from dpsan.run.side_outputs import encodable
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.figures import SAME, not_protected, weakness
