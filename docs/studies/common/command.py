@@ -73,7 +73,7 @@ def run(studies: Studies, given: Sequence[str], script: str, description: str | 
     typed = parameters(getattr(asked, "param", None))
     chosen = getattr(asked, "mechanism", [])
     epsilons = numbers(getattr(asked, "epsilon", []), "--epsilon")
-    drafts(chosen, typed)  # checked before the slow part
+    mechanisms = drafts(chosen, typed)  # checked before the slow part
     kind = ""
     if asked.plot is not None:
         kind = kind_of(asked.plot)
@@ -84,7 +84,7 @@ def run(studies: Studies, given: Sequence[str], script: str, description: str | 
     if study.least_words or asked.embeddings or asked.vocab_size:
         words, space = vocabulary.open_space()
     fields: dict[str, Any] = {
-        "mechanisms": drafts(chosen, typed),
+        "mechanisms": mechanisms,
         "epsilons": epsilons,
         "words": getattr(asked, "words", None),
         "draws": getattr(asked, "draws", None),
