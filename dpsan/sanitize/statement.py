@@ -217,7 +217,7 @@ class Statement:
         share = share if share.startswith("under") else f"at most {share}"
         lines = [
             f"{counted(sum(by_class.values()), 'word')} replaced{once}: {replaced}",
-            f"{guarantee.grade}: {hidden}{smallest}; expected unchanged: {share}",
+            f"{guarantee.standing}: {hidden}{smallest}; by chance {share} stay as they were",
         ]
         if totals.reused:
             again = counted(totals.reused, "replacement")
