@@ -117,7 +117,7 @@ def _hint(error: Exception) -> str:
     if words[:1] and words[0] in DROPPED:
         return f" ({DROPPED[words[0]]})"
     verb = words[:1] and words[0].lower() in _VERBS.split()
-    words = words[1:] if verb else words
+    words = words[1:] if verb else [word for word in words if word not in COMMANDS]
     given = any(each.startswith(("-e", "--epsilon", "--only")) for each in words)
     mode = [] if given else ["--only", "sensitive"]
     # Words that are no files may be text, which no message repeats.

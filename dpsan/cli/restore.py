@@ -11,7 +11,7 @@ from typing import ClassVar, Final
 from dpsan.cli.command import argument, flag, option
 from dpsan.cli.options import Container, Quiet
 from dpsan.cli.output import INPUT, OUTPUT, RARE, say
-from dpsan.errors import UsageError, refuse
+from dpsan.errors import InputError, UsageError, refuse
 from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import decompressed, packer_for
 from dpsan.files.source import FileSource, opened_input
@@ -116,6 +116,8 @@ class Restore(Container, Quiet):
         assert self.memo is not None  # noqa: S101 - checked
         memo = stack.enter_context(MemoFile(self.memo, there=True))
         rows = None if self.unit is None else memo.rows(self.unit)
+        if rows == []:
+            raise InputError(self.memo, "has no such unit")
         return Restoring(rows, memo.rows)
 
     def _tell(self, counts: Counter[str]) -> None:

@@ -111,6 +111,9 @@ def _warn(result: Result, request: Request) -> None:
         say(warning)
     if result.bare:
         say(f"written unchanged, without the field: {counted(result.bare, 'record')}")
+    if result.totals.invalid:
+        many = counted(result.totals.invalid, "invalid byte sequence")
+        say(f"{many} replaced by U+FFFD (another --encoding, such as latin-1?)")
     if request.doubtful_header and result.done:
         say("the first row of a table passes unchanged, as its header (--no-header if it is data)")
 

@@ -242,7 +242,8 @@ class Request(RewriteOptions):
         return Plan(
             format=self.format_,
             options=self.read_options(
-                invalid=self.invalid,
+                # Written over the input, the bytes would be lost.
+                invalid="error" if self.in_place else self.invalid,
                 # Written over the input, what is left out would be lost.
                 strict=self.strict or self.in_place,
                 unit_field=self.unit_field or "",

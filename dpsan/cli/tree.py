@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dpsan.cli.output import OUTPUT, RARE, RUNNING
+from dpsan.errors import refuse
 
 _VARIABLE: Final = re.compile(r"\s*\[env var: [A-Z_]+\]|env var: [A-Z_]+; ")
 """The name of an option's variable, and other marks beside it stay."""
@@ -32,6 +33,19 @@ class Command(TyperCommand):
     examples: Sequence[str] = ()
     told: Callable[[], Mapping[str, str]] = dict
     """Returns the help of each option, by its name: read when it is shown."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse arguments, after a look at what no option says of its own value.
+
+        Raises:
+            UsageError: an option that is given twice, of which the first would be lost; a name of a
+                file that is empty, or that is the next option.
+        """
+        if not ctx.resilient_parsing:
+            values, _, order = self.make_parser(ctx).parse_args(args=[*args])
+            for param in self.params:
+                _check(param, values.get(param.name), order.count(param))
+        return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         """Return completions, and what they are."""
@@ -84,6 +98,24 @@ class Command(TyperCommand):
             with formatter.section("Examples"):
                 for line in self.examples:
                     formatter.write(f"  {line}\n")
+
+
+_UNSET: Final = "is a shell variable unset?"
+
+
+def _check(param: Any, given: Any, often: int) -> None:
+    """Raise UsageError for the values of an option as they were typed, see :class:`Command`."""
+    name = param.opts[-1]
+    option = param.param_type_name == "option"
+    if not often or (option and param.is_flag):
+        return
+    many = param.multiple if option else True
+    refuse(often > 1 and not many, f"{name} is given twice", "one of them would be lost")
+    values = given if isinstance(given, (list, tuple)) else [given]
+    for value in filter(lambda value: isinstance(value, str), values):
+        refuse(value == "", f"{name if option else param.metavar} is empty", _UNSET)
+        swallowed = option and re.match(r"--?[A-Za-z]", value)
+        refuse(swallowed, f"{name} needs a value (got {value})", f"a file of that name: ./{value}")
 
 
 @cache

@@ -188,6 +188,8 @@ def word_classes(given: str, tokenizer: str | None = None) -> tuple[WordClass, .
     """
     own: list[WordClass] = []
     chosen: list[str] = []
+    if given.rstrip().endswith(","):
+        raise UsageError(f"classes end with a comma ({given})", "names,places has no space")
     for name in filter(None, map(str.strip, given.split(","))):
         numbered = re.fullmatch(r"(.+)[=:]\s*(?:[\d.]+|nan|inf)", name)
         if numbered and not Path(name).exists():

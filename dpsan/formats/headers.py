@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
 
-from dpsan.errors import DpsanError, UsageError
+from dpsan.errors import DpsanError, InputError, UsageError
 from dpsan.files.compression import open_decompressed
 from dpsan.formats.base import ReadOptions
 from dpsan.formats.passing import shown_names
@@ -35,7 +35,10 @@ def headers(path: Path, name: str, options: ReadOptions) -> list[str]:
     if not kind.takes_fields:
         raise UsageError(f"{path}: {kind.name} has no columns")
     with open_decompressed(path) as source:
-        return kind().headers(source, kind.suited(options))
+        names = kind().headers(source, kind.suited(options)) if kind.needs_fields else []
+    if not names:
+        raise InputError(path, "empty" if kind.needs_fields else f"{kind.name} has no columns")
+    return names
 
 
 def usual(names: Iterable[str]) -> bool:

@@ -73,6 +73,13 @@ def _digests(classes: Iterable[WordClass]) -> list[tuple[str, str]]:
     return [(word_class.name, word_class.sha256) for word_class in classes]
 
 
+_TYPES: Final = {
+    **dict.fromkeys(("mechanism", "only", "classes", "roles", "numbers", "case", "tokenizer"), str),
+    **{"vocab_size": int, "parameters": dict},
+}
+"""Types of arguments that would end in an error of their own."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """Everything that decides what a run does to text; picklable, without secrets."""
@@ -185,13 +192,19 @@ class Settings:
         from dpsan.embeddings import word_lists
         from dpsan.sanitize.consistent import unit_of
 
+        for name in ("only", "classes"):
+            if isinstance(given.get(name), (list, tuple)):
+                given[name] = ",".join(map(str, given[name])) or None
+        for name, kind in _TYPES.items():
+            value = given.get(name)
+            what = f"{name} must be a {kind.__name__} (got {type(value).__name__})"
+            hint = "epsilon=8 is a name of its own" if name == "mechanism" else ""
+            refuse(value is not None and not isinstance(value, kind), what, hint)
         made, keep, public = cls(**given), given.get("keep"), given.get("public")
         only, classes, model = (given.get(n) for n in ("only", "classes", "language_model"))
         if public is not None:  # a file of the command line may have the name of a list
             read, name = word_lists.public_words, str(public)
             public = read(name) if isinstance(public, Path) else word_lists.chosen_words(public)
-        if isinstance(classes, list):
-            classes = ",".join(classes) or None
         hint = "such as keep=['IBM']"  # its letters would be kept
         refuse(isinstance(keep, str), "keep must be a list of words (got a string)", hint)
         if isinstance(keep, Path):

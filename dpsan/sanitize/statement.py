@@ -177,9 +177,6 @@ class Statement:
             out.append(f"numbers drawn by form: {FORMS} is not protected")
         if totals.written:
             out += self._warnings()
-        if totals.invalid:
-            invalid = counted(totals.invalid, "invalid byte sequence")
-            out.append(f"{invalid} replaced by U+FFFD")
         if totals.invisible:
             out.append(f"{counted(totals.invisible, 'invisible character')} between words dropped")
         return out + list(self._details()) if verbose and totals.draws else out

@@ -71,3 +71,13 @@ def test_many_files_have_one_line(folder, dpsan):
     assert b"20.txt" not in many.stderr
     few = dpsan(*BASE, *names[:3], "-O", "few", cwd=folder)
     assert few.stderr.count(b".txt\n") == 3
+
+
+def test_bytes_that_are_no_text_are_told_of_and_not_lost_in_place(folder, dpsan):
+    """--quiet hides no warning; with -i the bytes would be gone."""
+    (folder / "latin.txt").write_bytes(b"here caf\xe9 there\n")
+    done = dpsan(*BASE[:-2], "-q", "-E", "two.txt", "latin.txt", cwd=folder)
+    assert done.returncode == 0
+    assert b"1 invalid byte sequence replaced by U+FFFD (another --encoding" in done.stderr
+    done = dpsan(*BASE[:-2], "-q", "-E", "two.txt", "-i", "latin.txt", cwd=folder)
+    assert (done.returncode, (folder / "latin.txt").read_bytes()) == (1, b"here caf\xe9 there\n")

@@ -1,5 +1,7 @@
 """``--only identifiers``: the eighteen kinds of the Safe Harbor method, 45 CFR 164.514(b)(2)."""
 
+import re
+
 import pytest
 
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -47,3 +49,20 @@ def test_none_of_the_eighteen_kinds_stays(identifiers, kind, text, gone):
         kept = [word for word in gone.split() if word in output.replace(",", " ").split()]
         assert len(kept) <= (kind in ("places below a state", "dates", "ages over 89")), output
         assert output != text
+
+
+PHONES = [
+    *("06 12 34 56 78", "+33 1 42 68 53 00", "(0221) 5557788", "07911 123456", "+43 1 58858 123"),
+    *("030/901820", "+49 221 5557788", "+44 7911 123456", "90391 55508", "+49 (0)221 5557788"),
+]
+
+
+@pytest.mark.parametrize("number", PHONES)
+def test_no_part_of_a_telephone_number_stays_with_people(number):
+    """The class of numbers is not chosen, so what the kind of telephones leaves out would pass."""
+    people = Sanitizer(only="people")
+    for output in people.rewrite([f"Please phone me at {number} or write."] * 5):
+        middle = output.removeprefix("Please phone me at ").removesuffix(" or write.")
+        kept = {part for part in re.findall(r"\d+", number) if len(part) > 3}
+        assert not kept & {*re.findall(r"\d+", middle)}, output
+        assert middle != number

@@ -257,3 +257,22 @@ def test_epsilon_may_be_any_real_number():
         assert Sanitizer("krr", epsilon=epsilon, embeddings=make_embeddings()).rewrite("word1")
     with pytest.raises(AttributeError):
         _ = dpsan.nothing
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"mechanism": 8}, r"mechanism must be a str \(got int\) \(epsilon=8"),
+        ({"only": 7}, r"only must be a str \(got int\)"),
+        ({"only": "people", "roles": False}, r"roles must be a str \(got bool\)"),
+        ({"epsilon": 8, "parameters": ["k=20"]}, r"parameters must be a dict \(got list\)"),
+        ({"epsilon": 8, "vocab_size": "100"}, r"vocab_size must be a int \(got str\)"),
+    ],
+)
+def test_an_argument_of_another_type_is_one_of_our_errors(options, told):
+    with pytest.raises(UsageError, match=told):
+        Sanitizer(**options)
+
+
+def test_classes_may_be_a_list():
+    assert Sanitizer(only=["names", "places"]).rewrite("We met Maria.") != "We met Maria."

@@ -187,6 +187,14 @@ def _facts(report: Report, sums: Mapping[str, Any]) -> dict[str, list[str]]:
     }
 
 
+def _settings(sums: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a run; of lists of dpsan, which have no size, the names."""
+    shown = {name: sums[name] for name in _PARAMETERS}
+    if isinstance(sums["only"], dict):
+        shown["only"] = ", ".join(sums["only"])
+    return shown
+
+
 def _counts(by_class: Counter[str]) -> list[str]:
     return [f"{name} {number(words)}" for name, words in by_class.most_common()]
 
@@ -217,7 +225,7 @@ def shown(report: Report, *, signed: bool = False) -> Shown:
         *reasons(sums),
         Facts("Figures", figures(sums)),
         *files(sums),
-        Facts("Parameters", named({name: sums[name] for name in _PARAMETERS})),
+        Facts("Parameters", named(_settings(sums))),
         Prose("Counting words", lines=[] if sums["only"] else [_COUNTING]),
     ]
     return Shown(_ABOUT, parts, sentence, good, title=printable(report.path))
