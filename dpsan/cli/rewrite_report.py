@@ -111,6 +111,13 @@ def _warn(result: Result, request: Request) -> None:
         say(warning)
     if result.bare:
         say(f"written unchanged, without the field: {counted(result.bare, 'record')}")
+    if request.except_:
+        from dpsan.formats.paths import unmatched
+
+        every = result.passing.fields.values()
+        names = [name for each in every if each.kind != "key" for name in each.others | each.chosen]
+        for path in unmatched(request.except_, names) if result.done else ():
+            say(f"no record has the path '{path}' of --except")
     if result.totals.invalid:
         many = counted(result.totals.invalid, "invalid byte sequence")
         say(f"{many} replaced by U+FFFD (another --encoding, such as latin-1?)")

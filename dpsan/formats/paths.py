@@ -115,6 +115,30 @@ def parse_fields(texts: Iterable[str], option: str = "--field") -> list[Field]:
     return [*{field.steps: field for field in given}.values()]
 
 
+def unmatched(texts: Iterable[str], paths: Iterable[str]) -> list[str]:
+    """Return those of the paths that a user wrote which lead to none of the values of an input.
+
+    Args:
+        texts: paths of ``--except``.
+        paths: of all values, for messages; one with ``*`` may be any.
+    """
+    every = [path for path in paths if "*" not in path]
+    known = [parse_field(path).steps for path in every]
+    if len(known) < len([*paths]):
+        return []
+    return [text for text in texts if not any(_leads(text, steps) for steps in known)]
+
+
+def _leads(text: str, steps: Sequence[Step]) -> bool:
+    """Return whether a path leads to a value, or to what holds it."""
+    place = places([parse_field(text)])
+    for step in steps:
+        place = place and place.child(step)
+        if place is None or place.field is not None:
+            break
+    return place is not None and place.field is not None
+
+
 def _bad(text: str, option: str) -> UsageError:
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
     return UsageError(f"{option}: not a path: {shown}", "such as text, a.b or messages[].content")

@@ -151,6 +151,7 @@ VALUES = [
     ),
     ("We met Stacey Lomax, 91, who left.", r"We met \w+ \w+, ([5-7]\d|8[0-4]), who left\."),
     ("Dale rang on 21/5.", r"\w+ rang on ([1-9]|1\d|2[0-8])/([1-9]|1[0-2])\."),
+    ("Call Grace Young on Monday.", r"Call [A-Z]\w+ [A-Z]\w+ on \w+day\."),
     ("Fetal heart 144 bpm.", r"Fetal heart 1[2-5]\d bpm\."),
     ("The fundal height 28 cm.", r"The fundal height (29|3[0-6]) cm\."),
     ("His power is 4/5, grip 3/5.", r"His power is [2-5]/5, grip [2-5]/5\."),
