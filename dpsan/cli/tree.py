@@ -17,6 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from dpsan.cli.output import OUTPUT, RARE, RUNNING
 from dpsan.errors import refuse
+from dpsan.sanitize.settings import SETTINGS
 
 _VARIABLE: Final = re.compile(r"\s*\[env var: [A-Z_]+\]|env var: [A-Z_]+; ")
 """The name of an option's variable, and other marks beside it stay."""
@@ -38,7 +39,7 @@ class Command(TyperCommand):
         """Parse arguments, after a look at what no option says of its own value.
 
         Raises:
-            UsageError: an option that is given twice, of which the first would be lost; a name of a
+            UsageError: a setting that is given twice, of which the first would be lost; a name of a
                 file that is empty, or that is the next option.
         """
         if not ctx.resilient_parsing:
@@ -100,6 +101,8 @@ class Command(TyperCommand):
                     formatter.write(f"  {line}\n")
 
 
+ONCE: Final = frozenset({*SETTINGS, "budget", "policy", "spans"})
+"""Options whose first value would protect something that a second one does not."""
 _UNSET: Final = "is a shell variable unset?"
 
 
@@ -109,8 +112,8 @@ def _check(param: Any, given: Any, often: int) -> None:
     option = param.param_type_name == "option"
     if not often or (option and param.is_flag):
         return
-    many = param.multiple if option else True
-    refuse(often > 1 and not many, f"{name} is given twice", "one of them would be lost")
+    once = param.name in ONCE and not param.multiple
+    refuse(often > 1 and once, f"{name} is given twice", "one of them would be lost")
     values = given if isinstance(given, (list, tuple)) else [given]
     for value in filter(lambda value: isinstance(value, str), values):
         refuse(value == "", f"{name if option else param.metavar} is empty", _UNSET)

@@ -89,7 +89,7 @@ class FileLog(PrivateFile):
     """
 
     def __init__(self, path: Path, run: str, *, force: bool) -> None:
-        self._run, self._began = run, {0: time.monotonic()}
+        self._run, self._began, self._ended = run, {0: time.monotonic()}, False
         if (stream := stream_number(path)) is None:
             super().__init__(path, force=force)
             self.place()
@@ -114,7 +114,8 @@ class FileLog(PrivateFile):
         Args:
             file: its number; 0 for the run.
             path: empty for the run.
-            status: ``complete``, ``failed`` or ``skipped``; of a run also ``partial``.
+            status: ``complete``, ``failed`` or ``skipped``; of a run also ``partial`` and
+                ``interrupted``.
             totals: of a complete one.
             more: numbers of inputs, for the run.
 
@@ -137,12 +138,19 @@ class FileLog(PrivateFile):
             row["seconds"] = round(time.monotonic() - began, 3)
         write_all(self._descriptor, orjson.dumps(row) + b"\n", self._path)
 
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        """Write the line of a run that was interrupted.  Raises OutputError."""
+        if not self._ended:
+            self.end(0, "", "interrupted")
+        super().__exit__(kind, *rest)
+
     def run(self, totals: Accountant, **inputs: int) -> None:
         """Write the line of the run: how many inputs are complete, failed and skipped.
 
         Raises:
             OutputError: it cannot be written.
         """
+        self._ended = True
         status = "partial" if inputs["complete"] or inputs["skipped"] else "failed"
         status = status if inputs["failed"] else "complete"
         self.end(0, "", status, totals, None, **inputs)

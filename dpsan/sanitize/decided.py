@@ -316,6 +316,10 @@ def passed_by(
     return [names[by] if free else None for by, free in zip(reason.tolist(), passing, strict=True)]
 
 
+_OPEN: Final = ("derived", "unknown", "camel")
+"""Labels of words that no list has, or few of them: nobody can count them."""
+
+
 def label_sizes(
     lexicon: Lexicon, labels: Sequence[str], own: Mapping[str, Sequence[str]]
 ) -> NDArray[np.int64]:
@@ -334,4 +338,5 @@ def label_sizes(
         sizes[:, labels.index(name)] = len(words)
     for label, size in NUMBERS.items():
         sizes[:, labels.index(label)] = size
+    sizes[:, [labels.index(label) for label in _OPEN]] = 0
     return sizes

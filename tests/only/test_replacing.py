@@ -571,3 +571,10 @@ def test_numbers_and_codes_of_lists_are_words_of_them(tmp_path):
 
 def kept_alike(text, keep, key):
     return Sanitizer(only="sensitive", keep=keep).sanitize([text], key).lines
+
+
+def test_the_smallest_group_is_one_that_can_be_counted():
+    """A derived word stands on no list: the group of all such words was said to have one word."""
+    one = Sanitizer(only="identifiers")
+    done = one.sanitize(["Her union representative, nick-named Bluebird, knows."], bytes(32))
+    assert done.forms.smallest == 0

@@ -5,9 +5,11 @@ from datetime import datetime
 
 import pytest
 
+from dpsan.run.side_outputs import FileLog
 from dpsan.version import __version__
 
 RUN = ("rewrite", "-q", "-e", "2", "-m", "krr", "-E", "words.vec")
+LAPLACE = ("-m", "laplace", "-E", "words.vec")
 
 
 @pytest.fixture
@@ -54,7 +56,7 @@ def test_every_input_has_a_line(dpsan, folder):
 
 
 def test_one_output_in_place_and_a_stream(dpsan, folder):
-    done = dpsan(*RUN, "-m", "laplace", "--log-json", "log", "a.txt", "c.txt", cwd=folder)
+    done = dpsan(*RUN[:4], *LAPLACE, "--log-json", "log", "a.txt", "c.txt", cwd=folder)
     first, second, _ = rows(folder / "log")
     assert (first["path"], second["path"]) == ("a.txt", "c.txt")
     assert first["epsilon"] is None or first["epsilon"] > 6  # none is finite
@@ -78,3 +80,16 @@ def test_some_inputs_failed_and_nothing_was_written_are_two_things(dpsan, folder
         assert done.stderr.decode().endswith(f"dpsan: {told}")
         assert rows(folder / status)[-1]["status"] == status
         assert {row["code"] for row in rows(folder / status)[:-1] if "code" in row} == {"input"}
+
+
+def test_a_run_that_is_interrupted_says_so(dpsan, folder, tmp_path):
+    """The last line is of the run, whatever ends it: an error that is no file's, or a signal."""
+    done = dpsan(*RUN, "-o", "out.txt", "--log-json", "cut", "a.txt", cwd=folder, longest=5)
+    rest = [json.loads(line) for line in (folder / "cut").read_text().splitlines()]
+    assert done.returncode == 1
+    assert rest[-1]["status"] == "failed"
+    log = FileLog(tmp_path / "log", "name", force=False)
+    log.begin(1)
+    log.__exit__(KeyboardInterrupt, None, None)
+    (last,) = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert (last["type"], last["status"]) == ("run", "interrupted")

@@ -129,10 +129,10 @@ def test_other_files_go_on(tmp_path, monkeypatch, capfdbinary, tree):
             raise KeyError("Maria Gonzalez")
         return real_read(self, source, options)
 
-    def batch(self, texts):
+    def batch(self, texts, spans=None):
         if "Maria" in texts:
             raise ValueError("Maria Gonzalez", {"not": "picklable"}, lambda: None)
-        return real_batch(self, texts)
+        return real_batch(self, texts, spans)
 
     monkeypatch.setattr(TextFormat, "read", read)
     monkeypatch.setattr(Lookup, "batch", batch)
