@@ -49,7 +49,7 @@ def main():
         judged = evaluate(question, mine.embeddings, mine.space)
     print(f"evaluate: mean cosine {judged.cosine['mean']:.3f}, {judged.best.attack} guesses best")
     (row,) = compare(Request([Draft(Squares)], [4.0]), mine.embeddings, mine.space).rows
-    print(f"compare: at LDP epsilon 4 the mean cosine is {row['cosine'].value:.3f}")
+    print(f"compare: at LDP epsilon 4 the mean cosine is {row['cosine']:.3f}")
 
 
 if __name__ == "__main__":
