@@ -117,6 +117,8 @@ def _check(param: Any, given: Any, often: int) -> None:
     values = given if isinstance(given, (list, tuple)) else [given]
     for value in filter(lambda value: isinstance(value, str), values):
         refuse(value == "", f"{name if option else param.metavar} is empty", _UNSET)
+        other = re.match("[\u2013\u2014][A-Za-z]", value)
+        refuse(other, f"{value}: its dash is not that of an option", "- of the keyboard")
         swallowed = option and re.match(r"--?[A-Za-z]", value)
         refuse(swallowed, f"{name} needs a value (got {value})", f"a file of that name: ./{value}")
 
