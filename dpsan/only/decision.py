@@ -17,9 +17,10 @@ from dpsan.only.engine import Match
 from dpsan.only.order import ranks
 from dpsan.only.permutations import ASCENDING, ORDERED
 from dpsan.only.rules import PASS, Rules
-from dpsan.only.spans import drawn
+from dpsan.only.spans import UNTYPED, drawn
 from dpsan.only.view import (
     GAP,
+    KEPT,
     LOWER,
     NATIONS,
     ONE,
@@ -88,6 +89,7 @@ def decide(
     group, form = match.run(), view.form
     if marked is not None:
         group, form = drawn(match, group, marked)
+        group = _again(view, rules, match, group, marked)
     group = rules.written[group]
     at = np.flatnonzero(group > PASS)
     plural = group == rules.group(PLURAL)
@@ -176,6 +178,21 @@ def _read(cuts: tuple[Cut, ...], key_of: dict[int, int]) -> Cut:
     """
     cut = next(cut for cut in cuts if all(isinstance(p, str) or p in key_of for p in cut))
     return tuple(part if isinstance(part, str) else key_of[part] for part in cut)
+
+
+def _again(
+    view: View, rules: Rules, match: Match, group: NDArray[np.int16], marked: Codes
+) -> NDArray[np.int16]:
+    """Return the groups where a word of a marked name is that name in all of its unit, as far as
+    names are drawn.
+    """
+    named = np.flatnonzero((marked > UNTYPED) & among(group, rules.codes(NAMES)))
+    group_of = np.zeros(len(group), np.int16)
+    group_of[view.equal[named]] = group[named]
+    again = (group <= PASS) & (group_of[view.equal] > PASS) & (view.form < 0)
+    again &= rules.kept[group_of[view.equal]] & (view.label != view.labels.index(KEPT))
+    match.rule[again] = -1
+    return np.where(again, group_of[view.equal], group).astype(np.int16)
 
 
 def _in_english(view: View) -> NDArray[np.bool_]:

@@ -66,3 +66,19 @@ def test_no_part_of_a_telephone_number_stays_with_people(number):
         kept = {part for part in re.findall(r"\d+", number) if len(part) > 3}
         assert not kept & {*re.findall(r"\d+", middle)}, output
         assert middle != number
+
+
+def test_a_name_of_a_column_is_one_in_the_other_columns(dpsan, tmp_path):
+    """Also in small letters, and where no list has it; another record knows nothing of it."""
+    rows = (
+        'customer,body\nTom Brown,"brown called, and Xqzt too"\nXqzt Vwpl,xqzt said vwpl is brown\n'
+    )
+    (tmp_path / "a.csv").write_text(rows)
+    command = ("rewrite", "-q", "--only", "names", "-k", "customer:names,body", "a.csv")
+    for _ in range(5):
+        out = dpsan(*command, cwd=tmp_path).stdout.decode().splitlines()
+        (first, body), (second, other) = (line.split(",", 1) for line in out[1:])
+        _given, surname = first.lower().split()
+        assert surname != "brown"
+        assert body.strip('"').lower().startswith(f"{surname} called, and ")
+        assert other == "{} said {} is brown".format(*second.lower().split())
