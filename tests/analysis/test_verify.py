@@ -237,7 +237,7 @@ GRADES = {
 PARAMETERS = {
     "knn-response": {"k": 3, "outputs": "all"},
     # The default has one word that unknown words nearly always give: independence cannot be seen.
-    "optimal-response": {"prior": "1", "similarity": "squared"},
+    "optimal-response": {"prior": "1", "similarity": "2"},
     "gaussian": {"delta": 1e-6},
     "trlaplace": {"delta": 1e-6},
 }

@@ -99,7 +99,7 @@ def test_default_rows():
     assert {series.label for series in result.panels[2].series} == known < names
 
 
-LARGEST = {"similarity": "cosine", "prior": "1", "spread": 1, "even": 0, "frequency": 0}
+LARGEST = {"similarity": 1, "prior": "1", "spread": 1, "even": 0, "frequency": 0}
 OPTIMAL = Draft(MECHANISMS["optimal-response"], LARGEST)
 
 
