@@ -159,11 +159,11 @@ class UnexpectedError(DpsanError):
 
 
 _PACKAGES: Final = {"faiss": "faiss-cpu", "sklearn": "scikit-learn"}
-"""How packages are called where they are installed, if otherwise than where they are imported."""
+"""Names of packages for pip, by other names under which they are imported."""
 TRACEBACK: Final = "DPSAN_TRACEBACK"
 """The variable that asks for the traceback of an error in a file of one's own."""
 OWN_MODULE: Final = "dpsan_own_"
-"""How the names of modules begin that are made of such files."""
+"""Beginning of the names of modules that are made of such files."""
 
 
 def own_place(error: BaseException) -> str:

@@ -89,7 +89,7 @@ _VERBS: Final = (
     "anonymise anonymize clean deidentify de-identify hide mask obfuscate protect pseudonymise "
     "pseudonymize redact run sanitise sanitize scrub"
 )
-"""What other tools call their command."""
+"""Names that other tools give their command."""
 
 # The sentences of the library that checks numbers, and shorter ones.
 _NUMBERS: Final = (
@@ -131,7 +131,7 @@ def _hint(error: Exception) -> str:
 _MISTYPED: Final = {
     "epsilon": "one number, such as -e 8; 'dpsan preview -e 4,8 FILE' compares several"
 }
-"""What can be typed for a value that is no number, by the name of its option."""
+"""Hints for a value that is no number, by the name of its option."""
 
 
 def _check_variables() -> None:

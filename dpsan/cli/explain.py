@@ -49,6 +49,8 @@ class Explain(Page, Vocabulary, Privacy):
     """Also explain ⊥, the input of every out-of-vocabulary word."""
     top: int = option("--top N", 10, min=0)
     """Number of outputs to list."""
+    draws: int = option("--draws N", 10_000, min=1)
+    """Number of draws for a word whose distribution is not known."""
     no_posterior: bool = flag("--no-posterior")
     """Leave out the posterior of the attacker, which is the slow part."""
 
@@ -82,7 +84,8 @@ class Explain(Page, Vocabulary, Privacy):
         spec = Settings(
             epsilon=epsilon, embeddings=self.embeddings, vocab_size=self.vocab_size, public=free
         )
-        explained = partial(explain, top=self.top, posterior=not self.no_posterior)
+        posterior = not self.no_posterior
+        explained = partial(explain, top=self.top, draws=self.draws, posterior=posterior)
         found: list[list[Explanation]] = []
         for each in chosen if texts else ():
             if at is not None and not self.quiet:

@@ -250,7 +250,7 @@ class Sanitizing(Vocabulary, Privacy):
 
 @dataclass(frozen=True, kw_only=True)
 class Reading(Command):
-    """How the bytes of a file are read."""
+    """Options of how the bytes of a file are read."""
 
     format_: str = option(_FORMAT, "auto", checked=False, panel=INPUT, variable=True)
     """Container. `auto` goes by the suffix of the file; `text` reads any file as lines."""

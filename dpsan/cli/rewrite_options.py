@@ -102,7 +102,7 @@ class RewriteOptions(Container, Sanitizing):
     verbose: bool = flag("-v, --verbose", panel=RUNNING, decides=False)
     """Also print the privacy cost of the run and what it does not protect."""
     invalid: str = option("--invalid replace|error", "replace", panel=RARE, variable=True)
-    """Replace undecodable bytes by U+FFFD, or fail."""
+    """Replace undecodable bytes by U+FFFD, or fail. With -i they always fail."""
     engine: str = option("--engine local|ray", "local", panel=RARE, variable=True, decides=False)
     """`ray` runs on a cluster; it needs -O. The words under a seed are the same."""
     address: str | None = option("--address ADDR", panel=RARE, variable=True, decides=False)

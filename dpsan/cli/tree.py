@@ -117,9 +117,10 @@ def _check(param: Any, given: Any, often: int) -> None:
     values = given if isinstance(given, (list, tuple)) else [given]
     for value in filter(lambda value: isinstance(value, str), values):
         refuse(value == "", f"{name if option else param.metavar} is empty", _UNSET)
-        other = re.match("[\u2013\u2014][A-Za-z]", value)
-        refuse(other, f"{value}: its dash is not that of an option", "- of the keyboard")
-        swallowed = option and re.match(r"--?[A-Za-z]", value)
+        typeset = re.fullmatch("[\u2013\u2014]{1,2}[a-z-]+", value)  # no text of the user
+        refuse(typeset, f"{value}: its dash is not that of an option", "- of the keyboard")
+        of_files = option and (param.name == "only" or "Path" in str(param.type_descriptor))
+        swallowed = of_files and re.match(r"--?[A-Za-z]", value)
         refuse(swallowed, f"{name} needs a value (got {value})", f"a file of that name: ./{value}")
 
 

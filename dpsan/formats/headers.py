@@ -1,4 +1,4 @@
-"""What a user can choose by ``--field``: names of columns, and paths of strings.
+"""Names of columns and paths of strings, which a user can choose by ``--field``.
 
 Names of columns are data where a table has no header, and keys of JSON may be data too.  Whoever
 asks for them by ``dpsan headers`` sees them all.  A message shows them where one of them is a usual

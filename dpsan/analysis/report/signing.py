@@ -11,7 +11,7 @@ from dpsan.analysis.pages.sections import Part, Prose, Section
 
 _NAME: Final = "for_whoever_signs.md"
 _MARKS: Final = re.compile(r"\*\*|`|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)")
-"""What Markdown writes around words; a page is plain text."""
+"""Marks of Markdown around words; a page is plain text."""
 
 
 def _text() -> str:

@@ -1,4 +1,4 @@
-"""What a verification found, for the terminal and as JSON values."""
+"""Results of a verification, for the terminal and as JSON values."""
 
 from __future__ import annotations
 
