@@ -26,6 +26,7 @@ SPELT = {
 }
 _ESCAPED = "nrtbfux"
 """Letters that make an escape with a backslash before them."""
+_GERMAN = re.compile(r"(?i)\b(?:und|der|das|ist|nicht|ich|sie)\b")
 
 
 class Drawn:
@@ -100,6 +101,11 @@ class Drawn:
         at = self.decision.at[self.decision.text == self.decision.text[self.rows[0]]].tolist()
         return [self.written(token).lower() for token in at if token not in self.tokens]
 
+    @cached_property
+    def _german(self) -> bool:
+        """Return whether the text is in German, where *an* is no article."""
+        return len(_GERMAN.findall(self.text)) > 1
+
     def written(self, token: int) -> str:
         """Return a token without its possessive."""
         return self.places.block[self.places.start[token] : self.places.end[token]]
@@ -163,7 +169,7 @@ class Drawn:
             at = far.get(token, token - 1)
             article = self.written(at)
             near = view.gap[token] in BEHIND_ARTICLE or token in far
-            if article.lower() in ("a", "an") and near:
+            if article.lower() in ("a", "an") and near and not self._german:
                 fits = article_for(other)
                 fits = fits.capitalize() if article[0].isupper() else fits
                 edits.append((int(places.start[at]), int(places.end[at]), fits))
