@@ -103,11 +103,6 @@ def build(spec: Settings, opened: Opened) -> Built:
         )
     check_numbers(spec.numbers, guarantee)
     sampler = mechanism.prepare(space)
-    if spec.consistent and sampler.whole_records:
-        raise UsageError(
-            f"{mechanism.name} draws the words of a line together: equal words cannot share a draw",
-            Hint("leave consistent out", "leave --consistent out"),
-        )
     built = Built(spec, embeddings, space, mechanism, guarantee, sampler, public, groups)
     return _decoding(built) if spec.fluent else built
 

@@ -179,12 +179,12 @@ def test_issue_16_draws_that_nearly_always_agree_are_told_apart(shared):
 
 
 UNJUDGED: dict = {"independence": ("diffractor", 8.0)}
-UNJUDGED |= {"goodness of fit": ("tldp", 1.0, {"tensor": "line"})}
+UNJUDGED |= {"goodness of fit": ("tldp", 1.0, {"levels": 256})}
 
 
 @pytest.mark.parametrize(("name", "given"), UNJUDGED.items())
 def test_what_cannot_be_judged_is_never_kept(name, given):
-    """Draws that agree with probability .999 tell nothing; a line has no table of probabilities."""
+    """Draws that agree with probability .999 tell nothing; a large grid has no probabilities."""
     found = verify(make(*given), words=12, draws=FEW)
     assert [each.name for each in found.checks if each.held is None] == [name]
     assert found.verdict is Verdict.INCONCLUSIVE

@@ -18,8 +18,6 @@ from dpsan.space.metric_space import MetricSpace
 class Sampler(ABC):
     """A mechanism made ready for one space: the array function that carries the privacy."""
 
-    whole_records: bool = False
-    """True if the words of a record must be given together (see :attr:`Streams.records`)."""
     probability_error: float = PROBABILITY_ERROR
     """Bound on the relative error of :meth:`probabilities`."""
     batch_words: int = 4096
@@ -42,7 +40,7 @@ class Sampler(ABC):
     def sample_all(self, ids: Ids, streams: Streams) -> Ids:
         """Return the outputs of :meth:`sample` for any number of inputs, some at a time."""
         out, at = np.empty(len(ids), dtype=np.int64), 0
-        for part in streams.chunks(self.batch_words, whole_records=self.whole_records):
+        for part in streams.chunks(self.batch_words):
             end = at + len(part)
             out[at:end] = self.sample(ids[at:end], part)
             at = end
