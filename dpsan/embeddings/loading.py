@@ -6,7 +6,7 @@ import io
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from enum import Enum, auto
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpsan.embeddings import numpy_files
-from dpsan.embeddings.base import Embeddings, Watch, unseen
+from dpsan.embeddings.base import Embeddings, Progress, Watch, no_progress, unseen
 from dpsan.embeddings.bundled import bundled_digest, directory, load_bundled
 from dpsan.embeddings.files import Rows, check_dimensions, digest_of, open_embeddings, refuse
 from dpsan.embeddings.text_rows import header, is_number, read_binary, read_glove, read_word2vec
@@ -171,7 +171,7 @@ def files_of(path: Path | None) -> list[Path]:
 
 @contextmanager
 def _opened(
-    path: Path, progress: Callable[[float], None] | None = None
+    path: Path, progress: Progress = no_progress
 ) -> Iterator[tuple[io.BufferedReader, Kind]]:
     """Yield the decompressed stream of a file, and what it is; troubles of the system get its
     name.
@@ -194,7 +194,7 @@ def _opened(
 
 
 def _unpacked(
-    path: Path, stack: ExitStack, progress: Callable[[float], None] | None = None
+    path: Path, stack: ExitStack, progress: Progress = no_progress
 ) -> tuple[io.BufferedReader, bool]:
     """Return a file's bytes, decompressed if need be, and whether they were compressed."""
     stream = stack.enter_context(open_embeddings(path, progress))

@@ -83,11 +83,8 @@ def principal_components(space: MetricSpace, dimensions: int) -> NDArray[np.floa
     def build() -> dict[str, NDArray[Any]]:
         axes = space.variance()[1][:, ::-1][:, :dimensions]
         out = np.empty((space.n, dimensions), dtype=np.float32)
-
-        def move(some: Ids) -> None:
-            out[some] = (space.vectors[some] - space.centroid) @ axes
-
-        space.by_blocks("moving words", space.n, 8192, move)
+        for ids in space.in_blocks("moving words", space.n, 8192):
+            out[ids] = (space.vectors[ids] - space.centroid) @ axes
         return {"points": out}
 
     return space.table(f"components-{dimensions}", build)["points"]

@@ -7,13 +7,13 @@ its point is the public centroid.  Outputs are row numbers only.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Embeddings, Watch, unseen, word_frequencies
+from dpsan.embeddings.base import Embeddings, Watch, shown, unseen, word_frequencies
 from dpsan.errors import Hint, fewer_words
 from dpsan.space.arrays import Floats, Floats32, Ids, Lattice, blocks, norms
 from dpsan.space.exact_search import FlatIndex
@@ -142,17 +142,13 @@ class MetricSpace:
         vars(out).update(kept | changes)
         return out
 
-    def by_blocks(self, what: str, n: int, size: int, work: Callable[[Ids], None]) -> None:
-        """Work on the numbers 0 ... n - 1, so many at a time, and show how much is done.
+    def in_blocks(self, what: str, n: int, size: int) -> Iterator[Ids]:
+        """Yield the numbers 0 ... n - 1, so many at a time, and show how much is done.
 
         Args:
             what: is being made.
         """
-        with self.watch(what) as progress:
-            for some in blocks(n, size):
-                work(some)
-                if progress is not None:
-                    progress((int(some[-1]) + 1) / n)
+        return shown(self.watch, what, [*blocks(n, size)])
 
     def find_table(self, name: str) -> Arrays | None:
         """Return a table that is in memory or stored, else None."""
@@ -272,11 +268,8 @@ class MetricSpace:
 
         def build() -> Arrays:
             out = np.empty(sample)
-
-            def search(ids: Ids) -> None:
+            for ids in self.in_blocks("finding the nearest word of each", sample, 4096):
                 out[ids] = self.search(self.points(ids), 2)[1][:, 1]
-
-            self.by_blocks("finding the nearest word of each", sample, 4096, search)
             return {"nearest": np.sort(out)}
 
         if self.n < 2:
@@ -290,13 +283,9 @@ class MetricSpace:
 
         def build() -> Arrays:
             scatter = np.zeros((self.d, self.d))
-
-            def add(some: Ids) -> None:
-                nonlocal scatter
-                apart = self.vectors[some] - self.centroid
+            for ids in self.in_blocks("finding directions of variance", self.n, 8192):
+                apart = self.vectors[ids] - self.centroid
                 scatter += apart.T @ apart
-
-            self.by_blocks("finding directions of variance", self.n, 8192, add)
             trace = float(np.trace(scatter))
             scatter = scatter * (self.d / trace) if trace > 0 else np.eye(self.d)
             values, axes = np.linalg.eigh(scatter)
@@ -375,12 +364,9 @@ def diameter_bound(vectors: Floats32, watch: Watch = unseen, norm: int = 2) -> t
         product += np.einsum("nd,nd->n", others, others)
         return float(np.sqrt(max(product.max(), 0.0)))
 
-    with watch("comparing words far out") as progress:
-        for at in range(0, len(ends), _FAR):
-            some = vectors[order[at : at + _FAR]] - centroid
-            for other in range(at, int(ends[at]), 16 * _FAR):
-                others = vectors[order[other : min(other + 16 * _FAR, int(ends[at]))]] - centroid
-                best = max(best, farthest(some, others))
-            if progress is not None:
-                progress(min(1.0, (at + _FAR) / len(ends)))
+    for at in shown(watch, "comparing words far out", range(0, len(ends), _FAR)):
+        some = vectors[order[at : at + _FAR]] - centroid
+        for other in range(at, int(ends[at]), 16 * _FAR):
+            others = vectors[order[other : min(other + 16 * _FAR, int(ends[at]))]] - centroid
+            best = max(best, farthest(some, others))
     return best * rounding, True
