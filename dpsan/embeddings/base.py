@@ -49,12 +49,12 @@ class Embeddings:
         """Return row number of each word."""
         return dict(zip(self.index_to_key, range(self.n), strict=True))
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Number of words."""
         return len(self.index_to_key)
 
-    @property
+    @cached_property
     def d(self) -> int:
         """Number of dimensions."""
         return int(self.vectors.shape[1])

@@ -54,9 +54,8 @@ def clipped(space: MetricSpace, clip: float | str) -> tuple[MetricSpace, float]:
     # Rounded down by more than float32 rounding can add: 2^-24 for the factor, as much for a
     # product, and 2^-150 for a coordinate below the normal numbers, far less than _LEAST.
     factors = np.where(lengths > clip, clip * (1 - 2.0**-22) / lengths, 1.0).astype(np.float32)
-    index = FlatIndex.over(space.vectors * factors[:, None])
-    name = f"clip-{float(clip)!r}"
-    return space.transformed(name, index.vectors, index), float(clip)
+    moved = space.transformed(f"clip-{float(clip)!r}", space.vectors * factors[:, None])
+    return moved, float(clip)
 
 
 def l2_diameter(space: MetricSpace, radius: float) -> float:

@@ -6,8 +6,8 @@ its point is the public centroid.  Outputs are row numbers only.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Hashable, Iterator
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -44,9 +44,10 @@ class MetricSpace:
     """n words in d dimensions with the Euclidean distance.
 
     Args:
-        embeddings: words and vectors; their vectors are moved into the index, not copied twice.
+        embeddings: words and vectors.
         tables: where derived tables are cached, keyed by this space.
-        index: an index that already holds the vectors.
+        index: makes the index when it is first needed, of vectors that do not change any more;
+            None: of a copy of the vectors.
         centroid: what :func:`centroid_of` gives for the vectors, if it is known.
         watch: shows the tables that take long to make.
     """
@@ -56,17 +57,16 @@ class MetricSpace:
         embeddings: Embeddings,
         tables: Tables = no_tables,
         *,
-        index: FlatIndex | None = None,
+        index: Callable[[], FlatIndex] | None = None,
         centroid: Floats | None = None,
         watch: Watch = unseen,
     ) -> None:
-        self.index = index or FlatIndex(embeddings.vectors)
-        self.n, self.d = self.index.n, self.index.d
+        self._make_index = index or partial(FlatIndex, embeddings.vectors.copy())
+        self._index: FlatIndex | None = None
+        self.n, self.d = embeddings.n, embeddings.d
         self.counts = embeddings.counts
         self.classes = embeddings.classes
-        self.digest = embeddings.digest
         self._embeddings: Embeddings | None = embeddings  # its words may be read later
-        self._letters: NDArray[np.uint32] | None = None
         self.name = ""
         """Names how the words were moved, in the keys of tables."""
         self._tables = tables
@@ -74,8 +74,15 @@ class MetricSpace:
         self.watch = watch
         self._memory: dict[str, Arrays] = {}
         self._made: dict[Hashable, Any] = {}
-        self._lattice: Lattice | None = None
         self.centroid = centroid_of(self.vectors) if centroid is None else centroid
+
+    @property
+    def index(self) -> FlatIndex:
+        """The vectors and their search."""
+        # Not a cached_property: in Python 3.11 that holds a lock while others read, and fork.
+        if self._index is None:
+            self._index = self._make_index()
+        return self._index
 
     @property
     def vectors(self) -> Floats32:
@@ -90,11 +97,12 @@ class MetricSpace:
     @property
     def letters(self) -> NDArray[np.uint32]:
         """Code points of the words, shape (n, longest); 0 after the last one of a word."""
-        if self._letters is None:
+
+        def build() -> NDArray[np.uint32]:
             assert self._embeddings is not None  # noqa: S101 - made before it was pickled
-            words = np.array(self._embeddings.index_to_key)
-            self._letters = words.view(np.uint32).reshape(self.n, -1)
-        return self._letters
+            return np.array(self._embeddings.index_to_key).view(np.uint32).reshape(self.n, -1)
+
+        return self.once("letters", build)
 
     def table(
         self, name: str, build: Callable[[], Arrays], *, of_mechanism: bool = False
@@ -136,10 +144,8 @@ class MetricSpace:
 
     def _with(self, **changes: Any) -> MetricSpace:
         """Return the same but for some attributes; nothing that was made from it is kept."""
-        out = copy.copy(self)
-        # A copy, as what is pickled, has no tables and no words.
-        kept = {name: vars(self)[name] for name in ("_tables", "_embeddings", "watch")}
-        vars(out).update(kept | changes)
+        out = object.__new__(MetricSpace)
+        vars(out).update(vars(self) | {"_memory": {}, "_made": {}} | changes)
         return out
 
     def in_blocks(self, what: str, n: int, size: int) -> Iterator[Ids]:
@@ -155,19 +161,16 @@ class MetricSpace:
         full = self._key(name)
         return self._memory.get(full) or self._tables(full, None)
 
-    def transformed(
-        self, name: str, vectors: Floats32, index: FlatIndex | None = None
-    ) -> MetricSpace:
+    def transformed(self, name: str, vectors: Floats32) -> MetricSpace:
         """Return the same words at other points (clipped, whitened, projected).
 
         Args:
             name: names the transform and its parameters, part of the key of every cached table.
-            vectors: shape (n, d'), a public deterministic function of the original vectors.
-            index: one that already holds the vectors.
+            vectors: shape (n, d'), a public deterministic function of the original vectors, which
+                does not change any more.
         """
-        index = index or FlatIndex(vectors)
-        centroid = centroid_of(index.vectors)
-        return self._with(index=index, d=index.d, name=f"{self.name}{name}/", centroid=centroid)
+        index, centroid = FlatIndex(vectors), centroid_of(vectors)
+        return self._with(_index=index, d=index.d, name=f"{self.name}{name}/", centroid=centroid)
 
     def points(self, ids: Ids) -> Floats:
         """Return the points of inputs (⊥ allowed), shape (m, d)."""
@@ -204,9 +207,7 @@ class MetricSpace:
     @property
     def lattice(self) -> Lattice:
         """Return the same points where distances are exact; made when first needed."""
-        if self._lattice is None:
-            self._lattice = Lattice(self.vectors, self.centroid)
-        return self._lattice
+        return self.once("lattice", lambda: Lattice(self.vectors, self.centroid))
 
     def eager(self, outputs: int) -> bool:
         """Return True if a table of all words against ``outputs`` words is cheap to build."""
@@ -242,12 +243,9 @@ class MetricSpace:
 
     def _part(self, outputs: int | NDArray[np.int32]) -> FlatIndex:
         """Return an index of some words: a number of first ones, or row numbers."""
-        held = self._memory.setdefault("parts", {})
-        name = str(outputs if isinstance(outputs, int) else outputs.tobytes())
-        if name not in held:
-            vectors = self.vectors[:outputs] if isinstance(outputs, int) else self.vectors[outputs]
-            held[name] = FlatIndex.over(vectors)  # type: ignore[assignment]
-        return held[name]  # type: ignore[return-value]
+        if isinstance(outputs, int):
+            return self.once(("first", outputs), lambda: FlatIndex(self.vectors[:outputs]))
+        return self.once(("rows", outputs.tobytes()), lambda: FlatIndex(self.vectors[outputs]))
 
     @property
     def diameter(self) -> float:
@@ -304,10 +302,9 @@ class MetricSpace:
         return self.table("diameter", build)
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(self.__dict__)
-        state.update(_memory={}, _made={}, _lattice=None, _tables=no_tables, watch=unseen)
-        state.update(_embeddings=None)
-        return state
+        state = {**vars(self), "_index": self.index, "_make_index": None, "_embeddings": None}
+        letters = {name: made for name, made in self._made.items() if name == "letters"}
+        return state | {"_memory": {}, "_made": letters, "_tables": no_tables, "watch": unseen}
 
 
 def centroid_of(vectors: Floats32) -> Floats:
