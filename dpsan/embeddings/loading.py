@@ -190,10 +190,7 @@ def _files(path: Path, reader: Reader | None) -> list[Path]:
 
 
 def _state(path: Path) -> tuple[int, int, int]:
-    try:
-        state = path.stat()
-    except OSError:
-        raise EmbeddingError(path, "no such file") from None
+    state = path.stat()
     return state.st_ino, state.st_size, state.st_mtime_ns
 
 

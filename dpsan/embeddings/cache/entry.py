@@ -165,18 +165,15 @@ def _tail(manifest: bytes) -> bytes:
 
 def inspect(path: Path, *, thorough: bool) -> tuple[EntryInfo, str | None]:
     """Return a description of an entry, and its problem; read only its manifest if not thorough."""
+    kind = path.name[: path.name.rindex("-")]
+    info = EntryInfo(kind, "", stored_bytes(path), "", {}, False, path.name)
     try:
-        info, problem = read_entry(path, ())[0], None
-    except (OSError, DamagedError) as error:
-        kind = path.name[: path.name.rindex("-")]
-        info = EntryInfo(kind, "", stored_bytes(path), "", {}, False, path.name)
-        return info, files.reason(error)
-    try:
+        info, _ = read_entry(path, ())
         if thorough:
             read_entry(path)
     except (OSError, DamagedError) as error:
-        problem = files.reason(error)
-    return info, problem
+        return info, files.reason(error)
+    return info, None
 
 
 def read_entry(path: Path, only: Container[str] | None = None) -> tuple[EntryInfo, Entry]:

@@ -169,21 +169,17 @@ class Store:
         from filelock import FileLock
 
         chosen = self.entries()
-        count = freed = 0
         if not os.path.lexists(self._path):
-            return count, freed
+            return 0, 0
         with self._shelf("cleared") as shelf:
             for info in chosen:
-                path = shelf / info.name
-                remove(path)
-                count += 1
-                freed += info.bytes
-            freed += sweep_directory(shelf)
+                remove(shelf / info.name)
+            freed = sum(info.bytes for info in chosen) + sweep_directory(shelf)
             for path in shelf.glob(f"*{_LOCK_SUFFIX}"):
                 # Timeout is an OSError: somebody holds it and builds.
                 with suppress(OSError, NotImplementedError), FileLock(path, timeout=0):
                     path.unlink()
-        return count, freed
+        return len(chosen), freed
 
     @contextmanager
     def _shelf(self, what_for: str, *, create: bool = False) -> Iterator[Path]:

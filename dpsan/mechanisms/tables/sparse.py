@@ -12,7 +12,6 @@ with the same total for all words, see docs/proofs.md 2.10.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from decimal import Decimal, localcontext
 from typing import Final
 
@@ -155,10 +154,6 @@ class SparseTable(Table):
         out = np.zeros(self.space.n, dtype=np.int64)
         out[self.base.words] = self.scale * self.base.weights
         return out
-
-    def rows(self) -> Iterator[tuple[Ids, Ids]]:
-        """Return, for every word in order, its few outputs and their masses."""
-        return map(self.near.row, range(self.space.n))
 
     def certificate(self, key: str = "") -> Certificate:
         """Return the exact loss over all pairs, from the integers of every word's set.
