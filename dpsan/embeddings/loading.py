@@ -224,7 +224,7 @@ def load_unsafe_pickle(path: Path | str, *, vocab_size: int | None = None) -> Em
         raise EmbeddingError(path, "words and vectors do not fit together")
     check_dimensions(path, vectors.shape[1])
     rows = Rows(path, vectors.shape[1], vocab_size)
-    rows.add(words, vectors, counts)
+    rows.add(words, vectors, **({} if counts is None else {"counts": counts}))
     return rows.finish(str(path), digest)
 
 

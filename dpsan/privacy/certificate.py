@@ -128,7 +128,7 @@ class Metric(NamedTuple):
 
 def euclidean(space: MetricSpace) -> Metric:
     """Return the Euclidean metric, with distances on the lattice of the space."""
-    return Metric("euclidean", space.distances, space.diameter, space.distance_error)
+    return Metric("euclidean", space.distances, space.diameter, space.lattice.error)
 
 
 def exp_certificate(

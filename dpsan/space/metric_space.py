@@ -200,11 +200,6 @@ class MetricSpace:
         return distances[others].tolist(), ranks.tolist()
 
     @property
-    def distance_error(self) -> float:
-        """Bound on the rounding error of one value of :meth:`distances`."""
-        return self.lattice.error
-
-    @property
     def lattice(self) -> Lattice:
         """Return the same points where distances are exact; made when first needed."""
         return self.once("lattice", lambda: Lattice(self.vectors, self.centroid))
@@ -329,17 +324,12 @@ def diameter_bound(vectors: Floats32, watch: Watch = unseen, norm: int = 2) -> t
     centroid = centroid_of(vectors)
     radii = norms(vectors, centroid, norm)
     best, here = 0.0, int(np.argmax(radii))
-    far = np.empty(len(vectors), dtype=np.float32)
     for _ in range(8):  # each step goes to the row farthest from the present one
-        with np.errstate(over="ignore"):  # float32 is enough to choose a row
-            for at in range(0, len(vectors), 4096):
-                apart = vectors[at : at + 4096] - vectors[here]
-                far[at : at + 4096] = np.linalg.norm(apart, ord=norm, axis=1)
-        there = int(np.argmax(far))
-        reached = float(np.linalg.norm(vectors[here].astype(np.float64) - vectors[there], ord=norm))
-        if reached <= best:
+        far = norms(vectors, vectors[here].astype(np.float64), norm)
+        here = int(np.argmax(far))
+        if far[here] <= best:
             break
-        best, here = reached, there
+        best = float(far[here])
     rounding = 1 + 1e-9  # float64 sums of at most 10^4 terms are good to 1e-12; safe side
     order = np.argsort(-radii, kind="stable")
     radii = radii[order]

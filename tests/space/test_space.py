@@ -44,7 +44,7 @@ def test_distances_and_the_centroid_of_unknown_words(space):
     points = space.points(ids)
     assert np.allclose(points[2], space.vectors.mean(axis=0))
     expected = brute(space.vectors, points)
-    assert np.abs(space.distances(ids) - expected).max() <= space.distance_error
+    assert np.abs(space.distances(ids) - expected).max() <= space.lattice.error
     assert space.distances(ids)[1, 5] == 0
 
 

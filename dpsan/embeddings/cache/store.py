@@ -53,7 +53,11 @@ class Store:
         note: Callable[[str], None] | None = None,
         watch: Watch = unseen,
     ) -> None:
-        self.root: Final = (root or _default_root()).absolute()
+        if root is None:
+            import platformdirs
+
+            root = Path(os.environ.get("DPSAN_CACHE_DIR") or platformdirs.user_cache_path("dpsan"))
+        self.root: Final = root.absolute()
         self._path: Final = self.root / f"v{FORMAT_VERSION}"
         self.watch: Final = watch
         self._note: Final = note or (lambda _line: None)
@@ -241,14 +245,6 @@ class Store:
                     return None, ""
                 problem = files.reason(error)
         return None, f"cache entry {_short(path.name)} damaged ({problem}), rebuilding"
-
-
-def _default_root() -> Path:
-    if chosen := os.environ.get("DPSAN_CACHE_DIR"):
-        return Path(chosen)
-    import platformdirs
-
-    return platformdirs.user_cache_path("dpsan")
 
 
 def _short(name: str) -> str:
