@@ -77,8 +77,7 @@ class Store:
         try:
             entry, problem = self._look(kind, key, only)
         except CacheError as error:
-            self._note(f"{error}; going on without it")
-            return None
+            entry, problem = None, f"{error}; going on without it"
         if problem:
             self._note(problem)
         return entry
