@@ -30,14 +30,15 @@ def name_pieces(
     Args:
         decision: has ``~key`` for them.
         pools: indices; they grow.
-        groups: of the last of several pieces, and of others.
+        groups: of the last of several pieces or behind an initial, and of others.
     """
     pieces = []
     for row, parts in sorted(decision.locals.items()):
-        keys = [part for part in chain.from_iterable(parts) if not isinstance(part, str)]
+        flat = [*chain.from_iterable(parts)]
+        keys = [part for part in flat if not isinstance(part, str)]
         for at, key in enumerate(keys):
             if key < 0:
-                last = 0 < at == len(keys) - 1
+                last = at == len(keys) - 1 and (at > 0 or flat[0] == SMALL)
                 pool: Pool = (groups[not last], "", ())
                 pieces.append((row, ~key, pools.setdefault(pool, len(pools))))
     return pieces
