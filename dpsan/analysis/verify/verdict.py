@@ -305,7 +305,9 @@ def verify(
     return Verification(
         verdict,
         guarantee.reviewed,
-        *worth,
+        worth.name,
+        worth.gap,
+        worth.delta,
         claim,
         len(sanitizer.public),
         *_upper(claim, certificate, guarantee),
