@@ -98,7 +98,7 @@ class Explain(Page, Vocabulary, Privacy):
         from dpsan.analysis.explain.page import rows, shown
 
         columns = zip(*found, strict=True)
-        self.show(rows(found, opened[0]), [*map(shown, columns)], quiet=self.quiet)
+        self.show(rows(found, opened[0]), [*map(shown, columns)])
         return 0
 
     def _rules(self, only: str, texts: list[str]) -> int:

@@ -10,8 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from dpsan.cli.guard import Interrupted
+from dpsan.cli.options import STDIN
 from dpsan.cli.output import say
-from dpsan.cli.rewrite_options import STDIN, Completed
+from dpsan.cli.rewrite_options import Completed
 from dpsan.cli.rewrite_report import say_result
 from dpsan.cli.rewrite_request import Request
 from dpsan.errors import refuse

@@ -278,7 +278,7 @@ def _settings(sanitizer: Sanitizer) -> bytes:
                 sorted((name, repr(getattr(mechanism, name))) for name in mechanism.parameters()),
                 (guarantee.epsilon_ldp, guarantee.delta, guarantee.per_line),
                 (sanitizer.embeddings.digest, sanitizer.embeddings.n, sanitizer.embeddings.d),
-                (spec.tokenizer, RULES, str(spec.unknown), spec.case, spec.numbers),
+                (spec.tokenizer, RULES, spec.unknown, spec.case, spec.numbers),
                 sorted(spec.keep),
                 sorted(sanitizer.public),
                 *spec.key(),

@@ -30,7 +30,7 @@ from dpsan.sanitize.result import (
 from dpsan.text.batch import Batch, Ids, Mask, Words
 from dpsan.text.letter_case import LetterCase, NaturalCase, agree
 from dpsan.text.lookup import MASKED, OUTSIDE, Lookup
-from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
+from dpsan.text.out_of_vocabulary import MASK
 from dpsan.text.spanned_tokens import Spans, clipped
 from dpsan.text.tokens import ARTICLES, LONG, TOKENIZERS, segments
 
@@ -104,7 +104,7 @@ class Rewriter:
     def lookup(self) -> Lookup:
         """Finds words in texts."""
         spec = self._built.spec
-        unknown = MASKED if spec.unknown is UnknownPolicy.MASK else self._built.space.n
+        unknown = MASKED if spec.unknown == "mask" else self._built.space.n
         split = TOKENIZERS[spec.tokenizer].split
         rows = self._built.embeddings.key_to_index
         return Lookup(split, rows, spec.keep, unknown, self._classes)

@@ -25,7 +25,6 @@ from dpsan.privacy.randomness import derive_key
 from dpsan.run.workers import Workers
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Ids
-from dpsan.text.out_of_vocabulary import UnknownPolicy
 from dpsan.text.tokens import folded, lookup_keys
 
 
@@ -77,7 +76,7 @@ def listed_words(sanitizer: Sanitizer) -> frozenset[str]:
 def passing(sanitizer: Sanitizer) -> Callable[[str], bool]:
     """Return whether the options and the lists let a word be written unchanged or masked."""
     kept = {key for word in sanitizer.spec.keep for key in lookup_keys(word)}
-    sampled = sanitizer.spec.unknown == UnknownPolicy.SAMPLE
+    sampled = sanitizer.spec.unknown == "sample"
     return lambda word: not sampled or not kept.isdisjoint(lookup_keys(word))
 
 
