@@ -37,8 +37,8 @@ from dpsan.outcomes.calibrate.target import Draft
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Status
 from dpsan.run.audit import AuditWriter
+from dpsan.run.plan import Plan
 from dpsan.run.run import Run
-from dpsan.run.stream import Plan
 from dpsan.run.workers import Batch, Pool
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.settings import Settings

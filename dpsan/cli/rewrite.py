@@ -21,8 +21,9 @@ from dpsan.text.numerals import counted, number
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from dpsan.run.plan import Result
     from dpsan.run.records import History
-    from dpsan.run.run import Result, Run
+    from dpsan.run.run import Run
     from dpsan.run.side_outputs import BadRecords
 
 
@@ -157,21 +158,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
             if request.audit:
                 from dpsan.run.audit import AuditWriter
 
-                run.audit = enter(
-                    AuditWriter(
-                        request.audit,
-                        run.sanitizer,
-                        originals=request.audit_originals,
-                        force=request.force,
-                        seeded=request.seed is not None,
-                        copies=request.copies,
-                        memo=request.memo is not None,
-                        spans=request.spans is not None,
-                        fields=request.field_names,
-                        drop_other=request.drop_other,
-                        policy=request.policy_sha256,
-                    )
-                )
+                run.audit = enter(AuditWriter(request.audit, run.sanitizer, run.plan))
             if request.map_:
                 from dpsan.restore.map_file import MapWriter
 

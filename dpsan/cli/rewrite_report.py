@@ -11,7 +11,8 @@ from dpsan.text.numerals import counted, number
 
 if TYPE_CHECKING:
     from dpsan.cli.rewrite_request import Request
-    from dpsan.run.run import Result, Run
+    from dpsan.run.plan import Result
+    from dpsan.run.run import Run
     from dpsan.sanitize.accountant import Accountant
     from dpsan.sanitize.sanitizer import Sanitizer
 
@@ -134,7 +135,7 @@ def _unknown(totals: Accountant) -> int:
 
 def _table(result: Result) -> None:
     """One line for each file, in columns, on stderr; of many one for each format."""
-    from dpsan.run.run import MOST_LISTED
+    from dpsan.run.plan import MOST_LISTED
     from dpsan.sanitize.result import Action
 
     if len(result.became) > MOST_LISTED:

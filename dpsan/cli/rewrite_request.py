@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from dpsan.files.same_files import FileUses
     from dpsan.formats.base import Format
-    from dpsan.run.stream import Plan
+    from dpsan.run.plan import Plan
     from dpsan.sanitize.sanitizer import Sanitizer
 
 
@@ -208,7 +208,7 @@ class Request(RewriteOptions):
 
     def plan(self) -> Plan:
         """Return the plan for every input. Raises UsageError."""
-        from dpsan.run.stream import Plan
+        from dpsan.run.plan import Plan
 
         return Plan(
             format=self.format_,
@@ -226,5 +226,9 @@ class Request(RewriteOptions):
             copies=self.copies,
             line_buffered=self.line_buffered,
             force=self.force,
+            seeded=self.seed is not None,
+            memo=self.memo is not None,
+            originals=self.audit_originals,
+            policy=self.policy_sha256,
             spans=self.spans,
         )

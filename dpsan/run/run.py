@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
 from pathlib import Path
@@ -17,12 +17,10 @@ from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import packer_for
 from dpsan.files.names import appeared, stream_number
 from dpsan.files.source import FileSource, opened_input
-from dpsan.formats.passing import Passing
 from dpsan.formats.registry import format_for
 from dpsan.run.group import Group, is_small, rewrite_file
-from dpsan.run.stream import Outcome, Task, Work, rewrite_stream
-from dpsan.sanitize.accountant import Accountant, LedgerTotals, MemoTotals
-from dpsan.sanitize.figures import Lacking
+from dpsan.run.plan import Outcome, Result, Task
+from dpsan.run.stream import Work, rewrite_stream
 
 if TYPE_CHECKING:
     from dpsan.run.same_request import RequestFile
@@ -65,61 +63,6 @@ def is_finished(path: Path, target: Path) -> bool:
 
 
 STDIN: Final = Path("-")
-MOST_LISTED: Final = 20
-"""Files that have a line each at the end."""
-
-
-@dataclass
-class Result:
-    """Result of a run."""
-
-    totals: Accountant
-    formats: dict[str, tuple[int, int, int]] = field(default_factory=dict)
-    """By container format the files that were rewritten, their records and their words."""
-    bare: int = 0
-    """Structured records that were written unchanged, see :class:`Outcome`."""
-    passing: Passing = field(default_factory=Passing)
-    """Text that passed unchanged in the inputs that were read, also in those that failed."""
-    lacking: Lacking = field(default_factory=Lacking)
-    became: dict[int, tuple[str, Outcome | str]] = field(default_factory=dict)
-    """By the number of the input its name, and its outcome, ``failed`` or ``skipped``; not of all
-    inputs where there are more than :data:`MOST_LISTED`."""
-    sha256: tuple[str, str] | None = None
-    """Digests of the last input and output."""
-    failed: list[str] = field(default_factory=list)
-    """One line for each input that failed."""
-    memo: MemoTotals | None = None
-    """Totals of the memo, if there is one."""
-    ledger: LedgerTotals | None = None
-    """The same of the ledger."""
-    skipped: int = 0
-    """Inputs whose output was there already (``--resume``)."""
-
-    def add(self, outcome: Outcome) -> None:
-        """Take in an input that was rewritten."""
-        self.became_of(outcome.task.file, outcome.name, outcome)
-        totals = outcome.totals
-        files, records, words = self.formats.get(outcome.format, (0, 0, 0))
-        self.formats[outcome.format] = files + 1, records + totals.records, words + totals.words
-        self.bare += outcome.bare
-        self.lacking.add(outcome.name, totals.counts)
-        self.sha256 = outcome.sha256
-        self.totals.merge(totals)
-
-    def became_of(self, file: int, name: str, what: Outcome | str) -> None:
-        """Note what became of an input; what is stored does not grow with their number."""
-        if len(self.became) <= MOST_LISTED:
-            self.became[file] = name, what
-
-    @property
-    def done(self) -> int:
-        """Return how many inputs were rewritten."""
-        return sum(files for files, _, _ in self.formats.values())
-
-    @property
-    def hashes(self) -> tuple[str, str] | None:
-        """SHA-256 of input and output where there is exactly one of each."""
-        return self.sha256 if self.done == 1 else None
 
 
 @dataclass
@@ -166,7 +109,7 @@ class Run(Work):
                 self.log.run(result.totals, complete=result.done, **counts)
         finally:
             if self.audit:
-                self.audit.totals(result.totals, result.hashes, result.passing, complete=complete)
+                self.audit.totals(result, complete=complete)
         return result
 
     def _tasks(self, result: Result) -> Iterator[Task]:
@@ -272,7 +215,7 @@ class Run(Work):
         if self.log:
             self.log.end(task.file, name, "complete", outcome.totals)
         if self.audit:
-            self.audit.file(task.file, name, outcome.totals, outcome.sha256, outcome.passing)
+            self.audit.file(outcome)
 
     def _fail(self, result: Result, task: Task, error: Exception) -> None:
         # A signal inside a lock's code can end as an error of that lock: it is no file's failure.

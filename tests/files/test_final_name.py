@@ -16,8 +16,8 @@ from dpsan.files.atomic_files import AtomicFile
 from dpsan.run import group
 from dpsan.run import group as batch
 from dpsan.run.audit import AuditWriter
+from dpsan.run.plan import Plan
 from dpsan.run.run import Run
-from dpsan.run.stream import Plan
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 

@@ -18,8 +18,9 @@ from dpsan.errors import InputError, OutputError, UsageError
 from dpsan.formats.base import ReadOptions
 from dpsan.run.audit import AuditWriter, read_rows
 from dpsan.run.memo_file import NAME
+from dpsan.run.plan import Plan
 from dpsan.run.records import History
-from dpsan.run.stream import Plan, _Flow
+from dpsan.run.stream import _Flow
 from dpsan.run.workers import Batch, Inline
 from dpsan.sanitize.accountant import Budget
 from dpsan.sanitize.result import Action
@@ -125,7 +126,7 @@ def test_nothing_depends_on_batches(tmp_path):
         path, folder = tmp_path / f"audit-{batch}", tmp_path / str(batch)
         with (
             Memo(folder / "m", SANITIZER) as memo,
-            AuditWriter(path, SANITIZER, memo=True) as audit,
+            AuditWriter(path, SANITIZER, Plan(memo=True)) as audit,
         ):
             result, _ = run_of(folder, memo, chats, plan={"batch": batch}, audit=audit)
         rows = [row for _, row in read_rows(path)]

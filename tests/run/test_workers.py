@@ -13,8 +13,8 @@ from dpsan.embeddings import file_digest
 from dpsan.errors import DpsanError, EmbeddingError, UnexpectedError
 from dpsan.formats.text import TextFormat
 from dpsan.run import workers
+from dpsan.run.plan import Plan
 from dpsan.run.run import Run
-from dpsan.run.stream import Plan
 from dpsan.run.workers import Batch, Pool
 from dpsan.sanitize.settings import Settings
 from dpsan.text.lookup import Lookup
