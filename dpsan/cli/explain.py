@@ -109,9 +109,10 @@ class Explain(Page, Vocabulary, Privacy):
         refuse(others, f"--only excludes {' and '.join(named[name] for name in others)}", _NO_DRAW)
         refuse(not texts, "give a TEXT, or - for a text on stdin")
         from dpsan.embeddings.word_lists import only_classes
-        from dpsan.sanitize.only_rewriter import explained, rewriter_of_classes
+        from dpsan.sanitize.only_rewriter import explained
+        from dpsan.sanitize.replacing import OnlyRewriter
 
-        rewriter = rewriter_of_classes(only_classes(only))
+        rewriter = OnlyRewriter(Settings(only=only_classes(only)))
         whole = (_stdin(self.quiet, "a text") if text == "-" else text for text in texts)
         found = [explained(rewriter, text) for text in whole]
         from dpsan.analysis.pages.sections import Section, Shown

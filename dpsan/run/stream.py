@@ -30,11 +30,11 @@ from dpsan.run.batches import (
     neighbours,
 )
 from dpsan.run.plan import Outcome, Plan, Task
-from dpsan.run.workers import Answer, Batch, Inline, Workers, decided, sanitized
+from dpsan.run.workers import Answer, Inline, Workers, decided, sanitized
 from dpsan.sanitize.accountant import Budget
 from dpsan.sanitize.consistent import Distinct, Unit
 from dpsan.sanitize.decided import Shared
-from dpsan.sanitize.result import Sanitized
+from dpsan.sanitize.result import Sanitized, Texts
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.numerals import number
 from dpsan.text.spanned_tokens import Spans
@@ -195,7 +195,7 @@ class _Flow:
         audited = self.work.audit is not None or self.work.review is not None
         spans = [*chain.from_iterable(map(_spans_of, batch))] or None
         undrawn = self.units is not None
-        batches = [Batch(texts, key, numbers, audited, spans, undrawn) for key in self.keys]
+        batches = [Texts(texts, key, numbers, audited, spans, undrawn) for key in self.keys]
         if history := self.work.history:
             units = self._units(batch) if spec.consistent is Unit.UNIT else []
             return [history.submit(self.workers, each, units) for each in batches]

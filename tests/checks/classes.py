@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import cycle
 
 from checks import KEY
+from checks.numbers import number_epsilon
 from dpsan.analysis.verify.base import in_random_order, unknown_strings
 from dpsan.analysis.verify.program import listed_words
 from dpsan.only.alone import alone
@@ -124,7 +125,7 @@ def _strings(sanitizer: Sanitizer, key: bytes) -> _Pairs:
         )
         codes = {word: sanitizer.input_of(word) for word in {folded(x): x for x in made}.values()}
         drawn = [word for word, code in codes.items() if code is not None and code >= n]
-        if n + 1 in codes.values() and (len(patterns) > 1 or sanitizer.number_epsilon):
+        if n + 1 in codes.values() and (len(patterns) > 1 or number_epsilon(sanitizer)):
             continue  # two values are no two strings of a kind
         out += _exchanged(drawn, own)
         out += [(word, word) for word, code in codes.items() if (code or 0) < KEPT]

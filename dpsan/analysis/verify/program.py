@@ -23,6 +23,7 @@ from dpsan.only.hashes import Hashes
 from dpsan.privacy import randomness
 from dpsan.privacy.randomness import derive_key
 from dpsan.run.workers import Workers
+from dpsan.sanitize.result import Texts
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Ids
 from dpsan.text.tokens import folded, lookup_keys
@@ -254,7 +255,8 @@ def lists(sanitizer: Sanitizer) -> Check:
     words = [spelt(word) for word in (*own, *kept) for spelt in (str, str.capitalize, str.upper)]
     drawn = np.zeros((len(own) + len(kept), 3), np.int64)
     if words:
-        decided = rewriter.decided([f"They saw {word} there." for word in words])
+        texts = [f"They saw {word} there." for word in words]
+        decided = rewriter.decided(Texts(texts, b"", range(len(texts))))
         drawn = np.bincount(decided.decision.text, minlength=len(words)).reshape(-1, 3)
     passed = int((drawn[: len(own)] == 0).any(axis=1).sum())
     replaced = int(drawn[len(own) :].any(axis=1).sum())
