@@ -168,8 +168,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
 
                 only = run.sanitizer.replacing
                 assert only is not None  # noqa: S101 - the request was checked
-                classes = dict(zip(only.groups, only.classes, strict=True))
-                run.review = enter(Review(request.review, classes, force=request.force))
+                run.review = enter(Review(request.review, only.class_of, force=request.force))
             if request.bad_records:
                 from dpsan.run.side_outputs import BadRecords
 

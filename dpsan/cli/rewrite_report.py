@@ -147,12 +147,12 @@ def _table(result: Result) -> None:
         return
     rows: list[tuple[str, ...]]
     rows = [("records", "words", "drawn", "unknown", "kept", "epsilon", "file")]
-    for _, (name, outcome) in sorted(result.became.items()):
-        if isinstance(outcome, str):
-            rows.append((outcome, "", "", "", "", "", name))
+    for _, outcome in sorted(result.became.items()):
+        if outcome.status != "complete":
+            rows.append((outcome.status, "", "", "", "", "", str(outcome.task.path)))
             continue
         totals, kept = outcome.totals, outcome.totals.counts[Action.KEPT]
         counts = totals.records, totals.words, totals.draws, _unknown(totals), kept
-        rows.append((*map(number, counts), number(totals.epsilon_sum), name))
+        rows.append((*map(number, counts), number(totals.epsilon_sum), outcome.name))
     for line in aligned(rows, right=range(6)):
         say(line)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from dpsan.errors import failure
 from dpsan.files.atomic_files import AtomicFile
 from dpsan.formats.base import ReadOptions
 from dpsan.formats.passing import Passing
@@ -68,10 +69,17 @@ class Outcome:
     format: str = ""
     """Name of its container format."""
     error: Exception | None = None
+    skipped: bool = False
+    """True if its output was there already (``--resume``)."""
     sink: AtomicFile | None = None
     """Complete output that has no name yet."""
     replaced: os.stat_result | None = None
     """The input as it was opened, if the output replaces it."""
+
+    @property
+    def status(self) -> str:
+        """Return ``complete``, ``failed`` or ``skipped``."""
+        return "failed" if self.error else "skipped" if self.skipped else "complete"
 
 
 @dataclass
@@ -86,9 +94,9 @@ class Result:
     passing: Passing = field(default_factory=Passing)
     """Text that passed unchanged in the inputs that were read, also in those that failed."""
     lacking: Lacking = field(default_factory=Lacking)
-    became: dict[int, tuple[str, Outcome | str]] = field(default_factory=dict)
-    """By the number of the input its name, and its outcome, ``failed`` or ``skipped``; not of all
-    inputs where there are more than :data:`MOST_LISTED`."""
+    became: dict[int, Outcome] = field(default_factory=dict)
+    """Outcomes by the number of the input; not of all inputs where there are more than
+    :data:`MOST_LISTED`, so that what is stored does not grow with their number."""
     sha256: tuple[str, str] | None = None
     """Digests of the last input and output."""
     failed: list[str] = field(default_factory=list)
@@ -101,8 +109,14 @@ class Result:
     """Inputs whose output was there already (``--resume``)."""
 
     def add(self, outcome: Outcome) -> None:
-        """Take in an input that was rewritten."""
-        self.became_of(outcome.task.file, outcome.name, outcome)
+        """Take in what became of an input."""
+        if len(self.became) <= MOST_LISTED:
+            self.became[outcome.task.file] = outcome
+        if outcome.error:
+            self.failed.append(failure(outcome.task.path, outcome.error))
+        self.skipped += outcome.status == "skipped"
+        if outcome.status != "complete":
+            return
         totals = outcome.totals
         files, records, words = self.formats.get(outcome.format, (0, 0, 0))
         self.formats[outcome.format] = files + 1, records + totals.records, words + totals.words
@@ -110,11 +124,6 @@ class Result:
         self.lacking.add(outcome.name, totals.counts)
         self.sha256 = outcome.sha256
         self.totals.merge(totals)
-
-    def became_of(self, file: int, name: str, what: Outcome | str) -> None:
-        """Note what became of an input; what is stored does not grow with their number."""
-        if len(self.became) <= MOST_LISTED:
-            self.became[file] = name, what
 
     @property
     def done(self) -> int:

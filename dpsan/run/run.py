@@ -12,7 +12,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dpsan.errors import BudgetError, InputError, OutputError, UsageError, failure, reason
+from dpsan.errors import BudgetError, InputError, OutputError, UsageError, reason
 from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import packer_for
 from dpsan.files.names import appeared, stream_number
@@ -105,8 +105,7 @@ class Run(Work):
                 self._together(result)
             complete = not result.failed
             if self.log:
-                counts = {"failed": len(result.failed), "skipped": result.skipped}
-                self.log.run(result.totals, complete=result.done, **counts)
+                self.log.run(result)
         finally:
             if self.audit:
                 self.audit.totals(result, complete=complete)
@@ -118,26 +117,23 @@ class Run(Work):
         if not self.in_place:
             targets = plan_outputs(self.inputs, self.output or Path(), self.roots)
         for file, (path, target) in enumerate(zip(self.inputs, targets, strict=True), start=1):
-            if target is None or not self._skip(result, file, path, target):
-                yield Task(file, path, target)
+            task = Task(file, path, target)
+            if target is None or not self.resume or not is_finished(path, target):
+                yield task
+            else:
+                self._settle(result, self._skipped(task, path, target))
 
-    def _skip(self, result: Result, file: int, path: Path, target: Path) -> bool:
-        """Skip an input whose output is finished; fail if it is that of another input."""
-        if not self.resume or not is_finished(path, target):
-            return False
+    def _skipped(self, task: Task, path: Path, target: Path) -> Outcome:
+        """Return what becomes of an input whose output is finished: failed if of another input."""
+        outcome = Outcome(task, self.sanitizer.accountant(), str(path), skipped=True)
         try:
             if self.requests:
                 self.requests.check_input(path, target)
+            if self.progress:
+                self.progress(path.stat().st_size if path.exists() else 0)
         except InputError as error:
-            self._fail(result, Task(file, path, target), error)
-            return True
-        result.skipped += 1
-        result.became_of(file, str(path), "skipped")
-        if self.log:
-            self.log.end(file, str(path), "skipped")
-        if self.progress:
-            self.progress(path.stat().st_size if path.exists() else 0)
-        return True
+            outcome.error = error
+        return outcome
 
     def _each(self, result: Result) -> None:
         """One output for each input."""
@@ -201,35 +197,26 @@ class Run(Work):
             self.log.begin(task.file)
 
     def _settle(self, result: Result, outcome: Outcome) -> None:
-        """Take in what became of an input that was opened."""
+        """Take in what became of an input."""
         if outcome.totals.records:
             result.passing.merge(outcome.passing)
-        task, name = outcome.task, outcome.name
-        if (error := outcome.error) is not None:
-            if self.resume and isinstance(error, OutputError) and task.target is not None:
-                # Another run may have been faster.
-                error = appeared(task.target) if is_finished(task.path, task.target) else error
-            self._fail(result, task, error)
-            return
-        result.add(outcome)
-        if self.log:
-            self.log.end(task.file, name, "complete", outcome.totals)
-        if self.audit:
-            self.audit.file(outcome)
-
-    def _fail(self, result: Result, task: Task, error: Exception) -> None:
+        task, error = outcome.task, outcome.error
+        mine = task.target if self.resume and isinstance(error, OutputError) else None
+        if mine is not None and is_finished(task.path, mine):  # another run was faster
+            outcome.error = appeared(mine)
         # A signal inside a lock's code can end as an error of that lock: it is no file's failure.
-        cause: BaseException | None = error
+        cause: BaseException | None = outcome.error
         while cause is not None:
             if not isinstance(cause, Exception | GeneratorExit):
                 raise cause
             cause = cause.__context__
-        line = failure(task.path, error)
-        result.became_of(task.file, str(task.path), "failed")
-        result.failed.append(line)
-        self.complain(line)
+        result.add(outcome)
+        if outcome.error:
+            self.complain(result.failed[-1])
         if self.log:
-            self.log.end(task.file, str(task.path), "failed", error=error)
+            self.log.end(outcome)
+        if self.audit and outcome.status == "complete":
+            self.audit.file(outcome)
 
     def _close(self, sink: Sink) -> None:
         if isinstance(sink, AtomicFile):

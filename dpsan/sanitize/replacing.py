@@ -109,6 +109,11 @@ class OnlyRewriter:
         return tuple(names.get(group) for group in self.rules.groups)
 
     @property
+    def class_of(self) -> dict[str, str | None]:
+        """Class of each group, by its name."""
+        return dict(zip(self.groups, self.classes, strict=True))
+
+    @property
     def groups(self) -> tuple[str, ...]:
         """Name of each group, by its code."""
         return tuple(self.rules.groups)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpsan.outcomes.language.symbols import gap_kinds
 from dpsan.privacy import randomness
-from dpsan.sanitize.classes import Codes, class_rules, number_rules
+from dpsan.sanitize.classes import class_rules, number_rules
 from dpsan.sanitize.consistent import OneDraw
 from dpsan.sanitize.guarantee_and_sampler import Built
 from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers
@@ -50,17 +50,16 @@ class Rewriter:
         self.sampler = built.sampler
         self._built, self._begun = built, False
         n, unit, spec = built.space.n, built.spec.consistent, built.spec
-        self._codes = Codes(n, built.grouping)
+        self._codes = built.grouping
         self._one_draw = None if unit is None else OneDraw(unit, self._codes.inputs, n)
         by_value = spec.numbers == NumberPolicy.VALUE
         self._classes = number_rules(n) if by_value else None
-        if built.grouping is not None:
+        if spec.classes:
             self._classes = class_rules(spec, built.grouping, built.embeddings.key_to_index)
         self._numbers = None
         if self._classes is not None:
-            by_kind = built.grouping is not None
             epsilon = built.guarantee.epsilon_ldp if by_value else None
-            self._numbers = Numbers(epsilon, unit, strings=by_kind)
+            self._numbers = Numbers(epsilon, unit, strings=bool(spec.classes))
         self._public = np.zeros(len(self._codes.inputs), dtype=np.bool_)
         self._public[list(built.public)] = True
         kept = ARTICLES & {word.lower() for word in built.spec.keep}

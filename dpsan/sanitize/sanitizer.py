@@ -145,8 +145,8 @@ class Sanitizer:
         """Row numbers of public words, ascending."""
         self.language_model = built.language_model
         """SHA-256 of the language model that drawn words are decoded by."""
-        self.grouping: Grouping | None = built.grouping
-        """Groups of words that are one input; None without classes."""
+        self.grouping: Grouping = built.grouping
+        """Groups of words that are one input."""
         self._built = built
         self._rewriter: Rewriter | OnlyRewriter
         if spec.only:  # rules and lists are loaded where they are needed
@@ -196,8 +196,7 @@ class Sanitizer:
     @property
     def replaced_classes(self) -> tuple[str | None, ...]:
         """Return the class of each kind of drawn words; empty without classes."""
-        kinds = self.replacing or self.grouping
-        return () if kinds is None else kinds.classes
+        return (self.replacing or self.grouping).classes
 
     @property
     def replacing(self) -> OnlyRewriter | None:
@@ -224,7 +223,7 @@ class Sanitizer:
         words, forms = totals.by_kind, totals.forms.unchanged
         if self.replacing:
             return forms / max(words.total(), 1)
-        if self.grouping is None or not words.total():
+        if not self.grouping.rows or not words.total():
             return expected_share(self.expected_unchanged, totals.counts)
         return self.grouping.expected_share(self.sampler, self.space, words, forms)
 

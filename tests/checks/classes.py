@@ -64,7 +64,7 @@ _Pairs = list[tuple[str, str]]
 
 def classes(sanitizer: Sanitizer, key: bytes = KEY) -> str:
     """Exchange words of a group and strings of a kind, if they are drawn by these."""
-    if sanitizer.grouping is None:
+    if not sanitizer.grouping.rows:
         return ""
     single = sanitizer.by_text()
     words, strings = _words(single, key), _strings(single, derive_key(key, "strings"))
@@ -80,7 +80,7 @@ def classes(sanitizer: Sanitizer, key: bytes = KEY) -> str:
 
 def _words(sanitizer: Sanitizer, key: bytes) -> _Pairs:
     """Return each listed word that is a token, in some letter case, and another of its group."""
-    keys, rows = sanitizer.embeddings.index_to_key, [*getattr(sanitizer.grouping, "rows", ())]
+    keys, rows = sanitizer.embeddings.index_to_key, sanitizer.grouping.rows
     groups = [[*(keys[row] for row in group.rows), *group.lacking] for group in rows]
     groups += [[word] for word in listed_words(sanitizer)]  # that are in no group, by mistake
     out, seen = [], set[str]()

@@ -58,7 +58,7 @@ def check_program(
         out.append(noise_fit(single, stated, distribution, draws=draws, key=part("noise")))
     else:
         out.append(goodness_of_fit(single, stated, texts, ids, draws=draws, key=part("fit")))
-    if sanitizer.grouping is not None:
+    if sanitizer.grouping.rows:
         out.append(classes(single, key=part("classes")))
     fits = all(each.held is not False for each in out)
     own, noise = part("independence"), distribution is not None
@@ -69,7 +69,7 @@ def check_program(
 def listed_words(sanitizer: Sanitizer) -> frozenset[str]:
     """Return the words of all classes, folded."""
     own = (words for word_class in sanitizer.spec.classes for words in word_class.groups)
-    keys, groups = sanitizer.embeddings.index_to_key, [*getattr(sanitizer.grouping, "rows", ())]
+    keys, groups = sanitizer.embeddings.index_to_key, sanitizer.grouping.rows
     rows = (keys[row] for group in groups for row in group.rows)
     return frozenset(map(folded, chain(chain.from_iterable(own), rows)))
 
@@ -89,12 +89,11 @@ def classes(sanitizer: Sanitizer, *, key: bytes) -> Check:
         key: fresh.
     """
     grouping = sanitizer.grouping
-    assert grouping is not None  # noqa: S101 - the caller knows the options
     listed = listed_words(sanitizer)
     texts = [spelt(word) for word in listed for spelt in (str, str.capitalize, str.upper)]
     records = sanitizer.sanitize(texts, key, audit=True).records
     assert records is not None  # noqa: S101 - requested
-    passes, kinds = passing(sanitizer), grouping.kinds(sanitizer.space.n)
+    passes, kinds = passing(sanitizer), grouping.kinds
     tokens = {*zip(records.originals, records.input_ids.tolist(), strict=True)}
     passed = sum(
         not passes(word) if code < 0 else bool(kinds[code] == grouping.other)

@@ -84,12 +84,9 @@ class AuditWriter(PrivateFile):
         self._epsilon = sanitizer.mechanism.epsilon
         self._per_line = sanitizer.guarantee.per_line
         self._public = np.array(sanitizer.public, dtype=np.int64)
-        grouping = sanitizer.grouping
         self._classes = np.array([None, *sanitizer.replaced_classes], dtype=object)
-        self._kinds = None if grouping is None else grouping.kinds(self._space.n)
-        self._class_of: dict[str | None, str | None] = {None: None}
-        if only := sanitizer.replacing:
-            self._class_of |= zip(only.groups, only.classes, strict=True)
+        self._grouping = sanitizer.grouping
+        self._class_of = sanitizer.replacing.class_of if sanitizer.replacing else {}
         self._write(_header(sanitizer, plan))
 
     def words(
@@ -169,13 +166,13 @@ class AuditWriter(PrivateFile):
         columns["epsilon"] = np.array(shares, dtype=object)[which]
         if table.reasons is not None:
             reasons = [reason or (None, None) for reason in table.reasons]
-            columns["class"] = [self._class_of[group] for group, _ in reasons]
+            columns["class"] = [group and self._class_of[group] for group, _ in reasons]
             columns["group"] = [group for group, _ in reasons]
             columns["rule"] = [rule for _, rule in reasons]
             columns["passes"] = table.passes or []
-        elif self._kinds is not None:
+        elif self._grouping.rows:
             ids = table.input_ids
-            kinds = np.where(ids >= 0, self._kinds[np.maximum(ids, 0)] + 1, 0)
+            kinds = np.where(ids >= 0, self._grouping.kinds[np.maximum(ids, 0)] + 1, 0)
             columns["class"] = self._classes[kinds]
         if self._plan.copies > 1:
             columns["copy"] = np.full(len(table), copy)
