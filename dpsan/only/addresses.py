@@ -47,7 +47,7 @@ def name_pieces(
 def _written(slots: Slots, name: int, plans: Plans) -> str:
     """Return the name of a slot in small letters."""
     table = plans.table((slots.table[name] + 1) * PATTERNS + LOWER, slots.texts)
-    return table[slots.number[name]].lower()
+    return str(table[slots.number[name]]).lower()
 
 
 def _initial(slots: Slots, decision: Decision, name: int, plans: Plans, letter: str) -> str:

@@ -21,7 +21,7 @@ from dpsan.privacy import randomness
 from dpsan.sanitize.numbers_by_value import NumberPolicy
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.lookup import KEPT
-from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
+from dpsan.text.out_of_vocabulary import MASK
 from dpsan.text.spanned_tokens import Spans
 from dpsan.text.tokens import lookup_keys
 
@@ -139,7 +139,7 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[Exposure]:
             lambda output: mark not in output,
             left_out="a string of a kind against a word, or a string of another kind",
         )
-    if spec.unknown is UnknownPolicy.MASK:
+    if spec.unknown == "mask":
         yield Exposure(
             "unknown",
             str(spec.unknown),
