@@ -283,6 +283,12 @@ def written_at(table: AuditTable) -> np.ndarray:
     return table.output_starts(np.array([len(each) for each in table.outputs], dtype=np.int64))
 
 
+def records_of(some: randomness.Streams) -> Any:
+    """Return the number of the record of each word of streams, shape (m,)."""
+    records, _, words = zip(*some.blocks, strict=True)
+    return np.repeat(records, words)[some.skip :]
+
+
 def streams(m: int, key: bytes = b"k" * 32, first: int = 0) -> randomness.Streams:
     """Streams of m words, ten to a record."""
     full, rest = divmod(m, 10)

@@ -24,7 +24,6 @@ from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize.classes import Grouping, class_rows
 from dpsan.sanitize.numbers_by_value import check_numbers
 from dpsan.sanitize.settings import Settings
-from dpsan.space.exact_search import FlatIndex
 from dpsan.space.metric_space import MetricSpace
 
 if TYPE_CHECKING:
@@ -71,8 +70,7 @@ def build(spec: Settings, opened: Opened) -> Built:
     if spec.only:
         # Rules and lists say what is drawn: no vectors are read.
         words = Embeddings([], np.zeros((0, 1), np.float32), "lists", lists_digest())
-        index = FlatIndex.later(words.vectors.shape, lambda: words.vectors, 0.0)
-        space = MetricSpace(words, index=index, centroid=np.zeros(1))
+        space = MetricSpace(words, centroid=np.zeros(1))
         replacing = GroupResponse(spec.epsilon or 0.0)
         promise = replacing.guarantee(space)
         check_numbers(spec.numbers, promise)
@@ -103,11 +101,6 @@ def build(spec: Settings, opened: Opened) -> Built:
         )
     check_numbers(spec.numbers, guarantee)
     sampler = mechanism.prepare(space)
-    if spec.consistent and sampler.whole_records:
-        raise UsageError(
-            f"{mechanism.name} draws the words of a line together: equal words cannot share a draw",
-            Hint("leave consistent out", "leave --consistent out"),
-        )
     built = Built(spec, embeddings, space, mechanism, guarantee, sampler, public, groups)
     return _decoding(built) if spec.fluent else built
 

@@ -41,7 +41,7 @@ class _Exchanged(Sampler):
 
     def __init__(self, sampler: Sampler, second: Ids) -> None:
         self._sampler, self._second = sampler, second
-        self.batch_words, self.whole_records = sampler.batch_words, sampler.whole_records
+        self.batch_words = sampler.batch_words
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
         return self._sampler.sample(self._second[ids], streams)

@@ -89,6 +89,19 @@ def test_a_text_is_written_alike_alone_and_among_others(sensitive, text):
     assert lines == [sensitive.sanitize([text], KEY, [at]).lines[0] for at in range(200)]
 
 
+def test_an_initial_in_an_address_is_that_of_the_given_name_before_the_surname(sensitive):
+    """Also where the hidden one was another: nothing is read but that a letter stands there."""
+    for initial in "pq":
+        text = (
+            f"Call Priya Nair or {initial}.nair@acme.org. Ask Mr. Jones: {initial}jones@acme.org."
+        )
+        names = re.compile(r"Call (\w)\S* (\S+) or (\w)\.(\S+)@\S+ Ask Mr\. \S+: (\w)\S+@\S+")
+        outputs = [sensitive.sanitize([text], derive_key(KEY, at)).lines[0] for at in range(12)]
+        found = [names.fullmatch(output).groups() for output in outputs]
+        assert all((a.lower(), b.lower()) == (c, d) for a, b, c, d, _ in found)
+        assert any(a.lower() != other for a, _, _, _, other in found)  # of him none is known
+
+
 def test_addresses_follow_earlier_names_however_much_is_decided_at_once(sensitive):
     """In a broken program the name was known in the next batch alone, which depends on the time."""
     texts = ["Yesterday Grace Young called.", "Write to grace@mail.com.", "Young@mail.com too."]

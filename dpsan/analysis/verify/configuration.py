@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from dpsan.embeddings.word_lists import BUNDLED
 from dpsan.outcomes.intervals import clopper_pearson
@@ -65,6 +65,11 @@ class Exposure:
     def stated(self) -> bool:
         """True if the guarantee leaves such pairs out, and says so."""
         return bool(self.left_out)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return JSON values."""
+        names = ("setting", "pair", "event", "probability", "stated")
+        return {"loss": "infinite", **{name: getattr(self, name) for name in names}}
 
 
 def unknown_words(sanitizer: Sanitizer) -> list[str]:

@@ -54,7 +54,6 @@ class Rows:
         self._originals, self._copies = originals, copies
         self._space = sanitizer.space
         self._epsilon = sanitizer.mechanism.epsilon
-        self._per_line = sanitizer.guarantee.per_line
         self._public = np.array(sanitizer.public, dtype=np.int64)
         grouping = sanitizer.grouping
         self._classes = np.array([None, *sanitizer.replaced_classes], dtype=object)
@@ -135,11 +134,6 @@ class Rows:
             return [*shares, 0.0], which
         drawn = table.input_ids >= 0
         which = np.ones(len(table), dtype=np.int64)
-        if self._per_line:  # a line's epsilon is shared out evenly
-            texts = np.repeat(np.arange(len(table.sizes)), table.sizes)
-            words = np.maximum(np.bincount(texts[drawn], minlength=len(table.sizes)), 1)
-            counts, which = np.unique(words, return_inverse=True)
-            shares, which = [None, *(self._epsilon / counts).tolist()], which[texts] + 1
         if table.first is not None:  # the draw of an equal word before it
             which[~table.first] = len(shares)
             shares.append(0.0)
