@@ -29,9 +29,9 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.privacy import randomness
+from dpsan.run.plan import Plan, Result
 from dpsan.run.records import History
-from dpsan.run.run import Result, Run
-from dpsan.run.stream import Plan
+from dpsan.run.run import Run
 from dpsan.sanitize import rewriting
 from dpsan.sanitize.result import ACTIONS, Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer, run_key

@@ -47,10 +47,8 @@ class Row:
 class Figures:
     """What becomes of a word."""
 
-    exact: bool
-    """From the distribution itself, not from draws."""
     draws: int
-    """0 if exact."""
+    """0 if the distribution itself is known."""
     unchanged: Estimate
     """N_w: the output is the word itself; never for ⊥."""
     close: Estimate | None
@@ -91,7 +89,7 @@ def figures_of(space: MetricSpace, word: int, weights: Floats, draws: int, top: 
         Row(row, share(weights[row]), None if distances is None else float(distances[row]))
         for row in rows.tolist()
     )
-    return Figures(not draws, draws, unchanged, close, distant, outputs)
+    return Figures(draws, unchanged, close, distant, outputs)
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ from dpsan.privacy.guarantee import Composed
 from dpsan.privacy.randomness import new_key
 from dpsan.run.memo import Memo, Pending
 from dpsan.run.units import Pending as PendingUnits
-from dpsan.run.workers import Answer, Batch, Workers, sanitized
+from dpsan.run.workers import Answer, Workers, sanitized
 from dpsan.sanitize.accountant import Accountant, LedgerTotals
-from dpsan.sanitize.result import Sanitized
+from dpsan.sanitize.result import Sanitized, Texts
 from dpsan.text.numerals import number
 
 
@@ -37,7 +37,7 @@ class History:
     reject: Callable[[bytes, InputError], None] | None = None
     """Takes records that the ledger refuses; without it they end the input."""
 
-    def submit(self, workers: Workers, batch: Batch, units: Sequence[str] = ()) -> Answer:
+    def submit(self, workers: Workers, batch: Texts, units: Sequence[str] = ()) -> Answer:
         """Submit a batch, or the part of it that the memo lacks.
 
         Args:

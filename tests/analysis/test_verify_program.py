@@ -64,7 +64,7 @@ def test_the_same_programs_without_the_defect_are_kept(name):
     assert not found.empirical.violated
     assert all(each.held for each in found.checks)
     assert found.certified is not None
-    assert (found.tightest is None) == name.startswith("laplace")  # no certificate
+    assert (found.certified_pair is None) == name.startswith("laplace")  # no certificate
 
 
 class Backdoors(Wrapped):
@@ -238,10 +238,10 @@ def test_verify_knows_the_words_it_sees():
     embeddings = embed(words, 3, 3, spellings=[w.upper() for w in words])
     found = verify(Sanitizer("krr", epsilon=3.0, embeddings=embeddings), draws=4000)
     assert found.verdict is Verdict.KEPT
-    assert found.exposures == ()
-    assert found.event
-    assert set(found.event) <= {w.upper() for w in words}
-    assert found.other == 0
+    assert found.configuration == ()
+    assert found.empirical.event
+    assert set(found.empirical.event) <= {w.upper() for w in words}
+    assert found.empirical.event_other == 0
 
 
 # A small part of tests/power.py: mutants that draws alone cannot see at epsilon 8.

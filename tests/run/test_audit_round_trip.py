@@ -10,7 +10,7 @@ from dpsan.formats.base import ReadOptions
 from dpsan.mechanisms import MECHANISMS
 from dpsan.run.audit import AuditWriter, read_rows
 from dpsan.run.audit.schema import finite
-from dpsan.run.stream import Plan
+from dpsan.run.plan import Plan
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
 
@@ -37,9 +37,9 @@ def opened(name, parameters, **more):
 def written(folder, sanitizer, *, originals=False, copies=1):
     """The audit of a run over three files, of which one cannot be read; and the run's totals."""
     files = (ROWS, ROWS[:1], [{"t": "word1"}, "bad"])
-    plan = Plan(options=ReadOptions(fields=("t?", "u?")), copies=copies)
+    plan = Plan(options=ReadOptions(fields=("t?", "u?")), copies=copies, originals=originals)
     path = folder / "audit.jsonl"
-    with AuditWriter(path, sanitizer, originals=originals, copies=copies) as audit:
+    with AuditWriter(path, sanitizer, plan) as audit:
         result, _ = run_over(folder, files, sanitizer, plan, audit=audit)
     assert len(result.failed) == 1
     return path, result.totals

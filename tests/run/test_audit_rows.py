@@ -11,6 +11,7 @@ from support import make_embeddings
 
 from dpsan.run.audit import AuditWriter
 from dpsan.run.audit import writer as audit_rows
+from dpsan.run.plan import Plan
 from dpsan.sanitize.result import ACTIONS, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import folded
@@ -115,7 +116,7 @@ def test_rows_are_those_of_orjson(kind, how, tmp_path_factory):
     expected = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(audit_rows, "_ROWS", how.rows)
-        with AuditWriter(path, KINDS[kind], **how.options) as audit:
+        with AuditWriter(path, KINDS[kind], Plan(**how.options)) as audit:
             for batch in how.batches:
                 lines = [how.first if how.together else how.first + at for at in range(len(batch))]
                 audit.words(how.file, lines, table_of(batch, how.spellings, how.consistent), 2)

@@ -14,9 +14,10 @@ from dpsan import Memo, Sanitizer
 from dpsan.errors import OutputError
 from dpsan.formats.base import ReadOptions
 from dpsan.privacy.guarantee import Composed
+from dpsan.run.plan import Plan
 from dpsan.run.records import History, Ledger
 from dpsan.run.side_outputs import BadRecords
-from dpsan.run.stream import Plan, _Flow
+from dpsan.run.stream import _Flow
 from dpsan.sanitize.statement import Statement
 
 EMBEDDINGS = make_embeddings(n=40, d=4)

@@ -15,7 +15,6 @@ from dpsan.sanitize.figures import Lacking, weakness
 from dpsan.sanitize.result import Action, Sanitized
 from dpsan.sanitize.settings import Settings
 from dpsan.sanitize.statement import Statement, expected_share
-from dpsan.text.out_of_vocabulary import UnknownPolicy
 
 
 def pure(epsilon, **more):
@@ -109,7 +108,7 @@ def test_every_loss_names_its_delta():
 
 def test_what_the_run_itself_exposes():
     run = totals(pure(2.0), masked=1, kept=2)
-    spec = Settings(2.0, "krr", unknown=UnknownPolicy.MASK, keep=frozenset(["a"]))
+    spec = Settings(2.0, "krr", unknown="mask", keep=frozenset(["a"]))
     said = Statement(run, "krr", 0.1, settings=spec).lines()
     assert "(besides 1 masked, 2 kept)" in said[0]
     assert said[1] == ("not protected here: which words are unknown, the words of the keep-list")

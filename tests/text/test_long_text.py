@@ -5,21 +5,14 @@ import subprocess
 import sys
 
 import pytest
-from support import audit_rows, records_of
+from support import audit_rows, cut_long, records_of
 
 from dpsan.privacy import randomness
 from dpsan.sanitize import rewriting
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text import tokens
 from dpsan.text.tokens import segments
 
 KEY = b"k" * 32
-
-
-def small(monkeypatch, stretch=16, ahead=6, long=32):
-    monkeypatch.setattr(tokens, "SEGMENT", stretch)
-    monkeypatch.setattr(tokens, "AHEAD", ahead)
-    monkeypatch.setattr(rewriting, "LONG", long)
 
 
 @pytest.mark.parametrize("before", [1, 255, 256, 257, 700])
@@ -48,7 +41,7 @@ TEXTS = [
 def test_words_do_not_depend_on_stretches(monkeypatch, embeddings, store, mechanism, unknown):
     made = Sanitizer(mechanism, epsilon=5, embeddings=embeddings, cache=store, unknown=unknown)
     whole = made.sanitize(TEXTS, KEY, [7, 8, 9, 11, 12])
-    small(monkeypatch, stretch=300, ahead=40, long=301)
+    cut_long(monkeypatch, 300, 40, 301)
     cut = []
     monkeypatch.setattr(rewriting, "segments", lambda *a: cut.append(a) or segments(*a))
     done = made.sanitize(TEXTS, KEY, [7, 8, 9, 11, 12])
@@ -65,7 +58,7 @@ def test_an_audit_needs_the_line(monkeypatch, embeddings, store):
         return audit_rows(word.sanitize(TEXTS, KEY, audit=True).records)
 
     expected = done()
-    small(monkeypatch)
+    cut_long(monkeypatch, 16, 6, 32)
     assert done() == expected
 
 
