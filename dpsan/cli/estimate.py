@@ -56,9 +56,8 @@ class Estimate(Page, Texts, Sanitizing):
         inputs = self.inputs(self.sanitized[0])
         self.check_page()
 
+        from dpsan.analysis.estimate import NO_CALL, read_groups, rows_of, shown
         from dpsan.analysis.estimate import Estimate as Estimates
-        from dpsan.analysis.estimate import read_groups, rows_of
-        from dpsan.analysis.estimate.page import NO_CALL, shown
 
         sanitizer = self._sanitizer()
         rows_of(lists, sanitizer.embeddings)  # errors come before the long work
