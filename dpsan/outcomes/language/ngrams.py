@@ -22,6 +22,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
 from dpsan.errors import DpsanError, file_reason
 from dpsan.files.source import open_regular
 from dpsan.outcomes.language.symbols import KINDS
@@ -240,6 +242,20 @@ class Ngrams:
             return cls.from_bytes(data, vocabulary)
         except ModelError as error:
             raise ModelError(f"{path}: {error.message}", error.hint) from None
+
+
+def model_for(embeddings: Embeddings, path: Path | None = None) -> tuple[Ngrams, str] | None:
+    """Return the model of a file, else that of the bundled vocabulary, and the digest of its file.
+
+    None for another vocabulary without a file.
+
+    Raises:
+        ModelError: see :meth:`Ngrams.read`.
+    """
+    if path is not None:
+        return Ngrams.read(path, embeddings.digest)
+    data = bundled_language_model() if embeddings.digest == bundled_digest() else None
+    return None if data is None else Ngrams.from_bytes(data, embeddings.digest)
 
 
 def _restored(n: int, words: int, stored: Mapping[str, NDArray[Any]]) -> Ngrams:
