@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from dpsan.cli.command import flag, option
 from dpsan.cli.options import JsonAndFile, Sanitizing
 from dpsan.cli.output import PRIVACY, say
+from dpsan.files.same_files import Use
 
 if TYPE_CHECKING:
     from dpsan.embeddings.cache.store import Store
@@ -49,7 +50,7 @@ class Verify(JsonAndFile, Sanitizing):
     """Number of vocabulary words whose outputs are compared."""
     draws: int = option("--draws N", 100_000, min=10_000)
     """Draws for the empirical bound."""
-    certificate: Path | None = option("--certificate FILE", writes=True)
+    certificate: Path | None = option("--certificate FILE", use=Use.WRITTEN)
     """Write the certified integers to FILE, for docs/check_certificate.py."""
     jobs: int = option("-j, --jobs N", 2, min=1)
     """Number of worker processes to check, too; 1: none."""

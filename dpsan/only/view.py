@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int32]
 Codes = NDArray[np.uint8]
+Labels = NDArray[np.uint16]
+"""Codes of labels: there are more than 256 with those of strings and of lists of one's own."""
 Flags = NDArray[np.bool_]
 Cut = tuple[str | int, ...]
 """A piece of an address as marks and words of the unit (`equal`)."""
@@ -52,7 +54,7 @@ def among(codes: NDArray[np.integer], wanted: Sequence[int]) -> Flags:
 class View:
     """Arrays over n tokens; each text begins with an edge, and the block ends with one."""
 
-    label: Codes
+    label: Labels
     """Code of the label: of a word, of a string, of an edge."""
     caps: Codes
     possessive: Flags

@@ -17,6 +17,7 @@ from typing import Final
 
 import numpy as np
 
+from dpsan.embeddings.base import shown
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import close_words, distributions, prior
@@ -127,12 +128,10 @@ def _all_inputs(space: MetricSpace, sampler: Sampler) -> Arrays:
     best = Likeliest(np.arange(n), min(_INPUTS, n + 1), np.float64)
     step = max(4, min(256, _BLOCK_BYTES // (8 * n)))
     # ⊥ first, then the words, the most frequent ones first: the rest rarely changes anything.
-    with space.watch("what each output points to") as progress:
-        for ids in np.split(np.append(n, np.arange(n)), range(step, n + 1, step)):
-            joint = distributions(sampler, ids) * weights[ids][:, None]
-            marginal += joint.sum(axis=0)
-            best.add(ids, joint)
-            if progress is not None:
-                progress(ids[-1] / n)
+    parts = np.split(np.append(n, np.arange(n)), range(step, n + 1, step))
+    for ids in shown(space.watch, "what each output points to", parts):
+        joint = distributions(sampler, ids) * weights[ids][:, None]
+        marginal += joint.sum(axis=0)
+        best.add(ids, joint)
     inputs, joint = (np.ascontiguousarray(each.T) for each in (best.inputs, best.scores))
     return {"inputs": inputs, "joint": joint, "marginal": marginal}

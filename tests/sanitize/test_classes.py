@@ -135,7 +135,7 @@ def test_lists_of_words_of_ones_own(tmp_path, monkeypatch):
     one = Sanitizer(epsilon=12.0, classes="codes.txt")  # what is listed, whatever its kind
     codes = [one.input_of(word) for word in ("mp3", "4471", "mary", "4472")]
     assert codes[1] == one.space.n + 6
-    assert len({int(one.grouping.kinds(one.space.n)[code]) for code in codes[:3]}) == 1
+    assert len({int(one.grouping.kinds[code]) for code in codes[:3]}) == 1
     assert codes[3] == one.space.n
     Path("several.txt").write_text("# streets\nMary\nOld Mill\n")
     with pytest.raises(InputError, match=r"several\.txt:3: not one token"):

@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.base import Embeddings, no_progress
 from dpsan.errors import refuse
 from dpsan.outcomes.language.kneser_ney import model_of
 from dpsan.outcomes.language.ngrams import Ngrams, model_for
@@ -50,7 +50,7 @@ def language_model(
     several = models and len(paths) > 1
     refuse(several, "--language-model takes one model, or files of public text")
     if paths and not models:
-        return model_of(paths, embeddings, vocabulary.tokenizer.name, None)
+        return model_of(paths, embeddings, vocabulary.tokenizer.name, no_progress)
     model = model_for(embeddings, *models)
     return model and model[0]
 
