@@ -372,8 +372,8 @@ def test_a_new_setting_is_found_by_all_its_readers(tmp_path):
     assert header["not_protected"][0] == "the volume"
     assert (done["report"][0], done["resume"][0]) == (0, 0)
     assert (done["other"][0], "with other options" in done["other"][2]) == (2, True)
-    reading = "print(read_setting('a.jsonl').settings.volume)"
-    command = f"from dpsan.analysis.evaluate.setting import read_setting; {reading}"
+    reading = "print(read_run('a.jsonl').settings().volume)"
+    command = f"from dpsan.analysis.evaluate.setting import read_run; {reading}"
     shown = subprocess.check_output([sys.executable, "-c", command], cwd=tmp_path, text=True)
     assert shown == "high\n"
 
