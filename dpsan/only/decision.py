@@ -36,7 +36,8 @@ from dpsan.only.view import (
 
 PLURAL = "surnamepl"
 """Group of surnames with a plural s: their key is that of the name."""
-NAMES = frozenset({"given_f", "given_m", "given_u", "given_x", "surname", PLURAL})
+GIVEN: Final = frozenset({"given_f", "given_m", "given_u", "given_x"})
+NAMES = GIVEN | {"surname", PLURAL}
 """Groups of names: Grace is Pam wherever she stands, and in addresses."""
 COUNTRY: Final = "country"
 CITY: Final = "city"
