@@ -14,6 +14,14 @@ from dpsan.sanitize.result import Texts
 from dpsan.sanitize.settings import Settings
 
 CASES = [
+    ("Here is Jan Kowalczyk again.", "Jan Kowalczyk"),
+    ("Jan has gone.", "Jan"),
+    ("It was a harvest thanksgiving here.", ""),
+    ("She is Quality Manager here.", ""),
+    ("It was pre-eclampsia again.", ""),
+    ("Asthma, gout, angina and eczema: walks heel-toe well.", "Asthma gout angina eczema"),
+    ("He drank a glass of zyqvar there.", ""),
+    ("It went to\nDPO AE 09012", "DPO AE 09012"),
     ("Yesterday Mr. Case was late.", "Case"),
     ("He lives at 42 Blevins Street with a dog.", "42 Blevins Street"),
     ("Dear Sedan,\nthanks for the note", "Sedan"),
@@ -148,6 +156,31 @@ def test_two_medicines_of_a_note_stay_two_with_a_dose_and_without():
     for name in with_doses:
         dosed = {word for other in lists if other[:-1] == name for word in lists[other]}
         assert not dosed & {*lists[name]}, name
+
+
+PLACED = [
+    ("Hi Lucia, all is well.", r"Hi (\S+), all is well\.", "given_x"),
+    ("We saw Mr. Milan today.", r"We saw Mr\. (\S+) today\.", "surname"),
+    ("We saw Ms. Paris Green today.", r"We saw Ms\. (\S+) \S+ today\.", "given_f"),
+    ("She lay on Kingfisher Ward.", r"She lay on (\S+) Ward\.", "ao"),
+    ("On towards Qvenhaven past London.", r"On towards (.+) past .+", "citygb"),
+    ("On towards Qvenhaven past Boston.", r"On towards (.+) past .+", "cityen"),
+    ("On towards Qvenhaven again.", r"On towards (.+) again\.", "city"),
+    ("It flew from Qvenhaven to Krakow.", r"It flew from (.+) to .+", "city"),
+    ("They met Audrey Flint again.", r"They met \S+ (\S+) again\.", "surname"),
+    ("Then Mr Mary Smith came.", r"Then Mr (\S+) \S+ came\.", "given_m"),
+    ("It is his brother Mary, who left.", r"It is his brother (\S+), who left\.", "given_m"),
+    ("He drives a BMW to work.", r"He drives an? (.+) to work\.", "carbrand"),
+    ("He has a slipped disc now.", r"He has a (.+) now\.", "disc"),
+]
+"""A text, a pattern of its outputs and the group of the words in its brackets."""
+
+
+@pytest.mark.parametrize(("text", "pattern", "group"), PLACED)
+def test_a_word_becomes_one_that_fits_its_place(text, pattern, group):
+    words = rewriter(rules_text()).lexicon.outputs[group]
+    for output in drawn(text):
+        assert re.fullmatch(pattern, output)[1] in words, output
 
 
 VALUES = [
