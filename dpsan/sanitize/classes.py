@@ -73,8 +73,9 @@ class Grouping:
     """
 
     rows: tuple[ClassRows, ...]
-    """Empty without classes."""
     n: int
+    classed: bool = False
+    """True if there are classes; those of strings have no rows."""
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -96,7 +97,7 @@ class Grouping:
     def classes(self) -> tuple[str | None, ...]:
         """Return the class of each kind: groups, numbers by value, strings, other words."""
         names = [group.name for group in self.rows]
-        return (*names, NUMBERS, *STRINGS, None) if names else ()
+        return (*names, NUMBERS, *STRINGS, None) if self.classed else ()
 
     @property
     def other(self) -> int:
@@ -147,7 +148,7 @@ class Grouping:
 
     def by_kind(self, codes: Ids) -> Counter[int]:
         """Return the number of drawn words of each kind; empty without groups."""
-        if not self.rows:
+        if not self.classed:
             return Counter()
         return Counter(dict(enumerate(np.bincount(self.kinds[codes]).tolist())))
 

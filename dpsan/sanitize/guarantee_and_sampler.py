@@ -83,7 +83,7 @@ def build(spec: Settings, opened: Opened) -> Built:
     embeddings, space = opened()
     space = space_for(space, kind.name)
     public = () if spec.public is None else spec.public.rows(embeddings.key_to_index)
-    groups = Grouping(class_rows(spec.classes, embeddings), space.n)
+    groups = Grouping(class_rows(spec.classes, embeddings), space.n, bool(spec.classes))
     mechanism = mechanism.with_public(public).resolved(space)
     if isinstance(mechanism, BaseResponse) and spec.classes:  # others were refused
         mechanism = mechanism.with_groups(groups.groups)

@@ -223,7 +223,7 @@ class Sanitizer:
         words, forms = totals.by_kind, totals.forms.unchanged
         if self.replacing:
             return forms / max(words.total(), 1)
-        if not self.grouping.rows or not words.total():
+        if not self.grouping.classed or not words.total():
             return expected_share(self.expected_unchanged, totals.counts)
         return self.grouping.expected_share(self.sampler, self.space, words, forms)
 

@@ -60,4 +60,5 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(watched):
 
 
 def test_what_is_imported_is_seen(watched):
-    assert "faiss" in watched("index", "two.txt")[1]
+    laplace = "rewrite -q -e 8 -m laplace -E two.txt a.txt"
+    assert "faiss" in watched(*laplace.split())[1]
