@@ -173,16 +173,16 @@ def test_four_digits_alone_lose_no_more_than_epsilon(epsilon, years):
         assert abs(math.log(Fraction(one, other))) <= epsilon
 
 
-def test_the_command_says_so(tmp_path, dpsan):
+def test_the_command_says_so(folder, dpsan):
     """Statement, audit and report; two processes write what one does."""
-    (tmp_path / "in.txt").write_text(f"{TEXT}\nno number\n{TEXT}\n")
-    command = ["rewrite", "-e", "8", "--numbers", "value", "--seed", "1", "in.txt"]
-    one = dpsan(*command, "-a", "a.jsonl", cwd=tmp_path)
-    two = dpsan(*command, "-j", "2", cwd=tmp_path)
+    (folder / "in.txt").write_text(f"{TEXT}\nno number\n{TEXT}\n")
+    command = ["rewrite", "-e", "8", "--numbers", "value", "--seed", "1", "-E", "two.txt", "in.txt"]
+    one = dpsan(*command, "-a", "a.jsonl", cwd=folder)
+    two = dpsan(*command, "-j", "2", cwd=folder)
     assert one.stdout == two.stdout
     assert one.stdout.count(b"$") == 2
     assert b"12 numbers by form" in one.stderr
     assert b"numbers drawn by form: which words are numbers" in one.stderr
-    report = dpsan("report", "--json", "a.jsonl", cwd=tmp_path)
+    report = dpsan("report", "--json", "a.jsonl", cwd=folder)
     assert report.returncode == 0, report.stderr
     assert b'"number"' in report.stdout
