@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dpsan.only.engine import Match
 from dpsan.only.order import ranks
 from dpsan.only.permutations import ASCENDING, ORDERED
+from dpsan.only.relations import Groups
 from dpsan.only.rules import PASS, Rules
 from dpsan.only.spans import UNTYPED, drawn
 from dpsan.only.view import (
@@ -162,11 +163,9 @@ def _leaders(
     behind = rows[near & among(group[at[rows] - 1], city)]
     out[behind] = behind - 1
     # Of the words for nations those that have a country in their text, whatever the block is.
-    inside = {(int(view.text[token]), int(view.equal[token])) for token in at[rows].tolist()}
-    for row in np.flatnonzero(among(group[at], nations)).tolist():
-        token = at[row]
-        if (int(view.text[token]), int(view.stem[token])) in inside:
-            out[row] = first[view.stem[token]]
+    led, pairs = np.flatnonzero(among(group[at], nations)), view.text * np.int64(len(group))
+    inside = np.isin(pairs[at[led]] + view.stem[at[led]], pairs[at[rows]] + view.equal[at[rows]])
+    out[led[inside]] = first[view.stem[at[led[inside]]]]
     return out
 
 
@@ -200,6 +199,6 @@ def _in_english(view: View) -> NDArray[np.bool_]:
 
     Others have words such as the German *an*, which no word behind them changes.
     """
+    texts = Groups(view.text)
     english, foreign = (view.label == view.labels.index(name) for name in ("func", "foreignw"))
-    counts = [np.bincount(view.text, weights) for weights in (english, foreign)]
-    return counts[0] >= counts[1]
+    return texts.counts(english) >= texts.counts(foreign)

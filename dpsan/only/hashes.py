@@ -68,9 +68,10 @@ class Hashes:
                 for values, base in ((Hashes.powers, BASE), (Hashes.inverses, INVERSE))
             )
         self.sums = np.zeros(n + 1, np.uint64)
-        values = points + np.uint64(1)
+        values = self.sums[1:]
+        np.add(points, 1, out=values, casting="unsafe")
         values *= self.powers[:n]
-        np.cumsum(values, out=self.sums[1:])
+        np.cumsum(values, out=values)
 
     @classmethod
     def of_words(cls, words: list[str]) -> Words64:
@@ -153,7 +154,8 @@ class Table:
         at, last, tags = at.take(left), last.take(left), tags.take(left)
         while len(left):
             same = self.tags.take(at) == tags
-            rows[left[same]] = at[same]
+            hits = np.flatnonzero(same)
+            rows[left.take(hits)] = at.take(hits)
             at += 1
             more = np.flatnonzero(~same & (at < last))
             left, at = left.take(more), at.take(more)

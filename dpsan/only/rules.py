@@ -39,7 +39,7 @@ _POSITION: Final = re.compile(
     r"(?:(?P<gaps>[a-z|]+):(?=[^:]))?(?P<element>[^={]+)(?:\{(\d),(\d)\})?(?:(=>?)(\w+))?"
 )
 _ANY: Final = np.ones(CODES, np.bool_)
-FIELDS: Final = ("kind", "gap", "trigger", "possessive")
+FIELDS: Final = ("kind", "gap", "possessive", "trigger")
 """Arrays of the view that tests read."""
 PATTERNS: Final = NONE + 1
 """Patterns of capitals: kinds of each label."""
@@ -169,13 +169,12 @@ class Rules:
             for row in rows
             if row[0] == "type"
         ]
-        widths = len(self.labels) * PATTERNS, len(GAP), len(self.triggers) + 1, 2
-        self.tables = {
-            field: np.array([test.tables.get(field, _ANY)[:width] for test in self.tests])
+        widths = len(self.labels) * PATTERNS, len(GAP), 2, len(self.triggers) + 1
+        self.packed = {
+            field: packed([test.tables.get(field, _ANY)[:width] for test in self.tests])
             for field, width in zip(FIELDS, widths, strict=True)
         }
-        """Of each array the tables of all tests: (tests, codes)."""
-        self.packed = {field: packed(tables) for field, tables in self.tables.items()}
+        """Of each array the tables of all tests."""
         group_of = [self._own.get(label, label.rstrip("?")) for label in self.labels]
         self.own_group = np.array([self.group(name) for name in group_of], np.int16)
         self.class_of = {group: name for name, groups in self.classes.items() for group in groups}

@@ -160,11 +160,10 @@ class Viewer:
 
     def _characters(self, points: NDArray[np.uint32]) -> tuple[Codes, NDArray[np.uint64]]:
         """Return the class bits and the folded value of each character."""
-        low = np.minimum(points, 0xFFFF).astype(np.intp)
-        bits, small = self.bits.take(low), self.lexicon.fold.take(low)
-        high = points > 0xFFFF
-        if high.any():
-            for point in np.unique(points[high]).tolist():
+        low = points.astype(np.intp)
+        bits, small = self.bits.take(low, mode="clip"), self.lexicon.fold.take(low, mode="clip")
+        if points.max() > 0xFFFF:
+            for point in np.unique(points[points > 0xFFFF]).tolist():
                 char, at = chr(point), points == point
                 lower = char.lower()
                 small[at] = ord(lower) if len(lower) == 1 else point
@@ -268,9 +267,10 @@ class Viewer:
         code, hashes, edges = self.code, block.hashes, block.edges
         cut_words(self.lexicon, code, block.text, words)
         keep = join_phrases(self.lexicon, code, self.closed, block.bits, hashes, words)
-        words = {name: values[keep] for name, values in words.items()}
-        inside = [at for at, label in enumerate(strings.labels) if label]  # no escapes
-        found = strings.where[inside]
+        words = {name: values.take(keep) for name, values in words.items()}
+        kinds = np.array([code.get(label, -1) for label in strings.labels], np.int16)
+        inside = np.flatnonzero(kinds >= 0)  # no escapes
+        found, kinds = strings.where[inside], kinds[inside].astype(np.uint8)
         begin, m, e = words["start"], len(found), len(edges)
         n = len(begin) + m + e
         of_edges = (
@@ -286,15 +286,14 @@ class Viewer:
 
         start = filled(found[:, 0], edges, begin, np.int32)
         forms: dict[str, int] = {}
-        written = [strings.forms[at] for at in inside]
-        days = [i for i, at in enumerate(inside) if strings.labels[at] in dates.LABELS]
+        written = [*map(strings.forms.__getitem__, inside.tolist())]
+        days = np.flatnonzero(among(kinds, [code[name] for name in dates.LABELS])).tolist()
         texts = np.searchsorted(edges, found[days, 0]).tolist()
         of_days = dates.day_forms([written[i] for i in days], texts)
         for i, day_form in zip(days, of_days, strict=True):
             written[i] = day_form
         ids = [forms.setdefault(marks, len(forms)) for marks in written]
         form_of = np.array(ids, np.int32)
-        kinds = np.array([code[strings.labels[at]] for at in inside], np.uint8)
         keys, caps_of = hashes.of(found[:, 0], found[:, 1]), np.full(m, NONE, np.uint8)
         at, codes = self.requested(keys)
         if len(at):
@@ -354,9 +353,10 @@ class Viewer:
         at = np.flatnonzero(sort)
         _, group = distinct(text[at] * np.int64(16) + sort[at])
         at = at[np.bincount(group).take(group) > 1]  # none is before one that stands alone
-        days = np.array([*[marks[:1] == DAY_FIRST for marks in forms], False])  # -1: no string
-        day_first = days[form[at]] & (sort[at] == dates.DAYS)  # times of a day are marked so too
-        rows = zip(start[at].tolist(), end[at].tolist(), day_first.tolist(), strict=True)
+        # Times of a day are marked so too, and words have the form -1.
+        of_days = np.where(sort[at] == dates.DAYS, form[at], -1).tolist()
+        day_first = [own >= 0 and forms[own][:1] == DAY_FIRST for own in of_days]
+        rows = zip(start[at].tolist(), end[at].tolist(), day_first, strict=True)
         values = [dates.moment(block[begin:last], day_first=first) for begin, last, first in rows]
         found = np.zeros(len(label), np.int32)
         found[at] = ranks(text[at] * np.int64(16) + sort[at], np.array(values, np.int64))

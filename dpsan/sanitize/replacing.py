@@ -148,7 +148,8 @@ class OnlyRewriter:
         # Equal words become one word, those too that no rule compares.
         first, same = deciding.same_words(keys, decision.unit)
         decision = replace(decision, key=first[same])
-        spots = np.concatenate([at, articles, np.flatnonzero(edge)])
+        edges = np.flatnonzero(edge)
+        spots = np.concatenate([at, articles, edges])
         order = np.argsort(spots, kind="stable")
         begin, end = places.start[spots[order]].tolist(), places.after[spots[order]].tolist()
         block = places.block
@@ -164,7 +165,8 @@ class OnlyRewriter:
         by_value = self._by_value(places, decision)
         actions[at[[*by_value]]] = _NUMBER
         plain_names = (actions == _PLAIN) & self._names_too[view.label] & (view.caps != LOWER)
-        words = np.bincount(actions[~edge], minlength=len(ACTIONS)).tolist()
+        words = np.bincount(actions, minlength=len(ACTIONS)).tolist()
+        words[_PLAIN] -= len(edges)
         listed = self._sizes[COLUMN[decision.caps], view.label[at]]
         listed[[*by_value]] = 0  # none of them hides in a group
         listed = listed[listed > 0]
