@@ -150,10 +150,13 @@ class Viewer:
         start, end = turns[::2], turns[1::2]
         found = self.strings(block, letters)
         if len(found.where):
-            at = np.searchsorted(found.where[:, 0], end, "left") - 1
-            covered = np.where(at >= 0, found.where[at, 1], 0)
-            keep = covered < end
-            start, end = np.maximum(start, covered)[keep], end[keep]
+            first = np.searchsorted(end, found.where[:, 0], "right")
+            counts = np.maximum(np.searchsorted(start, found.where[:, 1]) - first, 0)
+            inside = np.arange(counts.sum()) + np.repeat(first - np.cumsum(counts) + counts, counts)
+            covered = np.zeros_like(end)
+            covered[inside] = np.repeat(found.where[:, 1], counts)  # the last one
+            keep = np.flatnonzero(covered < end)
+            start, end = np.maximum(start, covered).take(keep), end.take(keep)
         words = self.words(block, start, end)
         of_text = np.arange(len(texts)) if units is None else np.asarray(units, dtype=np.int64)
         return self.assemble(block, words, found, of_text)
@@ -311,11 +314,10 @@ class Viewer:
         row = filled(-1, -1, words["row"], np.int32)
         text_of = np.repeat(np.arange(e, dtype=np.int32), np.diff(of_edges, append=n))
         index = np.minimum(text_of, len(of_text) - 1, dtype=np.int32)
-        unit = np.cumsum(np.diff(of_text, prepend=of_text[:1]) != 0).astype(np.int32).take(index)
+        unit = np.cumsum(np.diff(of_text, prepend=of_text[:1]) != 0, dtype=np.int32).take(index)
         gap = gaps(block, np.append(0, after[:-1]), start)
-        trigger = self.trigger.take(row)
-        trigger[row < 0] = 0
-        trigger[~self.closed.take(label) & (row != self.letter_a)] = 0
+        closed = (row >= 0) & (self.closed.take(label) | (row == self.letter_a))
+        trigger = self.trigger.take(row) * closed
         one_article(self.articles, code["func"], label, caps, gap, trigger)
         stem = hashed.copy()  # without a plural s where a rule could need it
         at = np.flatnonzero(label == code["surnamepl"])
