@@ -284,8 +284,11 @@ class Draws:
         plans = [slots.plans[pool] for pool in slots.pool[at].tolist()]
         numbers = [[number] for number in slots.number[at].tolist()]
         draw_further(numbers, [plan.sizes for plan in plans], indices.tolist(), streams)
-        for slot, plan, own in zip(at.tolist(), plans, numbers, strict=True):
-            slots.write(slot, finished(plan.pool[0], string(plan.pieces, own)))
+        slots.number[at] = np.arange(len(at)) + len(slots.texts)
+        slots.texts += [
+            finished(plan.pool[0], string(plan.pieces, own))
+            for plan, own in zip(plans, numbers, strict=True)
+        ]
 
     def _written(self, decision: Decision, slots: Slots) -> list[str]:
         """Return the text of each drawn token."""

@@ -356,15 +356,18 @@ def string(pieces: Sequence[Piece], numbers: Sequence[int]) -> str:
     rest = iter(numbers)
     number, left = next(rest), 1
     for piece in reversed(pieces):
+        if isinstance(piece, str):
+            out.append(piece)
+            continue
         count = choices(piece)
         if left * count > WIDEST:
             number, left = next(rest), 1
         left *= count
         number, value = divmod(number, count)
-        if isinstance(piece, tuple):
-            out.append(str(piece[0] + value).zfill(piece[2]))
+        if isinstance(piece, list):
+            out.append(piece[value])
         else:
-            out.append(piece[value] if isinstance(piece, list) else piece)
+            out.append(str(piece[0] + value).zfill(piece[2]))
     return "".join(reversed(out))
 
 

@@ -134,12 +134,14 @@ def batches(texts: Sequence[str], numbers: Sequence[int]) -> Iterator[tuple[int,
     """
     starts = [at for at in range(len(texts)) if not at or numbers[at] != numbers[at - 1]]
     begin = size = 0
+    lengths = [*map(len, texts)]
     for first, last in zip(starts, [*starts[1:], len(texts)], strict=False):  # none: no text
-        lengths = [len(text) for text in texts[first:last]]
-        if first > begin and (size + sum(lengths) > _AT_ONCE or max(lengths) > CONTEXT):
+        own = lengths[first:last]
+        total, long = sum(own), max(own) > CONTEXT
+        if first > begin and (size + total > _AT_ONCE or long):
             yield begin, first
             begin, size = first, 0
-        size += _AT_ONCE if max(lengths) > CONTEXT else sum(lengths)
+        size += _AT_ONCE if long else total
     if begin < len(texts):
         yield begin, len(texts)
 
@@ -158,6 +160,9 @@ def blocks(contexts: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 def pieces(text: str, spans: Spans | None) -> Iterator[tuple[str, Spans]]:
     """Yield the contexts of a text with the spans in each."""
+    if len(text) <= CONTEXT:
+        yield text, spans or ()
+        return
     at = 0
     for piece in contexts(text):
         end = at + len(piece)
