@@ -54,7 +54,7 @@ class Block:
 
     text: str
     points: NDArray[np.uint32]
-    small: NDArray[np.uint64]
+    small: NDArray[np.uint32]
     """Folded code points."""
     bits: Codes
     """Classes of the characters."""

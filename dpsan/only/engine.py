@@ -40,7 +40,8 @@ class Match:
         self._state = relations.State(view, self.group, rules.groups, self._context, rules.apart)
 
     def _context(self, name: str) -> NDArray[np.intp]:
-        return self.places(self.rules.contexts[name])
+        found = [self._found.begins([test]) for test in self.rules.contexts[name]]
+        return np.unique(np.concatenate(found))
 
     def relation(self, name: str, at: NDArray[np.intp]) -> Flags:
         """Return whether a relation holds at some tokens."""

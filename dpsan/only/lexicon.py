@@ -83,7 +83,7 @@ class Lexicon:
             ) from None
         self.code = {label: code for code, label in enumerate(self.labels)}
         self.opens_phrase: NDArray[np.bool_] = self.flags & OPENS != 0
-        self.fold = np.arange(len(self.bits), dtype=np.uint64)
+        self.fold = np.arange(len(self.bits), dtype=np.uint32)
         self.fold[folds[:, 0]] = folds[:, 1]
         self.unknown: dict[int, int] = {}  # (hash, pattern) of unlisted words -> label code
 

@@ -159,9 +159,11 @@ class Rules:
             if row[0] == "rule"
         ]
         self.contexts = {
-            row[1]: self._test([self._term(row[2])]) for row in rows if row[0] == "context"
+            row[1]: [self._test([self._term(atom)]) for atom in row[2].split("|")]
+            for row in rows
+            if row[0] == "context"
         }
-        """Numbers of the tests that relations read, by their names."""
+        """Numbers of the tests of which relations read any, by their names."""
         self.types = [
             SpanType(
                 row[1].split(), row[2].split(), self._test(self._element(row[3])) if row[3:] else -1
@@ -205,6 +207,7 @@ class Rules:
         tests = [position.test for position in positions]
         terms = [(term, at) for at, test in enumerate(tests) for term in self.tests[test].others]
         terms += [(term, at) for at, position in enumerate(positions) for term in position.moving]
+        terms.sort(key=lambda pair: len(self.terms[pair[0]].related))  # they take longer
         drawn = {*chain.from_iterable(map(self._drawn, positions))}
         return Pattern(number, positions, tests, terms, tuple(drawn))
 

@@ -161,7 +161,7 @@ class Viewer:
         of_text = np.arange(len(texts)) if units is None else np.asarray(units, dtype=np.int64)
         return self.assemble(block, words, found, of_text)
 
-    def _characters(self, points: NDArray[np.uint32]) -> tuple[Codes, NDArray[np.uint64]]:
+    def _characters(self, points: NDArray[np.uint32]) -> tuple[Codes, NDArray[np.uint32]]:
         """Return the class bits and the folded value of each character."""
         low = points.astype(np.intp)
         bits, small = self.bits.take(low, mode="clip"), self.lexicon.fold.take(low, mode="clip")
