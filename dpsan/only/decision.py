@@ -98,7 +98,7 @@ def decide(
     row = np.full(len(group), -1, np.int64)
     row[at] = np.arange(len(at))
     article = np.flatnonzero(view.trigger == rules.triggers.index("a") + 1)
-    article = article[_in_english(view)[view.text[article]]]
+    article = article[_in_english(view, match.texts)[view.text[article]]]
     word = article + 1
     for at_word, token in enumerate(article.tolist() if view.far_words else ()):
         word[at_word] = view.far_words.get(token, token + 1)
@@ -194,11 +194,10 @@ def _again(
     return np.where(again, group_of[view.equal], group).astype(np.int16)
 
 
-def _in_english(view: View) -> NDArray[np.bool_]:
+def _in_english(view: View, texts: Groups) -> NDArray[np.bool_]:
     """Return for each text whether it has no more foreign function words than English ones.
 
     Others have words such as the German *an*, which no word behind them changes.
     """
-    texts = Groups(view.text)
     english, foreign = (view.label == view.labels.index(name) for name in ("func", "foreignw"))
     return texts.counts(english) >= texts.counts(foreign)

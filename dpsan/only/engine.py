@@ -41,7 +41,12 @@ class Match:
 
     def _context(self, name: str) -> NDArray[np.intp]:
         found = [self._found.begins([test]) for test in self.rules.contexts[name]]
-        return np.unique(np.concatenate(found))
+        return np.unique(np.concatenate(found)) if len(found) > 1 else found[0]
+
+    @property
+    def texts(self) -> relations.Groups:
+        """The text of each token."""
+        return self._state.text
 
     def relation(self, name: str, at: NDArray[np.intp]) -> Flags:
         """Return whether a relation holds at some tokens."""

@@ -92,12 +92,12 @@ class Groups:
     """Tokens in a row that belong together.
 
     Args:
-        number: of the group of each token, ascending.
+        number: of the group of each token: the next one where another begins.
     """
 
     def __init__(self, number: NDArray[np.integer]) -> None:
+        self._of = number - number[0]
         self._first = np.append(0, np.flatnonzero(number[1:] != number[:-1]) + 1)
-        self._sizes = np.diff(self._first, append=len(number))
 
     def counts(self, flags: Flags) -> Ints:
         """Return the number of flagged tokens of each group."""
@@ -105,12 +105,12 @@ class Groups:
 
     def having(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return how many of some tokens each group has."""
-        groups = np.searchsorted(self._first, places, "right") - 1
-        return np.bincount(groups, minlength=len(self._first))
+        return np.bincount(self._of.take(places), minlength=len(self._first))
 
     def tokens(self, groups: Flags) -> Flags:
         """Return what is said of each group for each of its tokens."""
-        return groups.repeat(self._sizes)
+        found: Flags = groups.take(self._of)
+        return found
 
 
 def mostly_capitals(state: State) -> Flags:

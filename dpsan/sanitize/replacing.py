@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain
 
 import numpy as np
@@ -106,7 +107,7 @@ class OnlyRewriter:
         drawn = [kinds.total()]
         return Sanitized([], drawn, [0], counts, invisible=found.invisible, by_kind=kinds)
 
-    @property
+    @cached_property
     def classes(self) -> tuple[str | None, ...]:
         """Class of each group, by its code."""
         names = self.rules.class_of | self._names
