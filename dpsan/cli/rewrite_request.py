@@ -143,8 +143,8 @@ class Request(RewriteOptions):
             what = (
                 "standard input does not tell its format" if unnamed else f"{first} has no --field"
             )
-            hint = f"with -f: {formats_with('takes_fields')} have fields"
-            refuse(not any(kind.takes_fields for kind in kinds), what, hint)
+            if not any(kind.takes_fields for kind in kinds):
+                raise UsageError(what, f"with -f: {formats_with('takes_fields')} have fields")
             for name in self.field_names if all(kind.field_paths for kind in kinds) else ():
                 parse_field(name)
             parse_fields(self.except_ or (), "--except")
@@ -164,7 +164,8 @@ class Request(RewriteOptions):
             lacking = not formats(getattr(kind, capability) for kind in kinds)
             # A policy is for files of many formats.
             typed = self.policy is None or name[2:].replace("-", "_") in self.typed
-            refuse(given and lacking and typed, f"{name} is for {formats_with(capability)}")
+            if given and lacking and typed:  # else no format is imported
+                raise UsageError(f"{name} is for {formats_with(capability)}")
 
     @cached_property
     def _fields(self) -> dict[str, str]:
