@@ -359,15 +359,14 @@ def string(pieces: Sequence[Piece], numbers: Sequence[int]) -> str:
         if isinstance(piece, str):
             out.append(piece)
             continue
-        count = choices(piece)
+        low, high, width = (0, len(piece) - 1, 0) if isinstance(piece, list) else piece
+        count = high - low + 1
         if left * count > WIDEST:
             number, left = next(rest), 1
         left *= count
         number, value = divmod(number, count)
-        if isinstance(piece, list):
-            out.append(piece[value])
-        else:
-            out.append(str(piece[0] + value).zfill(piece[2]))
+        chosen = piece[value] if isinstance(piece, list) else str(low + value).zfill(width)
+        out.append(chosen)
     return "".join(reversed(out))
 
 

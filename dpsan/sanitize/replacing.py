@@ -34,7 +34,14 @@ from dpsan.sanitize.decided import MOST, Decided, DecidedTexts, Shared, Tokens
 from dpsan.sanitize.numbers_by_value import Numbers
 from dpsan.sanitize.result import ACTIONS, Action, Forms, Sanitized, joined, together
 from dpsan.text.number_forms import formed_number
-from dpsan.text.spanned_tokens import Spans, batches, blocks, context_numbers, without_invisible
+from dpsan.text.spanned_tokens import (
+    CONTEXT,
+    Spans,
+    batches,
+    blocks,
+    context_numbers,
+    without_invisible,
+)
 from dpsan.text.spanned_tokens import pieces as pieces_of
 from dpsan.text.tokens import folded
 
@@ -354,7 +361,10 @@ class OnlyRewriter:
         """
         clean, spans, invisible = without_invisible(texts, spans)
         of_texts: Sequence[Spans | None] = spans or [None] * len(clean)
-        pieces = [[*pieces_of(*pair)] for pair in zip(clean, of_texts, strict=True)]
+        pieces = [
+            [(text, own or ())] if len(text) <= CONTEXT else [*pieces_of(text, own)]
+            for text, own in zip(clean, of_texts, strict=True)
+        ]
         every = [piece for of_text in pieces for piece, _ in of_text]
         contexts = context_numbers(records, [*map(len, pieces)])
         of_pieces = None if spans is None else [own for of_text in pieces for _, own in of_text]

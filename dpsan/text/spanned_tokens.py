@@ -149,20 +149,17 @@ def batches(texts: Sequence[str], numbers: Sequence[int]) -> Iterator[tuple[int,
 def blocks(contexts: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield first and last of contexts of which arrays are made at once."""
     begin = size = 0
-    for at, context in enumerate(contexts):
-        if at > begin and size + len(context) > _AT_ONCE:
+    for at, more in enumerate(map(len, contexts)):
+        if at > begin and size + more > _AT_ONCE:
             yield begin, at
             begin, size = at, 0
-        size += len(context)
+        size += more
     if begin < len(contexts):
         yield begin, len(contexts)
 
 
 def pieces(text: str, spans: Spans | None) -> Iterator[tuple[str, Spans]]:
     """Yield the contexts of a text with the spans in each."""
-    if len(text) <= CONTEXT:
-        yield text, spans or ()
-        return
     at = 0
     for piece in contexts(text):
         end = at + len(piece)
@@ -204,7 +201,9 @@ def without_invisible(
     texts: Sequence[str], spans: Sequence[Spans] | None
 ) -> tuple[list[str], Sequence[Spans] | None, int]:
     """Return texts without invisible characters, spans of these, and how many were dropped."""
-    clean = [text if visible(text) else _DROPPED.sub("", text) for text in texts]
+    if visible("".join(texts)):
+        return [*texts], spans, 0
+    clean = [_DROPPED.sub("", text) for text in texts]
     dropped = sum(map(len, texts)) - sum(map(len, clean))
     if spans is None or not dropped:
         return clean, spans, dropped
