@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dpsan.only.engine import Match
 from dpsan.only.order import ranks
 from dpsan.only.permutations import ASCENDING, ORDERED
+from dpsan.only.relations import Groups
 from dpsan.only.rules import PASS, Rules
 from dpsan.only.spans import UNTYPED, drawn
 from dpsan.only.view import (
@@ -98,7 +99,7 @@ def decide(
     row = np.full(len(group), -1, np.int64)
     row[at] = np.arange(len(at))
     article = np.flatnonzero(view.trigger == rules.triggers.index("a") + 1)
-    article = article[_in_english(view)[view.text[article]]]
+    article = article[_in_english(view, match.texts)[view.text[article]]]
     word = article + 1
     for at_word, token in enumerate(article.tolist() if view.far_words else ()):
         word[at_word] = view.far_words.get(token, token + 1)
@@ -167,11 +168,9 @@ def _leaders(
     behind = rows[near & among(group[at[rows] - 1], city)]
     out[behind] = behind - 1
     # Of the words for nations those that have a country in their text, whatever the block is.
-    inside = {(int(view.text[token]), int(view.equal[token])) for token in at[rows].tolist()}
-    for row in np.flatnonzero(among(group[at], nations)).tolist():
-        token = at[row]
-        if (int(view.text[token]), int(view.stem[token])) in inside:
-            out[row] = first[view.stem[token]]
+    led, pairs = np.flatnonzero(among(group[at], nations)), view.text * np.int64(len(group))
+    inside = np.isin(pairs[at[led]] + view.stem[at[led]], pairs[at[rows]] + view.equal[at[rows]])
+    out[led[inside]] = first[view.stem[at[led[inside]]]]
     return out
 
 
@@ -200,11 +199,10 @@ def _again(
     return np.where(again, group_of[view.equal], group).astype(np.int16)
 
 
-def _in_english(view: View) -> NDArray[np.bool_]:
+def _in_english(view: View, texts: Groups) -> NDArray[np.bool_]:
     """Return for each text whether it has no more foreign function words than English ones.
 
     Others have words such as the German *an*, which no word behind them changes.
     """
     english, foreign = (view.label == view.labels.index(name) for name in ("func", "foreignw"))
-    counts = [np.bincount(view.text, weights) for weights in (english, foreign)]
-    return counts[0] >= counts[1]
+    return texts.counts(english) >= texts.counts(foreign)

@@ -284,15 +284,18 @@ class Draws:
         plans = [slots.plans[pool] for pool in slots.pool[at].tolist()]
         numbers = [[number] for number in slots.number[at].tolist()]
         draw_further(numbers, [plan.sizes for plan in plans], indices.tolist(), streams)
-        for slot, plan, own in zip(at.tolist(), plans, numbers, strict=True):
-            slots.write(slot, finished(plan.pool[0], string(plan.pieces, own)))
+        slots.number[at] = np.arange(len(at)) + len(slots.texts)
+        slots.texts += [
+            finished(plan.pool[0], string(plan.pieces, own))
+            for plan, own in zip(plans, numbers, strict=True)
+        ]
 
     def _written(self, decision: Decision, slots: Slots) -> list[str]:
         """Return the text of each drawn token."""
-        codes = (slots.table[slots.of_row] + 1) * PATTERNS + decision.caps
-        pairs = [*zip(codes.tolist(), slots.number[slots.of_row].tolist(), strict=True)]
-        tables = {code: self.plans.table(code, slots.texts) for code in {code for code, _ in pairs}}
-        out = [tables[code][number] for code, number in pairs]
+        codes = ((slots.table[slots.of_row] + 1) * PATTERNS + decision.caps).tolist()
+        tables = {code: self.plans.table(code, slots.texts) for code in {*codes}}
+        numbers = slots.number[slots.of_row].tolist()
+        out = [tables[code][number] for code, number in zip(codes, numbers, strict=True)]
         for row in np.flatnonzero(decision.group == decision.groups.index(PLURAL)).tolist():
             out[row] += "es" if out[row][-1] in "szxSZX" else "s"
         for row in np.flatnonzero(decision.possessive).tolist():

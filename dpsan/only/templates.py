@@ -356,15 +356,17 @@ def string(pieces: Sequence[Piece], numbers: Sequence[int]) -> str:
     rest = iter(numbers)
     number, left = next(rest), 1
     for piece in reversed(pieces):
-        count = choices(piece)
+        if isinstance(piece, str):
+            out.append(piece)
+            continue
+        low, high, width = (0, len(piece) - 1, 0) if isinstance(piece, list) else piece
+        count = high - low + 1
         if left * count > WIDEST:
             number, left = next(rest), 1
         left *= count
         number, value = divmod(number, count)
-        if isinstance(piece, tuple):
-            out.append(str(piece[0] + value).zfill(piece[2]))
-        else:
-            out.append(piece[value] if isinstance(piece, list) else piece)
+        chosen = piece[value] if isinstance(piece, list) else str(low + value).zfill(width)
+        out.append(chosen)
     return "".join(reversed(out))
 
 

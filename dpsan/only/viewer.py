@@ -151,21 +151,23 @@ class Viewer:
         start, end = turns[::2], turns[1::2]
         found = self.strings(block, letters)
         if len(found.where):
-            at = np.searchsorted(found.where[:, 0], end, "left") - 1
-            covered = np.where(at >= 0, found.where[at, 1], 0)
-            keep = covered < end
-            start, end = np.maximum(start, covered)[keep], end[keep]
+            first = np.searchsorted(end, found.where[:, 0], "right")
+            counts = np.maximum(np.searchsorted(start, found.where[:, 1]) - first, 0)
+            inside = np.arange(counts.sum()) + np.repeat(first - np.cumsum(counts) + counts, counts)
+            covered = np.zeros_like(end)
+            covered[inside] = np.repeat(found.where[:, 1], counts)  # the last one
+            keep = np.flatnonzero(covered < end)
+            start, end = np.maximum(start, covered).take(keep), end.take(keep)
         words = self.words(block, start, end)
         of_text = np.arange(len(texts)) if units is None else np.asarray(units, dtype=np.int64)
         return self.assemble(block, words, found, of_text)
 
-    def _characters(self, points: NDArray[np.uint32]) -> tuple[Codes, NDArray[np.uint64]]:
+    def _characters(self, points: NDArray[np.uint32]) -> tuple[Codes, NDArray[np.uint32]]:
         """Return the class bits and the folded value of each character."""
-        low = np.minimum(points, 0xFFFF).astype(np.intp)
-        bits, small = self.bits.take(low), self.lexicon.fold.take(low)
-        high = points > 0xFFFF
-        if high.any():
-            for point in np.unique(points[high]).tolist():
+        low = points.astype(np.intp)
+        bits, small = self.bits.take(low, mode="clip"), self.lexicon.fold.take(low, mode="clip")
+        if points.max() > 0xFFFF:
+            for point in np.unique(points[points > 0xFFFF]).tolist():
                 char, at = chr(point), points == point
                 lower = char.lower()
                 small[at] = ord(lower) if len(lower) == 1 else point
@@ -269,9 +271,10 @@ class Viewer:
         code, hashes, edges = self.code, block.hashes, block.edges
         cut_words(self.lexicon, code, block.text, words)
         keep = join_phrases(self.lexicon, code, self.closed, block.bits, hashes, words)
-        words = {name: values[keep] for name, values in words.items()}
-        inside = [at for at, label in enumerate(strings.labels) if label]  # no escapes
-        found = strings.where[inside]
+        words = {name: values.take(keep) for name, values in words.items()}
+        kinds = np.array([code.get(label, -1) for label in strings.labels], np.int16)
+        inside = np.flatnonzero(kinds >= 0)  # no escapes
+        found, kinds = strings.where[inside], kinds[inside].astype(np.uint16)
         begin, m, e = words["start"], len(found), len(edges)
         n = len(begin) + m + e
         of_edges = (
@@ -287,15 +290,14 @@ class Viewer:
 
         start = filled(found[:, 0], edges, begin, np.int32)
         forms: dict[str, int] = {}
-        written = [strings.forms[at] for at in inside]
-        days = [i for i, at in enumerate(inside) if strings.labels[at] in dates.LABELS]
+        written = [*map(strings.forms.__getitem__, inside.tolist())]
+        days = np.flatnonzero(among(kinds, [code[name] for name in dates.LABELS])).tolist()
         texts = np.searchsorted(edges, found[days, 0]).tolist()
         of_days = dates.day_forms([written[i] for i in days], texts)
         for i, day_form in zip(days, of_days, strict=True):
             written[i] = day_form
         ids = [forms.setdefault(marks, len(forms)) for marks in written]
         form_of = np.array(ids, np.int32)
-        kinds = np.array([code[strings.labels[at]] for at in inside], np.uint16)
         keys, caps_of = hashes.of(found[:, 0], found[:, 1]), np.full(m, NONE, np.uint8)
         at, codes = self.requested(keys)
         if len(at):
@@ -313,11 +315,10 @@ class Viewer:
         row = filled(-1, -1, words["row"], np.int32)
         text_of = np.repeat(np.arange(e, dtype=np.int32), np.diff(of_edges, append=n))
         index = np.minimum(text_of, len(of_text) - 1, dtype=np.int32)
-        unit = np.cumsum(np.diff(of_text, prepend=of_text[:1]) != 0).astype(np.int32).take(index)
+        unit = np.cumsum(np.diff(of_text, prepend=of_text[:1]) != 0, dtype=np.int32).take(index)
         gap = gaps(block, np.append(0, after[:-1]), start)
-        trigger = self.trigger.take(row)
-        trigger[row < 0] = 0
-        trigger[~self.closed.take(label) & (row != self.letter_a)] = 0
+        closed = (row >= 0) & (self.closed.take(label) | (row == self.letter_a))
+        trigger = self.trigger.take(row) * closed
         one_article(self.articles, code["func"], label, caps, gap, trigger)
         stem = hashed.copy()  # without a plural s where a rule could need it
         at = np.flatnonzero(label == code["surnamepl"])
@@ -355,9 +356,10 @@ class Viewer:
         at = np.flatnonzero(sort)
         _, group = distinct(text[at] * np.int64(16) + sort[at])
         at = at[np.bincount(group).take(group) > 1]  # none is before one that stands alone
-        days = np.array([*[marks[:1] == DAY_FIRST for marks in forms], False])  # -1: no string
-        day_first = days[form[at]] & (sort[at] == dates.DAYS)  # times of a day are marked so too
-        rows = zip(start[at].tolist(), end[at].tolist(), day_first.tolist(), strict=True)
+        # Times of a day are marked so too, and words have the form -1.
+        of_days = np.where(sort[at] == dates.DAYS, form[at], -1).tolist()
+        day_first = [own >= 0 and forms[own][:1] == DAY_FIRST for own in of_days]
+        rows = zip(start[at].tolist(), end[at].tolist(), day_first, strict=True)
         values = [dates.moment(block[begin:last], day_first=first) for begin, last, first in rows]
         found = np.zeros(len(label), np.int32)
         found[at] = ranks(text[at] * np.int64(16) + sort[at], np.array(values, np.int64))

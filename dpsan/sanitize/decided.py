@@ -116,13 +116,13 @@ class Decided:
         last: dict[int, int] = {}
         keys: list[int] = []
         for value, number, text in zip(*(column.tolist() for column in columns), strict=True):
-            if ending and value not in ids[number]:
-                if len(ids[number]) > MOST and text != last.get(number):
-                    ids[number].clear()
+            own = ids[number]
+            if ending and value not in own:
+                if len(own) > MOST and text != last.get(number):
+                    own.clear()
                     units[number].units += 1
                 last[number] = text
-            key = ids[number].setdefault(value, len(ids[number]))
-            keys.append(key + (units[number].units << AGE))
+            keys.append(own.setdefault(value, len(own)) + (units[number].units << AGE))
         in_order = np.empty(len(first), np.int64)
         in_order[order] = keys
         return in_order[inverse]
