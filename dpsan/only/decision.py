@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.engine import Match
-from dpsan.only.order import ranks
+from dpsan.only.marks import ZERO
+from dpsan.only.order import distinct, ranks
 from dpsan.only.permutations import ASCENDING, ORDERED
 from dpsan.only.rules import PASS, Rules
 from dpsan.only.spans import UNTYPED, drawn
+from dpsan.only.sums import DAYS, PARTS, SPAN, Sum
 from dpsan.only.view import (
     GAP,
     KEPT,
@@ -40,6 +42,12 @@ NAMES = frozenset({"given_f", "given_m", "given_u", "given_x", "surname", PLURAL
 """Groups of names: Grace is Pam wherever she stands, and in addresses."""
 COUNTRY: Final = "country"
 CITY: Final = "city"
+WEEKDAYS: Final = frozenset(("day", "day3", "workday", "workday3", "day_de", "day_fr", "day_es"))
+DAYS_OF_MONTH: Final = frozenset(("mday", "ordinal", "daymonth"))
+MONTHS: Final = frozenset(("month", "month3", "month_de", "month_fr", "month_es"))
+YEARS: Final = frozenset(("year", "shortyear"))
+PADDED: Final = ZERO * 2
+"""Form of a day of two digits that begins with a zero."""
 MEDICINE: Final = "medicine"
 """How groups of medicines begin: one medicine stays one, with a dose and without."""
 
@@ -62,12 +70,20 @@ class Decision:
     order: Ints
     """Number of replaced dates of its group that are earlier in the text, or of numbers of its form
     that are smaller; 0 of other tokens."""
+    step: NDArray[np.int64]
+    """1 of a date that is the next day, month or year behind the one before it in this order; 2 and
+    the row of the first date of its group with an equal step; else 0."""
     leader: NDArray[np.int64]
     """Row of the country in the text of a nation, of the city before a country; -1: none."""
     articles: NDArray[np.int64]
     """Token, pattern of capitals, and row of the drawn token behind it: (a, 3)."""
     locals: dict[int, tuple[Cut, ...]]
     """By the row of an e-mail address the pieces of its local part: marks, and keys of names."""
+    sums: tuple[Sum, ...]
+    """Replaced numbers that follow from others of their text, by their rows."""
+    weekdays: tuple[tuple[int, ...], ...]
+    """Rows of a weekday and of the date behind it: its day, or day and month, its month and year;
+    -1: none."""
     rule: NDArray[np.int16]
     """Index of the rule that drew each token; no output depends on it."""
     groups: tuple[str, ...]
@@ -94,6 +110,11 @@ def decide(
     at = np.flatnonzero(group > PASS)
     plural = group == rules.group(PLURAL)
     key = np.where(plural, view.stem, view.equal).astype(np.int64)
+    days = np.flatnonzero(group == rules.group("mday"))
+    if len(days) and PADDED in view.forms:  # 3 is 03 in a text with 03
+        padded = form[days] == view.forms.index(PADDED)
+        form = form.copy()
+        form[days[np.isin(view.text[days], view.text[days[padded]])]] = view.forms.index(PADDED)
     row = np.full(len(group), -1, np.int64)
     row[at] = np.arange(len(at))
     article = np.flatnonzero(view.trigger == rules.triggers.index("a") + 1)
@@ -124,12 +145,17 @@ def decide(
         if group[token] > PASS:
             local[int(row[token])] = tuple(_read(cuts, key_of) for cuts in pieces)
     key_of_row = first[key[at]]
-    order = np.zeros(len(at), np.int32)
+    order, step = np.zeros(len(at), np.int32), np.zeros(len(at), np.int64)
     for groups, of_form in ((ASCENDING, 0), (ORDERED, form[at] + 1)):
         rows = np.flatnonzero(among(group[at], rules.codes(groups)))
         if len(rows) > 1:  # else there is none before
             pool = (view.text[at] * np.int64(len(rules.groups)) + group[at]) * (len(view.forms) + 1)
             order[rows] = ranks((pool + of_form)[rows], view.order[at[rows]])
+            if groups is ASCENDING:
+                place = pool[rows] * (len(view.label) + 1) + view.order[at[rows]]
+                behind = np.isin(place - 1, place) * view.step[at[rows]]
+                of_step, same = distinct(pool[rows] * (len(view.label) + 1) + behind)
+                step[rows] = np.where(behind > 1, rows[of_step[same]] + 2, behind)
     return Decision(
         at,
         group[at],
@@ -140,9 +166,12 @@ def decide(
         view.unit[at],
         view.text[at],
         order,
+        step,
         _leaders(view, rules, group, at, first),
         articles,
         local,
+        _sums(view, rules, group, row),
+        _weekdays(view, rules, group, row),
         match.rule[at],
         tuple(rules.groups),
         view.forms,
@@ -168,6 +197,46 @@ def _leaders(
         if (int(view.text[token]), int(view.stem[token])) in inside:
             out[row] = first[view.stem[token]]
     return out
+
+
+def _sums(
+    view: View, rules: Rules, group: NDArray[np.int16], row: NDArray[np.int64]
+) -> tuple[Sum, ...]:
+    """Return by their rows the sums of which all numbers are replaced, each by any of its form."""
+    free, dated = (among(group, rules.codes(names)) for names in (PARTS, DAYS))
+    return tuple(
+        Sum(kind, int(row[whole]), tuple(row[[*parts]].tolist()))
+        for kind, whole, parts in view.sums
+        if free[whole] and (dated if kind == SPAN else free)[[*parts]].all()
+    )
+
+
+def _weekdays(
+    view: View, rules: Rules, group: NDArray[np.int16], row: NDArray[np.int64]
+) -> tuple[tuple[int, ...], ...]:
+    """Return the rows of the weekdays that stand before a date, with those of the date."""
+    parts = np.zeros(len(rules.groups), np.int8)
+    for part, names in enumerate((DAYS_OF_MONTH, MONTHS, YEARS), 1):
+        parts[rules.codes(names)] = part
+    of = np.append(parts[np.where(group > PASS, group, 0)], [0] * 6)
+    function = np.append(view.label == view.labels.index("func"), [False] * 6)
+    at = np.flatnonzero(among(group, rules.codes(WEEKDAYS)))
+    at = at[(of[at + 1] > 0) | ((of[at + 2] > 0) & function[at + 1])]
+    found = []
+    first = {(int(view.text[at]), int(of[at])): int(row[at]) for at in np.flatnonzero(of)[::-1]}
+    for token in at.tolist():
+        date = [-1] * 3
+        for near in range(token + 1, token + 6):
+            part = int(of[near])
+            if part and date[part - 1] < 0:
+                date[part - 1] = int(row[near])
+            elif part > 1 or not (part or function[near]):
+                break
+        if date[0] >= 0:
+            of_text = [first.get((int(view.text[token]), part), -1) for part in (2, 3)]
+            date[1:] = [own if own >= 0 else of for own, of in zip(date[1:], of_text, strict=True)]
+            found.append((int(row[token]), *date))
+    return tuple(found)
 
 
 def _read(cuts: tuple[Cut, ...], key_of: dict[int, int]) -> Cut:

@@ -25,9 +25,19 @@ from dpsan.only.marks import LARGE, SIZED, unsized
 from dpsan.only.order import distinct
 from dpsan.only.permutations import Permutation, Walk, begin_walks
 from dpsan.only.plans import ADDRESSES, NAME, PATTERNS, Plans
-from dpsan.only.slots import Pool, Slots, Unit, Units, keep_order, unit_number, unit_of
+from dpsan.only.slots import (
+    Pool,
+    Slots,
+    Unit,
+    Units,
+    keep_order,
+    name_days,
+    settle,
+    unit_number,
+    unit_of,
+)
 from dpsan.only.templates import finished, string
-from dpsan.only.view import LOWER, UPPER, Ints
+from dpsan.only.view import LOWER, UPPER
 from dpsan.privacy.randomness import Streams
 from dpsan.text.letter_case import article_for
 
@@ -116,11 +126,13 @@ class Draws:
             slots.number[new] = streams.integers("only", np.array(bounds, np.uint64)[new])
             if injections:
                 injections.take(slots)
-            self._take(slots, permutations, begins, decision.order[slots.row])
+            self._take(slots, permutations, begins, decision)
             self._write_strings(slots, new, streams)
             if self.together and self.plans.injective:
                 reused += keep_apart(slots, new, units, self.plans, streams, injections)
                 keep_order(slots, new, decision.order[slots.row])
+                settle(slots, decision.sums, [*self.plans.words.values()])
+                name_days(slots, decision.weekdays, self.plans.words)
             if self.together and decision.locals:
                 write_addresses(slots, new, decision, units, self.plans)
         if self.together and kept:
@@ -248,7 +260,11 @@ class Draws:
         return found, reused
 
     def _take(
-        self, slots: Slots, permutations: Mapping[int, Permutation], begins: set[int], order: Ints
+        self,
+        slots: Slots,
+        permutations: Mapping[int, Permutation],
+        begins: set[int],
+        decision: Decision,
     ) -> None:
         """Take numbers from permutations, those of dates in the order of the dates.
 
@@ -256,8 +272,10 @@ class Draws:
             slots: whose numbers are uniform integers so far.
             permutations: of some slots, in the order of their draws.
             begins: slots whose integers tell where a calendar begins.
-            order: of each slot its place among the dates or numbers of the text.
+            decision: the order of the dates of a text, and which of their steps are equal.
         """
+        order, step = decision.order[slots.row], decision.step[slots.row].tolist()
+        steps: dict[tuple[int, int], int] = {}
         number, lead = slots.number.tolist(), slots.lead.tolist()
         dated = np.array([plan.ascending for plan in slots.plans])[slots.pool]
         turns = (slots.text * np.int64(1 << 32) + order * dated).tolist()
@@ -266,6 +284,9 @@ class Draws:
             number[at] = 0
         for at in sorted(permutations, key=turns.__getitem__):
             permutation = permutations[at]
+            if isinstance(permutation, Walk) and step[at]:
+                same = (permutation.size, step[at])
+                number[at] = steps.setdefault(same, number[at] * (step[at] > 1))
             wanted = self._homeland[number[lead[at]]] if lead[at] >= 0 else -1
             number[at] = slots.taken[at] = permutation.take(number[at], wanted)
             if isinstance(permutation, Walk):

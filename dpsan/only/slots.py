@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.dates import moment
+from dpsan.only.dates import moment, weekday_of
+from dpsan.only.marks import DAY_FIRST
 from dpsan.only.permutations import ORDERED, ROOM, Calendar, Permutation
+from dpsan.only.sums import RESULTS, TOTAL, Sum, follow
 from dpsan.only.templates import Piece
 
 AGE: Final = 40
@@ -157,6 +159,69 @@ def keep_order(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) ->
             numbers.sort(key=lambda number: moment(slots.texts[number], day_first=False))
             slots.number[sorted(of_text, key=order.__getitem__)] = numbers
             slots.chance[of_text] *= len(of_text)
+
+
+def settle(slots: Slots, sums: Sequence[Sum], lists: Sequence[Sequence[str]]) -> None:
+    """Write the numbers that follow from others of their text.
+
+    What one sum has, no later one changes: then another of its numbers follows, or none.
+
+    Args:
+        sums: by their rows.
+        lists: of words.
+    """
+    follows = np.array([plan.pool[0] in RESULTS for plan in slots.plans])[slots.pool]
+    fixed = {*np.flatnonzero(~slots.new | (slots.table >= 0) | ~follows).tolist()}
+    for kind, *rows in ((kind, whole, *parts) for kind, whole, parts in sums):
+        whole, *parts = slots.of_row[rows].tolist()
+        sources = [lists[of] if of >= 0 else slots.texts for of in slots.table[[whole, *parts]]]
+        numbers = slots.number[[whole, *parts]].tolist()
+        texts = [source[number] for source, number in zip(sources, numbers, strict=True)]
+        to = 0
+        if kind == TOTAL and whole in fixed:
+            to = max((at for at, part in enumerate(parts, 1) if part not in fixed), default=0)
+        target = [whole, *parts][to]
+        if target not in fixed:
+            others = [text for at, text in enumerate(texts) if at not in (0, to)]
+            slots.texts[numbers[to]] = follow(kind, texts[to], others, texts[0] if to else "")
+            slots.chance[target] = slots.chance[parts].max()
+        fixed |= {whole, *parts}
+
+
+def name_days(
+    slots: Slots, weekdays: Sequence[tuple[int, ...]], words: Mapping[str, Sequence[str]]
+) -> None:
+    """Let the weekdays before dates be those of the dates.
+
+    One that stands before several dates moves the later ones to its next day.
+
+    Args:
+        weekdays: rows of each, see :class:`dpsan.only.decision.Decision`.
+        words: by group, in the order of their tables.
+    """
+    tables, fixed = [*words], {*np.flatnonzero(~slots.new).tolist(), -1}
+    for rows in weekdays:
+        at = [int(slots.of_row[row]) if row >= 0 else -1 for row in rows]
+        name, number = at[:2]
+        forms = [slots.plans[slots.pool[place]].pool[1] for place in at]
+        of, words_at = slots.table[at].tolist(), slots.number[at].tolist()
+        texts = [
+            (slots.texts if table < 0 else words[tables[table]])[word] if place >= 0 else ""
+            for place, table, word in zip(at, of, words_at, strict=True)
+        ]
+        weekday = weekday_of(texts[1], texts[2], texts[3], day_first=forms[1][:1] == DAY_FIRST)
+        group = tables[of[0]]
+        known = weekday if weekday < len(words[group]) else 0
+        ahead = ((words_at[0] if name in fixed else known) - weekday) % 7
+        if ahead and number not in fixed and texts[1].isdigit():
+            day, weekday = int(texts[1]) + ahead, weekday + ahead
+            slots.texts[words_at[1]] = str(day - 7 * (day > 28)).zfill(len(texts[1]))
+            slots.chance[number] = min(7 * slots.chance[number], 1.0)
+        if name not in fixed:
+            slots.number[name] = weekday % 7
+            if weekday % 7 >= len(words[group]):
+                slots.table[name] = tables.index(group.removeprefix("work"))
+        fixed.update(at)
 
 
 def stream_position(pool: Pool) -> int:

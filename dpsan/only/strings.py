@@ -217,6 +217,8 @@ def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, st
             return kind, digit_form(text)
         if re.fullmatch(r"[xX][2-9]", text):
             return "times", text[0]
+        if re.fullmatch(r"\d{1,4}x\d{1,4}", text):
+            return kind, digit_form(text)
         if PLAIN_CODES.fullmatch(text) or text.lower() in known:
             return "fixed", text
         if re.fullmatch(r"[0-9a-f]{7,}|[0-9a-fA-F]{12,}", text):
@@ -236,7 +238,7 @@ def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, st
     if kind in ("vanity", "password", "spelled"):
         return kind, letter_form(text)
     if kind == "phone":
-        return kind, re.sub(r"\d", DIGIT, text)
+        return kind, re.sub(r"(?<!\A)(?<!\A\()0|[1-9]", DIGIT, text)  # a first zero stays
     if kind in ("handle", "url", "ip", "ipv6", "email", "userip", "userhost"):
         return kind, ""
     if kind == "overweeks":

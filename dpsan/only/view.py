@@ -15,6 +15,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.only.sums import Sum
+
 Ints = NDArray[np.int32]
 Codes = NDArray[np.uint8]
 Flags = NDArray[np.bool_]
@@ -72,12 +74,17 @@ class View:
     """Index of the text in the block."""
     order: Ints
     """Of dates and times how many of their sort in the text are earlier, 0 of other tokens."""
+    step: Ints
+    """Of dates how far they are behind the one before it in this order, see
+    :func:`dpsan.only.order.steps`; 0 of other tokens."""
     labels: tuple[str, ...]
     forms: tuple[str, ...]
     pieces: dict[int, tuple[tuple[Cut, ...], ...]]
     """By the token of an e-mail address how each piece of its local part may be read."""
     far_words: dict[int, int]
     """By an article the token it stands before, where that is not the next one."""
+    sums: tuple[Sum, ...]
+    """Numbers that follow from others of their text, by their tokens."""
 
     @cached_property
     def edge(self) -> Flags:

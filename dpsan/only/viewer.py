@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only import dates, strings
+from dpsan.only import dates, strings, sums
 from dpsan.only.articles import far_words, one_article
 from dpsan.only.characters import (
     APOSTROPHE,
@@ -38,7 +38,7 @@ from dpsan.only.joining import Words, cut_words, join_phrases
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.local_parts import split_emails
 from dpsan.only.marks import DAY_FIRST
-from dpsan.only.order import distinct, ranks
+from dpsan.only.order import distinct, ranks, steps
 from dpsan.only.places import Places
 from dpsan.only.view import (
     COLUMN,
@@ -127,6 +127,7 @@ class Viewer:
         """Hashes of words for nations, ascending, and of their countries."""
         self.sorts = np.array([dates.SORTS.get(label, 0) for label in self.labels], np.uint8)
         self.closed = np.array([label in CLOSED for label in self.labels])
+        self.summed = np.array([label in sums.LABELS for label in self.labels])
 
     def view(self, texts: Sequence[str], units: Sequence[int] | None = None) -> tuple[View, Places]:
         """Return view and places of texts.
@@ -332,8 +333,10 @@ class Viewer:
         equal, first = firsts(hashed, stem, unit, (trigger == 0) & ~common)
         owns = filled(False, False, words["possessive"], np.bool_)
         earlier = self.earlier(block.text, label, start, end, index, form, [*forms])
-        relations = form, trigger, equal, first, unit, index, earlier
-        view = View(label, caps, owns, gap, *relations, self.labels, tuple(forms), {}, {})
+        relations = form, trigger, equal, first, unit, index, *earlier
+        found_sums = self.sums(block.text, label, start, end, index)
+        names = self.labels, tuple(forms)
+        view = View(label, caps, owns, gap, *relations, *names, {}, {}, found_sums)
         places = Places(block.text, start, end, after, hashed, stem, {})
         split_emails(view, places)
         view.far_words.update(far_words(view, places, self.articles[0]))
@@ -348,8 +351,8 @@ class Viewer:
         text: Ints,
         form: Ints,
         forms: list[str],
-    ) -> Ints:
-        """Return of each date how many of its sort in the text are earlier."""
+    ) -> tuple[Ints, Ints]:
+        """Return of each date how many of its sort in the text are earlier, and its step."""
         sort = self.sorts.take(label)
         at = np.flatnonzero(sort)
         _, group = distinct(text[at] * np.int64(16) + sort[at])
@@ -358,9 +361,25 @@ class Viewer:
         day_first = days[form[at]] & (sort[at] == dates.DAYS)  # times of a day are marked so too
         rows = zip(start[at].tolist(), end[at].tolist(), day_first.tolist(), strict=True)
         values = [dates.moment(block[begin:last], day_first=first) for begin, last, first in rows]
-        found = np.zeros(len(label), np.int32)
-        found[at] = ranks(text[at] * np.int64(16) + sort[at], np.array(values, np.int64))
-        return found
+        found, step = np.zeros((2, len(label)), np.int32)
+        groups = text[at] * np.int64(16) + sort[at]
+        moments = np.array(values, np.int64)
+        found[at] = ranks(groups, moments)
+        step[at] = steps(groups, moments // dates.UNITS.take(sort[at]))
+        return found, step
+
+    def sums(
+        self, block: str, label: Codes, start: Ints, end: Ints, text: Ints
+    ) -> tuple[sums.Sum, ...]:
+        """Return the numbers that follow from others of their text."""
+        at = np.flatnonzero(self.summed.take(label))
+        at = at[np.bincount(text[at]).take(text[at]) > 2]  # else none is a sum
+        found: list[sums.Sum] = []
+        for tokens in np.split(at, np.flatnonzero(np.diff(text[at])) + 1):
+            words = [block[start[token] : end[token]] for token in tokens.tolist()]
+            names = [self.labels[code] for code in label[tokens].tolist()]
+            found += sums.sums_of(tokens.tolist(), names, words)
+        return tuple(found)
 
 
 def labels_of(lexicon: Lexicon, own: Iterable[str] = ()) -> tuple[str, ...]:

@@ -1,0 +1,260 @@
+"""Sums: which numbers of a text follow from others, and what they become.
+
+Public of these numbers is which of them is a sum, a difference, a product or a percentage of which
+others, and which step from one time to the next is that from another time to its next.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+TOTAL, PRODUCT, RATIO, GROWTH, DROP, REST, STEP, SPAN, HOURS, MINUTES = range(10)
+"""Kinds: the sum of the parts; their product; what per cent the first is of the second; the first
+and so many per cent more, or less; what is left of a hundred per cent; as long behind the first as
+the second is behind the third; the days or years from the second to the first, the hours, the
+minutes."""
+AMOUNTS: Final = frozenset(("money", "number", "int3", "int4", "int5", "int6"))
+"""Labels of numbers that may be results, whatever their size."""
+PERCENT, CLOCK = "percent", "clock"
+DATED: Final = {"year": 1, "dateyear": 1, "int1": 0, "int2": 0, "bit": 0}
+"""Labels of years and days, and how much more than a number of them may lie between two."""
+LABELS: Final = AMOUNTS | DATED.keys() | {"quantity", PERCENT, CLOCK}
+DAYS: Final = frozenset(("year", "mday"))
+"""Groups of dates between which a number of days or years lies."""
+RESULTS: Final = frozenset(
+    ("int", "number", "money", "age", "childage", "days2", "minutes", PERCENT, CLOCK)
+)
+"""Groups of numbers that may follow from others."""
+PARTS: Final = RESULTS | {"quantity", "dose_hours", "weight"}
+"""Groups of numbers that others may follow from."""
+_NEAR: Final = 6
+"""Numbers before a product among which its factors are."""
+_MOST: Final = 16
+"""Numbers of a sum."""
+_DAY: Final = 24 * 60
+_RUN: Final = re.compile(r"\d(?:[\d.,]{0,14}\d)?")
+_TIME: Final = re.compile(r"(\d{1,2})([:.h])(\d\d)(?!\d)()(?:.*?([apAP]))?")
+_THOUSANDS: Final = re.compile(r"\d([.,])(?:(\d\d)\1)?\d{3}(?!\d)")
+_PLACES: Final = 2
+_WEEKS: Final = 14
+"""Days that are counted between two days of one month."""
+_WHOLE: Final = 100
+"""Hundredths of one, and of the whole."""
+
+
+class Sum(NamedTuple):
+    """A number that follows from others, by their tokens or rows."""
+
+    kind: int
+    whole: int
+    parts: tuple[int, ...]
+
+
+class Item(NamedTuple):
+    """A number of a text, in hundredths, and the value of its last digit; a time in minutes."""
+
+    at: int
+    label: str
+    value: int
+    unit: int
+
+
+@lru_cache(1 << 14)
+def read(text: str) -> tuple[int, int]:
+    """Return the hundredths of a number, and how many decimals it has; 0, 0: it is too fine."""
+    match = _RUN.search(text)
+    *groups, last = re.split("[.,]", match[0] if match else "0")
+    decimals = len(last) if groups else 0
+    if decimals > _PLACES + 1 or (decimals > _PLACES and groups == ["0"]):
+        return 0, 0
+    decimals = decimals if decimals <= _PLACES else 0
+    return int("".join([*groups, last])) * 10 ** (_PLACES - decimals), decimals
+
+
+def minute(text: str) -> int:
+    """Return the minute of the day of a time; -1: it has none."""
+    match = _TIME.match(text)
+    if match is None:
+        return -1
+    hour, half = int(match[1]), (match[5] or "").lower()
+    hour = hour % 12 + 12 * (half == "p") if half else hour
+    return (hour * 60 + int(match[3])) % _DAY
+
+
+def sums_of(tokens: Sequence[int], labels: Sequence[str], texts: Sequence[str]) -> Iterator[Sum]:
+    """Yield the sums of a text: of its dates, of its times, and of its numbers.
+
+    A factor or a summand is no summand of a later sum: the result stands for it.
+    """
+    rows = [*zip(tokens, labels, texts, strict=True)]
+    yield from _spans([row for row in rows if row[1] in DATED])
+    yield from _steps([row for row in rows if row[1] == CLOCK or DATED.get(row[1]) == 0])
+    seen, left, equal = list[Item](), list[Item](), dict[int, Item]()
+    for token, label, text in rows:
+        value, decimals = read(text)
+        if label in (CLOCK, "bit", "year", "dateyear") or not value:
+            continue
+        item = Item(token, label, value, 10 ** (_PLACES - decimals))
+        same = equal.setdefault(value, item)
+        if label == PERCENT:
+            found = _percentage(item, seen)
+        elif same.unit != item.unit and label in AMOUNTS:
+            found = Sum(TOTAL, token, (same.at,))  # $80 and $80.00
+        elif label in AMOUNTS:
+            found = _product(item, seen) or _total(item, left)
+        else:
+            found = _total(item, left) if value >= 10 * _WHOLE else None
+        if found:
+            yield found
+            percent = PERCENT in (label, *(each.label for each in seen if each.at in found.parts))
+            gone = () if percent else (found.whole, *found.parts)
+            left = [each for each in left if each.at not in gone]
+        if label != PERCENT and (label in AMOUNTS or value >= 10 * _WHOLE):
+            left = [*left[1 - _MOST :], item]
+        seen = [*seen[1 - _NEAR :], item]
+
+
+def _spans(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
+    """Yield between which numbers that may be days or years as many lie as another number says."""
+    told = set[int]()
+    for row, (at, kind, text) in enumerate(rows):
+        near, number = rows[max(row - _NEAR, 0) : row + _NEAR], int(text)
+        for more, most in ((0, _WEEKS), (1, _WHOLE)) if not DATED[kind] and number > 1 else ():
+            dated = {int(value): token for token, name, value in near if DATED[name] == more}
+            for first, start in dated.items():
+                end = dated.get(first + number, dated.get(first + number + 1) if more else None)
+                if end is not None and number <= most and not (more and {start, end} <= told):
+                    told |= {start, end}
+                    yield Sum(SPAN, at, (end, start))
+
+
+def _steps(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
+    """Yield which steps from a time to the next are equal, or as long as a number says."""
+    steps: dict[int, tuple[int, int]] = {}
+    times = [(token, minute(text)) for token, label, text in rows if label == CLOCK]
+    for (before, first), (token, second) in pairwise([pair for pair in times if pair[1] >= 0]):
+        step = (second - first) % _DAY
+        if step in steps:
+            yield Sum(STEP, token, (before, *steps[step]))
+        elif step:
+            steps[step] = token, before
+    for token, label, text in rows if steps else ():
+        number = 0 if label == CLOCK else int(text)
+        for kind, step in ((MINUTES, number), (HOURS, number * 60)):
+            if step in steps and number > 1:
+                yield Sum(kind, token, steps[step])
+
+
+def _percentage(item: Item, seen: Sequence[Item]) -> Sum | None:
+    """Return how a percentage and the two amounts before it follow from each other, or how it
+    does from percentages.
+    """
+    shares = [each for each in seen if each.label == PERCENT]
+    for first in range(len(shares)):
+        if sum(each.value for each in shares[first:]) + item.value == _WHOLE**2:
+            return Sum(REST, item.at, tuple(each.at for each in shares[first:]))
+    amounts = [each for each in seen if each.label != PERCENT][-2:]
+    for one, two in (amounts, amounts[::-1]) if len(amounts) > 1 else ():
+        if 2 * abs(one.value * _WHOLE**2 - item.value * two.value) <= item.unit * two.value:
+            return Sum(RATIO, item.at, (one.at, two.at))
+    for kind, sign in ((GROWTH, 1), (DROP, -1)) if len(amounts) > 1 else ():
+        one, two = amounts
+        off = 2 * abs(sign * (two.value - one.value) * _WHOLE**2 - item.value * one.value)
+        if off <= item.unit * one.value:
+            return Sum(kind, two.at, (one.at, item.at))
+    return None
+
+
+def _product(item: Item, seen: Sequence[Item]) -> Sum | None:
+    """Return of which numbers before it an amount is the product, or the percentage."""
+    for at in range(len(seen) - 1, 0, -1):
+        for one, two in zip(seen[:at], [seen[at]] * at, strict=True):
+            scale = _WHOLE ** (1 + (PERCENT in (one.label, two.label)))
+            off = abs(one.value * two.value - item.value * scale)
+            if 2 * off <= item.unit * scale and _WHOLE not in (one.value, two.value):
+                return Sum(PRODUCT, item.at, (one.at, two.at))
+    return None
+
+
+def _total(item: Item, left: Sequence[Item]) -> Sum | None:
+    """Return of which numbers before it a number is the sum, or what they leave of one of them."""
+    alike = [each for each in left if each[1::2] == item[1::2]]
+    for row in (alike, left):
+        summed = 0
+        for count, first in enumerate(reversed(row)):
+            before, summed = summed, summed + first.value
+            at = [each.at for each in row[len(row) - count - 1 :]]
+            if count and summed == item.value:
+                return Sum(TOTAL, item.at, tuple(at))
+            if count and first.value - before == item.value:
+                return Sum(TOTAL, at[0], (*at[1:], item.at))
+            if count == 1 and before - first.value == item.value:
+                return Sum(TOTAL, at[1], (at[0], item.at))
+    return None
+
+
+def follow(kind: int, text: str, parts: Sequence[str], whole: str = "") -> str:
+    """Return what a number becomes that follows from others; itself if nothing does.
+
+    Args:
+        kind: of the sum.
+        text: as it was drawn.
+        parts: of the sum, but for the number.
+        whole: the sum, if the number is one of its parts.
+    """
+    if kind in (STEP, HOURS, MINUTES):
+        times = [*map(minute, parts)]
+        if min(times) < 0:
+            return text
+        if kind == STEP:
+            return _time(text, (times[0] + times[1] - times[2]) % _DAY)
+        long = (times[0] - times[1]) % _DAY * _WHOLE
+        return _number(text, long // (60 if kind == HOURS else 1), [])
+    values = [read(part)[0] for part in parts]
+    value, last = sum(values), values[-1]
+    if kind == PRODUCT:
+        scale = _WHOLE ** (1 + ("%" in "".join(parts)))
+        value = (2 * values[0] * last + scale) // (2 * scale)
+    elif kind == RATIO:
+        value = values[0] * _WHOLE**2 // max(last, 1)
+    elif kind in (GROWTH, DROP):
+        value = values[0] * (_WHOLE**2 + last * (1 if kind == GROWTH else -1)) // _WHOLE**2
+    elif kind == SPAN:
+        value = max(values[0] - last, 2 * _WHOLE)
+    elif kind == REST or whole:
+        value = (read(whole)[0] if whole else _WHOLE**2) - value
+    return _number(text, value, [*parts, whole]) if min(values) > 0 < value else text
+
+
+def _time(text: str, value: int) -> str:
+    """Return a time of another minute of the day."""
+    match = _TIME.match(text)
+    assert match is not None  # noqa: S101 - it is a time
+    hour, half, rest = value // 60, match[5] or "", text[match.end(3) :]
+    if half:
+        letter = "ap"[hour > 11]
+        rest = rest.replace(half, letter.upper() if half.isupper() else letter, 1)
+        hour = hour % 12 or 12
+    width = 1 if half else len(match[1])
+    return f"{hour:0{width}}{match[2]}{value % 60:02}{rest}"
+
+
+def _number(text: str, value: int, others: Sequence[str]) -> str:
+    """Return a number of another value; others beside it may tell how thousands are written."""
+    match, decimals = _RUN.search(text), read(text)[1]
+    assert match is not None  # noqa: S101 - it is a number
+    unit = 10 ** (_PLACES - decimals)
+    digits = str((2 * value + unit) // (2 * unit)).zfill(decimals + 1)
+    cut = len(digits) - decimals
+    whole, point = digits[:cut], match[0][-1 - decimals] if decimals else ""
+    marks = [each for each in map(_THOUSANDS.search, (text, *others)) if each]
+    if marks and len(whole) > 3 and marks[0][1] != point:
+        step = 2 if any(each[2] for each in marks) else 3
+        head = whole[:-3]
+        pieces = [head[max(end - step, 0) : end] for end in range(len(head), 0, -step)]
+        whole = marks[0][1].join([*reversed(pieces), whole[-3:]])
+    return text[: match.start()] + whole + point + digits[cut:] + text[match.end() :]
