@@ -191,11 +191,11 @@ def _leaders(
     behind = rows[near & among(group[at[rows] - 1], city)]
     out[behind] = behind - 1
     # Of the words for nations those that have a country in their text, whatever the block is.
-    inside = {(int(view.text[token]), int(view.equal[token])) for token in at[rows].tolist()}
-    for row in np.flatnonzero(among(group[at], nations)).tolist():
-        token = at[row]
-        if (int(view.text[token]), int(view.stem[token])) in inside:
-            out[row] = first[view.stem[token]]
+    lasting = view.text * np.int64(len(first))
+    nation = np.flatnonzero(among(group[at], nations))
+    countries = at[rows]
+    inside = np.isin((lasting + view.stem)[at[nation]], lasting[countries] + view.equal[countries])
+    out[nation[inside]] = first[view.stem[at[nation[inside]]]]
     return out
 
 
@@ -203,38 +203,49 @@ def _sums(
     view: View, rules: Rules, group: NDArray[np.int16], row: NDArray[np.int64]
 ) -> tuple[Sum, ...]:
     """Return by their rows the sums of which all numbers are replaced, each by any of its form."""
-    free, dated = (among(group, rules.codes(names)) for names in (PARTS, DAYS))
-    return tuple(
-        Sum(kind, int(row[whole]), tuple(row[[*parts]].tolist()))
-        for kind, whole, parts in view.sums
-        if free[whole] and (dated if kind == SPAN else free)[[*parts]].all()
-    )
+    free, dated = ({*rules.codes(names)} for names in (PARTS, DAYS))
+    found = []
+    for kind, whole, parts in view.sums:
+        codes = {int(group[part]) for part in parts}
+        if int(group[whole]) in free and codes <= (dated if kind == SPAN else free):
+            found.append(Sum(kind, int(row[whole]), tuple(row[[*parts]].tolist())))
+    return tuple(found)
 
 
 def _weekdays(
     view: View, rules: Rules, group: NDArray[np.int16], row: NDArray[np.int64]
 ) -> tuple[tuple[int, ...], ...]:
-    """Return the rows of the weekdays that stand before a date, with those of the date."""
-    parts = np.zeros(len(rules.groups), np.int8)
-    for part, names in enumerate((DAYS_OF_MONTH, MONTHS, YEARS), 1):
-        parts[rules.codes(names)] = part
-    of = np.append(parts[np.where(group > PASS, group, 0)], [0] * 6)
-    function = np.append(view.label == view.labels.index("func"), [False] * 6)
+    """Return the rows of the weekdays that stand before a date, with those of the date.
+
+    Month and year are those of the text where the date has none.
+    """
     at = np.flatnonzero(among(group, rules.codes(WEEKDAYS)))
-    at = at[(of[at + 1] > 0) | ((of[at + 2] > 0) & function[at + 1])]
+    part_of = np.zeros(len(rules.groups), np.int8)
+    for part, names in enumerate((DAYS_OF_MONTH, MONTHS, YEARS), 1):
+        part_of[rules.codes(names)] = part
+    function = view.labels.index("func")
+    ahead = np.where(view.label[at + 1] == function, at + 2, at + 1)
+    at = at[part_of[group.take(ahead, mode="clip")] > 0]
+    dated = np.flatnonzero(part_of.take(group))
+    dated = dated[np.isin(view.text[dated], view.text[at])]
+    parts = part_of[group[dated]].tolist()
+    of = dict(zip(dated.tolist(), parts, strict=True))
+    places = zip(view.text[dated].tolist(), parts, row[dated].tolist(), strict=True)
+    first = {(text, part): at_row for text, part, at_row in reversed([*places])}
     found = []
-    first = {(int(view.text[at]), int(of[at])): int(row[at]) for at in np.flatnonzero(of)[::-1]}
     for token in at.tolist():
-        date = [-1] * 3
+        text, date = int(view.text[token]), [-1] * 3
         for near in range(token + 1, token + 6):
-            part = int(of[near])
+            part = of.get(near, 0)
             if part and date[part - 1] < 0:
                 date[part - 1] = int(row[near])
-            elif part > 1 or not (part or function[near]):
+            elif part > 1 or not (part or view.label[min(near, len(row) - 1)] == function):
                 break
         if date[0] >= 0:
-            of_text = [first.get((int(view.text[token]), part), -1) for part in (2, 3)]
-            date[1:] = [own if own >= 0 else of for own, of in zip(date[1:], of_text, strict=True)]
+            date[1:] = [
+                own if own >= 0 else first.get((text, part), -1)
+                for part, own in enumerate(date[1:], 2)
+            ]
             found.append((int(row[token]), *date))
     return tuple(found)
 

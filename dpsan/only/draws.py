@@ -284,7 +284,7 @@ class Draws:
             number[at] = 0
         for at in sorted(permutations, key=turns.__getitem__):
             permutation = permutations[at]
-            if isinstance(permutation, Walk) and step[at]:
+            if step[at] and isinstance(permutation, Walk):
                 same = (permutation.size, step[at])
                 number[at] = steps.setdefault(same, number[at] * (step[at] > 1))
             wanted = self._homeland[number[lead[at]]] if lead[at] >= 0 else -1

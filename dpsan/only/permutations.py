@@ -28,6 +28,8 @@ _STEPS: Final = 30
 _FEW_STEPS: Final = 9
 """That of a pool of few, such as days of a month and times of six hours."""
 _FEW: Final = 100
+_MANY: Final = 4
+"""Dates of a calendar; more of them take smaller steps."""
 _FINE_STEPS: Final = 1000
 """That of a pool of more, such as times with seconds."""
 
@@ -181,7 +183,7 @@ def begin_walks(
     begins = set()
     for (first, walk), *rest in turns.values():
         if not walk.calendar.start:
-            for at, other in rest:  # many dates take smaller steps
+            for at, other in rest if len(rest) > _MANY else ():
                 bounds[at] = max(min(bounds[at], other.size // (2 * len(rest))), 1)
             of_text = [pair for pair in rest if texts[pair[0]] == texts[first]]
             parts = [(bounds[at] + 1) / other.size for at, other in of_text]  # rounded up in each

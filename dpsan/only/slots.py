@@ -171,21 +171,21 @@ def settle(slots: Slots, sums: Sequence[Sum], lists: Sequence[Sequence[str]]) ->
         lists: of words.
     """
     follows = np.array([plan.pool[0] in RESULTS for plan in slots.plans])[slots.pool]
-    fixed = {*np.flatnonzero(~slots.new | (slots.table >= 0) | ~follows).tolist()}
+    fixed = ~slots.new | (slots.table >= 0) | ~follows
     for kind, *rows in ((kind, whole, *parts) for kind, whole, parts in sums):
         whole, *parts = slots.of_row[rows].tolist()
         sources = [lists[of] if of >= 0 else slots.texts for of in slots.table[[whole, *parts]]]
         numbers = slots.number[[whole, *parts]].tolist()
         texts = [source[number] for source, number in zip(sources, numbers, strict=True)]
         to = 0
-        if kind == TOTAL and whole in fixed:
-            to = max((at for at, part in enumerate(parts, 1) if part not in fixed), default=0)
+        if kind == TOTAL and fixed[whole]:
+            to = max((at for at, part in enumerate(parts, 1) if not fixed[part]), default=0)
         target = [whole, *parts][to]
-        if target not in fixed:
+        if not fixed[target]:
             others = [text for at, text in enumerate(texts) if at not in (0, to)]
             slots.texts[numbers[to]] = follow(kind, texts[to], others, texts[0] if to else "")
             slots.chance[target] = slots.chance[parts].max()
-        fixed |= {whole, *parts}
+        fixed[[whole, *parts]] = True
 
 
 def name_days(

@@ -20,9 +20,16 @@ minutes."""
 AMOUNTS: Final = frozenset(("money", "number", "int3", "int4", "int5", "int6"))
 """Labels of numbers that may be results, whatever their size."""
 PERCENT, CLOCK = "percent", "clock"
-DATED: Final = {"year": 1, "dateyear": 1, "int1": 0, "int2": 0, "bit": 0}
-"""Labels of years and days, and how much more than a number of them may lie between two."""
-LABELS: Final = AMOUNTS | DATED.keys() | {"quantity", PERCENT, CLOCK}
+DATED: Final = {"int1": 0, "int2": 0, "year": 1, "dateyear": 1}
+"""Labels of days and years, and how much more than a number of them may lie between two."""
+LABELS: Final = {
+    **dict.fromkeys((*AMOUNTS, "quantity", PERCENT), 1),
+    **{label: 2 + of_year for label, of_year in DATED.items()},
+    CLOCK: 4,
+    **dict.fromkeys(("month", "month3?", "month?", "month_de", "month_fr", "month_es"), 5),
+}
+"""Labels of the numbers and times of which one may follow from others, and their sort: amounts,
+days, years, times; and of months, beside which numbers are days."""
 DAYS: Final = frozenset(("year", "mday"))
 """Groups of dates between which a number of days or years lies."""
 RESULTS: Final = frozenset(
@@ -85,18 +92,25 @@ def minute(text: str) -> int:
     return (hour * 60 + int(match[3])) % _DAY
 
 
-def sums_of(tokens: Sequence[int], labels: Sequence[str], texts: Sequence[str]) -> Iterator[Sum]:
+def sums_of(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
     """Yield the sums of a text: of its dates, of its times, and of its numbers.
 
     A factor or a summand is no summand of a later sum: the result stands for it.
+
+    Args:
+        rows: token, label and text of its numbers and times.
     """
-    rows = [*zip(tokens, labels, texts, strict=True)]
-    yield from _spans([row for row in rows if row[1] in DATED])
-    yield from _steps([row for row in rows if row[1] == CLOCK or DATED.get(row[1]) == 0])
+    sorts = {LABELS[label] for _, label, _ in rows}
+    if not sorts.isdisjoint((2, 3)):
+        yield from _spans([row for row in rows if row[1] in DATED])
+    if LABELS[CLOCK] in sorts:
+        yield from _steps([row for row in rows if row[1] == CLOCK or DATED.get(row[1]) == 0])
+    if 1 not in sorts:
+        return
     seen, left, equal = list[Item](), list[Item](), dict[int, Item]()
     for token, label, text in rows:
         value, decimals = read(text)
-        if label in (CLOCK, "bit", "year", "dateyear") or not value:
+        if label == CLOCK or DATED.get(label) or not value:
             continue
         item = Item(token, label, value, 10 ** (_PLACES - decimals))
         same = equal.setdefault(value, item)
@@ -120,14 +134,16 @@ def sums_of(tokens: Sequence[int], labels: Sequence[str], texts: Sequence[str]) 
 
 def _spans(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
     """Yield between which numbers that may be days or years as many lie as another number says."""
-    told = set[int]()
+    told, years = set[int](), sum(DATED[kind] for _, kind, _ in rows) // 2
     for row, (at, kind, text) in enumerate(rows):
         near, number = rows[max(row - _NEAR, 0) : row + _NEAR], int(text)
         for more, most in ((0, _WEEKS), (1, _WHOLE)) if not DATED[kind] and number > 1 else ():
+            if number > most or more > years:
+                continue
             dated = {int(value): token for token, name, value in near if DATED[name] == more}
             for first, start in dated.items():
                 end = dated.get(first + number, dated.get(first + number + 1) if more else None)
-                if end is not None and number <= most and not (more and {start, end} <= told):
+                if end is not None and not (more and {start, end} <= told):
                     told |= {start, end}
                     yield Sum(SPAN, at, (end, start))
 

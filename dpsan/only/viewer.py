@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -127,7 +128,7 @@ class Viewer:
         """Hashes of words for nations, ascending, and of their countries."""
         self.sorts = np.array([dates.SORTS.get(label, 0) for label in self.labels], np.uint8)
         self.closed = np.array([label in CLOSED for label in self.labels])
-        self.summed = np.array([label in sums.LABELS for label in self.labels])
+        self.summed = np.array([sums.LABELS.get(label, 0) for label in self.labels], np.int32)
 
     def view(self, texts: Sequence[str], units: Sequence[int] | None = None) -> tuple[View, Places]:
         """Return view and places of texts.
@@ -372,13 +373,23 @@ class Viewer:
         self, block: str, label: Codes, start: Ints, end: Ints, text: Ints
     ) -> tuple[sums.Sum, ...]:
         """Return the numbers that follow from others of their text."""
-        at = np.flatnonzero(self.summed.take(label))
-        at = at[np.bincount(text[at]).take(text[at]) > 2]  # else none is a sum
+        sort = self.summed.take(label)
+        at = np.flatnonzero(sort)
+        counts = np.bincount(text[at] * 6 + sort[at], minlength=6 * (text[-1] + 1))
+        _, amounts, days, years, clocks, months = counts.reshape(-1, 6).T
+        dated = (days > 2) & (months > 0) | (years > 1) & (days > 0)
+        many = dated | (amounts > 0) & (amounts + days > 2) | (clocks > 1) & (clocks + days > 2)
+        at = at[many.take(text[at]) & (sort[at] < 5)]  # elsewhere there is none
+        rows = zip(
+            text[at].tolist(),
+            at.tolist(),
+            map(self.labels.__getitem__, label[at].tolist()),
+            map(block.__getitem__, map(slice, start[at].tolist(), end[at].tolist())),
+            strict=True,
+        )
         found: list[sums.Sum] = []
-        for tokens in np.split(at, np.flatnonzero(np.diff(text[at])) + 1):
-            words = [block[start[token] : end[token]] for token in tokens.tolist()]
-            names = [self.labels[code] for code in label[tokens].tolist()]
-            found += sums.sums_of(tokens.tolist(), names, words)
+        for _, of_text in groupby(rows, itemgetter(0)):
+            found += sums.sums_of([row[1:] for row in of_text])
         return tuple(found)
 
 
