@@ -7,21 +7,23 @@ others, and which step from one time to the next is that from another time to it
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import combinations, pairwise, product
 from typing import Final, NamedTuple
 
-TOTAL, PRODUCT, RATIO, GROWTH, DROP, REST, STEP, SPAN, HOURS, MINUTES = range(10)
-"""Kinds: the sum of the parts; their product; what per cent the first is of the second; the first
-and so many per cent more, or less; what is left of a hundred per cent; as long behind the first as
-the second is behind the third; the days or years from the second to the first, the hours, the
-minutes."""
+TOTAL, NET, PRODUCT, RATIO, GROWTH, DROP, REST, STEP, SPAN, HOURS, MINUTES = range(11)
+"""Kinds: the sum of the parts; that but for the last, which is taken away; their product; what per
+cent the first is of the second; the first and so many per cent more, or less; what is left of a
+hundred per cent; as long behind the first as the second is behind the third; the days or years from
+the second to the first, the hours, the minutes."""
+BELOW, INSIDE, ABOVE = range(11, 14)
+"""Kinds: where a value lies beside a range."""
 AMOUNTS: Final = frozenset(("money", "number", "int3", "int4", "int5", "int6"))
 """Labels of numbers that may be results, whatever their size."""
 PERCENT, CLOCK = "percent", "clock"
 DATED: Final = {"int1": 0, "int2": 0, "year": 1, "dateyear": 1}
-"""Labels of days and years, and how much more than a number of them may lie between two."""
+"""Labels of numbers that may be days, and of years."""
 LABELS: Final = {
     **dict.fromkeys((*AMOUNTS, "quantity", PERCENT), 1),
     **{label: 2 + of_year for label, of_year in DATED.items()},
@@ -32,11 +34,11 @@ LABELS: Final = {
 days, years, times; and of months, beside which numbers are days."""
 DAYS: Final = frozenset(("year", "mday"))
 """Groups of dates between which a number of days or years lies."""
-RESULTS: Final = frozenset(
-    ("int", "number", "money", "age", "childage", "days2", "minutes", PERCENT, CLOCK)
-)
+_OPEN: Final = "int number money quantity age childage days2 minutes"
+_MEASURED: Final = "pigment pigments sodium potassium platelets glucose clotting"
+RESULTS: Final = frozenset((*_OPEN.split(), *_MEASURED.split(), PERCENT, CLOCK))
 """Groups of numbers that may follow from others."""
-PARTS: Final = RESULTS | {"quantity", "dose_hours", "weight"}
+PARTS: Final = RESULTS | {"dose_hours", "weight", "dotclock"}
 """Groups of numbers that others may follow from."""
 _NEAR: Final = 6
 """Numbers before a product among which its factors are."""
@@ -92,13 +94,14 @@ def minute(text: str) -> int:
     return (hour * 60 + int(match[3])) % _DAY
 
 
-def sums_of(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
+def sums_of(rows: Sequence[tuple[int, str, str]], joined: Container[int]) -> Iterator[Sum]:
     """Yield the sums of a text: of its dates, of its times, and of its numbers.
 
     A factor or a summand is no summand of a later sum: the result stands for it.
 
     Args:
         rows: token, label and text of its numbers and times.
+        joined: tokens that a hyphen or dash joins to the one before.
     """
     sorts = {LABELS[label] for _, label, _ in rows}
     if not sorts.isdisjoint((2, 3)):
@@ -119,13 +122,18 @@ def sums_of(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
         elif same.unit != item.unit and label in AMOUNTS:
             found = Sum(TOTAL, token, (same.at,))  # $80 and $80.00
         elif label in AMOUNTS:
-            found = _product(item, seen) or _total(item, left)
+            found = _product(item, seen) or _total(item, left) or _change(item, seen)
         else:
             found = _total(item, left) if value >= 10 * _WHOLE else None
+        if token in joined and len(seen) > 1 and seen[-1].value < value:
+            measured, low = seen[-2:]
+            kind = INSIDE + (measured.value > value) - (measured.value < low.value)
+            found = Sum(kind, measured.at, (low.at, token))
         if found:
             yield found
             percent = PERCENT in (label, *(each.label for each in seen if each.at in found.parts))
-            gone = () if percent else (found.whole, *found.parts)
+            gone = found.parts if found.kind == PRODUCT else (found.whole, *found.parts)
+            gone = () if percent or found.kind >= BELOW else gone
             left = [each for each in left if each.at not in gone]
         if label != PERCENT and (label in AMOUNTS or value >= 10 * _WHOLE):
             left = [*left[1 - _MOST :], item]
@@ -134,18 +142,21 @@ def sums_of(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
 
 def _spans(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
     """Yield between which numbers that may be days or years as many lie as another number says."""
-    told, years = set[int](), sum(DATED[kind] for _, kind, _ in rows) // 2
-    for row, (at, kind, text) in enumerate(rows):
-        near, number = rows[max(row - _NEAR, 0) : row + _NEAR], int(text)
-        for more, most in ((0, _WEEKS), (1, _WHOLE)) if not DATED[kind] and number > 1 else ():
-            if number > most or more > years:
-                continue
-            dated = {int(value): token for token, name, value in near if DATED[name] == more}
-            for first, start in dated.items():
-                end = dated.get(first + number, dated.get(first + number + 1) if more else None)
-                if end is not None and not (more and {start, end} <= told):
-                    told |= {start, end}
-                    yield Sum(SPAN, at, (end, start))
+    years = {int(text): token for token, label, text in rows if DATED[label]}
+    told = set[int]()
+    for row, (at, label, text) in enumerate(rows):
+        number, near = int(text), rows[max(row - _NEAR, 0) : row + _NEAR]
+        if DATED[label] or not 1 < number < _WHOLE:
+            continue
+        days = {int(day): token for token, name, day in near if not DATED[name]}
+        for start, first in [*days.items()] if number <= _WEEKS else ():
+            if start + number in days:
+                yield Sum(SPAN, at, (days[start + number], first))
+        for start, first in [*years.items()][:_MOST] if len(years) > 1 else ():
+            end = years.get(start + number, years.get(start + number + 1))
+            if end is not None and not {first, end} <= told:
+                told |= {first, end}
+                yield Sum(SPAN, at, (end, first))
 
 
 def _steps(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
@@ -186,31 +197,56 @@ def _percentage(item: Item, seen: Sequence[Item]) -> Sum | None:
 
 
 def _product(item: Item, seen: Sequence[Item]) -> Sum | None:
-    """Return of which numbers before it an amount is the product, or the percentage."""
-    for at in range(len(seen) - 1, 0, -1):
-        for one, two in zip(seen[:at], [seen[at]] * at, strict=True):
-            scale = _WHOLE ** (1 + (PERCENT in (one.label, two.label)))
-            off = abs(one.value * two.value - item.value * scale)
-            if 2 * off <= item.unit * scale and _WHOLE not in (one.value, two.value):
-                return Sum(PRODUCT, item.at, (one.at, two.at))
+    """Return of which numbers an amount is the product, the percentage or a part."""
+    for one, two in combinations(seen[::-1], 2):
+        share = (one.label == PERCENT) + (two.label == PERCENT)
+        scale = _WHOLE ** (1 + share)
+        near = item.unit * scale // 2
+        if share > 1 or _WHOLE in (one.value, two.value):
+            continue
+        if abs(one.value * two.value - item.value * scale) <= near:
+            return Sum(PRODUCT, item.at, (one.at, two.at))
+        if not share and one.label in DATED and item.value * one.value == two.value * _WHOLE:
+            return Sum(PRODUCT, two.at, (one.at, item.at))
+    return None
+
+
+def _change(item: Item, seen: Sequence[Item]) -> Sum | None:
+    """Return of which amount before it an amount is so many per cent more, or less."""
+    shares = [each for each in seen if each.label == PERCENT]
+    for share, first in product(shares, (each for each in seen if each.label in AMOUNTS)):
+        for kind, part in ((GROWTH, share.value), (DROP, -share.value)):
+            off = 2 * abs(first.value * (_WHOLE**2 + part) - item.value * _WHOLE**2)
+            if off <= item.unit * _WHOLE**2:
+                return Sum(kind, item.at, (first.at, share.at))
     return None
 
 
 def _total(item: Item, left: Sequence[Item]) -> Sum | None:
     """Return of which numbers before it a number is the sum, or what they leave of one of them."""
     alike = [each for each in left if each[1::2] == item[1::2]]
-    for row in (alike, left):
+    for row in (alike, [each for each in left if each.label in AMOUNTS], left):
         summed = 0
         for count, first in enumerate(reversed(row)):
             before, summed = summed, summed + first.value
-            at = [each.at for each in row[len(row) - count - 1 :]]
+            at = len(row) - count - 1
             if count and summed == item.value:
-                return Sum(TOTAL, item.at, tuple(at))
+                return Sum(TOTAL, item.at, _places(row[at:]))
             if count and first.value - before == item.value:
-                return Sum(TOTAL, at[0], (*at[1:], item.at))
+                return Sum(TOTAL, first.at, _places([*row[at + 1 :], item]))
             if count == 1 and before - first.value == item.value:
-                return Sum(TOTAL, at[1], (at[0], item.at))
+                return Sum(TOTAL, row[-1].at, _places([first, item]))
+            if count > 1 and row is alike and item.unit == 1:
+                less = [each for each in row[at:] if summed - 2 * each.value == item.value]
+                if less:
+                    rest = [each for each in row[at:] if each is not less[0]]
+                    return Sum(NET, item.at, _places([*rest, less[0]]))
     return None
+
+
+def _places(items: Sequence[Item]) -> tuple[int, ...]:
+    """Return the tokens of numbers."""
+    return tuple(item.at for item in items)
 
 
 def follow(kind: int, text: str, parts: Sequence[str], whole: str = "") -> str:
@@ -238,7 +274,14 @@ def follow(kind: int, text: str, parts: Sequence[str], whole: str = "") -> str:
     elif kind == RATIO:
         value = values[0] * _WHOLE**2 // max(last, 1)
     elif kind in (GROWTH, DROP):
-        value = values[0] * (_WHOLE**2 + last * (1 if kind == GROWTH else -1)) // _WHOLE**2
+        part = _WHOLE**2 + (last if kind == GROWTH else -last)
+        value = (values[0] * part + _WHOLE**2 // 2) // _WHOLE**2
+    elif kind == NET:
+        value -= 2 * last
+    elif kind >= BELOW:
+        own, low = read(text)[0], values[0]
+        holds = INSIDE + (own > last) - (own < low) == kind
+        value = own if holds else {BELOW: low * 3 // 4, INSIDE: value // 2}.get(kind, last * 5 // 4)
     elif kind == SPAN:
         value = max(values[0] - last, 2 * _WHOLE)
     elif kind == REST or whole:

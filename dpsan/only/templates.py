@@ -252,7 +252,7 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
     if group == "yearspan":  # the last piece counts from the first
         return [(*YEARS[form[0]], 0), form[1], (1, 6, len(form) - 2)]
     if group == "dotclock":
-        if form[-3:-1] != f".{DIGIT}":
+        if form[-3:-1] != f".{DIGIT}" or len(form) > 5:  # bought at 1,204.55
             return template("number", form)
         hours: Piece = (7, 9, 0) if form[1] == "." else (10, 18, 0)
         return [hours, ".", (0, 5, 0), list("05" if form[-1] == FIVE else "12346789")]

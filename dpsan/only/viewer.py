@@ -44,6 +44,7 @@ from dpsan.only.places import Places
 from dpsan.only.view import (
     COLUMN,
     EDGE,
+    GAP,
     KEPT,
     LOWER,
     MIXED,
@@ -335,7 +336,7 @@ class Viewer:
         owns = filled(False, False, words["possessive"], np.bool_)
         earlier = self.earlier(block.text, label, start, end, index, form, [*forms])
         relations = form, trigger, equal, first, unit, index, *earlier
-        found_sums = self.sums(block.text, label, start, end, index)
+        found_sums = self.sums(block.text, label, gap, start, end, index)
         names = self.labels, tuple(forms)
         view = View(label, caps, owns, gap, *relations, *names, {}, {}, found_sums)
         places = Places(block.text, start, end, after, hashed, stem, {})
@@ -370,7 +371,7 @@ class Viewer:
         return found, step
 
     def sums(
-        self, block: str, label: Codes, start: Ints, end: Ints, text: Ints
+        self, block: str, label: Codes, gap: Codes, start: Ints, end: Ints, text: Ints
     ) -> tuple[sums.Sum, ...]:
         """Return the numbers that follow from others of their text."""
         sort = self.summed.take(label)
@@ -387,9 +388,10 @@ class Viewer:
             map(block.__getitem__, map(slice, start[at].tolist(), end[at].tolist())),
             strict=True,
         )
+        joined = {*at[among(gap[at], [GAP["hyphen"], GAP["dash"]])].tolist()}
         found: list[sums.Sum] = []
         for _, of_text in groupby(rows, itemgetter(0)):
-            found += sums.sums_of([row[1:] for row in of_text])
+            found += sums.sums_of([row[1:] for row in of_text], joined)
         return tuple(found)
 
 
