@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpsan.only.dates import moment, weekday_of
 from dpsan.only.marks import DAY_FIRST
 from dpsan.only.permutations import ORDERED, ROOM, Calendar, Permutation
-from dpsan.only.sums import RESULTS, TOTAL, Sum, follow
+from dpsan.only.sums import FEW, RESULTS, TOTAL, Sum, follow
 from dpsan.only.templates import Piece
 
 AGE: Final = 40
@@ -184,7 +184,7 @@ def settle(slots: Slots, sums: Sequence[Sum], lists: Sequence[Sequence[str]]) ->
         if not fixed[target]:
             others = [text for at, text in enumerate(texts) if at not in (0, to)]
             slots.texts[numbers[to]] = follow(kind, texts[to], others, texts[0] if to else "")
-            slots.chance[target] = slots.chance[parts].max()
+            slots.chance[target] = 1.0 if kind in FEW else slots.chance[[target, *parts]].sum()
         fixed[[whole, *parts]] = True
 
 
@@ -219,6 +219,7 @@ def name_days(
             slots.chance[number] = min(7 * slots.chance[number], 1.0)
         if name not in fixed:
             slots.number[name] = weekday % 7
+            slots.chance[name] = 0.5  # Saturday and Sunday may become Monday
             if weekday % 7 >= len(words[group]):
                 slots.table[name] = tables.index(group.removeprefix("work"))
         fixed.update(at)

@@ -19,6 +19,8 @@ hundred per cent; as long behind the first as the second is behind the third; th
 the second to the first, the hours, the minutes."""
 BELOW, INSIDE, ABOVE = range(11, 14)
 """Kinds: where a value lies beside a range."""
+FEW: Final = frozenset((RATIO, REST, SPAN, HOURS, MINUTES, BELOW, INSIDE, ABOVE))
+"""Kinds of which the results may be so few that one of them is likely."""
 AMOUNTS: Final = frozenset(("money", "number", "int3", "int4", "int5", "int6"))
 """Labels of numbers that may be results, whatever their size."""
 PERCENT, CLOCK = "percent", "clock"
