@@ -45,8 +45,8 @@ SORTS: Final = {
     **dict.fromkeys(("int1", "int2", "int3", "bit", "int4", "int40", "int5", "int6", "intlong"), 3),
     **dict.fromkeys(("clock", "number"), 4),
     "ordinal": 5,
-    **dict.fromkeys(("month", "month?", "month3", "month3?"), 6),
-    **dict.fromkeys(("day", "day3", "day3?"), 7),
+    **dict.fromkeys(("month", "month?", "month3", "month3?", "month_de", "month_fr"), 6),
+    **dict.fromkeys(("day", "day3", "day3?", "day_de"), 7),
     **dict.fromkeys(("money", "percent", "quantity"), 8),
 }
 """By their labels the sorts of tokens of which one may be earlier than another, or smaller."""
@@ -55,13 +55,14 @@ UNITS: Final = np.array([1, 10**12, 10**8, 10**12, 1, 10**12, 1, 1, 1], np.int64
 _RUNS: Final = re.compile(r"\d+")
 _HALF: Final = re.compile("[apAP]")
 _UNPADDED: Final = re.compile(r"[1-5][:h]")
-_NAMES: Final = {
+_NAMES = {
     name: at
     for at, name in enumerate(
         re.findall("...", "janfebmaraprmayjunjulaugsepoctnovdecmontuewedthufrisatsun")
     )
 } | {"mär": 2, "mai": 4, "okt": 9, "dez": 11, "die": 13, "mit": 14, "don": 15, "fre": 16}
-"""First letters of months and weekdays, of German ones too, and their order."""
+_NAMES |= {"sam": 17, "son": 18, "fév": 1, "avr": 3, "aoû": 7, "déc": 11}
+"""First letters of months and weekdays, of German ones and French months too, and their order."""
 NO_HOUR, HALF_DAY = "zh"
 """Marks of an hour that is 0, and of one before am or pm; other hours have marks of dates."""
 QUARTERS, FIVES, ANY = "qfx"

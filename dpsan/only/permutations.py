@@ -15,7 +15,7 @@ from dpsan.only.marks import SHORT
 
 ASCENDING: Final = frozenset(
     ("daymonth", "year", "clock", "mday", "month", "month3", "day", "day3", "hhmm", "dotclock")
-) | {"ordinal", "workday", "workday3"}
+) | {"ordinal", "workday", "workday3", "month_de", "month_fr", "day_de"}
 """Groups of dates: those of one form are near each other, and ascend in a text."""
 ORDERED: Final = frozenset(
     ("int", "number", "money", "percent", "quantity", "weight", "babyweight", "grams", "pulse")

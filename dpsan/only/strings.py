@@ -196,6 +196,8 @@ def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, st
     if kind == "int":
         if text in known:
             return "fixed", text
+        if year := re.fullmatch(r"(\d{1,6})/((?:19|20)\d\d)", text):
+            return "number", f"{digit_form(year[1])}/{year_class(int(year[2]))}"
         if not text.isdigit():
             return "number", sized_form(text)
         if len(text) == 4 and 1800 <= int(text) <= NOW + 24:

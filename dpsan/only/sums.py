@@ -17,8 +17,8 @@ TOTAL, NET, PRODUCT, RATIO, GROWTH, DROP, REST, STEP, SPAN, HOURS, MINUTES = ran
 cent the first is of the second; the first and so many per cent more, or less; what is left of a
 hundred per cent; as long behind the first as the second is behind the third; the days or years from
 the second to the first, the hours, the minutes."""
-BELOW, INSIDE, ABOVE = range(11, 14)
-"""Kinds: where a value lies beside a range."""
+RANGE, BELOW, INSIDE, ABOVE = range(11, 15)
+"""Kinds: the end of a range; where a value lies beside a range."""
 FEW: Final = frozenset((RATIO, REST, SPAN, HOURS, MINUTES, BELOW, INSIDE, ABOVE))
 """Kinds of which the results may be so few that one of them is likely."""
 AMOUNTS: Final = frozenset(("money", "number", "int3", "int4", "int5", "int6"))
@@ -127,6 +127,8 @@ def sums_of(rows: Sequence[tuple[int, str, str]], joined: Container[int]) -> Ite
             found = _product(item, seen) or _total(item, left) or _change(item, seen)
         else:
             found = _total(item, left) if value >= 10 * _WHOLE else None
+        if token in joined and seen and seen[-1].value < value:
+            yield Sum(RANGE, token, (seen[-1].at,))
         if token in joined and len(seen) > 1 and seen[-1].value < value:
             measured, low = seen[-2:]
             kind = INSIDE + (measured.value > value) - (measured.value < low.value)
@@ -135,7 +137,7 @@ def sums_of(rows: Sequence[tuple[int, str, str]], joined: Container[int]) -> Ite
             yield found
             percent = PERCENT in (label, *(each.label for each in seen if each.at in found.parts))
             gone = found.parts if found.kind == PRODUCT else (found.whole, *found.parts)
-            gone = () if percent or found.kind >= BELOW else gone
+            gone = () if percent or found.kind >= RANGE else gone
             left = [each for each in left if each.at not in gone]
         if label != PERCENT and (label in AMOUNTS or value >= 10 * _WHOLE):
             left = [*left[1 - _MOST :], item]
@@ -269,7 +271,7 @@ def follow(kind: int, text: str, parts: Sequence[str], whole: str = "") -> str:
         long = (times[0] - times[1]) % _DAY * _WHOLE
         return _number(text, long // (60 if kind == HOURS else 1), [])
     values = [read(part)[0] for part in parts]
-    value, last = sum(values), values[-1]
+    own, value, last = read(text)[0], sum(values), values[-1]
     if kind == PRODUCT:
         scale = _WHOLE ** (1 + ("%" in "".join(parts)))
         value = (2 * values[0] * last + scale) // (2 * scale)
@@ -280,8 +282,10 @@ def follow(kind: int, text: str, parts: Sequence[str], whole: str = "") -> str:
         value = (values[0] * part + _WHOLE**2 // 2) // _WHOLE**2
     elif kind == NET:
         value -= 2 * last
+    elif kind == RANGE:
+        value = own if own > last else last * 3 // 2
     elif kind >= BELOW:
-        own, low = read(text)[0], values[0]
+        low = values[0]
         holds = INSIDE + (own > last) - (own < low) == kind
         value = own if holds else {BELOW: low * 3 // 4, INSIDE: value // 2}.get(kind, last * 5 // 4)
     elif kind == SPAN:

@@ -243,6 +243,8 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
     if group == "road":
         small = re.fullmatch(f"{LARGE}({DIGIT}{{1,4}})", form)
         return [["A", "B", "M"], *template("number", small[1])] if small else template("code", form)
+    if group == "number" and form[-1] in YEARS:  # No. 214/2022
+        return [*template(group, form[:-2]), "/", (*YEARS[form[-1]], 0)]
     if group == "number" and form[-2:] == DIGIT + FIVE and len(form) < 6:
         return [(1, 9, 0) if form[1] == "." else (10, 23, 0), ".", (0, 5, 0), list("05")]
     if group == "card":  # none begins with 0
@@ -277,7 +279,7 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
     if group == "weight" and form[:3] == DIGIT * 3:
         return [(110, 220, 0), *template("number", form[3:])]
     found: dict[str, list[Piece] | None] = {
-        "hhmm": [(0, 9, 2) if form[:1] == ZERO else (10, 23, 2), (0, 59, 2)],
+        "hhmm": [(5, 9, 2) if form[:1] == ZERO else (10, 23, 2), (0, 59, 2)],
         "letters": [list(_ALPHABETS[SMALL])] * 3,
         "score": [(1, 9, 0), "/10"],
         "times": [form, (2, 9, 0)],
