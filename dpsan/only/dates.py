@@ -13,8 +13,6 @@ from datetime import date
 from functools import lru_cache
 from typing import Final
 
-import numpy as np
-
 from dpsan.only.marks import (
     DAY_FIRST,
     DIGIT,
@@ -50,8 +48,6 @@ SORTS: Final = {
     **dict.fromkeys(("money", "percent", "quantity"), 8),
 }
 """By their labels the sorts of tokens of which one may be earlier than another, or smaller."""
-UNITS: Final = np.array([1, 10**12, 10**8, 10**12, 1, 10**12, 1, 1, 1], np.int64)
-"""By sort how much :func:`moment` grows from one year, day or number to the next."""
 _RUNS: Final = re.compile(r"\d+")
 _HALF: Final = re.compile("[apAP]")
 _UNPADDED: Final = re.compile(r"[1-5][:h]")
@@ -187,7 +183,7 @@ def weekday_of(day: str, month: str, year: str, *, day_first: bool) -> int:
         year: of two or four digits, or nothing.
         day_first: of a day and month, see :func:`moment`.
     """
-    first, second = divmod(moment(day, day_first=day_first) // UNITS[DAYS], _LIMIT)
+    first, second = divmod(moment(day, day_first=day_first) // _LIMIT**2, _LIMIT)
     number, of_year = second or first, first if second else moment(month, day_first=False) + 1
     whole = int(re.sub(r"\D", "", year) or NOW)
     whole += (whole < 100) * (2000 if 2000 + whole <= NOW else 1900)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpsan.only.engine import Match
 from dpsan.only.marks import ZERO
-from dpsan.only.order import distinct, ranks
+from dpsan.only.order import ranks
 from dpsan.only.permutations import ASCENDING, ORDERED
 from dpsan.only.rules import PASS, Rules
 from dpsan.only.spans import UNTYPED, drawn
@@ -70,9 +70,6 @@ class Decision:
     order: Ints
     """Number of replaced dates of its group that are earlier in the text, or of numbers of its form
     that are smaller; 0 of other tokens."""
-    step: NDArray[np.int64]
-    """1 of a date that is the next day, month or year behind the one before it in this order; 2 and
-    the row of the first date of its group with an equal step; else 0."""
     leader: NDArray[np.int64]
     """Row of the country in the text of a nation, of the city before a country; -1: none."""
     articles: NDArray[np.int64]
@@ -145,17 +142,12 @@ def decide(
         if group[token] > PASS:
             local[int(row[token])] = tuple(_read(cuts, key_of) for cuts in pieces)
     key_of_row = first[key[at]]
-    order, step = np.zeros(len(at), np.int32), np.zeros(len(at), np.int64)
+    order = np.zeros(len(at), np.int32)
     for groups, of_form in ((ASCENDING, 0), (ORDERED, form[at] + 1)):
         rows = np.flatnonzero(among(group[at], rules.codes(groups)))
         if len(rows) > 1:  # else there is none before
             pool = (view.text[at] * np.int64(len(rules.groups)) + group[at]) * (len(view.forms) + 1)
             order[rows] = ranks((pool + of_form)[rows], view.order[at[rows]])
-            if groups is ASCENDING:
-                place = pool[rows] * (len(view.label) + 1) + view.order[at[rows]]
-                behind = np.isin(place - 1, place) * view.step[at[rows]]
-                of_step, same = distinct(pool[rows] * (len(view.label) + 1) + behind)
-                step[rows] = np.where(behind > 1, rows[of_step[same]] + 2, behind)
     return Decision(
         at,
         group[at],
@@ -166,7 +158,6 @@ def decide(
         view.unit[at],
         view.text[at],
         order,
-        step,
         _leaders(view, rules, group, at, first),
         articles,
         local,

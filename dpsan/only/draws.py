@@ -37,7 +37,7 @@ from dpsan.only.slots import (
     unit_of,
 )
 from dpsan.only.templates import finished, string
-from dpsan.only.view import LOWER, UPPER
+from dpsan.only.view import LOWER, UPPER, Ints
 from dpsan.privacy.randomness import Streams
 from dpsan.text.letter_case import article_for
 
@@ -126,7 +126,7 @@ class Draws:
             slots.number[new] = streams.integers("only", np.array(bounds, np.uint64)[new])
             if injections:
                 injections.take(slots)
-            self._take(slots, permutations, begins, decision)
+            self._take(slots, permutations, begins, decision.order[slots.row])
             self._write_strings(slots, new, streams)
             if self.together and self.plans.injective:
                 reused += keep_apart(slots, new, units, self.plans, streams, injections)
@@ -260,11 +260,7 @@ class Draws:
         return found, reused
 
     def _take(
-        self,
-        slots: Slots,
-        permutations: Mapping[int, Permutation],
-        begins: set[int],
-        decision: Decision,
+        self, slots: Slots, permutations: Mapping[int, Permutation], begins: set[int], order: Ints
     ) -> None:
         """Take numbers from permutations, those of dates in the order of the dates.
 
@@ -272,10 +268,8 @@ class Draws:
             slots: whose numbers are uniform integers so far.
             permutations: of some slots, in the order of their draws.
             begins: slots whose integers tell where a calendar begins.
-            decision: the order of the dates of a text, and which of their steps are equal.
+            order: of each slot its place among the dates or numbers of the text.
         """
-        order, step = decision.order[slots.row], decision.step[slots.row].tolist()
-        steps: dict[tuple[int, int], int] = {}
         number, lead = slots.number.tolist(), slots.lead.tolist()
         dated = np.array([plan.ascending for plan in slots.plans])[slots.pool]
         turns = (slots.text * np.int64(1 << 32) + order * dated).tolist()
@@ -284,9 +278,6 @@ class Draws:
             number[at] = 0
         for at in sorted(permutations, key=turns.__getitem__):
             permutation = permutations[at]
-            if step[at] and isinstance(permutation, Walk):
-                same = (permutation.size, step[at])
-                number[at] = steps.setdefault(same, number[at] * (step[at] > 1))
             wanted = self._homeland[number[lead[at]]] if lead[at] >= 0 else -1
             number[at] = slots.taken[at] = permutation.take(number[at], wanted)
             if isinstance(permutation, Walk):

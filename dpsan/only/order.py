@@ -110,22 +110,6 @@ def ranks(groups: NDArray[np.integer], values: NDArray[np.integer]) -> NDArray[n
     return found
 
 
-def steps(groups: NDArray[np.integer], values: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return how far each value is above the next smaller one of its group.
-
-    Returns:
-        1 where it is the next integer; where it is further, a number that equal steps of a group
-        share, which tells no step; 0 of the smallest value.
-    """
-    first, of_value = distinct(groups * np.int64(len(groups) + 1) + ranks(groups, values))
-    gap = np.diff(values[first], prepend=0)
-    gap[np.diff(groups[first], prepend=-1) != 0] = 0
-    gap = gap[of_value]
-    _, size = distinct(gap)
-    first, same = distinct(groups * np.int64(len(groups) + 1) + size)
-    return np.where(gap > 1, first[same] + 2, gap)
-
-
 def distinct(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return where each distinct value stands first, by value, and of each value its index there.
 

@@ -192,12 +192,7 @@ def _percentage(item: Item, seen: Sequence[Item]) -> Sum | None:
     for one, two in (amounts, amounts[::-1]) if len(amounts) > 1 else ():
         if 2 * abs(one.value * _WHOLE**2 - item.value * two.value) <= item.unit * two.value:
             return Sum(RATIO, item.at, (one.at, two.at))
-    for kind, sign in ((GROWTH, 1), (DROP, -1)) if len(amounts) > 1 else ():
-        one, two = amounts
-        off = 2 * abs(sign * (two.value - one.value) * _WHOLE**2 - item.value * one.value)
-        if off <= item.unit * one.value:
-            return Sum(kind, two.at, (one.at, item.at))
-    return None
+    return _change(amounts[1], [amounts[0], item]) if len(amounts) > 1 else None
 
 
 def _product(item: Item, seen: Sequence[Item]) -> Sum | None:

@@ -74,9 +74,6 @@ class View:
     """Index of the text in the block."""
     order: Ints
     """Of dates and times how many of their sort in the text are earlier, 0 of other tokens."""
-    step: Ints
-    """Of dates how far they are behind the one before it in this order, see
-    :func:`dpsan.only.order.steps`; 0 of other tokens."""
     labels: tuple[str, ...]
     forms: tuple[str, ...]
     pieces: dict[int, tuple[tuple[Cut, ...], ...]]

@@ -39,7 +39,7 @@ from dpsan.only.joining import Words, cut_words, join_phrases
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.local_parts import split_emails
 from dpsan.only.marks import DAY_FIRST
-from dpsan.only.order import distinct, ranks, steps
+from dpsan.only.order import distinct, ranks
 from dpsan.only.places import Places
 from dpsan.only.view import (
     COLUMN,
@@ -335,7 +335,7 @@ class Viewer:
         equal, first = firsts(hashed, stem, unit, (trigger == 0) & ~common)
         owns = filled(False, False, words["possessive"], np.bool_)
         earlier = self.earlier(block.text, label, start, end, index, form, [*forms])
-        relations = form, trigger, equal, first, unit, index, *earlier
+        relations = form, trigger, equal, first, unit, index, earlier
         found_sums = self.sums(block.text, label, gap, start, end, index)
         names = self.labels, tuple(forms)
         view = View(label, caps, owns, gap, *relations, *names, {}, {}, found_sums)
@@ -353,8 +353,8 @@ class Viewer:
         text: Ints,
         form: Ints,
         forms: list[str],
-    ) -> tuple[Ints, Ints]:
-        """Return of each date how many of its sort in the text are earlier, and its step."""
+    ) -> Ints:
+        """Return of each date how many of its sort in the text are earlier."""
         sort = self.sorts.take(label)
         at = np.flatnonzero(sort)
         _, group = distinct(text[at] * np.int64(16) + sort[at])
@@ -363,12 +363,9 @@ class Viewer:
         day_first = days[form[at]] & (sort[at] == dates.DAYS)  # times of a day are marked so too
         rows = zip(start[at].tolist(), end[at].tolist(), day_first.tolist(), strict=True)
         values = [dates.moment(block[begin:last], day_first=first) for begin, last, first in rows]
-        found, step = np.zeros((2, len(label)), np.int32)
-        groups = text[at] * np.int64(16) + sort[at]
-        moments = np.array(values, np.int64)
-        found[at] = ranks(groups, moments)
-        step[at] = steps(groups, moments // dates.UNITS.take(sort[at]))
-        return found, step
+        found = np.zeros(len(label), np.int32)
+        found[at] = ranks(text[at] * np.int64(16) + sort[at], np.array(values, np.int64))
+        return found
 
     def sums(
         self, block: str, label: Codes, gap: Codes, start: Ints, end: Ints, text: Ints

@@ -203,7 +203,7 @@ def fits(phrase: str, spelt: set[int]) -> bool:
 def same(one: Decided, other: Decided) -> bool:
     """Return whether the same is decided of all texts; may be False where it is."""
     a, b = one.decision, other.decision
-    arrays = ("group", "form", "caps", "possessive", "key", "text", "order", "step", "leader")
+    arrays = ("group", "form", "caps", "possessive", "key", "text", "order", "leader")
     return (
         len(a.at) == len(b.at)
         and all(np.array_equal(getattr(a, name), getattr(b, name)) for name in arrays)
@@ -218,9 +218,7 @@ def same(one: Decided, other: Decided) -> bool:
 
 def relations_of_numbers(decision: Decision, low: int, high: int) -> list[Any]:
     """Return what follows from what among the dates and numbers of some rows."""
-    steps = decision.step[low:high].tolist()
     return [
-        [step if step < 2 else step - low for step in steps],
         [
             (kind, whole - low, *(part - low for part in parts))
             for kind, whole, parts in decision.sums

@@ -93,12 +93,6 @@ def test_weekdays_are_those_of_their_dates():
         assert (int(late) - int(early)) % 7 == 0
 
 
-def test_a_date_of_the_next_day_stays_the_next_day():
-    for out in drawn("From 14 to 15 March, 2021 and 2022."):
-        first, second, year, next_year = numbers(out)
-        assert (second, next_year) == (first % 28 + 1, year + 1)
-
-
 def test_a_value_stays_on_its_side_of_a_range():
     text = "Urea 5.1 (2.5-7.8), iron 9 (13-150) L, calcium 9.9 (2.2-2.6) H."
     for out in drawn(text):
