@@ -29,9 +29,9 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.privacy import randomness
+from dpsan.run.plan import Plan, Result
 from dpsan.run.records import History
-from dpsan.run.run import Result, Run
-from dpsan.run.stream import Plan
+from dpsan.run.run import Run
 from dpsan.sanitize import rewriting
 from dpsan.sanitize.result import ACTIONS, Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer, run_key
@@ -281,6 +281,12 @@ def audit_rows(table: AuditTable) -> list[AuditRow]:
 def written_at(table: AuditTable) -> np.ndarray:
     """Where each word starts in its output text."""
     return table.output_starts(np.array([len(each) for each in table.outputs], dtype=np.int64))
+
+
+def records_of(some: randomness.Streams) -> Any:
+    """Return the number of the record of each word of streams, shape (m,)."""
+    records, _, words = zip(*some.blocks, strict=True)
+    return np.repeat(records, words)[some.skip :]
 
 
 def streams(m: int, key: bytes = b"k" * 32, first: int = 0) -> randomness.Streams:

@@ -69,7 +69,7 @@ class Estimate(Page, Texts, Sanitizing):
             top = found.top(self.top) if self.top else []
         values = {"groups": found.groups, "misfit": found.misfit, "counts": counts}
         values |= {"comparisons": comparisons, "top": top, "no_call": NO_CALL}
-        self.show(values, [shown(found, counts, comparisons, top)], quiet=self.quiet)
+        self.show(values, [shown(found, counts, comparisons, top)])
         return 0
 
     def _lists(self) -> dict[str, list[str]]:

@@ -111,7 +111,7 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
             found = evaluate(question, vocabulary, space, report=report)
         from dpsan.analysis.evaluate.page import shown
 
-        self.show(found.as_json(), [shown(found)], quiet=self.quiet)
+        self.show(found.as_json(), [shown(found)])
         return 0
 
     def _as_in(self, setting: Setting) -> Evaluate:

@@ -6,7 +6,7 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.base import Embeddings, Progress, no_progress
 from dpsan.errors import EmbeddingError, file_reason
 from dpsan.files.source import open_regular
 
@@ -37,7 +37,7 @@ class _Reported(io.FileIO):
         progress: is given the share.
     """
 
-    def __init__(self, handle: int, progress: Callable[[float], None]) -> None:
+    def __init__(self, handle: int, progress: Progress) -> None:
         super().__init__(handle)
         self._size, self._progress = max(1, os.fstat(handle).st_size), progress
 
@@ -48,9 +48,7 @@ class _Reported(io.FileIO):
         return got
 
 
-def open_embeddings(
-    path: Path, progress: Callable[[float], None] | None = None
-) -> io.BufferedReader:
+def open_embeddings(path: Path, progress: Progress = no_progress) -> io.BufferedReader:
     """Open a regular file for reading, never blocking.
 
     Args:
@@ -65,8 +63,7 @@ def open_embeddings(
         raise EmbeddingError(path, file_reason(error).lower()) from None
     except ValueError:  # a NUL in the name
         raise EmbeddingError(repr(str(path)), "no such file") from None
-    file = io.FileIO(handle) if progress is None else _Reported(handle, progress)
-    return io.BufferedReader(file, _BUFFER)
+    return io.BufferedReader(_Reported(handle, progress), _BUFFER)
 
 
 class Lines:
@@ -290,9 +287,7 @@ def _text(word: bytes | str) -> str:
     return word
 
 
-def blocks_of_all(
-    texts: Sequence[Path], progress: Callable[[float], None] | None
-) -> Iterator[list[str]]:
+def blocks_of_all(texts: Sequence[Path], progress: Progress) -> Iterator[list[str]]:
     """Yield the blocks of lines of all texts; see :func:`dpsan.files.compression.blocks_of`.
 
     Args:
@@ -309,7 +304,7 @@ def blocks_of_all(
         nonlocal done
         before, done = done, done + size
         # About once a megabyte: lines are many.
-        if progress is not None and before >> 20 < done >> 20:
+        if before >> 20 < done >> 20:
             progress(min(1.0, done / total))
 
     for path in texts:

@@ -21,7 +21,6 @@ from dpsan.privacy.certificate import (
     MATRIX_WORDS,
     Certificate,
     input_distances,
-    kept_certificate,
     matrix_certificate,
 )
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
@@ -292,32 +291,6 @@ class DisjointSupports(Mechanism):
             infinite_loss_mass=mass,
             pair=self.excluding(space),
         )
-
-
-class AuditedTable(Mechanism):
-    """A published distribution that is computed by quadrature, for small vocabularies alone."""
-
-    family: ClassVar[str] = "table"
-    method: ClassVar[str]
-    """Method of the certificate."""
-
-    def audited_distances(self, space: MetricSpace) -> Floats | None:
-        """Return the distances of all inputs in the metric of the claim; None: there is none."""
-        return None
-
-    def certificate(self, space: MetricSpace) -> Certificate | None:
-        """Return an exact audit of all pairs; None for vocabularies that are too large."""
-        if (sampler := self.prepare(space)).probabilities(np.zeros(0, dtype=np.int64)) is None:
-            return None
-
-        def build() -> Certificate:
-            pmf = sampler.probabilities(np.arange(space.n + 1))
-            claim = Claim(self.epsilon, metric=self.claimed_metric())
-            distances, error = self.audited_distances(space), sampler.probability_error
-            found = matrix_certificate(np.asarray(pmf), claim, distances, error=error)
-            return replace(found, method=self.method)
-
-        return kept_certificate(space, repr(self), build)
 
 
 class BaseResponse(IntegerResponse):

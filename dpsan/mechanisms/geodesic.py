@@ -34,6 +34,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.embeddings.base import shown
 from dpsan.errors import UsageError
 from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.tables.dense import DenseTable, DistanceWeights, weights_of
@@ -61,11 +62,8 @@ def _build(space: MetricSpace, k: int, edges: str) -> dict[str, NDArray[np.int32
 
     n = space.n
     near = np.empty((n, k), dtype=np.int64)
-
-    def search(ids: Ids) -> None:
+    for ids in space.in_blocks("finding near words", n, 4096):
         near[ids] = space.neighbors(ids, k + 1)[:, 1:]
-
-    space.by_blocks("finding near words", n, 4096, search)
     pairs = np.stack([np.repeat(np.arange(n), k), near.ravel()], axis=1)
     pairs = np.unique(np.sort(pairs, axis=1), axis=0)
     pairs = np.concatenate([pairs, _bridges(space, pairs)])
@@ -101,8 +99,7 @@ def _closest(space: MetricSpace, label: Ids) -> Ids:
     """Return the closest pair of each component and another one, but for the largest, (e, 2)."""
     best: dict[int, tuple[float, int, int]] = {}
     words = np.flatnonzero(label != np.argmax(np.bincount(label)))
-
-    def join(some: Ids) -> None:
+    for some in space.in_blocks("joining near words", len(words), _BLOCK):
         ids = words[some]
         apart = space.distances(ids)
         apart[label[ids][:, None] == label] = math.inf
@@ -111,23 +108,19 @@ def _closest(space: MetricSpace, label: Ids) -> Ids:
             bridge = (float(apart[row, u]), min(w, u), max(w, u))
             component = int(label[w])
             best[component] = min(best.get(component, bridge), bridge)
-
-    space.by_blocks("joining near words", len(words), _BLOCK, join)
     return np.array(sorted({(w, u) for _, w, u in best.values()}), dtype=np.int64)
 
 
 def _ranks(space: MetricSpace, pairs: Ids) -> Ids:
     """For pairs (w, u) the rank of u from w, at least 1; shape (e,)."""
     out = np.empty(len(pairs), dtype=np.int64)
-    with space.watch("ranking near words") as progress:
-        for words, positions, rows in by_word(pairs[:, 0], _BLOCK):
-            for row, distances in enumerate(space.distances(words)):
-                group = positions[rows == row]
-                reached = distances[pairs[group, 1]]
-                nearer = np.sort(distances[distances < reached.max()])
-                out[group] = np.searchsorted(nearer, reached, side="left")
-            if progress is not None:
-                progress((int(words[-1]) + 1) / space.n)
+    groups = [*by_word(pairs[:, 0], _BLOCK)]
+    for words, positions, rows in shown(space.watch, "ranking near words", groups):
+        for row, distances in enumerate(space.distances(words)):
+            group = positions[rows == row]
+            reached = distances[pairs[group, 1]]
+            nearer = np.sort(distances[distances < reached.max()])
+            out[group] = np.searchsorted(nearer, reached, side="left")
     return np.maximum(out, 1)
 
 

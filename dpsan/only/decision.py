@@ -38,7 +38,8 @@ from dpsan.only.view import (
 
 PLURAL = "surnamepl"
 """Group of surnames with a plural s: their key is that of the name."""
-NAMES = frozenset({"given_f", "given_m", "given_u", "given_x", "surname", PLURAL})
+GIVEN: Final = frozenset({"given_f", "given_m", "given_u", "given_x"})
+NAMES = GIVEN | {"surname", PLURAL}
 """Groups of names: Grace is Pam wherever she stands, and in addresses."""
 COUNTRY: Final = "country"
 CITY: Final = "city"
@@ -125,11 +126,15 @@ def decide(
     article, word = article[~named], word[~named]
     articles = np.stack([article, view.caps[article], row[word]], 1).astype(np.int64)
     caps = view.caps.copy()
-    loud = np.flatnonzero(rules.nouns[group] & ((caps == UPPER) | (caps == TITLE)))
+    eased = rules.nouns[group] & (caps == TITLE) | (rules.nouns | rules.brands)[group] & (
+        caps == UPPER
+    )
+    loud = np.flatnonzero(eased)
     if len(loud):
         # COPD may become asthma, and Crohn's disease too: in small letters
         loud = loud[~match.relation("upline", loud) & ~match.relation("capline", loud)]
-        caps[loud] = np.where(match.relation("start", loud), TITLE, LOWER)
+        capital = match.relation("start", loud) | rules.brands[group[loud]]
+        caps[loud] = np.where(capital, TITLE, LOWER)
     first = np.full(len(group), -1)
     first[key[at[::-1]]] = row[at[::-1]]
     key_of: dict[int, int] = {}

@@ -19,6 +19,8 @@ from dpsan.only.sums import Sum
 
 Ints = NDArray[np.int32]
 Codes = NDArray[np.uint8]
+Labels = NDArray[np.uint16]
+"""Codes of labels: there are more than 256 with those of strings and of lists of one's own."""
 Flags = NDArray[np.bool_]
 Cut = tuple[str | int, ...]
 """A piece of an address as marks and words of the unit (`equal`)."""
@@ -54,7 +56,7 @@ def among(codes: NDArray[np.integer], wanted: Sequence[int]) -> Flags:
 class View:
     """Arrays over n tokens; each text begins with an edge, and the block ends with one."""
 
-    label: Codes
+    label: Labels
     """Code of the label: of a word, of a string, of an edge."""
     caps: Codes
     possessive: Flags

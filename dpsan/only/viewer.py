@@ -54,6 +54,7 @@ from dpsan.only.view import (
     Codes,
     Flags,
     Ints,
+    Labels,
     View,
     among,
 )
@@ -119,7 +120,7 @@ class Viewer:
         codes = dict(zip(hashes, (code for _, code in special), strict=True))
         self.special = (
             np.array(sorted(codes), np.uint64),
-            np.array([codes[value] for value in sorted(codes)], np.uint8),
+            np.array([codes[value] for value in sorted(codes)], np.uint16),
         )
         """Hashes of words and strings of a request, ascending, and labels; these come first."""
         nations = lexicon.nations
@@ -225,7 +226,7 @@ class Viewer:
         whole[owned] = hashes.of(start[owned], end[owned])
         row[owned] = lexicon.table.rows(whole[owned])
         caps = pattern(block, start, end)
-        label = lexicon.codes.ravel().take(row * 3 + COLUMN.take(caps))
+        label = lexicon.codes.ravel().take(row * 3 + COLUMN.take(caps)).astype(np.uint16)
         unknown = np.flatnonzero(row < 0)
         upper = block.capitals[end[unknown]] - block.capitals[start[unknown]]
         inner = (upper > 1) | (caps[unknown] == MIXED)
@@ -237,7 +238,7 @@ class Viewer:
         placed = {"start": start, "end": end, "after": after, "possessive": possessive}
         return placed | {"label": label, "caps": caps, "hash": whole, "row": row}
 
-    def requested(self, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.intp], Codes]:
+    def requested(self, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.intp], Labels]:
         """Return which hashes are those of words of the request, and their labels."""
         listed, codes = self.special
         if not len(listed):
@@ -248,7 +249,7 @@ class Viewer:
 
     def unknown_labels(
         self, text: str, hashes: Words64, caps: Codes, inner: Flags, start: Ints, end: Ints
-    ) -> Codes:
+    ) -> Labels:
         """Return the labels of words that no list holds; each different word is looked at once."""
         cache = self.lexicon.unknown
         if len(cache) > _KNOWN:
@@ -262,7 +263,7 @@ class Viewer:
                 plural = word[:-1].isupper()
                 label = self.lexicon.unlisted(folded(word), int(caps[i]), parts, plural)
                 cache[key] = self.code[label]
-        return np.array([*map(cache.__getitem__, keys)], np.uint8)
+        return np.array([*map(cache.__getitem__, keys)], np.uint16)
 
     def assemble(
         self, block: Block, words: Words, strings: Found, of_text: NDArray[np.int64]
@@ -297,7 +298,7 @@ class Viewer:
             written[i] = day_form
         ids = [forms.setdefault(marks, len(forms)) for marks in written]
         form_of = np.array(ids, np.int32)
-        kinds = np.array([code[strings.labels[at]] for at in inside], np.uint8)
+        kinds = np.array([code[strings.labels[at]] for at in inside], np.uint16)
         keys, caps_of = hashes.of(found[:, 0], found[:, 1]), np.full(m, NONE, np.uint8)
         at, codes = self.requested(keys)
         if len(at):
@@ -308,7 +309,7 @@ class Viewer:
         keys[at] = hashes.of(found[at, 0] + 1, found[at, 1])
         end = filled(found[:, 1], edges + 1, words["end"], np.int32)
         after = filled(found[:, 1], edges + 1, words["after"], np.int32)
-        label = filled(kinds, code[EDGE], words["label"], np.uint8)
+        label = filled(kinds, code[EDGE], words["label"], np.uint16)
         caps = filled(caps_of, NONE, words["caps"], np.uint8)
         form = filled(form_of, -1, -1, np.int32)
         hashed = filled(keys, 0, words["hash"], np.uint64)

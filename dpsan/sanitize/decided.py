@@ -61,22 +61,6 @@ class Shared:
     """Original and replacement of its words, of a unit that lasts."""
 
 
-@dataclass(frozen=True, eq=False)
-class Tokens:
-    """All tokens, for an audit."""
-
-    sizes: NDArray[np.int64]
-    gaps: NDArray[np.int64]
-    originals: list[str] = field(repr=False)
-    actions: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    """Row of each token among the outputs, articles behind drawn ones; -1: it passes."""
-    labels: NDArray[np.uint8]
-    """Code of the label of each."""
-    passes: list[str | None]
-    """By what each passes, see :func:`passed_by`."""
-
-
 def same_words(hashes: NDArray[np.uint64], unit: Ints) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the first of each word of a unit, and for each word the index of these."""
     return distinct(salted(hashes, unit))
@@ -102,7 +86,9 @@ class Decided:
     """Fewest words of a label that was drawn."""
     plain_names: int
     """Words that pass with a capital and are names too: a name among them was missed."""
-    tokens: Tokens | None
+    tokens: AuditTable | None
+    """All tokens, for an audit; ``output_ids`` has the row of each among what is written, articles
+    behind drawn ones."""
     originals: list[str] = field(default_factory=list, repr=False)
     """The drawn words, for a map."""
     numbers: dict[int, str] = field(default_factory=dict, repr=False)
@@ -256,26 +242,18 @@ class Decided:
         """
         tokens, decision = self.tokens, self.decision
         assert tokens is not None  # noqa: S101 - an audit was requested
-        rows, none = tokens.rows.tolist(), np.full(len(tokens.rows), -1, dtype=np.int64)
+        rows = tokens.output_ids.tolist()
         reasons = [
             (decision.groups[group], rules[rule] if rule >= 0 else "span")
             for group, rule in zip(decision.group.tolist(), decision.rule.tolist(), strict=True)
         ]
         pairs = zip(tokens.originals, rows, strict=True)
-        outputs = [text if row < 0 else written[row] for text, row in pairs]
-        return AuditTable(
-            tokens.sizes,
-            tokens.gaps,
-            tokens.gaps,
-            tokens.actions,
-            tokens.originals,
-            outputs,
-            none,
-            none,
-            none,
-            first=np.isin(tokens.rows, paid),
+        return replace(
+            tokens,
+            outputs=[text if row < 0 else written[row] for text, row in pairs],
+            output_ids=tokens.input_ids,
+            first=np.isin(rows, paid),
             reasons=[reasons[row] if 0 <= row < len(reasons) else None for row in rows],
-            passes=tokens.passes,
         )
 
 

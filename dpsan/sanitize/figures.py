@@ -83,10 +83,9 @@ def weakness(guarantee: Guarantee, copies: int, unchanged: float) -> str | None:
     reasons = []
     loss = copies * guarantee.epsilon_ldp
     if loss > _WEAK_LDP:
-        each = "line" if guarantee.per_line else "word"
         name = guarantee.loss_name
         known = f"{name} {number(loss)}" if loss < math.inf else f"no finite {name}"
-        reasons.append(f"{known} per {each}, and above 16 a bound says almost nothing")
+        reasons.append(f"{known} per word, and above 16 a bound says almost nothing")
     if unchanged > _WEAK_SHARE:
         what = "protected words" if guarantee.public_words else "words"
         share = f"{percent(unchanged)} of the {what} in the vocabulary"

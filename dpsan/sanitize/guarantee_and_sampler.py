@@ -24,7 +24,6 @@ from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize.classes import Grouping, class_rows
 from dpsan.sanitize.numbers_by_value import check_numbers
 from dpsan.sanitize.settings import Settings
-from dpsan.space.exact_search import FlatIndex
 from dpsan.space.metric_space import MetricSpace
 
 if TYPE_CHECKING:
@@ -45,10 +44,10 @@ class Built:
     guarantee: Guarantee
     sampler: Sampler | None
     """None where words of some classes are replaced, and no mechanism draws."""
+    grouping: Grouping
+    """Groups of words that are one input."""
     public: tuple[int, ...] = ()
     """Row numbers of public words, ascending."""
-    grouping: Grouping | None = None
-    """Groups of words that are one input; None without classes."""
     decoding: Tables | None = None
     """The decoder's tables if the drawn words are decoded, else None."""
     language_model: str | None = None
@@ -71,12 +70,11 @@ def build(spec: Settings, opened: Opened) -> Built:
     if spec.only:
         # Rules and lists say what is drawn: no vectors are read.
         words = Embeddings([], np.zeros((0, 1), np.float32), "lists", lists_digest())
-        index = FlatIndex.later(words.vectors.shape, lambda: words.vectors, 0.0)
-        space = MetricSpace(words, index=index, centroid=np.zeros(1))
+        space = MetricSpace(words, centroid=np.zeros(1))
         replacing = GroupResponse(spec.epsilon or 0.0)
         promise = replacing.guarantee(space)
         check_numbers(spec.numbers, promise)
-        return Built(spec, words, space, replacing, promise, None)
+        return Built(spec, words, space, replacing, promise, None, Grouping((), 0))
     own = own_file(kind.name)
     if own is not None:  # workers may run in another directory
         spec = replace(spec, mechanism=own.name, own_sha256=own.sha256)
@@ -85,14 +83,11 @@ def build(spec: Settings, opened: Opened) -> Built:
     embeddings, space = opened()
     space = space_for(space, kind.name)
     public = () if spec.public is None else spec.public.rows(embeddings.key_to_index)
-    groups = Grouping(class_rows(spec.classes, embeddings)) if spec.classes else None
+    groups = Grouping(class_rows(spec.classes, embeddings), space.n, bool(spec.classes))
     mechanism = mechanism.with_public(public).resolved(space)
-    if groups is not None:
-        assert isinstance(mechanism, BaseResponse)  # noqa: S101 - the request was checked
+    if isinstance(mechanism, BaseResponse) and spec.classes:  # others were refused
         mechanism = mechanism.with_groups(groups.groups)
-    guarantee = _guarantee(mechanism, space, reviewed)
-    if groups is not None:
-        guarantee = replace(guarantee, groups=groups.sizes)
+    guarantee = replace(_guarantee(mechanism, space, reviewed), groups=groups.sizes)
     if guarantee.status is not Status.PROVED and not spec.allow_unproved:
         raise UnprovedError(
             f"{mechanism.name} is {guarantee.standing}: {guarantee.summary()}; {guarantee.why}",
@@ -103,12 +98,7 @@ def build(spec: Settings, opened: Opened) -> Built:
         )
     check_numbers(spec.numbers, guarantee)
     sampler = mechanism.prepare(space)
-    if spec.consistent and sampler.whole_records:
-        raise UsageError(
-            f"{mechanism.name} draws the words of a line together: equal words cannot share a draw",
-            Hint("leave consistent out", "leave --consistent out"),
-        )
-    built = Built(spec, embeddings, space, mechanism, guarantee, sampler, public, groups)
+    built = Built(spec, embeddings, space, mechanism, guarantee, sampler, groups, public)
     return _decoding(built) if spec.fluent else built
 
 

@@ -116,17 +116,15 @@ class _Stored(Embeddings):
     """An entry whose words and vectors are read when first requested; damaged ones are built again.
 
     Args:
-        shape: n and d.
         read: gives its words or its vectors, by the name of the array.
-        about: the other fields.
+        about: the other fields, n and d.
     """
 
-    _shape: tuple[int, int]
     _read: Callable[[str], Entry]
 
-    def __init__(self, shape: tuple[int, int], read: Callable[[str], Entry], **about: Any) -> None:
+    def __init__(self, read: Callable[[str], Entry], **about: Any) -> None:
         # The base is frozen.
-        self.__dict__.update(about, _shape=shape, _read=read)
+        self.__dict__.update(about, _read=read)
 
     def __getattr__(self, name: str) -> Any:
         if name == "vectors":
@@ -137,14 +135,6 @@ class _Stored(Embeddings):
             raise AttributeError(name)
         self.__dict__[name] = value
         return value
-
-    @property
-    def n(self) -> int:
-        return self._shape[0]
-
-    @property
-    def d(self) -> int:
-        return self._shape[1]
 
     def __reduce__(self) -> tuple[object, ...]:
         values = (self.index_to_key, self.vectors, self.source, self.digest, self.counts)
@@ -168,7 +158,7 @@ def open_space(
     """
     if path is None:
         embeddings = load(None, vocab_size=vocab_size)
-        index = FlatIndex.over(embeddings.vectors)
+        index = partial(FlatIndex, embeddings.vectors)
         tables = cached_tables(store, embeddings.digest, bundled=vocab_size is None)
         return embeddings, MetricSpace(embeddings, tables, index=index, watch=store.watch)
     digest = file_digest(path, vocab_size=vocab_size)
@@ -181,8 +171,9 @@ def open_space(
     if not entry.meta.get("source_suffices", True):  # what is damaged later cannot be built again
         entry = store.get(INDEX_KIND, digest, build)
     embeddings = _Stored(
-        (entry.meta["words"], entry.meta["dimensions"]),
         read,
+        n=entry.meta["words"],
+        d=entry.meta["dimensions"],
         source=str(path),
         digest=digest,
         counts=entry.arrays.get("counts"),
@@ -192,10 +183,13 @@ def open_space(
     if INDEX in entry.arrays:  # it was read whole
         embeddings.__dict__.update(index_to_key=_words(entry), vectors=entry.arrays[INDEX])
     norm = float(entry.arrays["largest_norm"][0])
-    index = FlatIndex.later((embeddings.n, embeddings.d), lambda: embeddings.vectors, norm)
-    centroid, tables = entry.arrays["centroid"], cached_tables(store, digest)
-    space = MetricSpace(embeddings, tables, index=index, centroid=centroid, watch=store.watch)
-    return embeddings, space
+    return embeddings, MetricSpace(
+        embeddings,
+        cached_tables(store, digest),
+        index=lambda: FlatIndex(embeddings.vectors, norm),
+        centroid=entry.arrays["centroid"],
+        watch=store.watch,
+    )
 
 
 def describe(

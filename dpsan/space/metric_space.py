@@ -6,14 +6,14 @@ its point is the public centroid.  Outputs are row numbers only.
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Embeddings, Watch, unseen, word_frequencies
+from dpsan.embeddings.base import Embeddings, Watch, shown, unseen, word_frequencies
 from dpsan.errors import Hint, fewer_words
 from dpsan.space.arrays import Floats, Floats32, Ids, Lattice, blocks, norms
 from dpsan.space.exact_search import FlatIndex
@@ -44,9 +44,10 @@ class MetricSpace:
     """n words in d dimensions with the Euclidean distance.
 
     Args:
-        embeddings: words and vectors; their vectors are moved into the index, not copied twice.
+        embeddings: words and vectors.
         tables: where derived tables are cached, keyed by this space.
-        index: an index that already holds the vectors.
+        index: makes the index when it is first needed, of vectors that do not change any more;
+            None: of a copy of the vectors.
         centroid: what :func:`centroid_of` gives for the vectors, if it is known.
         watch: shows the tables that take long to make.
     """
@@ -56,17 +57,16 @@ class MetricSpace:
         embeddings: Embeddings,
         tables: Tables = no_tables,
         *,
-        index: FlatIndex | None = None,
+        index: Callable[[], FlatIndex] | None = None,
         centroid: Floats | None = None,
         watch: Watch = unseen,
     ) -> None:
-        self.index = index or FlatIndex(embeddings.vectors)
-        self.n, self.d = self.index.n, self.index.d
+        self._make_index = index or partial(FlatIndex, embeddings.vectors.copy())
+        self._index: FlatIndex | None = None
+        self.n, self.d = embeddings.n, embeddings.d
         self.counts = embeddings.counts
         self.classes = embeddings.classes
-        self.digest = embeddings.digest
         self._embeddings: Embeddings | None = embeddings  # its words may be read later
-        self._letters: NDArray[np.uint32] | None = None
         self.name = ""
         """Names how the words were moved, in the keys of tables."""
         self._tables = tables
@@ -74,8 +74,15 @@ class MetricSpace:
         self.watch = watch
         self._memory: dict[str, Arrays] = {}
         self._made: dict[Hashable, Any] = {}
-        self._lattice: Lattice | None = None
         self.centroid = centroid_of(self.vectors) if centroid is None else centroid
+
+    @property
+    def index(self) -> FlatIndex:
+        """The vectors and their search."""
+        # Not a cached_property: in Python 3.11 that holds a lock while others read, and fork.
+        if self._index is None:
+            self._index = self._make_index()
+        return self._index
 
     @property
     def vectors(self) -> Floats32:
@@ -90,11 +97,12 @@ class MetricSpace:
     @property
     def letters(self) -> NDArray[np.uint32]:
         """Code points of the words, shape (n, longest); 0 after the last one of a word."""
-        if self._letters is None:
+
+        def build() -> NDArray[np.uint32]:
             assert self._embeddings is not None  # noqa: S101 - made before it was pickled
-            words = np.array(self._embeddings.index_to_key)
-            self._letters = words.view(np.uint32).reshape(self.n, -1)
-        return self._letters
+            return np.array(self._embeddings.index_to_key).view(np.uint32).reshape(self.n, -1)
+
+        return self.once("letters", build)
 
     def table(
         self, name: str, build: Callable[[], Arrays], *, of_mechanism: bool = False
@@ -136,42 +144,33 @@ class MetricSpace:
 
     def _with(self, **changes: Any) -> MetricSpace:
         """Return the same but for some attributes; nothing that was made from it is kept."""
-        out = copy.copy(self)
-        # A copy, as what is pickled, has no tables and no words.
-        kept = {name: vars(self)[name] for name in ("_tables", "_embeddings", "watch")}
-        vars(out).update(kept | changes)
+        out = object.__new__(MetricSpace)
+        vars(out).update(vars(self) | {"_memory": {}, "_made": {}} | changes)
         return out
 
-    def by_blocks(self, what: str, n: int, size: int, work: Callable[[Ids], None]) -> None:
-        """Work on the numbers 0 ... n - 1, so many at a time, and show how much is done.
+    def in_blocks(self, what: str, n: int, size: int) -> Iterator[Ids]:
+        """Yield the numbers 0 ... n - 1, so many at a time, and show how much is done.
 
         Args:
             what: is being made.
         """
-        with self.watch(what) as progress:
-            for some in blocks(n, size):
-                work(some)
-                if progress is not None:
-                    progress((int(some[-1]) + 1) / n)
+        return shown(self.watch, what, [*blocks(n, size)])
 
     def find_table(self, name: str) -> Arrays | None:
         """Return a table that is in memory or stored, else None."""
         full = self._key(name)
         return self._memory.get(full) or self._tables(full, None)
 
-    def transformed(
-        self, name: str, vectors: Floats32, index: FlatIndex | None = None
-    ) -> MetricSpace:
+    def transformed(self, name: str, vectors: Floats32) -> MetricSpace:
         """Return the same words at other points (clipped, whitened, projected).
 
         Args:
             name: names the transform and its parameters, part of the key of every cached table.
-            vectors: shape (n, d'), a public deterministic function of the original vectors.
-            index: one that already holds the vectors.
+            vectors: shape (n, d'), a public deterministic function of the original vectors, which
+                does not change any more.
         """
-        index = index or FlatIndex(vectors)
-        centroid = centroid_of(index.vectors)
-        return self._with(index=index, d=index.d, name=f"{self.name}{name}/", centroid=centroid)
+        index, centroid = FlatIndex(vectors), centroid_of(vectors)
+        return self._with(_index=index, d=index.d, name=f"{self.name}{name}/", centroid=centroid)
 
     def points(self, ids: Ids) -> Floats:
         """Return the points of inputs (⊥ allowed), shape (m, d)."""
@@ -208,9 +207,7 @@ class MetricSpace:
     @property
     def lattice(self) -> Lattice:
         """Return the same points where distances are exact; made when first needed."""
-        if self._lattice is None:
-            self._lattice = Lattice(self.vectors, self.centroid)
-        return self._lattice
+        return self.once("lattice", lambda: Lattice(self.vectors, self.centroid))
 
     def eager(self, outputs: int) -> bool:
         """Return True if a table of all words against ``outputs`` words is cheap to build."""
@@ -246,12 +243,9 @@ class MetricSpace:
 
     def _part(self, outputs: int | NDArray[np.int32]) -> FlatIndex:
         """Return an index of some words: a number of first ones, or row numbers."""
-        held = self._memory.setdefault("parts", {})
-        name = str(outputs if isinstance(outputs, int) else outputs.tobytes())
-        if name not in held:
-            vectors = self.vectors[:outputs] if isinstance(outputs, int) else self.vectors[outputs]
-            held[name] = FlatIndex.over(vectors)  # type: ignore[assignment]
-        return held[name]  # type: ignore[return-value]
+        if isinstance(outputs, int):
+            return self.once(("first", outputs), lambda: FlatIndex(self.vectors[:outputs]))
+        return self.once(("rows", outputs.tobytes()), lambda: FlatIndex(self.vectors[outputs]))
 
     @property
     def diameter(self) -> float:
@@ -272,11 +266,8 @@ class MetricSpace:
 
         def build() -> Arrays:
             out = np.empty(sample)
-
-            def search(ids: Ids) -> None:
+            for ids in self.in_blocks("finding the nearest word of each", sample, 4096):
                 out[ids] = self.search(self.points(ids), 2)[1][:, 1]
-
-            self.by_blocks("finding the nearest word of each", sample, 4096, search)
             return {"nearest": np.sort(out)}
 
         if self.n < 2:
@@ -290,13 +281,9 @@ class MetricSpace:
 
         def build() -> Arrays:
             scatter = np.zeros((self.d, self.d))
-
-            def add(some: Ids) -> None:
-                nonlocal scatter
-                apart = self.vectors[some] - self.centroid
+            for ids in self.in_blocks("finding directions of variance", self.n, 8192):
+                apart = self.vectors[ids] - self.centroid
                 scatter += apart.T @ apart
-
-            self.by_blocks("finding directions of variance", self.n, 8192, add)
             trace = float(np.trace(scatter))
             scatter = scatter * (self.d / trace) if trace > 0 else np.eye(self.d)
             values, axes = np.linalg.eigh(scatter)
@@ -315,10 +302,9 @@ class MetricSpace:
         return self.table("diameter", build)
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(self.__dict__)
-        state.update(_memory={}, _made={}, _lattice=None, _tables=no_tables, watch=unseen)
-        state.update(_embeddings=None)
-        return state
+        state = {**vars(self), "_index": self.index, "_make_index": None, "_embeddings": None}
+        letters = {name: made for name, made in self._made.items() if name == "letters"}
+        return state | {"_memory": {}, "_made": letters, "_tables": no_tables, "watch": unseen}
 
 
 def centroid_of(vectors: Floats32) -> Floats:
@@ -375,12 +361,9 @@ def diameter_bound(vectors: Floats32, watch: Watch = unseen, norm: int = 2) -> t
         product += np.einsum("nd,nd->n", others, others)
         return float(np.sqrt(max(product.max(), 0.0)))
 
-    with watch("comparing words far out") as progress:
-        for at in range(0, len(ends), _FAR):
-            some = vectors[order[at : at + _FAR]] - centroid
-            for other in range(at, int(ends[at]), 16 * _FAR):
-                others = vectors[order[other : min(other + 16 * _FAR, int(ends[at]))]] - centroid
-                best = max(best, farthest(some, others))
-            if progress is not None:
-                progress(min(1.0, (at + _FAR) / len(ends)))
+    for at in shown(watch, "comparing words far out", range(0, len(ends), _FAR)):
+        some = vectors[order[at : at + _FAR]] - centroid
+        for other in range(at, int(ends[at]), 16 * _FAR):
+            others = vectors[order[other : min(other + 16 * _FAR, int(ends[at]))]] - centroid
+            best = max(best, farthest(some, others))
     return best * rounding, True

@@ -163,7 +163,7 @@ def test_issue_13_a_verdict_is_about_the_whole_configuration(setting):
         if setting in ("keep", "consistent run"):
             found = verify(sanitizer, words=4, draws=2000)
             assert (found.verdict, found.grade) == (Verdict.VIOLATED, None)
-            assert [each.option for each in found.exposures] == [only.option]
+            assert [each.option for each in found.configuration] == [only.option]
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_a_rule_that_does_not_hold_is_not_believed(monkeypatch):
     sanitizer = make("krr", 1.0, unknown="mask")
     monkeypatch.setattr(exposure, "MASK", "<other>")
     found = verify(sanitizer, draws=2000)
-    assert [each.probability for each in found.exposures] == [0.0]
+    assert [each.probability for each in found.configuration] == [0.0]
     assert found.verdict is not Verdict.KEPT
 
 
@@ -257,7 +257,7 @@ def test_a_kept_guarantee_has_a_grade(name):
     if name in ("optimal-response", "vickrey", "clipped-laplace"):  # so has the verdict
         whole = verify(sanitizer, words=4, draws=2000)
         assert whole.verdict is Verdict.KEPT
-        assert whole.grade.name.startswith(GRADES[name])
+        assert whole.grade.startswith(GRADES[name])
 
 
 @pytest.fixture

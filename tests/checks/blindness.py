@@ -31,6 +31,8 @@ from dpsan.only.sums import PARTS
 from dpsan.only.templates import ordinal, radices, string, template
 from dpsan.only.view import COLUMN, LOWER, MIXED, ONE, TITLE, UPPER
 from dpsan.privacy.randomness import derive_key, streams_for
+from dpsan.sanitize.decided import Decided
+from dpsan.sanitize.result import Texts
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import folded
 
@@ -357,15 +359,18 @@ class Blindness:
     def _digit(self, _: re.Match[str]) -> str:
         return str(self._next(10))
 
+    def _decided(self, texts: Sequence[str]) -> Decided:
+        return self.rewriter.decided(Texts(texts, b"", range(len(texts))))
+
     def _compare(self, pairs: Sequence[_Pair], found: Found) -> None:
         """Compare decisions and outputs of texts before and after one word was exchanged."""
         key = derive_key(self._key, "outputs")
         before = [pair.text for pair in pairs]
-        right, written = self.rewriter.decided(before), self._sanitizer.sanitize(before, key).lines
+        right, written = self._decided(before), self._sanitizer.sanitize(before, key).lines
         parts: list[Any] | None = None
         for at in range(max(len(pair.variants) for pair in pairs)):
             after = [pair.variants[at] if at < len(pair.new) else pair.text for pair in pairs]
-            done, lines = self.rewriter.decided(after), written
+            done, lines = self._decided(after), written
             if at % _WRITTEN == 0:
                 lines = self._sanitizer.sanitize(after, key).lines
             if same(right, done) and written == lines:

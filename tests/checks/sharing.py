@@ -36,7 +36,7 @@ _BESIDE = 6
 def sharing(sanitizer: Sanitizer, key: bytes = KEY) -> str:
     """Compare far lines and blocks, and replace words beside others."""
     stated, gap = sanitizer.mechanism.prepare(sanitizer.space), base.between(sanitizer)
-    if gap is None or stated.whole_records:
+    if gap is None:
         return ""
     if wrong := _beside(sanitizer, gap, derive_key(key, "beside")):
         return wrong

@@ -72,7 +72,7 @@ def strings(sanitizer: Sanitizer, key: bytes = KEY) -> str:
             return f"two strings of the same input have different outputs: {text.kind}"
     if sanitizer.spec.consistent is None:
         drawn, public = (sum(getattr(text, what) for text in texts) for what in ("drawn", "public"))
-        most = 1 if sanitizer.guarantee.per_line else max(text.drawn for text in texts)
+        most = max(text.drawn for text in texts)
         counted = totals.draws, totals.public, totals.largest_record
         if counted != (drawn, public, most):
             return f"{counted} draws are counted, where {(drawn, public, most)} were made"

@@ -82,11 +82,3 @@ def test_small_vocabularies(n, monkeypatch):
     monkeypatch.setattr(MetricSpace, "eager", lambda self, outputs: False)
     with pytest.raises(UsageError, match="needs the neighbours of all"):
         Geodesic(1.0).prepare(MetricSpace(make_embeddings(n=30)))
-
-
-N = 1200
-
-
-@pytest.fixture(scope="module")
-def large():
-    return MetricSpace(make_embeddings(n=N, d=3))

@@ -146,7 +146,7 @@ def test_kept_for_protected_words(name):
     found = verified(name=name)
     assert (found.verdict, found.public_words) == (Verdict.KEPT, len(PUBLIC))
     assert "of protected words against all" in found.method
-    (stated,) = found.exposures
+    (stated,) = found.configuration
     assert (stated.option, stated.stated) == ("public", True)
     assert stated.probability > 0.3
     assert not any(word in f"{stated.pair}{stated.event}" for word in WORDS)

@@ -58,7 +58,7 @@ def test_a_mechanism_has_no_roles(dpsan):
 @pytest.mark.parametrize(("word", "group"), [("his", "given_m"), ("her", "given_f")])
 def test_a_name_of_either_sex_follows_the_words_beside_it(word, group):
     names = {*Lexicon().outputs[group]}
-    found = drawn_often(f"We met Marek Dvorak and {word} son.", 20)
+    found = drawn_often(f"We met Zbynko Dvorak and {word} son.", 20)
     assert {text.split()[2] for text in found} <= names
-    both = drawn_often("Marek Dvorak told his wife of her son.", 20)
+    both = drawn_often("Zbynko Dvorak told his wife of her son.", 20)
     assert not {text.split()[0] for text in both} <= names

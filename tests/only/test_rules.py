@@ -6,8 +6,12 @@ from functools import cache
 import pytest
 from support import ROOT
 
+from dpsan.embeddings.word_lists import only_classes
 from dpsan.only.rules import rules_text
+from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.replacing import OnlyRewriter
+from dpsan.sanitize.result import Texts
+from dpsan.sanitize.settings import Settings
 
 CASES = [
     ("Yesterday Mr. Case was late.", "Case"),
@@ -88,7 +92,10 @@ CASES = [
 """Text, and its words that are replaced; all others pass."""
 
 
-rewriter = cache(OnlyRewriter)
+@cache
+def rewriter(rules="", classes=()):
+    spec = Settings(only=only_classes(",".join(classes)) if classes else (), consistent=Unit.RECORD)
+    return OnlyRewriter(spec, rules=rules)
 
 
 def words(text):
@@ -96,7 +103,9 @@ def words(text):
 
 
 def outputs(rules, text):
-    return [rewriter(rules).rewrite([text], bytes([at]) * 32).lines[0] for at in range(3)]
+    return [
+        rewriter(rules).rewrite(Texts([text], bytes([at]) * 32, [0])).lines[0] for at in range(3)
+    ]
 
 
 @pytest.mark.parametrize(("text", "gone"), CASES)
@@ -110,7 +119,8 @@ def test_a_rule_replaces_its_words_and_no_others(text, gone):
 
 def drawn(text, times=12):
     return [
-        rewriter(rules_text()).rewrite([text], bytes([at]) * 32).lines[0] for at in range(times)
+        rewriter(rules_text()).rewrite(Texts([text], bytes([at]) * 32, [0])).lines[0]
+        for at in range(times)
     ]
 
 
@@ -118,8 +128,8 @@ def test_an_illness_becomes_one_of_its_part_of_the_body_unless_roles_are_off():
     lists = rewriter(rules_text()).lexicon.outputs
     chest = {word.lower() for word in lists["ill_chest"]}
     assert {text.lower() for text in drawn("asthma")} <= chest
-    off = OnlyRewriter(rules_text(), roles=False)
-    outputs = {off.rewrite(["asthma"], bytes([at]) * 32).lines[0] for at in range(12)}
+    off = OnlyRewriter(Settings(roles="off", consistent=Unit.RECORD))
+    outputs = {off.rewrite(Texts(["asthma"], bytes([at]) * 32, [0])).lines[0] for at in range(12)}
     assert outputs <= {*lists["ill"]}
     assert not outputs <= chest
 
@@ -256,10 +266,10 @@ def test_a_short_hash_stays_one():
 
 
 def test_a_name_that_is_also_a_word_of_a_class_that_passes_is_replaced():
-    names = rewriter(rules_text(), ("names",))
+    names = rewriter(classes=("names",))
     text = "April Johnson met Maria Campbell in London. In April Johnson left."
     for at in range(5):
-        output = names.rewrite([text], bytes([at]) * 32).lines[0]
+        output = names.rewrite(Texts([text], bytes([at]) * 32, [0])).lines[0]
         pattern = (
             r"(?!April)\w+ [\w'-]+ met [\w'-]+ (?!Campbell)[\w'-]+ in London\. "
             r"In April [\w'-]+ left\."

@@ -17,8 +17,8 @@ from dpsan.files import source
 from dpsan.formats.base import ReadOptions
 from dpsan.run import cluster as engine
 from dpsan.run.audit import AuditWriter, read_rows
+from dpsan.run.plan import Plan
 from dpsan.run.run import Run
-from dpsan.run.stream import Plan
 from dpsan.sanitize.figures import CHOICE
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -149,7 +149,8 @@ def run_of(folder, sanitizer, copies=1, found=FOUND, **more):
 )
 def test_the_audit_tells_what_passed(tmp_path, copies, options):
     made = opened(keep=["kept"], **options)
-    with AuditWriter(tmp_path / "a", made, copies=copies, spans=True, originals=True) as audit:
+    plan = Plan(copies=copies, spans=tmp_path / "spans", originals=True)
+    with AuditWriter(tmp_path / "a", made, plan) as audit:
         more = {"output": tmp_path / "out", "audit": audit}
         result = run_of(tmp_path, made, copies=copies, **more).execute()
     assert not result.failed

@@ -13,8 +13,8 @@ from dpsan.analysis.report import read_audit
 from dpsan.embeddings.word_lists import PublicWords
 from dpsan.errors import InputError, UsageError
 from dpsan.run.audit import AuditWriter, read_rows
+from dpsan.run.plan import Plan
 from dpsan.run.run import Run
-from dpsan.run.stream import Plan
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer, run_key
 from dpsan.sanitize.settings import Settings
@@ -32,7 +32,7 @@ def written(folder, text, sanitizer=None):
     sanitizer = sanitizer or made()
     path, source = folder / "audit.jsonl", folder / "in.txt"
     source.write_text(text)
-    with AuditWriter(path, sanitizer, force=True) as audit:
+    with AuditWriter(path, sanitizer, Plan(force=True)) as audit:
         run = Run(sanitizer, Plan(force=True), run_key(None), [source], output=folder / "out.txt")
         run.audit = audit
         result = run.execute()

@@ -27,7 +27,6 @@ from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats, Ids
 from dpsan.text.letter_case import LetterCase
 from dpsan.text.numerals import number
-from dpsan.text.out_of_vocabulary import UnknownPolicy
 
 _LEAST, _LEAST_TOP = 3000, 10_000
 """Words of a group, and for words that it uses more."""
@@ -74,7 +73,7 @@ class Estimate:
         counts = self._read(texts, by)
         read = [self._rows(word) for word in embeddings.index_to_key]
         channel = Channel.of(sanitizer.sampler, space, read)
-        if spec.unknown == UnknownPolicy.MASK:
+        if spec.unknown == "mask":
             channel.prior[-1] = _RARE
         self._counts = {label: counts[label][channel.outputs] for label in sorted(counts)}
         self.groups = {label: int(held.sum()) for label, held in self._counts.items()}

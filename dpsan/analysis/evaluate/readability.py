@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.base import Embeddings, no_progress
 from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
 from dpsan.errors import UsageError
 from dpsan.outcomes.language.kneser_ney import model_of
@@ -54,7 +54,7 @@ def language_model(
         if len(paths) > 1:
             raise UsageError("--language-model takes one model, or files of public text")
         return Ngrams.read(paths[0], embeddings.digest)[0]
-    return model_of(paths, embeddings, vocabulary.tokenizer.name, None)
+    return model_of(paths, embeddings, vocabulary.tokenizer.name, no_progress)
 
 
 @dataclass(frozen=True)

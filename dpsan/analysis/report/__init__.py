@@ -129,7 +129,7 @@ class Report:
             **{name: guarantee[name] for name in ("status", "reviewed", "arithmetic")},
             "epsilon": self.epsilon,
             "epsilon_unit": header["epsilon_unit"],
-            "per": "line" if guarantee["per_line"] else "distinct word" if unit else "word",
+            "per": "distinct word" if unit else "word",
             **{name: guarantee[name] for name in ("epsilon_ldp", "delta", "public_words")},
             "expected_unchanged": self.expected_unchanged,
             **{name: header[name] for name in ("weak", "linked", "embeddings", "unknown")},
@@ -198,13 +198,10 @@ class _Adding:
 
     def __init__(self, report: Report) -> None:
         self.report = report
-        self._per_line = report.header["guarantee"]["per_line"]
         self._unit = report.header["consistent"]
         self._only = report.header["only"] is not None
         self._record: tuple[int, int, int] | None = None
         self._charges = 0
-        self._text = 0
-        """The last text of the record that was charged, where texts are."""
 
     def row(self, row: dict[str, Any]) -> bool:
         """Add a row; False if it tells other sums than those of the words before it."""
@@ -271,10 +268,8 @@ class _Adding:
         each.public += row["epsilon"] is None
         if self._only and again:
             return
-        if not self._per_line or row["text"] != self._text:
-            each.charges += 1
-            self._charges += 1
-        self._text = row["text"]
+        each.charges += 1
+        self._charges += 1
 
     def end_record(self) -> None:
         """The words that follow are of another record."""
@@ -282,7 +277,7 @@ class _Adding:
             self.report.per_record[self._charges] += 1
             each = self.report.files[self._record[0]]
             each.largest = max(each.largest, self._charges)
-        self._record, self._charges, self._text = None, 0, 0
+        self._record, self._charges = None, 0
 
 
 def _sums(files: list[FileReport]) -> Counter[str]:

@@ -21,7 +21,8 @@ from dpsan.files.source import FileSource
 from dpsan.formats.base import ReadOptions
 from dpsan.outcomes.intervals import log_tail_of_share
 from dpsan.privacy.randomness import streams_for
-from dpsan.run.stream import Outcome, Plan, Task, Work, rewrite_stream
+from dpsan.run.plan import Outcome, Plan, Task
+from dpsan.run.stream import Work, rewrite_stream
 from dpsan.run.workers import Workers
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.sanitizer import Sanitizer

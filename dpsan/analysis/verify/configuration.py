@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from dpsan.embeddings.word_lists import BUNDLED
 from dpsan.outcomes.intervals import clopper_pearson
@@ -21,7 +21,7 @@ from dpsan.privacy import randomness
 from dpsan.sanitize.numbers_by_value import NumberPolicy
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.lookup import KEPT
-from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
+from dpsan.text.out_of_vocabulary import MASK
 from dpsan.text.spanned_tokens import Spans
 from dpsan.text.tokens import lookup_keys
 
@@ -65,6 +65,11 @@ class Exposure:
     def stated(self) -> bool:
         """True if the guarantee leaves such pairs out, and says so."""
         return bool(self.left_out)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return JSON values."""
+        names = ("setting", "pair", "event", "probability", "stated")
+        return {"loss": "infinite", **{name: getattr(self, name) for name in names}}
 
 
 def unknown_words(sanitizer: Sanitizer) -> list[str]:
@@ -134,7 +139,7 @@ def _rules(sanitizer: Sanitizer, *, spans: bool) -> Iterator[Exposure]:
             lambda output: mark not in output,
             left_out="a string of a kind against a word, or a string of another kind",
         )
-    if spec.unknown is UnknownPolicy.MASK:
+    if spec.unknown == "mask":
         yield Exposure(
             "unknown",
             str(spec.unknown),

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.embeddings.base import shown
 from dpsan.errors import UsageError, fewer_words
 from dpsan.space.arrays import Floats, Ids, blocks
 from dpsan.space.metric_space import Arrays, MetricSpace
@@ -40,18 +41,15 @@ def groups(space: MetricSpace, k: int) -> NDArray[np.int32]:
 def _build(space: MetricSpace, k: int) -> NDArray[np.int32]:
     left = np.arange(space.n)
     out = np.full((-(-space.n // k), k), -1, dtype=np.int32)
-    with space.watch("grouping similar words") as progress:
-        for row in range(len(out)):
-            squares = np.empty(len(left), dtype=np.float32)  # for the order only
-            for at in range(0, len(left), _ROWS):
-                apart = space.vectors[left[at : at + _ROWS]] - space.vectors[left[0]]
-                np.einsum("nd,nd->n", apart, apart, out=squares[at : at + _ROWS])
-            squares[0] = -1.0
-            group = np.argsort(squares, kind="stable")[:k]
-            out[row, : len(group)] = left[group]
-            left = np.delete(left, group)
-            if progress is not None:
-                progress((row + 1) / len(out))
+    for row in shown(space.watch, "grouping similar words", range(len(out))):
+        squares = np.empty(len(left), dtype=np.float32)  # for the order only
+        for at in range(0, len(left), _ROWS):
+            apart = space.vectors[left[at : at + _ROWS]] - space.vectors[left[0]]
+            np.einsum("nd,nd->n", apart, apart, out=squares[at : at + _ROWS])
+        squares[0] = -1.0
+        group = np.argsort(squares, kind="stable")[:k]
+        out[row, : len(group)] = left[group]
+        left = np.delete(left, group)
     return out
 
 
@@ -116,13 +114,8 @@ class Clusters:
         """Return the largest distance of two centroids."""
 
         def build() -> Arrays:
-            found: list[float] = []
-
-            def compare(some: Ids) -> None:
-                found.append(float(self.apart(some).max()))
-
-            self.space.by_blocks("comparing groups", self.n, _BLOCK, compare)
-            return {"diameter": np.array([max(found)])}
+            parts = self.space.in_blocks("comparing groups", self.n, _BLOCK)
+            return {"diameter": np.array([max(float(self.apart(part).max()) for part in parts)])}
 
         name = f"groups-{self.members.shape[1]}-diameter"
         return float(self.space.table(name, build)["diameter"][0])
