@@ -224,24 +224,20 @@ def _weekdays(
     at = at[part_of[group.take(ahead, mode="clip")] > 0]
     dated = np.flatnonzero(part_of.take(group))
     dated = dated[np.isin(view.text[dated], view.text[at])]
-    parts = part_of[group[dated]].tolist()
-    of = dict(zip(dated.tolist(), parts, strict=True))
-    places = zip(view.text[dated].tolist(), parts, row[dated].tolist(), strict=True)
-    first = {(text, part): at_row for text, part, at_row in reversed([*places])}
+    of = dict(zip(dated.tolist(), part_of[group[dated]].tolist(), strict=True))
+    first = {(int(view.text[near]), part): int(row[near]) for near, part in reversed(of.items())}
     found = []
     for token in at.tolist():
-        text, date = int(view.text[token]), [-1] * 3
+        text, open_parts = int(view.text[token]), {1, 2, 3}
+        date = [-1, first.get((text, 2), -1), first.get((text, 3), -1)]
         for near in range(token + 1, token + 6):
             part = of.get(near, 0)
-            if part and date[part - 1] < 0:
+            if part in open_parts:
                 date[part - 1] = int(row[near])
+                open_parts.remove(part)
             elif part > 1 or not (part or view.label[min(near, len(row) - 1)] == function):
                 break
         if date[0] >= 0:
-            date[1:] = [
-                own if own >= 0 else first.get((text, part), -1)
-                for part, own in enumerate(date[1:], 2)
-            ]
             found.append((int(row[token]), *date))
     return tuple(found)
 

@@ -126,6 +126,11 @@ class Slots:
         self.table[at], self.number[at] = -1, len(self.texts)
         self.texts.append(text)
 
+    def words(self, at: list[int], lists: Sequence[Sequence[str]]) -> list[str]:
+        """Return what some slots have become, with the words of all tables."""
+        of = zip(self.table[at].tolist(), self.number[at].tolist(), strict=True)
+        return [(self.texts if table < 0 else lists[table])[number] for table, number in of]
+
     def remember(self, units: Mapping[int, Units], new: Iterable[int]) -> None:
         """Add new slots to their units, in the order of their draws."""
         for at in new:
@@ -174,16 +179,14 @@ def settle(slots: Slots, sums: Sequence[Sum], lists: Sequence[Sequence[str]]) ->
     fixed = ~slots.new | (slots.table >= 0) | ~follows
     for kind, *rows in ((kind, whole, *parts) for kind, whole, parts in sums):
         whole, *parts = slots.of_row[rows].tolist()
-        sources = [lists[of] if of >= 0 else slots.texts for of in slots.table[[whole, *parts]]]
-        numbers = slots.number[[whole, *parts]].tolist()
-        texts = [source[number] for source, number in zip(sources, numbers, strict=True)]
-        to = 0
+        texts, to = slots.words([whole, *parts], lists), 0
         if kind == TOTAL and fixed[whole]:
             to = max((at for at, part in enumerate(parts, 1) if not fixed[part]), default=0)
         target = [whole, *parts][to]
         if not fixed[target]:
             others = [text for at, text in enumerate(texts) if at not in (0, to)]
-            slots.texts[numbers[to]] = follow(kind, texts[to], others, texts[0] if to else "")
+            text = follow(kind, texts[to], others, texts[0] if to else "")
+            slots.texts[slots.number[target]] = text
             slots.chance[target] = 1.0 if kind in FEW else slots.chance[[target, *parts]].sum()
         fixed[[whole, *parts]] = True
 
@@ -199,23 +202,24 @@ def name_days(
         weekdays: rows of each, see :class:`dpsan.only.decision.Decision`.
         words: by group, in the order of their tables.
     """
-    tables, fixed = [*words], {*np.flatnonzero(~slots.new).tolist(), -1}
+    tables, lists, fixed = [*words], [*words.values()], {*np.flatnonzero(~slots.new).tolist(), -1}
     for rows in weekdays:
         at = [int(slots.of_row[row]) if row >= 0 else -1 for row in rows]
         name, number = at[:2]
+        if slots.table[name] < 0:
+            continue  # a word that its list has no more
         forms = [slots.plans[slots.pool[place]].pool[1] for place in at]
-        of, words_at = slots.table[at].tolist(), slots.number[at].tolist()
         texts = [
-            (slots.texts if table < 0 else words[tables[table]])[word] if place >= 0 else ""
-            for place, table, word in zip(at, of, words_at, strict=True)
+            word if place >= 0 else ""
+            for place, word in zip(at, slots.words(at, lists), strict=True)
         ]
         weekday = weekday_of(texts[1], texts[2], texts[3], day_first=forms[1][:1] == DAY_FIRST)
-        group = tables[of[0]]
+        group = tables[slots.table[name]]
         known = weekday if weekday < len(words[group]) else 0
-        ahead = ((words_at[0] if name in fixed else known) - weekday) % 7
+        ahead = (int(slots.number[name] if name in fixed else known) - weekday) % 7
         if ahead and number not in fixed and texts[1].isdigit():
             day, weekday = int(texts[1]) + ahead, weekday + ahead
-            slots.texts[words_at[1]] = str(day - 7 * (day > 28)).zfill(len(texts[1]))
+            slots.texts[slots.number[number]] = str(day - 7 * (day > 28)).zfill(len(texts[1]))
             slots.chance[number] = min(7 * slots.chance[number], 1.0)
         if name not in fixed:
             slots.number[name] = weekday % 7

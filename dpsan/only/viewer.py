@@ -386,7 +386,8 @@ class Viewer:
             map(block.__getitem__, map(slice, start[at].tolist(), end[at].tolist())),
             strict=True,
         )
-        joined = {*at[among(gap[at], [GAP["hyphen"], GAP["dash"]])].tolist()}
+        beside = among(gap[at], [GAP["hyphen"], GAP["dash"]]) & (start[at] - end[at - 1] == 1)
+        joined = {*at[beside].tolist()}
         found: list[sums.Sum] = []
         for _, of_text in groupby(rows, itemgetter(0)):
             found += sums.sums_of([row[1:] for row in of_text], joined)

@@ -45,6 +45,7 @@ def test_an_invoice_adds_up():
         ("They spent 40% on staff, 35% on rooms, 25% on travel.", lambda *p: sum(p) == 100),
         ("Last year 84 of 96 families (88%) came.", lambda a, b, p: abs(100 * a / b - p) <= 0.5),
         ("You owe $1,200.00 in 4 parts of $300.00.", lambda a, n, b: a == pytest.approx(n * b)),
+        ("Price 375.49, less 10% -37.55.", lambda a, p, b: abs(a * p / 100 - b) < 0.006),
         ("A fee of $80.00 on $455.20, so $80.", lambda a, _, b: abs(a - b) <= 0.5),
         ("Price 375.49, less 37.55, post 12.00, all 349.94.", lambda a, b, c, d: (
             d == pytest.approx(a - b + c)
