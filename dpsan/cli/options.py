@@ -322,9 +322,9 @@ class Container(Reading):
         self.cell_delimiter()
         for each in fields(self):
             capability = each.metadata.get("capability")
-            if capability and self.is_given(each) and not self.from_policy(each):
-                if not any(getattr(kind, capability) for kind in kinds):
-                    raise UsageError(f"{each.metadata['name']} is for {formats_with(capability)}")
+            asked = capability and self.is_given(each) and not self.from_policy(each)
+            if asked and not any(getattr(kind, capability) for kind in kinds):
+                raise UsageError(f"{each.metadata['name']} is for {formats_with(capability)}")
         return kinds
 
     def from_policy(self, _: Field[Any]) -> bool:

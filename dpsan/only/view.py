@@ -15,6 +15,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.only.sums import Sum
+
 Ints = NDArray[np.int32]
 Codes = NDArray[np.uint8]
 Labels = NDArray[np.uint16]
@@ -86,6 +88,8 @@ class View:
     """By the token of an e-mail address how each piece of its local part may be read."""
     far_words: dict[int, int]
     """By an article the token it stands before, where that is not the next one."""
+    sums: tuple[Sum, ...]
+    """Numbers that follow from others of their text, by their tokens."""
 
     @cached_property
     def edge(self) -> Flags:

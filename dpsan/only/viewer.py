@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only import dates, strings
+from dpsan.only import dates, strings, sums
 from dpsan.only.articles import far_words, one_article
 from dpsan.only.characters import (
     APOSTROPHE,
@@ -43,6 +44,7 @@ from dpsan.only.places import Places
 from dpsan.only.view import (
     COLUMN,
     EDGE,
+    GAP,
     KEPT,
     LOWER,
     MIXED,
@@ -128,6 +130,7 @@ class Viewer:
         """Hashes of words for nations, ascending, and of their countries."""
         self.sorts = np.array([dates.SORTS.get(label, 0) for label in self.labels], np.uint8)
         self.closed = np.array([label in CLOSED for label in self.labels])
+        self.summed = np.array([sums.LABELS.get(label, 0) for label in self.labels], np.int32)
 
     def view(self, texts: Sequence[str], units: Sequence[int] | None = None) -> tuple[View, Places]:
         """Return view and places of texts.
@@ -335,7 +338,9 @@ class Viewer:
         owns = filled(False, False, words["possessive"], np.bool_)
         earlier = self.earlier(block.text, label, start, end, index, form, [*forms])
         relations = form, trigger, equal, first, unit, index, earlier
-        view = View(label, caps, owns, gap, *relations, self.labels, tuple(forms), {}, {})
+        found_sums = self.sums(block.text, label, gap, start, end, index)
+        names = self.labels, tuple(forms)
+        view = View(label, caps, owns, gap, *relations, *names, {}, {}, found_sums)
         places = Places(block.text, start, end, after, hashed, stem, {})
         split_emails(view, places)
         view.far_words.update(far_words(view, places, self.articles[0]))
@@ -364,6 +369,31 @@ class Viewer:
         found = np.zeros(len(label), np.int32)
         found[at] = ranks(text[at] * np.int64(16) + sort[at], np.array(values, np.int64))
         return found
+
+    def sums(
+        self, block: str, label: Codes, gap: Codes, start: Ints, end: Ints, text: Ints
+    ) -> tuple[sums.Sum, ...]:
+        """Return the numbers that follow from others of their text."""
+        sort = self.summed.take(label)
+        at = np.flatnonzero(sort)
+        counts = np.bincount(text[at] * 6 + sort[at], minlength=6 * (text[-1] + 1))
+        _, amounts, days, years, clocks, months = counts.reshape(-1, 6).T
+        dated = (days > 2) & (months > 0) | (years > 1) & (days > 0)
+        many = dated | (amounts > 0) & (amounts + days > 2) | (clocks > 1) & (clocks + days > 2)
+        at = at[many.take(text[at]) & (sort[at] < 5)]  # elsewhere there is none
+        rows = zip(
+            text[at].tolist(),
+            at.tolist(),
+            map(self.labels.__getitem__, label[at].tolist()),
+            map(block.__getitem__, map(slice, start[at].tolist(), end[at].tolist())),
+            strict=True,
+        )
+        beside = among(gap[at], [GAP["hyphen"], GAP["dash"]]) & (start[at] - end[at - 1] == 1)
+        joined = {*at[beside].tolist()}
+        found: list[sums.Sum] = []
+        for _, of_text in groupby(rows, itemgetter(0)):
+            found += sums.sums_of([row[1:] for row in of_text], joined)
+        return tuple(found)
 
 
 def labels_of(lexicon: Lexicon, own: Iterable[str] = ()) -> tuple[str, ...]:
