@@ -321,7 +321,7 @@ class Container(Reading):
             raise UsageError(f"{kinds[0].name} needs --field", self.choices(paths[0]))
         self.cell_delimiter()
         for each in fields(self):
-            capability = each.metadata.get("capability")
+            capability = str(each.metadata.get("capability", ""))
             asked = capability and self.is_given(each) and not self.from_policy(each)
             if asked and not any(getattr(kind, capability) for kind in kinds):
                 raise UsageError(f"{each.metadata['name']} is for {formats_with(capability)}")
