@@ -328,11 +328,10 @@ class Viewer:
         stem[at] = hashes.of(start[at], end[at] - 1)
         at = np.flatnonzero(among(label, [code[name] for name in NATIONS]))
         if len(at):  # of a country that may be drawn
-            spot = np.minimum(
-                np.searchsorted(self.nations[0], hashed[at]), len(self.nations[0]) - 1
-            )
-            same = self.nations[0][spot] == hashed[at]
-            stem[at[same]] = self.nations[1][spot[same]]
+            nations, countries = self.nations
+            spot = np.minimum(np.searchsorted(nations, hashed[at]), len(nations) - 1)
+            same = nations[spot] == hashed[at]
+            stem[at[same]] = countries[spot[same]]
         common = (label == code["func"]) | ((label == code["plain"]) & (caps == LOWER))
         equal, first = firsts(hashed, stem, unit, (trigger == 0) & ~common)
         owns = filled(False, False, words["possessive"], np.bool_)
