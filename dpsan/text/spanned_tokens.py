@@ -134,9 +134,9 @@ def batches(texts: Sequence[str], numbers: Sequence[int]) -> Iterator[tuple[int,
     """
     starts = [at for at in range(len(texts)) if not at or numbers[at] != numbers[at - 1]]
     begin = size = 0
-    lengths = [*map(len, texts)]
     for first, last in zip(starts, [*starts[1:], len(texts)], strict=False):  # none: no text
-        total, long = sum(lengths[first:last]), max(lengths[first:last]) > CONTEXT
+        lengths = [*map(len, texts[first:last])]
+        total, long = sum(lengths), max(lengths) > CONTEXT
         if first > begin and (size + total > _AT_ONCE or long):
             yield begin, first
             begin, size = first, 0
