@@ -25,7 +25,17 @@ from dpsan.only.marks import LARGE, SIZED, unsized
 from dpsan.only.order import distinct
 from dpsan.only.permutations import Permutation, Walk, begin_walks
 from dpsan.only.plans import ADDRESSES, NAME, PATTERNS, Plans
-from dpsan.only.slots import Pool, Slots, Unit, Units, keep_order, unit_number, unit_of
+from dpsan.only.slots import (
+    Pool,
+    Slots,
+    Unit,
+    Units,
+    keep_order,
+    name_days,
+    settle,
+    unit_number,
+    unit_of,
+)
 from dpsan.only.templates import finished, string
 from dpsan.only.view import LOWER, UPPER, Ints
 from dpsan.privacy.randomness import Streams
@@ -121,6 +131,8 @@ class Draws:
             if self.together and self.plans.injective:
                 reused += keep_apart(slots, new, units, self.plans, streams, injections)
                 keep_order(slots, new, decision.order[slots.row])
+                settle(slots, decision.sums, [*self.plans.words.values()])
+                name_days(slots, decision.weekdays, self.plans.words)
             if self.together and decision.locals:
                 write_addresses(slots, new, decision, units, self.plans)
         if self.together and kept:

@@ -234,6 +234,8 @@ FIXED: Final[dict[str, Callable[[State], Flags]]] = {
     "of_her": about("her", "him"),
     "of_child": about("child"),
     "atwork": about("office", "leisure"),
+    "of_britain": about("british", "american"),
+    "of_america": about("american", "british"),
 }
 """Relations that read the view alone: of all tokens."""
 MOVING: Final[dict[str, Callable[[State, NDArray[np.intp]], Flags]]] = {

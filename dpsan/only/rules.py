@@ -186,6 +186,8 @@ class Rules:
         nouns = {name for name in self.classes["health"] if not name.endswith("abbr")}
         self.nouns = np.array([name in nouns for name in self.groups])
         """True for groups of health words: what stands for an abbreviation needs no capitals."""
+        self.brands = np.array([name in sets["brands"] for name in self.groups])
+        """True for groups of brands: Toyota may stand for BMW."""
         self.kept = np.ones(len(self.groups), np.bool_)
         """True for the groups that are drawn."""
         self._list_patterns()

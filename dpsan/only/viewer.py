@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only import dates, strings
+from dpsan.only import dates, strings, sums
 from dpsan.only.articles import far_words, one_article
 from dpsan.only.characters import (
     APOSTROPHE,
@@ -43,6 +44,7 @@ from dpsan.only.places import Places
 from dpsan.only.view import (
     COLUMN,
     EDGE,
+    GAP,
     KEPT,
     LOWER,
     MIXED,
@@ -52,6 +54,7 @@ from dpsan.only.view import (
     Codes,
     Flags,
     Ints,
+    Labels,
     View,
     among,
 )
@@ -117,7 +120,7 @@ class Viewer:
         codes = dict(zip(hashes, (code for _, code in special), strict=True))
         self.special = (
             np.array(sorted(codes), np.uint64),
-            np.array([codes[value] for value in sorted(codes)], np.uint8),
+            np.array([codes[value] for value in sorted(codes)], np.uint16),
         )
         """Hashes of words and strings of a request, ascending, and labels; these come first."""
         nations = lexicon.nations
@@ -127,6 +130,7 @@ class Viewer:
         """Hashes of words for nations, ascending, and of their countries."""
         self.sorts = np.array([dates.SORTS.get(label, 0) for label in self.labels], np.uint8)
         self.closed = np.array([label in CLOSED for label in self.labels])
+        self.summed = np.array([sums.LABELS.get(label, 0) for label in self.labels], np.int32)
 
     def view(self, texts: Sequence[str], units: Sequence[int] | None = None) -> tuple[View, Places]:
         """Return view and places of texts.
@@ -224,7 +228,7 @@ class Viewer:
         whole[owned] = hashes.of(start[owned], end[owned])
         row[owned] = lexicon.table.rows(whole[owned])
         caps = pattern(block, start, end)
-        label = lexicon.codes.ravel().take(row * 3 + COLUMN.take(caps))
+        label = lexicon.codes.ravel().take(row * 3 + COLUMN.take(caps)).astype(np.uint16)
         unknown = np.flatnonzero(row < 0)
         upper = block.capitals[end[unknown]] - block.capitals[start[unknown]]
         inner = (upper > 1) | (caps[unknown] == MIXED)
@@ -236,7 +240,7 @@ class Viewer:
         placed = {"start": start, "end": end, "after": after, "possessive": possessive}
         return placed | {"label": label, "caps": caps, "hash": whole, "row": row}
 
-    def requested(self, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.intp], Codes]:
+    def requested(self, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.intp], Labels]:
         """Return which hashes are those of words of the request, and their labels."""
         listed, codes = self.special
         if not len(listed):
@@ -247,7 +251,7 @@ class Viewer:
 
     def unknown_labels(
         self, text: str, hashes: Words64, caps: Codes, inner: Flags, start: Ints, end: Ints
-    ) -> Codes:
+    ) -> Labels:
         """Return the labels of words that no list holds; each different word is looked at once."""
         cache = self.lexicon.unknown
         if len(cache) > _KNOWN:
@@ -261,7 +265,7 @@ class Viewer:
                 plural = word[:-1].isupper()
                 label = self.lexicon.unlisted(folded(word), int(caps[i]), parts, plural)
                 cache[key] = self.code[label]
-        return np.array([*map(cache.__getitem__, keys)], np.uint8)
+        return np.array([*map(cache.__getitem__, keys)], np.uint16)
 
     def assemble(
         self, block: Block, words: Words, strings: Found, of_text: NDArray[np.int64]
@@ -273,7 +277,7 @@ class Viewer:
         words = {name: values.take(keep) for name, values in words.items()}
         kinds = np.array([code.get(label, -1) for label in strings.labels], np.int16)
         inside = np.flatnonzero(kinds >= 0)  # no escapes
-        found, kinds = strings.where[inside], kinds[inside].astype(np.uint8)
+        found, kinds = strings.where[inside], kinds[inside].astype(np.uint16)
         begin, m, e = words["start"], len(found), len(edges)
         n = len(begin) + m + e
         of_edges = (
@@ -307,7 +311,7 @@ class Viewer:
         keys[at] = hashes.of(found[at, 0] + 1, found[at, 1])
         end = filled(found[:, 1], edges + 1, words["end"], np.int32)
         after = filled(found[:, 1], edges + 1, words["after"], np.int32)
-        label = filled(kinds, code[EDGE], words["label"], np.uint8)
+        label = filled(kinds, code[EDGE], words["label"], np.uint16)
         caps = filled(caps_of, NONE, words["caps"], np.uint8)
         form = filled(form_of, -1, -1, np.int32)
         hashed = filled(keys, 0, words["hash"], np.uint64)
@@ -324,17 +328,18 @@ class Viewer:
         stem[at] = hashes.of(start[at], end[at] - 1)
         at = np.flatnonzero(among(label, [code[name] for name in NATIONS]))
         if len(at):  # of a country that may be drawn
-            spot = np.minimum(
-                np.searchsorted(self.nations[0], hashed[at]), len(self.nations[0]) - 1
-            )
-            same = self.nations[0][spot] == hashed[at]
-            stem[at[same]] = self.nations[1][spot[same]]
+            nations, countries = self.nations
+            spot = np.minimum(np.searchsorted(nations, hashed[at]), len(nations) - 1)
+            same = nations[spot] == hashed[at]
+            stem[at[same]] = countries[spot[same]]
         common = (label == code["func"]) | ((label == code["plain"]) & (caps == LOWER))
         equal, first = firsts(hashed, stem, unit, (trigger == 0) & ~common)
         owns = filled(False, False, words["possessive"], np.bool_)
         earlier = self.earlier(block.text, label, start, end, index, form, [*forms])
         relations = form, trigger, equal, first, unit, index, earlier
-        view = View(label, caps, owns, gap, *relations, self.labels, tuple(forms), {}, {})
+        found_sums = self.sums(block.text, label, gap, start, end, index)
+        names = self.labels, tuple(forms)
+        view = View(label, caps, owns, gap, *relations, *names, {}, {}, found_sums)
         places = Places(block.text, start, end, after, hashed, stem, {})
         split_emails(view, places)
         view.far_words.update(far_words(view, places, self.articles[0]))
@@ -363,6 +368,31 @@ class Viewer:
         found = np.zeros(len(label), np.int32)
         found[at] = ranks(text[at] * np.int64(16) + sort[at], np.array(values, np.int64))
         return found
+
+    def sums(
+        self, block: str, label: Codes, gap: Codes, start: Ints, end: Ints, text: Ints
+    ) -> tuple[sums.Sum, ...]:
+        """Return the numbers that follow from others of their text."""
+        sort = self.summed.take(label)
+        at = np.flatnonzero(sort)
+        counts = np.bincount(text[at] * 6 + sort[at], minlength=6 * (text[-1] + 1))
+        _, amounts, days, years, clocks, months = counts.reshape(-1, 6).T
+        dated = (days > 2) & (months > 0) | (years > 1) & (days > 0)
+        many = dated | (amounts > 0) & (amounts + days > 2) | (clocks > 1) & (clocks + days > 2)
+        at = at[many.take(text[at]) & (sort[at] < 5)]  # elsewhere there is none
+        rows = zip(
+            text[at].tolist(),
+            at.tolist(),
+            map(self.labels.__getitem__, label[at].tolist()),
+            map(block.__getitem__, map(slice, start[at].tolist(), end[at].tolist())),
+            strict=True,
+        )
+        beside = among(gap[at], [GAP["hyphen"], GAP["dash"]]) & (start[at] - end[at - 1] == 1)
+        joined = {*at[beside].tolist()}
+        found: list[sums.Sum] = []
+        for _, of_text in groupby(rows, itemgetter(0)):
+            found += sums.sums_of([row[1:] for row in of_text], joined)
+        return tuple(found)
 
 
 def labels_of(lexicon: Lexicon, own: Iterable[str] = ()) -> tuple[str, ...]:
