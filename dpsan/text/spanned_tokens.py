@@ -134,10 +134,9 @@ def batches(texts: Sequence[str], numbers: Sequence[int]) -> Iterator[tuple[int,
     """
     starts = [at for at in range(len(texts)) if not at or numbers[at] != numbers[at - 1]]
     begin = size = 0
-    lengths = [*map(len, texts)]
     for first, last in zip(starts, [*starts[1:], len(texts)], strict=False):  # none: no text
-        own = lengths[first:last]
-        total, long = sum(own), max(own) > CONTEXT
+        lengths = [*map(len, texts[first:last])]
+        total, long = sum(lengths), max(lengths) > CONTEXT
         if first > begin and (size + total > _AT_ONCE or long):
             yield begin, first
             begin, size = first, 0
@@ -149,22 +148,24 @@ def batches(texts: Sequence[str], numbers: Sequence[int]) -> Iterator[tuple[int,
 def blocks(contexts: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield first and last of contexts of which arrays are made at once."""
     begin = size = 0
-    for at, more in enumerate(map(len, contexts)):
-        if at > begin and size + more > _AT_ONCE:
+    for at, context in enumerate(contexts):
+        if at > begin and size + len(context) > _AT_ONCE:
             yield begin, at
             begin, size = at, 0
-        size += more
+        size += len(context)
     if begin < len(contexts):
         yield begin, len(contexts)
 
 
-def pieces(text: str, spans: Spans | None) -> Iterator[tuple[str, Spans]]:
-    """Yield the contexts of a text with the spans in each."""
-    at = 0
+def pieces(text: str, spans: Spans | None) -> list[tuple[str, Spans]]:
+    """Return the contexts of a text with the spans in each."""
+    if len(text) <= CONTEXT:
+        return [(text, spans or ())]
+    found, at = [], 0
     for piece in contexts(text):
-        end = at + len(piece)
-        yield piece, clipped(spans or (), at, end)
-        at = end
+        found.append((piece, clipped(spans or (), at, at + len(piece))))
+        at += len(piece)
+    return found
 
 
 def contexts(text: str) -> Iterator[str]:
@@ -201,9 +202,7 @@ def without_invisible(
     texts: Sequence[str], spans: Sequence[Spans] | None
 ) -> tuple[list[str], Sequence[Spans] | None, int]:
     """Return texts without invisible characters, spans of these, and how many were dropped."""
-    if visible("".join(texts)):
-        return [*texts], spans, 0
-    clean = [_DROPPED.sub("", text) for text in texts]
+    clean = [text if visible(text) else _DROPPED.sub("", text) for text in texts]
     dropped = sum(map(len, texts)) - sum(map(len, clean))
     if spans is None or not dropped:
         return clean, spans, dropped
