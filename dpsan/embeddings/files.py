@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -173,8 +174,7 @@ class Rows:
         self._words: list[str] = []
         self._seen: set[str] = set()
         self._vectors = np.empty((0, d), dtype=np.float32)
-        self._counts: list[int] = []
-        self._spellings: list[str] = []
+        self._columns: defaultdict[str, list[Any]] = defaultdict(list)
 
     @property
     def full(self) -> bool:
@@ -197,10 +197,13 @@ class Rows:
         self,
         words: Sequence[bytes | str],
         vectors: NDArray[Any],
-        counts: Sequence[int] | None = None,
-        spellings: Sequence[bytes | str] | None = None,
+        **columns: Sequence[Any],
     ) -> None:
-        """Keep the usable rows of a block; ``vectors`` is (m, d) of any real type.
+        """Keep the usable rows of a block.
+
+        Args:
+            vectors: shape (m, d), of any real type.
+            columns: ``counts``, ``spellings``; those that the file has.
 
         Raises:
             EmbeddingError: a word is longer than 1 MB, a spelling is that of another word, or
@@ -237,10 +240,8 @@ class Rows:
         if unusable > _UNUSABLE and unusable > 10 * len(self._words):
             # Else a small compressed file of one repeated row would keep us busy for hours.
             raise EmbeddingError(self.path, f"too many unusable rows: {self._reasons()}")
-        if counts is not None:
-            self._counts.extend(counts[row] for row in keep)
-        if spellings is not None:
-            self._spellings.extend(_text(spellings[row]) for row in keep)
+        for name, values in columns.items():
+            self._columns[name] += [values[row] for row in keep]
         n = len(self._words)
         if n > len(self._vectors):
             # realloc in place of a second copy, an eighth ahead: peak 1.125 times the matrix.
@@ -259,7 +260,9 @@ class Rows:
         n = len(self._words)
         if not n:
             raise EmbeddingError(self.path, f"no usable row: {self._reasons() or 'no row at all'}")
-        for word, spelling in zip(self._words, self._spellings, strict=False):
+        spellings, counts = map(self._columns.get, ("spellings", "counts"))
+        spellings = [*map(_text, spellings)] if spellings else None
+        for word, spelling in zip(self._words, spellings or (), strict=False):
             # What is written must not be read as another word.
             if spelling != word and (spelling.lower() != word or spelling in self._seen):
                 raise EmbeddingError(self.path, "a spelling that is not of its word")
@@ -270,9 +273,9 @@ class Rows:
             vectors=self._vectors,
             source=source,
             digest=digest,
-            counts=np.array(self._counts, dtype=np.int64) if self._counts else None,
+            counts=np.array(counts, dtype=np.int64) if counts else None,
             dropped=self.dropped,
-            spellings=self._spellings or None,
+            spellings=spellings,
         )
 
 

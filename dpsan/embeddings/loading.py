@@ -190,10 +190,7 @@ def _files(path: Path, reader: Reader | None) -> list[Path]:
 
 
 def _state(path: Path) -> tuple[int, int, int]:
-    try:
-        state = path.stat()
-    except OSError:
-        raise EmbeddingError(path, "no such file") from None
+    state = path.stat()
     return state.st_ino, state.st_size, state.st_mtime_ns
 
 
@@ -227,7 +224,7 @@ def load_unsafe_pickle(path: Path | str, *, vocab_size: int | None = None) -> Em
         raise EmbeddingError(path, "words and vectors do not fit together")
     check_dimensions(path, vectors.shape[1])
     rows = Rows(path, vectors.shape[1], vocab_size)
-    rows.add(words, vectors, counts)
+    rows.add(words, vectors, **({} if counts is None else {"counts": counts}))
     return rows.finish(str(path), digest)
 
 

@@ -121,8 +121,6 @@ class Mechanism(ABC):
         Args:
             rows: row numbers, ascending; none leave the mechanism as it is.
         """
-        if rows and not isinstance(self, BaseResponse):
-            raise AssertionError(f"{self.name} has no public words")
         return replace(self, public=rows) if rows else self  # type: ignore[call-arg]
 
     @abstractmethod
@@ -208,12 +206,10 @@ class Mechanism(ABC):
         if self.arithmetic is Arithmetic.REALS:
             return None
         noise, sampler = self.noise_distribution(space), self.noise(space)
-        if noise is None or sampler is None:
-            raise AssertionError(f"{self.name} adds no noise to points")
-        points = sampler.space
-        smallest = smallest_distance(points)
-        if smallest is None:
+        smallest = smallest_distance(sampler.space) if sampler else None
+        if noise is None or sampler is None or smallest is None:
             return None
+        points = sampler.space
         unknown = points.search(points.points(np.array([points.n])), 1)[1][0, 0]
         reach = largest_norm(points.vectors)
         return float64_gap(noise, points.d, reach, smallest, float(unknown) * (1 + 1e-9))

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,9 +37,9 @@ from numpy.typing import NDArray
 from dpsan.embeddings.base import shown
 from dpsan.errors import UsageError
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.tables.dense import DenseTable, DistanceWeights, weights_of
+from dpsan.mechanisms.tables.dense import DistanceWeights
 from dpsan.privacy.certificate import Metric
-from dpsan.space.arrays import Floats, Ids, Integers, by_word
+from dpsan.space.arrays import Floats, Ids, by_word
 from dpsan.space.metric_space import MetricSpace
 
 _BLOCK: Final = 256
@@ -124,43 +124,22 @@ def _ranks(space: MetricSpace, pairs: Ids) -> Ids:
     return np.maximum(out, 1)
 
 
-class PathLengths(NamedTuple):
-    """Lengths of shortest paths, at most a cap."""
+def path_lengths(graph: dict[str, NDArray[np.int32]], cap: float, ids: Ids) -> Floats:
+    """Lengths of shortest paths from words (m,) to every word, (m, n): whole numbers, at most a
+    cap.
+    """
+    from scipy.sparse import csr_matrix  # heavy import
+    from scipy.sparse.csgraph import dijkstra
 
-    graph: dict[str, NDArray[np.int32]]
-    cap: float
-    """R; inf for none."""
-
-    def lengths(self, ids: Ids) -> Floats:
-        """Path lengths from words (m,) to every word, (m, n): whole numbers."""
-        from scipy.sparse import csr_matrix  # heavy import
-        from scipy.sparse.csgraph import dijkstra
-
-        lengths = self.graph["lengths"].astype(np.float64)
-        matrix = csr_matrix((lengths, self.graph["ends"], self.graph["starts"]))
-        found = dijkstra(matrix, indices=ids, limit=self.cap)
-        return np.asarray(np.minimum(found, self.cap))
-
-    def weights(self, factor: float, words: Ids) -> Integers:
-        """Return the integer weights of all outputs for words, shape (m, n).
-
-        Args:
-            factor: nats per unit of length.
-        """
-        lengths = self.lengths(words).astype(np.int64)  # so few values that each is weighed once
-        return weights_of(np.arange(lengths.max() + 1) * factor)[lengths]
-
-    def diameter_bound(self) -> float:
-        """Upper bound on the largest length: the cap, or twice the farthest from one word."""
-        if math.isfinite(self.cap):
-            return self.cap
-        return 2 * float(self.lengths(np.zeros(1, dtype=np.int64)).max())
+    matrix = csr_matrix((graph["lengths"].astype(np.float64), graph["ends"], graph["starts"]))
+    return np.asarray(np.minimum(dijkstra(matrix, indices=ids, limit=cap), cap))
 
 
 class Geodesic(DistanceWeights):
     """Exponential mechanism along the neighbour graph."""
 
     name = "geodesic"
+    levels = True
     summary = "exponential mechanism along the graph of nearest neighbours"
     source = "dpsan §geodesic"
     why = (
@@ -176,15 +155,9 @@ class Geodesic(DistanceWeights):
     )
     cap: int = parameter(4, "longer paths count as this long; 0: no cap", unit="path length", low=0)
 
-    def paths(self, space: MetricSpace) -> PathLengths:
-        """Path lengths up to the cap."""
-        return PathLengths(neighbour_graph(space, self.k, self.edges), float(self.cap or math.inf))
-
     def metric(self, space: MetricSpace) -> Metric:
-        """Return the path lengths."""
-        paths = self.paths(space)
-        return Metric(f"geodesic ({self.edges})", paths.lengths, paths.diameter_bound())
-
-    def table(self, space: MetricSpace) -> DenseTable:
-        """Return the table of path lengths."""
-        return DenseTable(space, partial(self.paths(space).weights, 0.5 * self.epsilon))
+        """Return the path lengths, and R or twice the farthest from one word."""
+        graph = neighbour_graph(space, self.k, self.edges)
+        lengths = partial(path_lengths, graph, float(self.cap or math.inf))
+        diameter = self.cap or 2 * float(lengths(np.zeros(1, dtype=np.int64)).max())
+        return Metric(f"geodesic ({self.edges})", lengths, float(diameter))

@@ -196,6 +196,8 @@ def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, st
     if kind == "int":
         if text in known:
             return "fixed", text
+        if year := re.fullmatch(r"(\d{1,6})/((?:19|20)\d\d)", text):
+            return "number", f"{digit_form(year[1])}/{year_class(int(year[2]))}"
         if not text.isdigit():
             return "number", sized_form(text)
         if len(text) == 4 and 1800 <= int(text) <= NOW + 24:
@@ -217,6 +219,8 @@ def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, st
             return kind, digit_form(text)
         if re.fullmatch(r"[xX][2-9]", text):
             return "times", text[0]
+        if re.fullmatch(r"\d{1,4}x\d{1,4}", text):
+            return kind, digit_form(text)
         if PLAIN_CODES.fullmatch(text) or text.lower() in known:
             return "fixed", text
         if re.fullmatch(r"[0-9a-f]{7,}|[0-9a-fA-F]{12,}", text):
@@ -236,7 +240,7 @@ def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, st
     if kind in ("vanity", "password", "spelled"):
         return kind, letter_form(text)
     if kind == "phone":
-        return kind, re.sub(r"\d", DIGIT, text)
+        return kind, re.sub(r"(?<!\A)(?<!\A\()0|[1-9]", DIGIT, text)  # a first zero stays
     if kind in ("handle", "url", "ip", "ipv6", "email", "userip", "userhost"):
         return kind, ""
     if kind == "overweeks":

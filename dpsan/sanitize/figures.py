@@ -127,7 +127,10 @@ EQUAL: Final = "which words are equal (and so how often each occurs)"
 """Fact that is not protected where equal words share a draw."""
 EARLIER: Final = "which date or time of a text is earlier"
 """Fact that is not protected where dates are replaced, and equal words share a draw."""
-LARGER: Final = "which number of a text is larger than another of its form"
+LARGER: Final = (
+    "which number of a text is larger than another of its form, and which follows from others "
+    "(sums, products, percentages, times between)"
+)
 """The same where numbers are replaced."""
 NATION: Final = "which nation is that of a country in its text"
 """The same where words for nations are replaced."""

@@ -14,6 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Embeddings, Watch, shown, unseen, word_frequencies
+from dpsan.embeddings.bundled import bundled_table
+from dpsan.embeddings.cache.entry import Entry
+from dpsan.embeddings.cache.store import Store
 from dpsan.errors import Hint, fewer_words
 from dpsan.space.arrays import Floats, Floats32, Ids, Lattice, blocks, norms
 from dpsan.space.exact_search import FlatIndex
@@ -22,16 +25,8 @@ T = TypeVar("T")
 Arrays = dict[str, NDArray[Any]]
 
 
-Tables = Callable[[str, Callable[[], Arrays] | None], Arrays | None]
-"""Storage of derived tables: the arrays of a name, built if they are not kept; without a function
-that builds them, None if they are not kept."""
-
-
-def no_tables(name: str, build: Callable[[], Arrays] | None = None) -> Arrays | None:
-    """Store nothing."""
-    return build and build()
-
-
+TABLE_KIND = "table"
+"""Kind of the cache's entries that hold derived tables."""
 _EAGER_FLOPS: Final = 2e12
 """Work (2·n²·d) up to which whole-vocabulary tables are computed; about 20 s on two cores."""
 _SLOWNESS: Final = {1: 50, 2: 2}
@@ -45,21 +40,23 @@ class MetricSpace:
 
     Args:
         embeddings: words and vectors.
-        tables: where derived tables are cached, keyed by this space.
+        store: where derived tables are cached.
+        digest: names the vocabulary in their keys.
+        bundled: whether it is the whole default vocabulary, which brings some tables.
         index: makes the index when it is first needed, of vectors that do not change any more;
             None: of a copy of the vectors.
         centroid: what :func:`centroid_of` gives for the vectors, if it is known.
-        watch: shows the tables that take long to make.
     """
 
     def __init__(
         self,
         embeddings: Embeddings,
-        tables: Tables = no_tables,
+        store: Store | None = None,
+        digest: str = "",
         *,
+        bundled: bool = False,
         index: Callable[[], FlatIndex] | None = None,
         centroid: Floats | None = None,
-        watch: Watch = unseen,
     ) -> None:
         self._make_index = index or partial(FlatIndex, embeddings.vectors.copy())
         self._index: FlatIndex | None = None
@@ -69,9 +66,10 @@ class MetricSpace:
         self._embeddings: Embeddings | None = embeddings  # its words may be read later
         self.name = ""
         """Names how the words were moved, in the keys of tables."""
-        self._tables = tables
+        self._store, self._digest, self._bundled = store, digest, bundled
         self._owner = ""
-        self.watch = watch
+        self.watch: Watch = store.watch if store else unseen
+        """Shows the tables that take long to make."""
         self._memory: dict[str, Arrays] = {}
         self._made: dict[Hashable, Any] = {}
         self.centroid = centroid_of(self.vectors) if centroid is None else centroid
@@ -113,16 +111,27 @@ class MetricSpace:
             of_mechanism: they depend on a mechanism too.  Code that changes may do so without its
                 file, by what it imports: its mechanisms' tables are not kept.
         """
-        full = self._key(name)
-        if full not in self._memory:
-            tables = no_tables if self._owner and of_mechanism else self._tables
-            found = tables(full, build)
-            assert found is not None  # noqa: S101 - for the type checker
-            self._memory[full] = found
-        return self._memory[full]
+        if (found := self._memory.get(name)) is not None:
+            return found
+        key, full = self._key(name)
+        found = bundled_table(full) if self._bundled else None
+        if found is None and self._store and not (self._owner and of_mechanism):
+            meta = {"digest": self._digest, "table": full}
+            found = self._store.get(TABLE_KIND, key, lambda: Entry(build(), meta)).arrays
+        self._memory[name] = build() if found is None else found
+        return self._memory[name]
 
-    def _key(self, name: str) -> str:
-        return f"{self.name}{name}-{self._owner}" if self._owner else f"{self.name}{name}"
+    def find_table(self, name: str) -> Arrays | None:
+        """Return a table that is in memory or stored, else None."""
+        key, full = self._key(name)
+        found = self._memory.get(name) or (bundled_table(full) if self._bundled else None)
+        entry = self._store.load(TABLE_KIND, key) if self._store and not found else None
+        return entry.arrays if entry else found
+
+    def _key(self, name: str) -> tuple[str, str]:
+        """Return the key of a table in the cache, and its name there."""
+        full = f"{self.name}{name}-{self._owner}" if self._owner else f"{self.name}{name}"
+        return f"{self._digest}/{full}", full
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return an object made from this space and the key alone; the first call makes it.
@@ -139,8 +148,8 @@ class MetricSpace:
         Args:
             digest: of the file with the program.  None: nobody knows it, and nothing is kept.
         """
-        tables = no_tables if digest is None else self._tables
-        return self._with(_tables=tables, _owner=digest or "")
+        store = None if digest is None else self._store
+        return self._with(_store=store, _bundled=False, _owner=digest or "")
 
     def _with(self, **changes: Any) -> MetricSpace:
         """Return the same but for some attributes; nothing that was made from it is kept."""
@@ -155,11 +164,6 @@ class MetricSpace:
             what: is being made.
         """
         return shown(self.watch, what, [*blocks(n, size)])
-
-    def find_table(self, name: str) -> Arrays | None:
-        """Return a table that is in memory or stored, else None."""
-        full = self._key(name)
-        return self._memory.get(full) or self._tables(full, None)
 
     def transformed(self, name: str, vectors: Floats32) -> MetricSpace:
         """Return the same words at other points (clipped, whitened, projected).
@@ -198,11 +202,6 @@ class MetricSpace:
         places = np.argsort(np.argsort(distances, kind="stable"))
         ranks = np.where(others == word, 0, np.maximum(places[others], 1))
         return distances[others].tolist(), ranks.tolist()
-
-    @property
-    def distance_error(self) -> float:
-        """Bound on the rounding error of one value of :meth:`distances`."""
-        return self.lattice.error
 
     @property
     def lattice(self) -> Lattice:
@@ -304,7 +303,8 @@ class MetricSpace:
     def __getstate__(self) -> dict[str, Any]:
         state = {**vars(self), "_index": self.index, "_make_index": None, "_embeddings": None}
         letters = {name: made for name, made in self._made.items() if name == "letters"}
-        return state | {"_memory": {}, "_made": letters, "_tables": no_tables, "watch": unseen}
+        kept = {"_memory": {}, "_made": letters, "_store": None, "_bundled": False}
+        return state | kept | {"watch": unseen}
 
 
 def centroid_of(vectors: Floats32) -> Floats:
@@ -329,17 +329,12 @@ def diameter_bound(vectors: Floats32, watch: Watch = unseen, norm: int = 2) -> t
     centroid = centroid_of(vectors)
     radii = norms(vectors, centroid, norm)
     best, here = 0.0, int(np.argmax(radii))
-    far = np.empty(len(vectors), dtype=np.float32)
     for _ in range(8):  # each step goes to the row farthest from the present one
-        with np.errstate(over="ignore"):  # float32 is enough to choose a row
-            for at in range(0, len(vectors), 4096):
-                apart = vectors[at : at + 4096] - vectors[here]
-                far[at : at + 4096] = np.linalg.norm(apart, ord=norm, axis=1)
-        there = int(np.argmax(far))
-        reached = float(np.linalg.norm(vectors[here].astype(np.float64) - vectors[there], ord=norm))
-        if reached <= best:
+        far = norms(vectors, vectors[here].astype(np.float64), norm)
+        here = int(np.argmax(far))
+        if far[here] <= best:
             break
-        best, here = reached, there
+        best = float(far[here])
     rounding = 1 + 1e-9  # float64 sums of at most 10^4 terms are good to 1e-12; safe side
     order = np.argsort(-radii, kind="stable")
     radii = radii[order]

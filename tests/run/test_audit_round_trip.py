@@ -3,7 +3,7 @@
 import pytest
 from support import at_first_epsilon, change_row, make_embeddings, run_over
 
-from dpsan.analysis.evaluate.setting import read_setting
+from dpsan.analysis.evaluate.setting import read_run
 from dpsan.analysis.report import read_audit
 from dpsan.errors import InputError
 from dpsan.formats.base import ReadOptions
@@ -72,7 +72,7 @@ def test_round_trip(name, parameters, options, tmp_path):
     for key, copies in (("largest_record", report.copies), ("largest_file", 1)):
         composed = totals.composed(copies * getattr(totals, key))
         assert told[key] == {"epsilon_ldp": finite(composed.epsilon), "delta": composed.delta}
-    assert read_setting(path).mechanism == name
+    assert read_run(path).settings().mechanism == name
     # The words of a text add up to what the text cost.
     rows = [row for _, row in read_rows(path)]
     words = [row for row in rows if row["type"] == "word" and row["file"] < 3]

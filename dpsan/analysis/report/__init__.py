@@ -25,6 +25,14 @@ from dpsan.sanitize.statement import expected_share
 ACTIONS: Final = tuple(map(str, Action))
 _REASON: Final = ("class", "rule", "passes")
 _SUMMED: Final = (*ACTIONS, "draws", "public")
+_SHOWN: Final = (
+    *("created", "dpsan", "mechanism", "own", "epsilon", "epsilon_unit", "weak", "linked"),
+    *("embeddings", "unknown", "copies", "consistent", "spans", "fields", "drop_other", "policy"),
+    *("seeded", "private", "not_protected"),
+)
+"""Values of the header that a report has as they are."""
+_PROMISED: Final = ("status", "reviewed", "arithmetic", "epsilon_ldp", "delta", "public_words")
+"""The same of its guarantee."""
 QUANTILES: Final = {"p5": 0.05, "p50": 0.5, "p95": 0.95, "max": 1.0}
 
 
@@ -121,26 +129,14 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
         header = self.header
-        guarantee, unit = header["guarantee"], header["consistent"]
         return {
             "audit": self.path,
             "complete": self.complete,
-            **{name: header[name] for name in ("created", "dpsan", "mechanism", "own")},
-            **{name: guarantee[name] for name in ("status", "reviewed", "arithmetic")},
-            "epsilon": self.epsilon,
-            "epsilon_unit": header["epsilon_unit"],
-            "per": "distinct word" if unit else "word",
-            **{name: guarantee[name] for name in ("epsilon_ldp", "delta", "public_words")},
+            **{name: header[name] for name in _SHOWN},
+            **{name: header["guarantee"][name] for name in _PROMISED},
+            "per": "distinct word" if header["consistent"] else "word",
             "expected_unchanged": self.expected_unchanged,
-            **{name: header[name] for name in ("weak", "linked", "embeddings", "unknown")},
-            "copies": self.copies,
-            **{
-                name: header[name]
-                for name in ("consistent", "spans", "fields", "drop_other", "policy")
-            },
             "passing": self.passing,
-            "seeded": header["seeded"],
-            "private": header["private"],
             "words": self.counts.total(),
             **{action: self.counts[action] for action in ACTIONS},
             "draws": self.together("draws"),
@@ -155,7 +151,6 @@ class Report:
                 dict(zip((*_REASON, "words"), (*reason, words), strict=True))
                 for reason, words in self.reasons.most_common()
             ],
-            "not_protected": header["not_protected"],
             "files": [
                 {
                     "file": number,

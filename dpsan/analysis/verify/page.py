@@ -48,7 +48,6 @@ def shown(found: Verification, name: str) -> Shown:
     parts: list[Part] = [Prose("", lines=notes), Facts("", named(facts))]
     for each in found.configuration:
         lines = [f"{each.pair[0]} / {each.pair[1]}", f"event: {each.event}"]
-        lines.append(f"probability >= {each.probability:.4f} / 0")
         whose = f" for {each.left_out}" if each.stated else ""
         parts.append(Prose("", lines=[f"{each.setting}: no epsilon holds{whose}", *lines]))
     title = fill(title, 80, subsequent_indent="  ", break_on_hyphens=False)
@@ -62,8 +61,7 @@ def checked(checks: Sequence[Check]) -> Prose:
 
 def _reasons(found: Verification) -> list[str]:
     """Return what refutes a guarantee: settings, tests, draws, or else the exact loss."""
-    settings = [each for each in found.configuration if not each.stated]
-    out = [each.setting for each in settings if each.probability > found.claimed.delta]
+    out = [each.setting for each in found.configuration if not each.stated]
     out += [each.name for each in found.checks if each.held is False]
     out += ["the draws"] * found.empirical.violated
     return out or ["the exact loss"]

@@ -296,9 +296,9 @@ def verify(
     finding = search(draw, question, draws=draws, confidence=confidence)
     event = tuple(output for output in finding.event if sanitizer.row_of(output) is not None)
     finding = replace(finding, event=event, event_other=len(finding.event) - len(event))
-    exposed = exposures(sanitizer, confidence, spans=spans)
+    exposed = exposures(sanitizer, spans=spans)
     verdict = _verdict(claim, guarantee, certificate, finding)
-    verdict = _whole(verdict, claim, exposed, checks)
+    verdict = _whole(verdict, exposed, checks)
     worth = Grade()
     if verdict is Verdict.KEPT:
         worth = grade(sanitizer.mechanism, sanitizer.sampler, space, certificate, claim)
@@ -344,14 +344,11 @@ def _upper(
     return method, finite(guarantee.epsilon_ldp), None, 0.0, None
 
 
-def _whole(
-    verdict: Verdict, claim: Claim, exposed: Sequence[Exposure], checks: Sequence[Check]
-) -> Verdict:
+def _whole(verdict: Verdict, exposed: Sequence[Exposure], checks: Sequence[Check]) -> Verdict:
     """Return the verdict on configuration and program, given that on drawn words."""
-    counted = [each.probability for each in exposed if not each.stated]
-    if max(counted, default=0.0) > claim.delta or any(each.held is False for each in checks):
+    if not all(each.stated for each in exposed) or any(each.held is False for each in checks):
         return Verdict.VIOLATED
-    unjudged = counted or any(each.held is None for each in checks)
+    unjudged = any(each.held is None for each in checks)
     return Verdict.INCONCLUSIVE if unjudged and verdict is Verdict.KEPT else verdict
 
 

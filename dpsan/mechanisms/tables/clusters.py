@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -56,43 +55,31 @@ def _build(space: MetricSpace, k: int) -> NDArray[np.int32]:
 _BLOCK: Final = 512
 
 
-@dataclass(frozen=True)
 class Clusters:
     """Clusters of the words of a space.
 
     Args:
-        members: rows of each cluster, (clusters, size); -1 where it is short.
+        k: words of a cluster.
+
+    Raises:
+        UsageError: too many words.
     """
 
-    space: MetricSpace
-    members: NDArray[np.int32]
-
-    @property
-    def n(self) -> int:
-        """Return the number of clusters."""
-        return len(self.members)
-
-    @cached_property
-    def order(self) -> Ids:
-        """Return all words, cluster by cluster, (n,)."""
-        return self.members[self.members >= 0].astype(np.int64)
-
-    @cached_property
-    def sizes(self) -> Ids:
-        """Return words of each cluster, (clusters,)."""
-        return np.asarray((self.members >= 0).sum(axis=1))
-
-    @cached_property
-    def starts(self) -> Ids:
-        """Return the offset of each cluster in ``order``, shape (clusters,)."""
-        return np.cumsum(self.sizes) - self.sizes
-
-    @cached_property
-    def of(self) -> Ids:
-        """Return the cluster of each input, (n + 1,); ⊥ has the number of clusters."""
-        out = np.full(self.space.n + 1, self.n, dtype=np.int64)
-        out[self.order] = np.repeat(np.arange(self.n), self.sizes)
-        return out
+    def __init__(self, space: MetricSpace, k: int) -> None:
+        self.space = space
+        self.members = groups(space, min(k, space.n))
+        """Rows of each cluster, (clusters, size); -1 where it is short."""
+        self.n = len(self.members)
+        """Number of clusters."""
+        self.order = self.members[self.members >= 0].astype(np.int64)
+        """All words, cluster by cluster, (n,)."""
+        self.sizes: Ids = (self.members >= 0).sum(axis=1)
+        """Words of each cluster, (clusters,)."""
+        self.starts = np.cumsum(self.sizes) - self.sizes
+        """Offset of each cluster in ``order``, shape (clusters,)."""
+        self.of = np.full(space.n + 1, self.n)
+        """Cluster of each input, (n + 1,); ⊥ has the number of clusters."""
+        self.of[self.order] = np.repeat(np.arange(self.n), self.sizes)
 
     @cached_property
     def centroids(self) -> Floats:
@@ -102,7 +89,7 @@ class Clusters:
             words = self.members[some][self.members[some] >= 0]
             starts = self.starts[some] - self.starts[some[0]]
             sums[some] = np.add.reduceat(self.space.vectors[words].astype(np.float64), starts)
-        return sums / self.sizes[:, None]
+        return np.asarray(sums / self.sizes[:, None])
 
     def apart(self, clusters: Ids) -> Floats:
         """Distances of centroids (m,) from all, (m, clusters)."""
