@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -190,6 +191,11 @@ class Distinct:
                     self.marks.add(mark)
         self.count += new
         return new
+
+    def of_texts(self, marks: NDArray[np.uint64], sizes: Sequence[int]) -> list[int]:
+        """Count the words of texts of so many each; returns how many of each are new."""
+        ranges = pairwise(accumulate(sizes, initial=0))
+        return [self.add(marks[begin:end].tolist()) for begin, end in ranges]
 
     def merge(self, other: Distinct) -> int:
         """Count the words of another; returns how many are new."""
