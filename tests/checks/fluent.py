@@ -104,7 +104,7 @@ def fluent(sanitizer: Sanitizer, plain: Sanitizer, key: bytes) -> str:
     same = np.array_equal(decoded.records.output_ids, was)
     if not same or (decoded.drawn, decoded.counts) != (drawn.drawn, drawn.counts):
         return "decoding changes what is drawn or counted"
-    other, built = copy(sanitizer), sanitizer._built
+    other, built = copy(sanitizer), sanitizer._rewriter._built
     other._rewriter = Rewriter(replace(built, sampler=_Exchanged(sanitizer.sampler, before)))
     again = other.sanitize(exchanged, run).lines
     if differ := sum(a != b for a, b in zip(again, decoded.lines, strict=True)):
