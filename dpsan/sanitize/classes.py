@@ -71,8 +71,12 @@ class Grouping:
     """
 
     rows: tuple[ClassRows, ...]
-    """Empty without classes."""
     n: int
+    chosen: bool = True
+    """False without classes; with classes of strings alone, there are no groups."""
+
+    def __bool__(self) -> bool:
+        return self.chosen
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -94,7 +98,7 @@ class Grouping:
     def classes(self) -> tuple[str | None, ...]:
         """Return the class of each kind: groups, numbers by value, strings, other words."""
         names = [group.name for group in self.rows]
-        return (*names, NUMBERS, *STRINGS, None) if names else ()
+        return (*names, NUMBERS, *STRINGS, None) if self else ()
 
     @property
     def other(self) -> int:
@@ -124,8 +128,8 @@ class Grouping:
         return dict(enumerate(map(float, found)))
 
     def by_kind(self, codes: Ids) -> Counter[int]:
-        """Return the number of drawn words of each kind; empty without groups."""
-        if not self.rows:
+        """Return the number of drawn words of each kind; empty without classes."""
+        if not self:
             return Counter()
         return Counter(dict(enumerate(np.bincount(self.kinds[codes]).tolist())))
 

@@ -76,7 +76,7 @@ def build(spec: Settings, opened: Opened) -> Built:
         replacing = GroupResponse(spec.epsilon or 0.0)
         promise = replacing.guarantee(space)
         check_numbers(spec.numbers, promise)
-        return Built(spec, words, space, replacing, promise, None, Grouping((), 0))
+        return Built(spec, words, space, replacing, promise, None, Grouping((), 0, chosen=False))
     own = own_file(kind.name)
     if own is not None:  # workers may run in another directory
         spec = replace(spec, mechanism=own.name, own_sha256=own.sha256)
@@ -85,7 +85,7 @@ def build(spec: Settings, opened: Opened) -> Built:
     embeddings, space = opened()
     space = space_for(space, kind.name)
     public = () if spec.public is None else spec.public.rows(embeddings.key_to_index)
-    groups = Grouping(class_rows(spec.classes, embeddings), space.n)
+    groups = Grouping(class_rows(spec.classes, embeddings), space.n, bool(spec.classes))
     mechanism = mechanism.with_public(public).resolved(space)
     if isinstance(mechanism, BaseResponse) and spec.classes:  # others were refused
         mechanism = mechanism.with_groups(groups.groups)

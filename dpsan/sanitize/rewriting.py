@@ -105,7 +105,7 @@ class Rewriter:
         """Finds words in texts."""
         spec = self._built.spec
         unknown = MASKED if spec.unknown == "mask" else self._built.space.n
-        split = TOKENIZERS[spec.tokenizer].split
+        split = TOKENIZERS[spec.tokenizer]
         rows = self._built.embeddings.key_to_index
         return Lookup(split, rows, spec.keep, unknown, self._classes)
 

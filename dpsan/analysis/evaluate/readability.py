@@ -54,7 +54,7 @@ def language_model(
         if len(paths) > 1:
             raise UsageError("--language-model takes one model, or files of public text")
         return Ngrams.read(paths[0], embeddings.digest)[0]
-    return model_of(paths, embeddings, vocabulary.tokenizer.name, None)
+    return model_of(paths, embeddings, vocabulary.tokenizer, None)
 
 
 @dataclass(frozen=True)

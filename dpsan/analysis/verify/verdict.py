@@ -184,7 +184,7 @@ def _inputs(
     space = sanitizer.space
     worst = [] if certificate is None else [w for w in certificate.pair if w < space.n]
     probes = probe_words(space, words)
-    if sanitizer.grouping.rows:
+    if sanitizer.grouping:
         groups, kinds = sanitizer.grouping, sanitizer.grouping.kinds[: space.n]
         several = [np.array(group.rows) for group in groups.rows]
         several.append(np.flatnonzero(kinds == groups.other))
@@ -220,7 +220,7 @@ def _allowed(sanitizer: Sanitizer, claim: Claim, rows: Ids) -> Callable[..., flo
     public = np.isin(rows, sanitizer.public)
     named = claim.metric not in (None, "euclidean")
     other = sanitizer.mechanism.claim_distances(space, rows) if named else None
-    kinds = sanitizer.grouping.kinds if sanitizer.grouping.rows else None
+    kinds = sanitizer.grouping.kinds if sanitizer.grouping else None
     groups = len(guarantee.groups)
 
     def allowed(x: int, y: int) -> float:

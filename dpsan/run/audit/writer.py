@@ -170,7 +170,7 @@ class AuditWriter(PrivateFile):
             columns["group"] = [group for group, _ in reasons]
             columns["rule"] = [rule for _, rule in reasons]
             columns["passes"] = table.passes or []
-        elif self._grouping.rows:
+        elif self._grouping:
             ids = table.input_ids
             kinds = np.where(ids >= 0, self._grouping.kinds[np.maximum(ids, 0)] + 1, 0)
             columns["class"] = self._classes[kinds]
