@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from dpsan.cli import options
@@ -95,10 +96,10 @@ class Explain(Page, Vocabulary, Privacy):
             with self.progress.named() as report:
                 report(f"explaining {each.kind.name}")
                 found.append(explained(sanitizer, read(sanitizer, texts)))
-        from dpsan.analysis.explain.page import rows, shown
+        from dpsan.analysis.explain.page import shown
 
-        columns = zip(*found, strict=True)
-        self.show(rows(found, opened[0]), [*map(shown, columns)])
+        columns = [*zip(*found, strict=True)]
+        self.show([*chain(*columns)], [*map(shown, columns)])
         return 0
 
     def _rules(self, only: str, texts: list[str]) -> int:

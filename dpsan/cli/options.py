@@ -317,13 +317,13 @@ class Container(Reading):
             what = f"{kinds[0].name} has no --field"
             if STDIN in paths and self.format_ == "auto":
                 what = "standard input does not tell its format"
-            hint = f"with -f: {formats_with('takes_fields')} have fields"
-            refuse(not any(kind.takes_fields for kind in kinds), what, hint)
+            if not any(kind.takes_fields for kind in kinds):  # else no other format is imported
+                raise UsageError(what, f"with -f: {formats_with('takes_fields')} have fields")
         elif all(kind.needs_fields for kind in kinds):  # no column is named: no file was read
             raise UsageError(f"{kinds[0].name} needs --field", self.choices(paths[0]))
         self.cell_delimiter()
         for each in fields(self):
-            capability = each.metadata.get("capability")
+            capability = str(each.metadata.get("capability", ""))
             if capability and self.is_given(each) and not self.from_policy(each):
                 # Among files that -r found, an option may concern some of them only.
                 some = capability in _SOME or getattr(self, "recursive", False)

@@ -85,11 +85,11 @@ def echo(text: str) -> None:
     typer.echo(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
-def print_json(value: object) -> None:
-    """A value as indented JSON on standard output."""
+def print_json(value: object, option: int = 0) -> None:
+    """A value as indented JSON on standard output; ``option``: more flags of orjson."""
     import orjson
 
-    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2 | option).decode())
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
@@ -121,7 +121,7 @@ def print_table(
     rows: Sequence[Sequence[str]],
     right: Collection[int] = (),
     spare: Iterable[int] = (),
-) -> None:
+) -> list[str]:
     """Print a table on standard output, one line a row; on a terminal wrapped to its width.
 
     Args:
@@ -129,12 +129,15 @@ def print_table(
         rows: cells.
         right: columns whose cells end together.
         spare: columns that a narrow terminal does without, the first ones first.
+
+    Returns:
+        The columns that were left out.
     """
     cells = [columns, *rows] if columns else rows
     if not sys.stdout.isatty():
         for line in aligned(cells, right):
             echo(line)
-        return
+        return []
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -149,6 +152,7 @@ def print_table(
     for row in rows:
         table.add_row(*(Text(row[at]) for at in kept))
     console.print(table)
+    return [name for at, name in enumerate(columns) if at not in kept]
 
 
 def print_prose(text: str, indent: str = "") -> None:

@@ -73,7 +73,7 @@ class Progress:
             yield update and (lambda done: update(advance=done)), begin
 
     @contextmanager
-    def share(self, what: str, why: str = "") -> Iterator[Callable[[float], None] | None]:
+    def share(self, what: str, why: str = "") -> Iterator[Callable[[float], None]]:
         """Yield a bar over the share done (0 ... 1) with time left, on a terminal without another;
         elsewhere a line, if long.
         """
@@ -82,9 +82,9 @@ class Progress:
             self._lines(_LONG, lambda _: line, again=False),
             self._bar(columns, what, shown=not self._bars) as update,
         ):
-            yield update and (lambda share: update(completed=share))
+            yield lambda share: update(completed=share) if update else None
 
-    def table(self, what: str) -> AbstractContextManager[Callable[[float], None] | None]:
+    def table(self, what: str) -> AbstractContextManager[Callable[[float], None]]:
         """Return the bar of a table that is made."""
         return self.share(what, ": once for each vocabulary, then kept")
 

@@ -64,6 +64,7 @@ class Verify(JsonAndFile, Sanitizing):
         if self.only is not None:
             return self._replaced()
 
+        from dpsan.analysis.pages.sections import by_name
         from dpsan.analysis.verify import certificate_file, page
         from dpsan.analysis.verify.verdict import verify
         from dpsan.sanitize.sanitizer import Sanitizer
@@ -85,8 +86,7 @@ class Verify(JsonAndFile, Sanitizing):
             )
             if digest is None:
                 say(f"no certificate written: the guarantee is {found.verdict}")
-        values = page.as_json(found, reviewed=sanitizer.guarantee.reviewed)
-        self.show(values, [page.shown(found, values, sanitizer.mechanism.name)])
+        self.show(by_name(found), [page.shown(found, sanitizer.mechanism.name)])
         return _STATUS[str(found.verdict)]
 
     def _pool(self, sanitizer: Sanitizer, store: Store) -> AbstractContextManager[Pool | None]:

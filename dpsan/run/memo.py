@@ -159,7 +159,7 @@ class Memo(MemoFile):
         fresh = [position for position, drawn in enumerate(done.drawn) if drawn]
         accountant = self._sanitizer.accountant()
         for position in fresh:
-            cost = accountant.composed(accountant.charges_of(done.charged)[position])
+            cost = accountant.composed(done.charged[position])
             output = _bytes(done.lines[position])
             loss = float(cost.epsilon), float(cost.delta)
             self._put(pending.digests[position], self._settings, output, *loss)
@@ -276,7 +276,7 @@ def _settings(sanitizer: Sanitizer) -> bytes:
                 mechanism.name if spec.own_sha256 is None else (mechanism.name, spec.own_sha256),
                 mechanism.epsilon,
                 sorted((name, repr(getattr(mechanism, name))) for name in mechanism.parameters()),
-                (guarantee.epsilon_ldp, guarantee.delta, guarantee.per_line),
+                (guarantee.epsilon_ldp, guarantee.delta, False),  # as keys of earlier versions
                 (sanitizer.embeddings.digest, sanitizer.embeddings.n, sanitizer.embeddings.d),
                 (spec.tokenizer, RULES, spec.unknown, spec.case, spec.numbers),
                 sorted(spec.keep),

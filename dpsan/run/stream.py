@@ -320,7 +320,8 @@ class _Flow:
                 sink.owed = record.owes or sink.owed
                 held += len(piece)
             at = end
-            outcome.passing.add(noted=record.noted)
+            if record.noted:
+                outcome.passing.add(noted=record.noted)
             if is_record:
                 outcome.totals.records += len(record.lines) or 1
                 outcome.totals.invalid += record.invalid

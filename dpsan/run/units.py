@@ -60,14 +60,9 @@ class Units:
         file: the memo.
         settings: what the draws of its units depend on.
         sanitizer: of units.
-
-    Raises:
-        UsageError: a mechanism that draws lines.
     """
 
     def __init__(self, file: MemoFile, settings: bytes, sanitizer: Sanitizer) -> None:
-        if sanitizer.guarantee.per_line:
-            raise UsageError("units are for mechanisms that draw words")
         self._file, self.sanitizer, self._settings = file, sanitizer, settings
 
     def submit(self, workers: Workers, batch: Texts, units: Sequence[str]) -> Pending:

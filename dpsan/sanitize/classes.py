@@ -72,11 +72,8 @@ class Grouping:
 
     rows: tuple[ClassRows, ...]
     n: int
-    chosen: bool = True
-    """False without classes; with classes of strings alone, there are no groups."""
-
-    def __bool__(self) -> bool:
-        return self.chosen
+    classed: bool = False
+    """True if there are classes; those of strings have no rows."""
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -98,7 +95,7 @@ class Grouping:
     def classes(self) -> tuple[str | None, ...]:
         """Return the class of each kind: groups, numbers by value, strings, other words."""
         names = [group.name for group in self.rows]
-        return (*names, NUMBERS, *STRINGS, None) if self else ()
+        return (*names, NUMBERS, *STRINGS, None) if self.classed else ()
 
     @property
     def other(self) -> int:
@@ -128,8 +125,8 @@ class Grouping:
         return dict(enumerate(map(float, found)))
 
     def by_kind(self, codes: Ids) -> Counter[int]:
-        """Return the number of drawn words of each kind; empty without classes."""
-        if not self:
+        """Return the number of drawn words of each kind; empty without groups."""
+        if not self.classed:
             return Counter()
         return Counter(dict(enumerate(np.bincount(self.kinds[codes]).tolist())))
 

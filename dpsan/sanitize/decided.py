@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final
 
 import numpy as np
@@ -30,6 +31,9 @@ MOST: Final = 1 << 17
 the next unit begins."""
 
 
+DATES: Final = "dates"
+_IN_DATE: Final = re.compile(r",? |[-/.]|\. |")
+"""What stands between the parts of one date."""
 KEEP_LIST: Final = "keep-list"
 NUMBERS: Final = {"bit": 2, "int1": 8, "int2": 90, "int3": 900}
 """Numbers of each label that may be drawn from a list: doses, hours."""
@@ -116,13 +120,13 @@ class Decided:
         last: dict[int, int] = {}
         keys: list[int] = []
         for value, number, text in zip(*(column.tolist() for column in columns), strict=True):
-            if ending and value not in ids[number]:
-                if len(ids[number]) > MOST and text != last.get(number):
-                    ids[number].clear()
+            own = ids[number]
+            if ending and value not in own:
+                if len(own) > MOST and text != last.get(number):
+                    own.clear()
                     units[number].units += 1
                 last[number] = text
-            key = ids[number].setdefault(value, len(ids[number]))
-            keys.append(key + (units[number].units << AGE))
+            keys.append(own.setdefault(value, len(own)) + (units[number].units << AGE))
         in_order = np.empty(len(first), np.int64)
         in_order[order] = keys
         return in_order[inverse]
@@ -191,6 +195,23 @@ class Decided:
             if owns:
                 bare = bare.removesuffix("'").removesuffix("'s").removesuffix("'S")
             rows[text].append((original, bare, classes[group] or ""))
+        behind = dict(zip(self.order.tolist(), self.between, strict=True))
+        dated = np.array([classes[group] == DATES for group in decision.group.tolist()], np.bool_)
+        near = dated[1:] & dated[:-1] & (decision.text[1:] == decision.text[:-1])
+        joined = [at and _IN_DATE.fullmatch(behind[row]) for row, at in enumerate(near.tolist())]
+        first = 0
+        for row, inside in enumerate([*joined, None], 1) if len(dated) else ():
+            if inside:
+                continue
+            if row - first > 1:  # a date as a whole: its day alone is too short to be put back
+                gaps = [*(behind[at] for at in range(first, row - 1)), ""]
+                pairs = (
+                    [*zip(words[first:row], gaps, strict=True)]
+                    for words in (self.originals, tokens)
+                )
+                whole = ["".join(chain.from_iterable(pair)) for pair in pairs]
+                rows[int(decision.text[first])].append((whole[0], whole[1], DATES))
+            first = row
         return rows
 
     def lines(self, written: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain
 
 import numpy as np
@@ -43,7 +44,14 @@ from dpsan.sanitize.result import (
 )
 from dpsan.sanitize.settings import Settings
 from dpsan.text.number_forms import formed_number
-from dpsan.text.spanned_tokens import Spans, batches, blocks, context_numbers, without_invisible
+from dpsan.text.spanned_tokens import (
+    CONTEXT,
+    Spans,
+    batches,
+    blocks,
+    context_numbers,
+    without_invisible,
+)
 from dpsan.text.spanned_tokens import pieces as pieces_of
 from dpsan.text.tokens import folded
 
@@ -102,7 +110,7 @@ class OnlyRewriter:
         drawn = [kinds.total()]
         return Sanitized([], drawn, [0], counts, invisible=found.invisible, by_kind=kinds)
 
-    @property
+    @cached_property
     def classes(self) -> tuple[str | None, ...]:
         """Class of each group, by its code."""
         names = self.rules.class_of | self._names
@@ -140,7 +148,8 @@ class OnlyRewriter:
         # Equal words become one word, those too that no rule compares.
         first, same = deciding.same_words(keys, decision.unit)
         decision = replace(decision, key=first[same])
-        spots = np.concatenate([at, articles, np.flatnonzero(edge)])
+        edges = np.flatnonzero(edge)
+        spots = np.concatenate([at, articles, edges])
         order = np.argsort(spots, kind="stable")
         begin, end = places.start[spots[order]].tolist(), places.after[spots[order]].tolist()
         block = places.block
@@ -156,7 +165,8 @@ class OnlyRewriter:
         by_value = self._by_value(places, decision)
         actions[at[[*by_value]]] = _NUMBER
         plain_names = (actions == _PLAIN) & self._names_too[view.label] & (view.caps != LOWER)
-        words = np.bincount(actions[~edge], minlength=len(ACTIONS)).tolist()
+        words = np.bincount(actions, minlength=len(ACTIONS)).tolist()
+        words[_PLAIN] -= len(edges)
         listed = self._sizes[COLUMN[decision.caps], view.label[at]]
         listed[[*by_value]] = 0  # none of them hides in a group
         listed = listed[listed > 0]
@@ -320,7 +330,10 @@ class OnlyRewriter:
         """
         clean, spans, invisible = without_invisible(batch.texts, batch.spans)
         of_texts: Sequence[Spans | None] = spans or [None] * len(clean)
-        pieces = [[*pieces_of(*pair)] for pair in zip(clean, of_texts, strict=True)]
+        pieces = [
+            [(text, own or ())] if len(text) <= CONTEXT else [*pieces_of(text, own)]
+            for text, own in zip(clean, of_texts, strict=True)
+        ]
         counts = [*map(len, pieces)]
         contexts = batch._replace(
             texts=[piece for of_text in pieces for piece, _ in of_text],

@@ -101,7 +101,7 @@ class AuditTable:
     """Group and rule of each drawn word (``only``), None of others."""
     passes: list[str | None] | None = None
     """The list or rule by which each other word passes."""
-    labels: NDArray[np.uint8] | None = None
+    labels: NDArray[np.uint16] | None = None
     """Code of the label of each word (``only``)."""
 
     def __len__(self) -> int:

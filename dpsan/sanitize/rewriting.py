@@ -129,10 +129,9 @@ class Rewriter:
         """Rewrite a batch of texts: see :meth:`dpsan.sanitize.sanitizer.Sanitizer.sanitize`."""
         self.begin()
         texts, audit = batch.texts, batch.audit
-        # Rows of an audit take more than the words do, some noise and equal draws are those of a
-        # whole text, and a decoder reads all of it.
-        whole = audit or self.sampler.whole_records or self._one_draw is not None
-        whole = whole or self._built.decoding is not None
+        # Rows of an audit take more than the words do, equal draws are those of a whole text, and a
+        # decoder reads all of it.
+        whole = audit or self._one_draw is not None or self._built.decoding is not None
         long = [] if whole else [at for at, text in enumerate(texts) if len(text) > LONG]
         parts, at = [], 0
         for position in [*long, len(texts)]:

@@ -222,7 +222,7 @@ class Sanitizer:
         words, forms = totals.by_kind, totals.forms.unchanged
         if self.replacing:
             return forms / max(words.total(), 1)
-        if not self.grouping or not words.total():
+        if not self.grouping.classed or not words.total():
             return expected_share(self.expected_unchanged, totals.counts)
         kinds = self.grouping.kinds[: self.space.n]  # in each, public frequencies count
         share = partial(expected_share_of, self.sampler, self.space)

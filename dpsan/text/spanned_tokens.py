@@ -204,7 +204,9 @@ def without_invisible(
     texts: Sequence[str], spans: Sequence[Spans] | None
 ) -> tuple[list[str], Sequence[Spans] | None, int]:
     """Return texts without invisible characters, spans of these, and how many were dropped."""
-    clean = [text if visible(text) else _DROPPED.sub("", text) for text in texts]
+    if visible("".join(texts)):
+        return [*texts], spans, 0
+    clean = [_DROPPED.sub("", text) for text in texts]
     dropped = sum(map(len, texts)) - sum(map(len, clean))
     if spans is None or not dropped:
         return clean, spans, dropped

@@ -112,19 +112,6 @@ def test_an_input_that_got_another_name_or_content_stays(tmp_path, monkeypatch):
     assert found == ["linked", "name", "replaced", "same"]
 
 
-def test_in_place_refuses_what_is_no_file_or_has_other_names(tmp_path):
-    (tmp_path / "a").write_text("here\n")
-    (tmp_path / "b").hardlink_to(tmp_path / "a")
-    os.mkfifo(tmp_path / "c")
-    result = run([tmp_path / "a", tmp_path / "c"], in_place=True)
-    assert result.failed == [
-        f"{tmp_path}/a: has other names (hard links) (-o writes another file)",
-        f"{tmp_path}/c: not a regular file (-o writes another file)",
-    ]
-    assert (tmp_path / "a").stat().st_ino == (tmp_path / "b").stat().st_ino
-    assert (tmp_path / "c").is_fifo()
-
-
 @ROOT
 def test_root_keeps_the_owner(tmp_path):
     path = tmp_path / "a"

@@ -4,18 +4,11 @@ import re
 from collections import Counter
 from itertools import product
 
-import pytest
 from support import drawn_often as drawn
 
-from dpsan.only.lexicon import Lexicon
 from dpsan.only.permutations import Permutation
 from dpsan.sanitize.result import Texts
 from dpsan.sanitize.sanitizer import Sanitizer
-
-
-@pytest.fixture(scope="module")
-def outputs():
-    return Lexicon().outputs
 
 
 def test_a_nation_is_that_of_its_country_wherever_it_stands(outputs):

@@ -21,7 +21,6 @@ N = EMBEDDINGS.n
 KINDS = {
     "plain": Sanitizer("krr", epsilon=8, embeddings=EMBEDDINGS),
     "public": Sanitizer("knn-response", epsilon=8, embeddings=EMBEDDINGS, public=["word2"]),
-    "line": Sanitizer("tldp", epsilon=1.7, embeddings=EMBEDDINGS, parameters={"tensor": "line"}),
 }
 STRINGS = st.text(
     st.sampled_from('ab"\\/\n\x00\x1f\x7fé😀\ud800\u2028') | st.characters(), min_size=1, max_size=6
@@ -66,14 +65,11 @@ def plain_rows(kind, file, batch, spellings, lines, *, consistent, copies, origi
     for line, (texts, changed) in zip(lines, batch, strict=True):
         number = number + 1 if line == before else 1
         before, read, written = line, 0, 0
-        drawn = sum(word[4] >= 0 for word in texts)
         for at, (gap, original, out, action, given_id, usual, first) in enumerate(texts):
             output = spellings[usual] if usual >= 0 else out
             read += len(gap) if not changed else 0 if at % 2 else 3
             written += len(gap)
             epsilon = sanitizer.mechanism.epsilon
-            if kind == "line":
-                epsilon /= drawn or 1
             if consistent and not first:
                 epsilon = 0.0
             if given_id < 0 or (given_id in sanitizer.public and (first or not consistent)):

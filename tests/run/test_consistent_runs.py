@@ -234,7 +234,6 @@ def test_wrong_use_and_what_can_be_resumed(dpsan, vectors, tmp_path):
             b"must be one of off, record, file, run (got line)",
         ),
         (("--consistent", "run", "-O", "out", "--resume"), b"--consistent run cannot be resumed"),
-        (("--consistent", "run", "-m", "tldp", "-p", "tensor=line"), b"cannot share a draw"),
     ):
         done = dpsan(*common, *options, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, b"")

@@ -100,7 +100,6 @@ def test_the_fields_of_a_record_are_one_sum(tmp_path):
 CASES: dict = {"copies": (SANITIZER, {"copies": 3}, (18, 0))}
 CASES |= {unit: (made(consistent=unit), {}, (4, 0)) for unit in ("record", "run")}
 CASES |= {"delta": (made("gaussian", parameters={"delta": 1e-6}), {}, (None, 3e-6))}
-CASES |= {"line": (made("tldp", parameters={"tensor": "line"}, epsilon=8.0), {}, (8, 0))}
 
 
 @pytest.mark.parametrize("case", CASES)

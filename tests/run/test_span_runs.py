@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import cut_long, make_embeddings
+from support import cut_long, make_embeddings, share_of_event
 
 from dpsan.analysis.report import read_audit
 from dpsan.analysis.report.page import shown
@@ -216,11 +216,14 @@ def test_the_statement(tmp_path):
 
 
 def test_verify_names_the_setting():
-    assert exposures(opened(), 0.999) == ()
+    assert exposures(opened()) == ()
     made = opened(mechanism="knn-response", epsilon=3, public=["word1"])
-    found = exposures(made, 0.999, spans=True)
+    found = exposures(made, spans=True)
     assert {each.option: each.stated for each in found}["spans"] is False
-    assert {each.option: each.probability > 0.9 for each in found}["spans"]
+    share = share_of_event(
+        made, "word2", "zqvxkjq", lambda output: output.lower() != "zqvxkjq", ([(0, 5)], [])
+    )
+    assert share > 0.9
     assert {each.option for each in found} == {"public", "spans"}
 
 

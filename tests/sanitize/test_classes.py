@@ -401,7 +401,7 @@ def test_strings_of_a_kind_without_words_of_a_class():
     assert "@example.net" in output
     found = verifying.verify(one, draws=10_000)
     assert found.verdict is KEPT
-    assert [each.option for each in found.exposures] == ["class"]
+    assert [each.option for each in found.configuration] == ["class"]
     both = Sanitizer(epsilon=8.0, classes="contacts,ids", numbers="value", vocab_size=3000)
     drawn_apart = [code > n for _, code in both.inputs_of(text)]
     assert drawn_apart == [False, True, False, True, False, True, True]

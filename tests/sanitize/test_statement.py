@@ -86,7 +86,6 @@ def test_nothing_drawn_nothing_said():
         (pure(16.1), 1, 0.1, "LDP epsilon 16.1 per word"),
         (pure(6.0), 3, 0.1, "LDP epsilon 18 per word"),
         (pure(np.inf), 1, 0.1, "no finite LDP epsilon per word"),
-        (pure(20.0, per_line=True), 1, 0.1, "LDP epsilon 20 per line"),
         (pure(1.0), 1, 0.92, "92 % of the words in the vocabulary are expected to stay unchanged"),
     ],
 )

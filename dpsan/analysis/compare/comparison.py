@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from dpsan.analysis.compare.measure import (
     ACCURACIES,
+    BASELINE,
     LINKED,
     Corpus,
     Figure,
@@ -73,8 +74,8 @@ class Comparison:
     rows: Sequence[Row]
     about: str
     """The texts, in a phrase."""
-    baseline: Mapping[str, Figure | None]
-    """Accuracies of the texts as they are; empty without labels."""
+    baseline: Row | None
+    """Accuracies of the texts as they are; None without labels."""
 
     @property
     def measured(self) -> list[Row]:
@@ -112,7 +113,8 @@ def compare(
     for at, (draft, epsilon) in enumerate(pairs):
         report(f"{draft.kind.name} at LDP epsilon {epsilon:g}", at / len(pairs))
         rows.append(_row(draft, epsilon, (corpus, folds, request.seeds), space))
-    return Comparison(request, rows, corpus.about, {} if folds is None else folds.baseline())
+    baseline = None if folds is None else _spread(folds.baseline())
+    return Comparison(request, rows, corpus.about, baseline)
 
 
 def _row(
@@ -158,6 +160,7 @@ HEADINGS: Final = {
     **dict(zip(ACCURACIES, ("c→s", "s→c", "s→s"), strict=True)),
 }
 _ATTACKS: Final = ("read_back", "linked")
+_ENDS: Final = ("", "_low", "_high")
 
 
 def _spread(figures: Mapping[str, Figure | None]) -> dict[str, float | None]:
@@ -165,14 +168,14 @@ def _spread(figures: Mapping[str, Figure | None]) -> dict[str, float | None]:
     return {
         f"{name}{end}": None if figure is None else value
         for name, figure in figures.items()
-        for end, value in zip(("", "_low", "_high"), figure or (None,) * 3, strict=True)
+        for end, value in zip(_ENDS, figure or (None,) * 3, strict=True)
     }
 
 
 def as_record(comparison: Comparison) -> dict[str, Any]:
     """Return JSON values."""
     about = {"texts": comparison.about, "seeds": comparison.request.seeds, "confidence": CONFIDENCE}
-    about |= {"caption": caption(comparison), "baseline": _spread(comparison.baseline) or None}
+    about |= {"caption": caption(comparison), "baseline": comparison.baseline}
     return {**about, "rows": comparison.rows}
 
 
@@ -190,15 +193,16 @@ def number(value: float) -> str:
     return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"
 
 
-def cell(figure: Figure | None, *, bound: bool = False) -> str:
+def cell(row: Row, name: str) -> str:
     """Return ``.231±.004``, the half interval rounded up; ``≥`` before a lower bound."""
-    if figure is None:
+    value, low, high = (row[f"{name}{end}"] for end in _ENDS)
+    if value is None:
         return "-"
-    half = ""
-    if figure.low is not None and figure.high is not None:
-        wide = max(figure.high - figure.value, figure.value - figure.low)
-        half = "±" + number(math.ceil(wide * 1000 - 1e-9) / 1000)
-    return f"{'≥' * bound}{number(figure.value)}{half}"
+    bound = "≥" * (name in _ATTACKS and row["attack"] != "optimal")
+    if low is None:
+        return f"{bound}{number(value)}"
+    half = math.ceil(max(high - value, value - low) * 1000 - 1e-9) / 1000
+    return f"{bound}{number(value)}±{number(half)}"
 
 
 def shown(comparison: Comparison) -> Shown:
@@ -224,7 +228,7 @@ def shown(comparison: Comparison) -> Shown:
                 row["mechanism"],
                 *("-" if row[name] is None else f"{row[name]:.4g}" for name in units.values()),
                 *[f"{row['delta'] or 0:.2g}"] * private,
-                *(_cell(row, name) for name in names),
+                *(cell(row, name) for name in names),
             ]
             for row in rows
             if not row["reason"]
@@ -232,13 +236,6 @@ def shown(comparison: Comparison) -> Shown:
         columns = (f"LDP epsilon {epsilon:g}", *headings, *(HEADINGS[name] for name in names))
         parts.append(Section(columns, cells, below, spare=range(1, len(units) + 1)))
     return Shown("", parts, caption(comparison), good=True)
-
-
-def _cell(row: Row, name: str) -> str:
-    bound = name in _ATTACKS and row["attack"] != "optimal"
-    if row[name] is None:
-        return cell(None)
-    return cell(Figure(row[name], row[f"{name}_low"], row[f"{name}_high"]), bound=bound)
 
 
 def caption(comparison: Comparison) -> str:
@@ -263,7 +260,7 @@ def caption(comparison: Comparison) -> str:
         if is_own(name):
             about.append(f"{name}: {UNREVIEWED}; its LDP epsilon is {whose}.")
     if comparison.baseline:
-        clean, common = (cell(each) for each in comparison.baseline.values())
+        clean, common = (cell(comparison.baseline, name) for name in BASELINE)
         what = "accuracy of a classifier trained → tested on clean or sanitized texts"
         most = f"on clean ones {clean}; of always the most frequent label {common}"
         about.append(f"c→s, s→c, s→s: {what}; {most}.")

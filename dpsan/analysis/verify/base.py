@@ -173,18 +173,6 @@ def between(sanitizer: Sanitizer) -> str | None:
     return next((gap for gap in (" | ", " / ", " = ") if not may_hold(sanitizer, gap)), None)
 
 
-def words_of(text: str, gaps: Sequence[str]) -> list[str] | None:
-    """Return the words between gaps, none of which they contain; None if a gap is missing."""
-    out, at = [], 0
-    for gap in gaps:
-        end = text.find(gap, at)
-        if end < 0:
-            return None
-        out.append(text[at:end])
-        at = end + len(gap)
-    return [*out, text[at:]]
-
-
 @dataclass
 class Rows:
     """Outputs of equal lines as numbers, and the position of each line."""

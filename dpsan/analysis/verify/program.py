@@ -58,7 +58,7 @@ def check_program(
         out.append(noise_fit(single, stated, distribution, draws=draws, key=part("noise")))
     else:
         out.append(goodness_of_fit(single, stated, texts, ids, draws=draws, key=part("fit")))
-    if sanitizer.grouping:
+    if sanitizer.grouping.classed:
         out.append(classes(single, key=part("classes")))
     fits = all(each.held is not False for each in out)
     own, noise = part("independence"), distribution is not None

@@ -82,7 +82,6 @@ class AuditWriter(PrivateFile):
         self._expected_share = sanitizer.expected_share
         self._space = sanitizer.space
         self._epsilon = sanitizer.mechanism.epsilon
-        self._per_line = sanitizer.guarantee.per_line
         self._public = np.array(sanitizer.public, dtype=np.int64)
         self._classes = np.array([None, *sanitizer.replaced_classes], dtype=object)
         self._grouping = sanitizer.grouping
@@ -170,7 +169,7 @@ class AuditWriter(PrivateFile):
             columns["group"] = [group for group, _ in reasons]
             columns["rule"] = [rule for _, rule in reasons]
             columns["passes"] = table.passes or []
-        elif self._grouping:
+        elif self._grouping.classed:
             ids = table.input_ids
             kinds = np.where(ids >= 0, self._grouping.kinds[np.maximum(ids, 0)] + 1, 0)
             columns["class"] = self._classes[kinds]
@@ -188,11 +187,6 @@ class AuditWriter(PrivateFile):
             return [*shares, 0.0], which
         drawn = table.input_ids >= 0
         which = np.ones(len(table), dtype=np.int64)
-        if self._per_line:  # a line's epsilon is shared out evenly
-            texts = np.repeat(np.arange(len(table.sizes)), table.sizes)
-            words = np.maximum(np.bincount(texts[drawn], minlength=len(table.sizes)), 1)
-            counts, which = np.unique(words, return_inverse=True)
-            shares, which = [None, *(self._epsilon / counts).tolist()], which[texts] + 1
         if table.first is not None:  # the draw of an equal word before it
             which[~table.first] = len(shares)
             shares.append(0.0)
