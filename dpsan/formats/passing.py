@@ -77,8 +77,7 @@ class Passing:
         for each in fields:
             at = each.kind, each.left_out
             self.fields.setdefault(at, Fields(each.kind, left_out=each.left_out)).merge(each)
-        if noted:
-            self.noted.update(noted)
+        self.noted.update(noted or {})
 
     def merge(self, other: Passing) -> None:
         """Add what passes in another input."""

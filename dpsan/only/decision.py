@@ -117,7 +117,7 @@ def decide(
     row = np.full(len(group), -1, np.int64)
     row[at] = np.arange(len(at))
     article = np.flatnonzero(view.trigger == rules.triggers.index("a") + 1)
-    article = article[_in_english(view, match.texts)[view.text[article]]]
+    article = article[_in_english(view, match.state.text)[view.text[article]]]
     word = article + 1
     for at_word, token in enumerate(article.tolist() if view.far_words else ()):
         word[at_word] = view.far_words.get(token, token + 1)

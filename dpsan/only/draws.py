@@ -297,10 +297,8 @@ class Draws:
         numbers = [[number] for number in slots.number[at].tolist()]
         draw_further(numbers, [plan.sizes for plan in plans], indices.tolist(), streams)
         slots.number[at] = np.arange(len(at)) + len(slots.texts)
-        slots.texts += [
-            finished(plan.pool[0], string(plan.pieces, own))
-            for plan, own in zip(plans, numbers, strict=True)
-        ]
+        for plan, own in zip(plans, numbers, strict=True):
+            slots.texts.append(finished(plan.pool[0], string(plan.pieces, own)))
 
     def _written(self, decision: Decision, slots: Slots) -> list[str]:
         """Return the text of each drawn token."""

@@ -37,23 +37,18 @@ class Match:
         self._groups = 0
         """Groups of which a token is drawn, or was, as bits."""
         self._related: dict[str, Flags] = {}
-        self._state = relations.State(view, self.group, rules.groups, self._context, rules.apart)
+        self.state = relations.State(view, self.group, rules.groups, self._context, rules.apart)
 
     def _context(self, name: str) -> NDArray[np.intp]:
         found = [self._found.begins([test]) for test in self.rules.contexts[name]]
         return np.unique(np.concatenate(found)) if len(found) > 1 else found[0]
 
-    @property
-    def texts(self) -> relations.Groups:
-        """The text of each token."""
-        return self._state.text
-
     def relation(self, name: str, at: NDArray[np.intp]) -> Flags:
         """Return whether a relation holds at some tokens."""
         if name in relations.MOVING:
-            return relations.MOVING[name](self._state, at)
+            return relations.MOVING[name](self.state, at)
         if name not in self._related:
-            self._related[name] = relations.FIXED[name](self._state)
+            self._related[name] = relations.FIXED[name](self.state)
         return self._related[name].take(at)
 
     def holds(self, term: str, at: NDArray[np.intp]) -> Flags:

@@ -26,11 +26,8 @@ MASK: Final = (1 << 64) - 1
 
 def mixed(hashes: Words64) -> Words64:
     """Spread the bits of hashes: the upper ones tell the bucket, 32 lower ones are stored."""
-    out = hashes >> np.uint64(31)
-    out ^= hashes
-    out *= np.uint64(BASE)
-    out ^= out >> np.uint64(32)
-    return out
+    out = (hashes ^ (hashes >> np.uint64(31))) * np.uint64(BASE)
+    return out ^ (out >> np.uint64(32))
 
 
 def salted(hashes: Words64, unit: NDArray[np.integer]) -> Words64:

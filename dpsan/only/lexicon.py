@@ -141,9 +141,7 @@ class Lexicon:
     @cached_property
     def squeezed(self) -> frozenset[str]:
         """Frequent words without double letters."""
-        return frozenset(
-            word for word in _single(self.text("frequent.txt")).split() if len(word) > 4
-        )
+        return frozenset(re.findall("^.{5,}$", _single(self.text("frequent.txt")), re.M))
 
     def label(self, word: str, column: int) -> str | None:
         """Return the label of a folded word in a column of ``codes``; None if it is not listed."""

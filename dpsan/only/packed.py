@@ -85,29 +85,24 @@ class Combined(Packed):
         self._order = np.argsort(of.astype(np.min_scalar_type(len(first))), kind="stable")
         self._counts = np.bincount(of, minlength=len(first) + 1)
         self._ends = np.cumsum(self._counts)
-        self._sizes: dict[int, int] = {}
+        flags = np.unpackbits(self._bits, axis=1, bitorder="little")
+        self._sizes = (self._counts.astype("f4") @ flags.astype("f4")).tolist()
+        """For how many tokens each test may hold."""
         self._places: dict[int, NDArray[np.intp]] = {}
 
     def begins(self, tests: Sequence[int]) -> NDArray[np.intp]:
         """Return the tokens at which a row of tests may hold, one for each token, ascending."""
-        sizes = [self._size(test) for test in tests]
-        rarest, *rest = sorted(range(len(tests)), key=sizes.__getitem__)
-        at = self._found(tests[rarest], sizes[rarest]) - rarest  # -1 is behind the last token
+        rarest, *rest = sorted(range(len(tests)), key=lambda at: self._sizes[tests[at]])
+        at = self._found(tests[rarest]) - rarest  # -1 is behind the last token
         for offset in rest:
             at = at.compress(self.flags(tests[offset]).take(self._of[offset:].take(at)))
         return at
 
-    def _size(self, test: int) -> int:
-        """Return for how many tokens a test may hold."""
-        if test not in self._sizes:
-            self._sizes[test] = int(self._counts.dot(self.flags(test)))
-        return self._sizes[test]
-
-    def _found(self, test: int, size: int) -> NDArray[np.intp]:
+    def _found(self, test: int) -> NDArray[np.intp]:
         """Return all tokens for which a test may hold, ascending."""
         if test not in self._places:
             flags = self.flags(test)
-            if 0 < 4 * size < len(self._order):
+            if 0 < 4 * self._sizes[test] < len(self._order):
                 ends, counts = self._ends[flags], self._counts[flags]
                 bounds = zip((ends - counts).tolist(), ends.tolist(), strict=True)
                 parts = [self._order[start:end] for start, end in bounds]

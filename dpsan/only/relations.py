@@ -109,8 +109,7 @@ class Groups:
 
     def tokens(self, groups: Flags) -> Flags:
         """Return what is said of each group for each of its tokens."""
-        found: Flags = groups.take(self._of)
-        return found
+        return np.asarray(groups[self._of])
 
 
 def mostly_capitals(state: State) -> Flags:

@@ -6,7 +6,6 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -113,23 +112,14 @@ class Slots:
 
     def recall(self, units: Mapping[int, Units]) -> None:
         """Give the slots that their unit has what they became."""
-        found = [words.get(key) for words, key in zip(*self._homes(units), strict=True)]
-        at = [at for at, word in enumerate(found) if word is not None]
-        words = [word for word in found if word is not None]
-        self.new[at] = False
-        for name in ("chance", "table", "number"):
-            getattr(self, name)[at] = [*map(attrgetter(name), words)]
-        for slot, word in zip(at, words, strict=True):
-            if word.table < 0:
-                self.write(slot, word.text)
-
-    def _homes(self, units: Mapping[int, Units]) -> tuple[list[dict[int, Word]], list[int]]:
-        """Return for each slot the words of its unit and home, and its key there."""
-        homes: dict[tuple[int, int], dict[int, Word]] = {}
-        places = [*zip(self.unit.tolist(), self.pool.tolist(), strict=True)]
-        for unit, pool in {*places}:
-            homes[unit, pool] = unit_of(units, unit).words[self.plans[pool].home]
-        return [*map(homes.__getitem__, places)], self.key.tolist()
+        columns = self.unit.tolist(), self.pool.tolist(), self.key.tolist()
+        for at, (unit, pool, key) in enumerate(zip(*columns, strict=True)):
+            word = unit_of(units, unit).words[self.plans[pool].home].get(key)
+            if word is not None:
+                self.new[at], self.chance[at] = False, word.chance
+                self.table[at], self.number[at] = word.table, word.number
+                if word.table < 0:
+                    self.write(at, word.text)
 
     def write(self, at: int, text: str) -> None:
         """Let a slot be a string."""
@@ -143,13 +133,15 @@ class Slots:
 
     def remember(self, units: Mapping[int, Units], new: Iterable[int]) -> None:
         """Add new slots to their units, in the order of their draws."""
-        homes, keys = self._homes(units)
-        columns = self.pool, self.table, self.number, self.chance, self.taken
-        pool, table, number, chance, taken = (column.tolist() for column in columns)
         for at in new:
-            text = self.texts[number[at]] if table[at] < 0 else ""
-            word = self.plans[pool[at]].pool, table[at], number[at], text, chance[at], taken[at]
-            homes[at][keys[at]] = Word(*word)
+            table, number, plan = (
+                int(self.table[at]),
+                int(self.number[at]),
+                self.plans[self.pool[at]],
+            )
+            text = self.texts[number] if table < 0 else ""
+            word = Word(plan.pool, table, number, text, float(self.chance[at]), int(self.taken[at]))
+            unit_of(units, int(self.unit[at])).words[plan.home][int(self.key[at])] = word
 
 
 def keep_order(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) -> None:

@@ -371,8 +371,7 @@ def string(pieces: Sequence[Piece], numbers: Sequence[int]) -> str:
             number, left = next(rest), 1
         left *= count
         number, value = divmod(number, count)
-        chosen = piece[value] if isinstance(piece, list) else str(low + value).zfill(width)
-        out.append(chosen)
+        out.append(piece[value] if isinstance(piece, list) else str(low + value).zfill(width))
     return "".join(reversed(out))
 
 

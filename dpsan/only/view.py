@@ -44,18 +44,12 @@ CODES: Final = 2048
 """More than there are kinds, groups or trigger words."""
 
 
-_FEW, _MANY = 8, 1 << 12
-"""Codes that are compared one by one with many tokens."""
-
-
 def among(codes: NDArray[np.integer], wanted: Sequence[int]) -> Flags:
     """Return which codes are among some, as ``numpy.isin`` does in several times the time."""
-    if 0 < len(wanted) <= _FEW and len(codes) > _MANY:
-        found: Flags = np.logical_or.reduce([codes == code for code in wanted])
-        return found
     table = np.zeros(CODES, np.bool_)
     table[wanted] = True
-    return table.take(codes)
+    found: Flags = table.take(codes)
+    return found
 
 
 @dataclass(frozen=True, eq=False)

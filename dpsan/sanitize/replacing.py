@@ -44,14 +44,7 @@ from dpsan.sanitize.result import (
 )
 from dpsan.sanitize.settings import Settings
 from dpsan.text.number_forms import formed_number
-from dpsan.text.spanned_tokens import (
-    CONTEXT,
-    Spans,
-    batches,
-    blocks,
-    context_numbers,
-    without_invisible,
-)
+from dpsan.text.spanned_tokens import Spans, batches, blocks, context_numbers, without_invisible
 from dpsan.text.spanned_tokens import pieces as pieces_of
 from dpsan.text.tokens import folded
 
@@ -148,8 +141,7 @@ class OnlyRewriter:
         # Equal words become one word, those too that no rule compares.
         first, same = deciding.same_words(keys, decision.unit)
         decision = replace(decision, key=first[same])
-        edges = np.flatnonzero(edge)
-        spots = np.concatenate([at, articles, edges])
+        spots = np.concatenate([at, articles, np.flatnonzero(edge)])
         order = np.argsort(spots, kind="stable")
         begin, end = places.start[spots[order]].tolist(), places.after[spots[order]].tolist()
         block = places.block
@@ -166,7 +158,7 @@ class OnlyRewriter:
         actions[at[[*by_value]]] = _NUMBER
         plain_names = (actions == _PLAIN) & self._names_too[view.label] & (view.caps != LOWER)
         words = np.bincount(actions, minlength=len(ACTIONS)).tolist()
-        words[_PLAIN] -= len(edges)
+        words[_PLAIN] -= len(spots) - len(at) - len(articles)
         listed = self._sizes[COLUMN[decision.caps], view.label[at]]
         listed[[*by_value]] = 0  # none of them hides in a group
         listed = listed[listed > 0]
@@ -330,10 +322,7 @@ class OnlyRewriter:
         """
         clean, spans, invisible = without_invisible(batch.texts, batch.spans)
         of_texts: Sequence[Spans | None] = spans or [None] * len(clean)
-        pieces = [
-            [(text, own or ())] if len(text) <= CONTEXT else [*pieces_of(text, own)]
-            for text, own in zip(clean, of_texts, strict=True)
-        ]
+        pieces = [pieces_of(*pair) for pair in zip(clean, of_texts, strict=True)]
         counts = [*map(len, pieces)]
         contexts = batch._replace(
             texts=[piece for of_text in pieces for piece, _ in of_text],

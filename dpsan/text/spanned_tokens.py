@@ -161,13 +161,15 @@ def _runs(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
         yield begin, len(sizes)
 
 
-def pieces(text: str, spans: Spans | None) -> Iterator[tuple[str, Spans]]:
-    """Yield the contexts of a text with the spans in each."""
-    at = 0
+def pieces(text: str, spans: Spans | None) -> list[tuple[str, Spans]]:
+    """Return the contexts of a text with the spans in each."""
+    if len(text) <= CONTEXT:
+        return [(text, spans or ())]
+    found, at = [], 0
     for piece in contexts(text):
-        end = at + len(piece)
-        yield piece, clipped(spans or (), at, end)
-        at = end
+        found.append((piece, clipped(spans or (), at, at + len(piece))))
+        at += len(piece)
+    return found
 
 
 def contexts(text: str) -> Iterator[str]:
@@ -204,9 +206,7 @@ def without_invisible(
     texts: Sequence[str], spans: Sequence[Spans] | None
 ) -> tuple[list[str], Sequence[Spans] | None, int]:
     """Return texts without invisible characters, spans of these, and how many were dropped."""
-    if visible("".join(texts)):
-        return [*texts], spans, 0
-    clean = [_DROPPED.sub("", text) for text in texts]
+    clean = [text if visible(text) else _DROPPED.sub("", text) for text in texts]
     dropped = sum(map(len, texts)) - sum(map(len, clean))
     if spans is None or not dropped:
         return clean, spans, dropped
