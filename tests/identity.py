@@ -38,7 +38,7 @@ def squeezed(text: str) -> str:
 
 
 def _masked(text: str) -> str:
-    pieces = TOKENIZERS["unicode"].split(text)
+    pieces = TOKENIZERS["unicode"](text)
     pieces[1::2] = ["<unk>"] * (len(pieces) // 2)
     return "".join(pieces)
 

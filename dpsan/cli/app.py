@@ -23,30 +23,9 @@ _EPILOG: Final = (
 )
 COMMANDS: Final = Commands(
     {
-        "Use": {
-            "rewrite": "Replace names, places, dates and numbers (--only), or every word "
-            "(--epsilon).",
-            "restore": "Put the originals of a map back into an answer.",
-            "headers": "List the columns of a table, or the paths of JSON, that --field takes.",
-            "index": "Build, list, check or clear cached indexes of embeddings.",
-            "train": "Train a vocabulary of your own on public text, in any language.",
-        },
-        "Decide": {
-            "preview": "Show your own text at several epsilons, and what an attacker reads back.",
-            "mechanisms": "List the mechanisms and their guarantees, or explain one.",
-            "explain": "Show the output distribution of a word and what an attacker learns "
-            "from it.",
-            "calibrate": "Find the epsilon that reaches a target, such as 40 % of words unchanged.",
-        },
-        "Judge": {
-            "report": "Summarize audit files. The summary contains no text.",
-            "verify": "Check the guarantee on your own vocabulary.",
-            "evaluate": "Measure the utility of sanitized text and how much an attacker can "
-            "recover.",
-            "estimate": "Estimate what groups of texts said from the sanitized text, with answers "
-            "that hold.",
-            "compare": "Compare mechanisms at the same certified LDP epsilon.",
-        },
+        "Use": "rewrite restore headers index train",
+        "Decide": "preview mechanisms explain calibrate",
+        "Judge": "report verify evaluate estimate compare",
     }
 )
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 
 STDIN: Final = Path("-")
+_SOME: Final = ("leaves_out", "takes_header", "takes_delimiter")
+"""What one of several named files must have for an option of its; of others, all must."""
 _FORMAT: Final = f"-f, --format {'|'.join(['auto', *FORMATS])}"
 
 
@@ -131,10 +133,10 @@ class Epsilon(Command):
     epsilon: float | None = setting("epsilon")
     param: list[str] | None = setting("parameters")
 
-    def required_epsilon(self, hint: str = TRY) -> float:
+    def required_epsilon(self) -> float:
         """Return epsilon, which is the user's decision.  Raises UsageError: missing, or <= 0."""
         if self.epsilon is None:
-            raise UsageError("--epsilon is required: it is your decision", hint)
+            raise UsageError("--epsilon is required: it is your decision", TRY)
         return positive("--epsilon", self.epsilon)
 
 
@@ -302,7 +304,7 @@ class Container(Reading):
         return tuple(self.field or ())
 
     def containers(self, paths: Sequence[Path]) -> list[type[Format]]:
-        """Return the formats of files, by name.  Raises UsageError: an option is for none of them.
+        """Return the formats of files, by name.  Raises UsageError: an option is not for them.
 
         Args:
             paths: of the files; ``-`` for standard input.
@@ -322,9 +324,11 @@ class Container(Reading):
         self.cell_delimiter()
         for each in fields(self):
             capability = str(each.metadata.get("capability", ""))
-            asked = capability and self.is_given(each) and not self.from_policy(each)
-            if asked and not any(getattr(kind, capability) for kind in kinds):
-                raise UsageError(f"{each.metadata['name']} is for {formats_with(capability)}")
+            if capability and self.is_given(each) and not self.from_policy(each):
+                # Among files that -r found, an option may concern some of them only.
+                some = capability in _SOME or getattr(self, "recursive", False)
+                lacking = not (any if some else all)(getattr(kind, capability) for kind in kinds)
+                refuse(lacking, f"{each.metadata['name']} is for {formats_with(capability)}")
         return kinds
 
     def from_policy(self, _: Field[Any]) -> bool:

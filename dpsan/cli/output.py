@@ -122,7 +122,7 @@ def print_table(
     right: Collection[int] = (),
     spare: Iterable[int] = (),
 ) -> list[str]:
-    """Return a table on standard output, one line a row; on a terminal wrapped to its width.
+    """Print a table on standard output, one line a row; on a terminal wrapped to its width.
 
     Args:
         columns: headings; empty for a table without.

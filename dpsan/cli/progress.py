@@ -6,19 +6,19 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
-from typing import Final, Protocol
+from typing import Final
 
 from dpsan.cli.output import say
 from dpsan.errors import printable
 
 _STDIN: Final = Path("-")
 _LONG: Final = 15.0
-"""Seconds before the making of a table is said."""
+"""Seconds before a long step is said."""
 PERIOD: Final = 10.0
 """Seconds between two lines of progress where stderr is no terminal."""
 _COLUMNS: Final[dict[str, dict[str, object]]] = {
@@ -27,11 +27,8 @@ _COLUMNS: Final[dict[str, dict[str, object]]] = {
 }
 
 
-class Tell(Protocol):
-    """Shows what is done now, and the share of all work that was done before it."""
-
-    def __call__(self, what: str, share: float = 0.0) -> None:
-        """Show it."""
+Tell = Callable[..., None]
+"""Shows what is done now, and the share of all work that was done before it (default 0)."""
 
 
 class Progress:
@@ -76,24 +73,20 @@ class Progress:
             yield update and (lambda done: update(advance=done)), begin
 
     @contextmanager
-    def share(self, what: str, *, shown: bool = True) -> Iterator[Callable[[float], None]]:
-        """Yield a bar over the share done (0 ... 1) with time left, on stderr if it is a
-        terminal.
+    def share(self, what: str, why: str = "") -> Iterator[Callable[[float], None]]:
+        """Yield a bar over the share done (0 ... 1) with time left, on a terminal without another;
+        elsewhere a line, if long.
         """
-        with self._bar("Text Bar TaskProgress TimeRemaining", what, shown=shown) as update:
-            yield lambda share: update(completed=share) if update else None
-
-    @contextmanager
-    def table(self, what: str) -> Iterator[Callable[[float], None]]:
-        """Yield a bar over a table that is made, on a terminal without another; elsewhere a line,
-        if long.
-        """
-        line = f"{what}: once for each vocabulary, then kept"
+        columns, line = "Text Bar TaskProgress TimeRemaining", f"{what}{why}"
         with (
             self._lines(_LONG, lambda _: line, again=False),
-            self.share(what, shown=not self._bars) as bar,
+            self._bar(columns, what, shown=not self._bars) as update,
         ):
-            yield bar
+            yield lambda share: update(completed=share) if update else None
+
+    def table(self, what: str) -> AbstractContextManager[Callable[[float], None]]:
+        """Return the bar of a table that is made."""
+        return self.share(what, ": once for each vocabulary, then kept")
 
     @contextmanager
     def named(self) -> Iterator[Tell]:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module
+from itertools import chain
+from pathlib import Path
 from typing import Any, Final
 
 import typer
@@ -124,8 +126,12 @@ def _check(param: Any, given: Any, often: int) -> None:
         refuse(swallowed, f"{name} needs a value (got {value})", f"a file of that name: ./{value}")
 
 
+_SUMMARY: Final = re.compile(r'^class \w+\(.*\):\n    """(.*)$', re.MULTILINE)
+"""First line of what a command says of itself."""
+
+
 @cache
-def _imported(name: str, summary: str) -> TyperCommand:
+def _imported(name: str) -> TyperCommand:
     from dpsan.cli.command import (  # dataclasses take time: not for the help
         described,
         function,
@@ -134,7 +140,7 @@ def _imported(name: str, summary: str) -> TyperCommand:
 
     kind = getattr(import_module(f"dpsan.cli.{name}"), name.capitalize())
     one = typer.Typer(add_completion=False, rich_markup_mode=None)
-    one.command(name, cls=Command, short_help=summary)(function(kind))
+    one.command(name, cls=Command)(function(kind))
     command = typer.main.get_command(one)
     assert isinstance(command, Command)  # noqa: S101 - a single command is no group
     command.everyday, (_, command.examples) = kind.everyday.split(), described(kind)
@@ -146,23 +152,28 @@ class Commands(Mapping[str, TyperCommand]):
     """Commands by name, each imported when it is first looked up.
 
     Args:
-        groups: headings of the help, and below each its commands with one line about each.
+        groups: headings of the help, and the names of the commands below each.
     """
 
-    def __init__(self, groups: Mapping[str, Mapping[str, str]]) -> None:
-        self.groups: Final = groups
-        self.summaries: Final = {
-            name: text for group in groups.values() for name, text in group.items()
-        }
+    def __init__(self, groups: Mapping[str, str]) -> None:
+        self.groups: Final = {heading: names.split() for heading, names in groups.items()}
+        self._names: Final = [*chain(*self.groups.values())]
 
     def __getitem__(self, name: str) -> TyperCommand:
-        return _imported(name, self.summaries[name])
+        if name not in self._names:
+            raise KeyError(name)
+        return _imported(name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.summaries)
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(self.summaries)
+        return len(self._names)
+
+    def summary(self, name: str) -> str:
+        """Return one line about a command, without importing it."""
+        found = _SUMMARY.search(Path(__file__).with_name(f"{name}.py").read_text("utf-8"))
+        return found[1] if found else ""
 
 
 class Group(TyperGroup):
@@ -180,6 +191,6 @@ class Group(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write names and summaries."""
         if isinstance(self.commands, Commands):
-            for heading, summaries in self.commands.groups.items():
+            for heading, names in self.commands.groups.items():
                 with formatter.section(heading):
-                    formatter.write_dl(list(summaries.items()))
+                    formatter.write_dl([(name, self.commands.summary(name)) for name in names])

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple, Protocol
+from typing import IO, Any, BinaryIO, Final, NamedTuple
 
 from dpsan.errors import EmbeddingError, ExtraMissingError, InputError, file_reason
 from dpsan.files.atomic_files import Packer
@@ -151,17 +151,10 @@ def open_decompressed(path: Path, *, steady: bool = False) -> Iterator[Source]:
 # --- files that are read whole ---------------------------------------------------------------
 
 
-class Readable(Protocol):
-    """Anything that bytes can be read from."""
-
-    def read(self, size: int, /) -> bytes:
-        """Return at most ``size`` bytes, less only at the end."""
-
-
 class Bounded(io.RawIOBase):
     """Decompressed bytes of ``source``, refused when they outgrow ``packed`` compressed bytes."""
 
-    def __init__(self, source: Readable, path: Path, packed: int) -> None:
+    def __init__(self, source: IO[bytes] | gzip.GzipFile, path: Path, packed: int) -> None:
         self._source, self._path = source, path
         self._bound = max(_FREE, _RATIO * packed)
         self._seen = 0

@@ -187,16 +187,17 @@ class PrivateDatabase:
 
     def _check_rows(self) -> None:
         """Read all rows in their order.  Raises OutputError: they are damaged."""
-        with self._snapshot():
-            count, last = 0, ()
-            for row in self._each(f"SELECT * FROM {self._table}"):  # noqa: S608 - our own
-                if not self._intact(row) or row <= last:
-                    raise self._damage()
-                count, last = count + 1, row
-            totals = self._read_totals()
-            # Earlier versions of dpsan went on without damaged rows, and counted them.
-            if count != totals[self._table] - totals.get("lost", 0):
+        self._ask("BEGIN")  # one state, whatever other runs write meanwhile
+        count, last = 0, ()
+        for row in self._each(f"SELECT * FROM {self._table}"):  # noqa: S608 - our own
+            if not self._intact(row) or row <= last:
                 raise self._damage()
+            count, last = count + 1, row
+        totals = self._read_totals()
+        # Earlier versions of dpsan went on without damaged rows, and counted them.
+        if count != totals[self._table] - totals.get("lost", 0):
+            raise self._damage()
+        self._ask("COMMIT")
 
     def _row(self, key: str, *values: Value) -> tuple[Any, ...] | None:
         """Return the row that some SQL chooses, if there is one.  Raises OutputError: damaged."""
@@ -239,15 +240,6 @@ class PrivateDatabase:
         totals = self._read_totals()
         data = json.dumps({**totals, name: totals[name] + more}).encode()
         self._ask("UPDATE own SET totals = ?, tag = ?", (data, _tag(self._key, (data,))))
-
-    @contextmanager
-    def _snapshot(self) -> Iterator[None]:
-        """Read one state of the file, whatever other runs write meanwhile.  Raises OutputError."""
-        self._ask("BEGIN")
-        try:
-            yield
-        finally:
-            self._ask("COMMIT")
 
     @contextmanager
     def turn(self) -> Iterator[None]:

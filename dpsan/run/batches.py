@@ -196,17 +196,17 @@ def contexts(records: Iterator[Record | None], *, line_buffered: bool) -> Iterat
     held: list[Record] = []
     size = 0
     for record in records:
-        line = record is not None and record.part == "record" and len(record.texts) == 1
-        if record is None or not line:
-            if record is not None and held:
-                yield context(held)
-                held, size = [], 0
+        if record is None:
             yield record
             continue
-        length = len(record.texts[0]) + 1
+        line = record.part == "record" and len(record.texts) == 1
+        length = len(record.texts[0]) + 1 if line else CONTEXT
         if held and size + length > CONTEXT:
             yield context(held)
             held, size = [], 0
+        if not line:
+            yield record
+            continue
         held.append(record)
         size += length
         if line_buffered or not record.texts[0].strip():

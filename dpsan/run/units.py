@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, groupby, pairwise
+from itertools import groupby
 from typing import Final
 
 import numpy as np
@@ -21,6 +21,7 @@ from dpsan.errors import UsageError, refuse
 from dpsan.privacy.randomness import KEY_BYTES, new_key
 from dpsan.run.memo_file import MemoFile
 from dpsan.run.workers import Done, Workers, decided, sanitized
+from dpsan.sanitize.consistent import Distinct
 from dpsan.sanitize.decided import MOST, Shared
 from dpsan.sanitize.lasting import packed, replaced, unpacked
 from dpsan.sanitize.result import Sanitized, Texts, together
@@ -108,7 +109,7 @@ class Units:
         erased = not all(stored.values())
         refuse(erased, "a unit was erased while its messages were drawn", "run it again")
         known = {
-            unit: {*np.frombuffer(data[KEY_BYTES:], _MARK).tolist()}
+            unit: Distinct({*np.frombuffer(data[KEY_BYTES:], _MARK).tolist()})
             for unit, data in stored.items()
         }
         runs = (unit for unit, _ in groupby(pending.units))
@@ -116,10 +117,10 @@ class Units:
             _unpaid(sanitized(future), known[unit])
             for unit, future in zip(runs, pending.futures, strict=True)
         ]
-        for unit, marks in known.items():
-            data = stored[unit][:KEY_BYTES] + np.array(sorted(marks), _MARK).tobytes()
+        for unit, words in known.items():
+            data = stored[unit][:KEY_BYTES] + np.array(sorted(words.marks), _MARK).tobytes()
             if data != stored[unit]:
-                pending.changed[unit] = data, len(marks)
+                pending.changed[unit] = data, len(words.marks)
         return together(parts)
 
     def _replaced(self, pending: Pending) -> Sanitized:
@@ -155,26 +156,14 @@ class Units:
             self._file.put_unit(unit, self._settings, data, loss)
 
 
-def _unpaid(done: Sanitized, known: set[int]) -> Sanitized:
+def _unpaid(done: Sanitized, known: Distinct) -> Sanitized:
     """Return the results of messages of a unit that count new words alone.
 
     Args:
-        known: marks of the words that were drawn before; grows.
+        known: the words that were drawn before; grows.
     """
     assert done.marks is not None  # noqa: S101 - each word has a stream of its own
-    marks = done.marks.tolist()
-    public = {*(() if done.public_marks is None else done.public_marks.tolist())}
-    new = np.zeros(len(marks), np.bool_)
-    for at, mark in enumerate(marks):
-        new[at] = mark not in known
-        known.add(mark)
-    ends = [*accumulate(done.drawn, initial=0)]
-    drawn = [int(new[first:last].sum()) for first, last in pairwise(ends)]
-    return replace(
-        done,
-        drawn=drawn,
-        charged=drawn,
-        public=sum(mark in public for mark, fresh in zip(marks, new, strict=True) if fresh),
-        marks=None,
-        public_marks=None,
-    )
+    public = () if done.public_marks is None else done.public_marks.tolist()
+    new = len({*public} - known.marks)
+    drawn = known.of_texts(done.marks, done.drawn)
+    return replace(done, drawn=drawn, charged=drawn, public=new, marks=None, public_marks=None)

@@ -40,8 +40,7 @@ class Budget:
         """Return the draws of each text that are still to be charged."""
         if done.marks is None or done.charged != done.drawn:
             return done.charged
-        ranges = pairwise(accumulate(done.drawn, initial=0))
-        return [self.charged.add(done.marks[begin:end].tolist()) for begin, end in ranges]
+        return self.charged.of_texts(done.marks, done.drawn)
 
 
 @dataclass

@@ -23,9 +23,7 @@ from dpsan.embeddings.word_lists import (
     word_classes,
 )
 from dpsan.errors import UsageError
-from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.mechanisms.tables.near_sets import Group
-from dpsan.outcomes.distributions import expected_share_of
 from dpsan.privacy.guarantee import WordGroup
 from dpsan.sanitize.numbers_by_value import NumberPolicy, kind_or_number
 from dpsan.sanitize.settings import Settings
@@ -125,26 +123,6 @@ class Grouping:
         """Return the public frequency of each group."""
         found = (space.frequencies[list(group.rows)].sum() for group in self.rows)
         return dict(enumerate(map(float, found)))
-
-    def expected_share(
-        self,
-        sampler: Sampler,
-        space: MetricSpace,
-        by_kind: Mapping[int, float],
-        unchanged: float = 0.0,
-    ) -> float:
-        """Return the expected share of unchanged words among some.
-
-        Each kind of words counts as often as it occurs; in it, public frequencies count.
-
-        Args:
-            by_kind: words of each kind.
-            unchanged: expected number of unchanged strings among them.
-        """
-        kinds = self.kinds[: space.n]
-        for kind, words in by_kind.items():
-            unchanged += words * expected_share_of(sampler, space, kinds == kind)
-        return unchanged / sum(by_kind.values())
 
     def by_kind(self, codes: Ids) -> Counter[int]:
         """Return the number of drawn words of each kind; empty without groups."""

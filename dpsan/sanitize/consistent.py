@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -25,10 +26,14 @@ from dpsan.privacy.randomness import (
     streams_for,
     string_positions,
 )
+from dpsan.sanitize.result import Texts
 from dpsan.text.batch import Ids
 from dpsan.text.tokens import folded
 
 Draw = Callable[[Ids, Streams], Ids]
+"""Draws outputs (m,) from inputs (m,) and their streams."""
+Spelt = Callable[[Ids], Sequence[str]]
+"""Returns the words at some indices, as they stand in the text."""
 
 _TABLES: Final = 4
 """Keys of which it is held what was drawn for the words of the vocabulary: 4 bytes for each."""
@@ -89,33 +94,25 @@ class OneDraw:
         inputs: input of each code: the row of a word, or ``n`` for ⊥; words that are no entry of
             the vocabulary have codes from ``n`` on.
         n: words of the vocabulary.
+        draw: the sampler's.
     """
 
-    def __init__(self, unit: Unit, inputs: Ids, n: int) -> None:
-        self.unit, self.inputs, self.n = unit, inputs, n
+    def __init__(self, unit: Unit, inputs: Ids, n: int, draw: Draw) -> None:
+        self.unit, self.inputs, self.n, self.draw = unit, inputs, n, draw
         self._drawn = lru_cache(_TABLES)(lambda _: np.full(n, -1, dtype=np.int32))
         """Outputs of the words of the vocabulary under a key; -1: not drawn yet."""
 
-    def __call__(
-        self,
-        draw: Draw,
-        codes: Ids,
-        words: Callable[[Ids], Sequence[str]],
-        sizes: Ids,
-        numbers: Sequence[int],
-        key: bytes,
-    ) -> DrawnOnce:
+    def __call__(self, codes: Ids, words: Spelt, sizes: Ids, texts: Texts) -> DrawnOnce:
         """Draw the words of a batch of texts.
 
         Args:
-            draw: inputs (m,), their streams -> outputs (m,).
             codes: of the drawn words, (m,).
-            words: function from indices to the words there, as they stand in the text.
+            words: gives these words.
             sizes: drawn words of each text, (texts,).
-            numbers: of the record of each text: those of a record are neighbours.
-            key: of the file or run, and of the copy.
+            texts: those of a record are neighbours.
         """
         codes, strings, inputs = self._numbered(codes, words)
+        numbers, key = texts.numbers, texts.key
         begins = np.diff(np.asarray(numbers, dtype=np.int64), prepend=-1) != 0
         records = np.repeat(np.cumsum(begins) - 1, sizes)
         _, indices, which = np.unique(
@@ -127,11 +124,11 @@ class OneDraw:
             outputs = np.empty_like(codes)
             counts = np.bincount(records[new], minlength=int(begins.sum())).tolist()
             own = [number for number, begin in zip(numbers, begins.tolist(), strict=True) if begin]
-            outputs[new] = draw(inputs[new], streams_for(key, own, counts))
+            outputs[new] = self.draw(inputs[new], streams_for(key, own, counts))
             outputs = outputs[indices][which]
         else:
             found = string_positions(derive_key(key, "strings"), strings)
-            outputs = self._by_word(draw, derive_key(key, "words"), codes, inputs, found)
+            outputs = self._by_word(derive_key(key, "words"), codes, inputs, found)
             names_of = np.array([second for _, second in found], dtype=np.uint64)
             marks = codes[new].astype(np.uint64)
             unknown = codes[new] >= self.n
@@ -140,9 +137,7 @@ class OneDraw:
         first[new] = True
         return DrawnOnce(outputs, first, marks)
 
-    def _numbered(
-        self, codes: Ids, words: Callable[[Ids], Sequence[str]]
-    ) -> tuple[Ids, list[str], Ids]:
+    def _numbered(self, codes: Ids, words: Spelt) -> tuple[Ids, list[str], Ids]:
         """Return keys, the strings of keys from ``n`` on, and the inputs.
 
         The key of a word of the vocabulary is its row, also where several words are one input.
@@ -158,19 +153,15 @@ class OneDraw:
         ]
         return keys, list(numbers), inputs
 
-    def _by_word(
-        self, draw: Draw, key: bytes, codes: Ids, inputs: Ids, strings: list[tuple[int, int]]
-    ) -> Ids:
+    def _by_word(self, key: bytes, codes: Ids, inputs: Ids, strings: list[tuple[int, int]]) -> Ids:
         """Outputs of words that have a stream each, (m,)."""
         table, known = self._drawn(key), codes < self.n
         rows = codes[known]
         missing = np.unique(rows[table[rows] < 0])
         of_strings = np.full(len(strings), self.n)
         of_strings[codes[~known] - self.n] = inputs[~known]
-        drawn = draw(
-            np.append(missing, of_strings),
-            streams_by_word(key, missing.tolist(), strings),
-        )
+        streams = streams_by_word(key, missing.tolist(), strings)
+        drawn = self.draw(np.append(missing, of_strings), streams)
         table[missing] = drawn[: len(missing)]
         outputs = np.empty_like(codes)
         outputs[known] = table[rows]
@@ -200,6 +191,11 @@ class Distinct:
                     self.marks.add(mark)
         self.count += new
         return new
+
+    def of_texts(self, marks: NDArray[np.uint64], sizes: Sequence[int]) -> list[int]:
+        """Count the words of texts of so many each; returns how many of each are new."""
+        ranges = pairwise(accumulate(sizes, initial=0))
+        return [self.add(marks[begin:end].tolist()) for begin, end in ranges]
 
     def merge(self, other: Distinct) -> int:
         """Count the words of another; returns how many are new."""

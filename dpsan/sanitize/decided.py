@@ -132,7 +132,7 @@ class Decided:
         return in_order[inverse]
 
     def address_names(
-        self, units: Sequence[Shared], keys: NDArray[np.int64], *, by_row: bool
+        self, units: Sequence[Shared], keys: NDArray[np.int64]
     ) -> dict[int, tuple[Cut, ...]]:
         """Return by the row of an address the pieces of its local part, with the keys of the unit.
 
@@ -141,22 +141,14 @@ class Decided:
         Args:
             units: by their number in the decision; they grow.
             keys: of each row.
-            by_row: whether keys are numbers of rows, and no unit lasts longer than the block.
         """
         decision = self.decision
         names: dict[int, tuple[Cut, ...]] = {}
-        of_row: dict[tuple[int, int], int] = {}
         named = np.isin(decision.group, [*map(decision.groups.index, NAMES)])
-        if decision.locals and by_row:
-            words = zip(decision.unit.tolist(), self.keys.tolist(), strict=True)
-            of_row = dict(zip(words, keys.tolist(), strict=True))
 
         def piece(row: int, value: int) -> int | str:
             """Return what stands for a piece that no name of its text is."""
-            number = int(decision.unit[row])
-            if by_row:
-                return ~of_row.setdefault((number, value), len(keys) + len(of_row))
-            shared = units[number]
+            shared = units[int(decision.unit[row])]
             if int(keys[row]) >> AGE != shared.units:
                 return LARGE  # the unit of a long file has ended
             return ~(shared.ids.setdefault(value, len(shared.ids)) + (shared.units << AGE))

@@ -30,7 +30,7 @@ from dpsan.only.viewer import Viewer, labels_of
 from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_by_word, streams_for
 from dpsan.sanitize import decided as deciding
 from dpsan.sanitize.consistent import Unit as Scope
-from dpsan.sanitize.decided import MOST, Decided, DecidedTexts, Shared
+from dpsan.sanitize.decided import Decided, DecidedTexts, Shared
 from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers
 from dpsan.sanitize.result import (
     ACTIONS,
@@ -298,9 +298,8 @@ class OnlyRewriter:
         if self.keyed:
             keys = (done.keys & np.uint64((1 << 63) - 1)).astype(np.int64)
             return replace(decision, key=keys, locals=done.address_keys(keys))
-        by_row = not lasting and len(done.keys) <= MOST
-        keys = decision.key if by_row else done.unit_keys(units)
-        return replace(decision, key=keys, locals=done.address_names(units, keys, by_row=by_row))
+        keys = done.unit_keys(units)
+        return replace(decision, key=keys, locals=done.address_names(units, keys))
 
     def rewrite(self, batch: Texts) -> Sanitized:
         """Rewrite texts, each unit with the number of its record under the key.

@@ -199,31 +199,25 @@ def together(parts: Sequence[Sanitized]) -> Sanitized:
     """Merge the results of successive texts, with their audits."""
     if len(parts) == 1:
         return parts[0]
-    sums: dict[str, Any] = {}
-    for column in fields(Sanitized):
-        values = [getattr(part, column.name) for part in parts or [_NOTHING]]
-        if isinstance(values[0], int | list | Forms | Counter):
-            sums[column.name] = sum(values, type(values[0])())
-    return replace(
-        _NOTHING,
-        marks=_joined([part.marks for part in parts]),
-        public_marks=_joined([part.public_marks for part in parts]),
-        counts={action: sum(part.counts[action] for part in parts) for action in Action},
-        records=_table([part.records for part in parts if part.records is not None]),
-        **sums,
-    )
+    counts = {action: sum(part.counts[action] for part in parts) for action in Action}
+    return replace(_NOTHING, **_columns(parts) | {"counts": counts})
 
 
-def _table(tables: Sequence[AuditTable]) -> AuditTable | None:
-    """Return the audit of successive texts."""
+def _columns(parts: Sequence[Any]) -> dict[str, Any]:
+    """Return the fields of results or audits of successive texts, each put together."""
     found: dict[str, Any] = {}
-    for name in ("sizes", *_COLUMNS) if tables else ():
-        parts = [getattr(table, name) for table in tables]
-        if isinstance(parts[0], np.ndarray):
-            found[name] = np.concatenate(parts)
-        elif parts[0] is not None:
-            found[name] = [*chain(*parts)]
-    return AuditTable(**found) if tables else None
+    for each in fields(parts[0]) if parts else ():
+        values = [value for part in parts if (value := getattr(part, each.name)) is not None]
+        first = values[0] if values else None
+        if isinstance(first, np.ndarray):
+            found[each.name] = np.concatenate(values)
+        elif isinstance(first, list):
+            found[each.name] = [*chain(*values)]
+        elif isinstance(first, AuditTable):
+            found[each.name] = AuditTable(**_columns(values))
+        elif isinstance(first, int | Forms | Counter):
+            found[each.name] = sum(values, type(first)())
+    return found
 
 
 def joined(done: Sanitized, counts: Sequence[int]) -> Sanitized:
@@ -264,11 +258,6 @@ def joined(done: Sanitized, counts: Sequence[int]) -> Sanitized:
         ],
         records=table,
     )
-
-
-def _joined(parts: Sequence[NDArray[np.uint64] | None]) -> NDArray[np.uint64] | None:
-    marks = [part for part in parts if part is not None]
-    return np.concatenate(marks) if marks else None
 
 
 _ACTIONS: Final = {KEPT: Action.KEPT, MASKED: Action.MASKED, OUTSIDE: Action.OUTSIDE}

@@ -51,7 +51,8 @@ class Rewriter:
         self._built, self._begun = built, False
         n, unit, spec = built.space.n, built.spec.consistent, built.spec
         self._codes = built.grouping
-        self._one_draw = None if unit is None else OneDraw(unit, self._codes.inputs, n)
+        draw, inputs = self.sampler.sample_all, self._codes.inputs
+        self._one_draw = None if unit is None else OneDraw(unit, inputs, n, draw)
         by_value = spec.numbers == NumberPolicy.VALUE
         self._classes = number_rules(n) if by_value else None
         if spec.classes:
@@ -104,7 +105,7 @@ class Rewriter:
         """Finds words in texts."""
         spec = self._built.spec
         unknown = MASKED if spec.unknown == "mask" else self._built.space.n
-        split = TOKENIZERS[spec.tokenizer].split
+        split = TOKENIZERS[spec.tokenizer]
         rows = self._built.embeddings.key_to_index
         return Lookup(split, rows, spec.keep, unknown, self._classes)
 
@@ -170,14 +171,8 @@ class Rewriter:
         streams = None
         if self._one_draw:
             indices = np.flatnonzero(drawing)
-            chosen, new, marks = self._one_draw(
-                self.sampler.sample_all,
-                codes[drawing],
-                lambda at: words.some(indices[at]),
-                drawn,
-                numbers,
-                key,
-            )
+            drawn_words = Words(len(indices), lambda at: words.some(indices[at]))
+            chosen, new, marks = self._one_draw(codes[drawing], drawn_words.some, drawn, texts)
             drawn = sums_of_runs(new, drawn)
             first = np.zeros_like(drawing)
             first[drawing] = new

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import expected_unchanged
+from dpsan.outcomes.distributions import expected_share_of, expected_unchanged
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.accountant import Accountant
@@ -147,7 +147,6 @@ class Sanitizer:
         """SHA-256 of the language model that drawn words are decoded by."""
         self.grouping: Grouping = built.grouping
         """Groups of words that are one input."""
-        self._built = built
         self._rewriter: Rewriter | OnlyRewriter
         if spec.only:  # rules and lists are loaded where they are needed
             from dpsan.sanitize.replacing import OnlyRewriter
@@ -225,7 +224,9 @@ class Sanitizer:
             return forms / max(words.total(), 1)
         if not self.grouping.classed or not words.total():
             return expected_share(self.expected_unchanged, totals.counts)
-        return self.grouping.expected_share(self.sampler, self.space, words, forms)
+        kinds = self.grouping.kinds[: self.space.n]  # in each, public frequencies count
+        share = partial(expected_share_of, self.sampler, self.space)
+        return sum((n * share(kinds == kind) for kind, n in words.items()), forms) / words.total()
 
     @cached_property
     def half_linked(self) -> HalfLinked | None:

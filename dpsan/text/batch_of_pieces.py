@@ -6,15 +6,29 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpsan.text.batch import BETWEEN, CHUNK, EMPTY, MARK, Batch, Chunk, Ids, Words
+from dpsan.text.batch import BETWEEN, CHUNK, EMPTY, MARK, Batch, Chunk, Ids, Mask, Words
 from dpsan.text.pieces import Pieces
 
 _MARK: Final = Chunk([MARK], [], [])
+
+
+class _Cut(NamedTuple):
+    """Texts in pieces that are looked up."""
+
+    blocks: Sequence[Pieces]
+    """The pieces; none where all are chunks."""
+    codes: Ids
+    """Of each piece."""
+    tails: Ids
+    """Number of characters of the tail of each."""
+    special: Ids
+    """The pieces that are no word, ascending."""
+    chunks: Sequence[Chunk]
+    """What each of them is."""
 
 
 def joined(texts: Sequence[Chunk]) -> Batch:
@@ -30,7 +44,7 @@ def joined(texts: Sequence[Chunk]) -> Batch:
     chunks = [Chunk([mark], [], [])] * len(codes)
     chunks[::2] = texts
     every = np.arange(len(codes))
-    return _batch([], codes, np.zeros_like(codes), every, chunks, f" {mark} ")
+    return _batch(_Cut([], codes, np.zeros_like(codes), every, chunks), f" {mark} ")
 
 
 def joined_at_spaces(
@@ -45,27 +59,17 @@ def joined_at_spaces(
     """
     codes = np.concatenate(found)
     tails = np.concatenate([block.tails for block in blocks])
-    return _batch(blocks, codes, tails, *_chunks(blocks, codes, chunk_of), f" {MARK} ")
+    special, chunks = _chunks(blocks, codes, chunk_of)
+    return _batch(_Cut(blocks, codes, tails, special, chunks), f" {MARK} ")
 
 
-def _batch(
-    blocks: Sequence[Pieces],
-    codes: Ids,
-    tails: Ids,
-    special: Ids,
-    chunks: Sequence[Chunk],
-    seam: str,
-) -> Batch:
-    """Return the batch of some pieces.
+def _batch(texts: _Cut, seam: str) -> Batch:
+    """Return the batch of some texts.
 
     Args:
-        blocks: the pieces; none where all are chunks.
-        codes: of each piece.
-        tails: number of characters of the tail of each.
-        special: the pieces that are no word, ascending.
-        chunks: what each of them is.
-        seam: stands between two texts.
+        seam: stands between two of them.
     """
+    blocks, codes, tails, special, chunks = texts
     own = codes > CHUNK
     counts = own.astype(np.int64)
     counts[special] = [len(chunk.words) for chunk in chunks]
@@ -109,7 +113,7 @@ def _batch(
         sizes,
         np.flatnonzero(odd),
         seam,
-        Words(total, partial(_words, blocks, own, ends, special, chunks)),
+        Words(total, partial(_words, texts, own, ends)),
         codes,
         sum([chunk.invisible for chunk in chunks]),
         longer,
@@ -139,9 +143,7 @@ def _chunks(
 
 
 def _each(
-    blocks: Sequence[Pieces],
-    chosen: NDArray[np.bool_],
-    strings: Callable[[Pieces, Ids], list[str]],
+    blocks: Sequence[Pieces], chosen: Mask, strings: Callable[[Pieces, Ids], list[str]]
 ) -> Iterator[str]:
     """Yield a string for each chosen piece of all blocks."""
     end = 0
@@ -150,21 +152,14 @@ def _each(
         yield from strings(block, np.flatnonzero(chosen[begin:end]))
 
 
-def _words(
-    blocks: Sequence[Pieces],
-    own: NDArray[np.bool_],
-    ends: Ids,
-    special: Ids,
-    chunks: Sequence[Chunk],
-    indices: Ids,
-) -> list[str]:
+def _words(texts: _Cut, own: Mask, ends: Ids, indices: Ids) -> list[str]:
     """Return the words at some indices.
 
     Args:
+        own: whether each piece is a word.
         ends: number of words up to the end of each piece.
-        special: the pieces that are no word, ascending.
-        chunks: what each of them is.
     """
+    blocks, _, _, special, chunks = texts
     pieces = np.searchsorted(ends, indices, side="right")
     firsts = np.cumsum([0, *map(len, blocks)])
     in_block = np.searchsorted(firsts, pieces, side="right") - 1

@@ -140,6 +140,12 @@ class FormedNumber:
         return "".join(out)
 
 
+_YEAR_FIRST: Final = (
+    _Digits(1, _FIRST_YEAR, _LAST_YEAR, _FIRST_YEAR),
+    _Digits(3, 1, 12, 1),
+    _Digits(5, 1, 28, 1),
+)
+"""Year, month and day."""
 _DIGITS: Final = regex.compile(r"(\p{Nd}+)")
 _LETTER: Final = regex.compile(rf"[{LETTERS}\ufffd]", regex.V1)
 _DATE: Final = r"0000(?P<s>[-/.])00(?P=s)00"
@@ -188,7 +194,7 @@ def _fields(pieces: Sequence[str]) -> Iterator[_Figure]:
     if match := _TIME.fullmatch(shape):
         yield from _moment(pieces, *(match[part] for part in ("date", "half", "zone")))
     elif _ISO.fullmatch(shape):
-        yield from _date(1)
+        yield from _YEAR_FIRST
     elif _DAY_FIRST.fullmatch(shape):
         # Nobody says which is the month: days 1 to 12 are right either way.
         if len(pieces[5]) == 2:
@@ -196,14 +202,11 @@ def _fields(pieces: Sequence[str]) -> Iterator[_Figure]:
         else:
             yield _Digits(5, _FIRST_YEAR, _LAST_YEAR, _FIRST_YEAR)
         yield from (_Digits(at, 1, 12 if len(pieces[at]) == 2 else 9, 1) for at in (1, 3))
-    elif _OCTETS.fullmatch(shape):
+    elif (octets := bool(_OCTETS.fullmatch(shape))) or _RATIO.fullmatch(shape):
         for at, width in zip(indices, widths, strict=True):
-            low = 10 ** (width - 1) if width > 1 else 0
-            yield _Digits(at, low, min(10**width - 1, 255), low)
-    elif _RATIO.fullmatch(shape):
-        for at, width in zip(indices, widths, strict=True):
-            low = 10 ** (width - 1)
-            yield _Digits(at, low, 10**width - 1, low)
+            low, high = 10 ** (width - 1), 10**width - 1
+            low, high = (low * (width > 1), min(high, 255)) if octets else (low, high)
+            yield _Digits(at, low, high, low)
     elif shape == "0000":
         yield _Year()
     elif digits <= MOST_DIGITS and (match := _AMOUNT.fullmatch(shape) or _ANY.fullmatch(shape)):
@@ -218,19 +221,13 @@ def _fields(pieces: Sequence[str]) -> Iterator[_Figure]:
         yield _Whole(digits, zeros_last=digits > 1 and not decimal)
 
 
-def _date(at: int) -> Iterator[_Figure]:
-    """Year, month and day, beginning at a piece."""
-    yield _Digits(at, _FIRST_YEAR, _LAST_YEAR, _FIRST_YEAR)
-    yield from (_Digits(at + 2, 1, 12, 1), _Digits(at + 4, 1, 28, 1))
-
-
 def _moment(
     pieces: Sequence[str], date: str | None, half: str | None, zone: str | None
 ) -> Iterator[_Figure]:
     """Yield a time, perhaps after a date, perhaps of half a day or of a time zone."""
     at, end = 1, len(pieces)
     if date:
-        yield from _date(1)
+        yield from _YEAR_FIRST
         if pieces[6] != " ":
             yield _Letters(6, ("T",))
         at = 7

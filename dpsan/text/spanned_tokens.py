@@ -7,7 +7,7 @@ word, this one passes less.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from operator import index
 from typing import Any, Final, TypeAlias
 
@@ -125,6 +125,8 @@ _DROPPED: Final = regex.compile(rf"(?!\x1b\[)(?:{INVISIBLE.pattern})", regex.V1)
 """Invisible characters, but for those that begin the colours of a terminal."""
 _AT_ONCE: Final = 1 << 20
 """Characters of which arrays are made at once."""
+_ALONE: Final = _AT_ONCE
+"""Size of a record that stands alone."""
 
 
 def batches(texts: Sequence[str], numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -133,28 +135,30 @@ def batches(texts: Sequence[str], numbers: Sequence[int]) -> Iterator[tuple[int,
     A record with a text of several contexts stands alone.
     """
     starts = [at for at in range(len(texts)) if not at or numbers[at] != numbers[at - 1]]
-    begin = size = 0
-    for first, last in zip(starts, [*starts[1:], len(texts)], strict=False):  # none: no text
-        lengths = [*map(len, texts[first:last])]
-        total, long = sum(lengths), max(lengths) > CONTEXT
-        if first > begin and (size + total > _AT_ONCE or long):
-            yield begin, first
-            begin, size = first, 0
-        size += _AT_ONCE if long else total
-    if begin < len(texts):
-        yield begin, len(texts)
+    bounds = [*starts, len(texts)]
+    sizes = []
+    for first, last in pairwise(bounds):
+        lengths = [len(text) for text in texts[first:last]]
+        sizes.append(_ALONE if max(lengths) > CONTEXT else sum(lengths))
+    for begin, end in _runs(sizes):
+        yield bounds[begin], bounds[end]
 
 
 def blocks(contexts: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield first and last of contexts of which arrays are made at once."""
+    yield from _runs([*map(len, contexts)])
+
+
+def _runs(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield first and last of what is worked on at once, by its characters."""
     begin = size = 0
-    for at, context in enumerate(contexts):
-        if at > begin and size + len(context) > _AT_ONCE:
+    for at, length in enumerate(sizes):
+        if at > begin and (size + length > _AT_ONCE or length == _ALONE):
             yield begin, at
             begin, size = at, 0
-        size += len(context)
-    if begin < len(contexts):
-        yield begin, len(contexts)
+        size += length
+    if begin < len(sizes):
+        yield begin, len(sizes)
 
 
 def pieces(text: str, spans: Spans | None) -> list[tuple[str, Spans]]:

@@ -19,7 +19,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -79,20 +78,12 @@ def _split(line: str, *, literals: Literals, pattern: re.Pattern[str] | None = N
     return [*out, line[done:]]
 
 
-@dataclass(frozen=True, slots=True)
-class Tokenizer:
-    """A named way to split a line into words and what stands between them."""
-
-    name: str
-    split: Callable[[str], list[str]]
-    """line -> alternating list: gaps at even positions, words at odd ones; lossless."""
-
-
-TOKENIZERS: Final[dict[str, Tokenizer]] = {
-    "unicode": Tokenizer("unicode", partial(_split, literals=POSSESSIVES)),
-    "ptb": Tokenizer("ptb", partial(_split, literals=CLITICS)),
-    "whitespace": Tokenizer("whitespace", partial(_split, literals=POSSESSIVES, pattern=CHUNK)),
+TOKENIZERS: Final[dict[str, Callable[[str], list[str]]]] = {
+    "unicode": partial(_split, literals=POSSESSIVES),
+    "ptb": partial(_split, literals=CLITICS),
+    "whitespace": partial(_split, literals=POSSESSIVES, pattern=CHUNK),
 }
+"""Ways to split a line into an alternating list: gaps at even positions, words at odd ones."""
 
 
 def segments(text: str, split: Callable[[str], list[str]]) -> Iterator[list[str]]:
@@ -138,7 +129,7 @@ def _last_gap(pieces: list[str], limit: int) -> int:
 
 def is_token(word: str, tokenizer: str) -> bool:
     """Return whether a tokenizer has a word as one token, alone or at the end of another word."""
-    split, word = TOKENIZERS[tokenizer].split, INVISIBLE.sub("", word)
+    split, word = TOKENIZERS[tokenizer], INVISIBLE.sub("", word)
     return split(word) == ["", word, ""] or split(f"x{word}")[2:] == ["", word, ""]
 
 
@@ -209,4 +200,4 @@ def write_gaps(pieces: list[str]) -> tuple[str, int]:
 
 def wordless(text: str) -> bool:
     """Return whether nothing in a text is drawn or dropped."""
-    return len(TOKENIZERS["unicode"].split(text)) == 1 and not INVISIBLE.search(text)
+    return len(TOKENIZERS["unicode"](text)) == 1 and not INVISIBLE.search(text)

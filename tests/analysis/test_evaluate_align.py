@@ -31,7 +31,7 @@ AWKWARD = embed(WORDS, seed=3)
 
 def test_outputs_that_hold_gaps_are_cut_where_the_gaps_are():
     def words(gaps, line):
-        split = TOKENIZERS["unicode"].split
+        split = TOKENIZERS["unicode"]
         return aligned(gaps, line, split, lambda _, word: word in WORDS, 9)
 
     found = words(["", " ", ", ", "."], "U.S. e-mail, the.")
@@ -65,7 +65,7 @@ def vocabulary(request):
 
 @pytest.fixture(scope="module", params=["sample", "mask"])
 def sanitizer(request, vocabulary, store):
-    given = {"tokenizer": vocabulary.tokenizer.name, "unknown": request.param, "cache": store}
+    given = {"tokenizer": vocabulary.tokenizer, "unknown": request.param, "cache": store}
     return Sanitizer("krr", epsilon=1, embeddings=AWKWARD, **given)
 
 

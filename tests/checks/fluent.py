@@ -60,7 +60,7 @@ def _lines(sanitizer: Sanitizer, key: bytes) -> tuple[list[str], list[str], Ids]
     pairs = zip(map(keys.__getitem__, rows), keys, strict=False)
     both = (word for pair in pairs for word in pair if word.isalpha())
     grouped = set[int]()
-    if sanitizer.grouping.rows:
+    if sanitizer.grouping.classed:
         grouped.update(words_in_groups(sanitizer.grouping.groups).tolist())
     rows_of = sanitizer.embeddings.key_to_index
     words = [word for word in dict.fromkeys(both) if sanitizer.input_of(word) in known][:_WORDS]
@@ -104,14 +104,14 @@ def fluent(sanitizer: Sanitizer, plain: Sanitizer, key: bytes) -> str:
     same = np.array_equal(decoded.records.output_ids, was)
     if not same or (decoded.drawn, decoded.counts) != (drawn.drawn, drawn.counts):
         return "decoding changes what is drawn or counted"
-    other, built = copy(sanitizer), sanitizer._built
+    other, built = copy(sanitizer), sanitizer._rewriter._built
     other._rewriter = Rewriter(replace(built, sampler=_Exchanged(sanitizer.sampler, before)))
     again = other.sanitize(exchanged, run).lines
     if differ := sum(a != b for a, b in zip(again, decoded.lines, strict=True)):
         return f"{differ} of {len(lines)} lines are no function of the drawn words"
     if not _alike(sanitizer, lines, run):
         return "a text of one word or one above 1 MiB is decoded otherwise"
-    if sanitizer.grouping.rows:
+    if sanitizer.grouping.classed:
         real = (rows >= 0) & (was >= 0) & (rows != was)
         if (np.isin(rows, words_in_groups(sanitizer.grouping.groups)) & real).any():
             return "words of a class were written that were not drawn"

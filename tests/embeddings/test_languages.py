@@ -37,7 +37,7 @@ def test_a_vocabulary_is_trained_and_used(dpsan, tmp_path, language):
     assert out.count("\n") == page.count("\n") + 1
     assert "Qzx" not in out
     if language == "de":  # nouns keep their capitals
-        assert sum(word[:1].isupper() for word in TOKENIZERS["unicode"].split(out)[1::2]) > 8
+        assert sum(word[:1].isupper() for word in TOKENIZERS["unicode"](out)[1::2]) > 8
 
 
 def test_segmented_text_is_cut_where_it_was(dpsan, tmp_path):

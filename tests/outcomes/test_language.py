@@ -164,7 +164,7 @@ def test_damaged_files_are_refused(at, noise):
 
 def test_texts_become_symbols():
     rows = {word: row for row, word in enumerate(["the", "cat", "sat", "on", "a", "mat"])}
-    lookup = Lookup(TOKENIZERS["unicode"].split, rows, (), N)
+    lookup = Lookup(TOKENIZERS["unicode"], rows, (), N)
     (found,) = symbols_of_lines(["The cat sat, on a mat.", "", "A dog"], lookup, N)
     assert found.tolist() == [LINE, 0, 1, 2, CLAUSE, 3, 4, 5, LINE, 4, N, LINE]
     batch = lookup.batch(["the cat. sat"])

@@ -90,7 +90,7 @@ def test_written(english):
     """Words that were drawn, as they stand there; *an* is *on* in German, and no article."""
     own = WRITTEN if english else {"the an house": "The an house"}
     for text, written in own.items():
-        pieces = TOKENIZERS["unicode"].split(text)
+        pieces = TOKENIZERS["unicode"](text)
         outputs = pieces[1::2]
         write_gaps(pieces)
         batch = joined([Chunk(pieces[::2], outputs, [0] * len(outputs))])

@@ -125,7 +125,7 @@ _lookup_spelling = BoundedCache(folded, 1 << 20)  # one per worker process
 
 
 def _tokenise(batch: list[list[str]]) -> tuple[str, Counts]:
-    split = TOKENIZERS["unicode"].split
+    split = TOKENIZERS["unicode"]
     counts = Counts(total_documents=len(batch))
     text: list[str] = []
     for document in batch:

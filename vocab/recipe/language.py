@@ -39,7 +39,7 @@ _lookups: dict[Path, tuple[Lookup, int]] = {}  # one per worker process
 def _symbols(folder: Path, batch: list[list[str]]) -> NDArray[np.int32]:
     if folder not in _lookups:
         words = load_bundled(folder=folder)
-        split = TOKENIZERS["unicode"].split
+        split = TOKENIZERS["unicode"]
         _lookups[folder] = Lookup(split, words.key_to_index, (), words.n), words.n
     parts = symbols_of_lines(chain.from_iterable(batch), *_lookups[folder])
     return np.concatenate([part.astype(np.int32) for part in parts])

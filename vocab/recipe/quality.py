@@ -149,7 +149,7 @@ def _row(token: str, ids: Mapping[str, int]) -> int:
 
 def encode(texts: Sequence[str], ids: Mapping[str, int]) -> list[NDArray[np.int64]]:
     """Each text as row numbers of its words, unknown ones as -1."""
-    split = TOKENIZERS["unicode"].split
+    split = TOKENIZERS["unicode"]
     known: dict[str, int] = {}
     out = []
     for text in texts:

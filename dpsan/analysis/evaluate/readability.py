@@ -50,7 +50,7 @@ def language_model(
     several = models and len(paths) > 1
     refuse(several, "--language-model takes one model, or files of public text")
     if paths and not models:
-        return model_of(paths, embeddings, vocabulary.tokenizer.name, no_progress)
+        return model_of(paths, embeddings, vocabulary.tokenizer, no_progress)
     model = model_for(embeddings, *models)
     return model and model[0]
 

@@ -53,8 +53,7 @@ class Vocabulary:
     def __init__(self, embeddings: Embeddings, tokenizer: str) -> None:
         self.n, self._embeddings = embeddings.n, embeddings
         self.words = embeddings.index_to_key
-        self.tokenizer = TOKENIZERS[tokenizer]
-        self.split = self.tokenizer.split
+        self.tokenizer, self.split = tokenizer, TOKENIZERS[tokenizer]
         self._rows = embeddings.key_to_index
         self.lookup = Lookup(self.split, self._rows, (), self.n)
         """Finds words as the sanitizer does."""

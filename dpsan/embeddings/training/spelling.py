@@ -54,7 +54,7 @@ class SpellingReader:
 
     def __init__(self, words: Iterable[str]) -> None:
         self._known = frozenset(words)
-        self._split = TOKENIZERS["unicode"].split
+        self._split = TOKENIZERS["unicode"]
         self._form = BoundedCache(self._form_of, _CACHED)
         self._plain = BoundedCache(_BEGINS.isdisjoint, _CACHED)
         self._begins = {piece for word in self._known for piece in _PIECE.findall(word)[:1]}
@@ -134,7 +134,7 @@ class TokenText:
         self._path = path
         self._file = path.open("wb")
         self._ends = array("q", [0])
-        self._split = TOKENIZERS["unicode"].split
+        self._split = TOKENIZERS["unicode"]
         self._spelling = BoundedCache(folded, _CACHED)
         self._rarest = 0
         self.running = 0

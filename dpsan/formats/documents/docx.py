@@ -105,7 +105,7 @@ class Segment:
 
         Which run a word is in depends on where runs and words begin, and both pass.
         """
-        split = TOKENIZERS["unicode"].split
+        split = TOKENIZERS["unicode"]
         before, after = split(self.text), split(text)
         out = [""] * len(self.pieces)
         if len(self.pieces) == 1 or before[::2] != after[::2]:

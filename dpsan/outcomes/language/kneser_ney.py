@@ -118,7 +118,7 @@ def model_of(
         InputError: a file cannot be read.
     """
     counts = Counts(embeddings.n)
-    lookup = Lookup(TOKENIZERS[tokenizer].split, embeddings.key_to_index, (), embeddings.n)
+    lookup = Lookup(TOKENIZERS[tokenizer], embeddings.key_to_index, (), embeddings.n)
     lines = (line for block in blocks_of_all(texts, progress) for line in block)
     for symbols in symbols_of_lines(lines, lookup, embeddings.n):
         counts.add(symbols)
