@@ -13,7 +13,7 @@ import typer
 from dpsan.cli import options
 from dpsan.cli.command import flag, option
 from dpsan.cli.options import Page, Texts, Vocabulary
-from dpsan.cli.output import INPUT, OUTPUT, PRIVACY
+from dpsan.cli.output import INPUT, OUTPUT, PRIVACY, say
 from dpsan.errors import refuse
 from dpsan.version import __version__
 
@@ -68,8 +68,7 @@ class Compare(Page, Texts, Vocabulary):
         refuse(self.epsilon is not None, what, f"--epsilon-ldp {self.epsilon}")
         self.check_files()
 
-        from dpsan.analysis.compare.comparison import Request
-        from dpsan.analysis.compare.comparison import compare as run
+        from dpsan.analysis.compare.comparison import Request, as_csv, growing
         from dpsan.analysis.evaluate.pairs import Inputs
 
         request = Request(
@@ -82,23 +81,32 @@ class Compare(Page, Texts, Vocabulary):
         )
         self.check_page()
         vocabulary, space = self.open_space()
-        with self.progress.named() as report:
-            found = run(request, vocabulary, space, report)
-        self._write(found, vocabulary)
-        return 0 if found.measured else 1
+        found, printed = None, 0
+        try:
+            with self.progress.named() as report:
+                for found in growing(request, vocabulary, space, report):
+                    text = as_csv(found) if self.as_csv else ""
+                    typer.echo(text[printed:], nl=False)
+                    printed = len(text)
+        finally:  # also after a signal: a finished row took minutes
+            if found is not None:
+                self._write(found, vocabulary)
+                done, wanted = len(found.rows), len(request.drafts) * len(request.epsilons)
+                if done < wanted:
+                    say(f"{done} of {wanted} rows are finished")
+        return 0 if found and found.measured else 1
 
     def _write(self, found: Comparison, vocabulary: Embeddings) -> None:
-        """Write the table in the chosen form."""
-        from dpsan.analysis.compare.comparison import as_csv, as_record, shown
+        """Write the rows so far, but for CSV, which is written row by row."""
+        from dpsan.analysis.compare.comparison import as_record, shown
 
         command = shlex.join(["dpsan", *sys.argv[1:]])
-        if self.as_csv:
-            typer.echo(as_csv(found), nl=False)
-        else:
+        if not self.as_csv:
             source = {"source": Path(vocabulary.source).name, "digest": vocabulary.digest}
             words = {**source, "words": vocabulary.n, "dimensions": vocabulary.d}
             about = {"dpsan": __version__, "command": command, "embeddings": words}
             self.show({**about, **as_record(found)}, [shown(found)], quiet=self.quiet)
+            sys.stdout.flush()
 
     def _drafts(self) -> list[Draft]:
         """Return the mechanisms.  Raises UsageError for a wrong name or value, or one twice."""
