@@ -64,7 +64,7 @@ def _figures(column: Sequence[Explanation]) -> Section:
         }
         notes += [f"{name}: {text}" for text, holds in said.items() if holds]
     names = (f"{each.mechanism.name} ({each.guarantee.status})" for each in column)
-    return Section(("", *names), rows, notes)
+    return Section(("figure", *names), rows, notes)
 
 
 def _epsilon(each: Explanation) -> str:
