@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
+from support import records_of
 
 from dpsan.mechanisms.samplers.base import PointSampler, Sampler
 from dpsan.mechanisms.samplers.number_response import GridResponse, grid_response, respond
@@ -25,7 +26,7 @@ class Changed(Sampler):
 
     def __init__(self, inner: Sampler, change: Callable[..., Any], *, inputs: bool = False) -> None:
         self.inner, self.change, self.inputs = inner, change, inputs
-        self.batch_words, self.whole_records = inner.batch_words, inner.whole_records
+        self.batch_words = inner.batch_words
 
     def sample(self, ids: Any, streams: Any) -> Any:
         return self.change(self.inner.sample(ids, streams), ids, streams)
@@ -154,7 +155,7 @@ def stale(s: Sanitizer, ids: Any, streams: Any) -> Any:
 
 def shared(streams: Any, every: float = 1) -> Any:
     """The random numbers of the first word, for each word of a record or so many records."""
-    records = tuple((int(at // every), 0, 1) for at in streams.records.tolist())
+    records = tuple((int(at // every), 0, 1) for at in records_of(streams).tolist())
     return randomness.Streams(streams.key, records)
 
 

@@ -18,6 +18,7 @@ from support import ROOT, SHARED, hear_signals, make_embeddings, share_vocabular
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
 from dpsan.privacy import randomness
+from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
 
 hear_signals()
@@ -94,6 +95,12 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def store(cache: Path) -> Store:
     return Store(cache)
+
+
+@pytest.fixture(scope="session")
+def sensitive() -> Sanitizer:
+    """``--only sensitive``: its lists are read once."""
+    return Sanitizer(only="sensitive")
 
 
 @pytest.fixture

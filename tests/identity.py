@@ -11,7 +11,8 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.files.atomic_files import Sink
 from dpsan.files.source import FileSource
 from dpsan.formats.base import ReadOptions
-from dpsan.run.stream import Plan, Work, rewrite_stream
+from dpsan.run.plan import Plan
+from dpsan.run.stream import Work, rewrite_stream
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import INVISIBLE, TOKENIZERS
 

@@ -57,7 +57,7 @@ def run(mutant: Mutant, epsilon: float, words: int | None, draws: int) -> dict[s
         found, wrong = verify(sanitizer, draws=draws), faults(sanitizer)
         nats, chance = on_paper(mutant, sanitizer, draws)
     by = [each.name for each in found.checks if each.held is False]
-    by += ["configuration"] * any(not each.stated for each in found.exposures)
+    by += ["configuration"] * any(not each.stated for each in found.configuration)
     by += ["lower bound"] * found.empirical.violated
     return {
         "verdict": "violated" if wrong else str(found.verdict),

@@ -29,9 +29,9 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.privacy import randomness
+from dpsan.run.plan import Plan, Result
 from dpsan.run.records import History
-from dpsan.run.run import Result, Run
-from dpsan.run.stream import Plan
+from dpsan.run.run import Run
 from dpsan.sanitize import rewriting
 from dpsan.sanitize.result import ACTIONS, Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer, run_key
@@ -283,6 +283,12 @@ def written_at(table: AuditTable) -> np.ndarray:
     return table.output_starts(np.array([len(each) for each in table.outputs], dtype=np.int64))
 
 
+def records_of(some: randomness.Streams) -> Any:
+    """Return the number of the record of each word of streams, shape (m,)."""
+    records, _, words = zip(*some.blocks, strict=True)
+    return np.repeat(records, words)[some.skip :]
+
+
 def streams(m: int, key: bytes = b"k" * 32, first: int = 0) -> randomness.Streams:
     """Streams of m words, ten to a record."""
     full, rest = divmod(m, 10)
@@ -315,3 +321,13 @@ def fits(observed: np.ndarray, law: np.ndarray) -> bool:
     keep = pooled_expected > 0
     statistic = ((pooled_observed - pooled_expected)[keep] ** 2 / pooled_expected[keep]).sum()
     return bool(stats.chi2.sf(statistic, max(keep.sum() - 1, 1)) > ALPHA)
+
+
+def share_of_event(sanitizer, first, second, occurs, spans=None):
+    """Share of the draws of a text that have an event, which those of another text never have."""
+    single, drawn = sanitizer.by_text(), []
+    for text, own in zip((first, second), spans or (None, None), strict=True):
+        rows = None if own is None else [own] * 1000
+        drawn.append(single.sanitize([text] * 1000, randomness.new_key(), spans=rows).lines)
+    assert not any(map(occurs, drawn[1]))
+    return sum(map(occurs, drawn[0])) / 1000

@@ -205,7 +205,7 @@ def test_files_stay_small():
     assert [path for path in FILES if len(path.read_text().splitlines()) > 400] == []
 
 
-MOST_LINES = 30_992
+MOST_LINES = 30_688
 """Lines of code of dpsan/.  It only goes down: lower it with every change that allows it."""
 
 
@@ -372,8 +372,8 @@ def test_a_new_setting_is_found_by_all_its_readers(tmp_path):
     assert header["not_protected"][0] == "the volume"
     assert (done["report"][0], done["resume"][0]) == (0, 0)
     assert (done["other"][0], "with other options" in done["other"][2]) == (2, True)
-    reading = "print(read_setting('a.jsonl').settings.volume)"
-    command = f"from dpsan.analysis.evaluate.setting import read_setting; {reading}"
+    reading = "print(read_run('a.jsonl').settings().volume)"
+    command = f"from dpsan.analysis.evaluate.setting import read_run; {reading}"
     shown = subprocess.check_output([sys.executable, "-c", command], cwd=tmp_path, text=True)
     assert shown == "high\n"
 
@@ -392,7 +392,7 @@ def test_what_decides_and_draws_cannot_reach_a_text():
     ]
     barred = {f"dpsan.only.{name}" for name in reading}
     deciding = ("view", "rules", "engine", "relations", "spans", "decision")
-    drawing = ("templates", "plans", "addresses", "draws", "slots", "permutations", "marks")
+    drawing = ("templates", "plans", "addresses", "draws", "slots", "permutations", "marks", "sums")
     for name in (*deciding, *drawing):
         seen, left = set(), [f"dpsan.only.{name}"]
         while left:

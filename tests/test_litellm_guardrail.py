@@ -70,49 +70,56 @@ class Model:
 
     def answer(self, path, body):
         text = self.said()
-        if body.get("stream") and "completions" not in path:
-            rows = streamed_message(text) if "messages" in path else streamed_response(text)
-            frames = [f"event: {row['type']}\ndata: {json.dumps(row)}\n\n" for row in rows]
-            return "".join(frames).encode(), "text/event-stream"
-        if "messages" in path:
+        endpoint = path.rsplit("/", 1)[1]
+        if body.get("stream"):
+            rows = STREAMED[endpoint](text)
+            heads = ((f"event: {row['type']}\n" if "type" in row else "", row) for row in rows)
+            frames = [f"{head}data: {json.dumps(row)}\n\n" for head, row in heads]
+            end = "data: [DONE]\n\n" if endpoint == "completions" else ""
+            return "".join([*frames, end]).encode(), "text/event-stream"
+        if endpoint == "messages":
             content = [{"type": "text", "text": text}]
             about = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude"}
             usage = {"input_tokens": 1, "output_tokens": 1}
             whole = {**about, "content": content, "stop_reason": "end_turn", "usage": usage}
-            return json.dumps(whole).encode(), "application/json"
-        if "responses" in path:
+        elif endpoint == "responses":
             content = [{"type": "output_text", "text": text, "annotations": []}]
             item = {"type": "message", "id": "m", "role": "assistant", "status": "completed"}
             whole = {"id": "resp_1", "object": "response", "created_at": 1, "model": "chat"}
             whole |= {"status": "completed", "output": [{**item, "content": content}]}
             whole |= {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
-            return json.dumps(whole).encode(), "application/json"
-        call = json.dumps({"text": text, "limit": 5})
-        about = {"id": "c", "created": 1, "model": "chat"}
-        if not body.get("stream"):
-            function = {"name": "find", "arguments": call}
+        else:
+            function = {"name": "find", "arguments": arguments_of(text)}
             calls = [{"id": "call_1", "type": "function", "function": function}]
             message = {"role": "assistant", "content": text, "tool_calls": calls}
             choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
-            whole = {**about, "object": "chat.completion", "choices": [choice]}
-            return json.dumps(whole).encode(), "application/json"
-        deltas = [{"role": "assistant", "content": ""}]
-        deltas += [{"content": text[at : at + 3]} for at in range(0, len(text), 3)]
-        first = {"index": 0, "id": "call_1", "type": "function"}
-        deltas += [{"tool_calls": [{**first, "function": {"name": "find", "arguments": ""}}]}]
-        deltas += [
-            {"tool_calls": [{"index": 0, "function": {"arguments": call[at : at + 5]}}]}
-            for at in range(0, len(call), 5)
-        ]
-        about["object"] = "chat.completion.chunk"
-        lines = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
-        lines += [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]
-        rows = [f"data: {json.dumps({**about, 'choices': [line]})}\n\n" for line in lines]
-        return "".join([*rows, "data: [DONE]\n\n"]).encode(), "text/event-stream"
+            whole = {"id": "c", "created": 1, "model": "chat"}
+            whole |= {"object": "chat.completion", "choices": [choice]}
+        return json.dumps(whole).encode(), "application/json"
+
+
+def arguments_of(text):
+    return json.dumps({"text": text, "limit": 5})
 
 
 def pieces(text, size):
     return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+def streamed_chat(text):
+    """The chunks of an answer of /v1/chat/completions: a text and a call of a tool."""
+    about = {"id": "c", "created": 1, "model": "chat", "object": "chat.completion.chunk"}
+    first = {"index": 0, "id": "call_1", "type": "function"}
+    calls = [{**first, "function": {"name": "find", "arguments": ""}}]
+    calls += [
+        {"index": 0, "function": {"arguments": part}} for part in pieces(arguments_of(text), 5)
+    ]
+    deltas = [{"role": "assistant", "content": ""}]
+    deltas += [{"content": part} for part in pieces(text, 3)]
+    deltas += [{"tool_calls": [call]} for call in calls]
+    choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices += [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]
+    return [{**about, "choices": [choice]} for choice in choices]
 
 
 def streamed_message(text):
@@ -122,8 +129,7 @@ def streamed_message(text):
     yield {"type": "message_start", "message": {**about, "content": [], "usage": usage}}
     call = {"type": "tool_use", "id": "t_2", "name": "find", "input": {}}
     blocks = [({"type": "text", "text": ""}, "text_delta", "text", pieces(text, 3))]
-    arguments = json.dumps({"text": text, "limit": 5})
-    blocks += [(call, "input_json_delta", "partial_json", pieces(arguments, 5))]
+    blocks += [(call, "input_json_delta", "partial_json", pieces(arguments_of(text), 5))]
     for index, (block, kind, name, parts) in enumerate(blocks):
         yield {"type": "content_block_start", "index": index, "content_block": block}
         for part in parts:
@@ -138,7 +144,7 @@ def streamed_response(text):
     """The events of an answer of /v1/responses: a text and a call of a tool."""
     whole = {"id": "resp_1", "object": "response", "created_at": 1, "model": "chat"}
     whole |= {"parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "output": []}
-    arguments = json.dumps({"text": text, "limit": 5})
+    arguments = arguments_of(text)
     said = {"type": "output_text", "text": text, "annotations": []}
     item = {"type": "message", "id": "m_1", "role": "assistant", "status": "completed"}
     item["content"] = [said]
@@ -158,6 +164,13 @@ def streamed_response(text):
     rows += [("completed", {"response": {**whole, "status": "completed", "output": [item, call]}})]
     for number, (name, row) in enumerate(rows):
         yield {"type": f"response.{name}", "sequence_number": number, **row}
+
+
+STREAMED = {
+    "completions": streamed_chat,
+    "messages": streamed_message,
+    "responses": streamed_response,
+}
 
 
 def strings(value):
@@ -199,62 +212,9 @@ def posted(proxy, path, **body):
     return done, json.dumps(model.bodies, ensure_ascii=False)
 
 
-NAMES = ["Maria", "Lopez", "Grace", "Murphy", "Peter", "Novak"]
-ARGUMENTS = json.dumps({"name": "Maria Lopez", "to": ["grace.murphy@acme.com"], "limit": 5})
-CALL = {"id": "call_7", "type": "function", "function": {"name": "find", "arguments": ARGUMENTS}}
-FOUND = json.dumps({"rows": [{"name": "Peter Novak", "mail": "maria.lopez@acme.com"}]})
-DOCUMENT = {"type": "file", "file": {"file_id": "file-7", "filename": "maria_lopez_2023-10-02.pdf"}}
-PARTS = [{"type": "text", "text": "Grace Murphy writes to Maria Lopez."}, DOCUMENT]
-CHAT = [
-    {"role": "system", "content": "You help Maria Lopez of sales."},
-    {"role": "user", "content": "Ask Grace Murphy about maria.lopez@acme.com.", "name": "Maria"},
-    {"role": "assistant", "content": "I ask Grace Murphy.", "tool_calls": [CALL]},
-    {"role": "tool", "tool_call_id": "call_7", "content": FOUND},
-    {"role": "user", "content": PARTS},
-    {"role": "user", "content": "Who is Maria Lopez? She knows Peter Novak."},
-]
-
-
 def leaked(sent):
-    return [name for name in NAMES if name.lower() in sent.lower()]
-
-
-def test_no_name_of_a_chat_reaches_the_model_and_all_come_back(proxy):
-    """Messages of all roles, names of people, parts, names of files, arguments, results, tools."""
-    tool = {"type": "function", "function": {"name": "find", "description": "For Maria Lopez."}}
-    done, sent = posted(
-        proxy, "/v1/chat/completions", model="chat", messages=CHAT, tools=[tool], user="Maria Lopez"
-    )
-    assert leaked(sent) == []
-    (body,) = proxy[1].bodies
-    assert [each["role"] for each in body["messages"]] == [each["role"] for each in CHAT]
-    call = body["messages"][2]["tool_calls"][0]
-    assert (call["id"], call["function"]["name"]) == ("call_7", "find")
-    arguments = json.loads(call["function"]["arguments"])
-    first, last = arguments["name"].split()
-    assert arguments["limit"] == 5
-    found = json.loads(body["messages"][3]["content"])
-    assert found["rows"][0]["mail"].split("@")[0] == f"{first}.{last}".lower()
-    assert body["messages"][0]["content"] == f"You help {first} {last} of sales."
-    message = done.json()["choices"][0]["message"]
-    asked = CHAT[-1]["content"]
-    assert message["content"] == f"I found this: {asked} Bye."
-    returned = json.loads(message["tool_calls"][0]["function"]["arguments"])
-    assert returned == {"text": f"I found this: {asked} Bye.", "limit": 5}
-
-
-def test_streamed_deltas_and_calls_are_restored(proxy):
-    body = {"model": "chat", "messages": CHAT, "stream": True}
-    done, sent = posted(proxy, "/v1/chat/completions", **body)
-    assert leaked(sent) == []
-    rows = [json.loads(row[6:]) for row in done.text.split("\n\n") if row.startswith("data: {")]
-    deltas = [row["choices"][0]["delta"] for row in rows if row.get("choices")]
-    expected = f"I found this: {CHAT[-1]['content']} Bye."
-    assert "".join(delta.get("content") or "" for delta in deltas) == expected
-    calls = [call for delta in deltas for call in delta.get("tool_calls") or ()]
-    arguments = "".join(call["function"]["arguments"] for call in calls)
-    assert json.loads(arguments) == {"text": expected, "limit": 5}
-    assert sum(bool(delta.get("content")) for delta in deltas) > 5  # it did not wait for the end
+    names = ["Maria", "Lopez", "Grace", "Murphy", "Peter", "Novak"]
+    return [name for name in names if name.lower() in sent.lower()]
 
 
 def events(done):
@@ -290,21 +250,6 @@ def test_streamed_events_of_responses_are_restored(proxy):
     assert types.index("response.output_text.done") == last_delta
 
 
-def test_streamed_events_of_messages_are_restored(proxy):
-    messages = [{"role": "user", "content": ASKED}]
-    body = {"model": "claude", "max_tokens": 9, "messages": messages, "stream": True}
-    done, sent = posted(proxy, "/v1/messages", **body)
-    assert leaked(sent) == []
-    rows = events(done)
-    deltas = [(row["index"], row["delta"]) for row in rows if row["type"] == "content_block_delta"]
-    texts = [delta["text"] for index, delta in deltas if not index]
-    assert "".join(texts) == SAID
-    assert len(texts) > 2
-    call = "".join(delta["partial_json"] for index, delta in deltas if index)
-    assert json.loads(call) == {"text": SAID, "limit": 5}
-    assert rows[-1]["type"] == "message_stop"
-
-
 def test_frames_may_be_cut_anywhere(proxy):
     """An answer of /v1/messages comes in bytes, whatever their size."""
     own = guardrail()
@@ -330,47 +275,7 @@ def test_frames_may_be_cut_anywhere(proxy):
         deltas = [row["delta"] for row in found if row["type"] == "content_block_delta"]
         assert "".join(delta.get("text", "") for delta in deltas) == SAID
         assert [row["type"] for row in found].count("content_block_stop") == 2
-
-
-def test_responses_and_anthropic_blocks(proxy):
-    asked = "Who is Maria Lopez? She knows Peter Novak."
-    items = [
-        {"role": "user", "content": [{"type": "input_text", "text": "Ask Grace Murphy."}]},
-        {"type": "function_call", "call_id": "call_7", "name": "find", "arguments": ARGUMENTS},
-        {"type": "function_call_output", "call_id": "call_7", "output": FOUND},
-        {"role": "user", "content": asked},
-    ]
-    body = {"model": "chat", "input": items, "instructions": "You help Maria Lopez."}
-    done, sent = posted(proxy, "/v1/responses", **body)
-    assert leaked(sent) == []
-    assert '"call_id": "call_7"' in sent
-    assert done.json()["output"][0]["content"][0]["text"] == f"I found this: {asked} Bye."
-    messages = [
-        {"role": "user", "content": [{"type": "text", "text": "Ask Grace Murphy."}]},
-        {
-            "role": "assistant",
-            "content": [
-                {"type": "tool_use", "id": "t_1", "name": "find", "input": {"name": "Maria Lopez"}}
-            ],
-        },
-        {
-            "role": "user",
-            "content": [
-                {
-                    "type": "tool_result",
-                    "tool_use_id": "t_1",
-                    "content": [{"type": "text", "text": "Peter Novak is it."}],
-                },
-                {"type": "text", "text": asked},
-            ],
-        },
-    ]
-    system = [{"type": "text", "text": "You help Maria Lopez."}]
-    body = {"model": "claude", "max_tokens": 9, "system": system, "messages": messages}
-    done, sent = posted(proxy, "/v1/messages", **body)
-    assert leaked(sent) == []
-    assert '"tool_use_id": "t_1"' in sent
-    assert leaked(done.json()["content"][0]["text"])
+        assert found[-1]["type"] == "message_stop"
 
 
 def guardrail():
@@ -526,8 +431,41 @@ def turns(names):
     yield "/v1/messages", everybody, {"messages": blocks, **more}
 
 
+def asked(proxy, path, body, names, **more):
+    """The answer, the request that the model got without a name, and what it calls the people."""
+    model = "claude" if "messages" in path else "chat"
+    done, sent = posted(proxy, path, model=model, **more, **body)
+    originals = {name.lower() for person in names for name in person}
+    assert not originals & {*re.findall(r"[^\W\d_]+", sent.lower())}
+    (received,) = proxy[1].bodies
+    texts = [*strings(received)]
+    assert not any(text[:1] in "[{" for text in texts)  # each was JSON
+    (question,) = [text for text in texts if text.endswith(" ?")]
+    return done, received, question.removeprefix("Who are ").removesuffix(" ?").split(" and ")
+
+
+def test_what_the_model_gets_has_its_form_and_answers_in_one_piece_come_back(proxy):
+    """Messages of all roles, names of people, parts, names of files, arguments, results, tools."""
+    (names,) = people(random.Random("3"), 1)
+    for (path, question, body), used in zip(turns(names), ("call_1", "call_2", "t_1"), strict=True):
+        done, received, (first, second, third) = asked(proxy, path, body, names)
+        texts = [*strings(received)]
+        mail = f"{second.replace(' ', '.')}@".lower()
+        assert {"find", third, used} <= {*texts}
+        assert any(text.endswith(f"You work for {first}.") for text in texts)
+        assert any(text.endswith(f"Ask {second}.") for text in texts)
+        assert any(text.startswith(mail) for text in texts)
+        calls = 1 if "completions" in path else 0
+        assert [*strings(done.json())].count(f"I found this: {question} Bye.") == 1 + calls
+        if calls:
+            roles = [[message["role"] for message in sent["messages"]] for sent in (body, received)]
+            assert roles[0] == roles[1]
+            function = received["messages"][2]["tool_calls"][0]["function"]
+            assert json.loads(function["arguments"])["limit"] == 5
+
+
 def answered(rows):
-    """Text and arguments of the call of a streamed answer of any endpoint."""
+    """Texts of a streamed answer of any endpoint, and the arguments of its call."""
     texts, calls = [], []
     for row in rows:
         if row.get("object") == "chat.completion.chunk":
@@ -542,7 +480,7 @@ def answered(rows):
             texts.append(row["delta"])
         elif row["type"] == "response.function_call_arguments.delta":
             calls.append(row["delta"])
-    return "".join(texts), "".join(calls)
+    return texts, "".join(calls)
 
 
 class Clock:
@@ -595,21 +533,15 @@ def test_made_up_chats_with_calls_of_tools(proxy, chats, monkeypatch, capsys):
     clock, became, parsed = Clock(guardrail(), monkeypatch), {}, 0
     generator = random.Random(os.environ.get("SEED", "3"))
     for number, names in enumerate(people(generator, chats)):
-        originals = {name.lower() for person in names for name in person}
         for path, question, body in turns(names):
-            model = "claude" if "messages" in path else "chat"
-            about = {"model": model, "stream": True, "litellm_session_id": f"chat {number}"}
-            done, sent = posted(proxy, path, **about, **body)
-            assert not originals & {*re.findall(r"[^\W\d_]+", sent.lower())}
-            (received,) = proxy[1].bodies
-            texts = [*strings(received)]
-            assert not any(text[:1] in "[{" for text in texts)  # each was JSON
+            about = {"stream": True, "litellm_session_id": f"chat {number}"}
+            done, _, written = asked(proxy, path, body, names, **about)
             parsed += 1
-            (asked,) = [text for text in texts if text.endswith(" ?")]
-            written = asked.removeprefix("Who are ").removesuffix(" ?").split(" and ")
             for person, other in zip(names, written, strict=True):
                 assert became.setdefault((number, person), other) == other
-            text, call = answered(events(done))
+            texts, call = answered(events(done))
+            assert sum(map(bool, texts)) > 5  # it did not wait for the end
+            text = "".join(texts)
             assert text == f"I found this: {question} Bye."
             assert json.loads(call) == {"text": text, "limit": 5}
     assert (parsed, len(became)) == (3 * chats, 3 * chats)

@@ -11,9 +11,9 @@ import pytest
 from page_parts import ROOT, part, table, write
 
 from dpsan import Sanitizer
-from dpsan.only.rules import rules_text
 from dpsan.privacy.randomness import seeded_key
 from dpsan.sanitize.replacing import OnlyRewriter
+from dpsan.sanitize.settings import Settings
 
 STRINGS = """
 e-mail address: grace.young@mail.com | login: root@10.2.0.7 | handle: @grace_y
@@ -35,7 +35,7 @@ escape: say\\n\\u00e9 | entity: A&nbsp;B | abbreviation: e.g. | acronym: XQZ
 
 def groups() -> str:
     """Each class with its groups: listed words, outputs, and the first of these."""
-    rewriter = OnlyRewriter(rules_text())
+    rewriter = OnlyRewriter(Settings())
     rules, lexicon = rewriter.rules, rewriter.lexicon
     listed = Counter[str]()
     for code, label in enumerate(lexicon.labels):
@@ -57,7 +57,7 @@ def groups() -> str:
 def rules() -> str:
     """Each rule: its name, pattern and reason, in the order in which they run."""
     rows = [("rule", "pattern", "why")]
-    for rule in OnlyRewriter(rules_text()).rules.rules:
+    for rule in OnlyRewriter(Settings()).rules.rules:
         pattern = f"<code>{html.escape(rule.body).replace('|', '&#124;')}</code>"
         rows.append((rule.name, pattern, html.escape(rule.why).replace("|", "&#124;")))
     return table(*rows)
@@ -77,7 +77,7 @@ def kinds() -> str:
 def types() -> str:
     """Each type of spans: its names, and from which groups its words are drawn."""
     rows = [("type", "a word of no such list", "groups")]
-    for row in OnlyRewriter(rules_text()).rules.types:
+    for row in OnlyRewriter(Settings()).rules.types:
         last, before = row.groups[:2]
         other = f"`{last}`" if last == before else f"`{last}` at the end, before it `{before}`"
         drawn = ", ".join(f"`{group}`" for group in dict.fromkeys(row.groups))

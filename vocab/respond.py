@@ -22,7 +22,6 @@ _HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(_HERE.parent)]  # dpsan of this source tree
 
 from dpsan.embeddings.bundled import load_bundled  # noqa: E402
-from dpsan.mechanisms.optimal.optimum import bound_name  # noqa: E402
 from dpsan.mechanisms.optimal.public_base import GRID, base_table  # noqa: E402
 from dpsan.mechanisms.optimal_response import OptimalResponse  # noqa: E402
 from dpsan.space.metric_space import MetricSpace  # noqa: E402
@@ -65,7 +64,7 @@ def main() -> None:
         if epsilon in chosen.bounds:
             space.table(task.name, lambda found=found: found)  # as later runs find it
             usual.optimum(space)
-            name = bound_name(epsilon)
+            name = f"cosine-bound-1-{epsilon!r}"
             bound = space.find_table(name) or {}
             np.savez_compressed(chosen.folder / "tables" / f"{name}.npz", **bound)
         seconds = time.perf_counter() - started

@@ -37,9 +37,10 @@ from dpsan.outcomes.calibrate.target import Draft
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Status
 from dpsan.run.audit import AuditWriter
+from dpsan.run.plan import Plan
 from dpsan.run.run import Run
-from dpsan.run.stream import Plan
-from dpsan.run.workers import Batch, Pool
+from dpsan.run.workers import Pool
+from dpsan.sanitize.result import Texts
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.settings import Settings
 from dpsan.space.cached_index import open_space
@@ -144,7 +145,7 @@ def run(spec, cache, text, *, audit=False, jobs=1):
         workers = None
         if jobs > 1:
             workers = stack.enter_context(Pool(spec, cache, jobs, sanitizer.embeddings.digest))
-            nothing = Batch([""], KEY, [0], audit=False)
+            nothing = Texts([""], KEY, [0], audit=False)
             for each in [workers.submit(nothing) for _ in range(jobs)]:
                 each.result()
         started = time.perf_counter()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from inspect import Parameter, Signature, getdoc, getsource
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +20,7 @@ import typer
 
 from dpsan.cli.output import DROPPED, PRIVACY, RARE, say
 from dpsan.errors import refuse
+from dpsan.files.names import stream_number
 from dpsan.files.same_files import FileUses, Use
 from dpsan.sanitize.settings import SETTINGS, Settings
 
@@ -33,8 +34,9 @@ def option(names: str, default: Any = None, *, checked: bool = True, **more: Any
         default: None for an option that may be missing.
         checked: refuse other values than these, if no word in capitals is among them.
         more: ``panel``, the heading in the help; ``variable=True`` if the environment may hold the
-            default; ``writes=True`` for a file that is written; ``decides=False`` if no byte of an
-            output depends on it, so that ``--resume`` allows another value; else arguments of
+            default; ``use`` of the file that it names, None if the command itself tells;
+            ``capability`` of the formats that it is for; ``decides=False`` if no byte of an output
+            depends on it, so that ``--resume`` allows another value; else arguments of
             ``typer.Option``.
     """
     *flags, value = names.replace(", ", " ").split()
@@ -76,23 +78,16 @@ def argument(name: str, default: Any = MISSING, **more: Any) -> Any:
     return _declared(typer.Argument, (), default, metavar=name, **more)
 
 
-def _declared(
-    kind: Callable[..., Any],
-    flags: Any,
-    default: Any,
-    *,
-    panel: str | None = None,
-    variable: bool = False,
-    writes: bool = False,
-    decides: bool = True,
-    setting: str = "",
-    **more: Any,
-) -> Any:
+_ABOUT: Final = {"use": Use.READ, "capability": "", "decides": True, "setting": ""}
+
+
+def _declared(kind: Callable[..., Any], flags: Any, default: Any, **more: Any) -> Any:
+    about = {name: more.pop(name, usual) for name, usual in _ABOUT.items()}
     name = flags[-1] if flags else more["metavar"].strip("[].")
-    if variable:
+    panel = more.pop("panel", None)
+    if more.pop("variable", False):
         more["envvar"] = f"DPSAN_{name.lstrip('-').upper().replace('-', '_')}"
-    about = {"parser": kind(*flags, rich_help_panel=panel, **more), "name": name, "flags": flags}
-    about |= {"writes": writes, "decides": decides, "setting": setting}
+    about |= {"parser": kind(*flags, rich_help_panel=panel, **more), "name": name, "flags": flags}
     return field(default=default, metadata=about)
 
 
@@ -139,13 +134,14 @@ class Command:
     def _is_given(self, flag: str, value: str) -> bool:
         """Return whether an option has this value, or without one another value than its own."""
         about = next(each for each in fields(self) if flag in each.metadata.get("flags", ()))
-        given = getattr(self, about.name)
-        return bool(given == value) if value else given not in (about.default, [])
+        return bool(getattr(self, about.name) == value) if value else self.is_given(about)
+
+    def is_given(self, about: Field[Any]) -> bool:
+        """Return whether a field has another value than its default."""
+        return getattr(self, about.name) not in (about.default, [])
 
     def check_files(self, *, stdin: bool = False) -> FileUses:
         """Refuse a file that is written and also read, or written twice.
-
-        Files are the values of fields of type ``Path`` but those of embeddings.
 
         Args:
             stdin: standard input is read.
@@ -157,15 +153,19 @@ class Command:
         uses.add_stream(Use.STANDING, "standard error", 2)
         if stdin:
             uses.add_stream(Use.READ, "standard input", 0)
-        for each in sorted(fields(self), key=lambda each: each.metadata.get("writes", False)):
-            value = getattr(self, each.name)
-            paths = value if isinstance(value, list) else [value]
-            if each.name != "embeddings":
-                use = Use.WRITTEN if each.metadata.get("writes") else Use.READ
-                name = each.metadata.get("name", "")
-                uses.add(use, name, *(path for path in paths if isinstance(path, Path)))
+        self.add_options(uses, Use.READ)
+        self.add_options(uses, Use.WRITTEN)
         uses.add_stream(Use.STANDING, "standard output", 1)
         return uses
+
+    def add_options(self, uses: FileUses, use: Use) -> None:
+        """Take in the files that options of one use name: values of type ``Path``."""
+        for each in fields(self):
+            value = getattr(self, each.name)
+            for path in value if isinstance(value, list) else [value]:
+                if isinstance(path, Path) and each.metadata["use"] is use:
+                    open_stream = use is Use.WRITTEN and stream_number(path) is not None
+                    uses.add(Use.STANDING if open_stream else use, each.metadata["name"], path)
 
 
 def _help_all(context: typer.Context, value: bool) -> None:

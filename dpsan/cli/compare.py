@@ -105,7 +105,7 @@ class Compare(Page, Texts, Vocabulary):
             source = {"source": Path(vocabulary.source).name, "digest": vocabulary.digest}
             words = {**source, "words": vocabulary.n, "dimensions": vocabulary.d}
             about = {"dpsan": __version__, "command": command, "embeddings": words}
-            self.show({**about, **as_record(found)}, [shown(found)], quiet=self.quiet)
+            self.show({**about, **as_record(found)}, [shown(found)])
             sys.stdout.flush()
 
     def _drafts(self) -> list[Draft]:

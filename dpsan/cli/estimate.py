@@ -56,9 +56,8 @@ class Estimate(Page, Texts, Sanitizing):
         inputs = self.inputs(self.sanitized[0])
         self.check_page()
 
+        from dpsan.analysis.estimate import NO_CALL, read_groups, rows_of, shown
         from dpsan.analysis.estimate import Estimate as Estimates
-        from dpsan.analysis.estimate import read_groups, rows_of
-        from dpsan.analysis.estimate.page import NO_CALL, shown
 
         sanitizer = self._sanitizer()
         rows_of(lists, sanitizer.embeddings)  # errors come before the long work
@@ -69,7 +68,7 @@ class Estimate(Page, Texts, Sanitizing):
             top = found.top(self.top) if self.top else []
         values = {"groups": found.groups, "misfit": found.misfit, "counts": counts}
         values |= {"comparisons": comparisons, "top": top, "no_call": NO_CALL}
-        self.show(values, [shown(found, counts, comparisons, top)], quiet=self.quiet)
+        self.show(values, [shown(found, counts, comparisons, top)])
         return 0
 
     def _lists(self) -> dict[str, list[str]]:
@@ -87,16 +86,15 @@ class Estimate(Page, Texts, Sanitizing):
 
     def _sanitizer(self) -> Sanitizer:
         """Return what has the settings of the run.  Raises UsageError, InputError."""
-        from dpsan.analysis.evaluate.setting import read_setting
-        from dpsan.mechanisms.registry import mechanism_class, own_file
+        from dpsan.analysis.evaluate.setting import read_run
+        from dpsan.mechanisms.registry import mechanism_class
         from dpsan.sanitize.sanitizer import Sanitizer
 
         if self.audit is None:
             return Sanitizer.from_spec(self.spec().of_table(), self.store())
         mechanism_class(self.mechanism)  # which loads the file of the run's
-        setting = read_setting(self.audit)
-        setting.check_own(own_file(setting.mechanism))
-        spec = replace(setting.of_table(), embeddings=self.embeddings, vocab_size=self.vocab_size)
+        run = read_run(self.audit)
+        spec = replace(run.of_table(), embeddings=self.embeddings, vocab_size=self.vocab_size)
         sanitizer = Sanitizer.from_spec(spec, self.store())
-        setting.check(sanitizer.embeddings.digest)
+        run.check(sanitizer.embeddings.digest)
         return sanitizer

@@ -11,11 +11,11 @@ from dpsan.cli.command import argument, option
 from dpsan.cli.options import Page, Privacy, Texts, Vocabulary
 from dpsan.cli.output import INPUT, PRIVACY
 from dpsan.errors import refuse
+from dpsan.sanitize.settings import Settings
 
 if TYPE_CHECKING:
     from dpsan.analysis.evaluate import Question
-    from dpsan.analysis.evaluate.setting import Setting
-    from dpsan.outcomes.calibrate.target import Draft
+    from dpsan.analysis.evaluate.setting import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
         --authors needs --epsilon or --audit (the attacker sanitizes texts too)
         --words needs --candidates
         --class needs --audit
-        --audit excludes --copies, --epsilon and --param
+        --audit excludes --copies, --epsilon, --param and --tokenizer
     """
     original: Path = argument("ORIGINAL")
     """The texts."""
@@ -51,8 +51,8 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
     """Take mechanism, epsilon, parameters and tokenizer from this audit of the run."""
     class_files: list[Path] | None = option("--class FILE", panel=PRIVACY)
     """With --audit: a class of your own that the run had. Repeatable."""
-    tokenizer: str | None = option("--tokenizer unicode|ptb|whitespace", panel=INPUT)
-    """The tokenizer of the run; default unicode."""
+    tokenizer: str = option("--tokenizer unicode|ptb|whitespace", "unicode", panel=INPUT)
+    """The tokenizer of the run."""
     copies: int = option("--copies N", 1, min=1, panel=INPUT)
     """The --copies of the run."""
     language_model: list[Path] | None = option("--language-model FILE", panel="Attacks")
@@ -81,67 +81,51 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
         self.check_files()
 
         from dpsan.analysis.evaluate import check, evaluate
-        from dpsan.analysis.evaluate.setting import read_setting
+        from dpsan.sanitize.guarantee_and_sampler import build
 
-        setting = None if self.audit is None else read_setting(self.audit)
-        used = self if setting is None else self._as_in(setting)
-        question, free, draft = used._question(), used.public_words(), used._draft(setting)
-        if setting is not None:
-            setting.check_public(free)
-            question = replace(question, by_value=setting.by_value)
-            if setting.fluent:
-                several = setting.copies > 1 or question.again
-                what = "a fluent run is evaluated without --copies and further files"
-                refuse(several, what, "its audit has the drawn words of one output")
-                question = replace(question, drawn=self.audit)
+        run, spec = self._run_and_settings()
+        question = self._question(spec.tokenizer)
+        if run is not None:
+            value = spec.has("numbers=value")
+            question = replace(question, copies=run.header["copies"], by_value=value)
+        if run is not None and run.header["fluent"]:
+            several = question.copies > 1 or question.again
+            what = "a fluent run is evaluated without --copies and further files"
+            refuse(several, what, "its audit has the drawn words of one output")
+            question = replace(question, drawn=self.audit)
+        if spec.epsilon is not None:
+            spec.build()  # errors come before the long work
         check(question)
         self.check_page()
         vocabulary, space = self.open_space()
-        if setting is not None:
-            setting.check(vocabulary.digest)
-        if setting is not None and setting.by_class:
-            files = [str(each) for each in self.class_files or ()]
-            built = setting.built(vocabulary, space, files)
+        if run is not None:
+            run.check(vocabulary.digest)
+        if spec.epsilon is not None:
+            built = build(spec, lambda: (vocabulary, space))
+            space = built.space
             question = replace(question, mechanism=built.mechanism, grouping=built.grouping)
-        elif used.epsilon is not None:
-            rows = () if free is None else free.rows(vocabulary.key_to_index)
-            draft = replace(draft, public=rows)
-            question = replace(question, mechanism=draft.at(used.epsilon).resolved(space))
         with self.progress.named() as report:
             found = evaluate(question, vocabulary, space, report=report)
         from dpsan.analysis.evaluate.page import shown
 
-        self.show(found.as_json(), [shown(found)], quiet=self.quiet)
+        self.show(found.as_json(), [shown(found)])
         return 0
 
-    def _as_in(self, setting: Setting) -> Evaluate:
-        """Return the request with the options of an audited run.  Raises UsageError."""
-        from dpsan.mechanisms.registry import mechanism_class, own_file
+    def _run_and_settings(self) -> tuple[Run | None, Settings]:
+        """Return the audited run, if it was given, and its settings.  Raises DpsanError."""
+        from dpsan.analysis.evaluate.setting import read_run
+        from dpsan.mechanisms.registry import mechanism_class
 
+        if self.audit is None:
+            names = ("epsilon", "mechanism", "public", "tokenizer")
+            given = {name: getattr(self, name) for name in names}
+            values = options.parameters(self.param)
+            return None, Settings.read(**given, parameters=values, allow_unproved=True)
         mechanism_class(self.mechanism)  # which loads the file of the run's
-        name = setting.mechanism
-        setting.check_own(own_file(name))
-        public = Path(setting.public_name) if setting.public_name else None
-        return replace(
-            self,
-            mechanism=name,
-            epsilon=setting.epsilon,
-            tokenizer=self.tokenizer or setting.tokenizer,
-            copies=setting.copies,
-            public=self.public or public,
-        )
+        run = read_run(self.audit)
+        return run, run.settings(self.public, [*map(str, self.class_files or ())])
 
-    def _draft(self, setting: Setting | None) -> Draft:
-        """Return the mechanism.  Raises UsageError."""
-        from dpsan.analysis.explain import candidates
-
-        values = options.parameters(self.param) if setting is None else setting.parameters
-        (draft,) = candidates([self.mechanism], values, public=self.public is not None)
-        if self.epsilon is not None:
-            draft.kind.build(self.epsilon, dict(values))  # errors come before the long work
-        return draft
-
-    def _question(self) -> Question:
+    def _question(self, tokenizer: str) -> Question:
         """Return what is to be judged, but for the mechanism.  Raises UsageError."""
         from dpsan.analysis.evaluate import Question
 
@@ -150,7 +134,7 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
             original=self.original,
             sanitized=self.sanitized[0],
             inputs=self.inputs(self.original),
-            tokenizer=self.tokenizer or "unicode",
+            tokenizer=tokenizer,
             public=tuple(self.language_model or ()),
             spans=self.spans,
             labels=self.labels,

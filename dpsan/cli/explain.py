@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from dpsan.cli import options
@@ -100,10 +101,10 @@ class Explain(Page, Vocabulary, Privacy):
             with self.progress.named() as report:
                 report(f"explaining {each.kind.name}")
                 found.append(explained(sanitizer, read(sanitizer, texts)))
-        from dpsan.analysis.explain.page import rows, shown
+        from dpsan.analysis.explain.page import shown
 
-        columns = zip(*found, strict=True)
-        self.show(rows(found, opened[0]), [*map(shown, columns)], quiet=self.quiet)
+        columns = [*zip(*found, strict=True)]
+        self.show([*chain(*columns)], [*map(shown, columns)])
         return 0
 
     def _rules(self, only: str, texts: list[str]) -> int:
@@ -114,9 +115,10 @@ class Explain(Page, Vocabulary, Privacy):
         refuse(others, f"--only excludes {' and '.join(named[name] for name in others)}", _NO_DRAW)
         refuse(not texts, "give a TEXT, or - for a text on stdin")
         from dpsan.embeddings.word_lists import only_classes
-        from dpsan.sanitize.only_rewriter import explained, rewriter_of_classes
+        from dpsan.sanitize.only_rewriter import explained
+        from dpsan.sanitize.replacing import OnlyRewriter
 
-        rewriter = rewriter_of_classes(only_classes(only))
+        rewriter = OnlyRewriter(Settings(only=only_classes(only)))
         whole = (_stdin(self.quiet, "a text") if text == "-" else text for text in texts)
         found = [explained(rewriter, text) for text in whole]
         from dpsan.analysis.pages.sections import Section, Shown

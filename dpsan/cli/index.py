@@ -10,8 +10,8 @@ import typer
 
 from dpsan.cli.command import argument, flag, option
 from dpsan.cli.options import Json, Vocabulary, positive
-from dpsan.cli.output import print_json, say
-from dpsan.errors import UsageError, check_name, failure, printable, refuse
+from dpsan.cli.output import print_json, results
+from dpsan.errors import UsageError, check_name, printable, refuse
 from dpsan.files.same_files import FileUses, Use
 
 if TYPE_CHECKING:
@@ -74,20 +74,10 @@ class Index(Json, Vocabulary):
         if self.epsilon is not None:
             also = partial(prepare_default, epsilon=self.epsilon, measure=self.verbose)
             more["also"] = lambda space: {"default": also(space)}
-        reports: list[dict[str, Any]] = []
-        failed = 0
-        for path in self._paths:
-            try:
-                report = describe(path, self.vocab_size, store, **more)
-            except Exception as error:  # noqa: BLE001 - one file's: the others go on
-                failed += 1
-                say(failure(path or "bundled vocabulary", error))
-                continue
-            reports.append(report)
+        more |= {"vocab_size": self.vocab_size, "store": store}
+        reports, failed = results(self._paths, partial(describe, **more))
         self.show(reports, [_shown({**report}) for report in reports])
-        if failed and len(self._paths) > 1:
-            say(f"{failed} of {len(self._paths)} files failed")
-        return 1 if failed else 0
+        return int(failed)
 
     def _entries(self, store: Store) -> int:
         """Show what is cached; 1 if a check found damage."""

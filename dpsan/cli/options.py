@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dpsan.space.metric_space import MetricSpace
 
 
+STDIN: Final = Path("-")
 _FORMAT: Final = f"-f, --format {'|'.join(['auto', *FORMATS])}"
 
 
@@ -87,7 +88,7 @@ class JsonAndFile(Json):
 class Page(JsonAndFile):
     """An answer on the terminal, as JSON, or as an HTML page."""
 
-    html: Path | None = option("--html FILE", writes=True, panel=OUTPUT)
+    html: Path | None = option("--html FILE", use=Use.WRITTEN, panel=OUTPUT)
     """Write one HTML page."""
 
     def check_page(self) -> None:
@@ -97,19 +98,11 @@ class Page(JsonAndFile):
         if self.html is not None:
             check_writable(self.html, force=self.force)
 
-    def show(
-        self,
-        values: object,
-        results: Sequence[Shown],
-        *,
-        quiet: bool = False,
-        private: bool = False,
-    ) -> None:
+    def show(self, values: object, results: Sequence[Shown], *, private: bool = False) -> None:
         """Write the page or print JSON, or both, else what is said of the results.
 
         Args:
             values: of JSON.
-            quiet: say no warnings.
             private: a page for its owner alone.
         """
         from dpsan.cli.output import say
@@ -121,6 +114,7 @@ class Page(JsonAndFile):
             written = page(f"dpsan {type(self).__name__.lower()}", results).encode()
             write_whole(self.html, written, force=self.force, private=private)
         printed = self.html is None and not self.as_json
+        quiet = getattr(self, "quiet", False)
         for shown in results if not quiet and (printed or private) else ():
             for warning in shown.warnings:
                 say(warning)
@@ -171,7 +165,7 @@ class Privacy(Epsilon):
 class Vocabulary(Quiet):
     """Word vectors, and the cache that holds what is computed from them."""
 
-    embeddings: Path | None = setting("embeddings")
+    embeddings: Path | None = setting("embeddings", use=None)
     vocab_size: int | None = setting("vocab_size", min=2)
 
     def store(self) -> Store:
@@ -254,7 +248,9 @@ class Reading(Command):
 
     format_: str = option(_FORMAT, "auto", checked=False, panel=INPUT, variable=True)
     """Container. `auto` goes by the suffix of the file; `text` reads any file as lines."""
-    delimiter: str | None = option("--delimiter CHAR", panel=INPUT, variable=True)
+    delimiter: str | None = option(
+        "--delimiter CHAR", panel=INPUT, variable=True, capability="takes_delimiter"
+    )
     r"""Character between the cells of a table, such as ';' or '\t'."""
     encoding: str = option("--encoding NAME", "utf-8", panel=INPUT, variable=True)
     """Encoding of input and output."""
@@ -294,10 +290,10 @@ class Container(Reading):
     """Sanitize this column or JSON path, such as body or messages[].content, or with '**' every
     string. Repeatable, or with commas; other fields pass unchanged. With --only, name:names
     replaces each word of it by a name. `dpsan headers FILE` lists the names."""
-    except_: list[str] | None = option("--except PATH", panel=INPUT)
+    except_: list[str] | None = option("--except PATH", panel=INPUT, capability="nested")
     """Leave out this path of JSON or Parquet, and all inside of it: with -k '**', let it pass.
     Repeatable."""
-    no_header: bool = flag("--no-header", panel=INPUT)
+    no_header: bool = flag("--no-header", panel=INPUT, capability="takes_header")
     """Treat the first row of a table as data. Choose columns by number."""
 
     @property
@@ -305,19 +301,35 @@ class Container(Reading):
         """Return the chosen columns and paths."""
         return tuple(self.field or ())
 
-    def container(self, path: str) -> type[Format]:
-        """Return the format of a file.  Raises UsageError: an option is not for it."""
-        from dpsan.formats.registry import format_class, formats_with
+    def containers(self, paths: Sequence[Path]) -> list[type[Format]]:
+        """Return the formats of files, by name.  Raises UsageError: an option is for none of them.
 
-        kind = format_class(self.format_, path)
-        refuse(self.field and not kind.takes_fields, f"{kind.name} has no --field")
-        if kind.needs_fields and not self.field:
-            raise UsageError(f"{kind.name} needs --field", self.choices(Path(path)))
-        if self.delimiter and not kind.takes_delimiter:
-            raise UsageError(f"--delimiter is for {formats_with('takes_delimiter')}")
-        if self.except_ and not kind.nested:
-            raise UsageError(f"--except is for {formats_with('nested')}")
-        return kind
+        Args:
+            paths: of the files; ``-`` for standard input.
+        """
+        from dpsan.formats.registry import format_class, format_name, formats_with
+
+        names = {format_name(self.format_, str(path)) for path in paths}
+        kinds = [format_class(name, "") for name in sorted(names)]
+        if self.field:
+            what = f"{kinds[0].name} has no --field"
+            if STDIN in paths and self.format_ == "auto":
+                what = "standard input does not tell its format"
+            if not any(kind.takes_fields for kind in kinds):  # else no other format is imported
+                raise UsageError(what, f"with -f: {formats_with('takes_fields')} have fields")
+        elif all(kind.needs_fields for kind in kinds):  # no column is named: no file was read
+            raise UsageError(f"{kinds[0].name} needs --field", self.choices(paths[0]))
+        self.cell_delimiter()
+        for each in fields(self):
+            capability = str(each.metadata.get("capability", ""))
+            asked = capability and self.is_given(each) and not self.from_policy(each)
+            if asked and not any(getattr(kind, capability) for kind in kinds):
+                raise UsageError(f"{each.metadata['name']} is for {formats_with(capability)}")
+        return kinds
+
+    def from_policy(self, _: Field[Any]) -> bool:
+        """Return whether a policy gave an option: it is for files of many formats."""
+        return False
 
     def read_options(self, *, force_text: bool = False, **more: Any) -> ReadOptions:
         """Return how files are read; ``more``: further fields.  Raises UsageError.
@@ -353,7 +365,7 @@ class Texts(Container):
         """
         from dpsan.analysis.evaluate.pairs import Inputs
 
-        self.container(str(path))
+        self.containers([path])
         return Inputs(self.format_, self.read_options(force_text=force_text), self.max_records)
 
 

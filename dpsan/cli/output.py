@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from textwrap import fill, wrap
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import typer
 
-from dpsan.errors import printable
+from dpsan.errors import failure, printable
 
 if TYPE_CHECKING:
     from dpsan.analysis.pages.sections import Shown
+
+Result = TypeVar("Result")
 
 # Headings of the help.
 PRIVACY: Final = "Privacy"
@@ -37,6 +39,22 @@ def say(message: str) -> None:
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.write(f"dpsan: {printable(message)}\n")
         sys.stderr.flush()
+
+
+def results(
+    paths: Sequence[Path | None], read: Callable[[Any], Result]
+) -> tuple[list[Result], bool]:
+    """Return the results of files, and whether one failed, which is said; None: the bundled one."""
+    found: list[Result] = []
+    for path in paths:
+        try:
+            found.append(read(path))
+        except Exception as error:  # noqa: BLE001 - one file's: the others go on
+            say(failure(path or "bundled vocabulary", error))
+    failed = len(paths) - len(found)
+    if failed and len(paths) > 1:
+        say(f"{failed} of {len(paths)} files failed")
+    return found, failed > 0
 
 
 def echo(text: str) -> None:
@@ -118,18 +136,13 @@ def print_table(
 def print_prose(text: str, indent: str = "") -> None:
     """Paragraphs of a docstring on standard output; on a terminal wrapped to its width."""
     text = text.replace("``", "")
-    lines = text.splitlines()
     if sys.stdout.isatty():
-        import shutil
-        import textwrap
+        from shutil import get_terminal_size
 
-        width = shutil.get_terminal_size().columns - len(indent)
-        lines = []
-        for paragraph in text.split("\n\n"):
-            one = " ".join(paragraph.split())
-            lines += [*textwrap.wrap(one, max(width, 20), break_on_hyphens=False), ""]
-        lines.pop()
-    for line in lines:
+        width = max(get_terminal_size().columns - len(indent), 20)
+        parts = (" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+        text = "\n\n".join(fill(part, width, break_on_hyphens=False) for part in parts)
+    for line in text.splitlines():
         echo(indent + line if line else "")
 
 

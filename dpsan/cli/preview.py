@@ -42,5 +42,5 @@ class Preview(Page, Texts, Vocabulary):
             found = preview(self.file, inputs, opened, store, epsilons, report)
         from dpsan.analysis.preview.page import shown
 
-        self.show(found.as_json(), [shown(found)], quiet=self.quiet, private=True)
+        self.show(found.as_json(), [shown(found)], private=True)
         return 0

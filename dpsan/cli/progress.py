@@ -76,15 +76,15 @@ class Progress:
             yield update and (lambda done: update(advance=done)), begin
 
     @contextmanager
-    def share(self, what: str, *, shown: bool = True) -> Iterator[Callable[[float], None] | None]:
+    def share(self, what: str, *, shown: bool = True) -> Iterator[Callable[[float], None]]:
         """Yield a bar over the share done (0 ... 1) with time left, on stderr if it is a
         terminal.
         """
         with self._bar("Text Bar TaskProgress TimeRemaining", what, shown=shown) as update:
-            yield update and (lambda share: update(completed=share))
+            yield lambda share: update(completed=share) if update else None
 
     @contextmanager
-    def table(self, what: str) -> Iterator[Callable[[float], None] | None]:
+    def table(self, what: str) -> Iterator[Callable[[float], None]]:
         """Yield a bar over a table that is made, on a terminal without another; elsewhere a line,
         if long.
         """

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from dpsan.cli.command import argument, flag, option
-from dpsan.cli.options import Container, Quiet
+from dpsan.cli.options import STDIN, Container, Quiet
 from dpsan.cli.output import INPUT, OUTPUT, RARE, say
 from dpsan.errors import InputError, UsageError, refuse
 from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import decompressed, packer_for
+from dpsan.files.same_files import Use
 from dpsan.files.source import FileSource, opened_input
 from dpsan.formats.registry import format_for, formats_with
 from dpsan.restore.map_file import Map
@@ -55,7 +56,7 @@ class Restore(Container, Quiet):
     unit_field: str | None = option("--unit-field NAME", panel=INPUT)
     """Use for each record the entries of its unit alone, which this column or JSON path names.
     Default: the whole map, but for replacements of which units disagree."""
-    output: Path | None = option("-o, --output FILE", writes=True, panel=OUTPUT)
+    output: Path | None = option("-o, --output FILE", use=Use.WRITTEN, panel=OUTPUT)
     """Write to FILE, for its owner alone."""
     force: bool = flag("--force", panel=OUTPUT)
     """Replace an existing FILE."""
@@ -76,10 +77,10 @@ class Restore(Container, Quiet):
         by_unit = self.unit_field is not None
         what = "--memo needs --unit-field NAME or --unit UNIT"
         refuse(self.memo is not None and not by_unit and self.unit is None, what)
-        path = None if self.file == Path("-") else self.file
+        path = None if self.file == STDIN else self.file
         self.check_files(stdin=path is None)
         name = str(path or "standard input")
-        kind = self.container(name)
+        (kind,) = self.containers([path or STDIN])
         if self.unit_field and not kind.takes_units:
             raise UsageError(f"--unit-field is for {formats_with('takes_units')}")
         options = self.read_options(

@@ -10,8 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from dpsan.cli.guard import Interrupted
+from dpsan.cli.options import STDIN
 from dpsan.cli.output import say
-from dpsan.cli.rewrite_options import STDIN, Completed
+from dpsan.cli.rewrite_options import Completed
 from dpsan.cli.rewrite_report import say_result
 from dpsan.cli.rewrite_request import Request
 from dpsan.errors import refuse
@@ -20,8 +21,9 @@ from dpsan.text.numerals import counted, number
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from dpsan.run.plan import Result
     from dpsan.run.records import History
-    from dpsan.run.run import Result, Run
+    from dpsan.run.run import Run
     from dpsan.run.side_outputs import BadRecords
 
 
@@ -156,21 +158,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
             if request.audit:
                 from dpsan.run.audit import AuditWriter
 
-                run.audit = enter(
-                    AuditWriter(
-                        request.audit,
-                        run.sanitizer,
-                        originals=request.audit_originals,
-                        force=request.force,
-                        seeded=request.seed is not None,
-                        copies=request.copies,
-                        memo=request.memo is not None,
-                        spans=request.spans is not None,
-                        fields=request.field_names,
-                        drop_other=request.drop_other,
-                        policy=request.policy_sha256,
-                    )
-                )
+                run.audit = enter(AuditWriter(request.audit, run.sanitizer, run.plan))
             if request.map_:
                 from dpsan.restore.map_file import MapWriter
 
@@ -180,8 +168,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
 
                 only = run.sanitizer.replacing
                 assert only is not None  # noqa: S101 - the request was checked
-                classes = dict(zip(only.groups, only.classes, strict=True))
-                run.review = enter(Review(request.review, classes, force=request.force))
+                run.review = enter(Review(request.review, only.class_of, force=request.force))
             if request.bad_records:
                 from dpsan.run.side_outputs import BadRecords
 

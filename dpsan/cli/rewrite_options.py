@@ -12,7 +12,7 @@ from pathlib import Path
 import typer
 
 from dpsan.cli.command import argument, flag, option
-from dpsan.cli.options import Container, Sanitizing
+from dpsan.cli.options import STDIN, Container, Sanitizing
 from dpsan.cli.output import INPUT, OUTPUT, PRIVACY, RARE, RUNNING
 from dpsan.errors import OutputError, refuse
 from dpsan.files.names import stream_number
@@ -20,7 +20,6 @@ from dpsan.files.same_files import FileUses, Use
 from dpsan.run.run import is_finished, plan_outputs
 from dpsan.run.same_request import NAME
 
-STDIN = Path("-")
 _ABSENT = 0
 _DRAWN_AGAIN = "another run draws the same words again, under another key: they cost twice"
 
@@ -35,7 +34,7 @@ def _read_policy(context: typer.Context, path: Path | None) -> Path | None:
 class RewriteOptions(Container, Sanitizing):
     """Options of ``rewrite``, and the files that they name."""
 
-    files: list[Path] | None = argument("[FILE]...", None, decides=False)
+    files: list[Path] | None = argument("[FILE]...", None, use=None, decides=False)
     """Default or -: stdin."""
     policy: Path | None = option(
         "--policy FILE", panel=PRIVACY, decides=False, is_eager=True, callback=_read_policy
@@ -44,12 +43,12 @@ class RewriteOptions(Container, Sanitizing):
     budget: float | None = option("--budget X", panel=PRIVACY, variable=True)
     """Stop before the epsilons of all draws exceed X. With --ledger, X limits the LDP epsilon of
     each record."""
-    memo: Path | None = option("--memo DIR", panel=PRIVACY, variable=True)
+    memo: Path | None = option("--memo DIR", panel=PRIVACY, use=None, variable=True)
     """Draw each message once, and write its earlier output when it comes again. DIR is as
     sensitive as the input."""
     forget: str | None = option("--forget UNIT", panel=PRIVACY, decides=False)
     """With --memo alone: erase a unit, whose name --unit-field gave, and what it became."""
-    ledger: Path | None = option("--ledger FILE", panel=PRIVACY, variable=True)
+    ledger: Path | None = option("--ledger FILE", panel=PRIVACY, use=None, variable=True)
     """Add up in FILE what each record has cost over all runs. With --budget, refuse a record that
     would exceed it."""
     recursive: bool = flag("-r, --recursive", panel=INPUT)
@@ -57,33 +56,37 @@ class RewriteOptions(Container, Sanitizing):
     spans: Path | None = option("--spans FILE", panel=INPUT)
     """Draw only words that these spans touch (docs/formats.md), or with --only, these too, from
     the group of their type. All other words pass: NOT PROTECTED."""
-    strict: bool = flag("--strict", panel=INPUT, decides=False)
+    strict: bool = flag("--strict", panel=INPUT, decides=False, capability="leaves_out")
     """Refuse a document whose content cannot all be rewritten, such as attachments and metadata,
     instead of leaving that out. Always with -i."""
-    drop_other: bool = flag("--drop-other", panel=INPUT)
+    drop_other: bool = flag("--drop-other", panel=INPUT, capability="needs_fields")
     """Leave out the columns and fields that --field does not choose. By default they pass
     unchanged."""
-    bad_records: Path | None = option("--bad-records FILE", panel=INPUT)
+    bad_records: Path | None = option(
+        "--bad-records FILE", panel=INPUT, use=Use.WRITTEN, capability="skips_bad_records"
+    )
     """Write unreadable or over-budget records to FILE and continue. FILE is as sensitive as the
     input."""
-    output: Path | None = option("-o, --output FILE", panel=OUTPUT, decides=False)
+    output: Path | None = option("-o, --output FILE", panel=OUTPUT, use=None, decides=False)
     """Write to FILE."""
-    output_dir: Path | None = option("-O, --output-dir DIR", panel=OUTPUT, decides=False)
+    output_dir: Path | None = option("-O, --output-dir DIR", panel=OUTPUT, use=None, decides=False)
     """Write each file below DIR, keeping the tree."""
     in_place: bool = flag("-i, --in-place", panel=OUTPUT, decides=False)
     """Overwrite the input files."""
-    audit: Path | None = option("-a, --audit FILE", panel=OUTPUT, variable=True, decides=False)
+    audit: Path | None = option(
+        "-a, --audit FILE", panel=OUTPUT, use=Use.WRITTEN, variable=True, decides=False
+    )
     """Write one JSON row for each word. FILE is as sensitive as the input."""
     audit_originals: bool = flag("--audit-originals", panel=OUTPUT, decides=False)
     """Write the input words to the audit, too."""
-    map_: Path | None = option("--map FILE", panel=OUTPUT, decides=False)
+    map_: Path | None = option("--map FILE", panel=OUTPUT, use=Use.WRITTEN, decides=False)
     """With --only: write what each replacement stands for, so that 'dpsan restore' can put it
     back. FILE is as sensitive as the input."""
     unit_field: str | None = option("--unit-field NAME", panel=OUTPUT)
     """The column or JSON path that names a record's unit, such as a conversation. With --memo,
     each distinct word of a unit has one replacement in all runs. With --map, the unit of its
     entries; default: file and line."""
-    review: Path | None = option("--review FILE", panel=OUTPUT, decides=False)
+    review: Path | None = option("--review FILE", panel=OUTPUT, use=Use.WRITTEN, decides=False)
     """With --only: write each different word with its count and the list or rule by which it
     passed or was replaced, for a reviewer. FILE is as sensitive as the input."""
     force: bool = flag("--force", panel=OUTPUT, decides=False)
@@ -96,7 +99,7 @@ class RewriteOptions(Container, Sanitizing):
     """Write N independent outputs of every record. They cost N times epsilon."""
     jobs: int | None = option("-j, --jobs N", min=1, panel=RUNNING, variable=True, decides=False)
     """Number of processes. Each holds the vectors; with --engine ray, default one for each CPU."""
-    log_json: Path | None = option("--log-json FILE", panel=RUNNING, decides=False)
+    log_json: Path | None = option("--log-json FILE", panel=RUNNING, use=Use.WRITTEN, decides=False)
     """Write a line of JSON for each input when it ends: path, status, records, words, epsilon,
     seconds."""
     verbose: bool = flag("-v, --verbose", panel=RUNNING, decides=False)
@@ -204,8 +207,7 @@ class RewriteOptions(Container, Sanitizing):
         """
         uses = FileUses()
         uses.add_stream(Use.STANDING, "standard error", 2)
-        for name in ("keep", "public", "spans", "language_model", "policy"):
-            uses.add(Use.READ, f"--{name.replace('_', '-')}", getattr(self, name))
+        self.add_options(uses, Use.READ)
         for path in self.inputs:
             if path == STDIN:
                 uses.add_stream(Use.READ, "input", 0)
@@ -225,12 +227,7 @@ class RewriteOptions(Container, Sanitizing):
             uses.add(Use.STANDING if there else Use.WRITTEN, "output", self.output)
         elif not self.in_place:
             uses.add_stream(Use.STANDING, "standard output", 1)
-        for name in ("audit", "map_", "review"):
-            uses.add(Use.WRITTEN, f"--{name.rstrip('_')}", getattr(self, name))
-        log = self.log_json
-        standing = log is not None and stream_number(log) is not None
-        uses.add(Use.STANDING if standing else Use.WRITTEN, "--log-json", log)
-        uses.add(Use.WRITTEN, "--bad-records", self.bad_records)
+        self.add_options(uses, Use.WRITTEN)
         return uses
 
 

@@ -11,7 +11,8 @@ from dpsan.text.numerals import counted, number
 
 if TYPE_CHECKING:
     from dpsan.cli.rewrite_request import Request
-    from dpsan.run.run import Result, Run
+    from dpsan.run.plan import Result
+    from dpsan.run.run import Run
     from dpsan.sanitize.accountant import Accountant
     from dpsan.sanitize.sanitizer import Sanitizer
 
@@ -134,7 +135,7 @@ def _unknown(totals: Accountant) -> int:
 
 def _table(result: Result) -> None:
     """One line for each file, in columns, on stderr; of many one for each format."""
-    from dpsan.run.run import MOST_LISTED
+    from dpsan.run.plan import MOST_LISTED
     from dpsan.sanitize.result import Action
 
     if len(result.became) > MOST_LISTED:
@@ -146,12 +147,12 @@ def _table(result: Result) -> None:
         return
     rows: list[tuple[str, ...]]
     rows = [("records", "words", "drawn", "unknown", "kept", "epsilon", "file")]
-    for _, (name, outcome) in sorted(result.became.items()):
-        if isinstance(outcome, str):
-            rows.append((outcome, "", "", "", "", "", name))
+    for _, outcome in sorted(result.became.items()):
+        if outcome.status != "complete":
+            rows.append((outcome.status, "", "", "", "", "", str(outcome.task.path)))
             continue
         totals, kept = outcome.totals, outcome.totals.counts[Action.KEPT]
         counts = totals.records, totals.words, totals.draws, _unknown(totals), kept
-        rows.append((*map(number, counts), number(totals.epsilon_sum), name))
+        rows.append((*map(number, counts), number(totals.epsilon_sum), outcome.name))
     for line in aligned(rows, right=range(6)):
         say(line)

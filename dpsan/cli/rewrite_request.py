@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import Field, dataclass, fields
 from functools import cached_property
 from glob import glob
 from hashlib import file_digest
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpsan.cli.options import positive
-from dpsan.cli.rewrite_options import STDIN, RewriteOptions
+from dpsan.cli.options import STDIN, positive
+from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.errors import UsageError, refuse
 
 if TYPE_CHECKING:
     from dpsan.files.same_files import FileUses
     from dpsan.formats.base import Format
-    from dpsan.run.stream import Plan
+    from dpsan.run.plan import Plan
     from dpsan.sanitize.sanitizer import Sanitizer
 
 
@@ -130,12 +130,9 @@ class Request(RewriteOptions):
         require_ray()
 
     def _check_fields(self) -> None:
-        """Refuse options that do not concern the formats of the inputs.
-
-        Among files that ``-r`` found, an option may concern some of them only.
-        """
+        """Refuse options that do not concern the formats of the inputs."""
         from dpsan.formats.paths import parse_field, parse_fields
-        from dpsan.formats.registry import formats_with, is_code
+        from dpsan.formats.registry import is_code
         from dpsan.formats.text import text_encoding
 
         code = [path for path in self.inputs if is_code(str(path))]
@@ -143,8 +140,6 @@ class Request(RewriteOptions):
         why = f"{(code or [STDIN])[0]}: a program or settings, whose keywords would be drawn too"
         refuse(drawn, why, "--only sensitive leaves them; -f text draws every word")
         kinds, encoding = self.kinds, text_encoding(self.encoding)
-        enough = any if self.recursive else all
-        first = kinds[0].name
         refusals = {kind.own_encoding: kind for kind in kinds if kind.own_encoding}
         fixed = len(refusals) == len(kinds) and encoding != "utf-8"
         refuse(fixed, min(refusals, default=""), "leave out --encoding")
@@ -158,33 +153,12 @@ class Request(RewriteOptions):
         ):
             others = [kind.name for kind in kinds if not getattr(kind, capability)]
             refuse(given and others, f"{name} is not for {(others or [''])[0]}{why}", hint)
-        if self.field:
-            unnamed = STDIN in self.inputs and self.format_ == "auto"
-            what = (
-                "standard input does not tell its format" if unnamed else f"{first} has no --field"
-            )
-            hint = f"with -f: {formats_with('takes_fields')} have fields"
-            refuse(not any(kind.takes_fields for kind in kinds), what, hint)
-            for name in self.field_names if all(kind.field_paths for kind in kinds) else ():
-                parse_field(name)
-            parse_fields(self.except_ or (), "--except")
-        else:  # no column is named: no file was read
-            if all(kind.needs_fields for kind in kinds):
-                raise UsageError(f"{first} needs --field", self.choices(self.inputs[0]))
-        # Option, whether it is given, what a format needs for it, how many of the formats do.
-        self.cell_delimiter()
-        for name, given, capability, formats in (
-            ("--strict", self.strict, "leaves_out", any),
-            ("--except", bool(self.except_), "nested", enough),
-            ("--no-header", self.no_header, "takes_header", any),
-            ("--delimiter", self.delimiter, "takes_delimiter", any),
-            ("--drop-other", self.drop_other, "needs_fields", enough),
-            ("--bad-records", self.bad_records, "skips_bad_records", enough),
-        ):
-            lacking = not formats(getattr(kind, capability) for kind in kinds)
-            # A policy is for files of many formats.
-            typed = self.policy is None or name[2:].replace("-", "_") in self.typed
-            refuse(given and lacking and typed, f"{name} is for {formats_with(capability)}")
+        for name in self.field_names if all(kind.field_paths for kind in kinds) else ():
+            parse_field(name)
+        parse_fields(self.except_ or (), "--except")
+
+    def from_policy(self, about: Field[Any]) -> bool:
+        return self.policy is not None and about.name not in self.typed
 
     @cached_property
     def _fields(self) -> dict[str, str]:
@@ -204,11 +178,8 @@ class Request(RewriteOptions):
 
     @cached_property
     def kinds(self) -> list[type[Format]]:
-        """Return the formats of the inputs, by name.  Raises UsageError."""
-        from dpsan.formats.registry import format_class, format_name
-
-        names = {format_name(self.format_, str(path)) for path in self.inputs}
-        return [format_class(name, "") for name in sorted(names)]
+        """Return the formats of the inputs, see :meth:`containers`.  Raises UsageError."""
+        return self.containers(self.inputs)
 
     def _check_suffix(self) -> None:
         """Refuse a name of the output that tells of another format, unless an input has it too."""
@@ -257,7 +228,7 @@ class Request(RewriteOptions):
 
     def plan(self) -> Plan:
         """Return the plan for every input. Raises UsageError."""
-        from dpsan.run.stream import Plan
+        from dpsan.run.plan import Plan
 
         return Plan(
             format=self.format_,
@@ -275,5 +246,9 @@ class Request(RewriteOptions):
             copies=self.copies,
             line_buffered=self.line_buffered,
             force=self.force,
+            seeded=self.seed is not None,
+            memo=self.memo is not None,
+            originals=self.audit_originals,
+            policy=self.policy_sha256,
             spans=self.spans,
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 from dpsan.cli.command import argument, option
 from dpsan.cli.options import JsonAndFile, Quiet
 from dpsan.errors import printable
+from dpsan.files.same_files import Use
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,9 +24,9 @@ class Train(JsonAndFile, Quiet):
     texts: list[Path] = argument("PUBLIC...")
     """Public text in UTF-8, or .gz of it: its words will be in every output, and FILE says how
     often each occurs. Never private text."""
-    output: Path = option("-o, --output FILE", MISSING, writes=True)
+    output: Path = option("-o, --output FILE", MISSING, use=Use.WRITTEN)
     """The vocabulary, NAME.npz, for -E."""
-    language_model: Path | None = option("--language-model FILE", writes=True)
+    language_model: Path | None = option("--language-model FILE", use=Use.WRITTEN)
     """Also write a language model of the text, NAME.npz, for rewrite --fluent."""
     words: int = option("--words N", 32_000, min=100)
     """Largest number of words."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from dpsan.cli.command import flag, option
 from dpsan.cli.options import JsonAndFile, Sanitizing
 from dpsan.cli.output import PRIVACY, say
+from dpsan.files.same_files import Use
 
 if TYPE_CHECKING:
     from dpsan.embeddings.cache.store import Store
@@ -49,7 +50,7 @@ class Verify(JsonAndFile, Sanitizing):
     """Number of vocabulary words whose outputs are compared."""
     draws: int = option("--draws N", 100_000, min=10_000)
     """Draws for the empirical bound."""
-    certificate: Path | None = option("--certificate FILE", writes=True)
+    certificate: Path | None = option("--certificate FILE", use=Use.WRITTEN)
     """Write the certified integers to FILE, for docs/check_certificate.py."""
     jobs: int = option("-j, --jobs N", 2, min=1)
     """Number of worker processes to check, too; 1: none."""
@@ -63,6 +64,7 @@ class Verify(JsonAndFile, Sanitizing):
         if self.only is not None:
             return self._replaced()
 
+        from dpsan.analysis.pages.sections import by_name
         from dpsan.analysis.verify import certificate_file, page
         from dpsan.analysis.verify.verdict import verify
         from dpsan.sanitize.sanitizer import Sanitizer
@@ -84,8 +86,7 @@ class Verify(JsonAndFile, Sanitizing):
             )
             if digest is None:
                 say(f"no certificate written: the guarantee is {found.verdict}")
-        values = page.as_json(found, reviewed=sanitizer.guarantee.reviewed)
-        self.show(values, [page.shown(found, values, sanitizer.mechanism.name)])
+        self.show(by_name(found), [page.shown(found, sanitizer.mechanism.name)])
         return _STATUS[str(found.verdict)]
 
     def _pool(self, sanitizer: Sanitizer, store: Store) -> AbstractContextManager[Pool | None]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,12 +49,12 @@ class Embeddings:
         """Return row number of each word."""
         return dict(zip(self.index_to_key, range(self.n), strict=True))
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Number of words."""
         return len(self.index_to_key)
 
-    @property
+    @cached_property
     def d(self) -> int:
         """Number of dimensions."""
         return int(self.vectors.shape[1])
@@ -70,10 +71,25 @@ def word_frequencies(n: int, counts: NDArray[np.int64] | None) -> NDArray[np.flo
     return np.asarray(found / found.sum())
 
 
-Watch = Callable[[str], AbstractContextManager[Callable[[float], None] | None]]
+Progress = Callable[[float], None]
+"""Called with the share of a work that is done, 0 ... 1."""
+Watch = Callable[[str], AbstractContextManager[Progress]]
 """Shows progress: takes a description, and its body gets a function of the share that is done."""
+T = TypeVar("T")
 
 
-def unseen(what: str) -> AbstractContextManager[Callable[[float], None] | None]:
+def no_progress(share: float) -> None:
     """Show nothing."""
-    return nullcontext()
+
+
+def unseen(what: str) -> AbstractContextManager[Progress]:
+    """Show nothing."""
+    return nullcontext(no_progress)
+
+
+def shown(watch: Watch, what: str, items: Sequence[T]) -> Iterator[T]:
+    """Yield the items of a work, and show the share of them that is done."""
+    with watch(what) as progress:
+        for done, item in enumerate(items, 1):
+            yield item
+            progress(done / len(items))

@@ -6,7 +6,8 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.base import Embeddings, Progress, no_progress
 from dpsan.errors import EmbeddingError, file_reason
 from dpsan.files.source import open_regular
 
@@ -37,7 +38,7 @@ class _Reported(io.FileIO):
         progress: is given the share.
     """
 
-    def __init__(self, handle: int, progress: Callable[[float], None]) -> None:
+    def __init__(self, handle: int, progress: Progress) -> None:
         super().__init__(handle)
         self._size, self._progress = max(1, os.fstat(handle).st_size), progress
 
@@ -48,9 +49,7 @@ class _Reported(io.FileIO):
         return got
 
 
-def open_embeddings(
-    path: Path, progress: Callable[[float], None] | None = None
-) -> io.BufferedReader:
+def open_embeddings(path: Path, progress: Progress = no_progress) -> io.BufferedReader:
     """Open a regular file for reading, never blocking.
 
     Args:
@@ -65,8 +64,7 @@ def open_embeddings(
         raise EmbeddingError(path, file_reason(error).lower()) from None
     except ValueError:  # a NUL in the name
         raise EmbeddingError(repr(str(path)), "no such file") from None
-    file = io.FileIO(handle) if progress is None else _Reported(handle, progress)
-    return io.BufferedReader(file, _BUFFER)
+    return io.BufferedReader(_Reported(handle, progress), _BUFFER)
 
 
 class Lines:
@@ -176,8 +174,7 @@ class Rows:
         self._words: list[str] = []
         self._seen: set[str] = set()
         self._vectors = np.empty((0, d), dtype=np.float32)
-        self._counts: list[int] = []
-        self._spellings: list[str] = []
+        self._columns: defaultdict[str, list[Any]] = defaultdict(list)
 
     @property
     def full(self) -> bool:
@@ -200,10 +197,13 @@ class Rows:
         self,
         words: Sequence[bytes | str],
         vectors: NDArray[Any],
-        counts: Sequence[int] | None = None,
-        spellings: Sequence[bytes | str] | None = None,
+        **columns: Sequence[Any],
     ) -> None:
-        """Keep the usable rows of a block; ``vectors`` is (m, d) of any real type.
+        """Keep the usable rows of a block.
+
+        Args:
+            vectors: shape (m, d), of any real type.
+            columns: ``counts``, ``spellings``; those that the file has.
 
         Raises:
             EmbeddingError: a word is longer than 1 MB, a spelling is that of another word, or
@@ -240,10 +240,8 @@ class Rows:
         if unusable > _UNUSABLE and unusable > 10 * len(self._words):
             # Else a small compressed file of one repeated row would keep us busy for hours.
             raise EmbeddingError(self.path, f"too many unusable rows: {self._reasons()}")
-        if counts is not None:
-            self._counts.extend(counts[row] for row in keep)
-        if spellings is not None:
-            self._spellings.extend(_text(spellings[row]) for row in keep)
+        for name, values in columns.items():
+            self._columns[name] += [values[row] for row in keep]
         n = len(self._words)
         if n > len(self._vectors):
             # realloc in place of a second copy, an eighth ahead: peak 1.125 times the matrix.
@@ -262,7 +260,9 @@ class Rows:
         n = len(self._words)
         if not n:
             raise EmbeddingError(self.path, f"no usable row: {self._reasons() or 'no row at all'}")
-        for word, spelling in zip(self._words, self._spellings, strict=False):
+        spellings, counts = map(self._columns.get, ("spellings", "counts"))
+        spellings = [*map(_text, spellings)] if spellings else None
+        for word, spelling in zip(self._words, spellings or (), strict=False):
             # What is written must not be read as another word.
             if spelling != word and (spelling.lower() != word or spelling in self._seen):
                 raise EmbeddingError(self.path, "a spelling that is not of its word")
@@ -273,9 +273,9 @@ class Rows:
             vectors=self._vectors,
             source=source,
             digest=digest,
-            counts=np.array(self._counts, dtype=np.int64) if self._counts else None,
+            counts=np.array(counts, dtype=np.int64) if counts else None,
             dropped=self.dropped,
-            spellings=self._spellings or None,
+            spellings=spellings,
         )
 
 
@@ -290,9 +290,7 @@ def _text(word: bytes | str) -> str:
     return word
 
 
-def blocks_of_all(
-    texts: Sequence[Path], progress: Callable[[float], None] | None
-) -> Iterator[list[str]]:
+def blocks_of_all(texts: Sequence[Path], progress: Progress) -> Iterator[list[str]]:
     """Yield the blocks of lines of all texts; see :func:`dpsan.files.compression.blocks_of`.
 
     Args:
@@ -309,7 +307,7 @@ def blocks_of_all(
         nonlocal done
         before, done = done, done + size
         # About once a megabyte: lines are many.
-        if progress is not None and before >> 20 < done >> 20:
+        if before >> 20 < done >> 20:
             progress(min(1.0, done / total))
 
     for path in texts:

@@ -8,16 +8,15 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from enum import Enum, auto
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from dpsan.embeddings import numpy_files
-from dpsan.embeddings.base import Embeddings, Watch, unseen
+from dpsan.embeddings.base import Embeddings, Progress, Watch, no_progress, unseen
 from dpsan.embeddings.bundled import bundled_digest, directory, load_bundled
 from dpsan.embeddings.files import Rows, check_dimensions, digest_of, open_embeddings, refuse
+from dpsan.embeddings.numpy_files import MAGIC, open_zip, read_npz
 from dpsan.embeddings.text_rows import header, is_number, read_binary, read_glove, read_word2vec
 from dpsan.errors import EmbeddingError, GensimMissingError, Hint, UsageError
 from dpsan.errors import reason as os_reason
@@ -43,7 +42,7 @@ _FASTTEXT: Final = (793712314).to_bytes(4, "little")
 """First bytes of fastText's ``.bin``. Its vectors are sums of n-grams; ``.vec`` holds the sums."""
 _OTHER: Final = {
     _FASTTEXT: "fastText .bin",
-    numpy_files.MAGIC: ".npy, which has no words,",
+    MAGIC: ".npy, which has no words,",
     b"BZh": "bzip2",
     b"\xfd7zXZ": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
@@ -53,22 +52,18 @@ _OTHER: Final = {
 }
 _HINTS: Final = {
     _FASTTEXT: "use the .vec, or: fasttext print-word-vectors MODEL.bin < WORDS > MODEL.vec",
-    numpy_files.MAGIC: "save it by numpy.savez(PATH, words=words, vectors=vectors)",
+    MAGIC: "save it by numpy.savez(PATH, words=words, vectors=vectors)",
 }
 
 
-class Kind(Enum):
-    """The formats; NPZ stands for any zip file until its names are known."""
-
-    WORD2VEC_TEXT = auto()
-    WORD2VEC_BINARY = auto()
-    GLOVE = auto()
-    NPZ = auto()
-    PICKLE = auto()
+Reader = Callable[[io.BufferedReader, Path, int | None], Rows]
+"""Reads the first usable rows of a stream; the path is for messages."""
 
 
-def sniff(head: bytes, path: Path) -> Kind:
-    """Return the kind of a file that begins with ``head`` (a MB is enough).
+def sniff(head: bytes, path: Path) -> Reader | None:
+    """Return the reader of a file that begins with ``head`` (a MB is enough); None for a pickle.
+
+    That of ``.npz`` stands for any zip file until its names are known.
 
     Raises:
         EmbeddingError: no embedding file starts so.
@@ -77,9 +72,9 @@ def sniff(head: bytes, path: Path) -> Kind:
         raise EmbeddingError(path, "empty file")
     unpacked = Path(path.name.lower().removesuffix(".gz"))
     if unpacked.suffix in _PICKLE_NAMES or _PICKLE.match(head):
-        return Kind.PICKLE
+        return None
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return Kind.NPZ
+        return read_npz
     if head.startswith(GZIP):
         raise EmbeddingError(path, "compressed twice", "gunzip it once")
     for start, name in _OTHER.items():
@@ -87,12 +82,12 @@ def sniff(head: bytes, path: Path) -> Kind:
             hint = _HINTS.get(start, "convert it to plain text or .gz")
             raise EmbeddingError(path, f"{name} is not read", hint)
     if _OLD_PICKLE.match(head):
-        return Kind.PICKLE
+        return None
     first, _, body = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")
     sizes = header(first)
     if sizes is None:
-        return Kind.GLOVE
-    return Kind.WORD2VEC_TEXT if _is_text(body, sizes[1]) else Kind.WORD2VEC_BINARY
+        return read_glove
+    return read_word2vec if _is_text(body, sizes[1]) else read_binary
 
 
 def _is_text(body: bytes, d: int) -> bool:
@@ -107,12 +102,6 @@ def _is_text(body: bytes, d: int) -> bool:
 
 
 _FEWER: Final = Hint("try vocab_size=N", "try --vocab-size N")
-_READERS: Final = {
-    Kind.WORD2VEC_TEXT: read_word2vec,
-    Kind.WORD2VEC_BINARY: read_binary,
-    Kind.GLOVE: read_glove,
-    Kind.NPZ: numpy_files.read_npz,
-}
 
 
 def load(path: Path | str | None = None, *, vocab_size: int | None = None) -> Embeddings:
@@ -133,12 +122,12 @@ def load_watched(path: Path | str | None, vocab_size: int | None, watch: Watch) 
     if path is None:
         return load_bundled(vocab_size=vocab_size)
     path = Path(path)
-    with watch("reading vectors") as progress, _opened(path, progress) as (stream, kind):
-        if kind is Kind.PICKLE:
+    with watch("reading vectors") as progress, _opened(path, progress) as (stream, reader):
+        if reader is None:
             raise refuse(path)
         before = _state(path)
         digest = digest_of([path], vocab_size)
-        rows = _READERS[kind](stream, path, vocab_size)
+        rows = reader(stream, path, vocab_size)
         if _state(path) != before:
             raise EmbeddingError(path, "changed while it was read")
         return rows.finish(str(path), digest)
@@ -153,8 +142,8 @@ def file_digest(path: Path | str | None, *, vocab_size: int | None = None) -> st
     if path is None:
         return bundled_digest(vocab_size=vocab_size)
     path = Path(path)
-    with _opened(path) as (_, kind):
-        return digest_of(_files(path, kind), vocab_size)
+    with _opened(path) as (_, reader):
+        return digest_of(_files(path, reader), vocab_size)
 
 
 def files_of(path: Path | None) -> list[Path]:
@@ -162,58 +151,46 @@ def files_of(path: Path | None) -> list[Path]:
     try:
         if path is None:
             return sorted(directory().iterdir())
-        with ExitStack() as stack:
-            stream, _ = _unpacked(path, stack)
-            return _files(path, sniff(stream.peek(), path))
+        with _opened(path) as (_, reader):
+            return _files(path, reader)
     except (EmbeddingError, OSError):
         return [path] if path else []
 
 
 @contextmanager
 def _opened(
-    path: Path, progress: Callable[[float], None] | None = None
-) -> Iterator[tuple[io.BufferedReader, Kind]]:
-    """Yield the decompressed stream of a file, and what it is; troubles of the system get its
+    path: Path, progress: Progress = no_progress
+) -> Iterator[tuple[io.BufferedReader, Reader | None]]:
+    """Yield the decompressed stream of a file, and its reader; troubles of the system get its
     name.
     """
     try:
         with ExitStack() as stack:
-            stream, packed = _unpacked(path, stack, progress)
-            kind = sniff(stream.peek(), path)
-            if packed and kind is Kind.NPZ:  # it would need a file to seek in
-                raise EmbeddingError(path, "compressed twice", "gunzip it once")
-            if kind is Kind.NPZ:
-                with numpy_files.open_zip(stream, path) as archive:
+            file = stream = stack.enter_context(open_embeddings(path, progress))
+            if file.peek(2)[:2] == GZIP:
+                size = os.fstat(file.fileno()).st_size
+                stream = stack.enter_context(unpack(file, path, size))
+            reader = sniff(stream.peek(), path)
+            if reader is read_npz:
+                if stream is not file:  # it would need a file to seek in
+                    raise EmbeddingError(path, "compressed twice", "gunzip it once")
+                with open_zip(stream, path) as archive:
                     if any(name.endswith(".pkl") for name in archive.namelist()):
-                        kind = Kind.PICKLE  # PyTorch's
-            yield stream, kind
+                        reader = None  # PyTorch's pickle
+            yield stream, reader
     except MemoryError:
         raise EmbeddingError(path, "does not fit into memory", _FEWER) from None
     except OSError as error:
         raise EmbeddingError(path, os_reason(error).lower()) from None
 
 
-def _unpacked(
-    path: Path, stack: ExitStack, progress: Callable[[float], None] | None = None
-) -> tuple[io.BufferedReader, bool]:
-    """Return a file's bytes, decompressed if need be, and whether they were compressed."""
-    stream = stack.enter_context(open_embeddings(path, progress))
-    if stream.peek(2)[:2] != GZIP:
-        return stream, False
-    packed = os.fstat(stream.fileno()).st_size
-    return stack.enter_context(unpack(stream, path, packed)), True
-
-
-def _files(path: Path, kind: Kind) -> list[Path]:
+def _files(path: Path, reader: Reader | None) -> list[Path]:
     """Return the file and those that belong to it."""
-    return parts(path) if kind is Kind.PICKLE else [path]
+    return [path] if reader else parts(path)
 
 
 def _state(path: Path) -> tuple[int, int, int]:
-    try:
-        state = path.stat()
-    except OSError:
-        raise EmbeddingError(path, "no such file") from None
+    state = path.stat()
     return state.st_ino, state.st_size, state.st_mtime_ns
 
 
@@ -247,9 +224,7 @@ def load_unsafe_pickle(path: Path | str, *, vocab_size: int | None = None) -> Em
         raise EmbeddingError(path, "words and vectors do not fit together")
     check_dimensions(path, vectors.shape[1])
     rows = Rows(path, vectors.shape[1], vocab_size)
-    for at, count in rows.blocks(len(words), vectors.itemsize * vectors.shape[1]):
-        part = slice(at, at + count)
-        rows.add(words[part], vectors[part], None if counts is None else counts[part])
+    rows.add(words, vectors, **({} if counts is None else {"counts": counts}))
     return rows.finish(str(path), digest)
 
 

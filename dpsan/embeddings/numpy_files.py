@@ -31,6 +31,13 @@ MAGIC: Final = npy.MAGIC_PREFIX
 _MOST: Final = 10**15
 # RuntimeError: encrypted, and NotImplementedError.
 _ZIP_ERRORS: Final = (zipfile.BadZipFile, EOFError, OSError, RuntimeError, ValueError)
+_EXPECTED: Final = {
+    "vectors": ("fiu", 2, "real numbers of shape (n, d)"),
+    "words": ("US", 1, "text of shape (n,)"),
+    "counts": ("iu", 1, "whole numbers of shape (n,)"),
+    "spellings": ("US", 1, "text of shape (n,)"),
+}
+"""Kinds of values of each array, and the number of its dimensions."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +55,9 @@ class _Array:
         """Bytes of one row."""
         return self.dtype.itemsize * (self.shape[1] if len(self.shape) == 2 else 1)
 
-    def check(self, kinds: str, dimensions: int, wanted: str) -> None:
-        """Raise EmbeddingError unless the array has plain values of some kinds."""
-        if self.dtype.kind not in kinds or len(self.shape) != dimensions or min(self.shape) < 0:
-            raise self.error(f"expected {wanted}")
-
-    def error(self, message: str) -> EmbeddingError:
+    def error(self, message: str, hint: str = "") -> EmbeddingError:
         """Return an error of this array."""
-        return EmbeddingError(self.path, f"{self.name}.npy: {message}")
+        return EmbeddingError(self.path, f"{self.name}.npy: {message}", hint)
 
     def rows(self, first: int, count: int) -> NDArray[Any]:
         """Return the next ``count`` rows, which start at row ``first``."""
@@ -65,24 +67,45 @@ class _Array:
             raise self.error(f"the file ends after {there} of {self.shape[0]} rows")
         return np.frombuffer(data, dtype=self.dtype).reshape(count, *self.shape[1:])
 
+    def texts(self, rows: NDArray[Any]) -> list[bytes | str]:
+        """Return the texts in some rows."""
+        try:
+            return rows.tolist()  # type: ignore[no-any-return]
+        except (ValueError, UnicodeDecodeError):
+            raise self.error("not valid Unicode") from None
+
 
 def _opened(archive: zipfile.ZipFile, path: Path, name: str) -> _Array:
-    """Read the header of an array.  Raises EmbeddingError: there is none, or it is no plain one."""
-    member = _member(archive, path, f"{name}.npy")
+    """Read the header of an array.  Raises EmbeddingError: there is none, or not one of its
+    kind.
+    """
     try:
-        version = npy.read_magic(member)
+        info = archive.getinfo(f"{name}.npy")
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise EmbeddingError(path, f"{name}.npy: unknown compression")
+        member: Any = Bounded(archive.open(info), path, info.compress_size)
+    except KeyError:
+        raise EmbeddingError(path, f"no array '{name}'") from None
+    except _ZIP_ERRORS:
+        raise EmbeddingError(path, "damaged zip file") from None
+    stream = io.BufferedReader(member, BLOCK)
+    try:
+        version = npy.read_magic(stream)
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, columns_first, dtype = read(member)
+        shape, columns_first, dtype = read(stream)
     except EmbeddingError:
         raise
     except Exception:  # noqa: BLE001 - what Python's parser raises for a header of anybody's
         raise EmbeddingError(path, f"{name}.npy: not a numpy array") from None
     if dtype.hasobject:
         raise refuse(path)
-    array = _Array(member, path, name, dtype, shape)
+    array, (kinds, dimensions, wanted) = _Array(stream, path, name, dtype, shape), _EXPECTED[name]
     if columns_first and len(shape) == 2:
-        hint = "save numpy.ascontiguousarray(vectors)"
-        raise EmbeddingError(path, f"{name}.npy: columns first", hint)
+        raise array.error("columns first", "save numpy.ascontiguousarray(vectors)")
+    if dtype.kind not in kinds or len(shape) != dimensions or min(shape) < 0:
+        raise array.error(f"expected {wanted}")
+    if dtype.itemsize > MAX_WORD * (4 if dtype.kind == "U" else 1):
+        raise array.error("words longer than 1 MB")
     return array
 
 
@@ -96,23 +119,21 @@ def read_npz(stream: io.BufferedReader, path: Path, limit: int | None) -> Rows:
         there = {name.removesuffix(".npy") for name in archive.namelist()}
         names = ["vectors", "words", *sorted(there & {"counts", "spellings"})]
         arrays = {name: _opened(archive, path, name) for name in names}
-        vectors = arrays["vectors"]
-        vectors.check("fiu", 2, "real numbers of shape (n, d)")
-        n, d = vectors.shape
+        n, d = arrays["vectors"].shape
         check_dimensions(path, d)
-        for name in names[1:]:
-            _check_one_each(arrays[name], n)
+        for name, array in arrays.items():
+            if array.shape[0] != n:
+                raise EmbeddingError(path, f"{array.shape[0]} {name}, but {n} vectors")
         rows = Rows(path, d, limit)
         for at, count in rows.blocks(n, max(1, *(array.row_bytes for array in arrays.values()))):
-            block = {name: array.rows(at, count) for name, array in arrays.items()}
-            rows.add(
-                _listed(arrays["words"], block["words"]),
-                block["vectors"],
-                block["counts"].tolist() if "counts" in block else None,
-                _listed(arrays["spellings"], block["spellings"]) if "spellings" in block else None,
-            )
-            if "counts" in block and not ((block["counts"] >= 0) & (block["counts"] < _MOST)).all():
-                raise arrays["counts"].error("expected counts from 0 to below 10^15")
+            block: dict[str, Any] = {name: array.rows(at, count) for name, array in arrays.items()}
+            for name in block.keys() & {"words", "spellings"}:
+                block[name] = arrays[name].texts(block[name])
+            if "counts" in block:
+                if not ((block["counts"] >= 0) & (block["counts"] < _MOST)).all():
+                    raise arrays["counts"].error("expected counts from 0 to below 10^15")
+                block["counts"] = block["counts"].tolist()
+            rows.add(**block)
         for array in () if rows.full else arrays.values():
             if array.stream.read(1):
                 raise array.error(f"more data than the header's {n} rows")
@@ -129,35 +150,3 @@ def open_zip(stream: io.BufferedReader, path: Path) -> zipfile.ZipFile:
         return zipfile.ZipFile(stream)
     except _ZIP_ERRORS:
         raise EmbeddingError(path, "damaged zip file") from None
-
-
-def _check_one_each(array: _Array, n: int) -> None:
-    """Raise EmbeddingError unless an array has a text, or a count, for each of n words."""
-    if array.name == "counts":
-        array.check("iu", 1, "whole numbers of shape (n,)")
-    else:
-        array.check("US", 1, "text of shape (n,)")
-    if array.shape[0] != n:
-        raise EmbeddingError(array.path, f"{array.shape[0]} {array.name}, but {n} vectors")
-    if array.dtype.itemsize > MAX_WORD * (4 if array.dtype.kind == "U" else 1):
-        raise array.error("words longer than 1 MB")
-
-
-def _listed(array: _Array, texts: NDArray[Any]) -> list[bytes | str]:
-    try:
-        return texts.tolist()  # type: ignore[no-any-return]
-    except (ValueError, UnicodeDecodeError):
-        raise array.error("not valid Unicode") from None
-
-
-def _member(archive: zipfile.ZipFile, path: Path, name: str) -> io.BufferedReader:
-    try:
-        info = archive.getinfo(name)
-        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise EmbeddingError(path, f"{name}: unknown compression")
-        member = archive.open(info)
-    except KeyError:
-        raise EmbeddingError(path, f"no array '{name.removesuffix('.npy')}'") from None
-    except _ZIP_ERRORS:
-        raise EmbeddingError(path, "damaged zip file") from None
-    return io.BufferedReader(Bounded(member, path, info.compress_size), BLOCK)

@@ -35,6 +35,8 @@ from dpsan.errors import EmbeddingError
 _HEADER: Final = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]*\r?\n?")
 _FIRST: Final = 32
 """Lines that decide the number of dimensions where there is no header."""
+_NO_HEADER: Final = 1 << 62
+"""More rows than there are."""
 _PLAIN: Final = b" +-.0123456789Ee"
 _NUMBERS: Final = 1 << 18
 """Numbers parsed at a time: about 25 MB of Python objects."""
@@ -82,7 +84,7 @@ def read_glove(stream: io.BufferedReader, path: Path, limit: int | None) -> Rows
         hint = "word2vec, GloVe, .vec or .npz: a word and its numbers a line; dpsan train makes one"
         raise EmbeddingError(path, "not an embedding file", hint)
     check_dimensions(path, d)
-    return _read_rows(lines, Rows(path, d, limit), d, None)
+    return _read_rows(lines, Rows(path, d, limit), d, _NO_HEADER)
 
 
 def is_number(field: bytes) -> bool:
@@ -102,17 +104,17 @@ def _numbers_in(line: bytes) -> int:
     return run - 1 if run and run == len(fields) and not line[:1].isspace() else run
 
 
-def _read_rows(lines: Lines, rows: Rows, d: int, declared: int | None) -> Rows:
-    """Read all rows into ``rows``; ``declared`` is the header's count of them, if it has one.
+def _read_rows(lines: Lines, rows: Rows, d: int, declared: int) -> Rows:
+    """Read all rows into ``rows``; ``declared`` is the header's count of them.
 
     Raises:
         EmbeddingError: a row or the number of rows is wrong; names the line.
     """
     step = max(1, _NUMBERS // d)
     seen = 0
-    while not rows.full:
+    while not rows.full and seen < declared:
         first = lines.number + 1
-        wanted = rows.room(step) if declared is None else min(rows.room(step), declared - seen)
+        wanted = min(rows.room(step), declared - seen)
         block: list[bytes] = []
         while len(block) < wanted and (line := lines.read()).strip():
             block.append(line)
@@ -122,15 +124,13 @@ def _read_rows(lines: Lines, rows: Rows, d: int, declared: int | None) -> Rows:
         if len(block) < wanted:
             if not lines.only_blank():
                 raise EmbeddingError(lines.path, f"0 numbers, expected {d}", line=lines.number)
-            if declared is not None and seen < declared:
+            if declared < _NO_HEADER:
                 ends = f"the file ends after {seen} of {declared} rows"
                 raise EmbeddingError(lines.path, ends, line=first + len(block))
-            break
-        if seen == declared and not rows.full:
-            if not lines.only_blank():
-                more = f"more rows than the header's {declared}"
-                raise EmbeddingError(lines.path, more, line=lines.number + 1)
-            break
+            return rows
+    if not rows.full and not lines.only_blank():
+        more = f"more rows than the header's {declared}"
+        raise EmbeddingError(lines.path, more, line=lines.number + 1)
     return rows
 
 

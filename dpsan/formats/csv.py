@@ -17,6 +17,7 @@ never because its old text was, whose words that would tell of.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
@@ -221,6 +222,8 @@ class _Table:
     ) -> None:
         self._source, self._options = source, options
         self.delimiter, self.encoding = delimiter, text_encoding(options.encoding)
+        self.special = compiled(b'["\n\r' + re.escape(delimiter) + b"]")
+        """What is in quotes."""
         self._width = len(first.cells)
         cells = first.cells if options.header else []
         names = _texts(source, first, options) if options.header else []
@@ -329,15 +332,14 @@ class _Render:
         cells = self.row.cells.copy()
         for at, (column, text) in enumerate(zip(self.table.columns, texts, strict=True)):
             # White space keeps its bytes: an empty cell in quotes is not a missing one.
-            blank = self.keep_equal or not text.strip()
+            blank = self.keep_equal or not text or text.isspace()
             if not blank or [text] != self.texts[at : at + 1]:
                 cells[column] = self._cell(text, column in self.quoted)
         return self.table.joined(cells) + self.row.ending
 
     def _cell(self, text: str, quoted: bool) -> bytes:
         body = text.encode(self.table.encoding, errors="replace")
-        special = (self.table.delimiter, b'"', b"\n", b"\r")
         # Empty, it would be a line without a row in a table of one column.
-        if quoted or not body or any(each in body for each in special):
+        if quoted or not body or self.table.special.search(body):
             return b'"' + body.replace(b'"', b'""') + b'"'
         return body

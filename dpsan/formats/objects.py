@@ -69,10 +69,12 @@ class ObjectStrings:
         if isinstance(value, str):
             return leaf(value, position)
         if isinstance(value, Mapping) and place.members:
-            return {
-                key: self._walk(inner, self._member(position, str(key)), leaf)
-                for key, inner in value.items()
-            }
+            found = {}
+            for key, inner in value.items():
+                raw = str(key).encode("utf-8", "surrogatepass")
+                member = position.names.get(raw) or self._positions.member(position, raw, str(key))
+                found[key] = self._walk(inner, member, leaf)
+            return found
         if isinstance(value, list | tuple) and place.items:
             items = [self._walk(inner, self._positions.item(position), leaf) for inner in value]
             return items if isinstance(value, list) else tuple(items)
@@ -82,10 +84,6 @@ class ObjectStrings:
         if place.strict:
             raise KindError(position, b"")
         return value
-
-    def _member(self, position: Position, name: str) -> Position:
-        raw = name.encode("utf-8", "surrogatepass")
-        return position.names.get(raw) or self._positions.member(position, raw, name)
 
     def _take(self, text: str, position: Position) -> str:
         """Take in a string."""

@@ -77,7 +77,8 @@ class Passing:
         for each in fields:
             at = each.kind, each.left_out
             self.fields.setdefault(at, Fields(each.kind, left_out=each.left_out)).merge(each)
-        self.noted.update(noted or {})
+        if noted:
+            self.noted.update(noted)
 
     def merge(self, other: Passing) -> None:
         """Add what passes in another input."""

@@ -21,7 +21,6 @@ from dpsan.privacy.certificate import (
     MATRIX_WORDS,
     Certificate,
     input_distances,
-    kept_certificate,
     matrix_certificate,
 )
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
@@ -122,8 +121,6 @@ class Mechanism(ABC):
         Args:
             rows: row numbers, ascending; none leave the mechanism as it is.
         """
-        if rows and not isinstance(self, BaseResponse):
-            raise AssertionError(f"{self.name} has no public words")
         return replace(self, public=rows) if rows else self  # type: ignore[call-arg]
 
     @abstractmethod
@@ -209,12 +206,10 @@ class Mechanism(ABC):
         if self.arithmetic is Arithmetic.REALS:
             return None
         noise, sampler = self.noise_distribution(space), self.noise(space)
-        if noise is None or sampler is None:
-            raise AssertionError(f"{self.name} adds no noise to points")
-        points = sampler.space
-        smallest = smallest_distance(points)
-        if smallest is None:
+        smallest = smallest_distance(sampler.space) if sampler else None
+        if noise is None or sampler is None or smallest is None:
             return None
+        points = sampler.space
         unknown = points.search(points.points(np.array([points.n])), 1)[1][0, 0]
         reach = largest_norm(points.vectors)
         return float64_gap(noise, points.d, reach, smallest, float(unknown) * (1 + 1e-9))
@@ -292,32 +287,6 @@ class DisjointSupports(Mechanism):
             infinite_loss_mass=mass,
             pair=self.excluding(space),
         )
-
-
-class AuditedTable(Mechanism):
-    """A published distribution that is computed by quadrature, for small vocabularies alone."""
-
-    family: ClassVar[str] = "table"
-    method: ClassVar[str]
-    """Method of the certificate."""
-
-    def audited_distances(self, space: MetricSpace) -> Floats | None:
-        """Return the distances of all inputs in the metric of the claim; None: there is none."""
-        return None
-
-    def certificate(self, space: MetricSpace) -> Certificate | None:
-        """Return an exact audit of all pairs; None for vocabularies that are too large."""
-        if (sampler := self.prepare(space)).probabilities(np.zeros(0, dtype=np.int64)) is None:
-            return None
-
-        def build() -> Certificate:
-            pmf = sampler.probabilities(np.arange(space.n + 1))
-            claim = Claim(self.epsilon, metric=self.claimed_metric())
-            distances, error = self.audited_distances(space), sampler.probability_error
-            found = matrix_certificate(np.asarray(pmf), claim, distances, error=error)
-            return replace(found, method=self.method)
-
-        return kept_certificate(space, repr(self), build)
 
 
 class BaseResponse(IntegerResponse):

@@ -29,45 +29,34 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.tables.dense import DenseTable, DistanceWeights, weights_of
+from dpsan.mechanisms.tables.dense import DistanceWeights
 from dpsan.privacy.certificate import Metric
-from dpsan.space.arrays import Floats, Ids, Integers
+from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
 
-def differing(letters: NDArray[np.uint32], words: Ids) -> Ids:
+def differing(letters: NDArray[np.uint32], words: Ids) -> Floats:
     """Return at how many positions words (m,) and every word differ, shape (m, n).
 
     Args:
         letters: code points of all words, see :attr:`MetricSpace.letters`.
     """
-    out = np.zeros((len(words), len(letters)), dtype=np.int64)
+    out = np.zeros((len(words), len(letters)))
     for position in letters.T:
         out += position[words, None] != position
     return out
-
-
-def _rows(letters: NDArray[np.uint32], factor: float, words: Ids) -> Integers:
-    scores = factor * np.arange(letters.shape[1] + 1)
-    return weights_of(scores)[differing(letters, words)]
 
 
 class CharResponse(DistanceWeights):
     """Randomized response on characters."""
 
     name = "char-response"
+    levels = True
     summary = "randomized response on every character, where a word comes out"
     source = "CharDP, abstract"
     why = "h is a metric: each weight and their sum change by at most exp(epsilon h / 2)"
 
     def metric(self, space: MetricSpace) -> Metric:
         """Return the number of characters that differ."""
-
-        def distances(words: Ids) -> Floats:
-            return differing(space.letters, words).astype(np.float64)
-
+        distances = partial(differing, space.letters)
         return Metric("character", distances, float(space.letters.shape[1]))
-
-    def table(self, space: MetricSpace) -> DenseTable:
-        """Return the table of the scores epsilon·h/2, capped."""
-        return DenseTable(space, partial(_rows, space.letters, 0.5 * self.epsilon))

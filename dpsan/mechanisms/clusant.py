@@ -38,7 +38,7 @@ import numpy as np
 
 from dpsan.mechanisms.base import IntegerResponse
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.tables.clusters import Clusters, groups
+from dpsan.mechanisms.tables.clusters import Clusters
 from dpsan.mechanisms.tables.dense import SCORE_CAP, TOP, DenseTable, weights_of
 from dpsan.privacy.certificate import WEIGHT_ERROR
 from dpsan.privacy.guarantee import Claim, Guarantee
@@ -61,10 +61,6 @@ class CluSanT(IntegerResponse):
     )
     scale: float = parameter(1.0, "factor of the distances of centroids, with dp=metric", above=0)
 
-    def clusters(self, space: MetricSpace) -> Clusters:
-        """Return the clusters."""
-        return Clusters(space, groups(space, min(self.k, space.n)))
-
     def _unit(self, clusters: Clusters) -> float:
         """Return what the distance of two centroids is multiplied by."""
         if self.dp == "metric":
@@ -76,7 +72,7 @@ class CluSanT(IntegerResponse):
         """Both steps together."""
         slack = 4 * WEIGHT_ERROR  # two weights, two sums
         metric = self.dp == "metric"
-        between = self.epsilon * (self.scale * self.clusters(space).diameter() if metric else 1)
+        between = self.epsilon * (self.scale * Clusters(space, self.k).diameter() if metric else 1)
         return self.promise(
             epsilon_ldp=min(between + self.epsilon, SCORE_CAP + math.log(space.n)) + slack,
             metric=f"{self.scale:g}·centroid distance + 1" if metric else None,
@@ -89,7 +85,7 @@ class CluSanT(IntegerResponse):
 
     def table(self, space: MetricSpace) -> DenseTable:
         """Return the table of both steps; of ⊥ all clusters and their words are equally likely."""
-        clusters = self.clusters(space)
+        clusters = Clusters(space, self.k)
         unknown = np.empty(space.n, dtype=np.uint64)
         unknown[clusters.order] = np.repeat(TOP // clusters.sizes, clusters.sizes)
         half = 0.5 * self.epsilon

@@ -34,7 +34,7 @@ import numpy as np
 
 from dpsan.mechanisms.base import DisjointSupports
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.tables.clusters import Clusters, groups
+from dpsan.mechanisms.tables.clusters import Clusters
 from dpsan.mechanisms.tables.dense import DenseTable, weights_of
 from dpsan.privacy.certificate import WEIGHT_ERROR
 from dpsan.space.arrays import Ids, Integers
@@ -60,7 +60,7 @@ class CusText(DisjointSupports):
 
     def excluding(self, space: MetricSpace) -> tuple[int, int]:
         """Return the first words of two groups."""
-        first, second = groups(space, self.k)[:2, 0].tolist()
+        first, second = Clusters(space, self.k).members[:2, 0].tolist()
         return first, second
 
     def loss_of_one_support(self, space: MetricSpace) -> float:
@@ -69,8 +69,7 @@ class CusText(DisjointSupports):
 
     def table(self, space: MetricSpace) -> DenseTable:
         """Return the table; words of other groups weigh nothing."""
-        clusters = Clusters(space, groups(space, min(self.k, space.n)))
-        return DenseTable(space, partial(_rows, clusters, self.epsilon))
+        return DenseTable(space, partial(_rows, Clusters(space, self.k), self.epsilon))
 
 
 def _rows(clusters: Clusters, epsilon: float, words: Ids) -> Integers:

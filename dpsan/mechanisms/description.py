@@ -7,7 +7,6 @@ import re
 import sys
 import textwrap
 from dataclasses import asdict
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,16 +29,11 @@ def sections(name: str) -> dict[str, str]:
     return out
 
 
-@cache
-def _bibliography() -> dict[str, str]:
-    text = (Path(__file__).parent / "bibliography.bib").read_text(encoding="utf-8")
-    entries = re.findall(r"^(@\w+\{([^,]+),.*?^\})", text, re.MULTILINE | re.DOTALL)
-    return {key: body for body, key in entries}
-
-
 def bibtex(source: str) -> list[str]:
     """Return the BibTeX entries that the sources of mechanisms name, each once."""
-    known = _bibliography()
+    text = (Path(__file__).parent / "bibliography.bib").read_text(encoding="utf-8")
+    entries = re.findall(r"^(@\w+\{([^,]+),.*?^\})", text, re.MULTILINE | re.DOTALL)
+    known = {key: body for body, key in entries}
     return [known[word] for word in dict.fromkeys(re.findall(r"[\w]+", source)) if word in known]
 
 

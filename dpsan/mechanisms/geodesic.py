@@ -29,16 +29,17 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.embeddings.base import shown
 from dpsan.errors import UsageError
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.tables.dense import DenseTable, DistanceWeights, weights_of
+from dpsan.mechanisms.tables.dense import DistanceWeights
 from dpsan.privacy.certificate import Metric
-from dpsan.space.arrays import Floats, Ids, Integers, by_word
+from dpsan.space.arrays import Floats, Ids, by_word
 from dpsan.space.metric_space import MetricSpace
 
 _BLOCK: Final = 256
@@ -61,11 +62,8 @@ def _build(space: MetricSpace, k: int, edges: str) -> dict[str, NDArray[np.int32
 
     n = space.n
     near = np.empty((n, k), dtype=np.int64)
-
-    def search(ids: Ids) -> None:
+    for ids in space.in_blocks("finding near words", n, 4096):
         near[ids] = space.neighbors(ids, k + 1)[:, 1:]
-
-    space.by_blocks("finding near words", n, 4096, search)
     pairs = np.stack([np.repeat(np.arange(n), k), near.ravel()], axis=1)
     pairs = np.unique(np.sort(pairs, axis=1), axis=0)
     pairs = np.concatenate([pairs, _bridges(space, pairs)])
@@ -101,8 +99,7 @@ def _closest(space: MetricSpace, label: Ids) -> Ids:
     """Return the closest pair of each component and another one, but for the largest, (e, 2)."""
     best: dict[int, tuple[float, int, int]] = {}
     words = np.flatnonzero(label != np.argmax(np.bincount(label)))
-
-    def join(some: Ids) -> None:
+    for some in space.in_blocks("joining near words", len(words), _BLOCK):
         ids = words[some]
         apart = space.distances(ids)
         apart[label[ids][:, None] == label] = math.inf
@@ -111,63 +108,38 @@ def _closest(space: MetricSpace, label: Ids) -> Ids:
             bridge = (float(apart[row, u]), min(w, u), max(w, u))
             component = int(label[w])
             best[component] = min(best.get(component, bridge), bridge)
-
-    space.by_blocks("joining near words", len(words), _BLOCK, join)
     return np.array(sorted({(w, u) for _, w, u in best.values()}), dtype=np.int64)
 
 
 def _ranks(space: MetricSpace, pairs: Ids) -> Ids:
     """For pairs (w, u) the rank of u from w, at least 1; shape (e,)."""
     out = np.empty(len(pairs), dtype=np.int64)
-    with space.watch("ranking near words") as progress:
-        for words, positions, rows in by_word(pairs[:, 0], _BLOCK):
-            for row, distances in enumerate(space.distances(words)):
-                group = positions[rows == row]
-                reached = distances[pairs[group, 1]]
-                nearer = np.sort(distances[distances < reached.max()])
-                out[group] = np.searchsorted(nearer, reached, side="left")
-            if progress is not None:
-                progress((int(words[-1]) + 1) / space.n)
+    groups = [*by_word(pairs[:, 0], _BLOCK)]
+    for words, positions, rows in shown(space.watch, "ranking near words", groups):
+        for row, distances in enumerate(space.distances(words)):
+            group = positions[rows == row]
+            reached = distances[pairs[group, 1]]
+            nearer = np.sort(distances[distances < reached.max()])
+            out[group] = np.searchsorted(nearer, reached, side="left")
     return np.maximum(out, 1)
 
 
-class PathLengths(NamedTuple):
-    """Lengths of shortest paths, at most a cap."""
+def path_lengths(graph: dict[str, NDArray[np.int32]], cap: float, ids: Ids) -> Floats:
+    """Lengths of shortest paths from words (m,) to every word, (m, n): whole numbers, at most a
+    cap.
+    """
+    from scipy.sparse import csr_matrix  # heavy import
+    from scipy.sparse.csgraph import dijkstra
 
-    graph: dict[str, NDArray[np.int32]]
-    cap: float
-    """R; inf for none."""
-
-    def lengths(self, ids: Ids) -> Floats:
-        """Path lengths from words (m,) to every word, (m, n): whole numbers."""
-        from scipy.sparse import csr_matrix  # heavy import
-        from scipy.sparse.csgraph import dijkstra
-
-        lengths = self.graph["lengths"].astype(np.float64)
-        matrix = csr_matrix((lengths, self.graph["ends"], self.graph["starts"]))
-        found = dijkstra(matrix, indices=ids, limit=self.cap)
-        return np.asarray(np.minimum(found, self.cap))
-
-    def weights(self, factor: float, words: Ids) -> Integers:
-        """Return the integer weights of all outputs for words, shape (m, n).
-
-        Args:
-            factor: nats per unit of length.
-        """
-        lengths = self.lengths(words).astype(np.int64)  # so few values that each is weighed once
-        return weights_of(np.arange(lengths.max() + 1) * factor)[lengths]
-
-    def diameter_bound(self) -> float:
-        """Upper bound on the largest length: the cap, or twice the farthest from one word."""
-        if math.isfinite(self.cap):
-            return self.cap
-        return 2 * float(self.lengths(np.zeros(1, dtype=np.int64)).max())
+    matrix = csr_matrix((graph["lengths"].astype(np.float64), graph["ends"], graph["starts"]))
+    return np.asarray(np.minimum(dijkstra(matrix, indices=ids, limit=cap), cap))
 
 
 class Geodesic(DistanceWeights):
     """Exponential mechanism along the neighbour graph."""
 
     name = "geodesic"
+    levels = True
     summary = "exponential mechanism along the graph of nearest neighbours"
     source = "dpsan §geodesic"
     why = (
@@ -183,15 +155,9 @@ class Geodesic(DistanceWeights):
     )
     cap: int = parameter(4, "longer paths count as this long; 0: no cap", unit="path length", low=0)
 
-    def paths(self, space: MetricSpace) -> PathLengths:
-        """Path lengths up to the cap."""
-        return PathLengths(neighbour_graph(space, self.k, self.edges), float(self.cap or math.inf))
-
     def metric(self, space: MetricSpace) -> Metric:
-        """Return the path lengths."""
-        paths = self.paths(space)
-        return Metric(f"geodesic ({self.edges})", paths.lengths, paths.diameter_bound())
-
-    def table(self, space: MetricSpace) -> DenseTable:
-        """Return the table of path lengths."""
-        return DenseTable(space, partial(self.paths(space).weights, 0.5 * self.epsilon))
+        """Return the path lengths, and R or twice the farthest from one word."""
+        graph = neighbour_graph(space, self.k, self.edges)
+        lengths = partial(path_lengths, graph, float(self.cap or math.inf))
+        diameter = self.cap or 2 * float(lengths(np.zeros(1, dtype=np.int64)).max())
+        return Metric(f"geodesic ({self.edges})", lengths, float(diameter))

@@ -167,16 +167,13 @@ def mean_cosines(
         means = np.stack([units[words[:m]].mean(axis=0, dtype=np.float64) for m in outputs])
         near = np.full((len(outputs), len(sizes)), np.nan)
         near[np.array(outputs)[:, None] >= np.array(sizes)] = 0.0
-
-        def add(part: Ids) -> None:
+        for part in space.in_blocks("comparing numbers of outputs", len(ids), _TOGETHER):
             for i, m in enumerate(outputs):
                 if len(few := np.array([k for k in sizes if k <= m], dtype=np.int64)):
                     among = m if all_of_them else words[:m].astype(np.int32)
                     found = units[space.neighbors(ids[part], int(few[-1]), among)]
                     sums = np.cumsum(np.einsum("mkd,md->mk", found, units[ids[part]]), axis=1)
                     near[i, : len(few)] += shares[part] @ sums[:, few - 1] / few
-
-        space.by_blocks("comparing numbers of outputs", len(ids), _TOGETHER, add)
         return {"near": near, "all": (means @ units[ids].T) @ shares}
 
     found = space.table(name, build)

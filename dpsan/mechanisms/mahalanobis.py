@@ -32,7 +32,7 @@ from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.samplers.base import PointSampler
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee
 from dpsan.privacy.rounding import SphericalLaplace
-from dpsan.space.arrays import Floats, Ids, largest_norm
+from dpsan.space.arrays import Floats, largest_norm
 from dpsan.space.metric_space import Arrays, MetricSpace, diameter_bound
 
 _UP = 1 + 1e-9
@@ -69,13 +69,10 @@ class Mahalanobis(LaplaceNoise):
 
         def build() -> Arrays:
             moved = np.empty((space.n, space.d), dtype=np.float32)
-
-            def move(some: Ids) -> None:
-                centred = space.vectors[some] - space.centroid
+            for ids in space.in_blocks("moving words", space.n, 8192):
+                centred = space.vectors[ids] - space.centroid
                 with np.errstate(over="ignore"):
-                    moved[some] = centred @ (vectors / np.sqrt(values))
-
-            space.by_blocks("moving words", space.n, 8192, move)
+                    moved[ids] = centred @ (vectors / np.sqrt(values))
             if not np.isfinite(moved).all():
                 return {"bound": np.array([np.inf])}
             bound, _ = diameter_bound(moved, space.watch)

@@ -30,14 +30,6 @@ class LaplaceNoise(Mechanism):
     arithmetic = Arithmetic.ROUNDED
     epsilon_unit = "1/distance"
 
-    def projected(self, space: MetricSpace) -> MetricSpace:
-        """Return the words where noise is added to them."""
-        return space
-
-    def rate(self, space: MetricSpace) -> float:
-        """Epsilon per unit of distance there."""
-        return self.epsilon
-
     def projection(self, space: MetricSpace) -> Projection:
         """Return the function from noisy points to words."""
         return nearest
@@ -49,8 +41,7 @@ class LaplaceNoise(Mechanism):
         )
 
     def noise(self, space: MetricSpace) -> PointSampler:
-        noise = SphericalLaplace(self.rate(space))
-        return PointSampler(self.projected(space), noise, self.projection(space))
+        return PointSampler(space, SphericalLaplace(self.epsilon), self.projection(space))
 
 
 class ClippedNoise(Mechanism):

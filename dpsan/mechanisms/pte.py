@@ -32,8 +32,10 @@ import numpy as np
 from dpsan.errors import UsageError
 from dpsan.mechanisms.noise import LaplaceNoise
 from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.samplers.base import PointSampler
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.privacy.randomness import seeded_key, streams_for
+from dpsan.privacy.rounding import SphericalLaplace
 from dpsan.space.arrays import Floats, largest_norm
 from dpsan.space.diameters import largest_stretch
 from dpsan.space.metric_space import Arrays, MetricSpace
@@ -97,9 +99,10 @@ class ProjectedLaplace(LaplaceNoise):
             raise UsageError("pte: vectors too long to be projected in 32 bits")
         return space.transformed(f"pte-{m}", moved)
 
-    def rate(self, space: MetricSpace) -> float:
-        """Epsilon', that of the projected points."""
-        return self.epsilon / self.factor(space)
+    def noise(self, space: MetricSpace) -> PointSampler:
+        """Noise of rate epsilon' on the projected points."""
+        noise = SphericalLaplace(self.epsilon / self.factor(space))
+        return PointSampler(self.projected(space), noise)
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """epsilon·d_X on the original distances, and LDP from the projected diameter."""

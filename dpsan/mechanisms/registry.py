@@ -230,9 +230,7 @@ def mechanism_class(name: str, sha256: str | None = None) -> type[Mechanism]:
     for kind, known in _FILES.items():
         if known == file and own_file(kind.name) == file:
             return kind
-    loaded = register(_class(file, path, code))
-    _FILES[loaded] = file
-    return loaded
+    return _registered(_class(file, path, code), file, f"{path}: {file.class_name}")
 
 
 def installed() -> dict[str, EntryPoint]:
@@ -252,15 +250,21 @@ def _of_package(entry: EntryPoint, sha256: str | None) -> type[Mechanism]:
     except (Exception, SystemExit) as error:  # noqa: BLE001 - its message may quote anything
         what = f"{package}: cannot import {entry.value}: {type(error).__name__}"
         raise UsageError(what) from None
-    if not (isinstance(kind, type) and issubclass(kind, Mechanism)):
-        raise UsageError(f"{package}: {entry.value} is no subclass of Mechanism")
-    if getattr(kind, "name", None) != entry.name:
+    if getattr(kind, "name", entry.name) != entry.name:
         raise UsageError(f"{package}: {entry.value} has another name than {entry.name}")
-    path = Path(str(sys.modules[kind.__module__].__file__))
+    path = Path(str(sys.modules[entry.module].__file__))
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if sha256 not in (None, digest):
         raise UsageError(f"{path}: changed after the start")
-    _FILES[register(kind)] = OwnFile(path, kind.__name__, digest, entry.name)
+    file = OwnFile(path, entry.attr, digest, entry.name)
+    return _registered(kind, file, f"{package}: {entry.value}")
+
+
+def _registered(kind: Any, file: OwnFile, what: str) -> type[Mechanism]:
+    """Register what a file holds.  Raises UsageError."""
+    if not (isinstance(kind, type) and issubclass(kind, Mechanism)):
+        raise UsageError(f"{what} is no subclass of Mechanism")
+    _FILES[register(kind)] = file
     return kind
 
 
@@ -288,6 +292,4 @@ def _class(file: OwnFile, path: Path, code: bytes) -> Any:
         ]
         known = f"classes: {', '.join(own)}" if own else "it defines no class"
         raise UsageError(f"{path}: no class '{file.class_name}'", known)
-    if not (isinstance(found, type) and issubclass(found, Mechanism)):
-        raise UsageError(f"{path}: {file.class_name} is no subclass of Mechanism")
     return found

@@ -34,15 +34,22 @@ Not to be confused with
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import AuditedTable
-from dpsan.mechanisms.samplers.base import QuadratureSampler
-from dpsan.privacy.certificate import MATRIX_WORDS, input_distances
-from dpsan.privacy.guarantee import Guarantee, Status
+from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.privacy.certificate import (
+    MATRIX_WORDS,
+    Certificate,
+    input_distances,
+    kept_certificate,
+    matrix_certificate,
+)
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams, streams_for
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
@@ -75,7 +82,7 @@ def few_candidates(n: int) -> int:
     return min(n, math.ceil(rate + 8 * math.sqrt(rate)) + 4)
 
 
-class TruncatedGumbelSampler(QuadratureSampler):
+class TruncatedGumbelSampler(Sampler):
     """Argmin of distance plus truncated Gumbel noise over a Poisson number of neighbours.
 
     Args:
@@ -83,7 +90,6 @@ class TruncatedGumbelSampler(QuadratureSampler):
         delta: the noise is truncated to [-delta, delta].
     """
 
-    most_words = MATRIX_WORDS
     probability_error = 1e-8
     """An estimate: no bound is proved for the quadrature."""
 
@@ -147,11 +153,16 @@ class TruncatedGumbelSampler(QuadratureSampler):
             out[row] = order[np.argmin(distances + self._noise(uniform)[: len(order)])]
         return out
 
-    def distribution(self, word: Ids) -> Floats:
-        (order,), (distances,) = self._nearest(word, self.space.n)
-        out = np.empty(len(order))
-        out[order] = self.pmf(distances)
-        return out
+    def probabilities(self, ids: Ids) -> Floats | None:
+        n = self.space.n
+        if n > MATRIX_WORDS:
+            return None
+        distinct, indices = np.unique(ids, return_inverse=True)
+        rows = np.full((len(distinct), n), 1 / n)
+        for row in np.flatnonzero(distinct < n).tolist():
+            (order,), (distances,) = self._nearest(distinct[row : row + 1], n)
+            rows[row, order] = self.pmf(distances)
+        return rows[indices]
 
     def pmf(self, distances: Floats) -> Floats:
         """P(candidate j) for ascending distances (n,), by Gauss-Legendre quadrature.
@@ -200,15 +211,15 @@ class TruncatedGumbelSampler(QuadratureSampler):
         return np.concatenate(nodes), np.concatenate(weights)
 
 
-class TGumbelPaper(AuditedTable):
+class TGumbelPaper(Mechanism):
     """Truncated Gumbel mechanism as published."""
 
     name = "tgumbel-paper"
+    family = "table"
     status = Status.REFUTED
     summary = "truncated Gumbel noise on neighbour distances, as published"
     epsilon_unit = "1/distance"
     source = "TGumbel Algorithm 2"
-    method = "exact distribution matrix by quadrature"
 
     @classmethod
     def least_epsilon(cls, space: MetricSpace) -> float:
@@ -250,11 +261,21 @@ class TGumbelPaper(AuditedTable):
             why=why + "the values are an exact audit of all pairs of this vocabulary",
         )
 
-    def audited_distances(self, space: MetricSpace) -> Floats:
-        """Return true distances; nothing is claimed for ⊥."""
-        distances = input_distances(space)
-        distances[-1], distances[:, -1] = math.inf, math.inf
-        return distances
+    def certificate(self, space: MetricSpace) -> Certificate | None:
+        """Return an exact audit of all pairs; None for vocabularies that are too large."""
+        sampler = self.prepare(space)
+        if space.n > MATRIX_WORDS:
+            return None
+
+        def build() -> Certificate:
+            distances = input_distances(space)
+            distances[-1], distances[:, -1] = math.inf, math.inf  # nothing is claimed for ⊥
+            pmf = np.asarray(sampler.probabilities(np.arange(space.n + 1)))
+            claim = Claim(self.epsilon, metric=self.claimed_metric())
+            found = matrix_certificate(pmf, claim, distances, error=sampler.probability_error)
+            return replace(found, method="exact distribution matrix by quadrature")
+
+        return kept_certificate(space, repr(self), build)
 
     def prepare(self, space: MetricSpace) -> TruncatedGumbelSampler:
         """Return the published sampler."""

@@ -1,4 +1,4 @@
-"""``tldp``: keep or perturb the coordinates of a word or line on a public grid, certified.
+"""``tldp``: keep or perturb the coordinates of a word on a public grid, certified.
 
 Definition
     The vocabulary is projected once to its first D = ``dimensions`` principal components.
@@ -14,8 +14,6 @@ Guarantee
     Weights may depend on the private word: every distribution above is a mixture of rows of one
     table, so it lies between the smallest and largest entry of each column, which the certificate
     compares. The loss between two words of large weight is smaller; the bound for all pairs is not.
-    With ``tensor=line`` epsilon is for the whole line: each of its l words gets epsilon/l, so any
-    two lines of l words (l is not protected) differ by at most epsilon, one word by epsilon/l.
 Proof
     docs/proofs.md 2.8
 Source
@@ -24,8 +22,6 @@ Source
     budget, which coordinates share evenly. A split epsilon·v(x_i)/sum v(x_j) by the weights of
     private words shows in the noise of the other words, and its loss exceeds epsilon.
 Parameters
-    tensor
-        What epsilon is for: a ``word``, or a whole ``line``.
     dimensions, levels
         D and k.  At epsilon 8 per word three to five dimensions carry something; with sixteen, or
         with all 300 of a word vector, the result is noise.
@@ -47,7 +43,8 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.tensors import NO_WEIGHTS, TensorSampler, weights_parameter, word_weights
+from dpsan.mechanisms.samplers.base import Sampler, nearest
+from dpsan.mechanisms.word_weights import NO_WEIGHTS, weights_parameter, word_weights
 from dpsan.privacy.guarantee import Arithmetic, Guarantee, Status
 from dpsan.privacy.noise_formulas import TOTAL, certified_loss, grid_table, mixed_loss
 from dpsan.privacy.randomness import Streams
@@ -86,27 +83,24 @@ def principal_components(space: MetricSpace, dimensions: int) -> NDArray[np.floa
     def build() -> dict[str, NDArray[Any]]:
         axes = space.variance()[1][:, ::-1][:, :dimensions]
         out = np.empty((space.n, dimensions), dtype=np.float32)
-
-        def move(some: Ids) -> None:
-            out[some] = (space.vectors[some] - space.centroid) @ axes
-
-        space.by_blocks("moving words", space.n, 8192, move)
+        for ids in space.in_blocks("moving words", space.n, 8192):
+            out[ids] = (space.vectors[ids] - space.centroid) @ axes
         return {"points": out}
 
     return space.table(f"components-{dimensions}", build)["points"]
 
 
-class GridSampler(TensorSampler):
+class GridSampler(Sampler):
     """A randomized table for each coordinate, then the nearest word.
 
     Args:
         weights: of all inputs, (n + 1,).
     """
 
-    def __init__(self, lattice: Lattice, epsilon: float, weights: Floats, *, line: bool) -> None:
-        self.lattice, self.epsilon, self.width = lattice, epsilon, len(lattice.low)
-        self.space = lattice.space
-        self.whole_records = line
+    def __init__(self, lattice: Lattice, epsilon: float, weights: Floats) -> None:
+        self.lattice, self.width = lattice, len(lattice.low)
+        # The budget of a coordinate, rounded down so that their sum is at most epsilon.
+        self.table = grid_table(epsilon / self.width * (1 - 2.0**-48), lattice.levels)
         self.weighted = bool(weights.any())
         if self.weighted:  # the level that replaces the input's is uniform but for this
             self.probability_error = lattice.levels * 2.0**-31
@@ -114,26 +108,17 @@ class GridSampler(TensorSampler):
         # Rounded up: a little less of the word's own row.
         self._swap = np.ceil(weights * 2.0**62).astype(np.uint64)
 
-    def tables(self, words: int) -> list[NDArray[np.uint64]]:
-        """Return the integer table of each coordinate for a tensor of so many words."""
-        # Rounded down, so that the budgets sum to at most epsilon.
-        budget = self.epsilon / words / self.width * (1 - 2.0**-48)
-        return [grid_table(budget, self.lattice.levels)] * self.width
+    @property
+    def certified_epsilon(self) -> float:
+        """Exact loss of a word, rounded up: each coordinate has the same table."""
+        return self.width * certified_loss(self.table) * (1 + 2.0**-50)
 
-    def certified_epsilon(self, words: int) -> float:
-        """Exact loss of one word of such a tensor, rounded up."""
-        losses = math.fsum(certified_loss(table) for table in self.tables(words))
-        return losses * (1 + 2.0**-50)
+    def sample(self, ids: Ids, streams: Streams) -> Ids:
+        points = self.lattice.decode(self.perturb(ids, streams))
+        return nearest(self.lattice.space, points, streams)
 
-    def release(self, ids: Ids, words: Ids, streams: Streams) -> Floats:
-        return self.lattice.decode(self.perturb(ids, words, streams))
-
-    def perturb(self, ids: Ids, words: Ids, streams: Streams) -> Ids:
-        """Return the levels that are released, (m, D).
-
-        Args:
-            words: for each word how many its tensor has.
-        """
+    def perturb(self, ids: Ids, streams: Streams) -> Ids:
+        """Return the levels that are released, (m, D)."""
         width, k = self.width, self.lattice.levels
         levels = self.lattice.encode(ids)
         if self.weighted:
@@ -142,29 +127,23 @@ class GridSampler(TensorSampler):
             other = (streams.bits("level", width) >> np.uint64(32)) * np.uint64(k) >> np.uint64(32)
             levels = np.where(swap, other.astype(np.int64), levels)
         drawn = streams.bits("grid", width) >> np.uint64(2)
-        out = np.empty_like(levels)
-        column = np.arange(width)
-        for size in np.unique(words).tolist():
-            rows = np.flatnonzero(words == size)
-            cumulative = np.cumsum(self.tables(size), axis=2)[column, levels[rows]]
-            out[rows] = (cumulative <= drawn[rows][:, :, None]).sum(axis=2)
-        return out
+        cumulative = np.cumsum(self.table, axis=1)[levels]
+        return np.asarray((cumulative <= drawn[:, :, None]).sum(axis=2))
 
     def probabilities(self, ids: Ids) -> Floats | None:
-        """Return None for lines and for grids of more than 65,536 points."""
+        """Return None for grids of more than 65,536 points."""
         width, k = self.width, self.lattice.levels
-        if self.whole_records or k**width > _CELLS:
+        if k**width > _CELLS:
             return None
         grid = np.stack(np.unravel_index(np.arange(k**width), (k,) * width), axis=1)
         words = self.lattice.space.search(self.lattice.decode(grid), 1)[0][:, 0]
-        pmfs = np.array(self.tables(1)) / float(TOTAL)  # (D, k, k)
-        levels = self.lattice.encode(ids)
+        rows = self.table / float(TOTAL)
         out = np.empty((len(ids), self.lattice.space.n))
-        for row, own in enumerate(levels):
+        for row, levels in enumerate(self.lattice.encode(ids)):
             weight = self._weights[ids[row]]
             pmf = np.ones(1)
-            for i in range(width):
-                mixed = (1 - weight) * pmfs[i, own[i]] + weight * pmfs[i].mean(axis=0)
+            for level in levels:
+                mixed = (1 - weight) * rows[level] + weight * rows.mean(axis=0)
                 pmf = np.multiply.outer(pmf, mixed).ravel()
             out[row] = np.bincount(words, weights=pmf, minlength=out.shape[1])
         return out
@@ -181,9 +160,6 @@ class TLDP(Mechanism):
     epsilon_unit = "nats"
     source = "TLDP, corrected"
 
-    tensor: str = parameter(
-        "word", "what epsilon is for: a word, or a whole line", words=("word", "line")
-    )
     dimensions: int = parameter(
         4, "principal components kept, at most all", unit="coordinates", low=1, high=64
     )
@@ -202,34 +178,23 @@ class TLDP(Mechanism):
         """Return the sum of the tables' exact losses."""
         sampler = self.prepare(space)
         why = "exact largest log-ratio of the integer table of each coordinate, summed"
-        if self.tensor == "line":
-            why += "; epsilon is for a whole line of any length, epsilon/l for one of its l words"
         if sampler.weighted:
             top = float(word_weights(self.weights, space).max())
-            among = math.fsum(mixed_loss(table, top) for table in sampler.tables(1))
+            among = sampler.width * mixed_loss(sampler.table, top)
             why += (
                 "; a weighted distribution mixes rows of one table and stays within its columns "
                 f"(two words of the largest weight {top:g} differ by {among:.3g} only)"
             )
-        return self.promise(
-            # Lines: every table is certified when it is made, for any number of words.
-            epsilon_ldp=self.epsilon if self.tensor == "line" else sampler.certified_epsilon(1),
-            why=why,
-            per_line=self.tensor == "line",
-        )
+        return self.promise(sampler.certified_epsilon, why=why)
 
     def noise_scale(self, space: MetricSpace) -> float | None:
-        """Root mean square over components and levels, for a tensor of one word."""
+        """Root mean square over components and levels."""
         sampler = self.prepare(space)
         index = np.arange(self.levels)
         apart = (index[:, None] - index).astype(np.float64) ** 2
-        errors = [
-            float((table * apart).sum()) / TOTAL / self.levels * step**2
-            for table, step in zip(sampler.tables(1), sampler.lattice.step, strict=True)
-        ]
-        return math.sqrt(math.fsum(errors) / len(errors))
+        error = float((sampler.table * apart).sum()) / TOTAL / self.levels
+        return math.sqrt(error * float(np.mean(sampler.lattice.step**2)))
 
     def prepare(self, space: MetricSpace) -> GridSampler:
         """Return a grid sampler."""
-        weights, line = word_weights(self.weights, space), self.tensor == "line"
-        return GridSampler(self.lattice(space), self.epsilon, weights, line=line)
+        return GridSampler(self.lattice(space), self.epsilon, word_weights(self.weights, space))

@@ -6,7 +6,7 @@ Definition
     of scale b = Delta/epsilon, c = 2b.  ``tldp-paper-g``: Gaussian noise of variance
     sigma² = Delta²/(2 epsilon), c = sigma·sqrt(2 pi).  The weighted forms keep a coordinate with
     probability q = p(1-w), w in [0, 1) the public weight of its word; else q = p.
-    Then the nearest word.  One word has I = d; a line (``tensor=line``) I = words·d.
+    Then the nearest word.  The tensor is a word: I = d.
 Guarantee
     REFUTED: the claim is epsilon-LDP.  A kept coordinate has an atom at the input, which excludes
     every other input: infinite loss with mass 1-(1-q)^I in the released tensor.  The delta at the
@@ -26,8 +26,6 @@ Source
     claim is Theorem 3), whose weights are of positions where these are of words.  The nearest word
     is ours.
 Parameters
-    tensor
-        ``word`` or ``line``.  The statement is for one word and covers every line.
     range
         Delta; ``auto`` is the largest max - min of a coordinate over the vocabulary, and no less
         is accepted.
@@ -51,7 +49,8 @@ import numpy as np
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.tensors import FREQUENCY, TensorSampler, weights_parameter, word_weights
+from dpsan.mechanisms.samplers.base import Sampler, nearest
+from dpsan.mechanisms.word_weights import FREQUENCY, weights_parameter, word_weights
 from dpsan.privacy.guarantee import Guarantee, Loss, Status
 from dpsan.privacy.noise_formulas import gaussian_delta, laplace_delta
 from dpsan.privacy.randomness import Streams
@@ -128,44 +127,35 @@ def true_delta(noise: Noise, epsilon: float, kept: float, coordinates: int) -> f
     return min(1.0, atoms(kept, coordinates) + none * noise.delta(epsilon, coordinates))
 
 
-class KeepingSampler(TensorSampler):
-    """Keep each coordinate of a word or line, or add noise; then the nearest word."""
+class KeepingSampler(Sampler):
+    """Keep each coordinate of a word, or add noise; then the nearest word."""
 
     def __init__(self, space: MetricSpace, mechanism: PaperTensor) -> None:
-        self.space, self.mechanism = space, mechanism
-        self.whole_records = mechanism.tensor == "line"
-        self.range = mechanism.coordinate_range(space)
-        self.plain = 1 - mechanism.word_weights(space)
+        self.space, noise, epsilon = space, mechanism.added, mechanism.epsilon
+        range_ = mechanism.coordinate_range(space)
+        p = keep_probability(noise, epsilon, range_, space.d)
+        self.kept = p * (1 - mechanism.word_weights(space))
+        """Probability with which a coordinate of each input is kept, shape (n + 1,)."""
+        self.noise = noise.distribution(noise.scale(range_, epsilon))
 
-    def kept(self, words: int) -> float:
-        """Return the paper's p for a tensor of so many words."""
-        mechanism = self.mechanism
-        return keep_probability(
-            mechanism.added, mechanism.epsilon, self.range, words * self.space.d
-        )
+    def sample(self, ids: Ids, streams: Streams) -> Ids:
+        return nearest(self.space, self.release(ids, streams), streams)
 
-    def release(self, ids: Ids, words: Ids, streams: Streams) -> Floats:
-        """Return the noisy tensor: what the paper releases."""
-        noise, d = self.mechanism.added, self.space.d
-        points = self.space.points(ids)
-        sizes, which = np.unique(words, return_inverse=True)
-        p = np.array([self.kept(size) for size in sizes.tolist()])[which]
-        keep = streams.uniform("keep", d) < (p * self.plain[ids])[:, None]
-        scale = noise.scale(self.range, self.mechanism.epsilon)
-        return np.where(keep, points, points + noise.distribution(scale)(streams, d))
+    def release(self, ids: Ids, streams: Streams) -> Floats:
+        """Return the noisy tensors, (m, d): what the paper releases."""
+        points, d = self.space.points(ids), self.space.d
+        keep = streams.uniform("keep", d) < self.kept[ids, None]
+        return np.where(keep, points, points + self.noise(streams, d))
 
 
 class PaperTensor(Mechanism):
-    """Algorithms 1 (without weights) and 2 (with weights) of the paper on a word or a line."""
+    """Algorithms 1 (without weights) and 2 (with weights) of the paper on a word."""
 
     family = "tensor"
     status = Status.REFUTED
     epsilon_unit = "nats"
     added: ClassVar[Noise]
 
-    tensor: str = parameter(
-        "word", "what is one tensor: a word, or a whole line", words=("word", "line")
-    )
     range: float | str = parameter(
         "auto",
         "range Delta of a coordinate; auto: the largest of this vocabulary",
@@ -196,11 +186,7 @@ class PaperTensor(Mechanism):
         return np.zeros(space.n + 1)
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
-        """Return the truth for one word.
-
-        Of a line of l words only d coordinates belong to one word; it keeps them with the p of
-        I = l·d, which is largest for l = 1: the statement for a single word covers all lines.
-        """
+        """Return the truth for one word."""
         d, bounded = space.d, self.added.bounded
         lightest = 1 - float(self.word_weights(space).min())
         q = keep_probability(self.added, self.epsilon, self.coordinate_range(space), d) * lightest

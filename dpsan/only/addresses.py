@@ -10,7 +10,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.decision import Decision
+from dpsan.only.decision import GIVEN, Decision
+from dpsan.only.marks import SMALL
 from dpsan.only.plans import NAME, NAMED, PATTERNS, Plans
 from dpsan.only.slots import Pool, Slots, Units, unit_of
 from dpsan.only.view import LOWER
@@ -29,17 +30,36 @@ def name_pieces(
     Args:
         decision: has ``~key`` for them.
         pools: indices; they grow.
-        groups: of the last of several pieces, and of others.
+        groups: of the last of several pieces or behind an initial, and of others.
     """
     pieces = []
     for row, parts in sorted(decision.locals.items()):
-        keys = [part for part in chain.from_iterable(parts) if not isinstance(part, str)]
+        flat = [*chain.from_iterable(parts)]
+        keys = [part for part in flat if not isinstance(part, str)]
         for at, key in enumerate(keys):
             if key < 0:
-                last = 0 < at == len(keys) - 1
+                last = at == len(keys) - 1 and (at > 0 or flat[0] == SMALL)
                 pool: Pool = (groups[not last], "", ())
                 pieces.append((row, ~key, pools.setdefault(pool, len(pools))))
     return pieces
+
+
+def _written(slots: Slots, name: int, plans: Plans) -> str:
+    """Return the name of a slot in small letters."""
+    table = plans.table((slots.table[name] + 1) * PATTERNS + LOWER, slots.texts)
+    return str(table[slots.number[name]]).lower()
+
+
+def _initial(slots: Slots, decision: Decision, name: int, plans: Plans, letter: str) -> str:
+    """Return the first letter of the given name before a name, where its text has one, else the
+    letter: whether the hidden initial was that of the hidden name decides nothing.
+    """
+    row = int(slots.row[name])
+    given = int(slots.of_row[row - 1])
+    beside = row > 0 and decision.at[row - 1] == decision.at[row] - 1
+    if beside and slots.plans[slots.pool[given]].pool[0] in GIVEN:
+        return _written(slots, given, plans)[0]
+    return letter
 
 
 def write_addresses(
@@ -72,11 +92,12 @@ def write_addresses(
     addressed = np.array([NAME in plan.pool[2] for plan in slots.plans])[slots.pool[new]]
     for at in new[addressed].tolist():
         unit, text = int(slots.unit[at]), slots.texts[slots.number[at]]
-        for part in chain.from_iterable(decision.locals[int(slots.row[at])]):
-            if not isinstance(part, str):
-                name = slot_of[unit, part if part >= 0 else ~part]
-                table = plans.table((slots.table[name] + 1) * PATTERNS + LOWER, slots.texts)
-                text = text.replace(NAME, table[slots.number[name]].lower(), 1)
+        parts = [*chain.from_iterable(decision.locals[int(slots.row[at])])]
+        names = [part if part >= 0 else ~part for part in parts if not isinstance(part, str)]
+        for name in (slot_of[unit, key] for key in names):
+            if parts[0] == SMALL and text[1:].lstrip("._-").startswith(NAME):
+                text = _initial(slots, decision, name, plans, text[0]) + text[1:]
+            text = text.replace(NAME, _written(slots, name, plans), 1)
         host, number = _HOST, 2
         while text in used[unit]:
             other = _OTHER_HOST.format(number)

@@ -47,10 +47,10 @@ def far_words(view: View, places: Places, article: int) -> dict[int, int]:
         article: the trigger of articles.
     """
     at = np.flatnonzero(view.trigger == article)
-    edge, before = view.labels.index(EDGE), places.start[at + 1] - 1
+    edge, marks = view.labels.index(EDGE), at[view.gap[at + 1] != GAP["space"]]
     words = {
         token: _behind_tags(places, token + 1)
-        for token, place in zip(at.tolist(), before.tolist(), strict=True)
+        for token, place in zip(marks.tolist(), (places.start[marks + 1] - 1).tolist(), strict=True)
         if places.block[place] in "</"
     }
     for i in at[view.label[at + 1] == edge].tolist():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpsan.only.hashes import Hashes, salted
 from dpsan.only.order import distinct
-from dpsan.only.view import GAP, LOWER, MIXED, ONE, TITLE, UPPER, Codes, Flags, Ints
+from dpsan.only.view import GAP, LOWER, MIXED, NONE, ONE, TITLE, UPPER, Codes, Flags, Ints
 
 LETTER, CAPITAL, DIGIT, BLANK, NEWLINE, APOSTROPHE, OPENER, ODD = (1 << bit for bit in range(8))
 """Classes of characters."""
@@ -36,6 +36,11 @@ for _mark, _wide, _narrow in (
     *((_quote, "open", "open") for _quote in "'\u2018\u2019`"),
 ):
     _MARKS[:, ord(_mark)] = GAP[_wide], GAP[_narrow]
+_BITS: Final = np.arange(256)
+_BLANKS: Final = np.select(
+    [_BITS & NEWLINE != 0, _BITS & BLANK != 0], [GAP["line"], GAP["space"]], GAP["other"]
+).astype(np.uint8)
+"""Class of a gap of one character, by the classes of that."""
 
 
 def folded(word: str) -> str:
@@ -49,7 +54,7 @@ class Block:
 
     text: str
     points: NDArray[np.uint32]
-    small: NDArray[np.uint64]
+    small: NDArray[np.uint32]
     """Folded code points."""
     bits: Codes
     """Classes of the characters."""
@@ -100,13 +105,13 @@ def pattern(block: Block, start: Ints, end: Ints) -> Codes:
     first = bits.take(start) & CAPITAL != 0
     second = bits.take(np.minimum(start + 1, end - 1))
     title = first & (second & CAPITAL == 0) | first & (second & APOSTROPHE != 0)
-    caps = np.where(title, TITLE, MIXED).astype(np.uint8)
-    caps[upper == 0] = LOWER
-    caps[upper == length] = UPPER
+    code = np.arange(NONE, dtype=np.uint8)
+    caps: Codes = np.where(title, code[TITLE], code[MIXED])
+    caps = np.where(upper == 0, code[LOWER], np.where(upper == length, code[UPPER], caps))
     near = np.flatnonzero((upper == length - 1) & (upper > 1))
     marks = np.searchsorted(block.marks, [start[near], end[near]])
     caps[near[marks[1] > marks[0]]] = UPPER
-    caps[(length == 1) & first] = ONE
+    caps[np.flatnonzero((length == 1) & first)] = ONE
     return caps
 
 
@@ -115,12 +120,9 @@ def gaps(block: Block, start: Ints, end: Ints) -> Codes:
     bits, points = block.bits, block.points
     length = end - start
     out = np.full(len(start), GAP["other"], np.uint8)
-    out[length <= 0] = GAP["none"]
-    short = np.flatnonzero(length == 1)
-    only = bits.take(start.take(short))
-    out[short[only & (BLANK | NEWLINE) != 0]] = GAP["space"]
-    out[short[only & NEWLINE != 0]] = GAP["line"]
-    rest = np.flatnonzero((length > 0) & (out == GAP["other"]))
+    np.copyto(out, _BLANKS.take(bits.take(start)), where=length == 1)
+    out[np.flatnonzero(length <= 0)] = GAP["none"]
+    rest = np.flatnonzero(out == GAP["other"])
     if not len(rest):
         return out
     size = length[rest]

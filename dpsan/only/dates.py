@@ -9,10 +9,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import date
 from functools import lru_cache
 from typing import Final
 
-from dpsan.only.marks import DAY_FIRST, DIGIT, EITHER, MONTH_FIRST, NOW, PADDED, SHORT, YEAR_FIRST
+from dpsan.only.marks import (
+    DAY_FIRST,
+    DIGIT,
+    EITHER,
+    MONTH_FIRST,
+    NOW,
+    PADDED,
+    SHORT,
+    YEAR_FIRST,
+    YEARS,
+)
 
 LABELS: Final = ("daymonth", "monthday")
 """Labels of days: of a date, and alone."""
@@ -32,20 +43,26 @@ SORTS: Final = {
     **dict.fromkeys(("int1", "int2", "int3", "bit", "int4", "int40", "int5", "int6", "intlong"), 3),
     **dict.fromkeys(("clock", "number"), 4),
     "ordinal": 5,
-    **dict.fromkeys(("month", "month?", "month3", "month3?"), 6),
-    **dict.fromkeys(("day", "day3", "day3?"), 7),
+    **dict.fromkeys(("month", "month?", "month3", "month3?", "month_de", "month_fr"), 6),
+    **dict.fromkeys(("day", "day3", "day3?", "day_de"), 7),
     **dict.fromkeys(("money", "percent", "quantity"), 8),
 }
 """By their labels the sorts of tokens of which one may be earlier than another, or smaller."""
 _RUNS: Final = re.compile(r"\d+")
 _HALF: Final = re.compile("[apAP]")
 _UNPADDED: Final = re.compile(r"[1-5][:h]")
-_NAMES: Final = re.findall("...", "janfebmaraprmayjunjulaugsepoctnovdecmontuewedthufrisatsun")
-"""First letters of months and weekdays."""
+_NAMES = {
+    name: at
+    for at, name in enumerate(
+        re.findall("...", "janfebmaraprmayjunjulaugsepoctnovdecmontuewedthufrisatsun")
+    )
+} | {"mär": 2, "mai": 4, "okt": 9, "dez": 11, "die": 13, "mit": 14, "don": 15, "fre": 16}
+_NAMES |= {"sam": 17, "son": 18, "fév": 1, "avr": 3, "aoû": 7, "déc": 11}
+"""First letters of months and weekdays, of German ones and French months too, and their order."""
 NO_HOUR, HALF_DAY = "zh"
 """Marks of an hour that is 0, and of one before am or pm; other hours have marks of dates."""
-FIVES, ANY = "fx"
-"""Marks of minutes that are a multiple of five, and of all others."""
+QUARTERS, FIVES, ANY = "qfx"
+"""Marks of minutes that are a multiple of fifteen, of five, and of all others."""
 _CLOCK: Final = re.compile(r"(\D{0,2})(\d{1,2})(?:[:.h](\d\d)(?!\d))?([:.]\d\d)?")
 _LIMIT: Final = 10_000
 _DIGITS: Final = 4
@@ -91,7 +108,9 @@ def clock_form(text: str) -> str:
 
 def _minutes(minutes: str | None, seconds: str | None) -> str:
     """Return the mark of the minutes of a time."""
-    return ANY if minutes is None or seconds or int(minutes) % 5 else FIVES
+    if minutes is None or seconds or int(minutes) % 5:
+        return ANY
+    return FIVES if int(minutes) % 15 else QUARTERS
 
 
 def date_order(text: str) -> str:
@@ -106,7 +125,7 @@ def date_order(text: str) -> str:
 
 def year_class(year: int) -> str:
     """Return the class of a year that a form may show."""
-    return "ABCDE"[(year >= 1900) + (year >= 1950) + (year >= 2000) + (year > NOW)]
+    return next(name for name, (_, last) in YEARS.items() if year <= last or name == "G")
 
 
 def year_form(year: str) -> str:
@@ -144,7 +163,7 @@ def moment(text: str, *, day_first: bool) -> int:
     """Return a number that is smaller for an earlier date, time or number of one sort."""
     name = text[:3].lower()
     if name in _NAMES:
-        return _NAMES.index(name)
+        return _NAMES[name]
     numbers = [int(run[:_DIGITS]) for run in _RUNS.findall(text)[:4]] or [0]
     if day_first:
         numbers.reverse()
@@ -153,6 +172,22 @@ def moment(text: str, *, day_first: bool) -> int:
     for number in [*numbers, 0, 0, 0][:4]:
         value = value * _LIMIT + number
     return value
+
+
+def weekday_of(day: str, month: str, year: str, *, day_first: bool) -> int:
+    """Return the weekday of a date in parts, from 0 on Monday; without a year that of 2026.
+
+    Args:
+        day: of the month, or day and month in digits.
+        month: its name, or nothing.
+        year: of two or four digits, or nothing.
+        day_first: of a day and month, see :func:`moment`.
+    """
+    first, second = divmod(moment(day, day_first=day_first) // _LIMIT**2, _LIMIT)
+    number, of_year = second or first, first if second else moment(month, day_first=False) + 1
+    whole = int(re.sub(r"\D", "", year) or NOW)
+    whole += (whole < 100) * (2000 if 2000 + whole <= NOW else 1900)
+    return int(date(whole, of_year, 1).weekday() + number - 1) % 7
 
 
 def _afternoon(text: str, hour: int) -> int:

@@ -14,10 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.engine import Match
+from dpsan.only.marks import ZERO
 from dpsan.only.order import ranks
 from dpsan.only.permutations import ASCENDING, ORDERED
+from dpsan.only.relations import Groups
 from dpsan.only.rules import PASS, Rules
 from dpsan.only.spans import UNTYPED, drawn
+from dpsan.only.sums import DAYS, PARTS, SPAN, Sum
 from dpsan.only.view import (
     GAP,
     KEPT,
@@ -36,10 +39,17 @@ from dpsan.only.view import (
 
 PLURAL = "surnamepl"
 """Group of surnames with a plural s: their key is that of the name."""
-NAMES = frozenset({"given_f", "given_m", "given_u", "given_x", "surname", PLURAL})
+GIVEN: Final = frozenset({"given_f", "given_m", "given_u", "given_x"})
+NAMES = GIVEN | {"surname", PLURAL}
 """Groups of names: Grace is Pam wherever she stands, and in addresses."""
 COUNTRY: Final = "country"
 CITY: Final = "city"
+WEEKDAYS: Final = frozenset(("day", "day3", "workday", "workday3", "day_de", "day_fr", "day_es"))
+DAYS_OF_MONTH: Final = frozenset(("mday", "ordinal", "daymonth"))
+MONTHS: Final = frozenset(("month", "month3", "month_de", "month_fr", "month_es"))
+YEARS: Final = frozenset(("year", "shortyear"))
+PADDED: Final = ZERO * 2
+"""Form of a day of two digits that begins with a zero."""
 MEDICINE: Final = "medicine"
 """How groups of medicines begin: one medicine stays one, with a dose and without."""
 
@@ -68,6 +78,11 @@ class Decision:
     """Token, pattern of capitals, and row of the drawn token behind it: (a, 3)."""
     locals: dict[int, tuple[Cut, ...]]
     """By the row of an e-mail address the pieces of its local part: marks, and keys of names."""
+    sums: tuple[Sum, ...]
+    """Replaced numbers that follow from others of their text, by their rows."""
+    weekdays: tuple[tuple[int, ...], ...]
+    """Rows of a weekday and of the date behind it: its day, or day and month, its month and year;
+    -1: none."""
     rule: NDArray[np.int16]
     """Index of the rule that drew each token; no output depends on it."""
     groups: tuple[str, ...]
@@ -94,10 +109,15 @@ def decide(
     at = np.flatnonzero(group > PASS)
     plural = group == rules.group(PLURAL)
     key = np.where(plural, view.stem, view.equal).astype(np.int64)
+    days = np.flatnonzero(group == rules.group("mday"))
+    if len(days) and PADDED in view.forms:  # 3 is 03 in a text with 03
+        padded = form[days] == view.forms.index(PADDED)
+        form = form.copy()
+        form[days[np.isin(view.text[days], view.text[days[padded]])]] = view.forms.index(PADDED)
     row = np.full(len(group), -1, np.int64)
     row[at] = np.arange(len(at))
     article = np.flatnonzero(view.trigger == rules.triggers.index("a") + 1)
-    article = article[_in_english(view)[view.text[article]]]
+    article = article[_in_english(view, match.texts)[view.text[article]]]
     word = article + 1
     for at_word, token in enumerate(article.tolist() if view.far_words else ()):
         word[at_word] = view.far_words.get(token, token + 1)
@@ -107,11 +127,15 @@ def decide(
     article, word = article[~named], word[~named]
     articles = np.stack([article, view.caps[article], row[word]], 1).astype(np.int64)
     caps = view.caps.copy()
-    loud = np.flatnonzero(rules.nouns[group] & ((caps == UPPER) | (caps == TITLE)))
+    eased = rules.nouns[group] & (caps == TITLE) | (rules.nouns | rules.brands)[group] & (
+        caps == UPPER
+    )
+    loud = np.flatnonzero(eased)
     if len(loud):
         # COPD may become asthma, and Crohn's disease too: in small letters
         loud = loud[~match.relation("upline", loud) & ~match.relation("capline", loud)]
-        caps[loud] = np.where(match.relation("start", loud), TITLE, LOWER)
+        capital = match.relation("start", loud) | rules.brands[group[loud]]
+        caps[loud] = np.where(capital, TITLE, LOWER)
     first = np.full(len(group), -1)
     first[key[at[::-1]]] = row[at[::-1]]
     key_of: dict[int, int] = {}
@@ -143,6 +167,8 @@ def decide(
         _leaders(view, rules, group, at, first),
         articles,
         local,
+        _sums(view, rules, group, row),
+        _weekdays(view, rules, group, row),
         match.rule[at],
         tuple(rules.groups),
         view.forms,
@@ -162,12 +188,57 @@ def _leaders(
     behind = rows[near & among(group[at[rows] - 1], city)]
     out[behind] = behind - 1
     # Of the words for nations those that have a country in their text, whatever the block is.
-    inside = {(int(view.text[token]), int(view.equal[token])) for token in at[rows].tolist()}
-    for row in np.flatnonzero(among(group[at], nations)).tolist():
-        token = at[row]
-        if (int(view.text[token]), int(view.stem[token])) in inside:
-            out[row] = first[view.stem[token]]
+    led, pairs = np.flatnonzero(among(group[at], nations)), view.text * np.int64(len(group))
+    inside = np.isin(pairs[at[led]] + view.stem[at[led]], pairs[at[rows]] + view.equal[at[rows]])
+    out[led[inside]] = first[view.stem[at[led[inside]]]]
     return out
+
+
+def _sums(
+    view: View, rules: Rules, group: NDArray[np.int16], row: NDArray[np.int64]
+) -> tuple[Sum, ...]:
+    """Return by their rows the sums of which all numbers are replaced, each by any of its form."""
+    free, dated = ({*rules.codes(names)} for names in (PARTS, DAYS))
+    found = []
+    for kind, whole, parts in view.sums:
+        codes = {int(group[part]) for part in parts}
+        if int(group[whole]) in free and codes <= (dated if kind == SPAN else free):
+            found.append(Sum(kind, int(row[whole]), tuple(row[[*parts]].tolist())))
+    return tuple(found)
+
+
+def _weekdays(
+    view: View, rules: Rules, group: NDArray[np.int16], row: NDArray[np.int64]
+) -> tuple[tuple[int, ...], ...]:
+    """Return the rows of the weekdays that stand before a date, with those of the date.
+
+    Month and year are those of the text where the date has none.
+    """
+    at = np.flatnonzero(among(group, rules.codes(WEEKDAYS)))
+    part_of = np.zeros(len(rules.groups), np.int8)
+    for part, names in enumerate((DAYS_OF_MONTH, MONTHS, YEARS), 1):
+        part_of[rules.codes(names)] = part
+    function = view.labels.index("func")
+    ahead = np.where(view.label[at + 1] == function, at + 2, at + 1)
+    at = at[part_of[group.take(ahead, mode="clip")] > 0]
+    dated = np.flatnonzero(part_of.take(group))
+    dated = dated[np.isin(view.text[dated], view.text[at])]
+    of = dict(zip(dated.tolist(), part_of[group[dated]].tolist(), strict=True))
+    first = {(int(view.text[near]), part): int(row[near]) for near, part in reversed(of.items())}
+    found = []
+    for token in at.tolist():
+        text, open_parts = int(view.text[token]), {1, 2, 3}
+        date = [-1, first.get((text, 2), -1), first.get((text, 3), -1)]
+        for near in range(token + 1, token + 6):
+            part = of.get(near, 0)
+            if part in open_parts:
+                date[part - 1] = int(row[near])
+                open_parts.remove(part)
+            elif part > 1 or not (part or view.label[min(near, len(row) - 1)] == function):
+                break
+        if date[0] >= 0:
+            found.append((int(row[token]), *date))
+    return tuple(found)
 
 
 def _read(cuts: tuple[Cut, ...], key_of: dict[int, int]) -> Cut:
@@ -195,11 +266,10 @@ def _again(
     return np.where(again, group_of[view.equal], group).astype(np.int16)
 
 
-def _in_english(view: View) -> NDArray[np.bool_]:
+def _in_english(view: View, texts: Groups) -> NDArray[np.bool_]:
     """Return for each text whether it has no more foreign function words than English ones.
 
     Others have words such as the German *an*, which no word behind them changes.
     """
     english, foreign = (view.label == view.labels.index(name) for name in ("func", "foreignw"))
-    counts = [np.bincount(view.text, weights) for weights in (english, foreign)]
-    return counts[0] >= counts[1]
+    return texts.counts(english) >= texts.counts(foreign)

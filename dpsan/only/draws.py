@@ -25,7 +25,17 @@ from dpsan.only.marks import LARGE, SIZED, unsized
 from dpsan.only.order import distinct
 from dpsan.only.permutations import Permutation, Walk, begin_walks
 from dpsan.only.plans import ADDRESSES, NAME, PATTERNS, Plans
-from dpsan.only.slots import Pool, Slots, Unit, Units, keep_order, unit_number, unit_of
+from dpsan.only.slots import (
+    Pool,
+    Slots,
+    Unit,
+    Units,
+    keep_order,
+    name_days,
+    settle,
+    unit_number,
+    unit_of,
+)
 from dpsan.only.templates import finished, string
 from dpsan.only.view import LOWER, UPPER, Ints
 from dpsan.privacy.randomness import Streams
@@ -121,6 +131,8 @@ class Draws:
             if self.together and self.plans.injective:
                 reused += keep_apart(slots, new, units, self.plans, streams, injections)
                 keep_order(slots, new, decision.order[slots.row])
+                settle(slots, decision.sums, [*self.plans.words.values()])
+                name_days(slots, decision.weekdays, self.plans.words)
             if self.together and decision.locals:
                 write_addresses(slots, new, decision, units, self.plans)
         if self.together and kept:
@@ -284,15 +296,18 @@ class Draws:
         plans = [slots.plans[pool] for pool in slots.pool[at].tolist()]
         numbers = [[number] for number in slots.number[at].tolist()]
         draw_further(numbers, [plan.sizes for plan in plans], indices.tolist(), streams)
-        for slot, plan, own in zip(at.tolist(), plans, numbers, strict=True):
-            slots.write(slot, finished(plan.pool[0], string(plan.pieces, own)))
+        slots.number[at] = np.arange(len(at)) + len(slots.texts)
+        slots.texts += [
+            finished(plan.pool[0], string(plan.pieces, own))
+            for plan, own in zip(plans, numbers, strict=True)
+        ]
 
     def _written(self, decision: Decision, slots: Slots) -> list[str]:
         """Return the text of each drawn token."""
-        codes = (slots.table[slots.of_row] + 1) * PATTERNS + decision.caps
-        pairs = [*zip(codes.tolist(), slots.number[slots.of_row].tolist(), strict=True)]
-        tables = {code: self.plans.table(code, slots.texts) for code in {code for code, _ in pairs}}
-        out = [tables[code][number] for code, number in pairs]
+        codes = ((slots.table[slots.of_row] + 1) * PATTERNS + decision.caps).tolist()
+        tables = {code: self.plans.table(code, slots.texts) for code in {*codes}}
+        numbers = slots.number[slots.of_row].tolist()
+        out = [tables[code][number] for code, number in zip(codes, numbers, strict=True)]
         for row in np.flatnonzero(decision.group == decision.groups.index(PLURAL)).tolist():
             out[row] += "es" if out[row][-1] in "szxSZX" else "s"
         for row in np.flatnonzero(decision.possessive).tolist():

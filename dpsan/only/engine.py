@@ -1,9 +1,9 @@
 """Matches compiled rules over a view.
 
-Of a pattern the view alone tells some places, see :mod:`~dpsan.only.packed` for small views and
-:mod:`~dpsan.only.order` for large ones: a rule whose words do not occur costs nothing, and the time
-is linear in the tokens.  Rules run from top to bottom; each one sees what the rules above have
-drawn.  No rule draws a trigger word.
+Of a pattern the view alone tells some places, see :mod:`~dpsan.only.packed`: a rule whose words do
+not occur costs nothing, and the time is linear in the tokens.
+Rules run from top to bottom; each one sees what the rules above have drawn.  No rule draws a
+trigger word.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only import relations
-from dpsan.only.order import Ordered
-from dpsan.only.packed import SMALL, Packed
+from dpsan.only.packed import SMALL, Combined, Packed
 from dpsan.only.rules import PASS, PATTERNS, UNDECIDED, Position, Rules
 from dpsan.only.view import KEPT, Flags, View
 
@@ -33,18 +32,21 @@ class Match:
         kind = view.label.astype(np.int16) * np.int16(PATTERNS) + view.caps
         self._fields = {"kind": kind, "gap": view.gap, "trigger": view.trigger}
         self._fields |= {"possessive": view.possessive.view(np.uint8), "group": self.group}
-        self._found: Packed | Ordered
-        if len(kind) <= SMALL:
-            self._found = Packed(rules.packed, self._fields)
-        else:
-            self._found = Ordered(rules.tables, [test.tables for test in self._tests], self._fields)
+        kind_of = Packed if len(kind) <= SMALL else Combined
+        self._found = kind_of(rules.packed, self._fields)
         self._groups = 0
         """Groups of which a token is drawn, or was, as bits."""
         self._related: dict[str, Flags] = {}
-        held = {name: np.zeros(len(kind), np.bool_) for name in rules.contexts}
-        for name, test in rules.contexts.items():
-            held[name][self.places(test)] = True
-        self._state = relations.State(view, self.group, rules.groups, held, rules.apart)
+        self._state = relations.State(view, self.group, rules.groups, self._context, rules.apart)
+
+    def _context(self, name: str) -> NDArray[np.intp]:
+        found = [self._found.begins([test]) for test in self.rules.contexts[name]]
+        return np.unique(np.concatenate(found)) if len(found) > 1 else found[0]
+
+    @property
+    def texts(self) -> relations.Groups:
+        """The text of each token."""
+        return self._state.text
 
     def relation(self, name: str, at: NDArray[np.intp]) -> Flags:
         """Return whether a relation holds at some tokens."""

@@ -26,8 +26,11 @@ MASK: Final = (1 << 64) - 1
 
 def mixed(hashes: Words64) -> Words64:
     """Spread the bits of hashes: the upper ones tell the bucket, 32 lower ones are stored."""
-    out = (hashes ^ (hashes >> np.uint64(31))) * np.uint64(BASE)
-    return out ^ (out >> np.uint64(32))
+    out = hashes >> np.uint64(31)
+    out ^= hashes
+    out *= np.uint64(BASE)
+    out ^= out >> np.uint64(32)
+    return out
 
 
 def salted(hashes: Words64, unit: NDArray[np.integer]) -> Words64:
@@ -68,9 +71,10 @@ class Hashes:
                 for values, base in ((Hashes.powers, BASE), (Hashes.inverses, INVERSE))
             )
         self.sums = np.zeros(n + 1, np.uint64)
-        values = points + np.uint64(1)
+        values = self.sums[1:]
+        np.add(points, 1, out=values, casting="unsafe")
         values *= self.powers[:n]
-        np.cumsum(values, out=self.sums[1:])
+        np.cumsum(values, out=values)
 
     @classmethod
     def of_words(cls, words: list[str]) -> Words64:
@@ -116,7 +120,7 @@ class Table:
     """
 
     def __init__(self, tags: NDArray[np.uint32], counts: NDArray[np.uint8]) -> None:
-        self.tags = tags
+        self.tags, self.counts = tags, counts
         self.shift = 65 - len(counts).bit_length()
         self.first = np.zeros(len(counts) + 1, np.int32)
         np.cumsum(counts, out=self.first[1:])
@@ -137,23 +141,20 @@ class Table:
         counts = np.bincount(bucket, minlength=1 << bits)
         return order, cls(tags[order], counts.astype(np.uint8))
 
-    @property
-    def counts(self) -> NDArray[np.uint8]:
-        """Number of words in each bucket."""
-        return np.diff(self.first).astype(np.uint8)
-
     def rows(self, hashes: Words64) -> Rows:
         """Return the row of each word, -1 where it is not listed: (k,)."""
         rows = np.full(len(hashes), -1, np.int32)
         spread = mixed(hashes)
         bucket = (spread >> np.uint64(self.shift)).astype(np.int64)
         tags = spread.astype(np.uint32)
-        at, last = self.first.take(bucket), self.first.take(bucket + 1)
+        at = self.first.take(bucket)
+        last = at + self.counts.take(bucket)
         left = np.flatnonzero(at < last)
         at, last, tags = at.take(left), last.take(left), tags.take(left)
         while len(left):
             same = self.tags.take(at) == tags
-            rows[left[same]] = at[same]
+            hits = np.flatnonzero(same)
+            rows[left.take(hits)] = at.take(hits)
             at += 1
             more = np.flatnonzero(~same & (at < last))
             left, at = left.take(more), at.take(more)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.order import distinct
-from dpsan.only.permutations import Permutation
+from dpsan.only.permutations import ASCENDING, Permutation
 from dpsan.only.plans import Plans
 from dpsan.only.slots import Slots, Units, unit_of
 
@@ -17,8 +17,8 @@ class Injections:
     """The slots whose numbers are those of :class:`Permutation`, without an object for each pool.
 
     The number at rank r of a permutation is r plus a uniform integer below the rest of the pool, as
-    long as no number of the pool comes twice so.  Left to the objects are dates, which ascend,
-    countries that follow a city, and pools that are used up.
+    long as no number of the pool comes twice so.  Left to the objects are several dates of a group,
+    which ascend, countries that follow a city, and pools that are used up.
 
     Args:
         slots: of a block.
@@ -33,7 +33,10 @@ class Injections:
         counts = np.bincount(group)
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-        ascending = np.array([plan.ascending for plan in slots.plans])[slots.pool[own]]
+        dates = [sorted(ASCENDING).index(p.pool[0]) if p.ascending else -1 for p in slots.plans]
+        date = np.array(dates)[slots.pool[own]]
+        _, of_unit = distinct(slots.unit[own] * len(ASCENDING) + date)
+        ascending = (date >= 0) & (np.bincount(of_unit)[of_unit] > 1)
         other = ascending | (slots.lead[own] >= 0) | (rank >= bounds[own])
         here = (np.bincount(group, other) == 0)[group]
         self.rest = own[~here]

@@ -47,8 +47,8 @@ def cut_words(lexicon: Lexicon, code: dict[str, int], text: str, words: Words) -
 
 def join_phrases(
     lexicon: Lexicon, code: dict[str, int], closed: Flags, bits: Codes, hashes: Hashes, words: Words
-) -> Flags:
-    """Make listed phrases one token; returns which words stay."""
+) -> NDArray[np.intp]:
+    """Make listed phrases one token; returns the words that stay, ascending."""
     start, end, row = words["start"], words["end"], words["row"]
     n = len(start)
     keep = ~words.pop("dead", np.zeros(n, bool))
@@ -95,4 +95,4 @@ def join_phrases(
         for step in range(1, size):
             keep[at + step] = False
         blank[at] = False
-    return keep
+    return np.flatnonzero(keep)

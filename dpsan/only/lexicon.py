@@ -23,6 +23,7 @@ lists costs a few milliseconds and no word becomes a Python object::
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import prod
@@ -83,7 +84,7 @@ class Lexicon:
             ) from None
         self.code = {label: code for code, label in enumerate(self.labels)}
         self.opens_phrase: NDArray[np.bool_] = self.flags & OPENS != 0
-        self.fold = np.arange(len(self.bits), dtype=np.uint64)
+        self.fold = np.arange(len(self.bits), dtype=np.uint32)
         self.fold[folds[:, 0]] = folds[:, 1]
         self.unknown: dict[int, int] = {}  # (hash, pattern) of unlisted words -> label code
 
@@ -140,7 +141,9 @@ class Lexicon:
     @cached_property
     def squeezed(self) -> frozenset[str]:
         """Frequent words without double letters."""
-        return frozenset(word for word in map(_single, self.lines("frequent.txt")) if len(word) > 4)
+        return frozenset(
+            word for word in _single(self.text("frequent.txt")).split() if len(word) > 4
+        )
 
     def label(self, word: str, column: int) -> str | None:
         """Return the label of a folded word in a column of ``codes``; None if it is not listed."""
@@ -278,8 +281,8 @@ def _mapped(
 
 
 def _single(word: str) -> str:
-    """Return a word without double letters."""
-    return "".join(c for i, c in enumerate(word) if not i or c != word[i - 1])
+    """Return words without double letters."""
+    return re.sub(r"(.)\1+", r"\1", word)
 
 
 def _transposed(word: str) -> Iterator[str]:

@@ -27,13 +27,15 @@ ANY_YEAR: Final = "Y"
 """Class of all years, where none may be told."""
 YEARS: Final = {
     "A": (1800, 1899),
-    "B": (1900, 1949),
-    "C": (1950, 1999),
-    "D": (2000, NOW),
-    "E": (NOW + 1, NOW + 24),
+    "B": (1900, 1929),
+    "C": (1930, 1949),
+    "D": (1950, 1977),
+    "E": (1978, 1999),
+    "F": (2000, NOW),
+    "G": (NOW + 1, NOW + 24),
     ANY_YEAR: (1900, NOW),
 }
-"""Classes of years that a form may show."""
+"""Classes of years that a form may show, each with another number of years."""
 _SIZE: Final = re.compile("[\x0e-\x12]")
 
 

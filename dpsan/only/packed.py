@@ -1,8 +1,7 @@
-"""Tests of the tokens of a small view: all of them at once, one bit for each token and test.
+"""Tests of the tokens of a view: all of them at once, one bit for each token and test.
 
-A look-up of a token's codes finds the bits of some hundred tests.  A view of a few messages has a
-few hundred tokens, so this costs less than to look for the codes of one test after the other, as
-:mod:`~dpsan.only.order` does for large views.
+A look-up of a token's codes finds the bits of some hundred tests.  The many tokens of a large view
+have few combinations of codes: there, it is made for each combination.
 """
 
 from __future__ import annotations
@@ -16,12 +15,16 @@ from numpy.typing import NDArray
 from dpsan.only.view import Flags
 
 SMALL: Final = 1 << 12
-"""Tokens of the largest view for which all tests are looked up at once."""
+"""Tokens of the largest view for which all tests are looked up for each token."""
+_MOST: Final = 1 << 21
+"""Numbers of which a table is made."""
+_LONGEST: Final = 16
+"""More than the tokens of a pattern."""
 
 
-def packed(tables: Flags) -> NDArray[np.uint8]:
-    """Return tables, (tests, codes), as bits: (codes, an eighth of the tests)."""
-    return np.packbits(tables.T, axis=1, bitorder="little")
+def packed(tables: Sequence[Flags]) -> NDArray[np.uint8]:
+    """Return the tables of tests as bits: (codes, an eighth of the tests)."""
+    return np.packbits(np.stack(tables, 1), axis=1, bitorder="little")
 
 
 class Packed:
@@ -39,7 +42,7 @@ class Packed:
         self._bits = tables[first].take(fields[first], axis=0)
         for field in others:
             self._bits &= tables[field].take(fields[field], axis=0)
-        present = np.bitwise_or.reduce(self._bits, axis=0)
+        present = np.bitwise_or.reduce(self._bits)
         self.present = np.unpackbits(present, bitorder="little")
         """1 for each test that may hold for a token, then zeros."""
         self._flags: dict[int, Flags] = {}
@@ -59,3 +62,72 @@ class Packed:
         for offset, flags in enumerate(others, 1):
             found = found & flags[offset : last + offset]
         return np.flatnonzero(found)
+
+
+class Combined(Packed):
+    """The same for a large view, by combinations of codes."""
+
+    def __init__(
+        self, tables: Mapping[str, NDArray[np.uint8]], fields: Mapping[str, NDArray[np.integer]]
+    ) -> None:
+        first = of = np.zeros(len(fields["kind"]), np.intp)
+        most = 1
+        for field, table in tables.items():
+            if most * len(table) > _MOST:
+                first, of = numbered(of, most)
+                most = len(first)
+            of, most = of * len(table) + fields[field], most * len(table)
+        first, of = numbered(of, most)
+        super().__init__(tables, {field: codes.take(first) for field, codes in fields.items()})
+        self._bits = np.append(self._bits, np.zeros_like(self._bits[:1]), 0)
+        self._of = np.append(of, np.full(_LONGEST, len(first)))
+        """Combination of each token; behind the last token stand some for which no test holds."""
+        self._order = np.argsort(of.astype(np.min_scalar_type(len(first))), kind="stable")
+        self._counts = np.bincount(of, minlength=len(first) + 1)
+        self._ends = np.cumsum(self._counts)
+        self._sizes: dict[int, int] = {}
+        self._places: dict[int, NDArray[np.intp]] = {}
+
+    def begins(self, tests: Sequence[int]) -> NDArray[np.intp]:
+        """Return the tokens at which a row of tests may hold, one for each token, ascending."""
+        sizes = [self._size(test) for test in tests]
+        rarest, *rest = sorted(range(len(tests)), key=sizes.__getitem__)
+        at = self._found(tests[rarest], sizes[rarest]) - rarest  # -1 is behind the last token
+        for offset in rest:
+            at = at.compress(self.flags(tests[offset]).take(self._of[offset:].take(at)))
+        return at
+
+    def _size(self, test: int) -> int:
+        """Return for how many tokens a test may hold."""
+        if test not in self._sizes:
+            self._sizes[test] = int(self._counts.dot(self.flags(test)))
+        return self._sizes[test]
+
+    def _found(self, test: int, size: int) -> NDArray[np.intp]:
+        """Return all tokens for which a test may hold, ascending."""
+        if test not in self._places:
+            flags = self.flags(test)
+            if 0 < 4 * size < len(self._order):
+                ends, counts = self._ends[flags], self._counts[flags]
+                bounds = zip((ends - counts).tolist(), ends.tolist(), strict=True)
+                parts = [self._order[start:end] for start, end in bounds]
+                self._places[test] = np.sort(np.concatenate(parts))
+            else:
+                self._places[test] = np.flatnonzero(flags.take(self._of))
+        return self._places[test]
+
+
+def numbered(codes: NDArray[np.intp], most: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return a place of each code that occurs, by code, and of each place the index of its code.
+
+    Args:
+        codes: at all places.
+        most: above all codes.
+    """
+    occurs, index = np.zeros(most, np.bool_), np.empty(most, np.intp)
+    occurs[codes] = True
+    present = np.flatnonzero(occurs)
+    index[present] = np.arange(len(present))
+    found, places = index.take(codes), np.empty_like(present)
+    places[found] = np.arange(len(found))
+    return places, found

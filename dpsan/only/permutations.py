@@ -15,18 +15,21 @@ from dpsan.only.marks import SHORT
 
 ASCENDING: Final = frozenset(
     ("daymonth", "year", "clock", "mday", "month", "month3", "day", "day3", "hhmm", "dotclock")
-) | {"ordinal", "workday", "workday3"}
+) | {"ordinal", "workday", "workday3", "month_de", "month_fr", "day_de"}
 """Groups of dates: those of one form are near each other, and ascend in a text."""
 ORDERED: Final = frozenset(
     ("int", "number", "money", "percent", "quantity", "weight", "babyweight", "grams", "pulse")
 ) | {"pigment", "pigments", "temperature", "ejection", "bodymass", "minutes", "centimetre"}
 """Groups of numbers: those of one form are in the order of the text where there are many."""
-ROOM: Final = 8
+ROOM: Final = 5
 """Strings of a form for each number of a text: the order of few would tell them all."""
 _STEPS: Final = 30
 """The part of a pool that the next date goes on at most."""
 _FEW_STEPS: Final = 9
-"""That of a pool of fewer than :data:`_STEPS`, such as days of a month."""
+"""That of a pool of few, such as days of a month and times of six hours."""
+_FEW: Final = 100
+_MANY: Final = 4
+"""Dates of a calendar; more of them take smaller steps."""
 _FINE_STEPS: Final = 1000
 """That of a pool of more, such as times with seconds."""
 
@@ -112,8 +115,8 @@ class Walk(Permutation):
     def plan(self) -> int:
         """Return the bound of the uniform integer by which the walk goes on."""
         self.planned += 1
-        steps = _STEPS if self.size < _FINE_STEPS else _FINE_STEPS
-        return self.size // steps or self.size // _FEW_STEPS or 1
+        coarse = _FEW_STEPS if self.size < _FEW else _STEPS
+        return self.size // (coarse if self.size < _FINE_STEPS else _FINE_STEPS) or 1
 
     def plan_start(self, room: float) -> int:
         """Return the bound of the uniform integer at which the calendar begins.
@@ -180,7 +183,10 @@ def begin_walks(
     begins = set()
     for (first, walk), *rest in turns.values():
         if not walk.calendar.start:
-            parts = [bounds[at] / other.size for at, other in rest if texts[at] == texts[first]]
+            for at, other in rest if len(rest) > _MANY else ():
+                bounds[at] = max(min(bounds[at], other.size // (2 * len(rest))), 1)
+            of_text = [pair for pair in rest if texts[pair[0]] == texts[first]]
+            parts = [(bounds[at] + 1) / other.size for at, other in of_text]  # rounded up in each
             bounds[first] = walk.plan_start(sum(parts))
             begins.add(first)
     return begins

@@ -29,8 +29,8 @@ class State:
     """Group of each token: 0 undecided, 1 passes, else what draws it."""
     groups: list[str]
     """Names of the groups."""
-    words: dict[str, Flags]
-    """Words of some kinds: ``legal`` (forms of companies), ``clinical``, ``foreign``."""
+    words: Callable[[str], NDArray[np.intp]]
+    """Returns the words of a kind: ``legal`` (forms of companies), ``clinical``, ``foreign``."""
     apart: Sequence[str]
     """Groups of words that stand beside no name: their capitals are those of titles."""
 
@@ -51,9 +51,19 @@ class State:
         return np.append(False, self.view.edge[:-1])
 
     @cached_property
-    def line(self) -> Ints:
-        """Number of the line of each token."""
-        return numbers((self.view.gap == G["line"]) | self.view.edge | self.opening)
+    def line(self) -> Groups:
+        """The line of each token."""
+        return Groups(np.cumsum((self.view.gap == G["line"]) | self.view.edge | self.opening))
+
+    @cached_property
+    def unit(self) -> Groups:
+        """The unit of each token."""
+        return Groups(self.view.unit)
+
+    @cached_property
+    def text(self) -> Groups:
+        """The text of each token."""
+        return Groups(self.view.text)
 
     @cached_property
     def run(self) -> Ints:
@@ -69,37 +79,54 @@ class State:
         """Return the number of the run of members of each token (0: none), joined by some gaps."""
         joined = among(self.view.gap, [G[name] for name in gaps])
         previous = np.append(False, (member & ~self.view.possessive)[:-1])
-        return numbers(member & ~(previous & joined)) * member
+        return np.cumsum(member & ~(previous & joined), dtype=np.int32) * member
 
-    def drawn(self, names: Iterable[str]) -> Flags:
-        """Return the tokens that some groups have drawn."""
-        return among(self.group, [self.groups.index(name) for name in names if name in self.groups])
-
-
-def numbers(begins: Flags) -> Ints:
-    """Return the number of the group of each token, from 1, by which tokens begin one."""
-    return np.cumsum(begins, dtype=np.int32)
+    def drawn(self, names: Iterable[str] = (), *, others: bool = False) -> NDArray[np.intp]:
+        """Return the tokens that some groups have drawn, or all others."""
+        at = np.flatnonzero(self.group > 1)
+        codes = [self.groups.index(name) for name in names if name in self.groups]
+        return at.compress(among(self.group.take(at), codes) != others)
 
 
-def counts(group: Ints, flags: Flags) -> NDArray[np.intp]:
-    """Return the number of flagged tokens of each group."""
-    return np.bincount(group.compress(flags), minlength=group[-1] + 1)
+class Groups:
+    """Tokens in a row that belong together.
+
+    Args:
+        number: of the group of each token: the next one where another begins.
+    """
+
+    def __init__(self, number: NDArray[np.integer]) -> None:
+        self._of = number - number[0]
+        self._first = np.append(0, np.flatnonzero(number[1:] != number[:-1]) + 1)
+
+    def counts(self, flags: Flags) -> Ints:
+        """Return the number of flagged tokens of each group."""
+        return np.add.reduceat(flags, self._first, dtype=np.int32)
+
+    def having(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return how many of some tokens each group has."""
+        return np.bincount(self._of.take(places), minlength=len(self._first))
+
+    def tokens(self, groups: Flags) -> Flags:
+        """Return what is said of each group for each of its tokens."""
+        found: Flags = groups.take(self._of)
+        return found
 
 
 def mostly_capitals(state: State) -> Flags:
     """Lines of which most words have a capital: titles, tables."""
-    words, capitals = counts(state.line, state.word), counts(state.line, state.capital)
+    words, capitals = state.line.counts(state.word), state.line.counts(state.capital)
     found = (words >= 3) & (capitals >= MOSTLY * words) | (words == 2) & (capitals == 2)
-    return np.asarray(found[state.line])
+    return state.line.tokens(found)
 
 
 def mostly_upper(state: State) -> Flags:
     """Lines in capitals."""
     view = state.view
     acronym = among(view.label, [view.labels.index(f"acr{n}") for n in range(2, 6)])
-    words = counts(state.line, state.word)
-    upper = counts(state.line, state.word & (view.caps == UPPER) & ~acronym)
-    return ((words >= 3) & (upper >= MOSTLY * words)).take(state.line)
+    words = state.line.counts(state.word)
+    upper = state.line.counts(state.word & (view.caps == UPPER) & ~acronym)
+    return state.line.tokens((words >= 3) & (upper >= MOSTLY * words))
 
 
 def sentence_start(state: State) -> Flags:
@@ -120,28 +147,28 @@ def line_start(state: State) -> Flags:
     return found
 
 
-def any_in_run(run: Ints, flags: Flags, at: NDArray[np.intp]) -> Flags:
-    """Return whether a token of the run of some tokens is flagged."""
+def any_in_run(run: Ints, places: NDArray[np.intp], at: NDArray[np.intp]) -> Flags:
+    """Return whether one of some places is in the run of a token, for each of others."""
     hit = np.zeros(len(run) + 1, np.bool_)
-    hit[run.compress(flags)] = True
+    hit[run.take(places)] = True
     hit[0] = False
-    return hit[run.take(at)]
+    return hit.take(run.take(at))
 
 
 def beside_drawn(state: State, at: NDArray[np.intp]) -> Flags:
     """Words of a run of capitals of which one is drawn."""
-    return any_in_run(state.run, (state.group > 1) | state.words["legal"], at)
+    return any_in_run(state.run, np.append(state.drawn(others=True), state.words("legal")), at)
 
 
 def beside_name(state: State, at: NDArray[np.intp]) -> Flags:
     """Words of a run of Title words of which one is drawn, and no date, health word or nation."""
-    return any_in_run(state.titles, (state.group > 1) & ~state.drawn(state.apart), at)
+    return any_in_run(state.titles, state.drawn(state.apart, others=True), at)
 
 
 def elsewhere(state: State, groups: Iterable[str], at: NDArray[np.intp]) -> Flags:
     """Words with a capital that some groups have drawn at another place of the unit."""
-    hit = np.zeros(len(state.group), np.bool_)
-    hit[state.view.equal.compress(state.drawn(groups) & state.capital)] = True
+    hit, drawn = np.zeros(len(state.group), np.bool_), state.drawn(groups)
+    hit[state.view.equal.take(drawn.compress(state.capital.take(drawn)))] = True
     return hit.take(state.view.equal.take(at)) & state.capital.take(at)
 
 
@@ -157,33 +184,29 @@ def place_elsewhere(state: State, at: NDArray[np.intp]) -> Flags:
 
 def clinical(state: State) -> Flags:
     """Units with four words of health or more, at least one of fifty."""
-    unit, words = state.view.unit, state.words["clinical"]
-    count = counts(unit, words)
-    return ((count >= 4) & (50 * count >= counts(unit, state.word))).take(unit)
+    count = state.unit.having(state.words("clinical"))
+    return state.unit.tokens((count >= 4) & (50 * count >= state.unit.counts(state.word)))
 
 
 def small_letters(state: State) -> Flags:
     """Units of three words or more without capitals (one in fifty may have one)."""
-    unit, caps = state.view.unit, state.view.caps
-    words = counts(unit, state.word)
-    capitals = counts(unit, (caps != LOWER) & (caps != NONE))
-    return ((50 * capitals <= words) & (words >= 3)).take(unit)
+    caps, words = state.view.caps, state.unit.counts(state.word)
+    capitals = state.unit.counts((caps != LOWER) & (caps != NONE))
+    return state.unit.tokens((50 * capitals <= words) & (words >= 3))
 
 
 def foreign(state: State) -> Flags:
     """Units with four function words of another language or more, one of eight words."""
-    unit, words = state.view.unit, state.words["foreign"]
-    count = counts(unit, words)
-    return ((count >= 4) & (8 * count >= counts(unit, state.word))).take(unit)
+    count = state.unit.having(state.words("foreign"))
+    return state.unit.tokens((count >= 4) & (8 * count >= state.unit.counts(state.word)))
 
 
 def about(subject: str, *others: str) -> Callable[[State], Flags]:
     """Return the relation of texts that have words for one subject and none for others."""
 
     def related(state: State) -> Flags:
-        text = state.view.text
-        has, *rest = (counts(text, state.words[name]) > 0 for name in (subject, *others))
-        return np.asarray((has & ~np.any([np.zeros_like(has), *rest], 0)).take(text))
+        has, *rest = (state.text.having(state.words(name)) > 0 for name in (subject, *others))
+        return state.text.tokens(has & ~np.any([np.zeros_like(has), *rest], 0))
 
     return related
 
@@ -212,6 +235,8 @@ FIXED: Final[dict[str, Callable[[State], Flags]]] = {
     "of_her": about("her", "him"),
     "of_child": about("child"),
     "atwork": about("office", "leisure"),
+    "of_britain": about("british", "american"),
+    "of_america": about("american", "british"),
 }
 """Relations that read the view alone: of all tokens."""
 MOVING: Final[dict[str, Callable[[State, NDArray[np.intp]], Flags]]] = {

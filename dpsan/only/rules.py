@@ -39,7 +39,7 @@ _POSITION: Final = re.compile(
     r"(?:(?P<gaps>[a-z|]+):(?=[^:]))?(?P<element>[^={]+)(?:\{(\d),(\d)\})?(?:(=>?)(\w+))?"
 )
 _ANY: Final = np.ones(CODES, np.bool_)
-FIELDS: Final = ("kind", "gap", "trigger", "possessive")
+FIELDS: Final = ("kind", "gap", "possessive", "trigger")
 """Arrays of the view that tests read."""
 PATTERNS: Final = NONE + 1
 """Patterns of capitals: kinds of each label."""
@@ -159,9 +159,11 @@ class Rules:
             if row[0] == "rule"
         ]
         self.contexts = {
-            row[1]: self._test([self._term(row[2])]) for row in rows if row[0] == "context"
+            row[1]: [self._test([self._term(atom)]) for atom in row[2].split("|")]
+            for row in rows
+            if row[0] == "context"
         }
-        """Numbers of the tests that relations read, by their names."""
+        """Numbers of the tests of which relations read any, by their names."""
         self.types = [
             SpanType(
                 row[1].split(), row[2].split(), self._test(self._element(row[3])) if row[3:] else -1
@@ -169,13 +171,12 @@ class Rules:
             for row in rows
             if row[0] == "type"
         ]
-        widths = len(self.labels) * PATTERNS, len(GAP), len(self.triggers) + 1, 2
-        self.tables = {
-            field: np.array([test.tables.get(field, _ANY)[:width] for test in self.tests])
+        widths = len(self.labels) * PATTERNS, len(GAP), 2, len(self.triggers) + 1
+        self.packed = {
+            field: packed([test.tables.get(field, _ANY)[:width] for test in self.tests])
             for field, width in zip(FIELDS, widths, strict=True)
         }
-        """Of each array the tables of all tests: (tests, codes)."""
-        self.packed = {field: packed(tables) for field, tables in self.tables.items()}
+        """Of each array the tables of all tests."""
         group_of = [self._own.get(label, label.rstrip("?")) for label in self.labels]
         self.own_group = np.array([self.group(name) for name in group_of], np.int16)
         self.class_of = {group: name for name, groups in self.classes.items() for group in groups}
@@ -185,6 +186,8 @@ class Rules:
         nouns = {name for name in self.classes["health"] if not name.endswith("abbr")}
         self.nouns = np.array([name in nouns for name in self.groups])
         """True for groups of health words: what stands for an abbreviation needs no capitals."""
+        self.brands = np.array([name in sets["brands"] for name in self.groups])
+        """True for groups of brands: Toyota may stand for BMW."""
         self.kept = np.ones(len(self.groups), np.bool_)
         """True for the groups that are drawn."""
         self._list_patterns()
@@ -206,6 +209,7 @@ class Rules:
         tests = [position.test for position in positions]
         terms = [(term, at) for at, test in enumerate(tests) for term in self.tests[test].others]
         terms += [(term, at) for at, position in enumerate(positions) for term in position.moving]
+        terms.sort(key=lambda pair: len(self.terms[pair[0]].related))  # they take longer
         drawn = {*chain.from_iterable(map(self._drawn, positions))}
         return Pattern(number, positions, tests, terms, tuple(drawn))
 

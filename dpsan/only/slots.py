@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.dates import moment
+from dpsan.only.dates import moment, weekday_of
+from dpsan.only.marks import DAY_FIRST
 from dpsan.only.permutations import ORDERED, ROOM, Calendar, Permutation
+from dpsan.only.sums import FEW, RESULTS, TOTAL, Sum, follow
 from dpsan.only.templates import Piece
 
 AGE: Final = 40
@@ -110,31 +113,43 @@ class Slots:
 
     def recall(self, units: Mapping[int, Units]) -> None:
         """Give the slots that their unit has what they became."""
-        columns = self.unit.tolist(), self.pool.tolist(), self.key.tolist()
-        for at, (unit, pool, key) in enumerate(zip(*columns, strict=True)):
-            word = unit_of(units, unit).words[self.plans[pool].home].get(key)
-            if word is not None:
-                self.new[at], self.chance[at] = False, word.chance
-                self.table[at], self.number[at] = word.table, word.number
-                if word.table < 0:
-                    self.write(at, word.text)
+        found = [words.get(key) for words, key in zip(*self._homes(units), strict=True)]
+        at = [at for at, word in enumerate(found) if word is not None]
+        words = [word for word in found if word is not None]
+        self.new[at] = False
+        for name in ("chance", "table", "number"):
+            getattr(self, name)[at] = [*map(attrgetter(name), words)]
+        for slot, word in zip(at, words, strict=True):
+            if word.table < 0:
+                self.write(slot, word.text)
+
+    def _homes(self, units: Mapping[int, Units]) -> tuple[list[dict[int, Word]], list[int]]:
+        """Return for each slot the words of its unit and home, and its key there."""
+        homes: dict[tuple[int, int], dict[int, Word]] = {}
+        places = [*zip(self.unit.tolist(), self.pool.tolist(), strict=True)]
+        for unit, pool in {*places}:
+            homes[unit, pool] = unit_of(units, unit).words[self.plans[pool].home]
+        return [*map(homes.__getitem__, places)], self.key.tolist()
 
     def write(self, at: int, text: str) -> None:
         """Let a slot be a string."""
         self.table[at], self.number[at] = -1, len(self.texts)
         self.texts.append(text)
 
+    def words(self, at: list[int], lists: Sequence[Sequence[str]]) -> list[str]:
+        """Return what some slots have become, with the words of all tables."""
+        of = zip(self.table[at].tolist(), self.number[at].tolist(), strict=True)
+        return [(self.texts if table < 0 else lists[table])[number] for table, number in of]
+
     def remember(self, units: Mapping[int, Units], new: Iterable[int]) -> None:
         """Add new slots to their units, in the order of their draws."""
+        homes, keys = self._homes(units)
+        columns = self.pool, self.table, self.number, self.chance, self.taken
+        pool, table, number, chance, taken = (column.tolist() for column in columns)
         for at in new:
-            table, number, plan = (
-                int(self.table[at]),
-                int(self.number[at]),
-                self.plans[self.pool[at]],
-            )
-            text = self.texts[number] if table < 0 else ""
-            word = Word(plan.pool, table, number, text, float(self.chance[at]), int(self.taken[at]))
-            unit_of(units, int(self.unit[at])).words[plan.home][int(self.key[at])] = word
+            text = self.texts[number[at]] if table[at] < 0 else ""
+            word = self.plans[pool[at]].pool, table[at], number[at], text, chance[at], taken[at]
+            homes[at][keys[at]] = Word(*word)
 
 
 def keep_order(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) -> None:
@@ -157,6 +172,69 @@ def keep_order(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) ->
             numbers.sort(key=lambda number: moment(slots.texts[number], day_first=False))
             slots.number[sorted(of_text, key=order.__getitem__)] = numbers
             slots.chance[of_text] *= len(of_text)
+
+
+def settle(slots: Slots, sums: Sequence[Sum], lists: Sequence[Sequence[str]]) -> None:
+    """Write the numbers that follow from others of their text.
+
+    What one sum has, no later one changes: then another of its numbers follows, or none.
+
+    Args:
+        sums: by their rows.
+        lists: of words.
+    """
+    follows = np.array([plan.pool[0] in RESULTS for plan in slots.plans])[slots.pool]
+    fixed = ~slots.new | (slots.table >= 0) | ~follows
+    for kind, *rows in ((kind, whole, *parts) for kind, whole, parts in sums):
+        whole, *parts = slots.of_row[rows].tolist()
+        texts, to = slots.words([whole, *parts], lists), 0
+        if kind == TOTAL and fixed[whole]:
+            to = max((at for at, part in enumerate(parts, 1) if not fixed[part]), default=0)
+        target = [whole, *parts][to]
+        if not fixed[target]:
+            others = [text for at, text in enumerate(texts) if at not in (0, to)]
+            text = follow(kind, texts[to], others, texts[0] if to else "")
+            slots.texts[slots.number[target]] = text
+            slots.chance[target] = 1.0 if kind in FEW else slots.chance[[target, *parts]].sum()
+        fixed[[whole, *parts]] = True
+
+
+def name_days(
+    slots: Slots, weekdays: Sequence[tuple[int, ...]], words: Mapping[str, Sequence[str]]
+) -> None:
+    """Let the weekdays before dates be those of the dates.
+
+    One that stands before several dates moves the later ones to its next day.
+
+    Args:
+        weekdays: rows of each, see :class:`dpsan.only.decision.Decision`.
+        words: by group, in the order of their tables.
+    """
+    tables, lists, fixed = [*words], [*words.values()], {*np.flatnonzero(~slots.new).tolist(), -1}
+    for rows in weekdays:
+        at = [int(slots.of_row[row]) if row >= 0 else -1 for row in rows]
+        name, number = at[:2]
+        if slots.table[name] < 0:
+            continue  # a word that its list has no more
+        forms = [slots.plans[slots.pool[place]].pool[1] for place in at]
+        texts = [
+            word if place >= 0 else ""
+            for place, word in zip(at, slots.words(at, lists), strict=True)
+        ]
+        weekday = weekday_of(texts[1], texts[2], texts[3], day_first=forms[1][:1] == DAY_FIRST)
+        group = tables[slots.table[name]]
+        known = weekday if weekday < len(words[group]) else 0
+        ahead = (int(slots.number[name] if name in fixed else known) - weekday) % 7
+        if ahead and number not in fixed and texts[1].isdigit():
+            day, weekday = int(texts[1]) + ahead, weekday + ahead
+            slots.texts[slots.number[number]] = str(day - 7 * (day > 28)).zfill(len(texts[1]))
+            slots.chance[number] = min(7 * slots.chance[number], 1.0)
+        if name not in fixed:
+            slots.number[name] = weekday % 7
+            slots.chance[name] = 0.5  # Saturday and Sunday may become Monday
+            if weekday % 7 >= len(words[group]):
+                slots.table[name] = tables.index(group.removeprefix("work"))
+        fixed.update(at)
 
 
 def stream_position(pool: Pool) -> int:

@@ -51,7 +51,7 @@ PATTERNS: Final = (
     ("iban", r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b"),
     ("vanity", r"\b(?:1-)?(?:0?800|888|877|866|855|844|833)[- ][A-Z]{7}\b"),
     ("card", r"\b\d{4}[ -]\d{4}[ -]\d{4}[ -]\d{1,7}\b|\b\d{4}[ -]\d{6}[ -]\d{5}\b"),
-    ("phone", rf"(?<![\w.])\+(?=(?:[ ().-]{{0,2}}\d){{7,15}}(?!\d))\d{{1,3}}(?:[ .-]?\(\d{{1,4}}\))?[ .-]?\d{{1,9}}(?:[ .-]?\d{{2,9}}){{0,4}}(?!\w)|(?<![\w.+])(?:0\d(?:[ .]\d\d){{4}}|0\d{{1,5}}[ /-]\d{{5,9}}|\(0\d{{1,5}}\) ?\d{{4,9}}|[6-9]\d{{4}}[ -]\d{{5}})(?!\w)|(?<![\w.])(?!{MONTH_LIKE}[-–/]{MONTH_LIKE}(?!\d))(?=(?:[ (+.)-]{{0,3}}\d){{7}})(?:\+\d{{1,3}}[ .-]?)?(?:\(\d{{1,4}}\)[ .-]?|\d{{2,4}}[ .-])(?:\d{{2,4}}[ .-])?\d{{3,5}}(?:[ .-]\d{{2,5}})?(?:x\d{{1,6}})?(?!\w)|\+\d{{7,15}}\b"),
+    ("phone", rf"(?<![\w.])\+(?=(?:[ ().-]{{0,2}}\d){{7,15}}(?!\d))\d{{1,3}}(?:[ .-]?\(\d{{1,4}}\))?[ .-]?\d{{1,9}}(?:[ .-]?\d{{2,9}}){{0,4}}(?!\w)|(?<![\w.+])(?:0\d(?:[ .]\d\d){{4}}|0\d{{1,5}}[ /-]\d{{5,9}}|\(0\d{{1,5}}\) ?\d{{4,9}}|[6-9]\d{{4}}[ -]\d{{5}})(?!\w|-\d)|(?<![\w.])(?!{MONTH_LIKE}[-–/]{MONTH_LIKE}(?!\d))(?=(?:[ (+.)-]{{0,3}}\d){{7}})(?:\+\d{{1,3}}[ .-]?)?(?:\(\d{{1,4}}\)[ .-]?|\d{{2,4}}[ .-])(?:\d{{2,4}}[ .-])?\d{{3,5}}(?:[ .-]\d{{2,5}})?(?:x\d{{1,6}})?(?!\w)|\+\d{{7,15}}\b"),
     ("overweeks", r"\b\d{1,2}/(?:40|52)\b(?!/)"),
     ("gestday", r"\b(?:2\d|3\d|4[0-2])\+[0-6]\b"),
     ("pressure", r"\b\d{2,3}/\d{2,3}(?![\d/])"),
@@ -196,6 +196,8 @@ def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, st
     if kind == "int":
         if text in known:
             return "fixed", text
+        if year := re.fullmatch(r"(\d{1,6})/((?:19|20)\d\d)", text):
+            return "number", f"{digit_form(year[1])}/{year_class(int(year[2]))}"
         if not text.isdigit():
             return "number", sized_form(text)
         if len(text) == 4 and 1800 <= int(text) <= NOW + 24:
@@ -217,6 +219,8 @@ def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, st
             return kind, digit_form(text)
         if re.fullmatch(r"[xX][2-9]", text):
             return "times", text[0]
+        if re.fullmatch(r"\d{1,4}x\d{1,4}", text):
+            return kind, digit_form(text)
         if PLAIN_CODES.fullmatch(text) or text.lower() in known:
             return "fixed", text
         if re.fullmatch(r"[0-9a-f]{7,}|[0-9a-fA-F]{12,}", text):
@@ -236,7 +240,7 @@ def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, st
     if kind in ("vanity", "password", "spelled"):
         return kind, letter_form(text)
     if kind == "phone":
-        return kind, re.sub(r"\d", DIGIT, text)
+        return kind, re.sub(r"(?<!\A)(?<!\A\()0|[1-9]", DIGIT, text)  # a first zero stays
     if kind in ("handle", "url", "ip", "ipv6", "email", "userip", "userhost"):
         return kind, ""
     if kind == "overweeks":

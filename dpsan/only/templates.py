@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from dpsan.only.dates import ANY, HALF_DAY, NO_HOUR
+from dpsan.only.dates import ANY, HALF_DAY, NO_HOUR, QUARTERS
 from dpsan.only.marks import (
     DAY_FIRST,
     DIGIT,
@@ -49,6 +49,7 @@ _CODES: Final = {
     name: codes.split()
     for name, codes in (
         ("area", "202 203 205 206 207 208 209 212 213 214 215 216 217 218 219 224 225 228 229 231"),
+        ("country1", "1"),
         ("country2", "27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 52 55 61 64 65 81 91"),
         ("country3", "211 212 216 233 234 254 255 351 352 353 354 358 370 385 386 420 421"),
         ("dose1", "2 4 5"),
@@ -76,6 +77,8 @@ _RANGES: Final[dict[str, list[Range]]] = {
     "mday": [(1, 28, 0)],
     "shortyear": [(10, 99, 0)],
     "hour": [(1, 12, 0)],
+    "opens": [(7, 10, 0)],
+    "closes": [(13, 20, 0)],
     "morning": [_HALF_DAYS[0]],
     "afternoon": [_HALF_DAYS[1]],
     "pulse": [(55, 110, 0)],
@@ -122,7 +125,7 @@ _NATURAL: Final = frozenset(_RANGES) - frozenset(("height", "weight", "shortyear
 """Groups of numbers that no zero fills up."""
 _LOCAL: Final = re.compile("(|.*?[^\x01])((?:\x01{3}[^\x01]{1,2})?)\x01{3}([ .-])\x01{4}", re.S)
 _MARKS: Final = re.compile(r"[\x01\x02\x0e-\x10]+|[\x03-\x07\x12]|[^\x01-\x07\x0e-\x10\x12]+")
-_COUNTRY: Final = re.compile(rf"\+({DIGIT}{{2,3}})(?=[ .(-])")
+_COUNTRY: Final = re.compile(rf"\+({DIGIT}{{1,3}})(?=[ .(-])")
 _ZONE: Final = re.compile(f"(?<={DIGIT})([+\u2212-]){DIGIT}{{2}}(:?){DIGIT}{{2}}$")
 _GRAMS: Final[dict[str, list[Piece]]] = {
     f"{DIGIT}g": [["1", "2"], "g"],
@@ -181,7 +184,7 @@ def template(group: str, form: str, names: tuple[str, ...] = ()) -> list[Piece]:
 def _clock(kind: str, part: int, minutes: str, form: str) -> list[Piece]:
     """Return the template of a time, by the parts of its form; see :func:`~dpsan.only.dates`."""
     first = part * 6
-    hours: Piece = (first, first + 5, 2)
+    hours: Piece = (first, first + 5 - 2 * (part == 3), 2)  # few things happen at 23:00
     if kind == HALF_DAY:
         # In each six hours five: 1 to 5, 7 to 11, 1 to 5 pm, 6 to 10 pm.
         hours = [
@@ -190,7 +193,7 @@ def _clock(kind: str, part: int, minutes: str, form: str) -> list[Piece]:
     elif kind == SHORT:
         hours = (1, 5, 0) if part == 2 else (6, 9, 0)
     every = [f"{minute:02}" for minute in range(60)]
-    minute_of_hour: Piece = every[::5]
+    minute_of_hour: Piece = every[:: 15 if minutes == QUARTERS else 5]
     if minutes == ANY:
         seconds = re.search(f"{DIGIT}[:.]{DIGIT}{DIGIT}[:.]", form)
         minute_of_hour = every if seconds else [text for text in every if int(text) % 5]
@@ -240,6 +243,8 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
     if group == "road":
         small = re.fullmatch(f"{LARGE}({DIGIT}{{1,4}})", form)
         return [["A", "B", "M"], *template("number", small[1])] if small else template("code", form)
+    if group == "number" and form[-1] in YEARS:  # No. 214/2022
+        return [*template(group, form[:-2]), "/", (*YEARS[form[-1]], 0)]
     if group == "number" and form[-2:] == DIGIT + FIVE and len(form) < 6:
         return [(1, 9, 0) if form[1] == "." else (10, 23, 0), ".", (0, 5, 0), list("05")]
     if group == "card":  # none begins with 0
@@ -249,9 +254,10 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
     if group == "yearspan":  # the last piece counts from the first
         return [(*YEARS[form[0]], 0), form[1], (1, 6, len(form) - 2)]
     if group == "dotclock":
-        if form[-3:-1] != f".{DIGIT}":
+        if form[-3:-1] != f".{DIGIT}" or len(form) > 5:  # bought at 1,204.55
             return template("number", form)
-        return [(7, 12, 0), ".", (0, 5, 0), list("05" if form[-1] == FIVE else "12346789")]
+        hours: Piece = (7, 9, 0) if form[1] == "." else (10, 18, 0)
+        return [hours, ".", (0, 5, 0), list("05" if form[-1] == FIVE else "12346789")]
     if group == "dose":
         usual = _PARTS.get(form) or _CODES.get(f"dose{len(form)}")
         return [usual] if usual else template("number", form)
@@ -273,7 +279,7 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
     if group == "weight" and form[:3] == DIGIT * 3:
         return [(110, 220, 0), *template("number", form[3:])]
     found: dict[str, list[Piece] | None] = {
-        "hhmm": [(0, 9, 2) if form[:1] == ZERO else (10, 23, 2), (0, 59, 2)],
+        "hhmm": [(5, 9, 2) if form[:1] == ZERO else (10, 23, 2), (0, 59, 2)],
         "letters": [list(_ALPHABETS[SMALL])] * 3,
         "score": [(1, 9, 0), "/10"],
         "times": [form, (2, 9, 0)],
@@ -356,15 +362,17 @@ def string(pieces: Sequence[Piece], numbers: Sequence[int]) -> str:
     rest = iter(numbers)
     number, left = next(rest), 1
     for piece in reversed(pieces):
-        count = choices(piece)
+        if isinstance(piece, str):
+            out.append(piece)
+            continue
+        low, high, width = (0, len(piece) - 1, 0) if isinstance(piece, list) else piece
+        count = high - low + 1
         if left * count > WIDEST:
             number, left = next(rest), 1
         left *= count
         number, value = divmod(number, count)
-        if isinstance(piece, tuple):
-            out.append(str(piece[0] + value).zfill(piece[2]))
-        else:
-            out.append(piece[value] if isinstance(piece, list) else piece)
+        chosen = piece[value] if isinstance(piece, list) else str(low + value).zfill(width)
+        out.append(chosen)
     return "".join(reversed(out))
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only import dates, strings
+from dpsan.only import dates, strings, sums
 from dpsan.only.articles import far_words, one_article
 from dpsan.only.characters import (
     APOSTROPHE,
@@ -43,6 +44,7 @@ from dpsan.only.places import Places
 from dpsan.only.view import (
     COLUMN,
     EDGE,
+    GAP,
     KEPT,
     LOWER,
     MIXED,
@@ -52,6 +54,7 @@ from dpsan.only.view import (
     Codes,
     Flags,
     Ints,
+    Labels,
     View,
     among,
 )
@@ -117,7 +120,7 @@ class Viewer:
         codes = dict(zip(hashes, (code for _, code in special), strict=True))
         self.special = (
             np.array(sorted(codes), np.uint64),
-            np.array([codes[value] for value in sorted(codes)], np.uint8),
+            np.array([codes[value] for value in sorted(codes)], np.uint16),
         )
         """Hashes of words and strings of a request, ascending, and labels; these come first."""
         nations = lexicon.nations
@@ -127,6 +130,7 @@ class Viewer:
         """Hashes of words for nations, ascending, and of their countries."""
         self.sorts = np.array([dates.SORTS.get(label, 0) for label in self.labels], np.uint8)
         self.closed = np.array([label in CLOSED for label in self.labels])
+        self.summed = np.array([sums.LABELS.get(label, 0) for label in self.labels], np.int32)
 
     def view(self, texts: Sequence[str], units: Sequence[int] | None = None) -> tuple[View, Places]:
         """Return view and places of texts.
@@ -150,21 +154,23 @@ class Viewer:
         start, end = turns[::2], turns[1::2]
         found = self.strings(block, letters)
         if len(found.where):
-            at = np.searchsorted(found.where[:, 0], end, "left") - 1
-            covered = np.where(at >= 0, found.where[at, 1], 0)
-            keep = covered < end
-            start, end = np.maximum(start, covered)[keep], end[keep]
+            first = np.searchsorted(end, found.where[:, 0], "right")
+            counts = np.maximum(np.searchsorted(start, found.where[:, 1]) - first, 0)
+            inside = np.arange(counts.sum()) + np.repeat(first - np.cumsum(counts) + counts, counts)
+            covered = np.zeros_like(end)
+            covered[inside] = np.repeat(found.where[:, 1], counts)  # the last one
+            keep = np.flatnonzero(covered < end)
+            start, end = np.maximum(start, covered).take(keep), end.take(keep)
         words = self.words(block, start, end)
         of_text = np.arange(len(texts)) if units is None else np.asarray(units, dtype=np.int64)
         return self.assemble(block, words, found, of_text)
 
-    def _characters(self, points: NDArray[np.uint32]) -> tuple[Codes, NDArray[np.uint64]]:
+    def _characters(self, points: NDArray[np.uint32]) -> tuple[Codes, NDArray[np.uint32]]:
         """Return the class bits and the folded value of each character."""
-        low = np.minimum(points, 0xFFFF).astype(np.intp)
-        bits, small = self.bits.take(low), self.lexicon.fold.take(low)
-        high = points > 0xFFFF
-        if high.any():
-            for point in np.unique(points[high]).tolist():
+        low = points.astype(np.intp)
+        bits, small = self.bits.take(low, mode="clip"), self.lexicon.fold.take(low, mode="clip")
+        if points.max() > 0xFFFF:
+            for point in np.unique(points[points > 0xFFFF]).tolist():
                 char, at = chr(point), points == point
                 lower = char.lower()
                 small[at] = ord(lower) if len(lower) == 1 else point
@@ -222,7 +228,7 @@ class Viewer:
         whole[owned] = hashes.of(start[owned], end[owned])
         row[owned] = lexicon.table.rows(whole[owned])
         caps = pattern(block, start, end)
-        label = lexicon.codes.ravel().take(row * 3 + COLUMN.take(caps))
+        label = lexicon.codes.ravel().take(row * 3 + COLUMN.take(caps)).astype(np.uint16)
         unknown = np.flatnonzero(row < 0)
         upper = block.capitals[end[unknown]] - block.capitals[start[unknown]]
         inner = (upper > 1) | (caps[unknown] == MIXED)
@@ -234,7 +240,7 @@ class Viewer:
         placed = {"start": start, "end": end, "after": after, "possessive": possessive}
         return placed | {"label": label, "caps": caps, "hash": whole, "row": row}
 
-    def requested(self, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.intp], Codes]:
+    def requested(self, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.intp], Labels]:
         """Return which hashes are those of words of the request, and their labels."""
         listed, codes = self.special
         if not len(listed):
@@ -245,7 +251,7 @@ class Viewer:
 
     def unknown_labels(
         self, text: str, hashes: Words64, caps: Codes, inner: Flags, start: Ints, end: Ints
-    ) -> Codes:
+    ) -> Labels:
         """Return the labels of words that no list holds; each different word is looked at once."""
         cache = self.lexicon.unknown
         if len(cache) > _KNOWN:
@@ -259,7 +265,7 @@ class Viewer:
                 plural = word[:-1].isupper()
                 label = self.lexicon.unlisted(folded(word), int(caps[i]), parts, plural)
                 cache[key] = self.code[label]
-        return np.array([*map(cache.__getitem__, keys)], np.uint8)
+        return np.array([*map(cache.__getitem__, keys)], np.uint16)
 
     def assemble(
         self, block: Block, words: Words, strings: Found, of_text: NDArray[np.int64]
@@ -268,9 +274,10 @@ class Viewer:
         code, hashes, edges = self.code, block.hashes, block.edges
         cut_words(self.lexicon, code, block.text, words)
         keep = join_phrases(self.lexicon, code, self.closed, block.bits, hashes, words)
-        words = {name: values[keep] for name, values in words.items()}
-        inside = [at for at, label in enumerate(strings.labels) if label]  # no escapes
-        found = strings.where[inside]
+        words = {name: values.take(keep) for name, values in words.items()}
+        kinds = np.array([code.get(label, -1) for label in strings.labels], np.int16)
+        inside = np.flatnonzero(kinds >= 0)  # no escapes
+        found, kinds = strings.where[inside], kinds[inside].astype(np.uint16)
         begin, m, e = words["start"], len(found), len(edges)
         n = len(begin) + m + e
         of_edges = (
@@ -286,15 +293,14 @@ class Viewer:
 
         start = filled(found[:, 0], edges, begin, np.int32)
         forms: dict[str, int] = {}
-        written = [strings.forms[at] for at in inside]
-        days = [i for i, at in enumerate(inside) if strings.labels[at] in dates.LABELS]
+        written = [*map(strings.forms.__getitem__, inside.tolist())]
+        days = np.flatnonzero(among(kinds, [code[name] for name in dates.LABELS])).tolist()
         texts = np.searchsorted(edges, found[days, 0]).tolist()
         of_days = dates.day_forms([written[i] for i in days], texts)
         for i, day_form in zip(days, of_days, strict=True):
             written[i] = day_form
         ids = [forms.setdefault(marks, len(forms)) for marks in written]
         form_of = np.array(ids, np.int32)
-        kinds = np.array([code[strings.labels[at]] for at in inside], np.uint8)
         keys, caps_of = hashes.of(found[:, 0], found[:, 1]), np.full(m, NONE, np.uint8)
         at, codes = self.requested(keys)
         if len(at):
@@ -305,35 +311,35 @@ class Viewer:
         keys[at] = hashes.of(found[at, 0] + 1, found[at, 1])
         end = filled(found[:, 1], edges + 1, words["end"], np.int32)
         after = filled(found[:, 1], edges + 1, words["after"], np.int32)
-        label = filled(kinds, code[EDGE], words["label"], np.uint8)
+        label = filled(kinds, code[EDGE], words["label"], np.uint16)
         caps = filled(caps_of, NONE, words["caps"], np.uint8)
         form = filled(form_of, -1, -1, np.int32)
         hashed = filled(keys, 0, words["hash"], np.uint64)
         row = filled(-1, -1, words["row"], np.int32)
         text_of = np.repeat(np.arange(e, dtype=np.int32), np.diff(of_edges, append=n))
         index = np.minimum(text_of, len(of_text) - 1, dtype=np.int32)
-        unit = np.cumsum(np.diff(of_text, prepend=of_text[:1]) != 0).astype(np.int32).take(index)
+        unit = np.cumsum(np.diff(of_text, prepend=of_text[:1]) != 0, dtype=np.int32).take(index)
         gap = gaps(block, np.append(0, after[:-1]), start)
-        trigger = self.trigger.take(row)
-        trigger[row < 0] = 0
-        trigger[~self.closed.take(label) & (row != self.letter_a)] = 0
+        closed = (row >= 0) & (self.closed.take(label) | (row == self.letter_a))
+        trigger = self.trigger.take(row) * closed
         one_article(self.articles, code["func"], label, caps, gap, trigger)
         stem = hashed.copy()  # without a plural s where a rule could need it
         at = np.flatnonzero(label == code["surnamepl"])
         stem[at] = hashes.of(start[at], end[at] - 1)
         at = np.flatnonzero(among(label, [code[name] for name in NATIONS]))
         if len(at):  # of a country that may be drawn
-            spot = np.minimum(
-                np.searchsorted(self.nations[0], hashed[at]), len(self.nations[0]) - 1
-            )
-            same = self.nations[0][spot] == hashed[at]
-            stem[at[same]] = self.nations[1][spot[same]]
+            nations, countries = self.nations
+            spot = np.minimum(np.searchsorted(nations, hashed[at]), len(nations) - 1)
+            same = nations[spot] == hashed[at]
+            stem[at[same]] = countries[spot[same]]
         common = (label == code["func"]) | ((label == code["plain"]) & (caps == LOWER))
         equal, first = firsts(hashed, stem, unit, (trigger == 0) & ~common)
         owns = filled(False, False, words["possessive"], np.bool_)
         earlier = self.earlier(block.text, label, start, end, index, form, [*forms])
         relations = form, trigger, equal, first, unit, index, earlier
-        view = View(label, caps, owns, gap, *relations, self.labels, tuple(forms), {}, {})
+        found_sums = self.sums(block.text, label, gap, start, end, index)
+        names = self.labels, tuple(forms)
+        view = View(label, caps, owns, gap, *relations, *names, {}, {}, found_sums)
         places = Places(block.text, start, end, after, hashed, stem, {})
         split_emails(view, places)
         view.far_words.update(far_words(view, places, self.articles[0]))
@@ -354,13 +360,39 @@ class Viewer:
         at = np.flatnonzero(sort)
         _, group = distinct(text[at] * np.int64(16) + sort[at])
         at = at[np.bincount(group).take(group) > 1]  # none is before one that stands alone
-        days = np.array([*[marks[:1] == DAY_FIRST for marks in forms], False])  # -1: no string
-        day_first = days[form[at]] & (sort[at] == dates.DAYS)  # times of a day are marked so too
-        rows = zip(start[at].tolist(), end[at].tolist(), day_first.tolist(), strict=True)
+        # Times of a day are marked so too, and words have the form -1.
+        of_days = np.where(sort[at] == dates.DAYS, form[at], -1).tolist()
+        day_first = [own >= 0 and forms[own][:1] == DAY_FIRST for own in of_days]
+        rows = zip(start[at].tolist(), end[at].tolist(), day_first, strict=True)
         values = [dates.moment(block[begin:last], day_first=first) for begin, last, first in rows]
         found = np.zeros(len(label), np.int32)
         found[at] = ranks(text[at] * np.int64(16) + sort[at], np.array(values, np.int64))
         return found
+
+    def sums(
+        self, block: str, label: Codes, gap: Codes, start: Ints, end: Ints, text: Ints
+    ) -> tuple[sums.Sum, ...]:
+        """Return the numbers that follow from others of their text."""
+        sort = self.summed.take(label)
+        at = np.flatnonzero(sort)
+        counts = np.bincount(text[at] * 6 + sort[at], minlength=6 * (text[-1] + 1))
+        _, amounts, days, years, clocks, months = counts.reshape(-1, 6).T
+        dated = (days > 2) & (months > 0) | (years > 1) & (days > 0)
+        many = dated | (amounts > 0) & (amounts + days > 2) | (clocks > 1) & (clocks + days > 2)
+        at = at[many.take(text[at]) & (sort[at] < 5)]  # elsewhere there is none
+        rows = zip(
+            text[at].tolist(),
+            at.tolist(),
+            map(self.labels.__getitem__, label[at].tolist()),
+            map(block.__getitem__, map(slice, start[at].tolist(), end[at].tolist())),
+            strict=True,
+        )
+        beside = among(gap[at], [GAP["hyphen"], GAP["dash"]]) & (start[at] - end[at - 1] == 1)
+        joined = {*at[beside].tolist()}
+        found: list[sums.Sum] = []
+        for _, of_text in groupby(rows, itemgetter(0)):
+            found += sums.sums_of([row[1:] for row in of_text], joined)
+        return tuple(found)
 
 
 def labels_of(lexicon: Lexicon, own: Iterable[str] = ()) -> tuple[str, ...]:

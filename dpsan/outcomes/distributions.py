@@ -87,8 +87,6 @@ Progress = Callable[[float], None]
 _FLOPS: Final = 4e9
 """Floating-point operations of the draws, 2·n·d each."""
 _WORDS: Final = (50, 400)
-_LINE: Final = 10
-"""Words of a line, for samplers that split the epsilon of a line among its words."""
 THREADS: Final = min(4, os.cpu_count() or 1)
 """Distributions, or certificates, that are computed side by side."""
 
@@ -155,7 +153,7 @@ def expected_unchanged(sampler: Sampler, space: MetricSpace, public: tuple[int, 
     Args:
         public: row numbers of public words, which do not count.
     """
-    words = int(np.clip(_FLOPS / (2 * space.n * space.d), *_WORDS)) // _LINE * _LINE
+    words = int(np.clip(_FLOPS / (2 * space.n * space.d), *_WORDS)) // 10 * 10
     ids = words_at(space, (np.arange(words) + 0.5) / words)
     if public:
         ids = ids[~np.isin(ids, public)]
@@ -164,8 +162,6 @@ def expected_unchanged(sampler: Sampler, space: MetricSpace, public: tuple[int, 
     known = sampler.unchanged(ids)
     if known is None:
         key = randomness.seeded_key("dpsan retention")
-        size = _LINE if sampler.whole_records else 1
-        lines = len(ids) // size
-        drawn = sampler.sample(ids, randomness.streams_for(key, range(lines), [size] * lines))
-        known = drawn == ids
+        streams = randomness.streams_for(key, range(len(ids)), [1] * len(ids))
+        known = sampler.sample(ids, streams) == ids
     return float(np.mean(known))

@@ -11,13 +11,14 @@ small.  That observer is not the best one, so its success is a lower bound.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.embeddings.base import Progress, no_progress
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.mechanisms.tables.sparse import SparseTable
@@ -159,7 +160,7 @@ class Emissions:
         outputs: Ids,
         log_priors: Sequence[Floats],
         count: int,
-        progress: Callable[[float], None] | None = None,
+        progress: Progress = no_progress,
     ) -> list[Likeliest]:
         """Return the inputs that explain each output best; ties go to the smaller row.
 
@@ -191,8 +192,7 @@ class Emissions:
                 likelihoods += logs[:, each]
             for each, log_prior in zip(found, log_priors, strict=True):
                 each.add(ids, likelihoods + log_prior[ids, None])
-            if progress:
-                progress((ids[-1] + 1) / n)
+            progress((ids[-1] + 1) / n)
         return found
 
 

@@ -17,6 +17,7 @@ from typing import Final
 
 import numpy as np
 
+from dpsan.embeddings.base import shown
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import close_words, distributions, prior
@@ -46,10 +47,8 @@ class Row:
 class Figures:
     """What becomes of a word."""
 
-    exact: bool
-    """From the distribution itself, not from draws."""
     draws: int
-    """0 if exact."""
+    """0 if the distribution itself is known."""
     unchanged: Estimate
     """N_w: the output is the word itself; never for ⊥."""
     close: Estimate | None
@@ -90,7 +89,7 @@ def figures_of(space: MetricSpace, word: int, weights: Floats, draws: int, top: 
         Row(row, share(weights[row]), None if distances is None else float(distances[row]))
         for row in rows.tolist()
     )
-    return Figures(not draws, draws, unchanged, close, distant, outputs)
+    return Figures(draws, unchanged, close, distant, outputs)
 
 
 @dataclass(frozen=True)
@@ -129,12 +128,10 @@ def _all_inputs(space: MetricSpace, sampler: Sampler) -> Arrays:
     best = Likeliest(np.arange(n), min(_INPUTS, n + 1), np.float64)
     step = max(4, min(256, _BLOCK_BYTES // (8 * n)))
     # ⊥ first, then the words, the most frequent ones first: the rest rarely changes anything.
-    with space.watch("what each output points to") as progress:
-        for ids in np.split(np.append(n, np.arange(n)), range(step, n + 1, step)):
-            joint = distributions(sampler, ids) * weights[ids][:, None]
-            marginal += joint.sum(axis=0)
-            best.add(ids, joint)
-            if progress is not None:
-                progress(ids[-1] / n)
+    parts = np.split(np.append(n, np.arange(n)), range(step, n + 1, step))
+    for ids in shown(space.watch, "what each output points to", parts):
+        joint = distributions(sampler, ids) * weights[ids][:, None]
+        marginal += joint.sum(axis=0)
+        best.add(ids, joint)
     inputs, joint = (np.ascontiguousarray(each.T) for each in (best.inputs, best.scores))
     return {"inputs": inputs, "joint": joint, "marginal": marginal}

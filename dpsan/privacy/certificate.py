@@ -128,7 +128,7 @@ class Metric(NamedTuple):
 
 def euclidean(space: MetricSpace) -> Metric:
     """Return the Euclidean metric, with distances on the lattice of the space."""
-    return Metric("euclidean", space.distances, space.diameter, space.distance_error)
+    return Metric("euclidean", space.distances, space.diameter, space.lattice.error)
 
 
 def exp_certificate(
@@ -271,12 +271,8 @@ def matrix_certificate(
     if np.isinf(losses[i, j]):
         mass, (i, j) = infinite_loss(pmf)  # type: ignore[assignment]
     if claim is not None:
-        if claim.metric is None:
-            allowed = np.full(losses.shape, claim.epsilon)
-        elif distances is not None:
-            allowed = claim.epsilon * distances
-        else:
-            allowed = np.full(losses.shape, math.inf)
+        apart = math.inf if distances is None else distances
+        allowed = claim.epsilon * (1.0 if claim.metric is None else apart)
         if (least > allowed * (1 + 2.0**-40)).any():
             delta = hockey_stick(pmf, allowed - rounded)[0] * (1 + rounded)
     return Certificate(

@@ -87,8 +87,6 @@ class Guarantee:
     """Further metrics in which a guarantee holds: (metric, epsilon per unit)."""
     slack: float = 0.0
     """Nats added to the metric loss of two different inputs by rounding."""
-    per_line: bool = False
-    """The guarantee is for all words of a line together, not for each word."""
     infinite_loss_mass: float = 0.0
     """Largest probability of an output that excludes some other input altogether."""
     at_claim: Loss | None = None

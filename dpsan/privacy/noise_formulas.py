@@ -6,6 +6,7 @@ Every result that a guarantee rests on is rounded to the safe side.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
@@ -17,6 +18,8 @@ from dpsan.space.arrays import Floats
 
 _UP: Final = 1 + 1e-9
 _PAD: Final = 100
+_MOST_DIMENSIONS: Final = 1 << 60
+"""In units of _PAD."""
 _CELLS: Final = 20_000
 
 
@@ -163,13 +166,8 @@ def padded_dimensions(epsilon: float, delta: float | None, d: int) -> int:
 
     if inside(d):
         return d
-    low, high = 0, 1  # in units of _PAD; the domain grows with the dimension
-    while not inside(high * _PAD):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if inside(middle * _PAD) else (middle, high)
-    return high * _PAD
+    # The domain grows with the dimension.
+    return bisect_left(range(_MOST_DIMENSIONS), True, lo=1, key=lambda k: inside(k * _PAD)) * _PAD
 
 
 def published_truncation(

@@ -71,14 +71,6 @@ class Streams:
         """Number of words m."""
         return sum(words for _, _, words in self.blocks) - self.skip
 
-    @property
-    def records(self) -> NDArray[np.int64]:
-        """For each word the number of its record, shape (m,)."""
-        return np.repeat(
-            np.array([record for record, _, _ in self.blocks], dtype=np.int64),
-            np.array([words for _, _, words in self.blocks], dtype=np.int64),
-        )[self.skip :]
-
     def bits(self, label: str, width: int = 1) -> NDArray[np.uint64]:
         """Uniform 64-bit integers, shape (m, width); independent between words and labels."""
         prefix = hashlib.shake_256(b"dpsan stream 1\0" + self.key)
@@ -154,18 +146,15 @@ class Streams:
         out = self.uniform(label, width)
         return np.asarray(ndtri(out, out=out), dtype=np.float64)
 
-    def chunks(self, size: int, *, whole_records: bool = False) -> list[Streams]:
-        """Return the same streams in pieces of at most max(size, BLOCK) words, cut between blocks.
-
-        Args:
-            whole_records: cut between records only, whatever their length.
+    def chunks(self, size: int) -> list[Streams]:
+        """Return the same streams in pieces of at most max(size, BLOCK) words, cut between
+        blocks.
         """
         out: list[Streams] = []
         part: list[tuple[int, int, int]] = []
         held = 0
         for block in self.blocks:
-            cut = not whole_records or block[1] == 0
-            if part and cut and held + block[2] > size:
+            if part and held + block[2] > size:
                 out.append(Streams(self.key, tuple(part), 0 if out else self.skip))
                 part, held = [], 0
             part.append(block)

@@ -20,6 +20,33 @@ from dpsan.privacy.noise_formulas import radial_std, truncated_laplace_std
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats
 
+LIBRARY_ERROR: Final = 2.0**-44
+"""Relative error granted to the library's inverse distribution functions; tests see 1/10 of it."""
+_UNIT: Final = 2.0**-53
+"""Unit roundoff of float64."""
+_CELL: Final = 2.0**-52
+"""Mass of a cell of the grid of uniform numbers."""
+_REACH: Final = 8.3
+"""Standard deviations beyond which less than a cell of a normal distribution lies, and more."""
+_SMALL: Final = 200
+"""Displacements above the smallest distance over this count as another word."""
+
+
+class Moments(NamedTuple):
+    """Moments of noise z with density p, and of its displacement s(z) by the grid."""
+
+    power: tuple[float, ...]
+    """E|z|^k for k = 0, 1, 2."""
+    slope: tuple[float, ...]
+    """E|z|^k·G for k = 0 ... 3, with G = |grad ln p|."""
+    grid: tuple[float, ...]
+    """E s; E s·G, E s·G·|z|; E|grad s|, E|grad s|·|z|."""
+    relative: float
+    """Rounding of the noise relative to |z|."""
+    ends: float
+    """Mass of the cells at the ends of the grid."""
+
+
 # Distributions of noise: they draw it, and are stated so that draws can be tested against them.
 #
 # All draws come from keyed streams.  The formulas of ``uniforms`` share nothing with the code that
@@ -54,6 +81,10 @@ class NoiseDistribution(ABC):
     @abstractmethod
     def uniforms(self, noise: Floats) -> dict[str, Floats]:
         """Uniform numbers of whitened noise (m, d), by the name of the part: each (m, parts)."""
+
+    def moments(self, d: int) -> Moments | None:
+        """Return the moments that bound what rounding changes; None where none are known."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -104,6 +135,39 @@ class SphericalLaplace(NoiseDistribution):
                 out["direction"] = betainc(half, half, np.clip((noise / radius + 1) / 2, 0, 1))
         return out
 
+    def moments(self, d: int) -> Moments | None:
+        """Radius Gamma(d, 1/epsilon); direction g/|g| of normal g.  G = epsilon."""
+        if self.root is not None:
+            return None
+        from scipy.special import gammainccinv, gammaincinv  # heavy import
+
+        power = [1.0]
+        for k in range(3):
+            power.append(power[-1] * (d + k) / self.epsilon)
+        far = 1.1 * float(gammainccinv(float(d), _CELL)) / self.epsilon
+        near = 0.9 * float(gammaincinv(float(d), _CELL)) / self.epsilon
+        size, outwards = far, self.epsilon * far**2 / 2
+        change = (d - 1) * math.log(far / near) + self.epsilon * far
+        moved = (d - 1) * far + self.epsilon * far**2 / 2
+        if d > 1:  # else the direction is a sign, which is exact
+            inverse = 7.4  # bound on the integral of E[1/|g|] over a coordinate, for every d > 1
+            if d > 2:
+                chi = math.exp(math.lgamma(d / 2 - 1) - math.lgamma((d - 1) / 2)) / math.sqrt(2)
+                inverse = min(inverse, 2 * _REACH * chi)
+            turned = inverse + _REACH**2
+            size += 2 * d * power[1] * inverse
+            outwards += 2 * d * power[2] * inverse
+            change += 2 * d * turned
+            moved += 2 * d * power[1] * turned
+        grid = (size, self.epsilon * size, self.epsilon * outwards, change, moved)
+        return Moments(
+            tuple(power[:3]),
+            tuple(self.epsilon * each for each in power),
+            tuple(_CELL * each for each in grid),
+            3 * LIBRARY_ERROR + (d + 8) * _UNIT,
+            2 * (d + 1) * _CELL,
+        )
+
 
 @dataclass(frozen=True)
 class GaussianCoordinates(NoiseDistribution):
@@ -122,6 +186,27 @@ class GaussianCoordinates(NoiseDistribution):
         from scipy.special import ndtr  # heavy import
 
         return {"coordinates": ndtr(noise / self.sigma)}
+
+    def moments(self, d: int) -> Moments:
+        """Independent normal coordinates.  G = |z|/sigma²."""
+        second, fourth = d * self.sigma**2, d * (d + 2) * self.sigma**4
+        first, third = math.sqrt(second), math.sqrt(second * fourth)
+        reach, others = _REACH, math.sqrt(d - 1)
+        cube = 2 * reach**3 / 3
+        grid = (
+            self.sigma * 2 * reach,
+            reach**2 + 2 * reach * others,
+            self.sigma * (cube + 2 * reach * (d - 1)),
+            reach**2,
+            self.sigma * (cube + others * reach**2),
+        )
+        return Moments(
+            (1.0, first, second),
+            tuple(each / self.sigma**2 for each in (first, second, third, fourth)),
+            tuple(d * _CELL * each for each in grid),
+            LIBRARY_ERROR + 2 * _UNIT,
+            2 * d * _CELL,
+        )
 
 
 @dataclass(frozen=True)
@@ -142,6 +227,22 @@ class LaplaceCoordinates(NoiseDistribution):
         """Return uniforms of each coordinate."""
         tail = np.exp(-np.abs(noise) / self.scale) / 2
         return {"coordinates": np.where(noise < 0, tail, 1 - tail)}
+
+    def moments(self, d: int) -> Moments:
+        """Independent Laplace coordinates.  G = sqrt(d)/scale."""
+        second = 2 * d * self.scale**2
+        third = math.sqrt(second * (24 * d + 4 * d * (d - 1)) * self.scale**4)
+        first, steep = math.sqrt(second), math.sqrt(d) / self.scale
+        far = 38 * self.scale
+        size, outwards = 2 * far, far**2 + 2 * far * math.sqrt(2 * (d - 1)) * self.scale
+        grid = (size, steep * size, steep * outwards, size / self.scale, outwards / self.scale)
+        return Moments(
+            (1.0, first, second),
+            (steep, steep * first, steep * second, steep * third),
+            tuple(d * _CELL * each for each in grid),
+            LIBRARY_ERROR + 4 * _UNIT,
+            2 * d * _CELL,
+        )
 
 
 @dataclass(frozen=True)
@@ -168,33 +269,6 @@ class TruncatedLaplaceCoordinates(NoiseDistribution):
         return {"coordinates": 0.5 + np.copysign(inside, noise)}
 
 
-LIBRARY_ERROR: Final = 2.0**-44
-"""Relative error granted to the library's inverse distribution functions; tests see 1/10 of it."""
-_UNIT: Final = 2.0**-53
-"""Unit roundoff of float64."""
-_CELL: Final = 2.0**-52
-"""Mass of a cell of the grid of uniform numbers."""
-_REACH: Final = 8.3
-"""Standard deviations beyond which less than a cell of a normal distribution lies, and more."""
-_SMALL: Final = 200
-"""Displacements above the smallest distance over this count as another word."""
-
-
-class _Moments(NamedTuple):
-    """Moments of noise z with density p, and of its displacement s(z) by the grid."""
-
-    power: tuple[float, ...]
-    """E|z|^k for k = 0, 1, 2."""
-    slope: tuple[float, ...]
-    """E|z|^k·G for k = 0 ... 3, with G = |grad ln p|."""
-    grid: tuple[float, ...]
-    """E s; E s·G, E s·G·|z|; E|grad s|, E|grad s|·|z|."""
-    relative: float
-    """Rounding of the noise relative to |z|."""
-    ends: float
-    """Mass of the cells at the ends of the grid."""
-
-
 def float64_gap(
     noise: NoiseDistribution,
     d: int,
@@ -213,7 +287,7 @@ def float64_gap(
     Returns:
         None where no bound is known, or none below 1.
     """
-    found = _moments(noise, d)
+    found = noise.moments(d)
     if found is None or not smallest_distance > 0:
         return None
     # S = constant + linear·|z| + square·|z|²: sums, noise, and squared distances compared.
@@ -241,84 +315,3 @@ def float64_delta(epsilon: float, delta: float, gap: float) -> float:
     P'(T|x) <= P(T|x) + gap <= e^epsilon·(P'(T|x') + gap) + delta + gap.
     """
     return min(1.0, delta + (1 + math.exp(min(epsilon, 700.0))) * gap * (1 + 1e-9))
-
-
-def _moments(noise: NoiseDistribution, d: int) -> _Moments | None:
-    if isinstance(noise, SphericalLaplace) and noise.root is None:
-        return _spherical(noise.epsilon, d)
-    if isinstance(noise, GaussianCoordinates):
-        return _gaussian(noise.sigma, d)
-    if isinstance(noise, LaplaceCoordinates):
-        return _laplace(noise.scale, d)
-    return None
-
-
-def _spherical(epsilon: float, d: int) -> _Moments:
-    """Radius Gamma(d, 1/epsilon); direction g/|g| of normal g.  G = epsilon."""
-    from scipy.special import gammainccinv, gammaincinv  # heavy import
-
-    power = [1.0]
-    for k in range(3):
-        power.append(power[-1] * (d + k) / epsilon)
-    far = 1.1 * float(gammainccinv(float(d), _CELL)) / epsilon
-    near = 0.9 * float(gammaincinv(float(d), _CELL)) / epsilon
-    size, outwards = far, epsilon * far**2 / 2
-    change = (d - 1) * math.log(far / near) + epsilon * far
-    moved = (d - 1) * far + epsilon * far**2 / 2
-    if d > 1:  # else the direction is a sign, which is exact
-        inverse = 7.4  # bound on the integral of E[1/|g|] over a coordinate, for every d > 1
-        if d > 2:
-            chi = math.exp(math.lgamma(d / 2 - 1) - math.lgamma((d - 1) / 2)) / math.sqrt(2)
-            inverse = min(inverse, 2 * _REACH * chi)
-        turned = inverse + _REACH**2
-        size += 2 * d * power[1] * inverse
-        outwards += 2 * d * power[2] * inverse
-        change += 2 * d * turned
-        moved += 2 * d * power[1] * turned
-    grid = (size, epsilon * size, epsilon * outwards, change, moved)
-    return _Moments(
-        tuple(power[:3]),
-        tuple(epsilon * each for each in power),
-        tuple(_CELL * each for each in grid),
-        3 * LIBRARY_ERROR + (d + 8) * _UNIT,
-        2 * (d + 1) * _CELL,
-    )
-
-
-def _gaussian(sigma: float, d: int) -> _Moments:
-    """Independent normal coordinates.  G = |z|/sigma²."""
-    second, fourth = d * sigma**2, d * (d + 2) * sigma**4
-    first, third = math.sqrt(second), math.sqrt(second * fourth)
-    reach, others = _REACH, math.sqrt(d - 1)
-    cube = 2 * reach**3 / 3
-    grid = (
-        sigma * 2 * reach,
-        reach**2 + 2 * reach * others,
-        sigma * (cube + 2 * reach * (d - 1)),
-        reach**2,
-        sigma * (cube + others * reach**2),
-    )
-    return _Moments(
-        (1.0, first, second),
-        (first / sigma**2, second / sigma**2, third / sigma**2, fourth / sigma**2),
-        tuple(d * _CELL * each for each in grid),
-        LIBRARY_ERROR + 2 * _UNIT,
-        2 * d * _CELL,
-    )
-
-
-def _laplace(scale: float, d: int) -> _Moments:
-    """Independent Laplace coordinates.  G = sqrt(d)/scale."""
-    second = 2 * d * scale**2
-    third = math.sqrt(second * (24 * d + 4 * d * (d - 1)) * scale**4)
-    first, steep = math.sqrt(second), math.sqrt(d) / scale
-    far = 38 * scale
-    size, outwards = 2 * far, far**2 + 2 * far * math.sqrt(2 * (d - 1)) * scale
-    grid = (size, steep * size, steep * outwards, size / scale, outwards / scale)
-    return _Moments(
-        (1.0, first, second),
-        (steep, steep * first, steep * second, steep * third),
-        tuple(d * _CELL * each for each in grid),
-        LIBRARY_ERROR + 4 * _UNIT,
-        2 * d * _CELL,
-    )

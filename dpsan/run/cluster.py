@@ -27,8 +27,9 @@ from dpsan.embeddings.cache.store import Store
 from dpsan.errors import DpsanError, ExtraMissingError, InputError, UsageError
 from dpsan.files.names import sweep
 from dpsan.run.group import Group, rewrite_file
+from dpsan.run.plan import Outcome, Plan, Task
 from dpsan.run.run import Run, replaceable
-from dpsan.run.stream import Outcome, Plan, Task, Work
+from dpsan.run.stream import Work
 from dpsan.run.workers import portable
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.settings import Settings

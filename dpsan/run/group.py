@@ -24,7 +24,8 @@ from dpsan.files.atomic_files import AtomicFile
 from dpsan.files.compression import packer_for
 from dpsan.files.names import sync_directory
 from dpsan.files.source import FileSource, closing_descriptor, open_input
-from dpsan.run.stream import Outcome, Task, Work, rewrite_stream
+from dpsan.run.plan import Outcome, Task
+from dpsan.run.stream import Work, rewrite_stream
 
 if TYPE_CHECKING:
     from dpsan.run.audit import AuditWriter

@@ -28,10 +28,10 @@ from dpsan.restore.restoring import Originals
 from dpsan.run.memo_file import UNITS, MemoFile
 from dpsan.run.units import Pending as PendingUnits
 from dpsan.run.units import Units
-from dpsan.run.workers import Batch, Done, Inline, Workers, sanitized
+from dpsan.run.workers import Done, Inline, Workers, sanitized
 from dpsan.sanitize.accountant import MemoTotals, merged
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.result import Sanitized
+from dpsan.sanitize.result import Sanitized, Texts
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import RULES
 
@@ -110,7 +110,7 @@ class Memo(MemoFile):
     # --- a batch -----------------------------------------------------------------------------
 
     def submit(
-        self, workers: Workers, batch: Batch, units: Sequence[str] = ()
+        self, workers: Workers, batch: Texts, units: Sequence[str] = ()
     ) -> Pending | PendingUnits:
         """Submit the texts of a batch that the memo lacks.
 
@@ -124,7 +124,7 @@ class Memo(MemoFile):
         indices = [index for index, digest in enumerate(digests) if digest not in known]
         texts = [batch.texts[index] for index in indices]
         numbers = [batch.numbers[index] for index in indices]
-        future = workers.submit(Batch(texts, batch.key, numbers, batch.audit))
+        future = workers.submit(Texts(texts, batch.key, numbers, batch.audit))
         return Pending(self, batch.texts, digests, indices, future)
 
     def settled(self, pending: Pending) -> Sanitized:
@@ -159,7 +159,7 @@ class Memo(MemoFile):
         fresh = [position for position, drawn in enumerate(done.drawn) if drawn]
         accountant = self._sanitizer.accountant()
         for position in fresh:
-            cost = accountant.composed(accountant.charges_of(done.charged)[position])
+            cost = accountant.composed(done.charged[position])
             output = _bytes(done.lines[position])
             loss = float(cost.epsilon), float(cost.delta)
             self._put(pending.digests[position], self._settings, output, *loss)
@@ -218,7 +218,7 @@ class Memo(MemoFile):
             raise TypeError("messages and units must be strings")
         refuse(unit == "", "a unit needs a name")
         key = randomness.new_key()
-        batch = Batch(lines, key, range(len(lines)), False)
+        batch = Texts(lines, key, range(len(lines)), False)
         sanitizer = self._sanitizer if unit is None else self._units.sanitizer
         with self._one_thread:
             units = [] if unit is None else [unit] * len(lines)
@@ -276,9 +276,9 @@ def _settings(sanitizer: Sanitizer) -> bytes:
                 mechanism.name if spec.own_sha256 is None else (mechanism.name, spec.own_sha256),
                 mechanism.epsilon,
                 sorted((name, repr(getattr(mechanism, name))) for name in mechanism.parameters()),
-                (guarantee.epsilon_ldp, guarantee.delta, guarantee.per_line),
+                (guarantee.epsilon_ldp, guarantee.delta, False),  # as keys of earlier versions
                 (sanitizer.embeddings.digest, sanitizer.embeddings.n, sanitizer.embeddings.d),
-                (spec.tokenizer, RULES, str(spec.unknown), spec.case, spec.numbers),
+                (spec.tokenizer, RULES, spec.unknown, spec.case, spec.numbers),
                 sorted(spec.keep),
                 sorted(sanitizer.public),
                 *spec.key(),

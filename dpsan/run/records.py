@@ -22,9 +22,9 @@ from dpsan.privacy.guarantee import Composed
 from dpsan.privacy.randomness import new_key
 from dpsan.run.memo import Memo, Pending
 from dpsan.run.units import Pending as PendingUnits
-from dpsan.run.workers import Answer, Batch, Workers, sanitized
+from dpsan.run.workers import Answer, Workers, sanitized
 from dpsan.sanitize.accountant import Accountant, LedgerTotals
-from dpsan.sanitize.result import Sanitized
+from dpsan.sanitize.result import Sanitized, Texts
 from dpsan.text.numerals import number
 
 
@@ -37,7 +37,7 @@ class History:
     reject: Callable[[bytes, InputError], None] | None = None
     """Takes records that the ledger refuses; without it they end the input."""
 
-    def submit(self, workers: Workers, batch: Batch, units: Sequence[str] = ()) -> Answer:
+    def submit(self, workers: Workers, batch: Texts, units: Sequence[str] = ()) -> Answer:
         """Submit a batch, or the part of it that the memo lacks.
 
         Args:
@@ -118,7 +118,7 @@ def _costs(
     batch: Sequence[Record], results: Sequence[Sanitized], totals: Accountant
 ) -> list[Composed]:
     """Return the cost of each record: all its texts, in all copies."""
-    charges = [len(results) * charge for charge in totals.charges_of(results[0].charged)]
+    charges = [len(results) * charge for charge in results[0].charged]
     ends = accumulate((len(record.texts) for record in batch), initial=0)
     return [totals.composed(sum(charges[begin:end])) for begin, end in pairwise(ends)]
 

@@ -6,23 +6,21 @@ import os
 import stat
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dpsan.errors import BudgetError, InputError, OutputError, UsageError, failure, reason
+from dpsan.errors import BudgetError, InputError, OutputError, UsageError, reason
 from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import packer_for
 from dpsan.files.names import appeared, stream_number
 from dpsan.files.source import FileSource, opened_input
-from dpsan.formats.passing import Passing
 from dpsan.formats.registry import format_for
 from dpsan.run.group import Group, is_small, rewrite_file
-from dpsan.run.stream import Outcome, Task, Work, rewrite_stream
-from dpsan.sanitize.accountant import Accountant, LedgerTotals, MemoTotals
-from dpsan.sanitize.figures import Lacking
+from dpsan.run.plan import Outcome, Result, Task
+from dpsan.run.stream import Work, rewrite_stream
 
 if TYPE_CHECKING:
     from dpsan.run.same_request import RequestFile
@@ -65,61 +63,6 @@ def is_finished(path: Path, target: Path) -> bool:
 
 
 STDIN: Final = Path("-")
-MOST_LISTED: Final = 20
-"""Files that have a line each at the end."""
-
-
-@dataclass
-class Result:
-    """Result of a run."""
-
-    totals: Accountant
-    formats: dict[str, tuple[int, int, int]] = field(default_factory=dict)
-    """By container format the files that were rewritten, their records and their words."""
-    bare: int = 0
-    """Structured records that were written unchanged, see :class:`Outcome`."""
-    passing: Passing = field(default_factory=Passing)
-    """Text that passed unchanged in the inputs that were read, also in those that failed."""
-    lacking: Lacking = field(default_factory=Lacking)
-    became: dict[int, tuple[str, Outcome | str]] = field(default_factory=dict)
-    """By the number of the input its name, and its outcome, ``failed`` or ``skipped``; not of all
-    inputs where there are more than :data:`MOST_LISTED`."""
-    sha256: tuple[str, str] | None = None
-    """Digests of the last input and output."""
-    failed: list[str] = field(default_factory=list)
-    """One line for each input that failed."""
-    memo: MemoTotals | None = None
-    """Totals of the memo, if there is one."""
-    ledger: LedgerTotals | None = None
-    """The same of the ledger."""
-    skipped: int = 0
-    """Inputs whose output was there already (``--resume``)."""
-
-    def add(self, outcome: Outcome) -> None:
-        """Take in an input that was rewritten."""
-        self.became_of(outcome.task.file, outcome.name, outcome)
-        totals = outcome.totals
-        files, records, words = self.formats.get(outcome.format, (0, 0, 0))
-        self.formats[outcome.format] = files + 1, records + totals.records, words + totals.words
-        self.bare += outcome.bare
-        self.lacking.add(outcome.name, totals.counts)
-        self.sha256 = outcome.sha256
-        self.totals.merge(totals)
-
-    def became_of(self, file: int, name: str, what: Outcome | str) -> None:
-        """Note what became of an input; what is stored does not grow with their number."""
-        if len(self.became) <= MOST_LISTED:
-            self.became[file] = name, what
-
-    @property
-    def done(self) -> int:
-        """Return how many inputs were rewritten."""
-        return sum(files for files, _, _ in self.formats.values())
-
-    @property
-    def hashes(self) -> tuple[str, str] | None:
-        """SHA-256 of input and output where there is exactly one of each."""
-        return self.sha256 if self.done == 1 else None
 
 
 @dataclass
@@ -162,11 +105,10 @@ class Run(Work):
                 self._together(result)
             complete = not result.failed
             if self.log:
-                counts = {"failed": len(result.failed), "skipped": result.skipped}
-                self.log.run(result.totals, complete=result.done, **counts)
+                self.log.run(result)
         finally:
             if self.audit:
-                self.audit.totals(result.totals, result.hashes, result.passing, complete=complete)
+                self.audit.totals(result, complete=complete)
         return result
 
     def _tasks(self, result: Result) -> Iterator[Task]:
@@ -175,26 +117,23 @@ class Run(Work):
         if not self.in_place:
             targets = plan_outputs(self.inputs, self.output or Path(), self.roots)
         for file, (path, target) in enumerate(zip(self.inputs, targets, strict=True), start=1):
-            if target is None or not self._skip(result, file, path, target):
-                yield Task(file, path, target)
+            task = Task(file, path, target)
+            if target is None or not self.resume or not is_finished(path, target):
+                yield task
+            else:
+                self._settle(result, self._skipped(task, path, target))
 
-    def _skip(self, result: Result, file: int, path: Path, target: Path) -> bool:
-        """Skip an input whose output is finished; fail if it is that of another input."""
-        if not self.resume or not is_finished(path, target):
-            return False
+    def _skipped(self, task: Task, path: Path, target: Path) -> Outcome:
+        """Return what becomes of an input whose output is finished: failed if of another input."""
+        outcome = Outcome(task, self.sanitizer.accountant(), str(path), skipped=True)
         try:
             if self.requests:
                 self.requests.check_input(path, target)
+            if self.progress:
+                self.progress(path.stat().st_size if path.exists() else 0)
         except InputError as error:
-            self._fail(result, Task(file, path, target), error)
-            return True
-        result.skipped += 1
-        result.became_of(file, str(path), "skipped")
-        if self.log:
-            self.log.end(file, str(path), "skipped")
-        if self.progress:
-            self.progress(path.stat().st_size if path.exists() else 0)
-        return True
+            outcome.error = error
+        return outcome
 
     def _each(self, result: Result) -> None:
         """One output for each input."""
@@ -258,35 +197,26 @@ class Run(Work):
             self.log.begin(task.file)
 
     def _settle(self, result: Result, outcome: Outcome) -> None:
-        """Take in what became of an input that was opened."""
+        """Take in what became of an input."""
         if outcome.totals.records:
             result.passing.merge(outcome.passing)
-        task, name = outcome.task, outcome.name
-        if (error := outcome.error) is not None:
-            if self.resume and isinstance(error, OutputError) and task.target is not None:
-                # Another run may have been faster.
-                error = appeared(task.target) if is_finished(task.path, task.target) else error
-            self._fail(result, task, error)
-            return
-        result.add(outcome)
-        if self.log:
-            self.log.end(task.file, name, "complete", outcome.totals)
-        if self.audit:
-            self.audit.file(task.file, name, outcome.totals, outcome.sha256, outcome.passing)
-
-    def _fail(self, result: Result, task: Task, error: Exception) -> None:
+        task, error = outcome.task, outcome.error
+        mine = task.target if self.resume and isinstance(error, OutputError) else None
+        if mine is not None and is_finished(task.path, mine):  # another run was faster
+            outcome.error = appeared(mine)
         # A signal inside a lock's code can end as an error of that lock: it is no file's failure.
-        cause: BaseException | None = error
+        cause: BaseException | None = outcome.error
         while cause is not None:
             if not isinstance(cause, Exception | GeneratorExit):
                 raise cause
             cause = cause.__context__
-        line = failure(task.path, error)
-        result.became_of(task.file, str(task.path), "failed")
-        result.failed.append(line)
-        self.complain(line)
+        result.add(outcome)
+        if outcome.error:
+            self.complain(result.failed[-1])
         if self.log:
-            self.log.end(task.file, str(task.path), "failed", error=error)
+            self.log.end(outcome)
+        if self.audit and outcome.status == "complete":
+            self.audit.file(outcome)
 
     def _close(self, sink: Sink) -> None:
         if isinstance(sink, AtomicFile):

@@ -19,18 +19,17 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 import orjson
 
 from dpsan.errors import InputError, error_code, failure
 from dpsan.files.atomic_files import AtomicFile, PrivateFile, write_all
 from dpsan.files.names import stream_number
+from dpsan.run.plan import Outcome, Result
+from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.result import AuditTable
 from dpsan.version import __version__
-
-if TYPE_CHECKING:
-    from dpsan.sanitize.accountant import Accountant
 
 _SHOWN: Final = 3
 """Number of problems that are printed one by one; the file has the others."""
@@ -100,64 +99,48 @@ class FileLog(PrivateFile):
         """Note when an input begins."""
         self._began[file] = time.monotonic()
 
-    def end(
-        self,
-        file: int,
-        path: str,
-        status: str,
-        totals: Accountant | None = None,
-        error: Exception | None = None,
-        **more: int,
-    ) -> None:
-        """Write the line of an input, or of the run.
+    def end(self, outcome: Outcome) -> None:
+        """Write the line of an input.  Raises OutputError: it cannot be written."""
+        path, error = outcome.task.path, outcome.error
+        more: dict[str, Any] = {"path": encodable(str(path))}
+        if outcome.status == "complete":
+            more = {"path": encodable(outcome.name)} | _sums(outcome.totals)
+        elif error:
+            more |= {"code": error_code(error), "error": encodable(failure(path, error))}
+        self._write("input", outcome.task.file, outcome.status, more)
 
-        Args:
-            file: its number; 0 for the run.
-            path: empty for the run.
-            status: ``complete``, ``failed`` or ``skipped``; of a run also ``partial`` and
-                ``interrupted``.
-            totals: of a complete one.
-            more: numbers of inputs, for the run.
-
-        Raises:
-            OutputError: it cannot be written.
-        """
-        began = self._began.pop(file, None)
-        row: dict[str, Any] = {"type": "input" if path else "run", "time": _now()}
-        row |= {"run": self._run, "dpsan": __version__, "status": status, **more}
-        if path:
-            row["path"] = encodable(path)
-        if totals is not None:
-            whole = totals.composed(totals.charges)
-            row |= {"records": totals.records, "words": totals.words, "drawn": totals.draws}
-            row |= {"epsilon": whole.epsilon, "delta": whole.delta}  # not finite: null
-        if error is not None:
-            row["code"] = error_code(error)
-            row["error"] = encodable(failure(path, error))
-        if began is not None:
+    def _write(self, kind: str, file: int, status: str, more: dict[str, Any]) -> None:
+        """Write a line, with the time since an input began; 0 is the run."""
+        time_now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+        row: dict[str, Any] = {"type": kind, "time": time_now, "run": self._run}
+        row |= {"dpsan": __version__, "status": status, **more}
+        if (began := self._began.pop(file, None)) is not None:
             row["seconds"] = round(time.monotonic() - began, 3)
         write_all(self._descriptor, orjson.dumps(row) + b"\n", self._path)
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         """Write the line of a run that was interrupted.  Raises OutputError."""
         if not self._ended:
-            self.end(0, "", "interrupted")
+            self._write("run", 0, "interrupted", {})
         super().__exit__(kind, *rest)
 
-    def run(self, totals: Accountant, **inputs: int) -> None:
+    def run(self, result: Result) -> None:
         """Write the line of the run: how many inputs are complete, failed and skipped.
 
         Raises:
             OutputError: it cannot be written.
         """
         self._ended = True
-        status = "partial" if inputs["complete"] or inputs["skipped"] else "failed"
-        status = status if inputs["failed"] else "complete"
-        self.end(0, "", status, totals, None, **inputs)
+        failed = len(result.failed)
+        status = "partial" if result.done or result.skipped else "failed"
+        counts = {"complete": result.done, "failed": failed, "skipped": result.skipped}
+        self._write("run", 0, status if failed else "complete", counts | _sums(result.totals))
 
 
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+def _sums(totals: Accountant) -> dict[str, Any]:
+    whole = totals.composed(totals.charges)
+    counts = {"records": totals.records, "words": totals.words, "drawn": totals.draws}
+    return counts | {"epsilon": whole.epsilon, "delta": whole.delta}  # not finite: null
 
 
 SCHEMA: Final = 1

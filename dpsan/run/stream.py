@@ -1,11 +1,7 @@
-"""From files and streams through a sanitizer to files and streams.
-
-A :class:`Task` is an input of a run, an :class:`Outcome` is what became of it.
-"""
+"""From files and streams through a sanitizer to files and streams."""
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -13,15 +9,14 @@ from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import accumulate, chain, islice, repeat
 from math import inf
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from dpsan.errors import BudgetError, DpsanError, InputError
 from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import decompressed
 from dpsan.files.source import FileSource
-from dpsan.formats.base import ReadOptions, Record
-from dpsan.formats.passing import Fields, Passing
+from dpsan.formats.base import Record
+from dpsan.formats.passing import Fields
 from dpsan.formats.registry import format_for
 from dpsan.formats.span_file import with_spans
 from dpsan.privacy import randomness
@@ -34,11 +29,12 @@ from dpsan.run.batches import (
     lines_and_rows,
     neighbours,
 )
-from dpsan.run.workers import Answer, Batch, Inline, Workers, decided, sanitized
-from dpsan.sanitize.accountant import Accountant, Budget
+from dpsan.run.plan import Outcome, Plan, Task
+from dpsan.run.workers import Answer, Inline, Workers, decided, sanitized
+from dpsan.sanitize.accountant import Budget
 from dpsan.sanitize.consistent import Distinct, Unit
 from dpsan.sanitize.decided import Shared
-from dpsan.sanitize.result import Sanitized
+from dpsan.sanitize.result import Sanitized, Texts
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.numerals import number
 from dpsan.text.spanned_tokens import Spans
@@ -52,21 +48,6 @@ if TYPE_CHECKING:
 _RENDERED: Final = 1 << 20
 """Output bytes that are collected before they are written."""
 _SAMPLES: Final = 3
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Options for every input of a run."""
-
-    format: str = "auto"
-    options: ReadOptions = field(default_factory=ReadOptions)
-    copies: int = 1
-    line_buffered: bool = False
-    force: bool = False
-    spans: Path | None = None
-    """Names what of the texts of the one input is sanitized; default all."""
-    batch: int = 1 << 14
-    """Most records sanitized at once; no result depends on it."""
 
 
 @dataclass
@@ -93,39 +74,6 @@ class Work:
     """Counts the words of each batch."""
     samples: list[str] | None = None
     """Gets the first texts with a drawn word, as they come out; of a long one its beginning."""
-
-
-@dataclass(frozen=True)
-class Task:
-    """An input of a run."""
-
-    file: int = 1
-    """Number of the input within the run, from 1, which decides its key."""
-    path: Path = Path("-")
-    target: Path | None = None
-    """Output of this input alone; None for the input itself, or where the output is shared."""
-
-
-@dataclass
-class Outcome:
-    """Result of one input; grows while it is read."""
-
-    task: Task
-    totals: Accountant
-    name: str = ""
-    sha256: tuple[str, str] = ("", "")
-    """Digests of input and output."""
-    bare: int = 0
-    """Structured records without any of the chosen fields, written unchanged."""
-    passing: Passing = field(default_factory=Passing)
-    """Text that passed unchanged so far, also if the input failed."""
-    format: str = ""
-    """Name of its container format."""
-    error: Exception | None = None
-    sink: AtomicFile | None = None
-    """Complete output that has no name yet."""
-    replaced: os.stat_result | None = None
-    """The input as it was opened, if the output replaces it."""
 
 
 def rewrite_stream(
@@ -247,7 +195,7 @@ class _Flow:
         audited = self.work.audit is not None or self.work.review is not None
         spans = [*chain.from_iterable(map(_spans_of, batch))] or None
         undrawn = self.units is not None
-        batches = [Batch(texts, key, numbers, audited, spans, undrawn) for key in self.keys]
+        batches = [Texts(texts, key, numbers, audited, spans, undrawn) for key in self.keys]
         if history := self.work.history:
             units = self._units(batch) if spec.consistent is Unit.UNIT else []
             return [history.submit(self.workers, each, units) for each in batches]
@@ -372,7 +320,8 @@ class _Flow:
                 sink.owed = record.owes or sink.owed
                 held += len(piece)
             at = end
-            outcome.passing.add(noted=record.noted)
+            if record.noted:
+                outcome.passing.add(noted=record.noted)
             if is_record:
                 outcome.totals.records += len(record.lines) or 1
                 outcome.totals.invalid += record.invalid

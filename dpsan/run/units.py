@@ -20,10 +20,10 @@ import numpy as np
 from dpsan.errors import UsageError, refuse
 from dpsan.privacy.randomness import KEY_BYTES, new_key
 from dpsan.run.memo_file import MemoFile
-from dpsan.run.workers import Batch, Done, Workers, decided, sanitized
+from dpsan.run.workers import Done, Workers, decided, sanitized
 from dpsan.sanitize.decided import MOST, Shared
 from dpsan.sanitize.lasting import packed, replaced, unpacked
-from dpsan.sanitize.result import Sanitized, together
+from dpsan.sanitize.result import Sanitized, Texts, together
 from dpsan.sanitize.sanitizer import Sanitizer
 
 _MARK: Final = np.dtype("<u8")
@@ -59,17 +59,12 @@ class Units:
         file: the memo.
         settings: what the draws of its units depend on.
         sanitizer: of units.
-
-    Raises:
-        UsageError: a mechanism that draws lines.
     """
 
     def __init__(self, file: MemoFile, settings: bytes, sanitizer: Sanitizer) -> None:
-        if sanitizer.guarantee.per_line:
-            raise UsageError("units are for mechanisms that draw words")
         self._file, self.sanitizer, self._settings = file, sanitizer, settings
 
-    def submit(self, workers: Workers, batch: Batch, units: Sequence[str]) -> Pending:
+    def submit(self, workers: Workers, batch: Texts, units: Sequence[str]) -> Pending:
         """Submit a batch.
 
         Args:
@@ -87,7 +82,7 @@ class Units:
             end = at + len([*run])
             numbers = range(end - at)
             texts = batch.texts[at:end]
-            futures.append(workers.submit(Batch(texts, keys[unit], numbers, batch.audit)))
+            futures.append(workers.submit(Texts(texts, keys[unit], numbers, batch.audit)))
             at = end
         return Pending(self, units, futures)
 

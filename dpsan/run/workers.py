@@ -14,22 +14,21 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Final, NamedTuple, Protocol, Self, TypeAlias
+from typing import Final, Protocol, Self, TypeAlias
 
 from dpsan.embeddings.cache.store import Store
 from dpsan.errors import DpsanError, EmbeddingError, UnexpectedError
 from dpsan.sanitize.decided import DecidedTexts
-from dpsan.sanitize.result import Sanitized
+from dpsan.sanitize.result import Sanitized, Texts
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.settings import Settings
-from dpsan.text.spanned_tokens import Spans
 
 _THREAD_VARIABLES: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -65,29 +64,6 @@ def decided(answer: Answer) -> DecidedTexts:
     return done
 
 
-class Batch(NamedTuple):
-    """Texts to sanitize, see :meth:`Sanitizer.sanitize`."""
-
-    texts: Sequence[str]
-    key: bytes
-    numbers: Sequence[int]
-    audit: bool
-    spans: Sequence[Spans] | None = None
-    undrawn: bool = False
-    """True if it is only decided what is replaced: one process draws for all parts of a unit."""
-
-    def sanitized(self, sanitizer: Sanitizer) -> Done:
-        """Return the sanitized texts, or what is to be replaced in them."""
-        if self.undrawn:
-            assert sanitizer.replacing  # noqa: S101 - units are of such runs
-            return sanitizer.replacing.decided_unit(
-                self.texts, self.numbers, audit=self.audit, spans=self.spans
-            )
-        return sanitizer.sanitize(
-            self.texts, self.key, self.numbers, audit=self.audit, spans=self.spans
-        )
-
-
 class Inline:
     """Sanitizes batches in this process, at once."""
 
@@ -101,10 +77,10 @@ class Inline:
         """Nobody waits for anything now."""
         self._sanitizer.warm_up()
 
-    def submit(self, batch: Batch) -> Future[Done]:
+    def submit(self, batch: Texts) -> Future[Done]:
         """Sanitize a batch."""
         future: Future[Done] = Future()
-        future.set_result(batch.sanitized(self._sanitizer))
+        future.set_result(self._sanitizer.answer(batch))
         return future
 
 
@@ -165,10 +141,10 @@ class Pool:
     def idle(self) -> None:
         """Workers get ready by themselves."""
 
-    def submit(self, batch: Batch) -> Future[Done]:
+    def submit(self, batch: Texts) -> Future[Done]:
         return self._threads.submit(self._answered, batch)
 
-    def _answered(self, work: Batch) -> Done:
+    def _answered(self, work: Texts) -> Done:
         """Return the answer of a worker; one that has died gets no more work, unless all have."""
         worker = self._workers.get()
         try:
@@ -254,11 +230,11 @@ def _serve(parent: Connection, spec: Settings, root: Path, digest: str) -> None:
         os._exit(1)
 
 
-def _answer(opened: Sanitizer | DpsanError, work: Batch) -> Done | DpsanError:
+def _answer(opened: Sanitizer | DpsanError, work: Texts) -> Done | DpsanError:
     if isinstance(opened, DpsanError):
         return opened
     try:
-        return work.sanitized(opened)
+        return opened.answer(work)
     except Exception as error:  # noqa: BLE001, raised in the parent
         return portable(error)
 

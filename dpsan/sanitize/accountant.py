@@ -13,7 +13,7 @@ from dpsan.sanitize.consistent import Distinct
 from dpsan.sanitize.result import DRAWN, Action, Forms, Sanitized
 
 _SUMS: Final = (
-    *("charged", "forms", "texts", "records", "invalid", "invisible", "reused", "plain_names"),
+    *("charged", "forms", "records", "invalid", "invisible", "reused", "plain_names"),
     "unmarked",
 )
 """Totals of an accountant that add up as they are."""
@@ -67,8 +67,6 @@ class Accountant:
     """Totals over strings that were drawn by their form, in one copy."""
     public: int = 0
     """Draws of public words, over all copies: for the audit alone."""
-    texts: int = 0
-    """Texts with a drawn word, over all copies."""
     largest_record: int = 0
     """Most charges of one record: of all its texts, in one copy."""
     largest_file: int = 0
@@ -101,10 +99,8 @@ class Accountant:
 
     @property
     def charges(self) -> int:
-        """Return the number of losses: one for each draw that has one, or one for each text."""
-        if self.guarantee.only_groups:
-            return self.charged
-        return self.texts if self.guarantee.per_line else self.draws
+        """Return the number of losses: one for each draw that has one."""
+        return self.charged if self.guarantee.only_groups else self.draws
 
     @property
     def epsilon_sum(self) -> float:
@@ -115,13 +111,9 @@ class Accountant:
         """LDP epsilon and delta of so many charges together."""
         return compose_basic(self.guarantee, charges)
 
-    def charges_of(self, charged: Sequence[int]) -> Sequence[int]:
-        """Return the charges of texts with so many draws that have a loss."""
-        return [int(draws > 0) for draws in charged] if self.guarantee.per_line else charged
-
     def cost(self, charged: Sequence[int]) -> float:
         """Return the mechanism's epsilon of texts with so many draws that have a loss."""
-        return sum(self.charges_of(charged)) * self.epsilon
+        return sum(charged) * self.epsilon
 
     def add(self, copies: Sequence[Sanitized], texts: Sequence[int] | None = None) -> None:
         """Add one batch.
@@ -143,11 +135,10 @@ class Accountant:
         self.charged += many * sum(sanitized.charged)
         self.by_kind.update({kind: many * count for kind, count in sanitized.by_kind.items()})
         self.forms += sanitized.forms
-        self.texts += many * sum(drawn > 0 for drawn in sanitized.drawn)
         self.invisible += many * sanitized.invisible
         self.reused += sum(copy.reused for copy in copies)
         self.plain_names += sanitized.plain_names
-        records = self.charges_of(sanitized.charged)
+        records: Sequence[int] = sanitized.charged
         if texts is not None and not set(texts) <= {0, 1}:
             bounds = pairwise(accumulate(texts, initial=0))
             records = [sum(records[first:last]) for first, last in bounds]

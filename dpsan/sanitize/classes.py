@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.word_lists import (
@@ -66,13 +66,16 @@ class ClassRows:
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """Groups of words on a vocabulary of n words, and the kind of each input code.
+    """Groups of words on a vocabulary of n words, and input and kind of each code.
 
     Codes are 0 ... n - 1 for words, n for ⊥, n + 1 for numbers by value, the next ones for strings
     of each class of :data:`STRINGS`, and after these one for each group: its OOV words.
     """
 
     rows: tuple[ClassRows, ...]
+    n: int
+    classed: bool = False
+    """True if there are classes; those of strings have no rows."""
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -94,16 +97,23 @@ class Grouping:
     def classes(self) -> tuple[str | None, ...]:
         """Return the class of each kind: groups, numbers by value, strings, other words."""
         names = [group.name for group in self.rows]
-        return (*names, NUMBERS, *STRINGS, None)
+        return (*names, NUMBERS, *STRINGS, None) if self.classed else ()
 
     @property
     def other(self) -> int:
         """Return the kind of words of no group."""
         return len(self.rows) + FORMED
 
-    def kinds(self, n: int) -> NDArray[np.int64]:
-        """Return the kind of each code, shape (n + 1 + FORMED + groups,)."""
-        many = len(self.rows)
+    @cached_property
+    def inputs(self) -> Ids:
+        """The mechanism's input of each code: a row number, or n for ⊥."""
+        inputs = np.minimum(np.arange(self.n + 1 + FORMED), self.n)
+        return np.append(inputs, np.array([group.rows[0] for group in self.rows], dtype=np.int64))
+
+    @cached_property
+    def kinds(self) -> Ids:
+        """The kind of each code, shape (n + 1 + FORMED + groups,)."""
+        many, n = len(self.rows), self.n
         out = np.full(n + 1 + FORMED + many, self.other, dtype=np.int64)
         for index, group in enumerate(self.rows):
             out[list(group.rows)] = index
@@ -131,39 +141,20 @@ class Grouping:
             by_kind: words of each kind.
             unchanged: expected number of unchanged strings among them.
         """
-        kinds = self.kinds(space.n)[: space.n]
+        kinds = self.kinds[: space.n]
         for kind, words in by_kind.items():
             unchanged += words * expected_share_of(sampler, space, kinds == kind)
         return unchanged / sum(by_kind.values())
 
-
-class Codes:
-    """Inputs and kinds of the codes of :class:`Grouping`.
-
-    Args:
-        n: words of the vocabulary.
-        grouping: groups of words; None without classes.
-    """
-
-    def __init__(self, n: int, grouping: Grouping | None) -> None:
-        first = [] if grouping is None else [group.rows[0] for group in grouping.rows]
-        self.inputs = np.append(
-            np.minimum(np.arange(n + 1 + FORMED), n), np.array(first, dtype=np.int64)
-        )
-        """The mechanism's input of each code: a row number, or n for ⊥."""
-        self._kinds = None if grouping is None else grouping.kinds(n)
-        self.number = n + 1
-        """The code of numbers that are drawn by form: the mechanism takes them for ⊥."""
-
     def by_kind(self, codes: Ids) -> Counter[int]:
         """Return the number of drawn words of each kind; empty without groups."""
-        if self._kinds is None:
+        if not self.classed:
             return Counter()
-        return Counter(dict(enumerate(np.bincount(self._kinds[codes]).tolist())))
+        return Counter(dict(enumerate(np.bincount(self.kinds[codes]).tolist())))
 
     def formed(self, codes: Ids) -> Ids:
         """Return the indices of the strings that are drawn by their form."""
-        return np.flatnonzero((codes >= self.number) & (codes < self.number + FORMED))
+        return np.flatnonzero((codes > self.n) & (codes <= self.n + FORMED))
 
 
 def _lists() -> Alone:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final
 
 import numpy as np
@@ -30,6 +31,9 @@ MOST: Final = 1 << 17
 the next unit begins."""
 
 
+DATES: Final = "dates"
+_IN_DATE: Final = re.compile(r",? |[-/.]|\. |")
+"""What stands between the parts of one date."""
 KEEP_LIST: Final = "keep-list"
 NUMBERS: Final = {"bit": 2, "int1": 8, "int2": 90, "int3": 900}
 """Numbers of each label that may be drawn from a list: doses, hours."""
@@ -57,22 +61,6 @@ class Shared:
     """Original and replacement of its words, of a unit that lasts."""
 
 
-@dataclass(frozen=True, eq=False)
-class Tokens:
-    """All tokens, for an audit."""
-
-    sizes: NDArray[np.int64]
-    gaps: NDArray[np.int64]
-    originals: list[str] = field(repr=False)
-    actions: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    """Row of each token among the outputs, articles behind drawn ones; -1: it passes."""
-    labels: NDArray[np.uint8]
-    """Code of the label of each."""
-    passes: list[str | None]
-    """By what each passes, see :func:`passed_by`."""
-
-
 def same_words(hashes: NDArray[np.uint64], unit: Ints) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the first of each word of a unit, and for each word the index of these."""
     return distinct(salted(hashes, unit))
@@ -98,7 +86,9 @@ class Decided:
     """Fewest words of a label that was drawn."""
     plain_names: int
     """Words that pass with a capital and are names too: a name among them was missed."""
-    tokens: Tokens | None
+    tokens: AuditTable | None
+    """All tokens, for an audit; ``output_ids`` has the row of each among what is written, articles
+    behind drawn ones."""
     originals: list[str] = field(default_factory=list, repr=False)
     """The drawn words, for a map."""
     numbers: dict[int, str] = field(default_factory=dict, repr=False)
@@ -130,13 +120,13 @@ class Decided:
         last: dict[int, int] = {}
         keys: list[int] = []
         for value, number, text in zip(*(column.tolist() for column in columns), strict=True):
-            if ending and value not in ids[number]:
-                if len(ids[number]) > MOST and text != last.get(number):
-                    ids[number].clear()
+            own = ids[number]
+            if ending and value not in own:
+                if len(own) > MOST and text != last.get(number):
+                    own.clear()
                     units[number].units += 1
                 last[number] = text
-            key = ids[number].setdefault(value, len(ids[number]))
-            keys.append(key + (units[number].units << AGE))
+            keys.append(own.setdefault(value, len(own)) + (units[number].units << AGE))
         in_order = np.empty(len(first), np.int64)
         in_order[order] = keys
         return in_order[inverse]
@@ -213,6 +203,23 @@ class Decided:
             if owns:
                 bare = bare.removesuffix("'").removesuffix("'s").removesuffix("'S")
             rows[text].append((original, bare, classes[group] or ""))
+        behind = dict(zip(self.order.tolist(), self.between, strict=True))
+        dated = np.array([classes[group] == DATES for group in decision.group.tolist()], np.bool_)
+        near = dated[1:] & dated[:-1] & (decision.text[1:] == decision.text[:-1])
+        joined = [at and _IN_DATE.fullmatch(behind[row]) for row, at in enumerate(near.tolist())]
+        first = 0
+        for row, inside in enumerate([*joined, None], 1) if len(dated) else ():
+            if inside:
+                continue
+            if row - first > 1:  # a date as a whole: its day alone is too short to be put back
+                gaps = [*(behind[at] for at in range(first, row - 1)), ""]
+                pairs = (
+                    [*zip(words[first:row], gaps, strict=True)]
+                    for words in (self.originals, tokens)
+                )
+                whole = ["".join(chain.from_iterable(pair)) for pair in pairs]
+                rows[int(decision.text[first])].append((whole[0], whole[1], DATES))
+            first = row
         return rows
 
     def lines(self, written: Sequence[str]) -> list[str]:
@@ -235,26 +242,18 @@ class Decided:
         """
         tokens, decision = self.tokens, self.decision
         assert tokens is not None  # noqa: S101 - an audit was requested
-        rows, none = tokens.rows.tolist(), np.full(len(tokens.rows), -1, dtype=np.int64)
+        rows = tokens.output_ids.tolist()
         reasons = [
             (decision.groups[group], rules[rule] if rule >= 0 else "span")
             for group, rule in zip(decision.group.tolist(), decision.rule.tolist(), strict=True)
         ]
         pairs = zip(tokens.originals, rows, strict=True)
-        outputs = [text if row < 0 else written[row] for text, row in pairs]
-        return AuditTable(
-            tokens.sizes,
-            tokens.gaps,
-            tokens.gaps,
-            tokens.actions,
-            tokens.originals,
-            outputs,
-            none,
-            none,
-            none,
-            first=np.isin(tokens.rows, paid),
+        return replace(
+            tokens,
+            outputs=[text if row < 0 else written[row] for text, row in pairs],
+            output_ids=tokens.input_ids,
+            first=np.isin(rows, paid),
             reasons=[reasons[row] if 0 <= row < len(reasons) else None for row in rows],
-            passes=tokens.passes,
         )
 
 

@@ -83,10 +83,9 @@ def weakness(guarantee: Guarantee, copies: int, unchanged: float) -> str | None:
     reasons = []
     loss = copies * guarantee.epsilon_ldp
     if loss > _WEAK_LDP:
-        each = "line" if guarantee.per_line else "word"
         name = guarantee.loss_name
         known = f"{name} {number(loss)}" if loss < math.inf else f"no finite {name}"
-        reasons.append(f"{known} per {each}, and above 16 a bound says almost nothing")
+        reasons.append(f"{known} per word, and above 16 a bound says almost nothing")
     if unchanged > _WEAK_SHARE:
         what = "protected words" if guarantee.public_words else "words"
         share = f"{percent(unchanged)} of the {what} in the vocabulary"
@@ -128,7 +127,10 @@ EQUAL: Final = "which words are equal (and so how often each occurs)"
 """Fact that is not protected where equal words share a draw."""
 EARLIER: Final = "which date or time of a text is earlier"
 """Fact that is not protected where dates are replaced, and equal words share a draw."""
-LARGER: Final = "which number of a text is larger than another of its form"
+LARGER: Final = (
+    "which number of a text is larger than another of its form, and which follows from others "
+    "(sums, products, percentages, times between)"
+)
 """The same where numbers are replaced."""
 NATION: Final = "which nation is that of a country in its text"
 """The same where words for nations are replaced."""

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
 from dpsan.embeddings.word_lists import lists_digest
-from dpsan.errors import Hint, UnprovedError, UsageError
+from dpsan.errors import Hint, UnprovedError, UsageError, refuse
 from dpsan.mechanisms.base import BaseResponse, Mechanism
 from dpsan.mechanisms.optimal.group_response import GroupResponse
 from dpsan.mechanisms.registry import is_own, own_file, space_for
@@ -24,7 +23,6 @@ from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize.classes import Grouping, class_rows
 from dpsan.sanitize.numbers_by_value import check_numbers
 from dpsan.sanitize.settings import Settings
-from dpsan.space.exact_search import FlatIndex
 from dpsan.space.metric_space import MetricSpace
 
 if TYPE_CHECKING:
@@ -45,10 +43,10 @@ class Built:
     guarantee: Guarantee
     sampler: Sampler | None
     """None where words of some classes are replaced, and no mechanism draws."""
+    grouping: Grouping
+    """Groups of words that are one input."""
     public: tuple[int, ...] = ()
     """Row numbers of public words, ascending."""
-    grouping: Grouping | None = None
-    """Groups of words that are one input; None without classes."""
     decoding: Tables | None = None
     """The decoder's tables if the drawn words are decoded, else None."""
     language_model: str | None = None
@@ -71,12 +69,11 @@ def build(spec: Settings, opened: Opened) -> Built:
     if spec.only:
         # Rules and lists say what is drawn: no vectors are read.
         words = Embeddings([], np.zeros((0, 1), np.float32), "lists", lists_digest())
-        index = FlatIndex.later(words.vectors.shape, lambda: words.vectors, 0.0)
-        space = MetricSpace(words, index=index, centroid=np.zeros(1))
+        space = MetricSpace(words, centroid=np.zeros(1))
         replacing = GroupResponse(spec.epsilon or 0.0)
         promise = replacing.guarantee(space)
         check_numbers(spec.numbers, promise)
-        return Built(spec, words, space, replacing, promise, None)
+        return Built(spec, words, space, replacing, promise, None, Grouping((), 0))
     own = own_file(kind.name)
     if own is not None:  # workers may run in another directory
         spec = replace(spec, mechanism=own.name, own_sha256=own.sha256)
@@ -85,14 +82,11 @@ def build(spec: Settings, opened: Opened) -> Built:
     embeddings, space = opened()
     space = space_for(space, kind.name)
     public = () if spec.public is None else spec.public.rows(embeddings.key_to_index)
-    groups = Grouping(class_rows(spec.classes, embeddings)) if spec.classes else None
+    groups = Grouping(class_rows(spec.classes, embeddings), space.n, bool(spec.classes))
     mechanism = mechanism.with_public(public).resolved(space)
-    if groups is not None:
-        assert isinstance(mechanism, BaseResponse)  # noqa: S101 - the request was checked
+    if isinstance(mechanism, BaseResponse) and spec.classes:  # others were refused
         mechanism = mechanism.with_groups(groups.groups)
-    guarantee = _guarantee(mechanism, space, reviewed)
-    if groups is not None:
-        guarantee = replace(guarantee, groups=groups.sizes)
+    guarantee = replace(_guarantee(mechanism, space, reviewed), groups=groups.sizes)
     if guarantee.status is not Status.PROVED and not spec.allow_unproved:
         raise UnprovedError(
             f"{mechanism.name} is {guarantee.standing}: {guarantee.summary()}; {guarantee.why}",
@@ -103,12 +97,7 @@ def build(spec: Settings, opened: Opened) -> Built:
         )
     check_numbers(spec.numbers, guarantee)
     sampler = mechanism.prepare(space)
-    if spec.consistent and sampler.whole_records:
-        raise UsageError(
-            f"{mechanism.name} draws the words of a line together: equal words cannot share a draw",
-            Hint("leave consistent out", "leave --consistent out"),
-        )
-    built = Built(spec, embeddings, space, mechanism, guarantee, sampler, public, groups)
+    built = Built(spec, embeddings, space, mechanism, guarantee, sampler, groups, public)
     return _decoding(built) if spec.fluent else built
 
 
@@ -119,23 +108,19 @@ def _decoding(built: Built) -> Built:
         UsageError: this mechanism cannot be decoded, or the vocabulary has no language model.
         ModelError: the language model cannot be used.
     """
-    from dpsan.outcomes.language.decoding import tables_for
-    from dpsan.outcomes.language.ngrams import Ngrams
+    from dpsan.outcomes.language.decoding import LEAST_EPSILON, tables_for
+    from dpsan.outcomes.language.ngrams import model_for
 
-    embeddings, path, space = built.embeddings, built.spec.language_model, built.space
-    if path is not None:
-        model, digest = Ngrams.read(path, embeddings.digest)
-    else:
-        data = bundled_language_model() if embeddings.digest == bundled_digest() else None
-        if data is None:
-            raise UsageError(
-                "fluent output needs a language model of this vocabulary",
-                "'dpsan train' makes one of your own text",
-            )
-        model, digest = Ngrams.from_bytes(data, embeddings.digest)
+    model = model_for(built.embeddings, built.spec.language_model)
+    if model is None:
+        need = "fluent output needs a language model of this vocabulary"
+        raise UsageError(need, "'dpsan train' makes one of your own text")
+    epsilon = built.guarantee.epsilon_ldp
+    need = f"fluent output needs an LDP epsilon of {LEAST_EPSILON:g} or more (got {epsilon:g})"
+    refuse(epsilon < LEAST_EPSILON, need, "below it a decoder invents the text")
     rows = words_in_groups(getattr(built.mechanism, "groups", ()))
-    tables = tables_for(built.mechanism, space, model, built.guarantee.epsilon_ldp, rows)
-    return replace(built, decoding=tables, language_model=digest)
+    tables = tables_for(built.mechanism, built.space, model[0], epsilon, rows)
+    return replace(built, decoding=tables, language_model=model[1])
 
 
 def _guarantee(mechanism: Mechanism, space: MetricSpace, reviewed: bool) -> Guarantee:

@@ -54,7 +54,7 @@ def check_numbers(policy: str, guarantee: Guarantee) -> None:
     """
     if policy == NumberPolicy.WORD:
         return
-    if guarantee.per_line or guarantee.metric is not None or guarantee.epsilon_ldp == np.inf:
+    if guarantee.metric is not None or guarantee.epsilon_ldp == np.inf:
         raise UsageError(
             "numbers by value need a mechanism whose guarantee is an LDP epsilon for each word",
             Hint("such as mechanism='optimal-response'", "such as -m optimal-response"),

@@ -1,52 +1,28 @@
-"""The rewriter of a request that replaces some classes alone, and what it says of tokens."""
+"""What is said of the tokens and the draws of a run that replaces some classes alone."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
-from dpsan.embeddings.word_lists import WordClass
 from dpsan.only.decision import NAMES
-from dpsan.only.rules import rules_text
-from dpsan.sanitize.guarantee_and_sampler import Built
-from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers
 from dpsan.sanitize.replacing import OnlyRewriter
+from dpsan.sanitize.result import Texts
 
 COLUMNS: Final = ("token", "label", "class", "group", "rule", "passes", "why")
 """What is told of a token; class, group and rule are None where it passes, and ``passes`` is None
 where it is drawn."""
 
 
-def only_rewriter(built: Built) -> OnlyRewriter:
-    """Return what replaces the words of some classes."""
-    spec, numbers = built.spec, None
-    if spec.numbers == NumberPolicy.VALUE:
-        numbers = Numbers(built.guarantee.epsilon_ldp, spec.consistent)
-    return rewriter_of_classes(
-        spec.only,
-        keep=sorted(spec.keep),
-        scope=spec.consistent,
-        numbers=numbers,
-        roles=spec.roles == "on",
-        mapped=spec.mapped,
-    )
-
-
-def rewriter_of_classes(classes: Sequence[WordClass], **more: Any) -> OnlyRewriter:
-    """Return what replaces the words of these classes; ``more``: of :class:`OnlyRewriter`."""
-    own = {each.name: each.groups[0] for each in classes if not each.english}
-    return OnlyRewriter(rules_text(), [each.name for each in classes if each.english], own, **more)
-
-
 def explained(rewriter: OnlyRewriter, text: str) -> list[dict[str, str | None]]:
     """Return by its name what :data:`COLUMNS` lists of each token of a text; nothing is drawn."""
     why = {rule.name: rule.why for rule in rewriter.rules.rules}
     out = []
-    for block in rewriter.decided_unit([text], [0], audit=True).blocks:
+    for block in rewriter.decided_unit(Texts([text], b"", [0], audit=True)).blocks:
         tokens, drawn = block.tokens, block.decision
-        assert tokens is not None  # noqa: S101 - requested
+        assert tokens is not None and tokens.labels is not None  # noqa: S101, PT018 - requested
         labels = [rewriter.viewer.labels[code] for code in tokens.labels.tolist()]
-        columns = (tokens.originals, labels, tokens.rows.tolist(), tokens.passes)
+        columns = (tokens.originals, labels, tokens.output_ids.tolist(), tokens.passes or ())
         for token, label, at, passes in zip(*columns, strict=True):
             word_class = group = rule = None
             if passes is None:

@@ -6,8 +6,9 @@ A *unit* is who shares replacements: a record, or a file of text with its contex
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain
 
 import numpy as np
@@ -21,7 +22,7 @@ from dpsan.only.engine import Match
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.places import Places
 from dpsan.only.plans import Plans
-from dpsan.only.rules import OWN, Rules
+from dpsan.only.rules import OWN, Rules, rules_text
 from dpsan.only.slots import Slots, stream_position
 from dpsan.only.spans import marks
 from dpsan.only.view import COLUMN, KEPT, LOWER, View
@@ -29,11 +30,28 @@ from dpsan.only.viewer import Viewer, labels_of
 from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_by_word, streams_for
 from dpsan.sanitize import decided as deciding
 from dpsan.sanitize.consistent import Unit as Scope
-from dpsan.sanitize.decided import MOST, Decided, DecidedTexts, Shared, Tokens
-from dpsan.sanitize.numbers_by_value import Numbers
-from dpsan.sanitize.result import ACTIONS, Action, Forms, Sanitized, joined, together
+from dpsan.sanitize.decided import MOST, Decided, DecidedTexts, Shared
+from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers
+from dpsan.sanitize.result import (
+    ACTIONS,
+    Action,
+    AuditTable,
+    Forms,
+    Sanitized,
+    Texts,
+    joined,
+    together,
+)
+from dpsan.sanitize.settings import Settings
 from dpsan.text.number_forms import formed_number
-from dpsan.text.spanned_tokens import Spans, batches, blocks, context_numbers, without_invisible
+from dpsan.text.spanned_tokens import (
+    CONTEXT,
+    Spans,
+    batches,
+    blocks,
+    context_numbers,
+    without_invisible,
+)
 from dpsan.text.spanned_tokens import pieces as pieces_of
 from dpsan.text.tokens import folded
 
@@ -46,98 +64,80 @@ class OnlyRewriter:
     """Replaces words of some classes; all others pass.
 
     Args:
+        spec: the request; without classes, it replaces those of all.
+        epsilon: LDP epsilon of numbers by value, if the request has these.
         rules: content of rules.tsv.
-        classes: names of classes, or None for all.
-        own: by the name of a list of one's own its words.
-        keep: words that pass.
-        scope: within what equal words have one replacement; None: nowhere.
-        numbers: draws numbers by value; None: they are replaced by numbers of their form.
-        roles: whether given names, surnames, cities and countries have groups of their own.
-        mapped: whether replacements are to be put back: then no name is an ordinary word.
     """
 
-    number_epsilon: float | None = 0.0
-
-    def __init__(
-        self,
-        rules: str,
-        classes: Sequence[str] | None = None,
-        own: Mapping[str, Sequence[str]] | None = None,
-        keep: Sequence[str] = (),
-        scope: Scope | None = Scope.RECORD,
-        numbers: Numbers | None = None,
-        *,
-        roles: bool = True,
-        mapped: bool = False,
-    ) -> None:
-        self._names = {f"{OWN}{at}": name for at, name in enumerate(own or {})}
-        own = dict(zip(self._names, (own or {}).values(), strict=True))
+    def __init__(self, spec: Settings, epsilon: float = 0.0, rules: str = "") -> None:
+        lists = {each.name: each.groups[0] for each in spec.only if not each.english}
+        self._names = {f"{OWN}{at}": name for at, name in enumerate(lists)}
+        own = dict(zip(self._names, lists.values(), strict=True))
         self.lexicon = Lexicon()
-        self.rules = Rules(rules, labels_of(self.lexicon, own), [*own])
-        if classes is not None:
-            self.rules.draw_classes([*classes, *own])
-        if not roles:
+        self.rules = Rules(rules or rules_text(), labels_of(self.lexicon, own), [*own])
+        if spec.only:
+            self.rules.draw_classes([*(each.name for each in spec.only if each.english), *own])
+        if spec.roles == "off":
             self.rules.join_roles()
         self.marks = marks(self.rules)
-        self.viewer = Viewer(self.lexicon, self.rules.triggers, keep, own)
-        self.keyed = scope in (Scope.FILE, Scope.RUN)
+        self.viewer = Viewer(self.lexicon, self.rules.triggers, sorted(spec.keep), own)
+        self.keyed = spec.consistent in (Scope.FILE, Scope.RUN)
         self._names_too = np.zeros(len(self.viewer.labels), np.bool_)
         names = self.rules.label_codes("person?")
         self._names_too[names] = self.rules.kept[self.rules.group("surname")]
         self.outputs = {**self.lexicon.outputs, **{name: [*words] for name, words in own.items()}}
-        for name in NAMES & self.outputs.keys() if mapped else ():
+        for name in NAMES & self.outputs.keys() if spec.mapped else ():
             self.outputs[name] = [
                 w for w in self.outputs[name] if not self.lexicon.plain(w.lower())
             ]
         plans = Plans(self.outputs, injective=not self.keyed)
-        self.draws = Draws(plans, together=scope is not None, pieces=self.rules.pieces)
+        together = spec.consistent is not None
+        self.draws = Draws(plans, together=together, pieces=self.rules.pieces)
         self._sizes = deciding.label_sizes(self.lexicon, self.viewer.labels, own)
-        self._numbers, self._mapped = numbers, mapped
+        by_value = spec.numbers == NumberPolicy.VALUE
+        self._numbers = Numbers(epsilon, spec.consistent) if by_value else None
+        self._mapped = spec.mapped
 
     def warm_up(self) -> None:
         """Replace the words of a text now, when nobody waits, and throw it away."""
-        self.rewrite(["Maria"], bytes(KEY_BYTES), spans=[[]])
+        self.rewrite(Texts(["Maria"], bytes(KEY_BYTES), [0], spans=[[]]))
 
     def survey(self, text: str) -> Sanitized:
         """Return the counts of rewriting a text, without drawing a word and without a line."""
-        found = self.decided_unit([text], [0])
+        found = self.decided_unit(Texts([text], b"", [0]))
         counts = {action: sum(block.counts[action] for block in found.blocks) for action in Action}
         kinds = Counter(chain.from_iterable(b.decision.group.tolist() for b in found.blocks))
         drawn = [kinds.total()]
         return Sanitized([], drawn, [0], counts, invisible=found.invisible, by_kind=kinds)
 
-    @property
+    @cached_property
     def classes(self) -> tuple[str | None, ...]:
         """Class of each group, by its code."""
         names = self.rules.class_of | self._names
         return tuple(names.get(group) for group in self.rules.groups)
 
     @property
+    def class_of(self) -> dict[str, str | None]:
+        """Class of each group, by its name."""
+        return dict(zip(self.groups, self.classes, strict=True))
+
+    @property
     def groups(self) -> tuple[str, ...]:
         """Name of each group, by its code."""
         return tuple(self.rules.groups)
 
-    def decided(
-        self,
-        texts: Sequence[str],
-        units: Sequence[int] | None = None,
-        *,
-        audit: bool = False,
-        spans: Sequence[Spans] | None = None,
-    ) -> Decided:
-        """Decide what is drawn of some contexts.
+    def decided(self, contexts: Texts) -> Decided:
+        """Decide what is drawn of some contexts, without invisible characters.
 
-        Args:
-            texts: without invisible characters.
-            units: number of the unit of each.
-            audit: also keep every token.
-            spans: of each text what is drawn besides.
+        Their numbers are those of their units; ``spans`` say what is drawn besides.
         """
-        view, places = self.viewer.view(texts, units)
-        marked = None if spans is None else deciding.marked_by(view, places, spans, self.marks)
+        view, places = self.viewer.view(contexts.texts, contexts.numbers)
+        marked, spans = None, contexts.spans
+        if spans is not None:
+            marked = deciding.marked_by(view, places, spans, self.marks)
         match = Match(self.rules, view)
         decision = decide(view, self.rules, marked, match)
-        return self._decided(view, places, decision, match if audit else None)
+        return self._decided(view, places, decision, match if contexts.audit else None)
 
     def _decided(
         self, view: View, places: Places, decision: Decision, match: Match | None
@@ -148,7 +148,8 @@ class OnlyRewriter:
         # Equal words become one word, those too that no rule compares.
         first, same = deciding.same_words(keys, decision.unit)
         decision = replace(decision, key=first[same])
-        spots = np.concatenate([at, articles, np.flatnonzero(edge)])
+        edges = np.flatnonzero(edge)
+        spots = np.concatenate([at, articles, edges])
         order = np.argsort(spots, kind="stable")
         begin, end = places.start[spots[order]].tolist(), places.after[spots[order]].tolist()
         block = places.block
@@ -164,7 +165,8 @@ class OnlyRewriter:
         by_value = self._by_value(places, decision)
         actions[at[[*by_value]]] = _NUMBER
         plain_names = (actions == _PLAIN) & self._names_too[view.label] & (view.caps != LOWER)
-        words = np.bincount(actions[~edge], minlength=len(ACTIONS)).tolist()
+        words = np.bincount(actions, minlength=len(ACTIONS)).tolist()
+        words[_PLAIN] -= len(edges)
         listed = self._sizes[COLUMN[decision.caps], view.label[at]]
         listed[[*by_value]] = 0  # none of them hides in a group
         listed = listed[listed > 0]
@@ -175,14 +177,19 @@ class OnlyRewriter:
             rows[spots[: len(at) + len(articles)]] = np.arange(len(at) + len(articles))
             previous = places.after[inside - 1]
             starts, ends = places.start[inside], places.after[inside]
-            tokens = Tokens(
+            gaps, none = (starts - previous).astype(np.int64), np.full(len(inside), -1)
+            tokens = AuditTable(
                 np.bincount(view.text[inside], minlength=int(edge.sum()) - 1),
-                (starts - previous).astype(np.int64),
-                [block[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)],
+                gaps,
+                gaps,
                 actions[inside],
-                rows[inside],
-                view.label[inside],
-                deciding.passed_by(match, places, self.lexicon, at, inside),
+                [block[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)],
+                outputs=[],
+                input_ids=none,
+                output_ids=rows[inside],
+                usual=none,
+                passes=deciding.passed_by(match, places, self.lexicon, at, inside),
+                labels=view.label[inside],
             )
         return Decided(
             decision,
@@ -303,65 +310,39 @@ class OnlyRewriter:
         keys = decision.key if by_row else done.unit_keys(units)
         return replace(decision, key=keys, locals=done.address_names(units, keys, by_row=by_row))
 
-    def rewrite(
-        self,
-        texts: Sequence[str],
-        key: bytes,
-        records: Sequence[int] | None = None,
-        *,
-        audit: bool = False,
-        spans: Sequence[Spans] | None = None,
-    ) -> Sanitized:
+    def rewrite(self, batch: Texts) -> Sanitized:
         """Rewrite texts, each unit with the number of its record under the key.
 
-        Args:
-            texts: any strings.
-            key: fresh and secret.
-            records: number of the record of each text, those of a record in a row; default 0, 1 ...
-            audit: also return one row for each word.
-            spans: of each text what is drawn besides, in code points.
+        ``spans`` say what is drawn besides, in code points; texts of a record are in a row.
         """
-        if texts and spans is None and not self.rules.kept.any():
+        if batch.texts and batch.spans is None and not self.rules.kept.any():
             raise UsageError("only='spans' needs spans: else every word would pass")
-        numbers = list(range(len(texts)) if records is None else records)
         parts = []
-        for first, last in batches(texts, numbers):
-            of_some = None if spans is None else spans[first:last]
-            units = [Shared(number) for number in dict.fromkeys(numbers[first:last])]
-            decided = self.decided_unit(
-                texts[first:last], numbers[first:last], audit=audit, spans=of_some
-            )
-            parts.append(self.in_unit(decided, key, *units))
+        for first, last in batches(batch.texts, batch.numbers):
+            part = batch.part(first, last)
+            units = [Shared(number) for number in dict.fromkeys(part.numbers)]
+            parts.append(self.in_unit(self.decided_unit(part), batch.key, *units))
         return together(parts)
 
-    def decided_unit(
-        self,
-        texts: Sequence[str],
-        records: Sequence[int],
-        *,
-        audit: bool = False,
-        spans: Sequence[Spans] | None = None,
-    ) -> DecidedTexts:
+    def decided_unit(self, batch: Texts) -> DecidedTexts:
         """Decide what is replaced in parts of units, which are contexts or have several.
 
-        Args:
-            texts: any strings.
-            records: number of the record of each; short texts of a record are one context.
-            audit, spans: as in :meth:`rewrite`.
+        Short texts of a record are one context.
         """
-        clean, spans, invisible = without_invisible(texts, spans)
+        clean, spans, invisible = without_invisible(batch.texts, batch.spans)
         of_texts: Sequence[Spans | None] = spans or [None] * len(clean)
-        pieces = [[*pieces_of(*pair)] for pair in zip(clean, of_texts, strict=True)]
-        every = [piece for of_text in pieces for piece, _ in of_text]
-        contexts = context_numbers(records, [*map(len, pieces)])
-        of_pieces = None if spans is None else [own for of_text in pieces for _, own in of_text]
-        found = []
-        for first, last in blocks(every):
-            own = None if of_pieces is None else of_pieces[first:last]
-            found.append(
-                self.decided(every[first:last], contexts[first:last], audit=audit, spans=own)
-            )
-        return DecidedTexts(found, [len(of_text) for of_text in pieces], invisible)
+        pieces = [
+            [(text, own or ())] if len(text) <= CONTEXT else [*pieces_of(text, own)]
+            for text, own in zip(clean, of_texts, strict=True)
+        ]
+        counts = [*map(len, pieces)]
+        contexts = batch._replace(
+            texts=[piece for of_text in pieces for piece, _ in of_text],
+            numbers=context_numbers(batch.numbers, counts),
+            spans=None if spans is None else [own for of_text in pieces for _, own in of_text],
+        )
+        found = [self.decided(contexts.part(*block)) for block in blocks(contexts.texts)]
+        return DecidedTexts(found, counts, invisible)
 
     def in_unit(self, decided: DecidedTexts, key: bytes, *units: Shared) -> Sanitized:
         """Replace what was decided in the next texts of a unit, which may have had others, or of

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dpsan.embeddings.word_lists import FORMED
 from dpsan.text.batch import Batch, Ids
 from dpsan.text.lookup import KEPT, MASKED, OUTSIDE
+from dpsan.text.spanned_tokens import Spans
 
 
 class Action(StrEnum):
@@ -45,6 +46,25 @@ ACTIONS: Final = tuple(Action)
 DRAWN: Final = frozenset({Action.DRAWN, Action.UNKNOWN, Action.NUMBER, Action.STRING})
 """Actions of words whose output is drawn now."""
 UNDRAWN: Final = tuple(each for each in Action if each not in DRAWN)
+
+
+class Texts(NamedTuple):
+    """Texts of one call, see :meth:`dpsan.sanitize.sanitizer.Sanitizer.sanitize`."""
+
+    texts: Sequence[str]
+    key: bytes
+    numbers: Sequence[int]
+    """Number of the record of each text under the key."""
+    audit: bool = False
+    spans: Sequence[Spans] | None = None
+    undrawn: bool = False
+    """True if it is only decided what is replaced: one process draws for all parts of a unit."""
+
+    def part(self, first: int, last: int) -> Texts:
+        """Return some of the texts."""
+        spans = None if self.spans is None else self.spans[first:last]
+        texts, numbers = self.texts[first:last], self.numbers[first:last]
+        return self._replace(texts=texts, numbers=numbers, spans=spans)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,6 +101,8 @@ class AuditTable:
     """Group and rule of each drawn word (``only``), None of others."""
     passes: list[str | None] | None = None
     """The list or rule by which each other word passes."""
+    labels: NDArray[np.uint16] | None = None
+    """Code of the label of each word (``only``)."""
 
     def __len__(self) -> int:
         return len(self.outputs)

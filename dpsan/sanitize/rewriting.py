@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from dpsan.embeddings.bundled import bundled_capitals
 from dpsan.outcomes.language.symbols import gap_kinds
 from dpsan.privacy import randomness
-from dpsan.sanitize.classes import Codes, class_rules, number_rules
+from dpsan.sanitize.classes import class_rules, number_rules
 from dpsan.sanitize.consistent import OneDraw
 from dpsan.sanitize.guarantee_and_sampler import Built
 from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers
@@ -22,6 +21,7 @@ from dpsan.sanitize.result import (
     DrawnTexts,
     Forms,
     Sanitized,
+    Texts,
     actions_of,
     counts_of,
     joined,
@@ -31,8 +31,8 @@ from dpsan.sanitize.result import (
 from dpsan.text.batch import Batch, Ids, Mask, Words
 from dpsan.text.letter_case import LetterCase, NaturalCase, agree
 from dpsan.text.lookup import MASKED, OUTSIDE, Lookup
-from dpsan.text.out_of_vocabulary import MASK, UnknownPolicy
-from dpsan.text.spanned_tokens import Spans, clipped
+from dpsan.text.out_of_vocabulary import MASK
+from dpsan.text.spanned_tokens import clipped
 from dpsan.text.tokens import ARTICLES, LONG, TOKENIZERS, segments
 
 if TYPE_CHECKING:
@@ -51,17 +51,16 @@ class Rewriter:
         self.sampler = built.sampler
         self._built, self._begun = built, False
         n, unit, spec = built.space.n, built.spec.consistent, built.spec
-        self._codes = Codes(n, built.grouping)
+        self._codes = built.grouping
         self._one_draw = None if unit is None else OneDraw(unit, self._codes.inputs, n)
         by_value = spec.numbers == NumberPolicy.VALUE
         self._classes = number_rules(n) if by_value else None
-        if built.grouping is not None:
+        if spec.classes:
             self._classes = class_rules(spec, built.grouping, built.embeddings.key_to_index)
-        self.number_epsilon = built.guarantee.epsilon_ldp if by_value else None
         self._numbers = None
         if self._classes is not None:
-            by_kind = built.grouping is not None
-            self._numbers = Numbers(self.number_epsilon, unit, strings=by_kind)
+            epsilon = built.guarantee.epsilon_ldp if by_value else None
+            self._numbers = Numbers(epsilon, unit, strings=bool(spec.classes))
         self._public = np.zeros(len(self._codes.inputs), dtype=np.bool_)
         self._public[list(built.public)] = True
         kept = ARTICLES & {word.lower() for word in built.spec.keep}
@@ -109,7 +108,7 @@ class Rewriter:
     def lookup(self) -> Lookup:
         """Finds words in texts."""
         spec = self._built.spec
-        unknown = MASKED if spec.unknown is UnknownPolicy.MASK else self._built.space.n
+        unknown = MASKED if spec.unknown == "mask" else self._built.space.n
         split = TOKENIZERS[spec.tokenizer].split
         rows = self._built.embeddings.key_to_index
         return Lookup(split, rows, spec.keep, unknown, self._classes)
@@ -130,62 +129,45 @@ class Rewriter:
                 randomness.streams_for(bytes(randomness.KEY_BYTES), [0], [1]),
             )
 
-    def rewrite(
-        self,
-        texts: Sequence[str],
-        key: bytes,
-        records: Sequence[int] | None = None,
-        *,
-        audit: bool = False,
-        spans: Sequence[Spans] | None = None,
-    ) -> Sanitized:
+    def rewrite(self, batch: Texts) -> Sanitized:
         """Rewrite a batch of texts: see :meth:`dpsan.sanitize.sanitizer.Sanitizer.sanitize`."""
         self.begin()
-        numbers = range(len(texts)) if records is None else records
-        # Rows of an audit take more than the words do, some noise and equal draws are those of a
-        # whole text, and a decoder reads all of it.
-        whole = audit or self.sampler.whole_records or self._one_draw is not None
-        whole = whole or self._built.decoding is not None
+        texts, audit = batch.texts, batch.audit
+        # Rows of an audit take more than the words do, equal draws are those of a whole text, and a
+        # decoder reads all of it.
+        whole = audit or self._one_draw is not None or self._built.decoding is not None
         long = [] if whole else [at for at, text in enumerate(texts) if len(text) > LONG]
         parts, at = [], 0
         for position in [*long, len(texts)]:
-            some = None if spans is None else spans[at:position]
-            batch = self.lookup.batch(texts[at:position], some)
-            drawn = self._drawn(batch, key, numbers[at:position])
+            part = batch.part(at, position)
+            drawn = self._drawn(self.lookup.batch(part.texts, part.spans), part)
             parts.append(self._written(drawn, audit=audit))
             if position < len(texts):
-                whole_text = None if spans is None else spans[position]
-                parts.append(self._in_segments(texts[position], key, numbers[position], whole_text))
+                parts.append(self._in_segments(batch.part(position, position + 1)))
             at = position + 1
         return together(parts)
 
-    def _in_segments(self, text: str, key: bytes, number: int, spans: Spans | None) -> Sanitized:
+    def _in_segments(self, alone: Texts) -> Sanitized:
         """Rewrite a long text in segments of bounded size."""
         done: list[Sanitized] = []
         drawn = at = 0
-        for pieces in segments(text, self.lookup.split):
+        for pieces in segments(alone.texts[0], self.lookup.split):
             end = at + sum(map(len, pieces))
-            own = None if spans is None else [clipped(spans, at, end)]
-            batch = self.lookup.of_split([pieces], own)
-            one = self._drawn(batch, key, [number], before=drawn)
+            own = None if alone.spans is None else [clipped(alone.spans[0], at, end)]
+            one = self._drawn(self.lookup.of_split([pieces], own), alone, before=drawn)
             done.append(self._written(one, continued=at > 0))
             drawn, at = drawn + one.done.drawn[0], end
         return joined(together(done), [len(done)])
 
-    def _drawn(
-        self,
-        batch: Batch,
-        key: bytes,
-        numbers: Sequence[int],
-        *,
-        before: int = 0,
-    ) -> DrawnTexts:
+    def _drawn(self, batch: Batch, texts: Texts, *, before: int = 0) -> DrawnTexts:
         """Draw the words of texts.
 
         Args:
+            batch: the texts as they were looked up.
             before: words of the first text that were drawn before.
         """
         words, codes, sizes = batch.words, batch.codes, batch.sizes
+        key, numbers = texts.key, texts.numbers
         drawing = codes >= 0
         drawn = sizes if drawing.all() else sums_of_runs(drawing, sizes)
         first: NDArray[np.bool_] | None = None

@@ -19,7 +19,7 @@ from dpsan.sanitize.classes import Grouping
 from dpsan.sanitize.consistent import Distinct, Unit, check_unit_of_texts
 from dpsan.sanitize.guarantee_and_sampler import Opened, build
 from dpsan.sanitize.numbers_by_value import NumberPolicy
-from dpsan.sanitize.result import Sanitized
+from dpsan.sanitize.result import Sanitized, Texts
 from dpsan.sanitize.rewriting import Rewriter
 from dpsan.sanitize.settings import DEFAULT_MECHANISM, SETTINGS, Settings
 from dpsan.sanitize.statement import expected_share
@@ -29,6 +29,7 @@ from dpsan.text.spanned_tokens import Spans, spans_of, strings_of
 
 if TYPE_CHECKING:
     from dpsan.outcomes.text_likelihood import HalfLinked
+    from dpsan.sanitize.decided import DecidedTexts
     from dpsan.sanitize.replacing import OnlyRewriter
 
 
@@ -101,7 +102,7 @@ class Sanitizer:
         check_unit_of_texts(consistent)
         spec = Settings.read(**given | {"embeddings": path})
         store = cache if isinstance(cache, Store) else Store(None if cache is None else Path(cache))
-        self._set_up(spec, loaded, store, None if seed is None else str(seed))
+        self._set_up(spec, store, None if seed is None else str(seed), None, loaded)
 
     @classmethod
     def from_spec(
@@ -111,6 +112,7 @@ class Sanitizer:
         seed: str | None = None,
         *,
         opened: Opened | None = None,
+        loaded: Embeddings | None = None,
     ) -> Sanitizer:
         """Return a sanitizer from a request.
 
@@ -119,25 +121,23 @@ class Sanitizer:
             store: the cache.
             seed: makes the output repeatable, and not private.
             opened: gives what :func:`open_space` would for the same file, where several share it.
+            loaded: embeddings that are of no file.
         """
         self = cls.__new__(cls)
-        self._set_up(spec, None, store, seed, opened)
+        self._set_up(spec, store, seed, opened, loaded)
         return self
 
     def _set_up(
         self,
         spec: Settings,
-        loaded: Embeddings | None,
         store: Store,
         seed: str | None,
-        opened: Opened | None = None,
+        opened: Opened | None,
+        loaded: Embeddings | None,
     ) -> None:
         self._loaded, self._store, self._seed = loaded, store, seed
-        if loaded is not None:
-            built = build(spec, lambda: (loaded, space_of(loaded, store)))
-        else:
-            opened = opened or partial(open_space, spec.embeddings, spec.vocab_size, store)
-            built = build(spec, opened)
+        opened = opened or partial(open_space, spec.embeddings, spec.vocab_size, store)
+        built = build(spec, opened if loaded is None else lambda: (loaded, space_of(loaded, store)))
         self.spec, self.embeddings, self.space = built.spec, built.embeddings, built.space
         self.mechanism = built.mechanism
         self.guarantee: Guarantee = built.guarantee
@@ -145,14 +145,14 @@ class Sanitizer:
         """Row numbers of public words, ascending."""
         self.language_model = built.language_model
         """SHA-256 of the language model that drawn words are decoded by."""
-        self.grouping: Grouping | None = built.grouping
-        """Groups of words that are one input; None without classes."""
+        self.grouping: Grouping = built.grouping
+        """Groups of words that are one input."""
         self._built = built
         self._rewriter: Rewriter | OnlyRewriter
         if spec.only:  # rules and lists are loaded where they are needed
-            from dpsan.sanitize.only_rewriter import only_rewriter
+            from dpsan.sanitize.replacing import OnlyRewriter
 
-            self._rewriter = only_rewriter(built)
+            self._rewriter = OnlyRewriter(spec, built.guarantee.epsilon_ldp)
         else:
             self._rewriter = Rewriter(built)
         self._records = 0
@@ -171,11 +171,6 @@ class Sanitizer:
     def _with(self, spec: Settings) -> Sanitizer:
         opened = self.embeddings, self.space
         return Sanitizer.from_spec(spec, self._store, self._seed, opened=lambda: opened)
-
-    @property
-    def number_epsilon(self) -> float | None:
-        """LDP epsilon between two numbers of one form; None: no number is drawn by value."""
-        return self._rewriter.number_epsilon
 
     @property
     def seeded(self) -> bool:
@@ -201,8 +196,7 @@ class Sanitizer:
     @property
     def replaced_classes(self) -> tuple[str | None, ...]:
         """Return the class of each kind of drawn words; empty without classes."""
-        kinds = self.replacing or self.grouping
-        return () if kinds is None else kinds.classes
+        return (self.replacing or self.grouping).classes
 
     @property
     def replacing(self) -> OnlyRewriter | None:
@@ -229,7 +223,7 @@ class Sanitizer:
         words, forms = totals.by_kind, totals.forms.unchanged
         if self.replacing:
             return forms / max(words.total(), 1)
-        if self.grouping is None or not words.total():
+        if not self.grouping.classed or not words.total():
             return expected_share(self.expected_unchanged, totals.counts)
         return self.grouping.expected_share(self.sampler, self.space, words, forms)
 
@@ -384,9 +378,16 @@ class Sanitizer:
             audit: also return one record for each word.
             spans: of each text, within it, in code points: only the words that they touch are
                 drawn; everything else passes as it is, and the choice is not protected.
-
         """
-        return self._rewriter.rewrite(texts, key, records, audit=audit, spans=spans)
+        numbers = range(len(texts)) if records is None else records
+        return self._rewriter.rewrite(Texts(texts, key, numbers, audit, spans))
+
+    def answer(self, batch: Texts) -> Sanitized | DecidedTexts:
+        """Return the sanitized texts of a batch, or what is to be replaced in them."""
+        if batch.undrawn and self.replacing:
+            return self.replacing.decided_unit(batch)
+        texts, key, numbers, audit, spans, _ = batch
+        return self.sanitize(texts, key, numbers, audit=audit, spans=spans)
 
 
 def run_key(seed: str | None) -> bytes:
@@ -395,6 +396,4 @@ def run_key(seed: str | None) -> bytes:
 
 
 def _rebuild(spec: Settings, loaded: Embeddings | None, root: Path, seed: str | None) -> Sanitizer:
-    self = Sanitizer.__new__(Sanitizer)
-    self._set_up(spec, loaded, Store(root), seed)
-    return self
+    return Sanitizer.from_spec(spec, Store(root), seed, loaded=loaded)

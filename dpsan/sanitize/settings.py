@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsan.errors import Hint, UsageError, check_name, refuse
-from dpsan.text.out_of_vocabulary import SEVERAL, SEVERAL_HINT, UnknownPolicy, read_word_list
+from dpsan.text.out_of_vocabulary import SEVERAL, SEVERAL_HINT, read_word_list
 from dpsan.text.tokens import is_token
 
 if TYPE_CHECKING:
@@ -122,8 +122,8 @@ class Settings:
         keyed=False,
     )
     """How lines are cut into words. `ptb` splits contractions, as GloVe was trained."""
-    unknown: UnknownPolicy = declared(
-        UnknownPolicy.SAMPLE,
+    unknown: str = declared(
+        "sample",
         "--unknown sample|mask",
         noun="policy for unknown words",
         undrawn="policy for unknown words",
@@ -213,7 +213,6 @@ class Settings:
         return replace(
             made,
             parameters=dict(made.parameters or {}),
-            unknown=UnknownPolicy(made.unknown),
             keep=frozenset(() if keep is None else keep),
             public=public,
             consistent=unit_of(given.get("consistent"), only=only is not None),

@@ -276,13 +276,10 @@ class Statement:
 
     @property
     def _each(self) -> str:
-        """Return the unit of the guarantee: a line, or a word, distinct or protected."""
-        guarantee = self.totals.guarantee
-        if guarantee.per_line:
-            return "line"
+        """Return the unit of the guarantee: a word, distinct or protected."""
         kinds: tuple[str, ...] = (
             "distinct" if self.settings.consistent else "",
-            "protected" if guarantee.public_words else "",
+            "protected" if self.totals.guarantee.public_words else "",
         )
         return " ".join([*filter(None, kinds), "word"])
 
@@ -345,15 +342,15 @@ class Statement:
             return
         if self.copies > 1:
             yield f"{self.copies} copies of every {each}: {name} {figures['loss', 'copies']}"
-        unit, whole = "line" if guarantee.per_line else "draw", "whole text"
-        scopes = {"record": "largest record", "file": "largest file" if self.files > 1 else whole}
+        whole = "largest file" if self.files > 1 else "whole text"
+        scopes = {"record": "largest record", "file": whole}
         scopes |= {"run": "all files"} if self.files > 1 else {}
         for scope, what in scopes.items():
             for (method, other), figure in figures.items():
                 if other == scope and figure.charges and method not in ("loss", "sum"):
                     yield f"{what}, {method}: {name} {figure}"
                 elif (method, other) == ("loss", scope):
-                    yield f"{what} ({counted(figure.charges, unit)}): {name} {figure}"
+                    yield f"{what} ({counted(figure.charges, 'draw')}): {name} {figure}"
         if guarantee.public_words:
             yield "sums count all draws, as if every word were protected"
         yield f"sum of epsilon over all draws: {figures['sum', 'run']}"

@@ -46,7 +46,7 @@ def unit_rows(vectors: Floats32) -> Floats32:
 
 def largest_norm(vectors: Floats32) -> float:
     """Return the largest Euclidean norm of a row, rounded up."""
-    return float(norms(vectors).max()) * (1 + 1e-9)
+    return float(norms(vectors).max(initial=0.0)) * (1 + 1e-9)
 
 
 def by_word(ids: Ids, size: int) -> Iterator[tuple[Ids, Ids, Ids]]:

@@ -1,7 +1,7 @@
 """Open an embedding file as a metric space, with its search index from the cache.
 
 A file that the cache does not have yet is loaded, indexed and stored.  Tables of mechanisms are
-cached beside the index (:func:`cached_tables`).
+cached beside the index (:meth:`MetricSpace.table`).
 """
 
 from __future__ import annotations
@@ -18,17 +18,15 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings import file_digest, load
 from dpsan.embeddings.base import Embeddings, Watch
-from dpsan.embeddings.bundled import bundled_table
 from dpsan.embeddings.cache.entry import INDEX, Entry
 from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.loading import load_unsafe_pickle, load_watched
 from dpsan.errors import EmbeddingError
 from dpsan.space.arrays import largest_norm
 from dpsan.space.exact_search import FlatIndex
-from dpsan.space.metric_space import Arrays, MetricSpace, Tables, centroid_of
+from dpsan.space.metric_space import Arrays, MetricSpace, centroid_of
 
 INDEX_KIND = "index"
-TABLE_KIND = "table"
 _SMALL: Final = ("centroid", "largest_norm", "counts", "spellings")
 """Arrays of an entry that are read before anything else is needed."""
 
@@ -67,28 +65,6 @@ def _words(entry: Entry, name: str = "words") -> list[str]:
     return entry.arrays[name].tobytes().decode().split("\n")
 
 
-def cached_tables(store: Store, digest: str, *, bundled: bool = False) -> Tables:
-    """Return the tables of one embedding file in the cache.
-
-    Args:
-        store: the cache.
-        digest: of the file.
-        bundled: whether it is the whole default vocabulary, which brings some tables.
-    """
-
-    def find(name: str, build: Callable[[], Arrays] | None) -> Arrays | None:
-        if bundled and (found := bundled_table(name)) is not None:
-            return found
-        key, meta = f"{digest}/{name}", {"digest": digest, "table": name}
-        if build is None:
-            entry = store.load(TABLE_KIND, key)
-        else:
-            entry = store.get(TABLE_KIND, key, lambda: Entry(arrays=build(), meta=meta))
-        return None if entry is None else entry.arrays
-
-    return find
-
-
 def space_of(embeddings: Embeddings, store: Store) -> MetricSpace:
     """Return the metric space of embeddings in memory; its tables are cached by what they are made
     of.
@@ -101,8 +77,7 @@ def space_of(embeddings: Embeddings, store: Store) -> MetricSpace:
         content.update(np.ascontiguousarray(embeddings.counts, dtype="<i8").data)
     if embeddings.classes is not None:
         content.update(b" classes " + embeddings.classes.astype("i1").tobytes())
-    tables = cached_tables(store, f"memory-{content.hexdigest()}")
-    return MetricSpace(embeddings, tables, watch=store.watch)
+    return MetricSpace(embeddings, store, f"memory-{content.hexdigest()}")
 
 
 def _build(path: Path, vocab_size: int | None, digest: str, watch: Watch) -> Entry:
@@ -116,17 +91,15 @@ class _Stored(Embeddings):
     """An entry whose words and vectors are read when first requested; damaged ones are built again.
 
     Args:
-        shape: n and d.
         read: gives its words or its vectors, by the name of the array.
-        about: the other fields.
+        about: the other fields, n and d.
     """
 
-    _shape: tuple[int, int]
     _read: Callable[[str], Entry]
 
-    def __init__(self, shape: tuple[int, int], read: Callable[[str], Entry], **about: Any) -> None:
+    def __init__(self, read: Callable[[str], Entry], **about: Any) -> None:
         # The base is frozen.
-        self.__dict__.update(about, _shape=shape, _read=read)
+        self.__dict__.update(about, _read=read)
 
     def __getattr__(self, name: str) -> Any:
         if name == "vectors":
@@ -137,14 +110,6 @@ class _Stored(Embeddings):
             raise AttributeError(name)
         self.__dict__[name] = value
         return value
-
-    @property
-    def n(self) -> int:
-        return self._shape[0]
-
-    @property
-    def d(self) -> int:
-        return self._shape[1]
 
     def __reduce__(self) -> tuple[object, ...]:
         values = (self.index_to_key, self.vectors, self.source, self.digest, self.counts)
@@ -168,9 +133,9 @@ def open_space(
     """
     if path is None:
         embeddings = load(None, vocab_size=vocab_size)
-        index = FlatIndex.over(embeddings.vectors)
-        tables = cached_tables(store, embeddings.digest, bundled=vocab_size is None)
-        return embeddings, MetricSpace(embeddings, tables, index=index, watch=store.watch)
+        about, whole = (embeddings, store, embeddings.digest), vocab_size is None
+        index = partial(FlatIndex, embeddings.vectors)
+        return embeddings, MetricSpace(*about, bundled=whole, index=index)
     digest = file_digest(path, vocab_size=vocab_size)
     build = partial(_build, path, vocab_size, digest, store.watch)
 
@@ -181,8 +146,9 @@ def open_space(
     if not entry.meta.get("source_suffices", True):  # what is damaged later cannot be built again
         entry = store.get(INDEX_KIND, digest, build)
     embeddings = _Stored(
-        (entry.meta["words"], entry.meta["dimensions"]),
         read,
+        n=entry.meta["words"],
+        d=entry.meta["dimensions"],
         source=str(path),
         digest=digest,
         counts=entry.arrays.get("counts"),
@@ -192,10 +158,13 @@ def open_space(
     if INDEX in entry.arrays:  # it was read whole
         embeddings.__dict__.update(index_to_key=_words(entry), vectors=entry.arrays[INDEX])
     norm = float(entry.arrays["largest_norm"][0])
-    index = FlatIndex.later((embeddings.n, embeddings.d), lambda: embeddings.vectors, norm)
-    centroid, tables = entry.arrays["centroid"], cached_tables(store, digest)
-    space = MetricSpace(embeddings, tables, index=index, centroid=centroid, watch=store.watch)
-    return embeddings, space
+    return embeddings, MetricSpace(
+        embeddings,
+        store,
+        digest,
+        index=lambda: FlatIndex(embeddings.vectors, norm),
+        centroid=entry.arrays["centroid"],
+    )
 
 
 def describe(

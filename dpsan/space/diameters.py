@@ -10,14 +10,15 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.embeddings.base import Watch, unseen
+from dpsan.embeddings.base import Watch, shown, unseen
 from dpsan.errors import UsageError
-from dpsan.space.arrays import Floats, Ids, largest_norm, norms, side_by_side
+from dpsan.space.arrays import Floats, largest_norm, norms
 from dpsan.space.exact_search import FlatIndex
 from dpsan.space.metric_space import Arrays, MetricSpace, diameter_bound
 
 _UP: Final = 1 + 1e-9
-_PAIRS: Final = 512
+_PAIRS: Final = 256
+"""Rows that are compared with all others at once."""
 _NEAR: Final = 1e-6
 """Pairs nearer than this share of their two squared norms are compared by differences."""
 _MANY: Final = 5_000_000
@@ -53,9 +54,8 @@ def clipped(space: MetricSpace, clip: float | str) -> tuple[MetricSpace, float]:
     # Rounded down by more than float32 rounding can add: 2^-24 for the factor, as much for a
     # product, and 2^-150 for a coordinate below the normal numbers, far less than _LEAST.
     factors = np.where(lengths > clip, clip * (1 - 2.0**-22) / lengths, 1.0).astype(np.float32)
-    index = FlatIndex.over(space.vectors * factors[:, None])
-    name = f"clip-{float(clip)!r}"
-    return space.transformed(name, index.vectors, index), float(clip)
+    moved = space.transformed(f"clip-{float(clip)!r}", space.vectors * factors[:, None])
+    return moved, float(clip)
 
 
 def l2_diameter(space: MetricSpace, radius: float) -> float:
@@ -85,12 +85,9 @@ def smallest_distance(space: MetricSpace) -> float | None:
     def build() -> Arrays:
         points = np.unique(space.vectors + np.float32(0), axis=0)  # -0 is the same point as 0
         index, least = FlatIndex(points), [np.inf]
-
-        def search(some: Ids) -> None:
-            least.append(index.search(points[some].astype(np.float64), 2)[1][:, 1].min())
-
-        if len(points) > 1:
-            space.by_blocks("looking for the nearest two words", len(points), 1024, search)
+        count = len(points) if len(points) > 1 else 0
+        for ids in space.in_blocks("looking for the nearest two words", count, 1024):
+            least.append(index.search(points[ids].astype(np.float64), 2)[1][:, 1].min())
         return {"distance": np.array([min(least) / _UP])}
 
     found = float(space.table("smallest-distance-1", build)["distance"][0])
@@ -107,53 +104,34 @@ def largest_stretch(points: Floats, images: Floats, watch: Watch = unseen) -> fl
         images: what the map f made of them, as they are used, rounding included; shape (n, m).
         watch: shows it where it takes long.
     """
-    apart, squares = points - points.mean(axis=0), np.empty(len(points))
-    moved, lengths = images - images.mean(axis=0), np.empty(len(points))
-    np.einsum("nd,nd->n", apart, apart, out=squares)
-    np.einsum("nm,nm->n", moved, moved, out=lengths)
+    apart, moved = points - points.mean(axis=0), images - images.mean(axis=0)
+    squares = np.einsum("nd,nd->n", apart, apart)
+    lengths = np.einsum("nm,nm->n", moved, moved)
     best, near = 0.0, 0
-    n = len(points)
-
-    def compare(at: int) -> tuple[float, Ids, Ids]:
-        """Return the largest square of rows from ``at`` on, and the pairs that are near."""
-        far = 2 * apart[at : at + _PAIRS] @ apart[at:].T
-        image = 2 * moved[at : at + _PAIRS] @ moved[at:].T
-        close = np.empty(far.shape, dtype=np.bool_)
-        found = np.empty(len(far))
-
-        def finish(part: range) -> None:
-            for row in part:  # what a row needs stays in the processor's cache
-                limit = squares[at + row] + squares[at:]
-                np.subtract(limit, far[row], out=far[row])
-                np.subtract(lengths[at + row] + lengths[at:], image[row], out=image[row])
-                limit *= _NEAR
-                # Cancellation: the formula is good to 1e-13 of the two squares.
-                np.less_equal(far[row], limit, out=close[row])
-                far[row, close[row]] = np.inf
-                image[row] /= far[row]
-                found[row] = image[row].max()
-
-        half = len(far) // 2
-        side_by_side(finish, [range(half), range(half, len(far))])
+    for at in shown(watch, "comparing distances of all words", range(0, len(points), _PAIRS)):
+        part = slice(at, at + _PAIRS)
+        limits = squares[part, None] + squares[at:]
+        far = limits - 2 * apart[part] @ apart[at:].T
+        # Cancellation: the formula is good to 1e-13 of the two squares.
+        limits *= _NEAR
+        close = far <= limits
+        far[close] = np.inf
+        moves = lengths[part, None] + lengths[at:]
+        moves -= 2 * moved[part] @ moved[at:].T
+        moves /= far
+        best = max(best, float(moves.max()))
         rows, columns = np.nonzero(close)
-        distinct = rows != columns
-        return float(found.max()), at + rows[distinct], at + columns[distinct]
-
-    with watch("comparing distances of all words") as progress:
-        for at in range(0, n, _PAIRS):
-            far, rows, columns = compare(at)
-            best, near = max(best, far), near + len(rows)
-            if near > _MANY:
+        rows, columns = at + rows[rows != columns], at + columns[rows != columns]
+        near += len(rows)
+        if near > _MANY:
+            return float("inf")
+        for begin in range(0, len(rows), 8192):
+            pair = slice(begin, begin + 8192)
+            # Differences of the rows themselves, which lose nothing.
+            s, t = (each[rows[pair]] - each[columns[pair]] for each in (points, images))
+            size, moves = np.einsum("nd,nd->n", s, s), np.einsum("nm,nm->n", t, t)
+            if (moves[size == 0] > 0).any():
                 return float("inf")
-            for part in range(0, len(rows), 8192):
-                pair = slice(part, part + 8192)
-                # Differences of the rows themselves, which lose nothing.
-                s, t = (each[rows[pair]] - each[columns[pair]] for each in (points, images))
-                size, moves = np.einsum("nd,nd->n", s, s), np.einsum("nm,nm->n", t, t)
-                if (moves[size == 0] > 0).any():
-                    return float("inf")
-                known = size > 0
-                best = max(best, float((moves[known] / size[known]).max(initial=0.0)))
-            if progress is not None:
-                progress(min(1.0, (at + _PAIRS) / n))
+            known = size > 0
+            best = max(best, float((moves[known] / size[known]).max(initial=0.0)))
     return float(np.sqrt(best)) * (1 + 1e-6)

@@ -10,8 +10,7 @@ which leave other candidates and the same answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +51,10 @@ class FlatIndex:
 
     In memory of numpy's, which asks the system for huge pages: the search of a large matrix takes
     a third less time there than in FAISS's own.
+
+    Args:
+        vectors: shape (n, d), made read-only; not copied if float32 in C order.
+        norm: what :func:`largest_norm` gives for them, if it is known.
     """
 
     integers: ClassVar[bool] = True
@@ -59,58 +62,19 @@ class FlatIndex:
     by_integers: ClassVar[int] = 0
     """Points of all indexes that were searched by it."""
 
-    def __init__(self, vectors: Floats32) -> None:
-        """Copy ``vectors`` (n, d) into a new index."""
-        copy = np.array(vectors, dtype=np.float32, order="C")
-        self._hold(copy.shape, lambda: copy, largest_norm(copy))
-
-    @classmethod
-    def over(cls, vectors: Floats32) -> FlatIndex:
-        """Return an index of vectors (n, d), float32, C order, where they are; made read-only."""
-        vectors.flags.writeable = False
-        return cls.later(vectors.shape, lambda: vectors, largest_norm(vectors))
-
-    @classmethod
-    def later(
-        cls, shape: tuple[int, ...], read: Callable[[], Floats32], largest_norm: float
-    ) -> FlatIndex:
-        """Return an index of vectors that are not in memory until they are used.
-
-        Args:
-            shape: n and d.
-            read: gives the vectors, float32, C order, which must not change any more.
-            largest_norm: what :func:`largest_norm` gave for them.
-        """
-        self = cls.__new__(cls)
-        self._hold(shape, read, largest_norm)
-        return self
-
-    def _hold(self, shape: tuple[int, ...], read: Callable[[], Floats32], norm: float) -> None:
-        self.n, self.d = shape
-        self._read = read
-        self._vectors: Floats32 | None = None
-        self._largest_norm = norm
+    def __init__(self, vectors: Floats32, norm: float | None = None) -> None:
+        self.vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+        """Shape (n, d), read-only."""
+        self.vectors.flags.writeable = False
+        self.n, self.d = self.vectors.shape
+        self._largest_norm = largest_norm(self.vectors) if norm is None else norm
         self._half_squares: Floats32 | None = None
         self._searched = 0
         self._small: SmallIntegers | None = None
         self._most_nearest = MOST_NEAREST if self.n * self.d > _LARGE else _FEW_NEAREST
 
-    @property
-    def vectors(self) -> Floats32:
-        """Shape (n, d), read-only."""
-        # Not a cached_property: in Python 3.11 that holds a lock while others read, and fork.
-        if self._vectors is None:
-            vectors = self._read()
-            vectors.flags.writeable = False
-            self._vectors = vectors
-        return self._vectors
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"vectors": self.vectors, "largest_norm": self._largest_norm}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vectors = state["vectors"]
-        self._hold(vectors.shape, lambda: vectors, state["largest_norm"])
+    def __reduce__(self) -> tuple[object, ...]:
+        return FlatIndex, (self.vectors, self._largest_norm)
 
     def search(self, points: Floats, k: int) -> tuple[Ids, Floats]:
         """Return the k nearest rows of each point, nearest first, ties by row number.

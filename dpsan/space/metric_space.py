@@ -6,14 +6,17 @@ its point is the public centroid.  Outputs are row numbers only.
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Embeddings, Watch, unseen, word_frequencies
+from dpsan.embeddings.base import Embeddings, Watch, shown, unseen, word_frequencies
+from dpsan.embeddings.bundled import bundled_table
+from dpsan.embeddings.cache.entry import Entry
+from dpsan.embeddings.cache.store import Store
 from dpsan.errors import Hint, fewer_words
 from dpsan.space.arrays import Floats, Floats32, Ids, Lattice, blocks, norms
 from dpsan.space.exact_search import FlatIndex
@@ -22,16 +25,8 @@ T = TypeVar("T")
 Arrays = dict[str, NDArray[Any]]
 
 
-Tables = Callable[[str, Callable[[], Arrays] | None], Arrays | None]
-"""Storage of derived tables: the arrays of a name, built if they are not kept; without a function
-that builds them, None if they are not kept."""
-
-
-def no_tables(name: str, build: Callable[[], Arrays] | None = None) -> Arrays | None:
-    """Store nothing."""
-    return build and build()
-
-
+TABLE_KIND = "table"
+"""Kind of the cache's entries that hold derived tables."""
 _EAGER_FLOPS: Final = 2e12
 """Work (2·n²·d) up to which whole-vocabulary tables are computed; about 20 s on two cores."""
 _SLOWNESS: Final = {1: 50, 2: 2}
@@ -44,38 +39,48 @@ class MetricSpace:
     """n words in d dimensions with the Euclidean distance.
 
     Args:
-        embeddings: words and vectors; their vectors are moved into the index, not copied twice.
-        tables: where derived tables are cached, keyed by this space.
-        index: an index that already holds the vectors.
+        embeddings: words and vectors.
+        store: where derived tables are cached.
+        digest: names the vocabulary in their keys.
+        bundled: whether it is the whole default vocabulary, which brings some tables.
+        index: makes the index when it is first needed, of vectors that do not change any more;
+            None: of a copy of the vectors.
         centroid: what :func:`centroid_of` gives for the vectors, if it is known.
-        watch: shows the tables that take long to make.
     """
 
     def __init__(
         self,
         embeddings: Embeddings,
-        tables: Tables = no_tables,
+        store: Store | None = None,
+        digest: str = "",
         *,
-        index: FlatIndex | None = None,
+        bundled: bool = False,
+        index: Callable[[], FlatIndex] | None = None,
         centroid: Floats | None = None,
-        watch: Watch = unseen,
     ) -> None:
-        self.index = index or FlatIndex(embeddings.vectors)
-        self.n, self.d = self.index.n, self.index.d
+        self._make_index = index or partial(FlatIndex, embeddings.vectors.copy())
+        self._index: FlatIndex | None = None
+        self.n, self.d = embeddings.n, embeddings.d
         self.counts = embeddings.counts
         self.classes = embeddings.classes
-        self.digest = embeddings.digest
         self._embeddings: Embeddings | None = embeddings  # its words may be read later
-        self._letters: NDArray[np.uint32] | None = None
         self.name = ""
         """Names how the words were moved, in the keys of tables."""
-        self._tables = tables
+        self._store, self._digest, self._bundled = store, digest, bundled
         self._owner = ""
-        self.watch = watch
+        self.watch: Watch = store.watch if store else unseen
+        """Shows the tables that take long to make."""
         self._memory: dict[str, Arrays] = {}
         self._made: dict[Hashable, Any] = {}
-        self._lattice: Lattice | None = None
         self.centroid = centroid_of(self.vectors) if centroid is None else centroid
+
+    @property
+    def index(self) -> FlatIndex:
+        """The vectors and their search."""
+        # Not a cached_property: in Python 3.11 that holds a lock while others read, and fork.
+        if self._index is None:
+            self._index = self._make_index()
+        return self._index
 
     @property
     def vectors(self) -> Floats32:
@@ -90,11 +95,12 @@ class MetricSpace:
     @property
     def letters(self) -> NDArray[np.uint32]:
         """Code points of the words, shape (n, longest); 0 after the last one of a word."""
-        if self._letters is None:
+
+        def build() -> NDArray[np.uint32]:
             assert self._embeddings is not None  # noqa: S101 - made before it was pickled
-            words = np.array(self._embeddings.index_to_key)
-            self._letters = words.view(np.uint32).reshape(self.n, -1)
-        return self._letters
+            return np.array(self._embeddings.index_to_key).view(np.uint32).reshape(self.n, -1)
+
+        return self.once("letters", build)
 
     def table(
         self, name: str, build: Callable[[], Arrays], *, of_mechanism: bool = False
@@ -105,16 +111,27 @@ class MetricSpace:
             of_mechanism: they depend on a mechanism too.  Code that changes may do so without its
                 file, by what it imports: its mechanisms' tables are not kept.
         """
-        full = self._key(name)
-        if full not in self._memory:
-            tables = no_tables if self._owner and of_mechanism else self._tables
-            found = tables(full, build)
-            assert found is not None  # noqa: S101 - for the type checker
-            self._memory[full] = found
-        return self._memory[full]
+        if (found := self._memory.get(name)) is not None:
+            return found
+        key, full = self._key(name)
+        found = bundled_table(full) if self._bundled else None
+        if found is None and self._store and not (self._owner and of_mechanism):
+            meta = {"digest": self._digest, "table": full}
+            found = self._store.get(TABLE_KIND, key, lambda: Entry(build(), meta)).arrays
+        self._memory[name] = build() if found is None else found
+        return self._memory[name]
 
-    def _key(self, name: str) -> str:
-        return f"{self.name}{name}-{self._owner}" if self._owner else f"{self.name}{name}"
+    def find_table(self, name: str) -> Arrays | None:
+        """Return a table that is in memory or stored, else None."""
+        key, full = self._key(name)
+        found = self._memory.get(name) or (bundled_table(full) if self._bundled else None)
+        entry = self._store.load(TABLE_KIND, key) if self._store and not found else None
+        return entry.arrays if entry else found
+
+    def _key(self, name: str) -> tuple[str, str]:
+        """Return the key of a table in the cache, and its name there."""
+        full = f"{self.name}{name}-{self._owner}" if self._owner else f"{self.name}{name}"
+        return f"{self._digest}/{full}", full
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return an object made from this space and the key alone; the first call makes it.
@@ -131,47 +148,33 @@ class MetricSpace:
         Args:
             digest: of the file with the program.  None: nobody knows it, and nothing is kept.
         """
-        tables = no_tables if digest is None else self._tables
-        return self._with(_tables=tables, _owner=digest or "")
+        store = None if digest is None else self._store
+        return self._with(_store=store, _bundled=False, _owner=digest or "")
 
     def _with(self, **changes: Any) -> MetricSpace:
         """Return the same but for some attributes; nothing that was made from it is kept."""
-        out = copy.copy(self)
-        # A copy, as what is pickled, has no tables and no words.
-        kept = {name: vars(self)[name] for name in ("_tables", "_embeddings", "watch")}
-        vars(out).update(kept | changes)
+        out = object.__new__(MetricSpace)
+        vars(out).update(vars(self) | {"_memory": {}, "_made": {}} | changes)
         return out
 
-    def by_blocks(self, what: str, n: int, size: int, work: Callable[[Ids], None]) -> None:
-        """Work on the numbers 0 ... n - 1, so many at a time, and show how much is done.
+    def in_blocks(self, what: str, n: int, size: int) -> Iterator[Ids]:
+        """Yield the numbers 0 ... n - 1, so many at a time, and show how much is done.
 
         Args:
             what: is being made.
         """
-        with self.watch(what) as progress:
-            for some in blocks(n, size):
-                work(some)
-                if progress is not None:
-                    progress((int(some[-1]) + 1) / n)
+        return shown(self.watch, what, [*blocks(n, size)])
 
-    def find_table(self, name: str) -> Arrays | None:
-        """Return a table that is in memory or stored, else None."""
-        full = self._key(name)
-        return self._memory.get(full) or self._tables(full, None)
-
-    def transformed(
-        self, name: str, vectors: Floats32, index: FlatIndex | None = None
-    ) -> MetricSpace:
+    def transformed(self, name: str, vectors: Floats32) -> MetricSpace:
         """Return the same words at other points (clipped, whitened, projected).
 
         Args:
             name: names the transform and its parameters, part of the key of every cached table.
-            vectors: shape (n, d'), a public deterministic function of the original vectors.
-            index: one that already holds the vectors.
+            vectors: shape (n, d'), a public deterministic function of the original vectors, which
+                does not change any more.
         """
-        index = index or FlatIndex(vectors)
-        centroid = centroid_of(index.vectors)
-        return self._with(index=index, d=index.d, name=f"{self.name}{name}/", centroid=centroid)
+        index, centroid = FlatIndex(vectors), centroid_of(vectors)
+        return self._with(_index=index, d=index.d, name=f"{self.name}{name}/", centroid=centroid)
 
     def points(self, ids: Ids) -> Floats:
         """Return the points of inputs (⊥ allowed), shape (m, d)."""
@@ -201,16 +204,9 @@ class MetricSpace:
         return distances[others].tolist(), ranks.tolist()
 
     @property
-    def distance_error(self) -> float:
-        """Bound on the rounding error of one value of :meth:`distances`."""
-        return self.lattice.error
-
-    @property
     def lattice(self) -> Lattice:
         """Return the same points where distances are exact; made when first needed."""
-        if self._lattice is None:
-            self._lattice = Lattice(self.vectors, self.centroid)
-        return self._lattice
+        return self.once("lattice", lambda: Lattice(self.vectors, self.centroid))
 
     def eager(self, outputs: int) -> bool:
         """Return True if a table of all words against ``outputs`` words is cheap to build."""
@@ -246,12 +242,9 @@ class MetricSpace:
 
     def _part(self, outputs: int | NDArray[np.int32]) -> FlatIndex:
         """Return an index of some words: a number of first ones, or row numbers."""
-        held = self._memory.setdefault("parts", {})
-        name = str(outputs if isinstance(outputs, int) else outputs.tobytes())
-        if name not in held:
-            vectors = self.vectors[:outputs] if isinstance(outputs, int) else self.vectors[outputs]
-            held[name] = FlatIndex.over(vectors)  # type: ignore[assignment]
-        return held[name]  # type: ignore[return-value]
+        if isinstance(outputs, int):
+            return self.once(("first", outputs), lambda: FlatIndex(self.vectors[:outputs]))
+        return self.once(("rows", outputs.tobytes()), lambda: FlatIndex(self.vectors[outputs]))
 
     @property
     def diameter(self) -> float:
@@ -272,11 +265,8 @@ class MetricSpace:
 
         def build() -> Arrays:
             out = np.empty(sample)
-
-            def search(ids: Ids) -> None:
+            for ids in self.in_blocks("finding the nearest word of each", sample, 4096):
                 out[ids] = self.search(self.points(ids), 2)[1][:, 1]
-
-            self.by_blocks("finding the nearest word of each", sample, 4096, search)
             return {"nearest": np.sort(out)}
 
         if self.n < 2:
@@ -290,13 +280,9 @@ class MetricSpace:
 
         def build() -> Arrays:
             scatter = np.zeros((self.d, self.d))
-
-            def add(some: Ids) -> None:
-                nonlocal scatter
-                apart = self.vectors[some] - self.centroid
+            for ids in self.in_blocks("finding directions of variance", self.n, 8192):
+                apart = self.vectors[ids] - self.centroid
                 scatter += apart.T @ apart
-
-            self.by_blocks("finding directions of variance", self.n, 8192, add)
             trace = float(np.trace(scatter))
             scatter = scatter * (self.d / trace) if trace > 0 else np.eye(self.d)
             values, axes = np.linalg.eigh(scatter)
@@ -315,10 +301,10 @@ class MetricSpace:
         return self.table("diameter", build)
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(self.__dict__)
-        state.update(_memory={}, _made={}, _lattice=None, _tables=no_tables, watch=unseen)
-        state.update(_embeddings=None)
-        return state
+        state = {**vars(self), "_index": self.index, "_make_index": None, "_embeddings": None}
+        letters = {name: made for name, made in self._made.items() if name == "letters"}
+        kept = {"_memory": {}, "_made": letters, "_store": None, "_bundled": False}
+        return state | kept | {"watch": unseen}
 
 
 def centroid_of(vectors: Floats32) -> Floats:
@@ -343,17 +329,12 @@ def diameter_bound(vectors: Floats32, watch: Watch = unseen, norm: int = 2) -> t
     centroid = centroid_of(vectors)
     radii = norms(vectors, centroid, norm)
     best, here = 0.0, int(np.argmax(radii))
-    far = np.empty(len(vectors), dtype=np.float32)
     for _ in range(8):  # each step goes to the row farthest from the present one
-        with np.errstate(over="ignore"):  # float32 is enough to choose a row
-            for at in range(0, len(vectors), 4096):
-                apart = vectors[at : at + 4096] - vectors[here]
-                far[at : at + 4096] = np.linalg.norm(apart, ord=norm, axis=1)
-        there = int(np.argmax(far))
-        reached = float(np.linalg.norm(vectors[here].astype(np.float64) - vectors[there], ord=norm))
-        if reached <= best:
+        far = norms(vectors, vectors[here].astype(np.float64), norm)
+        here = int(np.argmax(far))
+        if far[here] <= best:
             break
-        best, here = reached, there
+        best = float(far[here])
     rounding = 1 + 1e-9  # float64 sums of at most 10^4 terms are good to 1e-12; safe side
     order = np.argsort(-radii, kind="stable")
     radii = radii[order]
@@ -375,12 +356,9 @@ def diameter_bound(vectors: Floats32, watch: Watch = unseen, norm: int = 2) -> t
         product += np.einsum("nd,nd->n", others, others)
         return float(np.sqrt(max(product.max(), 0.0)))
 
-    with watch("comparing words far out") as progress:
-        for at in range(0, len(ends), _FAR):
-            some = vectors[order[at : at + _FAR]] - centroid
-            for other in range(at, int(ends[at]), 16 * _FAR):
-                others = vectors[order[other : min(other + 16 * _FAR, int(ends[at]))]] - centroid
-                best = max(best, farthest(some, others))
-            if progress is not None:
-                progress(min(1.0, (at + _FAR) / len(ends)))
+    for at in shown(watch, "comparing words far out", range(0, len(ends), _FAR)):
+        some = vectors[order[at : at + _FAR]] - centroid
+        for other in range(at, int(ends[at]), 16 * _FAR):
+            others = vectors[order[other : min(other + 16 * _FAR, int(ends[at]))]] - centroid
+            best = max(best, farthest(some, others))
     return best * rounding, True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
@@ -16,15 +15,6 @@ SEVERAL_HINT: Final = "list its parts; spaces, hyphens, punctuation and 's end a
 
 LONGEST: Final = 64 << 20
 """Bytes of a list: some millions of words."""
-
-
-class UnknownPolicy(StrEnum):
-    """Treatment of unknown strings."""
-
-    SAMPLE = "sample"
-    """Every unknown string is the same extra input ⊥: its output is drawn inside the guarantee."""
-    MASK = "mask"
-    """Written as ``<unk>``: hides which string it was, shows that it was unknown."""
 
 
 def read_word_list(path: Path, tokenizer: str | None = None) -> list[str]:

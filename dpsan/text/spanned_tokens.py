@@ -136,12 +136,14 @@ def batches(texts: Sequence[str], numbers: Sequence[int]) -> Iterator[tuple[int,
     """
     starts = [at for at in range(len(texts)) if not at or numbers[at] != numbers[at - 1]]
     begin = size = 0
+    lengths = [*map(len, texts)]
     for first, last in zip(starts, [*starts[1:], len(texts)], strict=False):  # none: no text
-        lengths = [len(text) for text in texts[first:last]]
-        if first > begin and (size + sum(lengths) > _AT_ONCE or max(lengths) > CONTEXT):
+        own = lengths[first:last]
+        total, long = sum(own), max(own) > CONTEXT
+        if first > begin and (size + total > _AT_ONCE or long):
             yield begin, first
             begin, size = first, 0
-        size += _AT_ONCE if max(lengths) > CONTEXT else sum(lengths)
+        size += _AT_ONCE if long else total
     if begin < len(texts):
         yield begin, len(texts)
 
@@ -149,11 +151,11 @@ def batches(texts: Sequence[str], numbers: Sequence[int]) -> Iterator[tuple[int,
 def blocks(contexts: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield first and last of contexts of which arrays are made at once."""
     begin = size = 0
-    for at, context in enumerate(contexts):
-        if at > begin and size + len(context) > _AT_ONCE:
+    for at, more in enumerate(map(len, contexts)):
+        if at > begin and size + more > _AT_ONCE:
             yield begin, at
             begin, size = at, 0
-        size += len(context)
+        size += more
     if begin < len(contexts):
         yield begin, len(contexts)
 
@@ -201,7 +203,9 @@ def without_invisible(
     texts: Sequence[str], spans: Sequence[Spans] | None
 ) -> tuple[list[str], Sequence[Spans] | None, int]:
     """Return texts without invisible characters, spans of these, and how many were dropped."""
-    clean = [text if visible(text) else _DROPPED.sub("", text) for text in texts]
+    if visible("".join(texts)):
+        return [*texts], spans, 0
+    clean = [_DROPPED.sub("", text) for text in texts]
     dropped = sum(map(len, texts)) - sum(map(len, clean))
     if spans is None or not dropped:
         return clean, spans, dropped

@@ -15,7 +15,6 @@ from support import need_extra
 from dpsan.analysis.compare import comparison as table
 from dpsan.analysis.compare.comparison import Request, compare
 from dpsan.analysis.compare.measure import (
-    Figure,
     Folds,
     accuracy_over_seeds,
     measure,
@@ -205,10 +204,15 @@ def test_no_column_mixes_units():
 
 
 def test_cells():
-    assert table.cell(Figure(0.2314, 0.2291, 0.2337)) == ".231±.003"  # .0023, rounded up
-    assert table.cell(Figure(-0.0124)) == "-.012"
-    assert table.cell(Figure(1.0, 0.99, 1.0), bound=True) == "≥1.000±.010"
-    assert table.cell(None) == "-"
+    def cell(name, attack, *figure):
+        names = (name, f"{name}_low", f"{name}_high", "attack")
+        return table.cell(dict(zip(names, (*figure, attack), strict=True)), name)
+
+    # .0023, rounded up
+    assert cell("linked", "optimal", 0.2314, 0.2291, 0.2337) == ".231±.003"
+    assert cell("cosine", "lower bound", -0.0124, None, None) == "-.012"
+    assert cell("linked", "lower bound", 1.0, 0.99, 1.0) == "≥1.000±.010"
+    assert cell("linked", "lower bound", None, None, None) == "-"
 
 
 def test_progress_is_a_line_where_there_is_no_terminal(capsys, monkeypatch):

@@ -12,7 +12,7 @@ from read_back import Page
 from support import ALPHA, make_embeddings
 
 from dpsan.analysis.explain import Word, explain, read
-from dpsan.analysis.explain.page import rows, shown
+from dpsan.analysis.explain.page import shown
 from dpsan.analysis.pages.sections import page as html_page
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
@@ -49,22 +49,24 @@ def told(found, *texts):
 def test_law_by_hand(near):
     """Z = 9 + 9 + 1 + 1 = 20, and all other words are among the 100 nearest."""
     (red,) = told(near, "red")
-    assert (red.exact, red.draws) == (True, 0)
-    shares = [red.unchanged.value, red.close.value, red.distant.value]
+    assert (red["exact"], red["draws"]) == (True, 0)
+    shares = [red["unchanged"], red["close"], red["distant"]]
     assert shares == pytest.approx([9 / 20, 11 / 20, 0], abs=1e-6)
-    assert [output.word for output in red.outputs] == ["red", "pink", "blue", "navy"]
-    values = [output.probability.value for output in red.outputs]
+    assert [output["word"] for output in red["outputs"]] == ["red", "pink", "blue", "navy"]
+    values = [output["probability"] for output in red["outputs"]]
     assert values == pytest.approx([0.45, 0.45, 0.05, 0.05], abs=1e-6)
-    assert [output.distance for output in red.outputs] == [0, 1, 10, 12]
-    assert red.neighbors == (("pink", 1.0), ("blue", 10.0), ("navy", 12.0))
-    assert red.epsilon_ldp == pytest.approx(LN_9)
+    assert [output["distance"] for output in red["outputs"]] == [0, 1, 10, 12]
+    near = [tuple(other.values()) for other in red["neighbors"]]
+    assert near == [("pink", 1.0), ("blue", 10.0), ("navy", 12.0)]
+    assert red["epsilon_ldp"] == pytest.approx(LN_9)
 
 
 def test_unknown_words_are_one_input(near):
     for each in told(near, "zqvxkjq", "Maria", "⊥"):
-        assert (each.input, each.close, each.distant, each.neighbors) == (None, None, None, ())
-        assert (each.unchanged.value, [o.distance for o in each.outputs]) == (0, [None] * 4)
-        assert [o.probability.value for o in each.outputs] == pytest.approx([0.25] * 4)
+        assert [each[key] for key in ("input", "close", "distant")] == [None] * 3
+        assert (each["neighbors"], each["unchanged"]) == ([], 0)
+        assert [o["distance"] for o in each["outputs"]] == [None] * 4
+        assert [o["probability"] for o in each["outputs"]] == pytest.approx([0.25] * 4)
 
 
 @pytest.mark.parametrize("text", ["red navy", "", "red.", "red-navy", "don't-know x", "red's"])
@@ -112,7 +114,7 @@ def test_draws_are_repeatable(store, embeddings):
     def values():
         both = explain(found, words, draws=300)
         assert both[0] == both[1]
-        return [(o.word, o.probability.value) for o in both[0].outputs]
+        return both[0]["outputs"]
 
     assert values() == values()
 
@@ -120,23 +122,23 @@ def test_draws_are_repeatable(store, embeddings):
 def test_posterior_is_bayes_by_hand(near):
     """Priors .94·(60, 20, 15, 5) % and .06 for ⊥; P(red|w) = 9/20 or 1/20, and 1/4 from ⊥."""
     (red,) = told(near, "red")
-    (to_red, to_pink, to_blue) = red.posterior
-    assert [each.output for each in red.posterior] == ["red", "pink", "blue"]
+    (to_red, to_pink, to_blue) = red["posterior"]
+    assert [each["output"] for each in red["posterior"]] == ["red", "pink", "blue"]
     joint = {"red": 0.60 * 0.45, "pink": 0.20 * 0.45, "blue": 0.15 * 0.05, "navy": 0.05 * 0.05}
     joint = {word: 0.94 * value for word, value in joint.items()} | {"⊥": 0.06 * 0.25}
     assert UNKNOWN_PRIOR == 0.06
     want = {word: value / sum(joint.values()) for word, value in joint.items()}
     for posterior in (to_red, to_pink):
-        got = {word: share.value for word, _, share in posterior.inputs}
+        got = {word["word"]: word["probability"] for word in posterior["inputs"]}
         assert got == pytest.approx(want, abs=1e-6)
-        assert [unknown for word, unknown, _ in posterior.inputs if word == "⊥"] == [True]
+        assert [word["word"] for word in posterior["inputs"] if word["unknown"]] == ["⊥"]
     # Blue and navy swap places with red and pink.
-    blue = {word: share.value for word, _, share in to_blue.inputs}
+    blue = {word["word"]: word["probability"] for word in to_blue["inputs"]}
     total = 0.94 * (0.15 + 0.05) * 0.45 + 0.94 * 0.8 * 0.05 + 0.06 * 0.25
     assert blue["blue"] == pytest.approx(0.94 * 0.15 * 0.45 / total, abs=1e-6)
     # The best guess is red for red and pink, blue for blue and navy.
     success = 2 * joint["red"] + 2 * 0.94 * 0.15 * 0.45
-    assert red.observer_success == pytest.approx(success, abs=1e-6)
+    assert red["observer_success"] == pytest.approx(success, abs=1e-6)
 
 
 @pytest.mark.parametrize("mechanism", ["exponential", "custext"])
@@ -163,7 +165,8 @@ def test_noise_has_no_posterior(store, embeddings):
     """Its distribution is not known; evaluate measures what its density gives away."""
     found = sanitizer("laplace", store, embeddings, epsilon=4.0)
     (each,) = explain(found, [Word("word3", 3)], draws=100)
-    assert (each.posterior, each.posterior_note, each.observer_success) == ((), "", None)
+    told = [each[key] for key in ("posterior", "posterior_note", "observer_success")]
+    assert told == [[], "", None]
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -175,25 +178,25 @@ def test_every_mechanism_is_explained(name, store):
     found = sanitizer(name, store, embeddings, epsilon=epsilon, **values)
     words = [Word("word7", 7), Word("?", 40)]
     known, unknown = explain(found, words, draws=60, top=99)
-    shares = known.unchanged.value + known.close.value + known.distant.value
+    shares = known["unchanged"] + known["close"] + known["distant"]
     assert shares == pytest.approx(1, abs=1e-9)
-    assert unknown.input is None
+    assert unknown["input"] is None
     for each in (known, unknown):
-        values = [output.probability.value for output in each.outputs]
+        values = [output["probability"] for output in each["outputs"]]
         assert values == sorted(values, reverse=True)
         assert sum(values) == pytest.approx(1, abs=1e-9)
-        for posterior in each.posterior:
-            shares = [share.value for _, _, share in posterior.inputs]
+        for posterior in each["posterior"]:
+            shares = [word["probability"] for word in posterior["inputs"]]
             assert shares == sorted(shares, reverse=True)
             assert 0 < sum(shares) <= 1 + 1e-9
-    orjson.dumps(rows([[unknown]], embeddings))
+    orjson.dumps([known, unknown])
 
 
 def test_rows_are_json(store):
     both = sanitizer("krr", store), sanitizer("laplace", store, epsilon=1.0)
     words = [Word("Red", 0), Word("green", 4)]
     lists = [explain(each, words, draws=200) for each in both]
-    first, second, third, last = orjson.loads(orjson.dumps(rows(lists, LINE)))
+    (first, third), (second, last) = orjson.loads(orjson.dumps(lists))
     shown = [(each["word"], each["mechanism"]) for each in (first, second, third, last)]
     assert shown == [(w, m) for w in ("Red", "green") for m in ("krr", "laplace")]
     assert (first["input"], first["exact"], first["intervals"]) == ("red", True, None)

@@ -160,7 +160,7 @@ def test_the_three_tests(linked, read, lengths, fails):
 @pytest.mark.parametrize("mechanism", ["optimal-response", "knn-response"])
 def test_the_likeliest_inputs_are_those_of_all_distributions(mechanism, given):
     """Near sets give what a sweep over the distributions of all words gives."""
-    sanitizer = Sanitizer(mechanism, epsilon=6.0, vocab_size=3000, **given)
+    sanitizer = Sanitizer(mechanism, epsilon=6.0, vocab_size=2000, **given)
     mechanism, space = sanitizer.mechanism, sanitizer.space
     held = likeliest_inputs(mechanism, space)
     prior = np.log(space.frequencies)

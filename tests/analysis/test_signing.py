@@ -6,7 +6,7 @@ import pytest
 from support import ROOT
 
 from dpsan.analysis.pages.sections import Section
-from dpsan.analysis.report.signing import signing
+from dpsan.analysis.report.page import signing
 
 PAGE = (ROOT / "docs/for_whoever_signs.md").read_text()
 CLASSES = (ROOT / "docs/classes.md").read_text()

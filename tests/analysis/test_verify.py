@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from planted import BROKEN, DRAWS, line_space, make, planted
 from scipy import stats
-from support import ROOT, marked, some_mutants
+from support import ROOT, marked, share_of_event, some_mutants
 
-from dpsan.analysis.verify import configuration as exposure
 from dpsan.analysis.verify.configuration import exposures, unknown_words
 from dpsan.analysis.verify.lower_bounds import Question, epsilon_lower, search
 from dpsan.analysis.verify.verdict import Verdict, claim_of, grade, verify
@@ -147,23 +146,35 @@ def test_equal_inputs_are_never_the_tightest_pair():
     assert set(found.pair) == {"a", "A"}
 
 
-SETTINGS = ("unknown mask", "consistent record", "consistent run")
-SETTINGS = {"keep": {"keep": ["word3"]}} | {each: dict([each.split()]) for each in SETTINGS}
+def two_outputs(output):
+    """Whether the outputs of two words differ."""
+    first, second = output.lower().split()
+    return first != second
+
+
+REPEATED = ("word1 word2", "word1 word1", two_outputs)
+SETTINGS = {
+    "keep": ({"keep": ["word3"]}, "word1", "word3", lambda output: output.lower() != "word3"),
+    "unknown mask": ({"unknown": "mask"}, "word1", "zqvxkjq", lambda output: output != "<unk>"),
+    "consistent record": ({"consistent": "record"}, *REPEATED),
+    "consistent run": ({"consistent": "run"}, *REPEATED),
+}
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_issue_13_a_verdict_is_about_the_whole_configuration(setting):
     """At an epsilon that draws cannot reach, and whatever certificate the mechanism has."""
     for name, epsilon, given in (("krr", 20.0, {}), ("gaussian", 1.0, {"delta": 1e-6})):
-        sanitizer = make(name, epsilon, given, **SETTINGS[setting])
-        (only,) = exposures(sanitizer, 0.99)
+        options, *event = SETTINGS[setting]
+        sanitizer = make(name, epsilon, given, **options)
+        (only,) = exposures(sanitizer)
         assert f"{only.option} {only.value}".strip() == setting
-        assert only.probability > 0.05
+        assert share_of_event(sanitizer, *event) > 0.05
         assert "word3" not in f"{only.pair}{only.event}"  # no word of the list
         if setting in ("keep", "consistent run"):
             found = verify(sanitizer, words=4, draws=2000)
             assert (found.verdict, found.grade) == (Verdict.VIOLATED, None)
-            assert [each.option for each in found.exposures] == [only.option]
+            assert [each.option for each in found.configuration] == [only.option]
 
 
 @pytest.mark.parametrize(
@@ -179,9 +190,14 @@ def test_issue_13_a_verdict_is_about_the_whole_configuration(setting):
 def test_a_word_kept_in_another_spelling_is_exposed(listed, text, tokenizer):
     sanitizer = make("krr", 1.0, keep=[listed], tokenizer=tokenizer)
     assert sanitizer.rewrite(text).lower().endswith(listed.strip("\u200b").lower())
-    (only,) = exposures(sanitizer, 0.99)
+    (only,) = exposures(sanitizer)
     assert only.option == "keep"
-    assert only.probability > 0.05
+    first, kept = text.split()[0] if " " in text else "word1", text.removeprefix("word1 ")
+
+    def occurs(output):
+        return not output.lower().endswith(listed.strip("\u200b").lower())
+
+    assert share_of_event(sanitizer, first, kept, occurs) > 0.05
 
 
 @pytest.mark.parametrize("listed", ["two words", "T-Mobile", "'s", "..."])
@@ -209,15 +225,6 @@ def test_verify_ends_for_a_program_that_writes_every_unknown_word_unchanged(monk
     found = verify(make("krr", 1.0), draws=2000)
     assert found.verdict is Verdict.VIOLATED
     assert found.empirical.violated
-
-
-def test_a_rule_that_does_not_hold_is_not_believed(monkeypatch):
-    """An event that both inputs give is no proof; the verdict is then not KEPT all the same."""
-    sanitizer = make("krr", 1.0, unknown="mask")
-    monkeypatch.setattr(exposure, "MASK", "<other>")
-    found = verify(sanitizer, draws=2000)
-    assert [each.probability for each in found.exposures] == [0.0]
-    assert found.verdict is not Verdict.KEPT
 
 
 def test_a_seeded_sanitizer_has_no_guarantee():
@@ -257,7 +264,7 @@ def test_a_kept_guarantee_has_a_grade(name):
     if name in ("optimal-response", "vickrey", "clipped-laplace"):  # so has the verdict
         whole = verify(sanitizer, words=4, draws=2000)
         assert whole.verdict is Verdict.KEPT
-        assert whole.grade.name.startswith(GRADES[name])
+        assert whole.grade.startswith(GRADES[name])
 
 
 @pytest.fixture

@@ -71,5 +71,5 @@ def test_numbers_by_value_are_kept():
     """They were always VIOLATED, mutant or not; what the guarantee leaves out is stated."""
     found = verify(response(8.0, many_words(), numbers="value"), words=12, draws=10_000)
     assert all(each.held for each in found.checks)
-    assert found.exposures[0].stated
+    assert found.configuration[0].stated
     assert found.verdict is Verdict.KEPT

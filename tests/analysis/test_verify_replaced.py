@@ -22,20 +22,15 @@ TEXTS = [
 ] * 20
 
 
-@pytest.fixture(scope="module")
-def one():
-    return Sanitizer(only="sensitive")
-
-
-def names(one):
-    words = Blindness(one, KEY, 2)
+def names(sensitive):
+    words = Blindness(sensitive, KEY, 2)
     return words.words_of("given_f", 60) + words.words_of("surname", 60)
 
 
 CHECKS = {
-    "injection": lambda one: only.apart(one, names(one)),
-    "audit": lambda one: only.audited(one, TEXTS),
-    "statement": lambda one: only.printed(one, TEXTS),
+    "injection": lambda sensitive: only.apart(sensitive, names(sensitive)),
+    "audit": lambda sensitive: only.audited(sensitive, TEXTS),
+    "statement": lambda sensitive: only.printed(sensitive, TEXTS),
 }
 
 
@@ -76,12 +71,12 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", CHECKS)
-def test_the_program_as_it_is_holds(one, name):
-    assert CHECKS[name](one) == ""
+def test_the_program_as_it_is_holds(sensitive, name):
+    assert CHECKS[name](sensitive) == ""
 
 
 @pytest.mark.parametrize("fault", BROKEN)
-def test_a_broken_program_is_found(one, fault, monkeypatch):
+def test_a_broken_program_is_found(sensitive, fault, monkeypatch):
     name, change = BROKEN[fault]
     monkeypatch.setattr(*change)
     assert CHECKS[name](Sanitizer(only="sensitive"))
@@ -95,8 +90,8 @@ class Renumbered(Inline):
 
 
 @pytest.mark.parametrize("kind", [Renumbered, Inline])
-def test_workers_that_write_other_words_are_found(one, kind):
-    assert (only.same_everywhere(one, TEXTS * 2, kind(one)) == "") is (kind is Inline)
+def test_workers_that_write_other_words_are_found(sensitive, kind):
+    assert (only.same_everywhere(sensitive, TEXTS * 2, kind(sensitive)) == "") is (kind is Inline)
 
 
 def test_lists_of_ones_own_are_looked_up(tmp_path, monkeypatch):
@@ -150,11 +145,11 @@ def test_nothing_to_exchange_is_no_verdict(tmp_path):
     assert exchanged(sanitizer).held is None
 
 
-def test_the_verdict_is_that_of_all_tests(one, monkeypatch):
-    verdict, checks = replaced.verify_replaced(one)
+def test_the_verdict_is_that_of_all_tests(sensitive, monkeypatch):
+    verdict, checks = replaced.verify_replaced(sensitive)
     assert (verdict, [check.name for check in checks]) == ("kept", ["blindness", "lists"])
     monkeypatch.setattr(replaced, "_own", lambda sanitizer: ["zqvx"])  # which passes
-    assert replaced.verify_replaced(one)[0] == "violated"
+    assert replaced.verify_replaced(sensitive)[0] == "violated"
 
 
 @pytest.mark.parametrize("by_value", [False, True])

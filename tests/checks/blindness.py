@@ -12,13 +12,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import cycle, islice
+from itertools import cycle, islice, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from checks.exchanged import SPELT, Drawn, by_text, fits, same, usual
+from checks.exchanged import SPELT, Drawn, by_text, fits, relations_of_numbers, same, usual
 from checks.places import string_texts, texts
 from dpsan.analysis.verify.base import in_random_order
 from dpsan.embeddings.word_lists import NUMBERS
@@ -27,9 +27,12 @@ from dpsan.only.dates import date_order, year_form
 from dpsan.only.decision import PLURAL, decide
 from dpsan.only.hashes import Hashes
 from dpsan.only.permutations import ASCENDING, ORDERED
+from dpsan.only.sums import PARTS
 from dpsan.only.templates import ordinal, radices, string, template
 from dpsan.only.view import COLUMN, LOWER, MIXED, ONE, TITLE, UPPER
 from dpsan.privacy.randomness import derive_key, streams_for
+from dpsan.sanitize.decided import Decided
+from dpsan.sanitize.result import Texts
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import folded
 
@@ -226,15 +229,21 @@ class Blindness:
         return self._in_order(drawn, self._candidates(drawn))
 
     def _in_order(self, drawn: Drawn, others: list[str]) -> list[str]:
-        """Return those beside which dates and numbers of the text are in the same order."""
+        """Return those beside which dates and numbers of the text are in the same order, and follow
+        from each other as before.
+        """
         group = drawn.decision.group[drawn.rows[0]]
-        if not others or drawn.decision.groups[group] not in ASCENDING | ORDERED:
+        if not others or drawn.decision.groups[group] not in ASCENDING | ORDERED | PARTS:
             return others
         block = [drawn.text, *map(drawn.exchanged, others)]
         view, _ = self.rewriter.viewer.view(block)
         decision = decide(view, self.rewriter.rules)
-        order = [decision.order[decision.text == at].tolist() for at in range(len(block))]
-        return [other for other, own in zip(others, order[1:], strict=True) if own == order[0]]
+        bounds = np.searchsorted(decision.text, np.arange(len(block) + 1)).tolist()
+        told = [
+            (decision.order[low:high].tolist(), relations_of_numbers(decision, low, high))
+            for low, high in pairwise(bounds)
+        ]
+        return [other for other, own in zip(others, told[1:], strict=True) if own == told[0]]
 
     def _candidates(self, drawn: Drawn) -> list[str]:
         """Return words that may stand at all places of a word, without a new relation."""
@@ -350,15 +359,18 @@ class Blindness:
     def _digit(self, _: re.Match[str]) -> str:
         return str(self._next(10))
 
+    def _decided(self, texts: Sequence[str]) -> Decided:
+        return self.rewriter.decided(Texts(texts, b"", range(len(texts))))
+
     def _compare(self, pairs: Sequence[_Pair], found: Found) -> None:
         """Compare decisions and outputs of texts before and after one word was exchanged."""
         key = derive_key(self._key, "outputs")
         before = [pair.text for pair in pairs]
-        right, written = self.rewriter.decided(before), self._sanitizer.sanitize(before, key).lines
+        right, written = self._decided(before), self._sanitizer.sanitize(before, key).lines
         parts: list[Any] | None = None
         for at in range(max(len(pair.variants) for pair in pairs)):
             after = [pair.variants[at] if at < len(pair.new) else pair.text for pair in pairs]
-            done, lines = self.rewriter.decided(after), written
+            done, lines = self._decided(after), written
             if at % _WRITTEN == 0:
                 lines = self._sanitizer.sanitize(after, key).lines
             if same(right, done) and written == lines:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import cycle
 
 from checks import KEY
+from checks.numbers import number_epsilon
 from dpsan.analysis.verify.base import in_random_order, unknown_strings
 from dpsan.analysis.verify.program import listed_words
 from dpsan.only.alone import alone
@@ -63,7 +64,7 @@ _Pairs = list[tuple[str, str]]
 
 def classes(sanitizer: Sanitizer, key: bytes = KEY) -> str:
     """Exchange words of a group and strings of a kind, if they are drawn by these."""
-    if sanitizer.grouping is None:
+    if not sanitizer.grouping.rows:
         return ""
     single = sanitizer.by_text()
     words, strings = _words(single, key), _strings(single, derive_key(key, "strings"))
@@ -79,7 +80,7 @@ def classes(sanitizer: Sanitizer, key: bytes = KEY) -> str:
 
 def _words(sanitizer: Sanitizer, key: bytes) -> _Pairs:
     """Return each listed word that is a token, in some letter case, and another of its group."""
-    keys, rows = sanitizer.embeddings.index_to_key, [*getattr(sanitizer.grouping, "rows", ())]
+    keys, rows = sanitizer.embeddings.index_to_key, sanitizer.grouping.rows
     groups = [[*(keys[row] for row in group.rows), *group.lacking] for group in rows]
     groups += [[word] for word in listed_words(sanitizer)]  # that are in no group, by mistake
     out, seen = [], set[str]()
@@ -124,7 +125,7 @@ def _strings(sanitizer: Sanitizer, key: bytes) -> _Pairs:
         )
         codes = {word: sanitizer.input_of(word) for word in {folded(x): x for x in made}.values()}
         drawn = [word for word, code in codes.items() if code is not None and code >= n]
-        if n + 1 in codes.values() and (len(patterns) > 1 or sanitizer.number_epsilon):
+        if n + 1 in codes.values() and (len(patterns) > 1 or number_epsilon(sanitizer)):
             continue  # two values are no two strings of a kind
         out += _exchanged(drawn, own)
         out += [(word, word) for word, code in codes.items() if (code or 0) < KEPT]

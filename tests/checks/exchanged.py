@@ -211,8 +211,25 @@ def same(one: Decided, other: Decided) -> bool:
         and np.array_equal(one.order, other.order)
         and (a.locals, a.forms, one.between, one.breaks)
         == (b.locals, b.forms, other.between, other.breaks)
+        and (a.sums, a.weekdays) == (b.sums, b.weekdays)
         and (one.numbers, one.smallest) == (other.numbers, other.smallest)
     )
+
+
+def relations_of_numbers(decision: Decision, low: int, high: int) -> list[Any]:
+    """Return what follows from what among the dates and numbers of some rows."""
+    return [
+        [
+            (kind, whole - low, *(part - low for part in parts))
+            for kind, whole, parts in decision.sums
+            if low <= whole < high
+        ],
+        [
+            [row if row < 0 else row - low for row in rows]
+            for rows in decision.weekdays
+            if low <= rows[0] < high
+        ],
+    ]
 
 
 def by_text(done: Decided) -> list[Any]:
@@ -248,6 +265,7 @@ def by_text(done: Decided) -> list[Any]:
                 [array[low:high] for array in arrays],
                 [key - low for key in keys[low:high]],
                 [max(row - low, -1) for row in d.leader[low:high].tolist()],
+                relations_of_numbers(d, low, high),
                 done.between[begin:end],
                 shown,
                 local,

@@ -41,7 +41,7 @@ class _Exchanged(Sampler):
 
     def __init__(self, sampler: Sampler, second: Ids) -> None:
         self._sampler, self._second = sampler, second
-        self.batch_words, self.whole_records = sampler.batch_words, sampler.whole_records
+        self.batch_words = sampler.batch_words
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
         return self._sampler.sample(self._second[ids], streams)
@@ -60,7 +60,7 @@ def _lines(sanitizer: Sanitizer, key: bytes) -> tuple[list[str], list[str], Ids]
     pairs = zip(map(keys.__getitem__, rows), keys, strict=False)
     both = (word for pair in pairs for word in pair if word.isalpha())
     grouped = set[int]()
-    if sanitizer.grouping is not None:
+    if sanitizer.grouping.rows:
         grouped.update(words_in_groups(sanitizer.grouping.groups).tolist())
     rows_of = sanitizer.embeddings.key_to_index
     words = [word for word in dict.fromkeys(both) if sanitizer.input_of(word) in known][:_WORDS]
@@ -111,7 +111,7 @@ def fluent(sanitizer: Sanitizer, plain: Sanitizer, key: bytes) -> str:
         return f"{differ} of {len(lines)} lines are no function of the drawn words"
     if not _alike(sanitizer, lines, run):
         return "a text of one word or one above 1 MiB is decoded otherwise"
-    if sanitizer.grouping is not None:
+    if sanitizer.grouping.rows:
         real = (rows >= 0) & (was >= 0) & (rows != was)
         if (np.isin(rows, words_in_groups(sanitizer.grouping.groups)) & real).any():
             return "words of a class were written that were not drawn"

@@ -17,7 +17,7 @@ from operator import ne
 
 import numpy as np
 
-from checks import KEY
+from checks import KEY, words_of
 from checks.samples import SAMPLES, Sample
 from dpsan.analysis.verify import base
 from dpsan.privacy.randomness import derive_key, streams_for
@@ -136,7 +136,7 @@ def _compare(
             tally["records changed"] += old != new
         if position < 0:
             continue
-        was, became = base.words_of(text(old), between), base.words_of(text(new), between)
+        was, became = words_of(text(old), between), words_of(text(new), between)
         if was is None or became is None:
             tally["unread"] += 1
             continue

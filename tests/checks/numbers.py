@@ -57,11 +57,18 @@ _CELLS = 18
 itself.  Cells by last digit: ten for near positions, and one for the others."""
 
 
+def number_epsilon(sanitizer: Sanitizer) -> float | None:
+    """Return the LDP epsilon between two numbers of one form; None: none is drawn by value."""
+    if sanitizer.replacing:
+        return 0.0
+    return sanitizer.guarantee.epsilon_ldp if sanitizer.spec.numbers == "value" else None
+
+
 def numbers_by_value(sanitizer: Sanitizer, draws: int = 10_000, key: bytes = KEY) -> str:
     """Draw numbers of many shapes and compare forms, losses and frequencies with the proof."""
-    if sanitizer.number_epsilon is None:
+    if number_epsilon(sanitizer) is None:
         return ""
-    single, n, epsilon = sanitizer.by_text(), sanitizer.space.n, sanitizer.number_epsilon
+    single, n, epsilon = sanitizer.by_text(), sanitizer.space.n, number_epsilon(sanitizer)
     shapes = [shape for shape in _SHAPES if single.input_of(shape) == n + 1]
     few, tails = max(200, draws // (_DRAWN * len(shapes) + 1)), []
     for shape in shapes:
@@ -91,9 +98,9 @@ def numbers_by_value(sanitizer: Sanitizer, draws: int = 10_000, key: bytes = KEY
 def _grid(sanitizer: Sanitizer, word: str) -> tuple[GridResponse, FormedNumber]:
     number = formed_number(word)
     assert number is not None
-    if not sanitizer.number_epsilon:
+    if not number_epsilon(sanitizer):
         return uniform(number.size), number
-    return grid_response(sanitizer.number_epsilon, number.size, number.widest), number
+    return grid_response(number_epsilon(sanitizer), number.size, number.widest), number
 
 
 def _same_shape(sanitizer: Sanitizer, shape: str, key: bytes) -> list[str]:

@@ -13,6 +13,7 @@ from dpsan.privacy.randomness import derive_key
 from dpsan.run.workers import Workers
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.replacing import OnlyRewriter
+from dpsan.sanitize.result import Texts
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import Statement
 from dpsan.text.letter_case import article_for
@@ -102,7 +103,7 @@ def printed(sanitizer: Sanitizer, texts: list[str]) -> str:
 def _smallest(rewriter: OnlyRewriter, texts: list[str]) -> int:
     """Return the fewest listed words of a label that is drawn, by its capitals."""
     lexicon, view = rewriter.lexicon, rewriter.viewer.view(texts)[0]
-    at = rewriter.decided(texts).decision.at
+    at = rewriter.decided(Texts(texts, b"", range(len(texts)))).decision.at
     at = at[view.form[at] < 0]
     pairs = set(zip(view.label[at].tolist(), COLUMN[view.caps[at]].tolist(), strict=True))
     listed = {pair: int((lexicon.codes[:, pair[1]] == pair[0]).sum()) for pair in pairs}

@@ -7,6 +7,7 @@ sampler also gets the same noisy points from other inputs.  Both tests are exact
 from typing import Any
 
 import numpy as np
+from support import records_of
 
 from checks import KEY
 from dpsan.analysis.verify.base import drawn_rows, words_at_random
@@ -57,7 +58,7 @@ def projection(sanitizer: Sanitizer, key: bytes = KEY) -> str:
 def _with_noise(sampler: PointSampler, ids: Ids, chosen: Floats, streams: Streams) -> Ids:
     """Draw with chosen noise, by the sampler itself: a copy could know less."""
     kept = sampler.noise
-    sampler.noise = lambda some, d: chosen[some.records]  # a record each, drawn in parts
+    sampler.noise = lambda some, d: chosen[records_of(some)]  # a record each, drawn in parts
     try:
         return sampler.sample(ids, streams)
     finally:

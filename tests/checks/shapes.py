@@ -14,7 +14,6 @@ from checks import KEY
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize.result import Action, Sanitized
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.out_of_vocabulary import UnknownPolicy
 
 KINDS = (
     *("AAAA", "AAA'AAA", "AAAAAA's", "AA-AAAA", "AAAAA-00", "0A", "000AA", "AA0", "A.A.", "AAA.AA"),
@@ -120,7 +119,7 @@ def _drawn(sanitizer: Sanitizer, actions: Sequence[int]) -> list[int]:
     OOV words are draws like others.  Where they are masked or kept, the configuration is refuted
     for that, and here only their number counts.
     """
-    if sanitizer.spec.unknown is not UnknownPolicy.SAMPLE:
+    if sanitizer.spec.unknown != "sample":
         return [len(actions)]
     alike = [Action.UNKNOWN, Action.DRAWN]
     words, drawn = [[*Action].index(each) for each in alike], [*Action].index(Action.DRAWN)

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from checks import KEY
+from checks import KEY, words_of
 from dpsan.analysis.verify import base
 from dpsan.analysis.verify.independence import width_of
 from dpsan.privacy.randomness import BLOCK, derive_key
@@ -36,7 +36,7 @@ _BESIDE = 6
 def sharing(sanitizer: Sanitizer, key: bytes = KEY) -> str:
     """Compare far lines and blocks, and replace words beside others."""
     stated, gap = sanitizer.mechanism.prepare(sanitizer.space), base.between(sanitizer)
-    if gap is None or stated.whole_records:
+    if gap is None:
         return ""
     if wrong := _beside(sanitizer, gap, derive_key(key, "beside")):
         return wrong
@@ -112,7 +112,7 @@ def _beside(sanitizer: Sanitizer, gap: str, key: bytes) -> str:
         others += [[a[0], b[1], *a[2:]] for a, b in zip(lines, behind, strict=True)]
     joined = [*map(gap.join, texts + others)]
     written = single.sanitize(joined, derive_key(key, "run"), 2 * [*range(len(texts))]).lines
-    read = [base.words_of(line, [gap] * (width - 1)) for line in written]
+    read = [words_of(line, [gap] * (width - 1)) for line in written]
     if None in read:
         return ""
     pairs = zip(read[: len(texts)], read[len(texts) :], strict=True)

@@ -47,7 +47,6 @@ def statement(sanitizer: Sanitizer, key: bytes = KEY) -> str:
         settings=sanitizer.spec,
     )
     draws, largest = _drawn(sanitizer, lines)
-    charges = sum(map(bool, largest)) if guarantee.per_line else draws
     epsilon, delta = guarantee.epsilon_ldp, guarantee.delta
     if certificate is not None and math.isfinite(certificate.epsilon_ldp):
         epsilon = certificate.epsilon_ldp - certificate.slack
@@ -55,9 +54,9 @@ def statement(sanitizer: Sanitizer, key: bytes = KEY) -> str:
     elif math.isinf(epsilon):
         delta = 0.0  # a run prints "without bound"
     run = 1 if sanitizer.spec.consistent is Unit.RUN else _FILES
-    record = 1 if guarantee.per_line else max(largest)
-    times = {"word": 1, "copies": _COPIES, "record": _COPIES * record, "file": _COPIES * charges}
-    times["run"] = run * _COPIES * charges
+    record = max(largest)
+    times = {"word": 1, "copies": _COPIES, "record": _COPIES * record, "file": _COPIES * draws}
+    times["run"] = run * _COPIES * draws
     true = {("draws", "run"): float(run * _COPIES * draws)}
     true["sum", "run"] = times["run"] * sanitizer.mechanism.epsilon
     true |= {("loss", scope): many * epsilon for scope, many in times.items()}

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from itertools import cycle, islice
 from typing import NamedTuple
 
-from checks import KEY
+from checks import KEY, words_of
 from dpsan.analysis.verify import base
 from dpsan.analysis.verify.program import passing
 from dpsan.privacy.randomness import derive_key
@@ -72,7 +72,7 @@ def strings(sanitizer: Sanitizer, key: bytes = KEY) -> str:
             return f"two strings of the same input have different outputs: {text.kind}"
     if sanitizer.spec.consistent is None:
         drawn, public = (sum(getattr(text, what) for text in texts) for what in ("drawn", "public"))
-        most = 1 if sanitizer.guarantee.per_line else max(text.drawn for text in texts)
+        most = max(text.drawn for text in texts)
         counted = totals.draws, totals.public, totals.largest_record
         if counted != (drawn, public, most):
             return f"{counted} draws are counted, where {(drawn, public, most)} were made"
@@ -158,5 +158,5 @@ def _long_line(sanitizer: Sanitizer, words: list[str], key: bytes) -> bool:
     if len(short) != len(long) or (short[0], short[2]) != (long[0], long[2]):
         return False
     gaps = len(some) - 1
-    first, second = base.words_of(short[1], [gap] * gaps), base.words_of(long[1], [wide] * gaps)
+    first, second = words_of(short[1], [gap] * gaps), words_of(long[1], [wide] * gaps)
     return first is not None and first == second

@@ -13,7 +13,7 @@ from checks.classes import classes
 from checks.every import faults
 from checks.fluent import fluent
 from checks.interference import interference
-from checks.shapes import compared, shapes
+from checks.shapes import shapes
 from checks.statement import statement
 from checks.strings import strings
 from checks.unchanged import unchanged
@@ -136,18 +136,6 @@ def test_quotes_and_escapes_of_the_old_text_are_found(monkeypatch):
     """A record is written from its new text alone; dpsan once wrote it as the old one was."""
     monkeypatch.setattr("dpsan.formats.json_scan.written", lambda text: json.dumps(text).encode())
     assert_found(interference(response(8.0, many_words())), "written otherwise")
-
-
-SETTINGS = [*({"tokenizer": each} for each in TOKENIZERS), {"keep": ["Maria", "o'brien", "n't"]}]
-SETTINGS += [{"unknown": "mask"}, {"consistent": "record"}, {"public": "common"}]
-
-
-@pytest.mark.parametrize("spans", [False, True])
-@pytest.mark.parametrize("settings", marked("slow", SETTINGS, SETTINGS[-1]), ids=str)
-def test_strings_of_one_shape_are_cut_alike(settings, spans):
-    found = compared(Sanitizer(epsilon=8.0, **settings), pairs=2000, spans=spans)
-    assert found.pairs > 1900
-    assert not any(found[1:])
 
 
 # The two strings of each pair differed in what passed, or in the number of draws.

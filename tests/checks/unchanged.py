@@ -27,11 +27,11 @@ _LIMIT = (1.5, 0.05)
 def unchanged(sanitizer: Sanitizer, key: bytes = KEY) -> str:
     """Count words that stay.
 
-    A run that expects the share from draws of a few words, or of whole lines, is not judged.
+    A run that expects the share from draws of a few words is not judged.
     """
     n, keys = sanitizer.space.n, sanitizer.embeddings.index_to_key
     sampler = sanitizer.mechanism.prepare(sanitizer.space)
-    if sampler.whole_records or sampler.unchanged(np.zeros(1, dtype=np.int64)) is None:
+    if sampler.unchanged(np.zeros(1, dtype=np.int64)) is None:
         return ""
     weights = sanitizer.space.frequencies.copy()
     weights[list(sanitizer.public)] = 0

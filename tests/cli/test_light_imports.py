@@ -25,6 +25,7 @@ main()
 def watched(tmp_path, env):
     (tmp_path / "a.txt").write_text("Maria met John in Paris on 3 May 2021.\n")
     (tmp_path / "a.csv").write_text("id,text\n1,Maria met John\n")
+    (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
 
     def run(*arguments, missing=()):
         program = WATCHED.format(missing=list(missing))
@@ -53,9 +54,11 @@ def test_everyday_commands_import_nothing_heavy(watched, command):
 
 
 def test_a_missing_package_is_named_with_the_line_that_installs_it(watched):
-    told, _ = watched("rewrite", "-q", "-e", "8", "-m", "laplace", "a.txt", missing=["faiss"])
+    laplace = ("rewrite", "-q", "-e", "8", "-m", "laplace", "-E", "two.txt", "a.txt")
+    told, _ = watched(*laplace, missing=["faiss"])
     assert told == ["dpsan: a.txt: needs faiss, which is not installed (pip install faiss-cpu)"]
 
 
 def test_what_is_imported_is_seen(watched):
-    assert "scipy" in watched("preview", "-q", "a.txt")[1]
+    laplace = "rewrite -q -e 8 -m laplace -E two.txt a.txt"
+    assert "faiss" in watched(*laplace.split())[1]

@@ -4,9 +4,6 @@ import gzip
 import hashlib
 import json
 import os
-import signal
-import subprocess
-import sys
 
 import pytest
 from support import started, wait_for
@@ -21,38 +18,6 @@ def group_lives(number):
     except ProcessLookupError:
         return False
     return True
-
-
-def leftovers(folder):
-    return [path.name for path in folder.rglob("*") if path.name.endswith(".tmp")]
-
-
-def test_signals_and_resume(folder, env, dpsan):
-    """Stopped inside the second file, which waits for ever: the first stays, no other is left."""
-    (folder / "a.txt").write_bytes(LINE)
-    os.mkfifo(folder / "b.txt")
-    command = [*BASE, "-O", "out", "a.txt", "b.txt"]
-    how = {"cwd": folder, "env": env, "start_new_session": True}
-    with started("rewrite", *command, "-j", "2", **how) as child:
-        feed = os.open(folder / "b.txt", os.O_WRONLY)
-        os.write(feed, LINE * 100)
-        wait_for(lambda: leftovers(folder))
-        os.killpg(child.pid, signal.SIGINT)  # as the terminal does
-        out, told = child.communicate(timeout=300)
-    os.close(feed)
-    message = b"1 of 2 files are complete (the same command with --resume goes on)\n"
-    assert (child.returncode, out) == (-signal.SIGINT, b"")
-    assert told == b"dpsan: interrupted: " + message
-    assert not leftovers(folder)
-    assert {path.name for path in (folder / "out").iterdir()} == {".dpsan-request", "a.txt"}
-    before = (folder / "out" / "a.txt").stat()
-    (folder / "b.txt").unlink()
-    (folder / "b.txt").write_bytes(LINE)
-    done = dpsan("rewrite", *command, "--resume", cwd=folder)
-    assert (done.stdout, done.stderr, done.returncode) == (b"", b"", 0)
-    assert (folder / "out" / "b.txt").read_bytes() == LINE.lower()
-    after = (folder / "out" / "a.txt").stat()
-    assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
 
 
 def test_workers_end_when_the_program_is_killed(folder, env):
@@ -100,18 +65,6 @@ def test_zstandard(folder, dpsan):
         b"dpsan: no.txt.zst: damaged zstd data\n"
         b"dpsan: 2 of 2 files failed; nothing was written\n"
     )
-
-
-def test_appending_to_oneself(folder, dpsan, env):
-    (folder / "a.txt").write_bytes(LINE)
-    with (folder / "a.txt").open("ab") as out:
-        command = [sys.executable, "-m", "dpsan", "rewrite", *BASE, "a.txt"]
-        done = subprocess.run(command, cwd=folder, env=env, stdout=out, stderr=subprocess.PIPE)
-    assert done.returncode == 2
-    assert done.stderr == (
-        b"dpsan: a.txt: input and standard output are the same file (-i does that)\n"
-    )
-    assert (folder / "a.txt").read_bytes() == LINE
 
 
 @pytest.mark.parametrize("name", ["missing.jsonl", "bad.jsonl"])

@@ -3,7 +3,6 @@
 import errno
 import os
 import random
-import signal
 from itertools import count
 
 import filelock  # noqa: F401  (loaded before system calls are made to fail)
@@ -19,57 +18,6 @@ CALLS = ["write", "fsync", "rename", "mkdir", "chmod", "fchmod", "open", "close"
 CALLS += ["stat", "lstat", "unlink", "listdir"]
 # Cleaning up uses these itself: if they fail there, what is left is swept another day.
 CLEANING = {"open", "close", "stat", "lstat", "fstat", "unlink", "listdir"}
-
-
-@pytest.fixture(autouse=True)
-def quick_disk(monkeypatch):
-    """Waiting for the disk is most of the time, and not the matter."""
-    monkeypatch.setattr(os, "fsync", lambda _fd: None)
-
-
-def test_kill_9_at_any_call(tmp_path):
-    """While one entry replaces another; a write is killed in its middle."""
-
-    def save(root, last):
-        left = count(1)
-
-        def counted(real, name):
-            def call(*args, **kwargs):
-                if next(left) == last:
-                    if name == "write":
-                        real(args[0], args[1][: len(args[1]) // 2])
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return real(*args, **kwargs)
-
-            return call
-
-        for name in CALLS:
-            setattr(os, name, counted(getattr(os, name), name))
-        Store(root).save("index", "k", small(2))
-
-    torn, seen = 0, set()
-    for last in count(1):
-        root = tmp_path / str(last)
-        Store(root).save("index", "k", small(1))
-        child = os.fork()
-        if child == 0:
-            try:
-                save(root, last)
-            finally:
-                os._exit(0)
-        _, status = os.waitpid(child, 0)
-        torn += bool(left_behind(root))
-        # Not even a note: a crash leaves nothing under an entry's name that is not whole.
-        found = Store(root, pytest.fail).load("index", "k")
-        assert found is None or same(found, small(found.meta["number"]))
-        seen.add(found and found.meta["number"])
-        assert same(Store(root, pytest.fail).get("index", "k", small), found or small())
-        Store(root).clear()
-        assert left_behind(root) == []
-        if os.WTERMSIG(status) != signal.SIGKILL:
-            break
-    assert torn > 10  # power: kills did fall into the middle of saves
-    assert seen >= {1, 2}
 
 
 def spoil(root):

@@ -16,7 +16,8 @@ from identity import Collected, identity, marker, through_file
 from dpsan.errors import InputError
 from dpsan.files.source import FileSource
 from dpsan.formats.base import ReadOptions
-from dpsan.run.stream import Plan, Work, rewrite_stream
+from dpsan.run.plan import Plan
+from dpsan.run.stream import Work, rewrite_stream
 
 pa = pytest.importorskip("pyarrow", reason="extra 'parquet' is not installed")
 pq = pytest.importorskip("pyarrow.parquet")

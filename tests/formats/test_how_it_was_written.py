@@ -6,7 +6,7 @@ import io
 import json
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from identity import lettered, through
 
@@ -53,6 +53,7 @@ WRITERS = {
 
 
 @pytest.mark.parametrize("name", WRITERS)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_equal_but_for_the_words(name, data):
     kind, write = WRITERS[name]

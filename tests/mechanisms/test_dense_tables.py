@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import fits, make_embeddings, streams
+from support import make_embeddings, streams
 
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.geodesic import Geodesic
@@ -132,14 +132,6 @@ def test_scores_always_see_the_same_number_of_rows(space):
     assert len(sizes) == 1
     assert (scores(np.arange(3))[0] != scores(np.arange(4))[0]).any()
     assert DenseTable(SimpleNamespace(n=3_000_000), None).block == 4
-
-
-def test_rows_are_the_law(space):
-    """Total weights beyond 64 bits."""
-    flat = DenseTable.of_scores(space, lambda ids: np.zeros((len(ids), space.n)))
-    assert flat.weights(np.array([0])).sum(dtype=object) == space.n << 62
-    drawn = flat.sample(np.zeros(30_000, dtype=np.int64), streams(30_000))
-    assert fits(np.bincount(drawn, minlength=space.n), np.full(space.n, 1 / space.n))
 
 
 def test_columns_see_what_supports_hide():

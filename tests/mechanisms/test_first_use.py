@@ -19,7 +19,9 @@ def watched():
         shown.append((what, []))
         yield shown[-1][1].append
 
-    return MetricSpace(make_embeddings(n=1100), watch=watch), shown
+    space = MetricSpace(make_embeddings(n=1100))
+    space.watch = watch
+    return space, shown
 
 
 @pytest.mark.parametrize(

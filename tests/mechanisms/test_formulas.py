@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from line_laws import draws_follow, line_space
+from line_laws import line_space
 
 from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.exponential import Exponential
@@ -22,14 +22,6 @@ def test_exponential_on_three_words_of_a_line():
     weights = np.exp(-np.array([[0, 1, 3], [1, 0, 2], [3, 2, 0]], dtype=float))
     assert np.allclose(law[:3], weights / weights.sum(axis=1, keepdims=True), rtol=1e-5)
     assert law[3] == pytest.approx([1 / 3] * 3)
-
-
-def test_without_the_half_or_with_squared_distances_it_is_another_law(space):
-    samplers = [Exponential(epsilon).prepare(space) for epsilon in (1.5, 3.0, 0.75)]
-    law, twice, half = (each.probabilities(np.arange(5)) for each in samplers)
-    squared = np.exp(-0.75 * space.distances(np.arange(5)) ** 2)
-    squared /= squared.sum(axis=1, keepdims=True)
-    draws_follow(Exponential(1.5), space, 4, law, twice, half, squared)
 
 
 def test_golden_ldp_of_tem():

@@ -58,19 +58,19 @@ def test_components_are_joined_by_their_closest_pair(edges):
 )
 def test_lengths_against_all_pairs(edges, cap):
     space = clusters()
-    paths = Geodesic(1.0, k=3, edges=edges, cap=cap).paths(space)
-    lengths = paths.lengths(np.arange(space.n))
+    paths = Geodesic(1.0, k=3, edges=edges, cap=cap).metric(space)
+    lengths = paths.distances(np.arange(space.n))
     expected = shortest_path(dense(neighbour_graph(space, 3, edges)))
     assert (lengths == np.minimum(expected, cap or np.inf)).all()
     assert (lengths == lengths.T).all()
     # The triangle inequality, which the guarantee rests on.
     assert (lengths[:, None, :] <= lengths[:, :, None] + lengths[None, :, :]).all()
-    assert paths.diameter_bound() >= lengths.max()
+    assert paths.diameter >= lengths.max()
 
 
 def test_law_by_hand(space):
     mechanism = Geodesic(2.5, k=3)
-    expected = np.exp(-1.25 * mechanism.paths(space).lengths(np.array([7]))[0])
+    expected = np.exp(-1.25 * mechanism.metric(space).distances(np.array([7]))[0])
     law = mechanism.prepare(space).probabilities(np.array([7]))[0]
     assert np.allclose(law, expected / expected.sum(), rtol=1e-9)
 
@@ -82,11 +82,3 @@ def test_small_vocabularies(n, monkeypatch):
     monkeypatch.setattr(MetricSpace, "eager", lambda self, outputs: False)
     with pytest.raises(UsageError, match="needs the neighbours of all"):
         Geodesic(1.0).prepare(MetricSpace(make_embeddings(n=30)))
-
-
-N = 1200
-
-
-@pytest.fixture(scope="module")
-def large():
-    return MetricSpace(make_embeddings(n=N, d=3))

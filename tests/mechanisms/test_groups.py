@@ -14,7 +14,7 @@ from dpsan.mechanisms.clusant import CluSanT
 from dpsan.mechanisms.custext import CusText
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.tables import clusters as module
-from dpsan.mechanisms.tables.clusters import groups
+from dpsan.mechanisms.tables.clusters import Clusters, groups
 from dpsan.outcomes.calibrate import Draft, Target, calibrate
 from dpsan.privacy.certificate import matrix_certificate, pairwise_losses
 from dpsan.space.metric_space import MetricSpace
@@ -67,7 +67,7 @@ def test_metric_of_clusant(epsilon):
     mechanism, near = CluSanT(epsilon, k=7, dp="metric", scale=0.5), space_of(SPACE.vectors * 0.3)
     sampler, guarantee = mechanism.prepare(near), mechanism.guarantee(near)
     losses = pairwise_losses(sampler.probabilities(np.arange(61)))
-    clusters = mechanism.clusters(near)
+    clusters = Clusters(near, mechanism.k)
     apart = np.linalg.norm(clusters.centroids[:, None] - clusters.centroids, axis=2)
     bound = 0.5 * apart[clusters.of[:60]][:, clusters.of[:60]] + 1 - np.eye(60)
     assert (losses[:60, :60] <= epsilon * bound + guarantee.slack).all()
@@ -78,7 +78,7 @@ def test_metric_of_clusant(epsilon):
 
 def test_out_of_vocabulary_is_uniform_over_clusters():
     mechanism = CluSanT(3.0, k=7)
-    clusters = mechanism.clusters(SPACE)
+    clusters = Clusters(SPACE, mechanism.k)
     law, sizes = mechanism.prepare(SPACE).probabilities(np.array([60]))[0], clusters.sizes
     assert law[clusters.order] == pytest.approx(np.repeat(1 / (9 * sizes), sizes))
 

@@ -189,11 +189,12 @@ def test_printed_epsilon_is_that_of_the_integers(epsilon, kind):
 @pytest.mark.parametrize("epsilon", [e for e in EDGES + FAR if e > 1e-17])
 @pytest.mark.parametrize("levels", [2, 8])
 def test_grid_mechanism(epsilon, levels):
-    space, worst = MetricSpace(make_embeddings(60, 5)), Fraction(1)
+    space = MetricSpace(make_embeddings(60, 5))
     mechanism = TLDP(epsilon, dimensions=3, levels=levels)
-    for table in mechanism.prepare(space).tables(1):
-        assert int(table.min()) >= 1
-        worst *= max(Fraction(max(column), min(column)) for column in table.T.tolist())
+    sampler = mechanism.prepare(space)
+    assert int(sampler.table.min()) >= 1
+    columns = sampler.table.T.tolist()
+    worst = max(Fraction(max(column), min(column)) for column in columns) ** sampler.width
     stated = mechanism.guarantee(space).epsilon_ldp
     assert stated <= epsilon
     assert below(worst, stated)

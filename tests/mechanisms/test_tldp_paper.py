@@ -12,7 +12,6 @@ from support import ALPHA, streams
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.tensors import frequency
 from dpsan.mechanisms.tldp_paper import (
     GAUSSIAN,
     LAPLACE,
@@ -23,6 +22,7 @@ from dpsan.mechanisms.tldp_paper import (
     keep_probability,
     true_delta,
 )
+from dpsan.mechanisms.word_weights import frequency
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Status
 from dpsan.privacy.noise_formulas import laplace_delta
@@ -88,15 +88,14 @@ def test_range_domain(space):
     assert TLDPPaperL(1.0, range=float(f"{exact:.6g}")).coordinate_range(space) >= spread
 
 
-def released(mechanism, word, words, m):
-    ids = np.full(m, word)
-    return mechanism.prepare(LINE).release(ids, np.full(m, words), streams(m))[:, 0]
+def released(mechanism, word, m):
+    return mechanism.prepare(LINE).release(np.full(m, word), streams(m))[:, 0]
 
 
-def share_is(mechanism, word, p, *, words=1, m=60_000):
+def share_is(mechanism, word, p, *, m=60_000):
     """Whether a word's coordinate is kept as often as that."""
     own = LINE.points(np.array([word]))[0, 0]
-    kept = int((released(mechanism, word, words, m) == own).sum())
+    kept = int((released(mechanism, word, m) == own).sum())
     return stats.binomtest(kept, m, p).pvalue > ALPHA
 
 
@@ -106,7 +105,7 @@ def test_kept_coordinates_are_atoms(kind):
     p = keep_probability(kind.added, 1.0, 1.0, 1)
     assert share_is(kind(1.0), 3, p)
     assert not share_is(kind(1.0), 3, 0.7 * p)
-    points, (own, other) = released(kind(1.0), 3, 1, 20_000), LINE.points(np.array([3, 8]))[:, 0]
+    points, (own, other) = released(kind(1.0), 3, 20_000), LINE.points(np.array([3, 8]))[:, 0]
     assert other not in points
     noise = points[points != own] - own
     law = stats.laplace(scale=1.0) if kind is TLDPPaperL else stats.norm(scale=math.sqrt(0.5))
@@ -121,14 +120,6 @@ def test_weights_lower_the_share_kept():
     p = keep_probability(LAPLACE, 1.0, 1.0, 1) * 0.1
     assert share_is(mechanism, 10, p)
     assert not share_is(mechanism, 10, 1.3 * p)
-
-
-def test_a_line_is_one_tensor():
-    """A coordinate of a line of l words is kept with the p of I = l·d."""
-    mechanism = TLDPPaperL(0.1, tensor="line")
-    p = keep_probability(LAPLACE, 0.1, 1.0, 20)
-    assert share_is(mechanism, 4, p, words=20)
-    assert not share_is(mechanism, 4, keep_probability(LAPLACE, 0.1, 1.0, 1), words=20)
 
 
 @pytest.mark.parametrize("weights", list(itertools.product((0.0, 0.5, 0.9), repeat=2)))
@@ -146,12 +137,11 @@ def test_lines_do_not_depend_on_the_batch(name, space):
     """Lines of 1 to 700 words, together, in pieces, and each alone."""
     lengths = [3, 1, 700, 0, 12, 5, 1]
     ids = np.arange(sum(lengths)) % (space.n + 1)
-    sampler = MECHANISMS[name].build(0.05, {"tensor": "line"}).prepare(space)
-    assert sampler.whole_records
+    sampler = MECHANISMS[name](0.05).prepare(space)
     whole = randomness.streams_for(b"k" * 32, range(len(lengths)), lengths)
     together = sampler.sample(ids, whole)
     at, copy = 0, pickle.loads(pickle.dumps(sampler))
-    for part in whole.chunks(5, whole_records=True):
+    for part in whole.chunks(5):
         at += len(part)
         assert (copy.sample(ids[at - len(part) : at], part) == together[at - len(part) : at]).all()
     assert at == len(ids)

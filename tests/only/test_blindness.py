@@ -27,11 +27,6 @@ MOST = 1e-5
 """Share of the exchanges for which that may happen."""
 
 
-@pytest.fixture(scope="module")
-def one():
-    return Sanitizer(only="sensitive")
-
-
 def unexplained(found):
     assert not found.written
     assert len(found.decided) <= MOST * found.exchanges
@@ -43,9 +38,11 @@ def unexplained(found):
     ("key", "others", "step"),
     [("k", 1, 12), *(pytest.param(key, 10, 1, marks=pytest.mark.slow) for key in "kq")],
 )
-def test_another_word_of_its_label_changes_nothing_in_150_000_exchanges(one, key, others, step):
+def test_another_word_of_its_label_changes_nothing_in_150_000_exchanges(
+    sensitive, key, others, step
+):
     """In a part of them where it is no slow test: one other word, in every twelfth text."""
-    blindness = Blindness(one, key.encode() * 32, others)
+    blindness = Blindness(sensitive, key.encode() * 32, others)
     found = blindness.run(islice(blindness.public_texts(), 0, None, step))
     assert found.exchanges >= 15_000 * others / step
     assert found.left < found.exchanged / 10
@@ -69,10 +66,10 @@ def real_texts():
 
 
 @pytest.mark.slow
-def test_another_word_of_its_label_changes_nothing_in_5_000_real_texts(one, shared):
+def test_another_word_of_its_label_changes_nothing_in_5_000_real_texts(sensitive, shared):
     texts = real_texts()
     assert len(texts) >= 5000
-    found = Blindness(one, b"k" * 32, 1).run(texts, 1000)
+    found = Blindness(sensitive, b"k" * 32, 1).run(texts, 1000)
     assert found.exchanges > 15_000
     assert not unexplained(found)
 
@@ -122,7 +119,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("fault", READS)
-def test_a_decision_that_reads_something_of_the_word_is_found(one, fault, monkeypatch):
+def test_a_decision_that_reads_something_of_the_word_is_found(sensitive, fault, monkeypatch):
     true, reads = OnlyRewriter._decided, READS[fault]
 
     def broken(self, view, places, decision, *more):
@@ -132,70 +129,70 @@ def test_a_decision_that_reads_something_of_the_word_is_found(one, fault, monkey
                 group[row] = self.rules.group("city")
         return true(self, view, places, replace(decision, group=group), *more)
 
-    assert not Blindness(one, b"k" * 32, 5).run(TEXTS).decided
+    assert not Blindness(sensitive, b"k" * 32, 5).run(TEXTS).decided
     monkeypatch.setattr(OnlyRewriter, "_decided", broken)
-    assert Blindness(one, b"k" * 32, 5).run(TEXTS).decided
+    assert Blindness(sensitive, b"k" * 32, 5).run(TEXTS).decided
 
 
-def test_an_address_with_a_passing_word_behind_a_letter_is_written_like_any_other(one):
+def test_an_address_with_a_passing_word_behind_a_letter_is_written_like_any_other(sensitive):
     texts = [f"The house is old. Mail {name}@clinic.org." for name in ("jhouse", "pqrstu")]
-    assert len({one.sanitize([text], b"k" * 32).lines[0] for text in texts}) == 1
+    assert len({sensitive.sanitize([text], b"k" * 32).lines[0] for text in texts}) == 1
 
 
-def test_a_program_that_reads_a_passing_word_in_an_address_is_found(one, monkeypatch):
+def test_a_program_that_reads_a_passing_word_in_an_address_is_found(sensitive, monkeypatch):
     text = "The house is old. Mail pqrstu@clinic.org."
-    assert not Blindness(one, b"k" * 32, 5).run([text]).decided
+    assert not Blindness(sensitive, b"k" * 32, 5).run([text]).decided
     monkeypatch.setattr(
         "dpsan.only.decision._read",
         lambda cuts, key_of: tuple(p if isinstance(p, str) else LARGE for p in cuts[0]),
     )
-    assert Blindness(one, b"k" * 32, 5).run([text]).decided
+    assert Blindness(sensitive, b"k" * 32, 5).run([text]).decided
 
 
-def drawn_word(one, text, word):
+def drawn_word(sensitive, text, word):
     """The drawn word of a text, as it is exchanged."""
-    viewer = one.by_text().replacing.viewer
+    viewer = sensitive.by_text().replacing.viewer
     view, places = viewer.view([text])
-    decision = decide(view, one.by_text().replacing.rules)
+    decision = decide(view, sensitive.by_text().replacing.rules)
     rows = [row for row, old in enumerate(places.words(decision.at)) if old == word]
     assert rows
     addresses = [int(decision.at[row]) for row in decision.locals]
     return Drawn(view, places, decision, rows, addresses, text, 1)
 
 
-def test_a_surname_with_a_plural_s_stays_equal_to_its_address(one):
+def test_a_surname_with_a_plural_s_stays_equal_to_its_address(sensitive):
     text = "Write to agees.leaphart@mail.com (Agees Poudrier) or gagees@example.org."
-    assert drawn_word(one, text, "Agees").exchanged("miller") == (
+    assert drawn_word(sensitive, text, "Agees").exchanged("miller") == (
         "Write to millers.leaphart@mail.com (Millers Poudrier) or gmillers@example.org."
     )
 
 
-def test_a_word_that_makes_a_phrase_with_one_word_of_the_next_phrase_is_not_taken(one):
-    drawn = drawn_word(one, "They saw Springfield East Hampton.", "Springfield")
+def test_a_word_that_makes_a_phrase_with_one_word_of_the_next_phrase_is_not_taken(sensitive):
+    drawn = drawn_word(sensitive, "They saw Springfield East Hampton.", "Springfield")
     assert not drawn.relates("ahmadpur", frozenset())
     assert drawn.relates("ahmadpur", frozenset(["ahmadpur", "east"]))  # Ahmadpur East is a city
 
 
-def test_an_article_that_tells_the_first_letter_is_found(one, monkeypatch):
+def test_an_article_that_tells_the_first_letter_is_found(sensitive, monkeypatch):
     monkeypatch.setattr("dpsan.only.viewer.one_article", lambda *given: None)
-    assert Blindness(one, b"k" * 32, 5).run(TEXTS).decided
+    assert Blindness(sensitive, b"k" * 32, 5).run(TEXTS).decided
 
 
-def test_an_article_follows_the_word_behind_tags(one):
+def test_an_article_follows_the_word_behind_tags(sensitive):
     """Neither tags with words in them nor the end of one and the beginning of another part them."""
     first = ["He got an <strong>$8,000 loan", "She met an <a title='old one' href=x>Italian"]
     other = ["He got a <strong>$9,000 loan", "She met a <a title='old one' href=x>German"]
     first, other = [*first, "an</b> <i>Italian</i>"], [*other, "a</b> <i>German</i>"]
     for number in range(20):
         key = number.to_bytes(32, "big")
-        lines = one.sanitize(first, key).lines
-        assert one.sanitize(other, key).lines == lines
+        lines = sensitive.sanitize(first, key).lines
+        assert sensitive.sanitize(other, key).lines == lines
         for line in lines:
             article, word = re.findall(r"\b(an?)\b.*>(\$?\w+)", line.removesuffix("</i>"))[0]
             assert article == article_for(word), line
 
 
-def test_a_draw_that_reads_the_word_is_found(one, monkeypatch):
+def test_a_draw_that_reads_the_word_is_found(sensitive, monkeypatch):
     true = OnlyRewriter.drawn
 
     def broken(self, done, key, units, **more):
@@ -205,15 +202,19 @@ def test_a_draw_that_reads_the_word_is_found(one, monkeypatch):
 
     monkeypatch.setattr(OnlyRewriter, "drawn", broken)
     # Of one key, both parities come out alike in two of five.
-    found = (Blindness(one, bytes([key]) * 32, 8).run(TEXTS) for key in range(24))
+    found = (Blindness(sensitive, bytes([key]) * 32, 8).run(TEXTS) for key in range(24))
     assert any(each.written and not each.decided for each in found)
 
 
-def test_equal_words_that_are_function_words_become_one_word(one):
-    lines = one.sanitize(["Mr. Thou met Mrs. Thou. My name is sedan, my name is sedan."], b"k" * 32)
+def test_equal_words_that_are_function_words_become_one_word(sensitive):
+    lines = sensitive.sanitize(
+        ["Mr. Thou met Mrs. Thou. My name is sedan, my name is sedan."], b"k" * 32
+    )
     words = re.findall(r"\w+", lines.lines[0])
     assert words[1] == words[4]
     assert words[8] == words[12]
-    found = Blindness(one, b"k" * 32, 8).run(["Mr. Thou met Mrs. Thou.", "Mr. Thou met Mrs. Been."])
+    found = Blindness(sensitive, b"k" * 32, 8).run(
+        ["Mr. Thou met Mrs. Thou.", "Mr. Thou met Mrs. Been."]
+    )
     assert found.exchanges > 8
     assert not found.written

@@ -52,29 +52,7 @@ def test_one_date_tells_which_number_is_the_day_of_all(text, first):
     assert any(int(found[1][first]) > 12 for found in pairs)
 
 
-def test_days_are_written_without_zeros_where_one_date_has_none():
-    for out in drawn("On 10/28/2023 and 1/5/2023, he said."):
-        assert not re.search(r"(?<!\d)0", out)
-
-
-def test_a_number_keeps_its_size():
-    for out in drawn("Lengths of 142, 12, 44, 97 and 980, he said."):
-        a, b, c, d, e = map(int, re.findall(r"\d+", out))
-        assert 100 <= a < 250
-        assert 10 <= b < 25
-        assert 25 <= c < 50
-        assert 50 <= d < 100
-        assert 500 <= e < 1000
-
-
-def test_a_round_number_stays_round():
-    for out in drawn("About 400, 1,200, 4500, 45600, £240,000, he said."):
-        a, b, c, d, e = re.findall(r"\d[\d,.]*\d", out)
-        assert re.fullmatch("[1-9]00", a)
-        assert re.fullmatch("[1-9],[0-9]00", b)
-        assert re.fullmatch("[1-9][0-9]00", c)
-        assert len(d) == 5
-        assert re.fullmatch("[1-9][0-9][0-9],[0-9]00", e)
+def test_a_pulse_stays_one():
     pulses = {int(re.search(r"\d+", out)[0]) for out in drawn("pulse 100, he said")}
     assert pulses <= {*range(55, 111)}
     assert pulses - {100}
@@ -137,13 +115,9 @@ def test_long_numbers_that_begin_alike_stay_different():
         assert len({*out.split(" and ")}) == len(numbers)
 
 
-def test_an_amount_stays_round():
-    for out in drawn("£50, £180 and £4500", 20):
-        assert re.fullmatch(r"£\d0, £\d\d0 and £\d\d00", out)
-
-
 def test_a_time_with_a_dot_stays_one():
     for out in drawn("Come at 7.30, or on Friday at 10.43.", 20):
         hour, five, other, minute = re.findall(r"\d+", out)
         assert (int(five) % 5, int(minute) % 5 > 0, int(five) < 60) == (0, True, True)
-        assert {int(hour), int(other)} <= {*range(7, 13)}
+        assert int(hour) in range(7, 10)
+        assert int(other) in range(10, 19)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-TEXT = "Mr. Case met Grace on Monday, version 3: an old zxqvar."
+TEXT = "Mr. Case met Grace on Monday, version 3: an old Zxqvar, a new zyqvar."
 
 
 def explained(dpsan, *arguments, text=b""):
@@ -24,7 +24,7 @@ def tokens(dpsan):
     [
         ("Case", "names", "surname", "title 1"),
         ("Grace", "names", "given_f", "sure"),
-        ("zxqvar", "names", "surname", "unknown"),
+        ("Zxqvar", "names", "surname", "unknown"),
     ],
 )
 def test_a_drawn_token_has_its_row_of_the_rules(tokens, token, word_class, group, rule):
@@ -41,6 +41,7 @@ def test_a_drawn_token_has_its_row_of_the_rules(tokens, token, word_class, group
         ("met", "list vocabulary"),
         ("on", "list function words"),
         ("3", "rule counted"),
+        ("zyqvar", "rule unknown, small"),
         ("Monday", "class dates is not chosen"),
     ],
 )

@@ -16,11 +16,6 @@ from dpsan.only.view import LOWER, MIXED, TITLE, UPPER
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12)
 
 
-@pytest.fixture(scope="module")
-def lexicon():
-    return Lexicon()
-
-
 def points(text):
     return np.frombuffer(text.encode("utf-32-le"), np.uint32)
 
@@ -135,14 +130,6 @@ def test_damaged_lists_are_refused(lexicon, tmp_path):
     (folder / "arrays.bin").write_bytes(b"short")
     with pytest.raises(EmbeddingError, match="the lists are damaged"):
         Lexicon(folder)
-
-
-def test_outputs_are_words_of_their_group_and_names_share_none(lexicon):
-    pools = [
-        lexicon.outputs[group] for group in ("given_f", "given_m", "given_u", "given_x", "surname")
-    ]
-    names = [word.lower() for pool in pools for word in pool]
-    assert len(names) == len(set(names))
 
 
 def test_the_manifest_vouches_for_the_files(lexicon):

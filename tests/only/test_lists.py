@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support import ROOT
 
-from dpsan.only.lexicon import ORDINARY, Lexicon
+from dpsan.only.lexicon import ORDINARY
 
 SOURCES = ROOT / "vocab" / "only"
 FEW = {
@@ -32,11 +32,6 @@ FEW = {
 """Weekdays, months, decades, number words; *blind*; titles and things such as prizes,
 which pass."""
 POOLS = ("given_f", "given_m", "surname")
-
-
-@pytest.fixture(scope="module")
-def lexicon():
-    return Lexicon()
 
 
 def sections(name):

@@ -4,17 +4,11 @@ import re
 from collections import Counter
 from itertools import product
 
-import pytest
 from support import drawn_often as drawn
 
-from dpsan.only.lexicon import Lexicon
 from dpsan.only.permutations import Permutation
+from dpsan.sanitize.result import Texts
 from dpsan.sanitize.sanitizer import Sanitizer
-
-
-@pytest.fixture(scope="module")
-def outputs():
-    return Lexicon().outputs
 
 
 def test_a_nation_is_that_of_its_country_wherever_it_stands(outputs):
@@ -71,6 +65,6 @@ def test_nations_are_drawn_where_some_of_a_unit_have_their_country_and_equal_wor
     texts = ["Kenyan papers left Kenya."] * 12 + ["Kenyan papers left."] * 12
     sanitizer = Sanitizer(only="sensitive", consistent="off", seed="1")
     for seed in range(40):
-        found = sanitizer.replacing.rewrite(texts, bytes([seed]) * 32, [0] * len(texts))
+        found = sanitizer.replacing.rewrite(Texts(texts, bytes([seed]) * 32, [0] * len(texts)))
         nations = [line.split(" papers left")[0] for line in found.lines]
         assert len({*nations}) == len(texts)

@@ -5,7 +5,6 @@ from support import drawn_often
 
 from dpsan import Sanitizer
 from dpsan.errors import UsageError
-from dpsan.only.lexicon import Lexicon
 
 TEXT = "We met {} {} in {}. Write to {}.x@mail.com."
 OTHERS = [("Mary", "Young", "Paris"), ("Jones", "James", "France"), ("Robin", "Case", "Ohio")]
@@ -56,9 +55,9 @@ def test_a_mechanism_has_no_roles(dpsan):
 
 
 @pytest.mark.parametrize(("word", "group"), [("his", "given_m"), ("her", "given_f")])
-def test_a_name_of_either_sex_follows_the_words_beside_it(word, group):
-    names = {*Lexicon().outputs[group]}
-    found = drawn_often(f"We met Marek Dvorak and {word} son.", 20)
+def test_a_name_of_either_sex_follows_the_words_beside_it(outputs, word, group):
+    names = {*outputs[group]}
+    found = drawn_often(f"We met Zbynko Dvorak and {word} son.", 20)
     assert {text.split()[2] for text in found} <= names
-    both = drawn_often("Marek Dvorak told his wife of her son.", 20)
+    both = drawn_often("Zbynko Dvorak told his wife of her son.", 20)
     assert not {text.split()[0] for text in both} <= names

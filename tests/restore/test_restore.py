@@ -400,3 +400,15 @@ def test_a_line_is_answered_before_the_next_one_comes(tmp_path):
             assert program.stdout.readline() == wanted
         program.stdin.close()
         assert program.wait(300) == 0
+
+
+def test_a_date_comes_back_whole(tmp_path, dpsan):
+    """Its day alone is too short, and the month of the original beside a drawn day is no date."""
+    text = "Came on 14 March 2023, 2023-03-20 10:30 and Tuesday, 21 March. Went 2023 in May.\n"
+    (tmp_path / "in.txt").write_text(f"{text}\nAged 14, May 2020\n")
+    files = "--map", tmp_path / "map", tmp_path / "in.txt", "-o", tmp_path / "out"
+    assert dpsan("rewrite", "--only", "dates", *files).returncode == 0
+    out = (tmp_path / "out").read_text()
+    assert out.splitlines()[0] != text.strip()
+    done = dpsan("restore", "--map", tmp_path / "map", tmp_path / "out")
+    assert done.stdout.startswith(text.encode())

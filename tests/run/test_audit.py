@@ -6,39 +6,6 @@ import stat
 TEXT = "Maria Gonzalez's flight, the zyxwvq one, leaves at 10:30.\r\n\nNo 😀 words?\n".encode()
 
 
-def typed(**kinds):
-    """Name: its types, from the names of each type; a value of ``str_or_none`` may be null."""
-    plain = {each.__name__: each for each in (str, int, float, bool, dict, list)}
-    return {
-        name: (plain[kind.removesuffix("_or_none")], *[type(None)] * kind.endswith("_or_none"))
-        for kind, names in kinds.items()
-        for name in names.split()
-    }
-
-
-HEADER = typed(
-    str="type dpsan created mechanism epsilon_unit tokenizer unknown case numbers",
-    int="schema keep_words copies",
-    float="epsilon expected_unchanged",
-    dict="parameters guarantee embeddings",
-    bool="spans drop_other originals seeded private",
-    list="fields not_protected",
-    str_or_none="own weak linked fluent consistent policy",
-    list_or_none="only classes",
-    dict_or_none="public",
-)
-WORD = typed(str="type action out", int="file line text start end", float_or_none="epsilon")
-ORIGINALS = WORD | typed(
-    str="in", int="in_start in_end", bool="unchanged", int_or_none="rank", float_or_none="distance"
-)
-
-
-def check_types(row, schema):
-    assert set(row) == set(schema)
-    for name, kind in schema.items():
-        assert isinstance(row[name], kind), name
-
-
 def run(dpsan, tmp_path, *more):
     path = tmp_path / "a.jsonl"
     done = dpsan("rewrite", "-e", "8", "--audit", str(path), *more, stdin=TEXT)
@@ -49,13 +16,10 @@ def run(dpsan, tmp_path, *more):
 def test_schema(dpsan, tmp_path):
     out, rows, _ = run(dpsan, tmp_path)
     header, words, file, totals = rows[0], rows[1:-2], rows[-2], rows[-1]
-    check_types(header, HEADER)
     assert (header["own"], header["private"]) == (None, True)
     guarantee = header["guarantee"]
     assert (guarantee["status"], guarantee["arithmetic"]) == ("PROVED", "on integers")
     assert guarantee["epsilon_ldp"] <= 8
-    for row in words:
-        check_types(row, WORD)
     assert ({row["type"] for row in words}, file["type"]) == ({"word"}, "file")
     assert file["passing"] == totals["passing"] == {"fields": [], "noted": {}}
     assert (totals["type"], totals["complete"]) == ("totals", True)
@@ -90,7 +54,6 @@ def test_originals_and_a_seed(dpsan, tmp_path):
     text = TEXT.decode().split("\n")
     assert (rows[0]["originals"], rows[0]["seeded"], rows[0]["private"]) == (True, True, False)
     for row in rows[1:-2]:
-        check_types(row, ORIGINALS)
         assert text[row["line"] - 1][row["in_start"] : row["in_end"]] == row["in"]
         assert row["unchanged"] == (row["rank"] == 0 or row["in"] == row["out"])
     assert "zyxwvq" in [row["in"] for row in rows[1:-2]]

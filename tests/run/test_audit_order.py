@@ -13,7 +13,8 @@ from dpsan.files.atomic_files import Sink
 from dpsan.files.source import FileSource
 from dpsan.run.audit import AuditWriter
 from dpsan.run.batches import FileBatchSize
-from dpsan.run.stream import Plan, Work, rewrite_stream
+from dpsan.run.plan import Plan
+from dpsan.run.stream import Work, rewrite_stream
 from dpsan.sanitize.sanitizer import Sanitizer
 
 LINES = 2200

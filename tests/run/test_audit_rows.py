@@ -11,6 +11,7 @@ from support import make_embeddings
 
 from dpsan.run.audit import AuditWriter
 from dpsan.run.audit import writer as audit_rows
+from dpsan.run.plan import Plan
 from dpsan.sanitize.result import ACTIONS, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import folded
@@ -20,7 +21,6 @@ N = EMBEDDINGS.n
 KINDS = {
     "plain": Sanitizer("krr", epsilon=8, embeddings=EMBEDDINGS),
     "public": Sanitizer("knn-response", epsilon=8, embeddings=EMBEDDINGS, public=["word2"]),
-    "line": Sanitizer("tldp", epsilon=1.7, embeddings=EMBEDDINGS, parameters={"tensor": "line"}),
 }
 STRINGS = st.text(
     st.sampled_from('ab"\\/\n\x00\x1f\x7fé😀\ud800\u2028') | st.characters(), min_size=1, max_size=6
@@ -65,14 +65,11 @@ def plain_rows(kind, file, batch, spellings, lines, *, consistent, copies, origi
     for line, (texts, changed) in zip(lines, batch, strict=True):
         number = number + 1 if line == before else 1
         before, read, written = line, 0, 0
-        drawn = sum(word[4] >= 0 for word in texts)
         for at, (gap, original, out, action, given_id, usual, first) in enumerate(texts):
             output = spellings[usual] if usual >= 0 else out
             read += len(gap) if not changed else 0 if at % 2 else 3
             written += len(gap)
             epsilon = sanitizer.mechanism.epsilon
-            if kind == "line":
-                epsilon /= drawn or 1
             if consistent and not first:
                 epsilon = 0.0
             if given_id < 0 or (given_id in sanitizer.public and (first or not consistent)):
@@ -119,7 +116,7 @@ def test_rows_are_those_of_orjson(kind, how, tmp_path_factory):
     expected = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(audit_rows, "_ROWS", how.rows)
-        with AuditWriter(path, KINDS[kind], **how.options) as audit:
+        with AuditWriter(path, KINDS[kind], Plan(**how.options)) as audit:
             for batch in how.batches:
                 lines = [how.first if how.together else how.first + at for at in range(len(batch))]
                 audit.words(how.file, lines, table_of(batch, how.spellings, how.consistent), 2)

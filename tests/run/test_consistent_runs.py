@@ -2,6 +2,7 @@
 
 import json
 from contextlib import ExitStack
+from dataclasses import replace
 
 import engine_here
 import pytest
@@ -13,8 +14,8 @@ from dpsan.errors import InputError
 from dpsan.formats.base import ReadOptions
 from dpsan.run.audit import AuditWriter
 from dpsan.run.cluster import ClusterRun
+from dpsan.run.plan import Plan
 from dpsan.run.run import Run
-from dpsan.run.stream import Plan
 from dpsan.run.workers import Pool
 from dpsan.sanitize.accountant import Budget
 from dpsan.sanitize.consistent import Unit
@@ -81,7 +82,7 @@ def rewritten(sanitizer, plan, paths, out, *, seed="s", workers=None, **more):
     """A run with an audit, which must read back as its totals say."""
     out.mkdir(parents=True, exist_ok=True)
     audit = out / "audit.jsonl"
-    with AuditWriter(audit, sanitizer, copies=plan.copies, force=True) as writer:
+    with AuditWriter(audit, sanitizer, replace(plan, force=True)) as writer:
         given = (sanitizer, plan, run_key(seed), paths, out)
         result = Run(*given, True, workers=workers, audit=writer, **more).execute()
     told = read_audit(audit).as_json()
@@ -233,7 +234,6 @@ def test_wrong_use_and_what_can_be_resumed(dpsan, vectors, tmp_path):
             b"must be one of off, record, file, run (got line)",
         ),
         (("--consistent", "run", "-O", "out", "--resume"), b"--consistent run cannot be resumed"),
-        (("--consistent", "run", "-m", "tldp", "-p", "tensor=line"), b"cannot share a draw"),
     ):
         done = dpsan(*common, *options, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, b"")

@@ -14,9 +14,10 @@ from dpsan import Memo, Sanitizer
 from dpsan.errors import OutputError
 from dpsan.formats.base import ReadOptions
 from dpsan.privacy.guarantee import Composed
+from dpsan.run.plan import Plan
 from dpsan.run.records import History, Ledger
 from dpsan.run.side_outputs import BadRecords
-from dpsan.run.stream import Plan, _Flow
+from dpsan.run.stream import _Flow
 from dpsan.sanitize.statement import Statement
 
 EMBEDDINGS = make_embeddings(n=40, d=4)
@@ -99,7 +100,6 @@ def test_the_fields_of_a_record_are_one_sum(tmp_path):
 CASES: dict = {"copies": (SANITIZER, {"copies": 3}, (18, 0))}
 CASES |= {unit: (made(consistent=unit), {}, (4, 0)) for unit in ("record", "run")}
 CASES |= {"delta": (made("gaussian", parameters={"delta": 1e-6}), {}, (None, 3e-6))}
-CASES |= {"line": (made("tldp", parameters={"tensor": "line"}, epsilon=8.0), {}, (8, 0))}
 
 
 @pytest.mark.parametrize("case", CASES)

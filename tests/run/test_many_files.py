@@ -4,8 +4,7 @@ import tracemalloc
 
 from identity import identity
 
-from dpsan.run.run import Result
-from dpsan.run.stream import Outcome, Task
+from dpsan.run.plan import Outcome, Result, Task
 
 
 def test_a_result_takes_no_more_memory_for_more_files():

@@ -18,11 +18,12 @@ from dpsan.errors import InputError, OutputError, UsageError
 from dpsan.formats.base import ReadOptions
 from dpsan.run.audit import AuditWriter, read_rows
 from dpsan.run.memo_file import NAME
+from dpsan.run.plan import Plan
 from dpsan.run.records import History
-from dpsan.run.stream import Plan, _Flow
-from dpsan.run.workers import Batch, Inline
+from dpsan.run.stream import _Flow
+from dpsan.run.workers import Inline
 from dpsan.sanitize.accountant import Budget
-from dpsan.sanitize.result import Action
+from dpsan.sanitize.result import Action, Texts
 
 EMBEDDINGS = make_embeddings(n=40, d=4)
 WORDS = " ".join(EMBEDDINGS.index_to_key[:12])
@@ -78,7 +79,7 @@ def test_equal_messages_are_equal_and_everything_else_is_counted(calls, tmp_path
     with Memo(tmp_path_factory.mktemp("memo") / "m", sanitizer) as memo:
         for texts in calls:
             fresh = sanitizer.sanitize(texts, b"k" * 32, audit=True)
-            batch = Batch(texts, b"k" * 32, range(len(texts)), True)
+            batch = Texts(texts, b"k" * 32, range(len(texts)), True)
             pending = memo.submit(Inline(sanitizer), batch)
             with memo.turn():
                 done = pending.result()
@@ -125,7 +126,7 @@ def test_nothing_depends_on_batches(tmp_path):
         path, folder = tmp_path / f"audit-{batch}", tmp_path / str(batch)
         with (
             Memo(folder / "m", SANITIZER) as memo,
-            AuditWriter(path, SANITIZER, memo=True) as audit,
+            AuditWriter(path, SANITIZER, Plan(memo=True)) as audit,
         ):
             result, _ = run_of(folder, memo, chats, plan={"batch": batch}, audit=audit)
         rows = [row for _, row in read_rows(path)]
@@ -200,7 +201,7 @@ def test_a_dry_run_changes_nothing(tmp_path):
 def test_whoever_stores_first_wins(tmp_path):
     """Both have drawn before either stores: the second writes what the first did."""
     with Memo(tmp_path / "m", SANITIZER) as one, Memo(tmp_path / "m", SANITIZER) as two:
-        slow = one.submit(Inline(SANITIZER), Batch([WORDS, "word7"], b"1" * 32, range(2), True))
+        slow = one.submit(Inline(SANITIZER), Texts([WORDS, "word7"], b"1" * 32, range(2), True))
         drawn = slow.future.result().lines[0]
         quick = two.rewrite(WORDS)
         assert drawn != quick

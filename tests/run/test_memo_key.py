@@ -11,7 +11,6 @@ from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.settings import Settings
 from dpsan.space.metric_space import MetricSpace
-from dpsan.text.out_of_vocabulary import UnknownPolicy
 from dpsan.text.tokens import RULES
 
 EMBEDDINGS = embed([f"w{chr(97 + at // 26)}{chr(97 + at % 26)}" for at in range(80)])
@@ -24,7 +23,7 @@ def own(words=WORDS):
 
 
 OTHERS = {"epsilon": [5.0], "mechanism": ["knn-response"], "parameters": [{"mass": 0.2}]}
-OTHERS |= {"tokenizer": ["ptb"], "unknown": [UnknownPolicy.MASK], "keep": [frozenset({"waa"})]}
+OTHERS |= {"tokenizer": ["ptb"], "unknown": ["mask"], "keep": [frozenset({"waa"})]}
 OTHERS |= {"public": [PublicWords("list", frozenset({"wab"}))], "case": ["vocabulary"]}
 OTHERS |= {"numbers": ["value"], "only": [own(), own(WORDS[:65])], "roles": ["off"]}
 OTHERS |= {"consistent": [Unit.RECORD], "classes": [own(), own(WORDS[:65])]}

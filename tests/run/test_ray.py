@@ -17,8 +17,8 @@ from support import ROOT, make_embeddings, write_vectors
 from dpsan.errors import ExtraMissingError
 from dpsan.formats.base import ReadOptions
 from dpsan.run.cluster import ClusterRun, Job, require_ray, rewrite, start
+from dpsan.run.plan import Plan, Task
 from dpsan.run.run import Run
-from dpsan.run.stream import Plan, Task
 from dpsan.sanitize.sanitizer import Sanitizer, run_key
 from dpsan.version import __version__
 

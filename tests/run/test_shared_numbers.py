@@ -24,18 +24,6 @@ def sanitizer():
     return Sanitizer("krr", epsilon=0.5, embeddings=make_embeddings(n=40, d=4), case="vocabulary")
 
 
-def test_no_file_of_a_run_is_written_like_another(dpsan, tmp_path):
-    (tmp_path / "v.txt").write_text("".join(f"{word} {at} 1\n" for at, word in enumerate(WORDS)))
-    names = [f"{number}.txt" for number in range(1, 13)]
-    for name in names:
-        (tmp_path / name).write_bytes(LINE)
-    arguments = ("-q", "-e", ".5", "-m", "krr", "-E", "v.txt", "--copies", "7", "-O", "out")
-    done = dpsan("rewrite", *arguments, *names, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    lines = [line for name in names for line in (tmp_path / "out" / name).read_text().split("\n")]
-    assert len(set(filter(None, lines))) == len(names) * 7
-
-
 def test_no_copy_or_file_is_written_like_another(sanitizer):
     (written,) = rewritten(sanitizer, [LINE], KEY, copies=70)
     assert len(set(written.splitlines())) == 70

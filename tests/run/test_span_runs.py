@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import cut_long, make_embeddings
+from support import cut_long, make_embeddings, share_of_event
 
 from dpsan.analysis.report import read_audit
 from dpsan.analysis.report.page import shown
@@ -17,8 +17,8 @@ from dpsan.files import source
 from dpsan.formats.base import ReadOptions
 from dpsan.run import cluster as engine
 from dpsan.run.audit import AuditWriter, read_rows
+from dpsan.run.plan import Plan
 from dpsan.run.run import Run
-from dpsan.run.stream import Plan
 from dpsan.sanitize.figures import CHOICE
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -149,7 +149,8 @@ def run_of(folder, sanitizer, copies=1, found=FOUND, **more):
 )
 def test_the_audit_tells_what_passed(tmp_path, copies, options):
     made = opened(keep=["kept"], **options)
-    with AuditWriter(tmp_path / "a", made, copies=copies, spans=True, originals=True) as audit:
+    plan = Plan(copies=copies, spans=tmp_path / "spans", originals=True)
+    with AuditWriter(tmp_path / "a", made, plan) as audit:
         more = {"output": tmp_path / "out", "audit": audit}
         result = run_of(tmp_path, made, copies=copies, **more).execute()
     assert not result.failed
@@ -215,11 +216,14 @@ def test_the_statement(tmp_path):
 
 
 def test_verify_names_the_setting():
-    assert exposures(opened(), 0.999) == ()
+    assert exposures(opened()) == ()
     made = opened(mechanism="knn-response", epsilon=3, public=["word1"])
-    found = exposures(made, 0.999, spans=True)
+    found = exposures(made, spans=True)
     assert {each.option: each.stated for each in found}["spans"] is False
-    assert {each.option: each.probability > 0.9 for each in found}["spans"]
+    share = share_of_event(
+        made, "word2", "zqvxkjq", lambda output: output.lower() != "zqvxkjq", ([(0, 5)], [])
+    )
+    assert share > 0.9
     assert {each.option for each in found} == {"public", "spans"}
 
 

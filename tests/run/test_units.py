@@ -19,6 +19,7 @@ from dpsan.only.slots import Unit as Slots
 from dpsan.run.memo_file import NAME
 from dpsan.sanitize.decided import Shared
 from dpsan.sanitize.lasting import packed, replaced, unpacked
+from dpsan.sanitize.result import Texts
 
 ONLY = Sanitizer(only="sensitive")
 EMBEDDINGS = make_embeddings(n=40, d=4)
@@ -211,7 +212,9 @@ def test_other_lists_keep_what_a_unit_has(tmp_path):
     only = ONLY.by_unit().replacing
     shared = Shared(0)
     text = "Yesterday Maria Lopez met us in Boston."
-    (first,) = replaced(only, only.decided_unit([text], [0]), b"k" * 32, [shared], [0]).lines
+    (first,) = replaced(
+        only, only.decided_unit(Texts([text], b"", [0])), b"k" * 32, [shared], [0]
+    ).lines
     data = packed(shared, only.draws.plans)
     later = Sanitizer(only="sensitive").by_unit().replacing
     drawn = set(re.findall(r"\w+", first))
@@ -219,7 +222,7 @@ def test_other_lists_keep_what_a_unit_has(tmp_path):
         later.outputs[name] = [word for word in words if word not in drawn]
     later.draws.__init__(Plans(later.outputs, injective=True), together=True)
     again = unpacked(data, 0, later.draws.plans)
-    done = replaced(later, later.decided_unit([text], [0]), b"l" * 32, [again], [0])
+    done = replaced(later, later.decided_unit(Texts([text], b"", [0])), b"l" * 32, [again], [0])
     assert done.lines == [first]
 
 
@@ -282,11 +285,12 @@ def test_what_cannot_be_is_refused(dpsan, tmp_path):
 
 def test_a_unit_that_is_erased_meanwhile_is_not_drawn_again(tmp_path):
     """With an epsilon the words that were drawn under its key are not published."""
-    from dpsan.run.workers import Batch, Inline
+    from dpsan.run.workers import Inline
+    from dpsan.sanitize.result import Texts
 
     with Memo(tmp_path / "m", DRAWN) as memo:
         pending = memo.submit(
-            Inline(DRAWN.by_unit()), Batch(["word1"], b"k" * 32, [0], False), ["a"]
+            Inline(DRAWN.by_unit()), Texts(["word1"], b"k" * 32, [0], False), ["a"]
         )
         memo.forget("a")
         with memo.turn(), pytest.raises(UsageError, match="erased"):

@@ -13,9 +13,10 @@ from dpsan.embeddings import file_digest
 from dpsan.errors import DpsanError, EmbeddingError, UnexpectedError
 from dpsan.formats.text import TextFormat
 from dpsan.run import workers
+from dpsan.run.plan import Plan
 from dpsan.run.run import Run
-from dpsan.run.stream import Plan
-from dpsan.run.workers import Batch, Pool
+from dpsan.run.workers import Pool
+from dpsan.sanitize.result import Texts
 from dpsan.sanitize.settings import Settings
 from dpsan.text.lookup import Lookup
 
@@ -33,7 +34,7 @@ def digest(spec):
 
 
 def texts():
-    return Batch(TEXTS, KEY, range(150), False)
+    return Texts(TEXTS, KEY, range(150), False)
 
 
 def dies_in_the_middle_of_an_answer(parent, *_):
@@ -86,7 +87,7 @@ def test_an_error_does_not_wait_for_the_workers(spec, tmp_path, monkeypatch):
 def test_an_error_of_a_worker_is_its_answer(spec, tmp_path):
     with Pool(spec, tmp_path, 1, digest(spec)) as pool:
         with pytest.raises(UnexpectedError, match="TypeError"):  # numbers are no texts
-            pool.submit(Batch([1, 2], KEY, range(2), False)).result(30)
+            pool.submit(Texts([1, 2], KEY, range(2), False)).result(30)
         assert pool.submit(texts()).result(300).lines
     known = digest(spec)
     (tmp_path / "two.txt").unlink()

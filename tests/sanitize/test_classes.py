@@ -69,11 +69,7 @@ def test_words_that_pass_in_a_row_are_copied_at_once(pieces, seed, at):
 def brute_force(one):
     """The loss of all inputs against all others, in fractions of the integers that are drawn."""
     weights, n = one.sampler, one.space.n
-    rows = [weights.common.astype(object)]
-    for outputs, masses in weights.rows():
-        row = weights.common.astype(object)
-        row[outputs] += weights.increment * masses.astype(object)
-        rows.append(row)
+    rows = weights.weights(np.arange(n + 1))
     shares = [[Fraction(int(x), int(row.sum())) for x in row] for row in rows]
     assert len(rows) == n + 1
     worst = Fraction(1)
@@ -135,7 +131,7 @@ def test_lists_of_words_of_ones_own(tmp_path, monkeypatch):
     one = Sanitizer(epsilon=12.0, classes="codes.txt")  # what is listed, whatever its kind
     codes = [one.input_of(word) for word in ("mp3", "4471", "mary", "4472")]
     assert codes[1] == one.space.n + 6
-    assert len({int(one.grouping.kinds(one.space.n)[code]) for code in codes[:3]}) == 1
+    assert len({int(one.grouping.kinds[code]) for code in codes[:3]}) == 1
     assert codes[3] == one.space.n
     Path("several.txt").write_text("# streets\nMary\nOld Mill\n")
     with pytest.raises(InputError, match=r"several\.txt:3: not one token"):
@@ -401,7 +397,7 @@ def test_strings_of_a_kind_without_words_of_a_class():
     assert "@example.net" in output
     found = verifying.verify(one, draws=10_000)
     assert found.verdict is KEPT
-    assert [each.option for each in found.exposures] == ["class"]
+    assert [each.option for each in found.configuration] == ["class"]
     both = Sanitizer(epsilon=8.0, classes="contacts,ids", numbers="value", vocab_size=3000)
     drawn_apart = [code > n for _, code in both.inputs_of(text)]
     assert drawn_apart == [False, True, False, True, False, True, True]

@@ -13,7 +13,7 @@ from support import audit_rows, cut_long, make_embeddings
 
 from dpsan import load_embeddings
 from dpsan.analysis.evaluate.pairs import Inputs, read_pairs
-from dpsan.analysis.evaluate.setting import read_setting
+from dpsan.analysis.evaluate.setting import read_run
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.errors import DpsanError, InputError
 from dpsan.mechanisms.tables.sparse import SparseTable
@@ -178,7 +178,7 @@ def test_commands(tmp_path, dpsan, fluent):
     assert attacked.tolist() == [rows[row["drawn"].lower()] for row in words]
     assert pairs.outputs.tolist() == [rows[row["out"].lower()] for row in words]
     assert attacked.tolist() != pairs.outputs.tolist()
-    assert read_setting(audit).fluent
+    assert read_run(audit).header["fluent"]
     text.write_text("one two three\n" * 5)
     with pytest.raises(InputError, match="the audit is of another text"):
         read_pairs(text, [text], Inputs(), vocabulary, audit=audit)

@@ -8,13 +8,13 @@ from itertools import product
 import pytest
 from support import change_row, make_embeddings, write_vectors
 
-from dpsan.analysis.evaluate.setting import read_setting
+from dpsan.analysis.evaluate.setting import read_run
 from dpsan.analysis.report import read_audit
 from dpsan.embeddings.word_lists import PublicWords
 from dpsan.errors import InputError, UsageError
 from dpsan.run.audit import AuditWriter, read_rows
+from dpsan.run.plan import Plan
 from dpsan.run.run import Run
-from dpsan.run.stream import Plan
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer, run_key
 from dpsan.sanitize.settings import Settings
@@ -32,7 +32,7 @@ def written(folder, text, sanitizer=None):
     sanitizer = sanitizer or made()
     path, source = folder / "audit.jsonl", folder / "in.txt"
     source.write_text(text)
-    with AuditWriter(path, sanitizer, force=True) as audit:
+    with AuditWriter(path, sanitizer, Plan(force=True)) as audit:
         run = Run(sanitizer, Plan(force=True), run_key(None), [source], output=folder / "out.txt")
         run.audit = audit
         result = run.execute()
@@ -122,10 +122,11 @@ def test_audit(tmp_path):
     told = read_audit(path).as_json()
     assert (told["public_words"], told["epsilon_sum"]) == (3, 15.0)
     assert "3 public words" in told["not_protected"][0]
-    assert read_setting(path).public == rows[0]["public"]
+    assert read_run(path).header["public"] == rows[0]["public"]
     with pytest.raises(UsageError, match="other public words"):
-        read_setting(path).check_public(None)
-    read_setting(path).check_public(words)
+        read_run(path).settings()
+    (path.parent / "list").write_text("\n".join(WORDS))
+    assert read_run(path).settings(path.parent / "list").public == words
 
 
 @pytest.mark.parametrize(

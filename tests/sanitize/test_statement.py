@@ -15,7 +15,6 @@ from dpsan.sanitize.figures import Lacking, weakness
 from dpsan.sanitize.result import Action, Sanitized
 from dpsan.sanitize.settings import Settings
 from dpsan.sanitize.statement import Statement, expected_share
-from dpsan.text.out_of_vocabulary import UnknownPolicy
 
 
 def pure(epsilon, **more):
@@ -87,7 +86,6 @@ def test_nothing_drawn_nothing_said():
         (pure(16.1), 1, 0.1, "LDP epsilon 16.1 per word"),
         (pure(6.0), 3, 0.1, "LDP epsilon 18 per word"),
         (pure(np.inf), 1, 0.1, "no finite LDP epsilon per word"),
-        (pure(20.0, per_line=True), 1, 0.1, "LDP epsilon 20 per line"),
         (pure(1.0), 1, 0.92, "92 % of the words in the vocabulary are expected to stay unchanged"),
     ],
 )
@@ -110,7 +108,7 @@ def test_every_loss_names_its_delta():
 
 def test_what_the_run_itself_exposes():
     run = totals(pure(2.0), masked=1, kept=2)
-    spec = Settings(2.0, "krr", unknown=UnknownPolicy.MASK, keep=frozenset(["a"]))
+    spec = Settings(2.0, "krr", unknown="mask", keep=frozenset(["a"]))
     said = Statement(run, "krr", 0.1, settings=spec).lines()
     assert "(besides 1 masked, 2 kept)" in said[0]
     assert said[1] == ("not protected here: which words are unknown, the words of the keep-list")

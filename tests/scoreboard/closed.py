@@ -85,7 +85,7 @@ an error has the status 0 @ say_result
 nothing is said of an error @ say
 - sys.stderr.write(f"dpsan: {printable(message)}\n")
 + pass
-a file that fails is an internal error @ Run._fail
-- self.complain(line)
+a file that fails is an internal error @ Run._settle
+- self.complain(result.failed[-1])
 + raise RuntimeError
 """)

@@ -91,7 +91,7 @@ def _words(text: str) -> list[str]:
 def conversations(row: Row, size: Size, folder: Path) -> None:
     """All that was published, also by runs that were killed, agrees within each unit."""
     fork.preload()
-    for name in ("dpsan.sanitize.only_rewriter", "dpsan.run.memo"):
+    for name in ("dpsan.sanitize.replacing", "dpsan.run.memo"):
         import_module(name)
     generator = random.Random(7)
     for name, options in (("only", ONLY), ("epsilon", EPSILON)):

@@ -109,9 +109,9 @@ _KINDS: dict[str, Callable[[Random, Path, bytes], object]] = {
 
 
 mutants(r"""cache
-no SHA-256 of the arrays @ _array
-- sha256 != about.sha256
-+ sha256 != about.sha256 and False
+no SHA-256 of the arrays @ read_entry
+- digest != sha256
++ digest != sha256 and False
 no SHA-256 of the manifest @ _manifest
 - tail != _tail(body)
 + False

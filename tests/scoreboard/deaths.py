@@ -111,8 +111,8 @@ the work of a dead worker waits for ever @ Pool._answered
 a batch of a dead worker is left out @ Pool._answered
 - raise _DiedError from None
 + return Sanitized([""] * len(work.texts), [0] * len(work.texts), {}, None)
-a dead worker ends without a word @ Run._fail
-- self.complain(line)
+a dead worker ends without a word @ Run._settle
+- self.complain(result.failed[-1])
 + pass
 the reader has left and the status is 0 @ _guarded
 - 128 + signal.SIGPIPE

@@ -169,7 +169,7 @@ the audit is not synced @ PrivateFile.to_disk
 the audit is open to others @ AtomicFile._mode
 - return 0o600
 + return 0o644
-finished outputs are made again @ Run._skip
-- not self.resume or not is_finished(path, target)
+finished outputs are made again @ Run._tasks
+- target is None or not self.resume or not is_finished(path, target)
 + True
 """)

@@ -88,7 +88,7 @@ rows of nan and inf are kept @ Rows.add
 - not finite[row]
 + False
 the end of a file before the header's count @ _read_rows
-- declared is not None and seen < declared
+- declared < _NO_HEADER
 + False
 rows that are too long @ _parse_one
 - if found != d: ...

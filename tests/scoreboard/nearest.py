@@ -38,7 +38,7 @@ def nearest_words(row: Row, size: Size, folder: Path) -> None:
     def words(made, ids, **search):
         """The words, and how many points integers were asked for."""
         before, space = FlatIndex.by_integers, made.space
-        space.index = FlatIndex(space.index.vectors)
+        space.index.__init__(space.vectors)  # not searched yet
         with mock.patch.multiple(FlatIndex, **{"integers": FlatIndex.integers, **search}):
             sampler = made.mechanism.prepare(space)
             streams = randomness.streams_for(key, range(len(ids)), [1] * len(ids))

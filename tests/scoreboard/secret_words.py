@@ -261,7 +261,7 @@ a traceback is shown @ failure
 the audit is open to others @ AtomicFile._mode
 - return 0o600
 + return 0o644
-the audit holds the input words @ Rows._columns
+the audit holds the input words @ AuditWriter._columns
 - columns["epsilon"] = ...
 + columns["epsilon"] = ...
 + columns["out"] = table.originals

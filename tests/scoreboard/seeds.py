@@ -16,8 +16,8 @@ from dpsan.embeddings.cache.store import Store
 from dpsan.errors import DpsanError
 from dpsan.formats.base import ReadOptions
 from dpsan.mechanisms import MECHANISMS
+from dpsan.run.plan import Plan
 from dpsan.run.run import Run
-from dpsan.run.stream import Plan
 from dpsan.run.workers import Pool
 from dpsan.sanitize.sanitizer import Sanitizer, run_key
 from dpsan.sanitize.settings import Settings

@@ -84,11 +84,11 @@ the records of a worker's batch are numbered from 0 @ Pool.submit
 = lambda original: lambda self, batch: original(
 =     self, batch._replace(numbers=range(len(batch.texts)))
 = )
-a worker passes a batch unchanged @ Batch.sanitized
-= lambda original: lambda self, sanitizer: (
-=     original(self, sanitizer)
-=     if parent_process() is None or 6 not in self.numbers
-=     else __import__('dataclasses').replace(original(self, sanitizer), lines=[*self.texts])
+a worker passes a batch unchanged @ Sanitizer.answer
+= lambda original: lambda self, batch: (
+=     original(self, batch)
+=     if parent_process() is None or 6 not in batch.numbers
+=     else __import__('dataclasses').replace(original(self, batch), lines=[*batch.texts])
 = )
 files share their key from the third on @ derive_key
 = lambda original: lambda key, *path: original(
@@ -145,11 +145,11 @@ e-mail addresses are copied @ Rewriter._outputs
 =     for w, c, o in zip(words, codes, original(self, words, codes, drawing, chosen))
 = ]
 words behind a hyphen are not counted @ Rewriter.rewrite
-= lambda original: lambda self, texts, *given, **more: (
+= lambda original: lambda self, batch: (
 =     lambda done: replace(
-=         done, drawn=[max(0, n - str(text).count('-')) for n, text in zip(done.drawn, texts)]
+=         done, drawn=[max(0, n - str(text).count('-')) for n, text in zip(done.drawn, batch.texts)]
 =     )
-= )(original(self, texts, *given, **more))
+= )(original(self, batch))
 public words are not counted @ Accountant.add
 = lambda original: lambda self, copies, texts=None: (
 =     original(self, copies, texts),

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from support import make_embeddings
 
 from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.cache.store import Store
 from dpsan.space.exact_search import FlatIndex
 from dpsan.space.metric_space import MetricSpace, diameter_bound
 
@@ -44,7 +45,7 @@ def test_distances_and_the_centroid_of_unknown_words(space):
     points = space.points(ids)
     assert np.allclose(points[2], space.vectors.mean(axis=0))
     expected = brute(space.vectors, points)
-    assert np.abs(space.distances(ids) - expected).max() <= space.distance_error
+    assert np.abs(space.distances(ids) - expected).max() <= space.lattice.error
     assert space.distances(ids)[1, 5] == 0
 
 
@@ -66,19 +67,19 @@ def test_diameter_bound_when_exact_is_too_dear(monkeypatch):
     assert bound >= brute(vectors, vectors.astype(np.float64)).max()
 
 
-def test_tables_are_built_once(embeddings):
-    built = []
+def test_tables_are_built_once(embeddings, tmp_path, monkeypatch):
+    built, get = [], Store.get
 
-    def keep(name, build):
-        built.append(name)
-        return build()
+    def kept(self, kind, key, build):
+        return get(self, kind, key, lambda: built.append(key) or build())
 
-    space = MetricSpace(embeddings, keep)
-    assert space.diameter == space.diameter
-    assert built == ["diameter"]
-    moved = space.transformed("half", embeddings.vectors * 0.5)
-    assert moved.diameter == pytest.approx(space.diameter / 2)
-    assert built == ["diameter", "half/diameter"]
+    monkeypatch.setattr(Store, "get", kept)
+    for _ in range(2):
+        space = MetricSpace(embeddings, Store(tmp_path), "key")
+        assert space.diameter == space.diameter
+        moved = space.transformed("half", embeddings.vectors * 0.5)
+        assert moved.diameter == pytest.approx(space.diameter / 2)
+    assert built == ["key/diameter", "key/half/diameter"]
 
 
 def test_neighbors_put_the_word_itself_first():

@@ -13,33 +13,12 @@ from scipy import integrate, stats
 from scipy.special import lambertw
 from support import make_embeddings, need_extra, streams
 
-from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.tldp_paper import LAPLACE, atoms, keep_probability
+from dpsan.mechanisms.tldp_paper import LAPLACE, keep_probability
 from dpsan.outcomes.calibrate import Draft
 from dpsan.space.metric_space import MetricSpace
 
 SPACE = MetricSpace(make_embeddings(n=300, d=5))
-TRUE = {
-    50: {0.05: 0.8305, 0.1: 0.8262, 0.5: 0.7876, 1.0: 0.7267},
-    100: {0.05: 0.9185, 0.1: 0.9164, 0.5: 0.8979, 1.0: 0.8687},
-    300: {0.05: 0.9869, 1.0: 0.9790, 5.0: 0.8429, 10.0: 0.3709, 20.0: 0.1229},
-}
-
-
-def test_truncated_laplace():
-    result = trlaplace.STUDIES["theorem-3"].make()
-    found = {(row["d"], row["epsilon"]): row for row in result.rows}
-    for d, values in TRUE.items():
-        shown = {epsilon: found[d, epsilon]["true"] for epsilon in values}
-        assert shown == pytest.approx(values, abs=5.1e-5)
-    assert found[50, 1.0]["claimed"] == pytest.approx(4.0**-50)
-    assert result.summary["worst"] == {"trlaplace-paper": pytest.approx(0.98724, abs=1e-5)}
-    (panel,) = result.panels
-    # Lines end where dummy dimensions begin, epsilon = sqrt(d)/2; beyond there are points.
-    drawn = {(each.style, each.label): each.x for each in panel.series}
-    assert max(drawn["line", "d = 100"]) <= 5 < max(drawn["line", "d = 300"]) < math.sqrt(300) / 2
-    assert drawn["points", "d = 300, padded"] == (10.0, 20.0)
 
 
 def test_gaussian_baseline_of_trlap():
@@ -78,78 +57,6 @@ def test_theorem_4_of_trlap_holds():
     # What the tables compare at epsilon 20: baselines in 300 dimensions.
     assert truncated > 2 * math.sqrt(2 * (math.log(1.25) + 300 * math.log(4))) / 20
     assert truncated > math.sqrt(2) * 2 * math.sqrt(300) / 20
-
-
-def tensor(study, letter, **more):
-    rows = tldp.STUDIES[study].make(**more).rows
-    rows = [row for row in rows if row["mechanism"] == f"tldp-paper-{letter}"]
-    return {(row["d"], row["range"], row["epsilon"]): row["true"] for row in rows}
-
-
-@pytest.mark.slow
-def test_tensor():
-    cells = [(10, 1.0, 0.1), (300, 1.0, 0.01), (300, 1.0, 0.1), (300, 1.0, 1.0)]
-    found = tensor("algorithm-1", "l", parameters={"d": "10,300"})
-    assert [found[cell] for cell in cells] == pytest.approx([0.253, 0.132, 0.586, 1.0], abs=5e-4)
-    assert min(tensor("algorithm-1", "g", parameters={"d": "10"}).values()) > 0.2
-    # The unit of the data changes the truth.
-    wide = tensor("algorithm-1", "l", parameters={"d": "300", "range": "10"}, epsilons=(0.01,))
-    assert wide[300, 10.0, 0.01] < 0.1
-    # Theorem 3: the lightest word counts, so that weights change nothing at the worst pair.
-    asked = {"epsilons": (0.05,), "parameters": {"d": "50"}}
-    assert tensor("algorithm-1", "l", **asked) == tensor("theorem-3", "l-weighted", **asked)
-
-
-def test_one_element_that_differs():
-    """[TLDP] with inputs that differ in one element: by the density of the noise alone."""
-    epsilon, coordinates = 0.1, 300
-    kept = 1 / (1 + 2 / epsilon * math.exp(epsilon * (coordinates - 1)))
-    scale = 1 / epsilon
-    # The atom of one input is impossible for the other; the rest is Laplace noise of scale Delta/e.
-    x = np.linspace(-400, 400, 2_000_001)
-    one, other = ((1 - kept) * np.exp(-abs(x - at) / scale) / (2 * scale) for at in (0.0, 1.0))
-    excess = np.trapezoid(np.maximum(one - math.exp(epsilon) * other, 0), x)
-    assert excess < 1e-15
-    assert kept == pytest.approx(5e-15, rel=0.05)
-    assert keep_probability(LAPLACE, epsilon, 1.0, coordinates) == pytest.approx(kept, rel=1e-9)
-
-
-def test_words_kept_by_a_decoder_that_reads_all_words():
-    """[TrLap]: p + sqrt(n·epsilon·tanh(epsilon/2)/2) holds where e^epsilon·p does not."""
-
-    def bound(n, epsilon, p):
-        return p + math.sqrt(n * epsilon * math.tanh(epsilon / 2) / 2)
-
-    found = [bound(n, 0.05, 0.051) for n in (19, 181)]
-    assert found == pytest.approx([0.16, 0.39], abs=0.005)
-    # Two texts of n equal words, a coin for each word: the decoder takes the majority.
-    kept = {}
-    for epsilon, n in itertools.product((0.05, 0.2, 1.0), (1, 3, 19, 181)):
-        right = math.exp(epsilon) / (1 + math.exp(epsilon))
-        kept[epsilon, n] = stats.binom.sf(n // 2, n, right)
-        assert kept[epsilon, n] <= bound(n, epsilon, 0.5)
-    assert any(share > math.exp(epsilon) * 0.5 for (epsilon, _), share in kept.items())
-
-
-def test_the_scale_of_the_paper():
-    """Delta = 256 and I = 784: nothing is kept, and the 784 noises make the claim as false."""
-    found = tensor("algorithm-1", "l", epsilons=(0.1,))
-    assert found[784, 256.0, 0.1] == pytest.approx(0.8231, abs=1e-3)
-    kept = keep_probability(LAPLACE, 0.1, 256.0, 784)
-    assert math.log(kept) == pytest.approx(0.1 * -783 - math.log(2 * 2560), abs=1e-6)
-    assert atoms(kept, 784) < 1e-30
-
-
-@pytest.mark.slow
-def test_gumbel():
-    result = tgumbel.STUDIES["algorithm-2"].make(words=100)
-    ratios = [(row["n"], row["true"] / row["claimed"]) for row in result.rows]
-    edge, far = dict(ratios[:3]), dict(ratios[3:6])
-    golden = [edge[60], edge[100], result.summary["worst"]["tgumbel-paper"]]
-    assert golden == pytest.approx([0.96, 1.33, 1.33], abs=6e-3)
-    assert far[100] < 1  # far above the edge the claim is loose
-    with pytest.raises(UsageError, match="--words"):
-        tgumbel.STUDIES["algorithm-2"].make(words=2)
 
 
 def staying_by_quadrature(epsilon, n, side, diameter):
@@ -305,15 +212,6 @@ def test_weights_are_of_positions():
     assert kept == pytest.approx([p, p / 2, 0], abs=5 * math.sqrt(p / m))
     plain = tldp.tensor_noise("TLDP-L", np.zeros((m, 3)), 0.5, 1.0, streams(m), weights)
     assert (plain == 0).mean(axis=0) == pytest.approx([p] * 3, abs=5 * math.sqrt(p / m))
-
-
-def test_symmetry_is_lost_in_tldp_as_in_other_noise():
-    """[TLDP] §I holds it against noise that it destroys symmetric tensors."""
-    symmetric = np.ones((500, 100))
-    for name in ("TLDP-L", "TLDP-G", "Laplace"):
-        out = tldp.tensor_noise(name, symmetric, 1.0, 1.0, streams(500), np.zeros(100))
-        matrices = out.reshape(-1, 10, 10)
-        assert not (matrices == matrices.transpose(0, 2, 1)).all(axis=(1, 2)).any()
 
 
 def test_experiments_of_tldp():

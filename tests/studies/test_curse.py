@@ -1,7 +1,6 @@
 """[Curse]: closed forms against quadrature and draws, gaps against a direct computation, shares."""
 
 import math
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -276,13 +275,3 @@ def test_shares_add_up_and_follow_the_law():
     for panel in result.panels:
         assert np.allclose(np.array([series.y for series in panel.series]).sum(axis=0), 1)
         assert panel.log_x == (panel.title != "knn-response")
-
-
-def test_progress_and_interrupt():
-    told, asked = [], {"epsilons": (1.0, 2.0), "draws": 50, "words": 20}
-    shares("figure-2", "laplace", "exponential", progress=told.append, **asked)
-    assert told == sorted(told)
-    assert told[-1] == pytest.approx(1)
-    stop = Mock(side_effect=KeyboardInterrupt)
-    with pytest.raises(KeyboardInterrupt):
-        shares("figure-2", "laplace", progress=stop, **asked)

@@ -55,18 +55,6 @@ def check(result, epsilons, columns):
             assert not agrees(row, row["epsilon_ldp"] + 2, column)
 
 
-@pytest.mark.slow
-def test_table_at_8(glove, monkeypatch):
-    """Without the bound, which takes longer than all others; zipf-response on some words."""
-    monkeypatch.setattr("own.bounds", lambda *_: None)
-    columns = [1, 4, 5]
-    check(study(glove[1], [COLUMNS[i] for i in columns], [8.0]), [8], columns)
-    (row,) = study(glove[1], [COLUMNS[3]], [8.0], words=200).rows
-    assert row["close"] == pytest.approx(0.322, abs=0.005)
-    assert row["cosine_low"] - 0.005 < 0.335 < row["cosine_high"] + 0.005
-    assert row["bayes_low"] - 0.0005 < 0.054 < row["bayes_high"]  # the table has three digits
-
-
 @pytest.mark.long
 def test_whole_table(glove):
     check(study(glove[1], COLUMNS, [float(each) for each in TABLE]), list(TABLE), range(6))

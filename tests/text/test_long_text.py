@@ -5,21 +5,14 @@ import subprocess
 import sys
 
 import pytest
-from support import audit_rows
+from support import audit_rows, cut_long, records_of
 
 from dpsan.privacy import randomness
 from dpsan.sanitize import rewriting
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text import tokens
 from dpsan.text.tokens import segments
 
 KEY = b"k" * 32
-
-
-def small(monkeypatch, stretch=16, ahead=6, long=32):
-    monkeypatch.setattr(tokens, "SEGMENT", stretch)
-    monkeypatch.setattr(tokens, "AHEAD", ahead)
-    monkeypatch.setattr(rewriting, "LONG", long)
 
 
 @pytest.mark.parametrize("before", [1, 255, 256, 257, 700])
@@ -28,7 +21,7 @@ def test_streams_go_on_within_a_record(before):
     rest = randomness.streams_for(KEY, [3, 4], [1000 - before, 5], before=before)
     assert len(rest) == len(whole) - before
     assert (rest.bits("x", 3) == whole.bits("x", 3)[before:]).all()
-    assert (rest.records == whole.records[before:]).all()
+    assert (records_of(rest) == records_of(whole)[before:]).all()
     assert [row for part in rest.chunks(256) for row in part.bits("x")] == [*rest.bits("x")]
     assert len(randomness.streams_for(KEY, [3], [0], before=before)) == 0
 
@@ -48,7 +41,7 @@ TEXTS = [
 def test_words_do_not_depend_on_stretches(monkeypatch, embeddings, store, mechanism, unknown):
     made = Sanitizer(mechanism, epsilon=5, embeddings=embeddings, cache=store, unknown=unknown)
     whole = made.sanitize(TEXTS, KEY, [7, 8, 9, 11, 12])
-    small(monkeypatch, stretch=300, ahead=40, long=301)
+    cut_long(monkeypatch, 300, 40, 301)
     cut = []
     monkeypatch.setattr(rewriting, "segments", lambda *a: cut.append(a) or segments(*a))
     done = made.sanitize(TEXTS, KEY, [7, 8, 9, 11, 12])
@@ -57,20 +50,15 @@ def test_words_do_not_depend_on_stretches(monkeypatch, embeddings, store, mechan
     assert (done.drawn, done.counts) == (whole.drawn, whole.counts)
 
 
-def test_noise_of_a_line_needs_the_line(monkeypatch, embeddings, store):
-    """And an audit has a row for each word: neither is cut."""
-    given = {"epsilon": 5, "embeddings": embeddings, "cache": store, "allow_unproved": True}
-    line, word = (
-        Sanitizer("tldp", parameters={"tensor": "line"}, **given),
-        Sanitizer("krr", **given),
-    )
+def test_an_audit_needs_the_line(monkeypatch, embeddings, store):
+    """It has a row for each word: no line is cut."""
+    word = Sanitizer("krr", epsilon=5, embeddings=embeddings, cache=store)
 
     def done():
-        records = word.sanitize(TEXTS, KEY, audit=True).records
-        return line.sanitize(TEXTS, KEY).lines, audit_rows(records)
+        return audit_rows(word.sanitize(TEXTS, KEY, audit=True).records)
 
     expected = done()
-    small(monkeypatch)
+    cut_long(monkeypatch, 16, 6, 32)
     assert done() == expected
 
 

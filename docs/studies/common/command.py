@@ -99,7 +99,7 @@ def run(studies: Studies, given: Sequence[str], script: str, description: str | 
                 lambda seed, step: study.make(space, **fields, seed=seed, progress=step),
                 asked.seed,
                 at_least(asked.seeds, 1, 1, "--seeds"),
-                progress or (lambda _: None),
+                progress,
             )
     if asked.plot is not None:
         title, caption = f"{study.name}: {study.summary}", _caption(study, result, words)

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from dpsan.analysis.compare.measure import (
     ACCURACIES,
+    BASELINE,
     LINKED,
     Corpus,
     Figure,
@@ -73,8 +74,8 @@ class Comparison:
     rows: Sequence[Row]
     about: str
     """The texts, in a phrase."""
-    baseline: Mapping[str, Figure | None]
-    """Accuracies of the texts as they are; empty without labels."""
+    baseline: Row | None
+    """Accuracies of the texts as they are; None without labels."""
 
     @property
     def measured(self) -> list[Row]:
@@ -114,7 +115,7 @@ def growing(
         report("classifiers of the original texts", 0.0)
         folds = Folds(corpus, embeddings.index_to_key, request.seeds)
     rows = []
-    baseline = {} if folds is None else folds.baseline()
+    baseline = None if folds is None else _spread(folds.baseline())
     pairs = list(product(request.drafts, request.epsilons))
     for at, (draft, epsilon) in enumerate(pairs):
         what, share = f"{draft.kind.name} at LDP epsilon {epsilon:g}", at / len(pairs)
@@ -175,6 +176,7 @@ HEADINGS: Final = {
     **dict(zip(ACCURACIES, ("c→s", "s→c", "s→s"), strict=True)),
 }
 _ATTACKS: Final = ("read_back", "linked")
+_ENDS: Final = ("", "_low", "_high")
 
 
 def _spread(figures: Mapping[str, Figure | None]) -> dict[str, float | None]:
@@ -182,14 +184,14 @@ def _spread(figures: Mapping[str, Figure | None]) -> dict[str, float | None]:
     return {
         f"{name}{end}": None if figure is None else value
         for name, figure in figures.items()
-        for end, value in zip(("", "_low", "_high"), figure or (None,) * 3, strict=True)
+        for end, value in zip(_ENDS, figure or (None,) * 3, strict=True)
     }
 
 
 def as_record(comparison: Comparison) -> dict[str, Any]:
     """Return JSON values."""
     about = {"texts": comparison.about, "seeds": comparison.request.seeds, "confidence": CONFIDENCE}
-    about |= {"caption": caption(comparison), "baseline": _spread(comparison.baseline) or None}
+    about |= {"caption": caption(comparison), "baseline": comparison.baseline}
     return {**about, "rows": comparison.rows}
 
 
@@ -207,15 +209,16 @@ def number(value: float) -> str:
     return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"
 
 
-def cell(figure: Figure | None, *, bound: bool = False) -> str:
+def cell(row: Row, name: str) -> str:
     """Return ``.231±.004``, the half interval rounded up; ``≥`` before a lower bound."""
-    if figure is None:
+    value, low, high = (row[f"{name}{end}"] for end in _ENDS)
+    if value is None:
         return "-"
-    half = ""
-    if figure.low is not None and figure.high is not None:
-        wide = max(figure.high - figure.value, figure.value - figure.low)
-        half = "±" + number(math.ceil(wide * 1000 - 1e-9) / 1000)
-    return f"{'≥' * bound}{number(figure.value)}{half}"
+    bound = "≥" * (name in _ATTACKS and row["attack"] != "optimal")
+    if low is None:
+        return f"{bound}{number(value)}"
+    half = math.ceil(max(high - value, value - low) * 1000 - 1e-9) / 1000
+    return f"{bound}{number(value)}±{number(half)}"
 
 
 def shown(comparison: Comparison) -> Shown:
@@ -241,20 +244,13 @@ def shown(comparison: Comparison) -> Shown:
                 row["mechanism"],
                 *("-" if row[name] is None else f"{row[name]:.4g}" for name in units.values()),
                 *["-" if row["delta"] is None else f"{row['delta']:.2g}"] * private,
-                *(_cell(row, name) for name in names),
+                *(cell(row, name) for name in names),
             ]
             for row in rows
         ]
         columns = (f"LDP epsilon {epsilon:g}", *headings, *(HEADINGS[name] for name in names))
         parts.append(Section(columns, cells, below, spare=range(1, len(units) + 1)))
     return Shown("", parts, caption(comparison), good=True)
-
-
-def _cell(row: Row, name: str) -> str:
-    bound = name in _ATTACKS and row["attack"] != "optimal"
-    if row[name] is None:
-        return cell(None)
-    return cell(Figure(row[name], row[f"{name}_low"], row[f"{name}_high"]), bound=bound)
 
 
 def caption(comparison: Comparison) -> str:
@@ -279,7 +275,7 @@ def caption(comparison: Comparison) -> str:
         if is_own(name):
             about.append(f"{name}: {UNREVIEWED}; its LDP epsilon is {whose}.")
     if comparison.baseline:
-        clean, common = (cell(each) for each in comparison.baseline.values())
+        clean, common = (cell(comparison.baseline, name) for name in BASELINE)
         what = "accuracy of a classifier trained → tested on clean or sanitized texts"
         most = f"on clean ones {clean}; of always the most frequent label {common}"
         about.append(f"c→s, s→c, s→s: {what}; {most}.")

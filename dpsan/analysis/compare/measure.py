@@ -36,6 +36,7 @@ ACCURACIES: Final = {
     for trained, tested in [*product(VERSIONS, VERSIONS)][1:]
 }
 """Versions of the texts that a classifier is trained and tested on."""
+BASELINE: Final = ("clean_to_clean", "majority")
 
 
 @dataclass(frozen=True)
@@ -252,7 +253,7 @@ class Folds:
         """Return the accuracy on original texts, and that of the most frequent label."""
         clean = accuracy_over_seeds([found.pairs["clean", "clean"] for found in self._clean])
         common = accuracy_over_seeds([found.majority for found in self._clean])
-        return {"clean_to_clean": clean, "majority": common}
+        return dict(zip(BASELINE, (clean, common), strict=True))
 
     def judged(self, outputs: Sequence[Ids]) -> dict[str, Figure | None]:
         """Return the accuracies of training and testing on clean and sanitized texts."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs
 from dpsan.analysis.pages.sections import by_name
-from dpsan.errors import ExtraMissingError, UsageError
+from dpsan.errors import UsageError
 from dpsan.files.compression import open_decompressed
 from dpsan.formats.registry import format_for, formats_with
 from dpsan.mechanisms.samplers.base import Sampler
@@ -104,16 +104,13 @@ class Classifier:
     """TF-IDF of words and word pairs and logistic regression.
 
     Raises:
-        ExtraMissingError: scikit-learn is not installed.
         UsageError: fewer than two labels, or no words, to learn from.
     """
 
     def __init__(self, texts: Sequence[str], labels: Sequence[str]) -> None:
-        try:
-            from sklearn.feature_extraction.text import TfidfVectorizer
-            from sklearn.linear_model import LogisticRegression
-        except ImportError:
-            raise ExtraMissingError("a classifier", "evaluate") from None
+        from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.linear_model import LogisticRegression
+
         if len(set(labels)) < 2:
             raise UsageError("a classifier needs two labels among the training records")
         least = 2 if len(labels) >= 200 else 1
@@ -139,13 +136,10 @@ def judge(train: Labelled, test: Labelled) -> Accuracy:
     """Train and test on all four pairs; deterministic.
 
     Raises:
-        ExtraMissingError: scikit-learn is not installed.
         UsageError: fewer than two labels to learn, or nothing to test.
     """
-    try:
-        from sklearn.metrics import f1_score
-    except ImportError:
-        raise ExtraMissingError("--labels", "evaluate") from None
+    from sklearn.metrics import f1_score
+
     if len(set(train.labels)) < 2 or not test.labels:
         needed = "two labels among the training records and some test records"
         raise UsageError(f"--labels needs {needed}")
@@ -192,7 +186,6 @@ def attribution(
 
     Raises:
         UsageError: fewer than two authors with two texts.
-        ExtraMissingError: scikit-learn is not installed.
     """
     held = Counter(names)
     met: Counter[str] = Counter()

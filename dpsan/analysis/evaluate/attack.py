@@ -163,7 +163,7 @@ def by_class(
     read = {attack.attack: attack.right for attack in made}[key]
     names = grouping.classes
     # An output that is no word was not drawn in a class: it passed, or is a made-up string.
-    kinds = np.where(pairs.noisings[0] == OTHER, -1, grouping.kinds(n)[pairs.inputs])
+    kinds = np.where(pairs.noisings[0] == OTHER, -1, grouping.kinds[pairs.inputs])
     for at in np.flatnonzero((pairs.inputs == n) & (kinds >= 0)).tolist():
         start, end = pairs.spans[at]
         if alone().kind(pairs.original[pairs.text[at]][start:end]) is not None:

@@ -19,11 +19,10 @@ from typing import Any, Final
 import numpy as np
 
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
-from dpsan.errors import UsageError
+from dpsan.embeddings.base import Embeddings, no_progress
+from dpsan.errors import refuse
 from dpsan.outcomes.language.kneser_ney import model_of
-from dpsan.outcomes.language.ngrams import Ngrams
+from dpsan.outcomes.language.ngrams import Ngrams, model_for
 from dpsan.outcomes.language.symbols import Gap, gap_kinds, symbols_of
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Ids
@@ -47,14 +46,13 @@ def language_model(
         ModelError: the model cannot be used.
         InputError: a text cannot be read, or is not UTF-8.
     """
-    if not paths:
-        data = bundled_language_model() if embeddings.digest == bundled_digest() else None
-        return None if data is None else Ngrams.from_bytes(data, embeddings.digest)[0]
-    if any(path.suffix == MODEL for path in paths):
-        if len(paths) > 1:
-            raise UsageError("--language-model takes one model, or files of public text")
-        return Ngrams.read(paths[0], embeddings.digest)[0]
-    return model_of(paths, embeddings, vocabulary.tokenizer.name, None)
+    models = [path for path in paths if path.suffix == MODEL]
+    several = models and len(paths) > 1
+    refuse(several, "--language-model takes one model, or files of public text")
+    if paths and not models:
+        return model_of(paths, embeddings, vocabulary.tokenizer.name, no_progress)
+    model = model_for(embeddings, *models)
+    return model and model[0]
 
 
 @dataclass(frozen=True)

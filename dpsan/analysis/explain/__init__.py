@@ -7,82 +7,41 @@ needs to be, and results are repeatable.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Final
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, Final
 
 import numpy as np
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
 from dpsan.errors import UsageError, check_name
-from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.description import finite
-from dpsan.mechanisms.optimal.optimum import Optimum
 from dpsan.mechanisms.registry import check_base, mechanism_class
 from dpsan.outcomes.calibrate import calibrate
 from dpsan.outcomes.calibrate.target import Draft, Target
 from dpsan.outcomes.distributions import distributions, draw, has_distribution
-from dpsan.outcomes.intervals import Estimate
-from dpsan.outcomes.one_word import (
-    Figures,
-    Observer,
-    figures_of,
-)
+from dpsan.outcomes.one_word import Figures, Observer, Row, figures_of
 from dpsan.privacy import randomness
-from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.settings import Settings
 from dpsan.space.metric_space import MetricSpace
+from dpsan.version import __version__
 
 UNKNOWN: Final = "⊥"
 """The one input that every unknown word becomes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
-    """One possible output."""
+Explanation = dict[str, Any]
+"""What becomes of one word under one mechanism, as ``--json`` prints it.
 
-    word: str
-    probability: Estimate
-    distance: float | None
-    """From the input word; None for ⊥, which has no vector."""
-
-
-@dataclass(frozen=True, slots=True)
-class Posterior:
-    """The inputs that one output points to, likeliest first."""
-
-    output: str
-    inputs: tuple[tuple[str, bool, Estimate], ...]
-    """Word, whether it is ⊥, and its probability given the output."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Explanation(Figures):
-    """Output distribution of one word under one mechanism."""
-
-    word: str
-    """Word as it was given."""
-    input: str | None
-    """The word of the vocabulary that it is to the mechanism; None for ⊥."""
-    mechanism: Mechanism
-    guarantee: Guarantee
-    public: bool
-    """It is a public word: nothing is promised for it."""
-    optimum: Optimum | None
-    """Mean cosine over all words, and the most that this epsilon allows, where it is known."""
-    outputs: tuple[Output, ...]
-    neighbors: tuple[tuple[str, float], ...]
-    """The nearest other words and their distances."""
-    posterior: tuple[Posterior, ...]
-    posterior_note: str
-    observer_success: float | None
-    """Share of words, by frequency, that an optimal observer of single outputs names."""
-
-    @property
-    def epsilon_ldp(self) -> float | None:
-        """Certified LDP epsilon; None where no finite value holds."""
-        return finite(self.guarantee.epsilon_ldp)
+``input`` is the word of the vocabulary that it is to the mechanism, None for ⊥.  Probabilities of a
+known distribution are ``exact``; others are from ``draws`` and have an interval of 99 %.  Without a
+finite value ``epsilon_ldp`` is None.  ``posterior`` has the inputs that the likeliest outputs point
+to, ``observer_success`` the share of words, by frequency, that an optimal observer of single
+outputs names.  ``mean_cosine`` is that over all words and the most that this epsilon allows, where
+it is known.  Nothing is promised for a ``public`` word.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +88,7 @@ def explain(
     draws: int = DRAWS,
     posterior: bool = True,
 ) -> list[Explanation]:
-    """Return the output distribution of each word under one mechanism.
+    """Return what becomes of each word under one mechanism.
 
     Args:
         words: from :func:`dpsan.analysis.explain.read`.
@@ -138,59 +97,93 @@ def explain(
         posterior: also ask which inputs the most likely outputs point to.
     """
     space, mechanism = sanitizer.space, sanitizer.mechanism
-    sampler = mechanism.prepare(space)
-    ids = list(dict.fromkeys(word.id for word in words))
-    posterior = posterior and top > 0
-    known = has_distribution(sampler)
-    key = randomness.seeded_key("dpsan explain")
-    figures: dict[int, Figures] = {}
-    for each in ids:
-        if known:
-            distribution = distributions(sampler, np.array([each]))[0]
-            figures[each] = figures_of(space, each, distribution, 0, top)
-        else:
-            own, repeated = randomness.derive_key(key, "word", each), np.full(draws, each)
-            counts = np.bincount(draw(sampler, repeated, own), minlength=space.n)
-            figures[each] = figures_of(space, each, counts.astype(np.float64), draws, top)
-    observer = Observer.build(mechanism, sampler, space) if known and posterior else None
+    sampler, key = mechanism.prepare(space), randomness.seeded_key("dpsan explain")
+    exact = has_distribution(sampler)
+    asked = exact and posterior and top > 0
+    observer = Observer.build(mechanism, sampler, space) if asked else None
     keys = [*sanitizer.embeddings.index_to_key, UNKNOWN]
-    guarantee, optimum = sanitizer.guarantee, mechanism.optimum(space, quick=True)
 
-    def posteriors(row: int) -> tuple[Posterior, ...]:
-        if observer is None:
-            return ()
-        pointed = {u.id: observer.inputs_of(u.id) for u in figures[row].rows[:_POINTED]}
-        return tuple(
-            Posterior(keys[u], tuple((keys[w.id], w.id == space.n, w.probability) for w in inputs))
-            for u, inputs in pointed.items()
-        )
+    @cache
+    def figures(row: int) -> Figures:
+        if exact:
+            return figures_of(space, row, distributions(sampler, np.array([row]))[0], 0, top)
+        own, repeated = randomness.derive_key(key, "word", row), np.full(draws, row)
+        counts = np.bincount(draw(sampler, repeated, own), minlength=space.n)
+        return figures_of(space, row, counts.astype(np.float64), draws, top)
 
-    def explanation(word: Word, found: Figures) -> Explanation:
-        return Explanation(
-            **{each.name: getattr(found, each.name) for each in fields(found)},
-            word=word.text,
-            input=None if word.id == space.n else keys[word.id],
-            mechanism=mechanism,
-            guarantee=guarantee,
-            public=word.id in sanitizer.public,
-            optimum=optimum,
-            outputs=tuple(Output(keys[o.id], o.probability, o.distance) for o in found.rows),
-            neighbors=_neighbors(space, word.id, keys),
-            posterior=posteriors(word.id),
-            posterior_note=_ALL if observer else "",
-            observer_success=None if observer is None else observer.success,
-        )
+    def pointed(output: int) -> Explanation:
+        inputs = [] if observer is None else observer.inputs_of(output)
+        values = [{"word": keys[w.id], "unknown": w.id == space.n, **_share(w)} for w in inputs]
+        return {"output": keys[output], "inputs": values}
 
-    return [explanation(word, figures[word.id]) for word in words]
+    def explained(word: Word) -> Explanation:
+        likeliest = figures(word.id).rows
+        pointing = likeliest[:_POINTED] if observer else ()
+        return {
+            "word": word.text,
+            "input": None if word.id == space.n else keys[word.id],
+            "unknown": word.id == space.n,
+            "public": word.id in sanitizer.public,
+            **_shares(figures(word.id)),
+            "outputs": [
+                {"word": keys[u.id], **_share(u), "distance": u.distance} for u in likeliest
+            ],
+            "neighbors": _neighbors(space, word.id, keys),
+            "posterior": [pointed(u.id) for u in pointing],
+            "posterior_note": _ALL if observer else "",
+            "observer_success": observer and observer.success,
+        }
+
+    about = _about(sanitizer)
+    return [{**explained(word), **about} for word in words]
 
 
-def _neighbors(space: MetricSpace, row: int, keys: Sequence[str]) -> tuple[tuple[str, float], ...]:
+def _about(sanitizer: Sanitizer) -> Explanation:
+    """Return what is said of the mechanism on its vocabulary."""
+    mechanism, guarantee = sanitizer.mechanism, sanitizer.guarantee
+    embeddings, optimum = sanitizer.embeddings, mechanism.optimum(sanitizer.space, quick=True)
+    shape = {"words": embeddings.n, "dimensions": embeddings.d}
+    return {
+        "mechanism": mechanism.name,
+        "status": str(guarantee.status),
+        "reviewed": guarantee.reviewed,
+        "guarantee": guarantee.summary(),
+        "epsilon": mechanism.epsilon,
+        "epsilon_unit": mechanism.epsilon_unit,
+        "parameters": {name: getattr(mechanism, name) for name in mechanism.parameters()},
+        "epsilon_ldp": finite(guarantee.epsilon_ldp),
+        "public_words": guarantee.public_words,
+        "delta": guarantee.delta,
+        "epsilon_metric": finite(guarantee.epsilon_metric),
+        "slack": guarantee.slack,
+        "mean_cosine": optimum and optimum._asdict(),
+        "versions": {"dpsan": __version__, "numpy": np.__version__},
+        "embeddings": {"source": embeddings.source, "digest": embeddings.digest, **shape},
+    }
+
+
+def _shares(found: Figures) -> Explanation:
+    shares = {name: getattr(found, name) for name in ("unchanged", "close", "distant")}
+    intervals = {name: share and [share.low, share.high] for name, share in shares.items()}
+    values = {name: share and share.value for name, share in shares.items()}
+    drawn = {"intervals": intervals if found.draws else None}
+    return {"exact": not found.draws, "draws": found.draws, **values, **drawn}
+
+
+def _share(of: Row) -> Explanation:
+    share = of.probability
+    interval = {"interval": [share.low, share.high]} if share.low < share.high else {}
+    return {"probability": share.value, **interval}
+
+
+def _neighbors(space: MetricSpace, row: int, keys: Sequence[str]) -> list[Explanation]:
     """Return the nearest other words of a word, and their distances; nothing for ⊥."""
     if row == space.n:
-        return ()
+        return []
     ids, distances = space.search(space.points(np.array([row])), min(_NEIGHBOURS + 1, space.n))
     pairs = zip(ids[0].tolist(), distances[0].tolist(), strict=True)
-    return tuple((keys[each], far) for each, far in pairs if each != row)[:_NEIGHBOURS]
+    near = [{"word": keys[other], "distance": far} for other, far in pairs if other != row]
+    return near[:_NEIGHBOURS]
 
 
 _AT: Final = {"ldp": Target.EPSILON_LDP, "unchanged": Target.UNCHANGED}

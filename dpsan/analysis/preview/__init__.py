@@ -27,7 +27,7 @@ from dpsan.embeddings.word_lists import SENSITIVE, only_classes, word_classes
 from dpsan.errors import InputError, UsageError, printable
 from dpsan.outcomes.emissions import likeliest_inputs
 from dpsan.outcomes.intervals import Share
-from dpsan.outcomes.language.decoding import guesses, reading_tables
+from dpsan.outcomes.language.decoding import guesses, tables_for
 from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.outcomes.language.symbols import gap_kinds
 from dpsan.outcomes.text_likelihood import LONGEST
@@ -306,7 +306,7 @@ def _guessed(rows: Ids, measured: _Measured, sanitizer: Sanitizer, model: Ngrams
     if model is not None:
         none = np.zeros(0, dtype=np.int64)
         epsilon = sanitizer.guarantee.epsilon_ldp
-        return guesses(rows, measured.kinds, reading_tables(mechanism, space, model, epsilon, none))
+        return guesses(rows, measured.kinds, tables_for(mechanism, space, model, epsilon, none))
     held = likeliest_inputs(mechanism, space)
     best = np.full(space.n, -1, dtype=np.int64)
     best[held["outputs"]] = held["inputs"][:, 0]

@@ -25,6 +25,14 @@ from dpsan.sanitize.statement import expected_share
 ACTIONS: Final = tuple(map(str, Action))
 _REASON: Final = ("class", "rule", "passes")
 _SUMMED: Final = (*ACTIONS, "draws", "public")
+_SHOWN: Final = (
+    *("created", "dpsan", "mechanism", "own", "epsilon", "epsilon_unit", "weak", "linked"),
+    *("embeddings", "unknown", "copies", "consistent", "spans", "fields", "drop_other", "policy"),
+    *("seeded", "private", "not_protected"),
+)
+"""Values of the header that a report has as they are."""
+_PROMISED: Final = ("status", "reviewed", "arithmetic", "epsilon_ldp", "delta", "public_words")
+"""The same of its guarantee."""
 QUANTILES: Final = {"p5": 0.05, "p50": 0.5, "p95": 0.95, "max": 1.0}
 
 
@@ -121,26 +129,14 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON values."""
         header = self.header
-        guarantee, unit = header["guarantee"], header["consistent"]
         return {
             "audit": self.path,
             "complete": self.complete,
-            **{name: header[name] for name in ("created", "dpsan", "mechanism", "own")},
-            **{name: guarantee[name] for name in ("status", "reviewed", "arithmetic")},
-            "epsilon": self.epsilon,
-            "epsilon_unit": header["epsilon_unit"],
-            "per": "line" if guarantee["per_line"] else "distinct word" if unit else "word",
-            **{name: guarantee[name] for name in ("epsilon_ldp", "delta", "public_words")},
+            **{name: header[name] for name in _SHOWN},
+            **{name: header["guarantee"][name] for name in _PROMISED},
+            "per": "distinct word" if header["consistent"] else "word",
             "expected_unchanged": self.expected_unchanged,
-            **{name: header[name] for name in ("weak", "linked", "embeddings", "unknown")},
-            "copies": self.copies,
-            **{
-                name: header[name]
-                for name in ("consistent", "spans", "fields", "drop_other", "policy")
-            },
             "passing": self.passing,
-            "seeded": header["seeded"],
-            "private": header["private"],
             "words": self.counts.total(),
             **{action: self.counts[action] for action in ACTIONS},
             "draws": self.together("draws"),
@@ -155,7 +151,6 @@ class Report:
                 dict(zip((*_REASON, "words"), (*reason, words), strict=True))
                 for reason, words in self.reasons.most_common()
             ],
-            "not_protected": header["not_protected"],
             "files": [
                 {
                     "file": number,
@@ -198,13 +193,10 @@ class _Adding:
 
     def __init__(self, report: Report) -> None:
         self.report = report
-        self._per_line = report.header["guarantee"]["per_line"]
         self._unit = report.header["consistent"]
         self._only = report.header["only"] is not None
         self._record: tuple[int, int, int] | None = None
         self._charges = 0
-        self._text = 0
-        """The last text of the record that was charged, where texts are."""
 
     def row(self, row: dict[str, Any]) -> bool:
         """Add a row; False if it tells other sums than those of the words before it."""
@@ -271,10 +263,8 @@ class _Adding:
         each.public += row["epsilon"] is None
         if self._only and again:
             return
-        if not self._per_line or row["text"] != self._text:
-            each.charges += 1
-            self._charges += 1
-        self._text = row["text"]
+        each.charges += 1
+        self._charges += 1
 
     def end_record(self) -> None:
         """The words that follow are of another record."""
@@ -282,7 +272,7 @@ class _Adding:
             self.report.per_record[self._charges] += 1
             each = self.report.files[self._record[0]]
             each.largest = max(each.largest, self._charges)
-        self._record, self._charges, self._text = None, 0, 0
+        self._record, self._charges = None, 0
 
 
 def _sums(files: list[FileReport]) -> Counter[str]:

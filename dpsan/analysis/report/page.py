@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from dpsan.analysis.pages.sections import Facts, Part, Prose, Section, Shown, named, plain_meaning
@@ -25,18 +27,8 @@ _MEANING: Final = {
     "plain": "of no class, unchanged (not protected)",
 }
 _PARAMETERS: Final = (
-    *(
-        "mechanism",
-        "status",
-        "reviewed",
-        "arithmetic",
-        "own",
-        "policy",
-        "epsilon",
-        "epsilon_unit",
-        "per",
-    ),
-    *("epsilon_sum", "only", "classes", "copies", "created", "dpsan", "embeddings"),
+    *("mechanism", "status", "reviewed", "arithmetic", "own", "policy", "epsilon", "epsilon_unit"),
+    *("per", "epsilon_sum", "only", "classes", "copies", "created", "dpsan", "embeddings"),
 )
 """Settings of a run that are shown, by their names in the JSON values."""
 _UNCHANGED: Final = ("plain", "outside", "kept")
@@ -214,8 +206,6 @@ def shown(report: Report, *, signed: bool = False) -> Shown:
     sentence, good = conclusion(report, sums)
     first: list[Part] = []
     if signed:
-        from dpsan.analysis.report.signing import signing
-
         first = [*signing(_facts(report, sums)), Prose("In figures", _FIGURES)]
     parts: list[Part] = [
         Prose("", lines=_warnings(report), loud=True),
@@ -233,3 +223,45 @@ def shown(report: Report, *, signed: bool = False) -> Shown:
 
 def _cost(epsilon_ldp: float | None, delta: float) -> str:
     return number(epsilon_ldp) + (f" (delta {number(delta)})" if delta else "")
+
+
+# The page for whoever signs, with the figures of a run below its headings.
+
+_NAME: Final = "for_whoever_signs.md"
+_MARKS: Final = re.compile(r"\*\*|`|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)")
+"""Marks of Markdown around words; a page is plain text."""
+
+
+def _text() -> str:
+    """Return the page, in the installed package or the source checkout."""
+    package = Path(__file__).resolve().parents[2]
+    folders = (package / "_docs", package.parent / "docs")
+    path = next(folder / _NAME for folder in folders if (folder / _NAME).is_file())
+    return path.read_text(encoding="utf-8")
+
+
+def signing(facts: Mapping[str, Sequence[str]]) -> list[Part]:
+    """Return the sections of docs/for_whoever_signs.md.
+
+    Args:
+        facts: lines about a run, by the heading under which they stand first.
+    """
+    parts: list[Part] = []
+    for section in _text().split("\n## ")[1:]:
+        heading, _, body = section.partition("\n")
+        blocks = [block for block in body.strip().split("\n\n") if block]
+        texts = [block for block in blocks if block[0] not in "*|"]
+        lines = [line for block in blocks if block[0] == "*" for line in block.split("\n* ")]
+        said = [*facts.get(heading, ()), *(_plain(line.removeprefix("* ")) for line in lines)]
+        parts.append(Prose(heading, _plain(" ".join(texts)), said))
+        parts += [_table(block) for block in blocks if block[0] == "|"]
+    return parts
+
+
+def _plain(text: str) -> str:
+    return " ".join(_MARKS.sub("", text).split())
+
+
+def _table(block: str) -> Section:
+    rows = [[_plain(cell) for cell in line[1:-1].split("|")] for line in block.split("\n")]
+    return Section(rows[0], rows[2:])

@@ -21,7 +21,8 @@ from dpsan.files.source import FileSource
 from dpsan.formats.base import ReadOptions
 from dpsan.outcomes.intervals import log_tail_of_share
 from dpsan.privacy.randomness import streams_for
-from dpsan.run.stream import Outcome, Plan, Task, Work, rewrite_stream
+from dpsan.run.plan import Outcome, Plan, Task
+from dpsan.run.stream import Work, rewrite_stream
 from dpsan.run.workers import Workers
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -170,18 +171,6 @@ def between(sanitizer: Sanitizer) -> str | None:
     It ends no sentence, and no article agrees with the word after it.
     """
     return next((gap for gap in (" | ", " / ", " = ") if not may_hold(sanitizer, gap)), None)
-
-
-def words_of(text: str, gaps: Sequence[str]) -> list[str] | None:
-    """Return the words between gaps, none of which they contain; None if a gap is missing."""
-    out, at = [], 0
-    for gap in gaps:
-        end = text.find(gap, at)
-        if end < 0:
-            return None
-        out.append(text[at:end])
-        at = end + len(gap)
-    return [*out, text[at:]]
 
 
 @dataclass

@@ -138,7 +138,8 @@ def _lines(
 
 def _rows(table: Table) -> Iterator[list[int]]:
     if isinstance(table, SparseTable):
-        yield from (np.stack(row, axis=1).ravel().tolist() for row in table.rows())
+        for word in range(table.space.n):
+            yield np.stack(table.near.row(word), axis=1).ravel().tolist()
     else:
         for ids in blocks(table.space.n + 1, ROWS):
             yield from table.weights(ids).tolist()

@@ -100,9 +100,7 @@ def independence(
         real = _agreement(sanitizer.sampler, n, derive_key(key, "real"), exact=False)
         q = max(q, real) if real < 0.5 else q
     figures: dict[str, float] = {"agreement_by_chance": q}
-    # Where the words of a line are drawn together, q is known for lines of that length alone.
-    widest = _WORDS if stated.whole_records else _WIDEST
-    if width_of(q) > widest:
+    if width_of(q) > _WIDEST:
         sentence = f"two draws of an OOV word agree with probability {q:.3f}, too often to compare"
         sentence += "; the noise of two words is independent" * noise_tested
         return Check(name, noise_tested or None, sentence, figures)
@@ -110,7 +108,7 @@ def independence(
     if unit is None and fits:
         word, q = _known(sanitizer, stated, gap, derive_key(key, "known"))
         figures["agreement_of_a_word"] = q
-        if width_of(q) <= widest:
+        if width_of(q) <= _WIDEST:
             kinds.append(([word] * many, q))
         else:
             agree = f"vocabulary words agree with probability {q:.3f} or more"
@@ -234,8 +232,8 @@ class _Comparison:
 
     def _read(self, line: str, many: int) -> list[int]:
         """Return the words of an output line as numbers, equal for equal words."""
-        words = base.words_of(line, [self.gap] * (many - 1))
-        if words is None or any(self.gap in word for word in words):
+        words = line.split(self.gap)
+        if len(words) != many:
             raise _UnreadableError
         return [self.numbers.setdefault(word.lower(), len(self.numbers)) for word in words]
 

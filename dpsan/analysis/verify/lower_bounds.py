@@ -19,10 +19,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import permutations
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
+from dpsan.analysis.pages.sections import by_name
 from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.space.arrays import Floats, Ids
 
@@ -83,9 +84,11 @@ class Finding:
     draws: int
     """Number of draws in both phases."""
     pair: tuple[str, str]
-    event: tuple[str, ...] = field(repr=False)
+    event: tuple[str, ...] = field(repr=False, metadata={"shown": True})
     ceiling: float = math.inf
     """Largest ``epsilon_lower`` that so many draws can show of any mechanism."""
+    event_other: int = 0
+    """Outputs of the event that are left out: OOV words or capitals left unchanged."""
 
     @property
     def seen(self) -> float:
@@ -97,6 +100,10 @@ class Finding:
     def violated(self) -> bool:
         """True if the claim is refuted."""
         return self.epsilon_lower > self.allowed
+
+    def as_json(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {**by_name(self), "seen": self.seen}
 
 
 def search(draw: Draw, question: Question, *, draws: int, confidence: float) -> Finding:

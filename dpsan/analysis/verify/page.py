@@ -1,88 +1,53 @@
-"""Results of a verification, for the terminal and as JSON values."""
+"""Results of a verification, for the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from textwrap import fill
-from typing import Any, Final
+from typing import Final
 
 from dpsan.analysis.pages.sections import Facts, Part, Prose, Shown, by_name, named
 from dpsan.analysis.verify.base import Check
-from dpsan.analysis.verify.configuration import Exposure
 from dpsan.analysis.verify.verdict import Verification
 from dpsan.errors import printable
 from dpsan.privacy.guarantee import UNREVIEWED
 
-_CERTIFIED: Final = ("certified", "certified_metric", "certified_slack", "certified_delta")
+_APART: Final = ("verdict", "reviewed", "grade", "float64_gap", "configuration", "checks")
+"""Values that stand elsewhere, or nowhere."""
 _SHOWN: Final = 5
 """Outputs of the event that a terminal shows."""
 _HELD: Final = {True: "checked", False: "REFUTED", None: "not judged"}
 
 
-def as_json(found: Verification, *, reviewed: bool) -> dict[str, Any]:
-    """Return JSON values.
-
-    Args:
-        reviewed: False for a third party's mechanism.
-    """
-    grade, empirical = found.grade, found.empirical
-    event = {"event": found.event, "event_other": found.other}
-    return {
-        "verdict": str(found.verdict),
-        "reviewed": reviewed,
-        "grade": grade and grade.name,
-        "float64_gap": grade and grade.gap,
-        "float64_delta": grade and grade.delta,
-        "method": found.method,
-        "claimed": by_name(found.claimed),
-        "public_words": found.public_words,
-        **{name: getattr(found, name) for name in _CERTIFIED},
-        "certified_pair": found.tightest,
-        "empirical": {**by_name(empirical), "seen": empirical.seen, **event},
-        "configuration": [_exposed(each) for each in found.exposures],
-        "checks": found.checks,
-        "seconds": found.seconds,
-    }
-
-
-def _exposed(exposure: Exposure) -> dict[str, Any]:
-    names = ("pair", "event", "probability", "stated")
-    values = {name: getattr(exposure, name) for name in names}
-    return {"setting": exposure.setting, "loss": "infinite", **values}
-
-
-def shown(found: Verification, values: Mapping[str, Any], name: str) -> Shown:
+def shown(found: Verification, name: str) -> Shown:
     """Return what a terminal shows.
 
     Args:
-        values: JSON values of the same.
         name: of the mechanism.
     """
-    whom, options = [], {each.option for each in found.exposures}
+    whom, options = [], {each.option for each in found.configuration}
     if found.public_words:
         whom.append(" for protected words")
     if "class" in options:
         whom.append(" for two words, or two strings of one kind")
     if "numbers" in options:
         whom.append(" for two words, or two numbers of one form")
-    grade = f" ({found.grade.name})" if found.grade else ""
+    grade = f" ({found.grade})" if found.grade else ""
     title = f"{name}: {str(found.verdict).upper()}{' and'.join(whom)}{grade}"
     notes = []
     if found.verdict == "violated":
         notes.append(f"refuted by {', '.join(_reasons(found))}")
-    if not values["reviewed"]:
+    if not found.reviewed:
         notes.append(f"{UNREVIEWED}: certificates are of the distribution that its file states")
-    if not all(each.stated for each in found.exposures):
+    if not all(each.stated for each in found.configuration):
         notes.append("claimed and certified: for drawn words only")
-    event = [printable(word) for word in found.event[:_SHOWN]]
-    event += ["..."] * (len(found.event) > _SHOWN)
-    without = {"verdict", "reviewed", "grade", "float64_gap", "configuration", "checks"}
-    facts = {key: value for key, value in values.items() if key not in without}
-    facts["empirical"] = {**facts["empirical"], "event": event}
+    event = [printable(word) for word in found.empirical.event[:_SHOWN]]
+    event += ["..."] * (len(found.empirical.event) > _SHOWN)
+    facts = {key: value for key, value in by_name(found).items() if key not in _APART}
+    facts["empirical"]["event"] = event
     parts: list[Part] = [Prose("", lines=notes), Facts("", named(facts))]
-    for each in found.exposures:
+    for each in found.configuration:
         lines = [f"{each.pair[0]} / {each.pair[1]}", f"event: {each.event}"]
-        lines.append(f"probability >= {each.probability:.4f} / 0")
         whose = f" for {each.left_out}" if each.stated else ""
         parts.append(Prose("", lines=[f"{each.setting}: no epsilon holds{whose}", *lines]))
     title = fill(title, 80, subsequent_indent="  ", break_on_hyphens=False)
@@ -96,8 +61,7 @@ def checked(checks: Sequence[Check]) -> Prose:
 
 def _reasons(found: Verification) -> list[str]:
     """Return what refutes a guarantee: settings, tests, draws, or else the exact loss."""
-    settings = [each for each in found.exposures if not each.stated]
-    out = [each.setting for each in settings if each.probability > found.claimed.delta]
+    out = [each.setting for each in found.configuration if not each.stated]
     out += [each.name for each in found.checks if each.held is False]
     out += ["the draws"] * found.empirical.violated
     return out or ["the exact loss"]

@@ -23,9 +23,9 @@ from dpsan.only.hashes import Hashes
 from dpsan.privacy import randomness
 from dpsan.privacy.randomness import derive_key
 from dpsan.run.workers import Workers
+from dpsan.sanitize.result import Texts
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Ids
-from dpsan.text.out_of_vocabulary import UnknownPolicy
 from dpsan.text.tokens import folded, lookup_keys
 
 
@@ -58,7 +58,7 @@ def check_program(
         out.append(noise_fit(single, stated, distribution, draws=draws, key=part("noise")))
     else:
         out.append(goodness_of_fit(single, stated, texts, ids, draws=draws, key=part("fit")))
-    if sanitizer.grouping is not None:
+    if sanitizer.grouping.classed:
         out.append(classes(single, key=part("classes")))
     fits = all(each.held is not False for each in out)
     own, noise = part("independence"), distribution is not None
@@ -69,7 +69,7 @@ def check_program(
 def listed_words(sanitizer: Sanitizer) -> frozenset[str]:
     """Return the words of all classes, folded."""
     own = (words for word_class in sanitizer.spec.classes for words in word_class.groups)
-    keys, groups = sanitizer.embeddings.index_to_key, [*getattr(sanitizer.grouping, "rows", ())]
+    keys, groups = sanitizer.embeddings.index_to_key, sanitizer.grouping.rows
     rows = (keys[row] for group in groups for row in group.rows)
     return frozenset(map(folded, chain(chain.from_iterable(own), rows)))
 
@@ -77,7 +77,7 @@ def listed_words(sanitizer: Sanitizer) -> frozenset[str]:
 def passing(sanitizer: Sanitizer) -> Callable[[str], bool]:
     """Return whether the options and the lists let a word be written unchanged or masked."""
     kept = {key for word in sanitizer.spec.keep for key in lookup_keys(word)}
-    sampled = sanitizer.spec.unknown == UnknownPolicy.SAMPLE
+    sampled = sanitizer.spec.unknown == "sample"
     return lambda word: not sampled or not kept.isdisjoint(lookup_keys(word))
 
 
@@ -89,12 +89,11 @@ def classes(sanitizer: Sanitizer, *, key: bytes) -> Check:
         key: fresh.
     """
     grouping = sanitizer.grouping
-    assert grouping is not None  # noqa: S101 - the caller knows the options
     listed = listed_words(sanitizer)
     texts = [spelt(word) for word in listed for spelt in (str, str.capitalize, str.upper)]
     records = sanitizer.sanitize(texts, key, audit=True).records
     assert records is not None  # noqa: S101 - requested
-    passes, kinds = passing(sanitizer), grouping.kinds(sanitizer.space.n)
+    passes, kinds = passing(sanitizer), grouping.kinds
     tokens = {*zip(records.originals, records.input_ids.tolist(), strict=True)}
     passed = sum(
         not passes(word) if code < 0 else bool(kinds[code] == grouping.other)
@@ -255,7 +254,8 @@ def lists(sanitizer: Sanitizer) -> Check:
     words = [spelt(word) for word in (*own, *kept) for spelt in (str, str.capitalize, str.upper)]
     drawn = np.zeros((len(own) + len(kept), 3), np.int64)
     if words:
-        decided = rewriter.decided([f"They saw {word} there." for word in words])
+        texts = [f"They saw {word} there." for word in words]
+        decided = rewriter.decided(Texts(texts, b"", range(len(texts))))
         drawn = np.bincount(decided.decision.text, minlength=len(words)).reshape(-1, 3)
     passed = int((drawn[: len(own)] == 0).any(axis=1).sum())
     replaced = int(drawn[len(own) :].any(axis=1).sum())

@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain, zip_longest
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -36,12 +36,11 @@ from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
 
-@dataclass(frozen=True)
-class Grade:
-    """Arithmetic for which a guarantee is kept."""
+class Grade(NamedTuple):
+    """Arithmetic for which a guarantee is kept; nothing of one that is not."""
 
-    name: str
-    gap: float | None
+    name: str | None = None
+    gap: float | None = None
     """Bound on the total variation distance between the drawn distribution and the proved one."""
     delta: float | None = None
     """Delta of the claimed LDP epsilon with that gap; None without a gap or a claim."""
@@ -68,7 +67,7 @@ def grade(
     if mechanism.arithmetic is Arithmetic.INTEGERS and certificate is not None and whole:
         return Grade("certified on the sampled integers", gap)
     if gap is None:
-        return Grade("proved for real numbers only", None)
+        return Grade("proved for real numbers only")
     # Rounded up in print, as every bound is.
     name = f"proved; float64 gap at most {1.05 * gap:.2g}"
     if not gap or claim.metric is not None:
@@ -94,11 +93,20 @@ class Verdict(StrEnum):
 class Verification:
     """Claim, certificate and empirical finding.
 
-    Claim and certificates are about drawn words; ``exposures`` are about the settings.
+    Claim and certificates are about drawn words; ``configuration`` is about the settings.
     """
 
     verdict: Verdict
+    reviewed: bool
+    """False for a third party's mechanism."""
+    grade: str | None
+    """Arithmetic for which the guarantee is kept; None where it is not."""
+    float64_gap: float | None
+    """See :class:`Grade`."""
+    float64_delta: float | None
     claimed: Claim
+    public_words: int
+    """Number of public words, which the verdict leaves out."""
     method: str
     """The strongest method that applied."""
     certified: float | None
@@ -108,22 +116,14 @@ class Verification:
     """Nats that rounding adds to ``certified_metric`` times the distance."""
     certified_delta: float | None
     """Smallest delta with which the claimed epsilon holds."""
-    empirical: Finding
-    event: tuple[str, ...]
-    """Outputs of the empirical event that are in the vocabulary."""
-    other: int
-    """Number of outputs of that event that are not: OOV words or capitals left unchanged."""
-    exposures: tuple[Exposure, ...]
-    """Settings with infinite loss."""
-    public_words: int
-    """Number of public words, which the verdict leaves out."""
-    seconds: float
-    checks: tuple[Check, ...] = ()
-    """Tests of what is drawn: its distribution, and that draws are independent."""
-    grade: Grade | None = None
-    """Arithmetic for which the guarantee is kept; None where it is not."""
-    tightest: tuple[str, str] | None = None
+    certified_pair: tuple[str, str] | None
     """Worst-case pair of the certificate, with ⊥ for OOV words."""
+    empirical: Finding
+    configuration: tuple[Exposure, ...]
+    """Settings with infinite loss."""
+    checks: tuple[Check, ...]
+    """Tests of what is drawn: its distribution, and that draws are independent."""
+    seconds: float
 
 
 def claim_of(guarantee: Guarantee) -> Claim:
@@ -184,8 +184,8 @@ def _inputs(
     space = sanitizer.space
     worst = [] if certificate is None else [w for w in certificate.pair if w < space.n]
     probes = probe_words(space, words)
-    if sanitizer.grouping is not None:
-        groups, kinds = sanitizer.grouping, sanitizer.grouping.kinds(space.n)[: space.n]
+    if sanitizer.grouping.classed:
+        groups, kinds = sanitizer.grouping, sanitizer.grouping.kinds[: space.n]
         several = [np.array(group.rows) for group in groups.rows]
         several.append(np.flatnonzero(kinds == groups.other))
         probes = _group_words(several, words)
@@ -220,7 +220,7 @@ def _allowed(sanitizer: Sanitizer, claim: Claim, rows: Ids) -> Callable[..., flo
     public = np.isin(rows, sanitizer.public)
     named = claim.metric not in (None, "euclidean")
     other = sanitizer.mechanism.claim_distances(space, rows) if named else None
-    kinds = None if sanitizer.grouping is None else sanitizer.grouping.kinds(space.n)
+    kinds = sanitizer.grouping.kinds if sanitizer.grouping.classed else None
     groups = len(guarantee.groups)
 
     def allowed(x: int, y: int) -> float:
@@ -294,27 +294,28 @@ def verify(
     checks = check_program(sanitizer, inputs, rows, draws=draws, workers=workers)
     question = Question(inputs, allowed, claim.delta, positions, same)
     finding = search(draw, question, draws=draws, confidence=confidence)
-    bounds = _upper(claim, certificate, guarantee)
-    exposed = exposures(sanitizer, confidence, spans=spans)
+    event = tuple(output for output in finding.event if sanitizer.row_of(output) is not None)
+    finding = replace(finding, event=event, event_other=len(finding.event) - len(event))
+    exposed = exposures(sanitizer, spans=spans)
     verdict = _verdict(claim, guarantee, certificate, finding)
-    verdict = _whole(verdict, claim, exposed, checks)
-    worth = None
+    verdict = _whole(verdict, exposed, checks)
+    worth = Grade()
     if verdict is Verdict.KEPT:
         worth = grade(sanitizer.mechanism, sanitizer.sampler, space, certificate, claim)
-    event = tuple(output for output in finding.event if sanitizer.row_of(output) is not None)
     return Verification(
         verdict,
+        guarantee.reviewed,
+        worth.name,
+        worth.gap,
+        worth.delta,
         claim,
-        *bounds,
-        finding,
-        event,
-        len(finding.event) - len(event),
-        exposed,
         len(sanitizer.public),
-        time.perf_counter() - started,
-        checks,
-        worth,
+        *_upper(claim, certificate, guarantee),
         _tightest(sanitizer, certificate),
+        finding,
+        exposed,
+        checks,
+        time.perf_counter() - started,
     )
 
 
@@ -343,14 +344,11 @@ def _upper(
     return method, finite(guarantee.epsilon_ldp), None, 0.0, None
 
 
-def _whole(
-    verdict: Verdict, claim: Claim, exposed: Sequence[Exposure], checks: Sequence[Check]
-) -> Verdict:
+def _whole(verdict: Verdict, exposed: Sequence[Exposure], checks: Sequence[Check]) -> Verdict:
     """Return the verdict on configuration and program, given that on drawn words."""
-    counted = [each.probability for each in exposed if not each.stated]
-    if max(counted, default=0.0) > claim.delta or any(each.held is False for each in checks):
+    if not all(each.stated for each in exposed) or any(each.held is False for each in checks):
         return Verdict.VIOLATED
-    unjudged = counted or any(each.held is None for each in checks)
+    unjudged = any(each.held is None for each in checks)
     return Verdict.INCONCLUSIVE if unjudged and verdict is Verdict.KEPT else verdict
 
 

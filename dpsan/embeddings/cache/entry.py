@@ -24,7 +24,7 @@ import math
 import os
 import re
 import struct
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -99,23 +99,6 @@ class EntryInfo:
     """The file's name."""
 
 
-@dataclass(frozen=True)
-class _Array:
-    """Where an array stands in the file, and what it is."""
-
-    begin: int
-    head: int
-    """Bytes of the header before it."""
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    sha256: str
-
-    @property
-    def size(self) -> int:
-        """Return the bytes of the array with its header."""
-        return self.head + math.prod(self.shape) * self.dtype.itemsize
-
-
 def file_name(kind: str, key: str) -> str:
     """Return the name of an entry's file.  Raises ValueError for a bad kind."""
     if not _NAME.fullmatch(kind):
@@ -165,18 +148,15 @@ def _tail(manifest: bytes) -> bytes:
 
 def inspect(path: Path, *, thorough: bool) -> tuple[EntryInfo, str | None]:
     """Return a description of an entry, and its problem; read only its manifest if not thorough."""
+    kind = path.name[: path.name.rindex("-")]
+    info = EntryInfo(kind, "", stored_bytes(path), "", {}, False, path.name)
     try:
-        info, problem = read_entry(path, ())[0], None
-    except (OSError, DamagedError) as error:
-        kind = path.name[: path.name.rindex("-")]
-        info = EntryInfo(kind, "", stored_bytes(path), "", {}, False, path.name)
-        return info, files.reason(error)
-    try:
+        info, _ = read_entry(path, ())
         if thorough:
             read_entry(path)
     except (OSError, DamagedError) as error:
-        problem = files.reason(error)
-    return info, problem
+        return info, files.reason(error)
+    return info, None
 
 
 def read_entry(path: Path, only: Container[str] | None = None) -> tuple[EntryInfo, Entry]:
@@ -190,15 +170,32 @@ def read_entry(path: Path, only: Container[str] | None = None) -> tuple[EntryInf
     """
     with files.open_private(path) as (descriptor, size):
         info, listed = _manifest(descriptor, size, path.name)
-        arrays = {
-            name: _array(descriptor, name, about)
-            for name, about in listed.items()
-            if only is None or name in only
-        }
+        arrays: dict[str, NDArray[Any]] = {}
+        end = 0
+        for name, (dtype, shape, sha256) in listed.items():
+            begin, end = end, end + _size(name, dtype, shape)
+            if only is not None and name not in only:
+                continue
+            head = _FIELDS.size if name == INDEX else 0
+            memory, digest = _bytes(descriptor, begin, end - begin, head)
+            if digest != sha256:
+                raise DamagedError(f"SHA-256 of {INDEX if name == INDEX else 'an array'} differs")
+            try:
+                arrays[name] = memory[head:].view(dtype).reshape(shape)
+            except (ValueError, OverflowError) as error:  # too many or too long dimensions
+                raise DamagedError("impossible shape") from error
     return info, Entry(arrays, info.meta)
 
 
-def _manifest(descriptor: int, size: int, name: str) -> tuple[EntryInfo, dict[str, _Array]]:
+def _size(name: str, dtype: str, shape: Sequence[int]) -> int:
+    """Return the bytes of an array with its header."""
+    head = _FIELDS.size if name == INDEX else 0
+    return head + math.prod(shape) * np.dtype(dtype).itemsize
+
+
+def _manifest(
+    descriptor: int, size: int, name: str
+) -> tuple[EntryInfo, dict[str, tuple[str, list[int], str]]]:
     """Return the manifest of an entry in a file of this name, every type and size in it checked."""
     if size < _TAIL:
         raise DamagedError(f"{size} bytes")
@@ -215,30 +212,18 @@ def _manifest(descriptor: int, size: int, name: str) -> tuple[EntryInfo, dict[st
         info = EntryInfo(kind, key, size, created, {**content["meta"]}, True, name)
         if version != FORMAT_VERSION or file_name(kind, key) != name:
             raise DamagedError("of another entry")
-        listed: dict[str, _Array] = {}
+        listed = {**content["arrays"]}
         at = 0
-        for array, (dtype, shape, sha256) in content["arrays"].items():
+        for array, (dtype, shape, _) in listed.items():
             if dtype not in _DTYPES or any(type(n) is not int or n < 0 for n in shape):
                 raise ValueError("dtype or shape")
-            head = _FIELDS.size if array == INDEX else 0
-            listed[array] = _Array(at, head, np.dtype(dtype), tuple(shape), sha256)
-            at += listed[array].size
+            at += _size(array, dtype, shape)
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise DamagedError("the manifest makes no sense") from error
     # Before memory is taken: a manifest must not promise more than there is.
     if at != end:
         raise DamagedError(f"{end} bytes of arrays, expected {at}")
     return info, listed
-
-
-def _array(descriptor: int, name: str, about: _Array) -> NDArray[Any]:
-    memory, sha256 = _bytes(descriptor, about.begin, about.size, about.head)
-    if sha256 != about.sha256:
-        raise DamagedError(f"SHA-256 of {INDEX if name == INDEX else 'an array'} differs")
-    try:
-        return memory[about.head :].view(about.dtype).reshape(about.shape)
-    except (ValueError, OverflowError) as error:  # too many or too long dimensions
-        raise DamagedError("impossible shape") from error
 
 
 def _bytes(descriptor: int, begin: int, size: int, head: int = 0) -> tuple[NDArray[np.uint8], str]:

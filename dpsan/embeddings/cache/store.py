@@ -53,7 +53,11 @@ class Store:
         note: Callable[[str], None] | None = None,
         watch: Watch = unseen,
     ) -> None:
-        self.root: Final = (root or _default_root()).absolute()
+        if root is None:
+            import platformdirs
+
+            root = Path(os.environ.get("DPSAN_CACHE_DIR") or platformdirs.user_cache_path("dpsan"))
+        self.root: Final = root.absolute()
         self._path: Final = self.root / f"v{FORMAT_VERSION}"
         self.watch: Final = watch
         self._note: Final = note or (lambda _line: None)
@@ -73,8 +77,7 @@ class Store:
         try:
             entry, problem = self._look(kind, key, only)
         except CacheError as error:
-            self._note(f"{error}; going on without it")
-            return None
+            entry, problem = None, f"{error}; going on without it"
         if problem:
             self._note(problem)
         return entry
@@ -169,21 +172,17 @@ class Store:
         from filelock import FileLock
 
         chosen = self.entries()
-        count = freed = 0
         if not os.path.lexists(self._path):
-            return count, freed
+            return 0, 0
         with self._shelf("cleared") as shelf:
             for info in chosen:
-                path = shelf / info.name
-                remove(path)
-                count += 1
-                freed += info.bytes
-            freed += sweep_directory(shelf)
+                remove(shelf / info.name)
+            freed = sum(info.bytes for info in chosen) + sweep_directory(shelf)
             for path in shelf.glob(f"*{_LOCK_SUFFIX}"):
                 # Timeout is an OSError: somebody holds it and builds.
                 with suppress(OSError, NotImplementedError), FileLock(path, timeout=0):
                     path.unlink()
-        return count, freed
+        return len(chosen), freed
 
     @contextmanager
     def _shelf(self, what_for: str, *, create: bool = False) -> Iterator[Path]:
@@ -245,14 +244,6 @@ class Store:
                     return None, ""
                 problem = files.reason(error)
         return None, f"cache entry {_short(path.name)} damaged ({problem}), rebuilding"
-
-
-def _default_root() -> Path:
-    if chosen := os.environ.get("DPSAN_CACHE_DIR"):
-        return Path(chosen)
-    import platformdirs
-
-    return platformdirs.user_cache_path("dpsan")
 
 
 def _short(name: str) -> str:

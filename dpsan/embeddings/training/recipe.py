@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Watch, unseen
+from dpsan.embeddings.base import Progress, Watch, unseen
 from dpsan.embeddings.files import blocks_of_all
 from dpsan.embeddings.training.spelling import (
     SpellingReader,
@@ -122,7 +121,7 @@ def train(recipe: Recipe, folder: Path, watch: Watch = unseen) -> Trained:
 
 
 def _train_vectors(
-    text: Path, recipe: Recipe, progress: Callable[[float], None] | None
+    text: Path, recipe: Recipe, progress: Progress
 ) -> tuple[list[str], NDArray[np.float32]]:
     """Skip-gram vectors of a text of one sentence a line, shape (words, dimensions).
 
@@ -137,8 +136,7 @@ def _train_vectors(
 
         def on_epoch_end(self, model: object) -> None:
             self.done += 1
-            if progress is not None:
-                progress(self.done / recipe.epochs)
+            progress(self.done / recipe.epochs)
 
     trained = Word2Vec(
         corpus_file=str(text),

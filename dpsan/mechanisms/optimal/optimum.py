@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.embeddings.base import Progress
 from dpsan.mechanisms.optimal.public_base import public_inputs
 from dpsan.mechanisms.optimal.solver import Problem, solve
 from dpsan.mechanisms.tables.directions import UNIT, cosine_unit, directions
@@ -193,7 +193,7 @@ def optimum(sampler: SparseTable, epsilon: float, *, quick: bool) -> Optimum | N
     return Optimum(min(float(mean[_COSINE][0]), 1.0), most)
 
 
-def _bound(sampler: SparseTable, epsilon: float, progress: Callable[[float], None] | None) -> float:
+def _bound(sampler: SparseTable, epsilon: float, progress: Progress) -> float:
     space, base = sampler.space, sampler.base
     _, every = public_inputs(space.counts, space.n, space.n, 0, 1.0)
     rows, unit = directions(space.vectors), cosine_unit(space.d)

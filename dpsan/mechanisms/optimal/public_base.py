@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from decimal import Context, Decimal
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.embeddings.base import Progress, no_progress
 from dpsan.mechanisms.optimal.solver import Problem, solve
 from dpsan.mechanisms.tables.directions import cosine_unit, directions, favoured
 from dpsan.space.arrays import Floats, Ids
@@ -139,7 +139,7 @@ def base_table(
     task: BaseTask,
     *,
     rounds: int = _ROUNDS,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = no_progress,
 ) -> Arrays:
     """Solve for a base at a grid point.
 

@@ -22,13 +22,13 @@ rounded everywhere (exp, log, pow) none is used.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.embeddings.base import Progress, no_progress
 from dpsan.mechanisms.tables.directions import ranking
 from dpsan.space.arrays import Floats, Ids
 
@@ -171,7 +171,7 @@ def solve(
     rounds: int = 60,
     smooth: tuple[float, float] = (0.5, 0.15),
     width: int = 64,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = no_progress,
 ) -> Solution:
     """Return a base distribution near the optimum.
 
@@ -213,8 +213,7 @@ def solve(
             average += t
             mean_base[indices] += base
             averaged += 1
-        if progress is not None:
-            progress((done + 1) / rounds)
+        progress((done + 1) / rounds)
         if done + 1 < rounds and (done + 1) % 12 == 0:
             used = base > _LEAST * need
             indices, base, speed = indices[used], base[used], speed[used]

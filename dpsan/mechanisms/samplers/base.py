@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,6 @@ from dpsan.space.metric_space import MetricSpace
 class Sampler(ABC):
     """A mechanism made ready for one space: the array function that carries the privacy."""
 
-    whole_records: bool = False
-    """True if the words of a record must be given together (see :attr:`Streams.records`)."""
     probability_error: float = PROBABILITY_ERROR
     """Bound on the relative error of :meth:`probabilities`."""
     batch_words: int = 4096
@@ -42,7 +40,7 @@ class Sampler(ABC):
     def sample_all(self, ids: Ids, streams: Streams) -> Ids:
         """Return the outputs of :meth:`sample` for any number of inputs, some at a time."""
         out, at = np.empty(len(ids), dtype=np.int64), 0
-        for part in streams.chunks(self.batch_words, whole_records=self.whole_records):
+        for part in streams.chunks(self.batch_words):
             end = at + len(part)
             out[at:end] = self.sample(ids[at:end], part)
             at = end
@@ -62,28 +60,6 @@ class Sampler(ABC):
     def unchanged(self, ids: Ids) -> Floats | None:
         """Probability that each word is its own output, (m,); None where a draw is cheaper."""
         return None
-
-
-class QuadratureSampler(Sampler):
-    """A sampler without rows of whole numbers; ⊥ gives a uniform word."""
-
-    space: MetricSpace
-    most_words: ClassVar[int]
-    """Words up to which distributions are computed."""
-
-    @abstractmethod
-    def distribution(self, word: Ids) -> Floats:
-        """Return the distribution of a word (1,), shape (n,)."""
-
-    def probabilities(self, ids: Ids) -> Floats | None:
-        n = self.space.n
-        if n > self.most_words:
-            return None
-        distinct, indices = np.unique(ids, return_inverse=True)
-        rows = np.full((len(distinct), n), 1 / n)
-        for row in np.flatnonzero(distinct < n).tolist():
-            rows[row] = self.distribution(distinct[row : row + 1])
-        return rows[indices]
 
 
 Projection = Callable[[MetricSpace, Floats, Streams], Ids]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.embeddings.base import shown
 from dpsan.errors import UsageError, fewer_words
 from dpsan.space.arrays import Floats, Ids, blocks
 from dpsan.space.metric_space import Arrays, MetricSpace
@@ -40,61 +40,46 @@ def groups(space: MetricSpace, k: int) -> NDArray[np.int32]:
 def _build(space: MetricSpace, k: int) -> NDArray[np.int32]:
     left = np.arange(space.n)
     out = np.full((-(-space.n // k), k), -1, dtype=np.int32)
-    with space.watch("grouping similar words") as progress:
-        for row in range(len(out)):
-            squares = np.empty(len(left), dtype=np.float32)  # for the order only
-            for at in range(0, len(left), _ROWS):
-                apart = space.vectors[left[at : at + _ROWS]] - space.vectors[left[0]]
-                np.einsum("nd,nd->n", apart, apart, out=squares[at : at + _ROWS])
-            squares[0] = -1.0
-            group = np.argsort(squares, kind="stable")[:k]
-            out[row, : len(group)] = left[group]
-            left = np.delete(left, group)
-            if progress is not None:
-                progress((row + 1) / len(out))
+    for row in shown(space.watch, "grouping similar words", range(len(out))):
+        squares = np.empty(len(left), dtype=np.float32)  # for the order only
+        for at in range(0, len(left), _ROWS):
+            apart = space.vectors[left[at : at + _ROWS]] - space.vectors[left[0]]
+            np.einsum("nd,nd->n", apart, apart, out=squares[at : at + _ROWS])
+        squares[0] = -1.0
+        group = np.argsort(squares, kind="stable")[:k]
+        out[row, : len(group)] = left[group]
+        left = np.delete(left, group)
     return out
 
 
 _BLOCK: Final = 512
 
 
-@dataclass(frozen=True)
 class Clusters:
     """Clusters of the words of a space.
 
     Args:
-        members: rows of each cluster, (clusters, size); -1 where it is short.
+        k: words of a cluster.
+
+    Raises:
+        UsageError: too many words.
     """
 
-    space: MetricSpace
-    members: NDArray[np.int32]
-
-    @property
-    def n(self) -> int:
-        """Return the number of clusters."""
-        return len(self.members)
-
-    @cached_property
-    def order(self) -> Ids:
-        """Return all words, cluster by cluster, (n,)."""
-        return self.members[self.members >= 0].astype(np.int64)
-
-    @cached_property
-    def sizes(self) -> Ids:
-        """Return words of each cluster, (clusters,)."""
-        return np.asarray((self.members >= 0).sum(axis=1))
-
-    @cached_property
-    def starts(self) -> Ids:
-        """Return the offset of each cluster in ``order``, shape (clusters,)."""
-        return np.cumsum(self.sizes) - self.sizes
-
-    @cached_property
-    def of(self) -> Ids:
-        """Return the cluster of each input, (n + 1,); ⊥ has the number of clusters."""
-        out = np.full(self.space.n + 1, self.n, dtype=np.int64)
-        out[self.order] = np.repeat(np.arange(self.n), self.sizes)
-        return out
+    def __init__(self, space: MetricSpace, k: int) -> None:
+        self.space = space
+        self.members = groups(space, min(k, space.n))
+        """Rows of each cluster, (clusters, size); -1 where it is short."""
+        self.n = len(self.members)
+        """Number of clusters."""
+        self.order = self.members[self.members >= 0].astype(np.int64)
+        """All words, cluster by cluster, (n,)."""
+        self.sizes: Ids = (self.members >= 0).sum(axis=1)
+        """Words of each cluster, (clusters,)."""
+        self.starts = np.cumsum(self.sizes) - self.sizes
+        """Offset of each cluster in ``order``, shape (clusters,)."""
+        self.of = np.full(space.n + 1, self.n)
+        """Cluster of each input, (n + 1,); ⊥ has the number of clusters."""
+        self.of[self.order] = np.repeat(np.arange(self.n), self.sizes)
 
     @cached_property
     def centroids(self) -> Floats:
@@ -104,7 +89,7 @@ class Clusters:
             words = self.members[some][self.members[some] >= 0]
             starts = self.starts[some] - self.starts[some[0]]
             sums[some] = np.add.reduceat(self.space.vectors[words].astype(np.float64), starts)
-        return sums / self.sizes[:, None]
+        return np.asarray(sums / self.sizes[:, None])
 
     def apart(self, clusters: Ids) -> Floats:
         """Distances of centroids (m,) from all, (m, clusters)."""
@@ -116,13 +101,8 @@ class Clusters:
         """Return the largest distance of two centroids."""
 
         def build() -> Arrays:
-            found: list[float] = []
-
-            def compare(some: Ids) -> None:
-                found.append(float(self.apart(some).max()))
-
-            self.space.by_blocks("comparing groups", self.n, _BLOCK, compare)
-            return {"diameter": np.array([max(found)])}
+            parts = self.space.in_blocks("comparing groups", self.n, _BLOCK)
+            return {"diameter": np.array([max(float(self.apart(part).max()) for part in parts)])}
 
         name = f"groups-{self.members.shape[1]}-diameter"
         return float(self.space.table(name, build)["diameter"][0])

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,6 +128,12 @@ def distance_rows(space: MetricSpace, factor: float, cap: float, words: Ids) -> 
     np.sqrt(scores, out=scores)
     scores *= factor * space.lattice.unit  # exact: the unit is a power of two
     return weights_of(scores, cap)
+
+
+def level_rows(levels: Callable[[Ids], Floats], factor: float, words: Ids) -> Integers:
+    """Return floor(2^62·exp(-factor·level)) for levels that are whole numbers, shape (m, n)."""
+    found = levels(words).astype(np.int64)  # so few values that each is weighed once
+    return weights_of(np.arange(found.max() + 1) * factor)[found]
 
 
 def _scored(scores: Callable[[Ids], Floats], block: int, words: Ids) -> Integers:
@@ -276,6 +282,8 @@ class DistanceWeights(IntegerResponse):
     """Weights exp(-epsilon·min(d, gamma)/2) of all words for a metric d, ⊥ uniform."""
 
     epsilon_unit = "1/distance"
+    levels: ClassVar[bool] = False
+    """True if distances are whole numbers, and few."""
 
     def metric(self, space: MetricSpace) -> Metric:
         """Return the metric d."""
@@ -287,6 +295,9 @@ class DistanceWeights(IntegerResponse):
 
     def table(self, space: MetricSpace) -> DenseTable:
         """Return the table of the scores min(epsilon·d/2, cap): metrics, as d is one."""
+        if self.levels:
+            given = self.metric(space).distances, 0.5 * self.epsilon
+            return DenseTable(space, partial(level_rows, *given))
         cap = min(self.cut(space.n), SCORE_CAP)
         return DenseTable(space, partial(distance_rows, space, 0.5 * self.epsilon, cap))
 

@@ -188,10 +188,8 @@ class NearSets:
             self._add(others, space.table(f"near-sets-1-{key}", lambda: self._all(others)))
 
     def _all(self, ids: Ids) -> dict[str, Any]:
-        parts: list[dict[str, Any]] = []
-        self.space.by_blocks(
-            "finding near words", len(ids), _WORDS, lambda at: parts.append(self._made(ids[at]))
-        )
+        blocks = self.space.in_blocks("finding near words", len(ids), _WORDS)
+        parts = [self._made(ids[block]) for block in blocks]
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def _made(self, ids: Ids) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.embeddings.base import shown
 from dpsan.errors import Hint, UsageError
 from dpsan.mechanisms.samplers.base import Table
 from dpsan.privacy.certificate import Certificate, log_ratio
@@ -173,29 +174,21 @@ def word_order(space: MetricSpace, order: str) -> Ids:
 def _greedy(space: MetricSpace) -> Ids:
     n = space.n
     near = np.empty((n, min(_NEAR, n)), dtype=np.int32)
-
-    def search(ids: Ids) -> None:
+    for ids in space.in_blocks("finding near words", n, 4096):
         near[ids] = space.neighbors(ids, near.shape[1])
-
-    space.by_blocks("finding near words", n, 4096, search)
     free = np.ones(n, dtype=np.bool_)
     left, vectors = np.arange(n), space.vectors
     squares = np.einsum("nd,nd->n", vectors, vectors)
     out, here = np.empty(n, dtype=np.int64), 0
-    with space.watch("putting words in order") as progress:
-        for index in range(n):
-            out[index], free[here] = here, False
-            if index == n - 1:
-                break
-            if progress is not None and not index % 256:
-                progress(index / n)
-            some = near[here][free[near[here]]]
-            if len(some):
-                here = int(some[0])
-                continue
-            if len(left) - (n - index) >= _COMPACT:
-                vectors, squares, left = vectors[free[left]], squares[free[left]], left[free[left]]
-            apart = squares - 2 * (vectors @ space.vectors[here])  # squared: for the order only
-            apart[~free[left]] = np.inf
-            here = int(left[np.argmin(apart)])
+    for index in shown(space.watch, "putting words in order", range(n)):
+        out[index], free[here] = here, False
+        some = near[here][free[near[here]]]
+        if len(some):
+            here = int(some[0])
+            continue
+        if len(left) - (n - index) >= _COMPACT:
+            vectors, squares, left = vectors[free[left]], squares[free[left]], left[free[left]]
+        apart = squares - 2 * (vectors @ space.vectors[here])  # squared: for the order only
+        apart[~free[left]] = np.inf
+        here = int(left[np.argmin(apart)]) if len(left) else 0
     return out

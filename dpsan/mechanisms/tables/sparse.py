@@ -12,7 +12,6 @@ with the same total for all words, see docs/proofs.md 2.10.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from decimal import Decimal, localcontext
 from typing import Final
 
@@ -156,10 +155,6 @@ class SparseTable(Table):
         out[self.base.words] = self.scale * self.base.weights
         return out
 
-    def rows(self) -> Iterator[tuple[Ids, Ids]]:
-        """Return, for every word in order, its few outputs and their masses."""
-        return map(self.near.row, range(self.space.n))
-
     def certificate(self, key: str = "") -> Certificate:
         """Return the exact loss over all pairs, from the integers of every word's set.
 
@@ -176,18 +171,13 @@ class SparseTable(Table):
         inputs_alone = np.append(np.flatnonzero(self._first == np.arange(n)), n)
         ascending = inputs_alone[np.argsort(totals[inputs_alone], kind="stable")]
         every = np.arange(len(base.words))
-        inputs = [owners]
-        outputs = [indices]
-        # The extreme inputs whose sets lack the output; the first input of a pair is protected.
-        for order in (ascending[~np.isin(ascending, self.public)], ascending[::-1]):
-            names = order.tolist()
-            free = [
-                next(w for w in names if index * (n + 1) + w not in held)
-                for index in every.tolist()
-            ]
-            inputs.append(np.array(free))
-            outputs.append(every)
-        owners, indices = np.concatenate(inputs), np.concatenate(outputs)
+        # Inputs whose sets lack the output: that of the largest total has the least of it.  What is
+        # read of that of the least total is no more than it has; the first of a pair is protected.
+        names = ascending[::-1].tolist()
+        free = [next(w for w in names if u * (n + 1) + w not in held) for u in every.tolist()]
+        first = ascending[~np.isin(ascending, self.public)][0]
+        owners = np.concatenate([owners, np.full(len(every), first), free])
+        indices = np.concatenate([indices, every, every])
         weights = scale * base.weights[indices]
         weights[: len(masses)] += self.increment * masses
         shares = weights / totals[owners]

@@ -158,27 +158,16 @@ def tables_for(
 ) -> Tables:
     """Return the tables that decode the outputs of a mechanism.
 
+    Up to epsilon 9 the model weighs more, and an output is written sooner than another word; above,
+    the drawn word weighs more.  All numbers were chosen on training texts, so that no text loses.
+
     Args:
         mechanism: resolved.
         epsilon: LDP epsilon of a word.
         stays: rows of words that are written only where they were drawn.
 
     Raises:
-        UsageError: epsilon is below :data:`LEAST_EPSILON`, or P(u|w) is not known.
-    """
-    if epsilon < LEAST_EPSILON:
-        need = f"an LDP epsilon of {LEAST_EPSILON:g} or more (got {epsilon:g})"
-        raise UsageError(f"fluent output needs {need}", "below it a decoder invents the text")
-    return reading_tables(mechanism, space, model, epsilon, stays)
-
-
-def reading_tables(
-    mechanism: Mechanism, space: MetricSpace, model: Ngrams, epsilon: float, stays: Ids
-) -> Tables:
-    """Return the tables of a mechanism at any epsilon; see :func:`tables_for`.
-
-    Up to epsilon 9 the model weighs more, and an output is written sooner than another word; above,
-    the drawn word weighs more.  All numbers were chosen on training texts, so that no text loses.
+        UsageError: P(u|w) is not known.
     """
     if not has_distribution(mechanism.prepare(space)):
         unknown = f"{mechanism.name}: its output probabilities are not known"

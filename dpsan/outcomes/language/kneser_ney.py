@@ -106,7 +106,7 @@ def symbols_of_lines(lines: Iterable[str], lookup: Lookup, n: int) -> Iterator[I
 
 
 def model_of(
-    texts: Sequence[Path], embeddings: Embeddings, tokenizer: str, progress: Progress | None
+    texts: Sequence[Path], embeddings: Embeddings, tokenizer: str, progress: Progress
 ) -> Ngrams:
     """Return the model of public text.
 

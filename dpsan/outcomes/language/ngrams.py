@@ -3,9 +3,9 @@
     p(w|u,v) = p3 of the trigram if it is stored, else b(u,v)·p(w|v)
     p(w|v)   = p2 of the bigram if it is stored, else b(v)·p(w)
 
-The file (``.npz``) has the bigrams ascending by their symbols, of each first symbol how many there
-are, and the trigrams likewise below their bigrams.  Logarithms are whole multiples of 1/12 (of the
-weights b: 1/24).  :mod:`dpsan.outcomes.language.kneser_ney` makes a model from text.
+The file (``.npz``) has the bigrams ascending by their symbols, each by how far it is above the one
+before, and the trigrams likewise below their bigrams.  Logarithms are whole multiples of 1/12 (of
+the weights b: 1/24).  :mod:`dpsan.outcomes.language.kneser_ney` makes a model from text.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
 from dpsan.errors import DpsanError, file_reason
 from dpsan.files.source import open_regular
 from dpsan.outcomes.language.symbols import KINDS
 from dpsan.space.arrays import Ids
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 _STEP: Final = 12
 """Steps of a logarithm that is stored."""
 _WEIGHT: Final = (24, 2.0)
@@ -35,8 +37,6 @@ _WEIGHT: Final = (24, 2.0)
 _LOGS: Final = -np.arange(256, dtype=np.float32) / np.float32(_STEP)
 _WEIGHTS: Final = _WEIGHT[1] - np.arange(256, dtype=np.float32) / np.float32(_WEIGHT[0])
 """The logarithm that each number of steps stands for."""
-_ONE: Final = int(_WEIGHT[0] * _WEIGHT[1])
-"""Steps of the weight 1, whose logarithm is 0."""
 _LARGEST: Final = 1 << 30
 """Bytes of the largest file."""
 _FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -183,9 +183,6 @@ class Ngrams:
         Args:
             vocabulary: digest of the embeddings.
         """
-        first, second = np.divmod(self.bigrams, self.size)
-        above, third = np.divmod(self.trigrams, self.size)
-        begins = self._begins[:-1]
         buffer = io.BytesIO()
         np.savez_compressed(
             buffer,
@@ -193,13 +190,11 @@ class Ngrams:
             vocabulary=np.frombuffer(vocabulary.encode(), dtype=np.uint8),
             unigrams=_in_steps(self.unigrams),
             weights=_in_steps(self.weights, *_WEIGHT),
-            counts=_planes(np.bincount(first, minlength=self.size)),
-            seconds=_planes(_steps(first, second)),
-            bigrams=_in_steps(self.log_bigrams),
-            begun=_planes(np.bincount(above, minlength=len(first))),
-            bigram_weights=_in_steps(self.bigram_weights[begins], *_WEIGHT),
-            thirds=_planes(_steps(above, third)),
-            trigrams=_in_steps(self.log_trigrams),
+            bigrams=_rises(self.bigrams),
+            log_bigrams=_in_steps(self.log_bigrams),
+            bigram_weights=_in_steps(self.bigram_weights, *_WEIGHT),
+            trigrams=_rises(self.trigrams),
+            log_trigrams=_in_steps(self.log_trigrams),
         )
         return buffer.getvalue()
 
@@ -249,26 +244,34 @@ class Ngrams:
             raise ModelError(f"{path}: {error.message}", error.hint) from None
 
 
+def model_for(embeddings: Embeddings, path: Path | None = None) -> tuple[Ngrams, str] | None:
+    """Return the model of a file, else that of the bundled vocabulary, and the digest of its file.
+
+    None for another vocabulary without a file.
+
+    Raises:
+        ModelError: see :meth:`Ngrams.read`.
+    """
+    if path is not None:
+        return Ngrams.read(path, embeddings.digest)
+    data = bundled_language_model() if embeddings.digest == bundled_digest() else None
+    return None if data is None else Ngrams.from_bytes(data, embeddings.digest)
+
+
 def _restored(n: int, words: int, stored: Mapping[str, NDArray[Any]]) -> Ngrams:
     unigrams, weights = _LOGS[stored["unigrams"]], _WEIGHTS[stored["weights"]]
     size = n + KINDS
     # What is kept comes first, and each part of the file is let go when it is read: freed
     # memory between arrays that stay is not given back.
-    log_bigrams, log_trigrams = stored["bigrams"], stored["trigrams"]
-    bigrams = np.zeros(len(log_bigrams), dtype=_integers(size**2))
-    trigrams = np.zeros(len(log_trigrams), dtype=_integers(size * len(log_bigrams)))
-    bigram_weights = np.full(len(log_bigrams), _ONE, dtype=np.uint8)
-    counts = _joined(stored["counts"])
-    if not len(unigrams) == len(weights) == len(counts) == size:
+    log_bigrams, log_trigrams = stored["log_bigrams"], stored["log_trigrams"]
+    bigram_weights = stored["bigram_weights"]
+    bigrams = _keys(stored["bigrams"], size**2)
+    trigrams = _keys(stored["trigrams"], size * len(bigrams))
+    lengths = [len(each) for each in (unigrams, weights, log_bigrams, bigram_weights, log_trigrams)]
+    if lengths != [size, size, len(bigrams), len(bigrams), len(trigrams)]:
         raise ValueError
-    if {log_bigrams.dtype, log_trigrams.dtype} != {np.dtype(np.uint8)}:
+    if {each.dtype for each in (log_bigrams, bigram_weights, log_trigrams)} != {np.dtype(np.uint8)}:
         raise ValueError
-    _unstep(counts, stored["seconds"], size, bigrams)
-    begun = _joined(stored["begun"])
-    if len(begun) != len(bigrams):
-        raise ValueError
-    bigram_weights[begun > 0] = stored["bigram_weights"]
-    _unstep(begun, stored["thirds"], size, trigrams)
     return Ngrams(
         n, words, unigrams, weights, bigrams, log_bigrams, bigram_weights, trigrams, log_trigrams
     )
@@ -300,40 +303,21 @@ def _logs(stored: NDArray[Any], table: Logs = _LOGS) -> Logs:
     return table.take(stored) if stored.dtype == np.uint8 else stored.astype(np.float32)
 
 
-def _integers(limit: int) -> type[np.signedinteger]:
-    """Return the smaller integers that hold all numbers below a limit."""
-    return np.int32 if limit <= 1 << 31 else np.int64
+def _rises(keys: Ids) -> NDArray[np.uint8]:
+    """Return how far each key is above the one before, byte by byte: equal high bytes stand
+    together, which makes files small.
+    """
+    rises = np.diff(keys, prepend=0)
+    size = 4 if rises.max(initial=0) < 1 << 32 else 8
+    return np.ascontiguousarray(rises.astype(f"<u{size}").view(np.uint8).reshape(-1, size).T)
 
 
-def _planes(values: Ids) -> NDArray[np.uint8]:
-    """Return integers >= 0 byte by byte, (bytes, k): equal high bytes stand together."""
-    size = 2 if values.max(initial=0) < 1 << 16 else 4
-    parts = values.astype(f"<u{size}").view(np.uint8).reshape(-1, size)
-    return np.ascontiguousarray(parts.T)
-
-
-def _joined(planes: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    values = np.ascontiguousarray(planes.T).view(f"<u{len(planes)}")[:, 0]
-    return np.asarray(values, dtype=np.uint32)
-
-
-def _steps(groups: Ids, values: Ids) -> Ids:
-    """Return how much each value is above the one before it in its group."""
-    same = np.diff(groups, prepend=-1) == 0
-    return np.asarray(values - np.where(same, np.roll(values, 1), 0))
-
-
-def _unstep(sizes: NDArray[np.uint32], planes: NDArray[np.uint8], size: int, keys: Ids) -> None:
-    """Put ``group·size + value`` of the values that were stored as steps into keys."""
-    steps = _joined(planes)
-    groups = np.flatnonzero(sizes)  # most bigrams begin no trigram
-    many = sizes[groups].astype(np.int64)
-    ends = np.cumsum(many)
-    if not int(ends[-1] if len(ends) else 0) == len(steps) == len(keys):
-        raise ValueError
+def _keys(rises: NDArray[np.uint8], limit: int) -> Ids:
+    """Return the keys, all below a limit, of how far each is above the one before."""
+    steps = np.ascontiguousarray(rises.T).view(f"<u{len(rises)}")[:, 0]
+    keys: Ids = np.zeros(len(steps), dtype=np.int32 if limit <= 1 << 31 else np.int64)
     np.cumsum(steps, out=keys)
-    before = np.where(ends > many, keys[ends - many - 1], 0)
-    keys += np.repeat(groups * size - before, many)
     ascending = (keys[1:] > keys[:-1]).all()
-    if not ascending or (len(keys) and not 0 <= keys[0] <= keys[-1] < len(sizes) * size):
+    if not ascending or (len(keys) and not 0 <= keys[0] <= keys[-1] < limit):
         raise ValueError
+    return keys

@@ -5,14 +5,14 @@ written again, at no cost; a ``file`` row after each input that was finished, an
 run that stopped early has totals with ``"complete": false`` or none at all.  Keys, noise and noisy
 vectors are never written.  In a guarantee and in sums, null stands for infinity.
 
-The epsilon of a word is the header's, or its even share where a guarantee is for all words of a
-text together (``per_line``); null where nothing was drawn and for public words, since no epsilon
-bounds what such a word tells.  Where equal words have the same draw (``consistent``), the first of
-them in a record has the epsilon and the others 0; totals count every draw of a file or of a run
-once, so they may be less than the sum of the rows.  ``text`` numbers the texts (fields, cells) of
-one record.  With ``spans`` only words that a span touches were drawn; the others are ``outside``.
-Of the ``draws``, ``public`` were of public words; ``epsilon_sum``, ``epsilon_ldp_sum`` and
-``delta_sum`` are of the others, the largest record and file count all draws.
+The epsilon of a word is the header's; null where nothing was drawn and for public words, since no
+epsilon bounds what such a word tells.  Where equal words have the same draw (``consistent``), the
+first of them in a record has the epsilon and the others 0; totals count every draw of a file or of
+a run once, so they may be less than the sum of the rows.  ``text`` numbers the texts (fields,
+cells) of one record.  With ``spans`` only words that a span touches were drawn; the others are
+``outside``.  Of the ``draws``, ``public`` were of public words; ``epsilon_sum``,
+``epsilon_ldp_sum`` and ``delta_sum`` are of the others, the largest record and file count all
+draws.
 
 With ``only`` words of some classes were replaced, each by a word of its ``group``; ``rule`` is the
 row of the rules that found it, and its epsilon is 0.  A number that was drawn by value has the
@@ -52,7 +52,7 @@ from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.result import UNDRAWN, Action
 from dpsan.sanitize.settings import SETTINGS
 
-SCHEMA: Final = 14
+SCHEMA: Final = 15
 """Changes whenever rows do; a reader knows this one only."""
 
 Row = dict[str, Any]

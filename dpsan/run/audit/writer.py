@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.word_lists import WordClass
 from dpsan.files.atomic_files import PrivateFile
-from dpsan.formats.passing import Passing
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.description import finite
 from dpsan.mechanisms.registry import own_file
 from dpsan.privacy.guarantee import WordGroup
 from dpsan.run.audit.schema import SCHEMA, guarantee_row
+from dpsan.run.plan import Outcome, Plan, Result
 from dpsan.run.side_outputs import encodable
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.figures import SAME, not_protected, weakness
@@ -41,39 +41,69 @@ Ids = NDArray[np.int64]
 Column = NDArray[Any] | Sequence[Any]
 
 
-class Rows:
-    """Makes the rows of one audit.
+def _numbers(lines: Ids) -> Ids:
+    """For each text its 1-based number among the texts of its line."""
+    every = np.arange(1, len(lines) + 1)
+    first = np.where(np.diff(lines, prepend=-1) != 0, every, 0)
+    return np.asarray(every - np.maximum.accumulate(first) + 1)
+
+
+def as_json(column: Column) -> list[bytes]:
+    """Return each string, number, bool or None as JSON."""
+    values = column.tolist() if isinstance(column, np.ndarray) else column
+    if not values:
+        return []
+    try:
+        data = orjson.dumps(values, option=orjson.OPT_INDENT_2)
+    except orjson.JSONEncodeError:
+        data = orjson.dumps(
+            [each and encodable(each) for each in values], option=orjson.OPT_INDENT_2
+        )
+    # One value a line, and no newline within a value: JSON writes it as an escape.
+    return data[4:-2].split(b",\n  ")
+
+
+class AuditWriter(PrivateFile):
+    """Writes one audit file; a context manager.
 
     Args:
-        sanitizer: drew the words.
-        originals: also the input words, distances and ranks.
-        copies: of each text.
+        path: created with mode 0600 under every umask; with ``force`` of the plan, an existing file
+            is replaced, once :meth:`place` is called.
+        sanitizer: for the header.
+        plan: of the run.
+
+    Raises:
+        OutputError: it exists or cannot be written.
     """
 
-    def __init__(self, sanitizer: Sanitizer, *, originals: bool, copies: int) -> None:
-        self._originals, self._copies = originals, copies
+    def __init__(self, path: Path, sanitizer: Sanitizer, plan: Plan | None = None) -> None:
+        self._plan = plan = plan or Plan()
+        super().__init__(path, force=plan.force)
+        self._expected_share = sanitizer.expected_share
         self._space = sanitizer.space
         self._epsilon = sanitizer.mechanism.epsilon
-        self._per_line = sanitizer.guarantee.per_line
         self._public = np.array(sanitizer.public, dtype=np.int64)
-        grouping = sanitizer.grouping
         self._classes = np.array([None, *sanitizer.replaced_classes], dtype=object)
-        self._kinds = None if grouping is None else grouping.kinds(self._space.n)
-        self._class_of: dict[str | None, str | None] = {None: None}
-        if only := sanitizer.replacing:
-            self._class_of |= zip(only.groups, only.classes, strict=True)
+        self._grouping = sanitizer.grouping
+        self._class_of = sanitizer.replacing.class_of if sanitizer.replacing else {}
+        self._write(_header(sanitizer, plan))
 
-    def of(
+    def words(
         self,
         file: int,
         lines: Sequence[int],
         table: AuditTable,
         copy: int,
-        remembered: Mapping[int, Mapping[Action, int]],
-    ) -> Iterator[bytes]:
-        """Yield the rows of one batch, some at a time.
+        remembered: Mapping[int, Mapping[Action, int]] = MappingProxyType({}),
+    ) -> None:
+        """Write the rows of one batch, some at a time.
 
-        Args: see :meth:`dpsan.run.audit.writer.AuditWriter.words`.
+        Args:
+            file: 1-based number of the input.
+            lines: for each text of the batch the line of its record; a record's are together.
+            table: what was done.
+            copy: 1-based number of the copy.
+            remembered: the words by action of each text that has one row for all words.
         """
         numbers = _numbers(np.array(lines, dtype=np.int64)).tolist()
         where = [
@@ -95,7 +125,29 @@ class Rows:
             part = slice(begin, end)
             values = [as_json(column[part]) for column in columns.values()]
             rows = map(form.__mod__, zip(heads[texts[part]], *values, strict=True))
-            yield others.get(begin, b"") + b"".join(rows)
+            self.send(others.get(begin, b"") + b"".join(rows))
+
+    def file(self, outcome: Outcome) -> None:
+        """Write the row that ends an input."""
+        row = {"type": "file", "file": outcome.task.file, "name": encodable(outcome.name)}
+        row |= _totals(outcome.totals, self._plan.copies) | {"passing": outcome.passing.row()}
+        row["input_sha256"], row["output_sha256"] = outcome.sha256
+        self._write(row)
+
+    def totals(self, result: Result, *, complete: bool) -> None:
+        """Write the last row and sync."""
+        totals = result.totals
+        largest = totals.composed(totals.largest_file)
+        row = {"type": "totals", "complete": complete} | _totals(totals, self._plan.copies)
+        row["expected_unchanged"] = self._expected_share(totals)
+        row |= {"epsilon_ldp_largest_file": finite(largest.epsilon)}
+        row |= {"delta_largest_file": largest.delta, "passing": result.passing.row()}
+        row["input_sha256"], row["output_sha256"] = result.hashes or (None, None)
+        self._write(row)
+        self.to_disk(place=complete)
+
+    def _write(self, row: dict[str, Any]) -> None:
+        self.send(orjson.dumps(row) + b"\n")
 
     def _columns(self, table: AuditTable, copy: int) -> dict[str, Column]:
         """Return the fields of words, in the order of a row."""
@@ -113,17 +165,17 @@ class Rows:
         columns["epsilon"] = np.array(shares, dtype=object)[which]
         if table.reasons is not None:
             reasons = [reason or (None, None) for reason in table.reasons]
-            columns["class"] = [self._class_of[group] for group, _ in reasons]
+            columns["class"] = [group and self._class_of[group] for group, _ in reasons]
             columns["group"] = [group for group, _ in reasons]
             columns["rule"] = [rule for _, rule in reasons]
             columns["passes"] = table.passes or []
-        elif self._kinds is not None:
+        elif self._grouping.classed:
             ids = table.input_ids
-            kinds = np.where(ids >= 0, self._kinds[np.maximum(ids, 0)] + 1, 0)
+            kinds = np.where(ids >= 0, self._grouping.kinds[np.maximum(ids, 0)] + 1, 0)
             columns["class"] = self._classes[kinds]
-        if self._copies > 1:
+        if self._plan.copies > 1:
             columns["copy"] = np.full(len(table), copy)
-        return columns | (self._inputs(table) if self._originals else {})
+        return columns | (self._inputs(table) if self._plan.originals else {})
 
     def _epsilons(self, table: AuditTable) -> tuple[list[float | None], Ids]:
         """Return epsilons, and which of them each word has."""
@@ -135,11 +187,6 @@ class Rows:
             return [*shares, 0.0], which
         drawn = table.input_ids >= 0
         which = np.ones(len(table), dtype=np.int64)
-        if self._per_line:  # a line's epsilon is shared out evenly
-            texts = np.repeat(np.arange(len(table.sizes)), table.sizes)
-            words = np.maximum(np.bincount(texts[drawn], minlength=len(table.sizes)), 1)
-            counts, which = np.unique(words, return_inverse=True)
-            shares, which = [None, *(self._epsilon / counts).tolist()], which[texts] + 1
         if table.first is not None:  # the draw of an equal word before it
             which[~table.first] = len(shares)
             shares.append(0.0)
@@ -182,131 +229,6 @@ class Rows:
         return distances, ranks
 
 
-def _numbers(lines: Ids) -> Ids:
-    """For each text its 1-based number among the texts of its line."""
-    every = np.arange(1, len(lines) + 1)
-    first = np.where(np.diff(lines, prepend=-1) != 0, every, 0)
-    return np.asarray(every - np.maximum.accumulate(first) + 1)
-
-
-def as_json(column: Column) -> list[bytes]:
-    """Return each string, number, bool or None as JSON."""
-    values = column.tolist() if isinstance(column, np.ndarray) else column
-    if not values:
-        return []
-    try:
-        data = orjson.dumps(values, option=orjson.OPT_INDENT_2)
-    except orjson.JSONEncodeError:
-        data = orjson.dumps(
-            [each and encodable(each) for each in values], option=orjson.OPT_INDENT_2
-        )
-    # One value a line, and no newline within a value: JSON writes it as an escape.
-    return data[4:-2].split(b",\n  ")
-
-
-class AuditWriter(PrivateFile):
-    """Writes one audit file; a context manager.
-
-    Args:
-        path: created with mode 0600 under every umask.
-        sanitizer: for the header.
-        originals: also write the input words, distances and ranks.
-        force: replace an existing file, once :meth:`place` is called.
-        memo: whether equal messages are drawn once.
-        spans: whether only words in spans are drawn.
-        fields: which fields of the inputs were chosen.
-        drop_other: whether the others are left out.
-        policy: SHA-256 (hex) of the policy file.
-
-    Raises:
-        OutputError: it exists or cannot be written.
-    """
-
-    def __init__(
-        self,
-        path: Path,
-        sanitizer: Sanitizer,
-        *,
-        originals: bool = False,
-        force: bool = False,
-        seeded: bool = False,
-        copies: int = 1,
-        memo: bool = False,
-        spans: bool = False,
-        fields: Sequence[str] = (),
-        drop_other: bool = False,
-        policy: str | None = None,
-    ) -> None:
-        super().__init__(path, force=force)
-        self._copies = copies
-        self._expected_share = sanitizer.expected_share
-        self._rows = Rows(sanitizer, originals=originals, copies=copies)
-        header = _header(sanitizer, originals=originals, seeded=seeded, copies=copies, spans=spans)
-        header["not_protected"] += [SAME] if memo else []
-        header |= {"fields": list(fields), "drop_other": drop_other, "policy": policy}
-        self._write(header)
-
-    def words(
-        self,
-        file: int,
-        lines: Sequence[int],
-        table: AuditTable,
-        copy: int,
-        remembered: Mapping[int, Mapping[Action, int]] = MappingProxyType({}),
-    ) -> None:
-        """Write the rows of one batch.
-
-        Args:
-            file: 1-based number of the input.
-            lines: for each text of the batch the line of its record; a record's are together.
-            table: what was done.
-            copy: 1-based number of the copy.
-            remembered: the words by action of each text that has one row for all words.
-        """
-        for rows in self._rows.of(file, lines, table, copy, remembered):
-            self.send(rows)
-
-    def file(
-        self,
-        file: int,
-        name: str,
-        totals: Accountant,
-        hashes: tuple[str, str],
-        passing: Passing | None = None,
-    ) -> None:
-        """Write the row that ends an input."""
-        row = {"type": "file", "file": file, "name": encodable(name)}
-        row |= _totals(totals, self._copies)
-        row |= {"passing": (passing or Passing()).row()}
-        self._write(row | {"input_sha256": hashes[0], "output_sha256": hashes[1]})
-
-    def totals(
-        self,
-        totals: Accountant,
-        hashes: tuple[str, str] | None,
-        passing: Passing | None = None,
-        *,
-        complete: bool,
-    ) -> None:
-        """Write the last row and sync.
-
-        Args:
-            passing: what was not sanitized, over all inputs.
-            hashes: SHA-256 of input and output where there is one of each.
-        """
-        largest = totals.composed(totals.largest_file)
-        row = {"type": "totals", "complete": complete} | _totals(totals, self._copies)
-        row["expected_unchanged"] = self._expected_share(totals)
-        row |= {"epsilon_ldp_largest_file": finite(largest.epsilon)}
-        row |= {"delta_largest_file": largest.delta, "passing": (passing or Passing()).row()}
-        row["input_sha256"], row["output_sha256"] = hashes or (None, None)
-        self._write(row)
-        self.to_disk(place=complete)
-
-    def _write(self, row: dict[str, Any]) -> None:
-        self.send(orjson.dumps(row) + b"\n")
-
-
 def _totals(totals: Accountant, copies: int) -> dict[str, Any]:
     charges = totals.charges - totals.public
     every = totals.composed(charges)
@@ -341,10 +263,9 @@ def _classes(
     return rows or None
 
 
-def _header(
-    sanitizer: Sanitizer, *, originals: bool, seeded: bool, copies: int, spans: bool
-) -> dict[str, Any]:
+def _header(sanitizer: Sanitizer, plan: Plan) -> dict[str, Any]:
     mechanism: Mechanism = sanitizer.mechanism
+    copies, seeded, spans = plan.copies, plan.seeded, plan.spans is not None
     spec, half = sanitizer.spec, sanitizer.half_linked
     own, public = own_file(mechanism.name), spec.public
     own_name = "" if own is None else encodable(own.path.name)
@@ -376,10 +297,13 @@ def _header(
         "fluent": sanitizer.language_model,
         "public": public and {"list": public.name, "words": words, "sha256": public.sha256},
         "copies": copies,
-        "originals": originals,
+        "originals": plan.originals,
         "seeded": seeded,
         "private": not seeded and not spans and not spec.only,
         "consistent": spec.consistent,
         "spans": spans,
-        "not_protected": not_protected(sanitizer.guarantee, spec, spans=spans),
+        "not_protected": not_protected(sanitizer.guarantee, spec, spans=spans) + [SAME] * plan.memo,
+        "fields": list(plan.options.fields),
+        "drop_other": plan.options.drop_other,
+        "policy": plan.policy,
     }

@@ -1,8 +1,7 @@
-"""Tensors of words, a word or a whole line: what tldp and tldp-paper share."""
+"""Public weights of words: a weight is in [0, 1), 0 is plain, near 1 is sensitive."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any, Final
 
 import numpy as np
@@ -10,42 +9,8 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.base import word_frequencies
 from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.samplers.base import Sampler, nearest
-from dpsan.privacy.randomness import Streams
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
-
-_PARTS: Final = 4096
-"""Words whose noise is held at once."""
-
-
-class TensorSampler(Sampler):
-    """Release a noisy tensor, then the word nearest to each of its points."""
-
-    space: MetricSpace
-    """The words where noise is added to them."""
-
-    @abstractmethod
-    def release(self, ids: Ids, words: Ids, streams: Streams) -> Floats:
-        """Return the noisy points of words, (m, d).
-
-        Args:
-            words: for each word how many its tensor has.
-        """
-
-    def sample(self, ids: Ids, streams: Streams) -> Ids:
-        words, out, at = np.ones_like(ids), np.empty_like(ids), 0
-        if self.whole_records:
-            _, which, counts = np.unique(streams.records, return_inverse=True, return_counts=True)
-            words = counts[which]
-        for part in streams.chunks(_PARTS):
-            here = slice(at, at + len(part))
-            out[here] = nearest(self.space, self.release(ids[here], words[here], part), part)
-            at += len(part)
-        return out
-
-
-# Weights of words, public: a weight is in [0, 1), 0 is plain, near 1 is sensitive.
 
 NO_WEIGHTS: Final = "none"
 FREQUENCY: Final = "frequency"

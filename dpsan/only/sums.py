@@ -1,0 +1,320 @@
+"""Sums: which numbers of a text follow from others, and what they become.
+
+Public of these numbers is which of them is a sum, a difference, a product or a percentage of which
+others, and which step from one time to the next is that from another time to its next.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator, Sequence
+from functools import lru_cache
+from itertools import combinations, pairwise, product
+from typing import Final, NamedTuple
+
+TOTAL, NET, PRODUCT, RATIO, GROWTH, DROP, REST, STEP, SPAN, HOURS, MINUTES = range(11)
+"""Kinds: the sum of the parts; that but for the last, which is taken away; their product; what per
+cent the first is of the second; the first and so many per cent more, or less; what is left of a
+hundred per cent; as long behind the first as the second is behind the third; the days or years from
+the second to the first, the hours, the minutes."""
+RANGE, BELOW, INSIDE, ABOVE = range(11, 15)
+"""Kinds: the end of a range; where a value lies beside a range."""
+FEW: Final = frozenset((RATIO, REST, SPAN, HOURS, MINUTES, BELOW, INSIDE, ABOVE))
+"""Kinds of which the results may be so few that one of them is likely."""
+AMOUNTS: Final = frozenset(("money", "number", "int3", "int4", "int5", "int6"))
+"""Labels of numbers that may be results, whatever their size."""
+PERCENT, CLOCK = "percent", "clock"
+DATED: Final = {"int1": 0, "int2": 0, "year": 1, "dateyear": 1}
+"""Labels of numbers that may be days, and of years."""
+LABELS: Final = {
+    **dict.fromkeys((*AMOUNTS, "quantity", PERCENT), 1),
+    **{label: 2 + of_year for label, of_year in DATED.items()},
+    CLOCK: 4,
+    **dict.fromkeys(("month", "month3?", "month?", "month_de", "month_fr", "month_es"), 5),
+}
+"""Labels of the numbers and times of which one may follow from others, and their sort: amounts,
+days, years, times; and of months, beside which numbers are days."""
+DAYS: Final = frozenset(("year", "mday"))
+"""Groups of dates between which a number of days or years lies."""
+_OPEN: Final = "int number money quantity age childage days2 minutes"
+_MEASURED: Final = "pigment pigments sodium potassium platelets glucose clotting"
+RESULTS: Final = frozenset((*_OPEN.split(), *_MEASURED.split(), PERCENT, CLOCK))
+"""Groups of numbers that may follow from others."""
+PARTS: Final = RESULTS | {"dose_hours", "weight", "dotclock"}
+"""Groups of numbers that others may follow from."""
+_NEAR: Final = 6
+"""Numbers before a product among which its factors are."""
+_MOST: Final = 16
+"""Numbers of a sum."""
+_DAY: Final = 24 * 60
+_RUN: Final = re.compile(r"\d(?:[\d.,]{0,14}\d)?")
+_TIME: Final = re.compile(r"(\d{1,2})([:.h])(\d\d)(?!\d)()(?:.*?([apAP]))?")
+_THOUSANDS: Final = re.compile(r"\d([.,])(?:(\d\d)\1)?\d{3}(?!\d)")
+_PLACES: Final = 2
+_WEEKS: Final = 14
+"""Days that are counted between two days of one month."""
+_WHOLE: Final = 100
+"""Hundredths of one, and of the whole."""
+
+
+class Sum(NamedTuple):
+    """A number that follows from others, by their tokens or rows."""
+
+    kind: int
+    whole: int
+    parts: tuple[int, ...]
+
+
+class Item(NamedTuple):
+    """A number of a text, in hundredths, and the value of its last digit; a time in minutes."""
+
+    at: int
+    label: str
+    value: int
+    unit: int
+
+
+@lru_cache(1 << 14)
+def read(text: str) -> tuple[int, int]:
+    """Return the hundredths of a number, and how many decimals it has; 0, 0: it is too fine."""
+    match = _RUN.search(text)
+    *groups, last = re.split("[.,]", match[0] if match else "0")
+    decimals = len(last) if groups else 0
+    if decimals > _PLACES + 1 or (decimals > _PLACES and groups == ["0"]):
+        return 0, 0
+    decimals = decimals if decimals <= _PLACES else 0
+    return int("".join([*groups, last])) * 10 ** (_PLACES - decimals), decimals
+
+
+def minute(text: str) -> int:
+    """Return the minute of the day of a time; -1: it has none."""
+    match = _TIME.match(text)
+    if match is None:
+        return -1
+    hour, half = int(match[1]), (match[5] or "").lower()
+    hour = hour % 12 + 12 * (half == "p") if half else hour
+    return (hour * 60 + int(match[3])) % _DAY
+
+
+def sums_of(rows: Sequence[tuple[int, str, str]], joined: Container[int]) -> Iterator[Sum]:
+    """Yield the sums of a text: of its dates, of its times, and of its numbers.
+
+    A factor or a summand is no summand of a later sum: the result stands for it.
+
+    Args:
+        rows: token, label and text of its numbers and times.
+        joined: tokens that a hyphen or dash joins to the one before.
+    """
+    sorts = {LABELS[label] for _, label, _ in rows}
+    if not sorts.isdisjoint((2, 3)):
+        yield from _spans([row for row in rows if row[1] in DATED])
+    if LABELS[CLOCK] in sorts:
+        yield from _steps([row for row in rows if row[1] == CLOCK or DATED.get(row[1]) == 0])
+    if 1 not in sorts:
+        return
+    seen, left, equal = list[Item](), list[Item](), dict[int, Item]()
+    for token, label, text in rows:
+        value, decimals = read(text)
+        if label == CLOCK or DATED.get(label) or not value:
+            continue
+        item = Item(token, label, value, 10 ** (_PLACES - decimals))
+        same = equal.setdefault(value, item)
+        if label == PERCENT:
+            found = _percentage(item, seen)
+        elif same.unit != item.unit and label in AMOUNTS:
+            found = Sum(TOTAL, token, (same.at,))  # $80 and $80.00
+        elif label in AMOUNTS:
+            found = _product(item, seen) or _total(item, left) or _change(item, seen)
+        else:
+            found = _total(item, left) if value >= 10 * _WHOLE else None
+        if token in joined and seen and seen[-1].value < value:
+            yield Sum(RANGE, token, (seen[-1].at,))
+        if token in joined and len(seen) > 1 and seen[-1].value < value:
+            measured, low = seen[-2:]
+            kind = INSIDE + (measured.value > value) - (measured.value < low.value)
+            found = Sum(kind, measured.at, (low.at, token))
+        if found:
+            yield found
+            percent = PERCENT in (label, *(each.label for each in seen if each.at in found.parts))
+            gone = found.parts if found.kind == PRODUCT else (found.whole, *found.parts)
+            gone = () if percent or found.kind >= RANGE else gone
+            left = [each for each in left if each.at not in gone]
+        if label != PERCENT and (label in AMOUNTS or value >= 10 * _WHOLE):
+            left = [*left[1 - _MOST :], item]
+        seen = [*seen[1 - _NEAR :], item]
+
+
+def _spans(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
+    """Yield between which numbers that may be days or years as many lie as another number says."""
+    years = {int(text): token for token, label, text in rows if DATED[label]}
+    told = set[int]()
+    for row, (at, label, text) in enumerate(rows):
+        number, near = int(text), rows[max(row - _NEAR, 0) : row + _NEAR]
+        if DATED[label] or not 1 < number < _WHOLE:
+            continue
+        days = {int(day): token for token, name, day in near if not DATED[name]}
+        for start, first in [*days.items()] if number <= _WEEKS else ():
+            if start + number in days:
+                yield Sum(SPAN, at, (days[start + number], first))
+        for start, first in [*years.items()][:_MOST] if len(years) > 1 else ():
+            end = years.get(start + number, years.get(start + number + 1))
+            if end is not None and not {first, end} <= told:
+                told |= {first, end}
+                yield Sum(SPAN, at, (end, first))
+
+
+def _steps(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
+    """Yield which steps from a time to the next are equal, or as long as a number says."""
+    steps: dict[int, tuple[int, int]] = {}
+    times = [(token, minute(text)) for token, label, text in rows if label == CLOCK]
+    for (before, first), (token, second) in pairwise([pair for pair in times if pair[1] >= 0]):
+        step = (second - first) % _DAY
+        if step in steps:
+            yield Sum(STEP, token, (before, *steps[step]))
+        elif step:
+            steps[step] = token, before
+    for token, label, text in rows if steps else ():
+        number = 0 if label == CLOCK else int(text)
+        for kind, step in ((MINUTES, number), (HOURS, number * 60)):
+            if step in steps and number > 1:
+                yield Sum(kind, token, steps[step])
+
+
+def _percentage(item: Item, seen: Sequence[Item]) -> Sum | None:
+    """Return how a percentage and the two amounts before it follow from each other, or how it
+    does from percentages.
+    """
+    shares = [each for each in seen if each.label == PERCENT]
+    for first in range(len(shares)):
+        if sum(each.value for each in shares[first:]) + item.value == _WHOLE**2:
+            return Sum(REST, item.at, tuple(each.at for each in shares[first:]))
+    amounts = [each for each in seen if each.label != PERCENT][-2:]
+    for one, two in (amounts, amounts[::-1]) if len(amounts) > 1 else ():
+        if 2 * abs(one.value * _WHOLE**2 - item.value * two.value) <= item.unit * two.value:
+            return Sum(RATIO, item.at, (one.at, two.at))
+    return _change(amounts[1], [amounts[0], item]) if len(amounts) > 1 else None
+
+
+def _product(item: Item, seen: Sequence[Item]) -> Sum | None:
+    """Return of which numbers an amount is the product, the percentage or a part."""
+    for one, two in combinations(seen[::-1], 2):
+        share = (one.label == PERCENT) + (two.label == PERCENT)
+        scale = _WHOLE ** (1 + share)
+        near = item.unit * scale // 2
+        if share > 1 or _WHOLE in (one.value, two.value):
+            continue
+        if abs(one.value * two.value - item.value * scale) <= near:
+            return Sum(PRODUCT, item.at, (one.at, two.at))
+        if not share and one.label in DATED and item.value * one.value == two.value * _WHOLE:
+            return Sum(PRODUCT, two.at, (one.at, item.at))
+    return None
+
+
+def _change(item: Item, seen: Sequence[Item]) -> Sum | None:
+    """Return of which amount before it an amount is so many per cent more, or less."""
+    shares = [each for each in seen if each.label == PERCENT]
+    for share, first in product(shares, (each for each in seen if each.label in AMOUNTS)):
+        for kind, part in ((GROWTH, share.value), (DROP, -share.value)):
+            off = 2 * abs(first.value * (_WHOLE**2 + part) - item.value * _WHOLE**2)
+            if off <= item.unit * _WHOLE**2:
+                return Sum(kind, item.at, (first.at, share.at))
+    return None
+
+
+def _total(item: Item, left: Sequence[Item]) -> Sum | None:
+    """Return of which numbers before it a number is the sum, or what they leave of one of them."""
+    alike = [each for each in left if each[1::2] == item[1::2]]
+    for row in (alike, [each for each in left if each.label in AMOUNTS], left):
+        summed = 0
+        for count, first in enumerate(reversed(row)):
+            before, summed = summed, summed + first.value
+            at = len(row) - count - 1
+            if count and summed == item.value:
+                return Sum(TOTAL, item.at, _places(row[at:]))
+            if count and first.value - before == item.value:
+                return Sum(TOTAL, first.at, _places([*row[at + 1 :], item]))
+            if count == 1 and before - first.value == item.value:
+                return Sum(TOTAL, row[-1].at, _places([first, item]))
+            if count > 1 and row is alike and item.unit == 1:
+                less = [each for each in row[at:] if summed - 2 * each.value == item.value]
+                if less:
+                    rest = [each for each in row[at:] if each is not less[0]]
+                    return Sum(NET, item.at, _places([*rest, less[0]]))
+    return None
+
+
+def _places(items: Sequence[Item]) -> tuple[int, ...]:
+    """Return the tokens of numbers."""
+    return tuple(item.at for item in items)
+
+
+def follow(kind: int, text: str, parts: Sequence[str], whole: str = "") -> str:
+    """Return what a number becomes that follows from others; itself if nothing does.
+
+    Args:
+        kind: of the sum.
+        text: as it was drawn.
+        parts: of the sum, but for the number.
+        whole: the sum, if the number is one of its parts.
+    """
+    if kind in (STEP, HOURS, MINUTES):
+        times = [*map(minute, parts)]
+        if min(times) < 0:
+            return text
+        if kind == STEP:
+            return _time(text, (times[0] + times[1] - times[2]) % _DAY)
+        long = (times[0] - times[1]) % _DAY * _WHOLE
+        return _number(text, long // (60 if kind == HOURS else 1), [])
+    values = [read(part)[0] for part in parts]
+    own, value, last = read(text)[0], sum(values), values[-1]
+    if kind == PRODUCT:
+        scale = _WHOLE ** (1 + ("%" in "".join(parts)))
+        value = (2 * values[0] * last + scale) // (2 * scale)
+    elif kind == RATIO:
+        value = values[0] * _WHOLE**2 // max(last, 1)
+    elif kind in (GROWTH, DROP):
+        part = _WHOLE**2 + (last if kind == GROWTH else -last)
+        value = (values[0] * part + _WHOLE**2 // 2) // _WHOLE**2
+    elif kind == NET:
+        value -= 2 * last
+    elif kind == RANGE:
+        value = own if own > last else last * 3 // 2
+    elif kind >= BELOW:
+        low = values[0]
+        holds = INSIDE + (own > last) - (own < low) == kind
+        value = own if holds else {BELOW: low * 3 // 4, INSIDE: value // 2}.get(kind, last * 5 // 4)
+    elif kind == SPAN:
+        value = max(values[0] - last, 2 * _WHOLE)
+    elif kind == REST or whole:
+        value = (read(whole)[0] if whole else _WHOLE**2) - value
+    return _number(text, value, [*parts, whole]) if min(values) > 0 < value else text
+
+
+def _time(text: str, value: int) -> str:
+    """Return a time of another minute of the day."""
+    match = _TIME.match(text)
+    assert match is not None  # noqa: S101 - it is a time
+    hour, half, rest = value // 60, match[5] or "", text[match.end(3) :]
+    if half:
+        letter = "ap"[hour > 11]
+        rest = rest.replace(half, letter.upper() if half.isupper() else letter, 1)
+        hour = hour % 12 or 12
+    width = 1 if half else len(match[1])
+    return f"{hour:0{width}}{match[2]}{value % 60:02}{rest}"
+
+
+def _number(text: str, value: int, others: Sequence[str]) -> str:
+    """Return a number of another value; others beside it may tell how thousands are written."""
+    match, decimals = _RUN.search(text), read(text)[1]
+    assert match is not None  # noqa: S101 - it is a number
+    unit = 10 ** (_PLACES - decimals)
+    digits = str((2 * value + unit) // (2 * unit)).zfill(decimals + 1)
+    cut = len(digits) - decimals
+    whole, point = digits[:cut], match[0][-1 - decimals] if decimals else ""
+    marks = [each for each in map(_THOUSANDS.search, (text, *others)) if each]
+    if marks and len(whole) > 3 and marks[0][1] != point:
+        step = 2 if any(each[2] for each in marks) else 3
+        head = whole[:-3]
+        pieces = [head[max(end - step, 0) : end] for end in range(len(head), 0, -step)]
+        whole = marks[0][1].join([*reversed(pieces), whole[-3:]])
+    return text[: match.start()] + whole + point + digits[cut:] + text[match.end() :]

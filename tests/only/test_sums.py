@@ -1,0 +1,138 @@
+"""Sums, steps and weekdays of an output with ``--only``: what followed from others still does."""
+
+import re
+from calendar import day_name, month_name
+from datetime import date
+from itertools import pairwise
+
+import pytest
+from support import drawn_often as drawn
+
+from dpsan.only.decision import decide
+from dpsan.only.sums import BELOW, INSIDE, TOTAL, follow, minute, read
+from dpsan.sanitize.sanitizer import Sanitizer
+
+INVOICE = """3 x Oak shelf at £12.50 = £37.50
+2 x Bracket set at £8.00 = £16.00
+Subtotal £53.50
+VAT 20% £10.70
+Total £64.20"""
+
+
+def numbers(text):
+    return [float(run.replace(",", "")) for run in re.findall(r"\d[\d,]*(?:\.\d+)?", text)]
+
+
+def test_an_invoice_adds_up():
+    for out in drawn(INVOICE):
+        count, price, first, more, other, second, subtotal, percent, tax, total = numbers(out)
+        assert first == pytest.approx(count * price)
+        assert second == pytest.approx(more * other)
+        assert subtotal == pytest.approx(first + second)
+        assert tax == pytest.approx(subtotal * percent / 100, abs=0.006)
+        assert total == pytest.approx(subtotal + tax)
+    assert len(set(drawn(INVOICE))) > 1
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("Opened at 1,204.55, rent -750.00: 454.55.", lambda a, b, c: a == pytest.approx(b + c)),
+        ("Of 120 members 78 voted for it and 42 against.", lambda a, b, c: a == b + c),
+        ("He paid $15,000 and $10,000, together $25,000.", lambda a, b, c: c == a + b),
+        ("It rises from £420 to £483 (15%).", lambda a, b, p: b == round(a * (100 + p) / 100)),
+        ("He pays £18,400 plus 20% VAT, £22,080.", lambda a, p, b: b == round(a * (100 + p) / 100)),
+        ("They spent 40% on staff, 35% on rooms, 25% on travel.", lambda *p: sum(p) == 100),
+        ("Last year 84 of 96 families (88%) came.", lambda a, b, p: abs(100 * a / b - p) <= 0.5),
+        ("You owe $1,200.00 in 4 parts of $300.00.", lambda a, n, b: a == pytest.approx(n * b)),
+        ("Price 375.49, less 10% -37.55.", lambda a, p, b: abs(a * p / 100 - b) < 0.006),
+        ("A fee of $80.00 on $455.20, so $80.", lambda a, _, b: abs(a - b) <= 0.5),
+        ("Price 375.49, less 37.55, post 12.00, all 349.94.", lambda a, b, c, d: (
+            d == pytest.approx(a - b + c)
+        )),
+    ],
+)  # fmt: skip
+def test_numbers_that_follow_from_others_still_do(text, holds):
+    outs = drawn(text)
+    assert all(holds(*numbers(out)) for out in outs)
+    assert len(set(outs)) > len(outs) / 2
+
+
+def test_thousands_are_written_as_beside_it():
+    for out in drawn("Rs 2,50,000 and Rs 1,50,000 are Rs 4,00,000."):
+        assert re.fullmatch(r"\d{1,2},\d\d,\d{3}", re.findall(r"[\d,]+\d", out)[2])
+    for out in drawn("Er zahlt 1.450,00 € und 2.150,50 €, also 3.600,50 €."):
+        assert re.fullmatch(r"\d{1,2}\.\d{3},\d\d", re.findall(r"[\d.,]+\d", out)[2])
+
+
+def test_times_keep_equal_steps():
+    for out in drawn("The bus leaves at 08:15, 08:45, 09:15 and 09:45."):
+        times = [minute(time) for time in re.findall(r"\d\d:\d\d", out)]
+        assert len({(b - a) % 1440 for a, b in pairwise(times)}) == 1
+
+
+def test_days_years_and_hours_between_dates_and_times_are_as_many_as_it_says():
+    for out in drawn("Admitted on 3 May 2021, discharged on 9 May 2021 after 6 days."):
+        first, _, last, _, days = numbers(out)
+        assert days == max(last - first, 2)
+    for out in drawn("He was born in 1948 and died in 2019, aged 71."):
+        born, died, age = numbers(out)
+        assert age == died - born
+    for out in drawn("She works 06:00-14:00, which are 8 hours."):
+        first, second = (minute(time) for time in re.findall(r"\d\d:\d\d", out))
+        assert numbers(out)[-1] == (2 * ((second - first) % 1440) + 60) // 120
+
+
+def test_weekdays_are_those_of_their_dates():
+    months = [*month_name]
+    for out in drawn("From Tuesday, 14 March 2023 to Friday 17 March 2023, he said."):
+        for name, day, month, year in re.findall(r"(\w+day),? (\d+) (\w+) (\d+)", out):
+            assert day_name[date(int(year), months.index(month), int(day)).weekday()] == name
+    for out in drawn("Lunch on Monday 12 June or Monday 19 June, he said."):
+        (first, early), (second, late) = re.findall(r"(\w+day) (\d+)", out)
+        assert first == second
+        assert (int(late) - int(early)) % 7 == 0
+
+
+def test_a_value_stays_on_its_side_of_a_range():
+    text = "Urea 5.1 (2.5-7.8), iron 9 (13-150) L, calcium 9.9 (2.2-2.6) H."
+    for out in drawn(text):
+        values = numbers(out)
+        triples = zip(values[::3], values[1::3], values[2::3], strict=True)
+        (urea, low, high), (iron, least, _), (calcium, _, most) = triples
+        assert low <= urea <= high or low >= high
+        assert iron < least
+        assert calcium > most
+
+
+@pytest.mark.parametrize(
+    ("first", "other"),
+    [
+        (INVOICE, INVOICE.translate(str.maketrans("", "")).replace("12.50", "11.70").replace(
+            "37.50", "35.10").replace("53.50", "51.10").replace("10.70", "10.22").replace(
+            "64.20", "61.32")),
+        ("The bus leaves at 08:15, 08:45 and 09:15.", "The bus leaves at 07:30, 08:15 and 09:00."),
+        ("Born in 1958, seen in 2011, aged 53.", "Born in 1961, seen in 2023, aged 62."),
+        ("On Tuesday 14 March or Friday 17 March.", "On Tuesday 11 March or Friday 21 March."),
+    ],
+)  # fmt: skip
+def test_texts_whose_numbers_follow_from_each_other_alike_have_one_output(first, other):
+    """Which number follows from which is public, and no number is."""
+    one = Sanitizer(only="sensitive")
+    assert first != other
+    for key in range(8):
+        outs = [one.sanitize([text], key.to_bytes(32, "big")).lines[0] for text in (first, other)]
+        assert outs[0] == outs[1]
+
+
+def test_numbers_that_pass_are_no_part_of_a_sum():
+    rewriter = Sanitizer(only="names").by_text().replacing
+    view, _ = rewriter.viewer.view([INVOICE])
+    assert view.sums
+    assert not decide(view, rewriter.rules).sums
+
+
+def test_what_cannot_follow_stays_as_it_was_drawn():
+    assert follow(TOTAL, "£5", ["£30"], "£20") == "£5"
+    assert follow(BELOW, "3", ["2", "4"]) < follow(INSIDE, "3", ["2", "4"]) == "3"
+    assert read("0.125") == (0, 0)
