@@ -116,3 +116,16 @@ def test_the_vocabulary_has_a_datasheet():
     wanted += ["Uses", "Distribution", "Maintenance"]
     found = re.findall(rf"^## ({'|'.join(wanted)})\b", page, re.M)
     assert found == wanted
+
+
+def test_the_container_file_names_what_there_is():
+    """CI builds it where there is docker; here its words are compared with the project."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    text = (ROOT / "Containerfile").read_text()
+    (python,) = re.findall(r"^FROM python:([\d.]+)-slim$", text, re.MULTILINE)
+    assert f"Programming Language :: Python :: {python}" in project["classifiers"]
+    (extras,) = re.findall(r"pip install --no-cache-dir '/src\[([a-z,]+)\]'", text)
+    assert set(extras.split(",")) <= set(project["optional-dependencies"])
+    (command,) = re.findall(r'^ENTRYPOINT \["([a-z]+)"\]$', text, re.MULTILINE)
+    assert command in project["scripts"]
+    assert text.index("\nRUN pip") < text.index("\nUSER ") < text.index("\nENTRYPOINT ")

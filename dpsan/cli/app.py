@@ -13,7 +13,7 @@ import typer
 
 from dpsan.cli.output import DROPPED, say
 from dpsan.cli.tree import Commands, Group
-from dpsan.errors import TRACEBACK, UsageError, check_name
+from dpsan.errors import TRACEBACK, DpsanError, UsageError, check_name
 from dpsan.version import __version__
 
 _EPILOG: Final = (
@@ -108,7 +108,8 @@ def _hint(error: Exception) -> str:
 
 
 _MISTYPED: Final = {
-    "epsilon": "one number, such as -e 8; 'dpsan preview -e 4,8 FILE' compares several"
+    "epsilon": "one number, such as -e 8 or 8.5; 'dpsan preview -e 4,8 FILE' compares several",
+    "unchanged": "a share, such as .3 for 30 %",
 }
 """Hints for a value that is no number, by the name of its option."""
 
@@ -130,6 +131,12 @@ def _check_variables() -> None:
             check_name("environment variable", name, sorted(known))
 
 
+def _place(message: str) -> str:
+    """Return where a policy has the value that a message speaks of, as its beginning."""
+    policy = sys.modules.get("dpsan.cli.policy")  # else none was read
+    return policy.place_in_policy(message) if policy else ""
+
+
 _USAGE_ERROR: Final[type[Exception]] = next(
     each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException"
 )
@@ -146,11 +153,17 @@ def run() -> int:
         name = getattr(error, "option_name", "")
         if name in DROPPED:
             text = f"no such option: {name} ({DROPPED[name]})"
+        if text.startswith("got unexpected extra argument"):
+            text += " (a list has commas, such as 4,8; a text with spaces quotation marks)"
         mistyped = _MISTYPED.get(getattr(getattr(error, "param", None), "name", ""), "")
         if mistyped and text.endswith("not a number"):
             text += f" ({mistyped})"
+        text = _place(text) + text
         say(text if "Did you mean" in text else text + _hint(error))
         return int(getattr(error, "exit_code", 2))
+    except DpsanError as error:
+        error.message = _place(error.message) + error.message
+        raise
     except typer.Abort:
         return 130
     except SystemExit as stop:

@@ -81,7 +81,7 @@ class Calibrate(Json, Vocabulary, Privacy):
             return
         how = "exact" if found.exact else "from the guarantee"
         if low != high:
-            how = f"99 % confidence: {low:.4f} to {high:.4f}"
+            how = f"99 % confidence: {low:.4f} to {high:.4f}, the private side of it"
         echo(f"{mechanism.name}: epsilon {_number(mechanism.epsilon)}")
         echo(f"  {found.target} {found.achieved:.6g}, {found.wanted:g} wanted ({how})")
         for line in filter(None, (linked and f"whole texts: {linked}", command)):

@@ -13,7 +13,7 @@ import typer
 from dpsan.cli import options
 from dpsan.cli.command import flag, option
 from dpsan.cli.options import Page, Texts, Vocabulary
-from dpsan.cli.output import INPUT, OUTPUT, PRIVACY
+from dpsan.cli.output import INPUT, OUTPUT, PRIVACY, say
 from dpsan.errors import refuse
 from dpsan.version import __version__
 
@@ -47,6 +47,8 @@ class Compare(Page, Texts, Vocabulary):
     """Compare this mechanism. Repeatable; default: optimal-response, knn-response, laplace, krr."""
     epsilon_ldp: list[str] | None = option("--epsilon-ldp LIST", panel=PRIVACY)
     """Certified LDP epsilons with commas between them. Default: 4,8."""
+    epsilon: str | None = option("-e, --epsilon X", hidden=True, panel=PRIVACY)
+    """No option: epsilons of several mechanisms are not alike."""
     param: list[str] | None = option("-p, --param NAME=VALUE", panel=PRIVACY)
     """Set a parameter of all mechanisms that have it, such as delta=1e-6. Repeatable."""
     data: Path | None = option("--data FILE", panel=INPUT)
@@ -62,10 +64,11 @@ class Compare(Page, Texts, Vocabulary):
     def run(self) -> int:
         """Sanitize, attack and write the table; 1 if no mechanism has figures."""
         self.check_rules()
+        what = "--epsilon is not the same for two mechanisms"
+        refuse(self.epsilon is not None, what, f"--epsilon-ldp {self.epsilon}")
         self.check_files()
 
-        from dpsan.analysis.compare.comparison import Request
-        from dpsan.analysis.compare.comparison import compare as run
+        from dpsan.analysis.compare.comparison import Request, as_csv, growing
         from dpsan.analysis.evaluate.pairs import Inputs
 
         request = Request(
@@ -78,23 +81,32 @@ class Compare(Page, Texts, Vocabulary):
         )
         self.check_page()
         vocabulary, space = self.open_space()
-        with self.progress.named() as report:
-            found = run(request, vocabulary, space, report)
-        self._write(found, vocabulary)
-        return 0 if found.measured else 1
+        found, printed = None, 0
+        try:
+            with self.progress.named() as report:
+                for found in growing(request, vocabulary, space, report):
+                    text = as_csv(found) if self.as_csv else ""
+                    typer.echo(text[printed:], nl=False)
+                    printed = len(text)
+        finally:  # also after a signal: a finished row took minutes
+            if found is not None:
+                self._write(found, vocabulary)
+                done, wanted = len(found.rows), len(request.drafts) * len(request.epsilons)
+                if done < wanted:
+                    say(f"{done} of {wanted} rows are finished")
+        return 0 if found and found.measured else 1
 
     def _write(self, found: Comparison, vocabulary: Embeddings) -> None:
-        """Write the table in the chosen form."""
-        from dpsan.analysis.compare.comparison import as_csv, as_record, shown
+        """Write the rows so far, but for CSV, which is written row by row."""
+        from dpsan.analysis.compare.comparison import as_record, shown
 
         command = shlex.join(["dpsan", *sys.argv[1:]])
-        if self.as_csv:
-            typer.echo(as_csv(found), nl=False)
-        else:
+        if not self.as_csv:
             source = {"source": Path(vocabulary.source).name, "digest": vocabulary.digest}
             words = {**source, "words": vocabulary.n, "dimensions": vocabulary.d}
             about = {"dpsan": __version__, "command": command, "embeddings": words}
             self.show({**about, **as_record(found)}, [shown(found)])
+            sys.stdout.flush()
 
     def _drafts(self) -> list[Draft]:
         """Return the mechanisms.  Raises UsageError for a wrong name or value, or one twice."""

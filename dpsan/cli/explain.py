@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -58,6 +59,10 @@ class Explain(Page, Vocabulary, Privacy):
     def run(self) -> int:
         """Explain each word by each mechanism, or each text by its rules."""
         words = self.words or []
+        named = filter(os.path.isfile, (word for word in words if "." in word))
+        path = next(named, "")
+        hint = f"its text: dpsan explain --only sensitive - < {path}"
+        refuse(path, f"{path}: a file, and words are explained", hint)
         if self.only is not None:
             return self._rules(self.only, words)
         nothing = not words and not self.unknown

@@ -357,11 +357,12 @@ class Texts(Container):
     max_records: int | None = option("--max-records N", min=1, panel=INPUT)
     """Only the first N records."""
 
-    def inputs(self, path: Path) -> Inputs:
+    def inputs(self, path: Path, *, force_text: bool = True) -> Inputs:
         """Return how the files are read.
 
         Args:
             path: of one of them; the others are of the same format.
+            force_text: as for :meth:`read_options`.
 
         Raises:
             UsageError: an option that is not for its format.
@@ -369,12 +370,13 @@ class Texts(Container):
         from dpsan.analysis.evaluate.pairs import Inputs
 
         self.containers([path])
-        return Inputs(self.format_, self.read_options(force_text=True), self.max_records)
+        return Inputs(self.format_, self.read_options(force_text=force_text), self.max_records)
 
 
 def positive(name: str, value: float) -> float:
     """Return a value.  Raises UsageError unless it is a finite number above 0."""
-    refuse(not 0 < value < float("inf"), f"{name} must be > 0 (got {value:g})")
+    finite = " and finite" * (value == float("inf"))
+    refuse(not 0 < value < float("inf"), f"{name} must be > 0{finite} (got {value:g})")
     return value
 
 

@@ -25,31 +25,9 @@ OUTPUT: Final = "Output"
 RUNNING: Final = "Running"
 RARE: Final = "Rarely needed"
 
+_ROWS: Final = (Path(__file__).parent / "dropped.tsv").read_text("utf-8").splitlines()[1:]
 DROPPED: Final = {
-    "smooth": "dpsan rewrite --fluent draws and decodes at once",
-    "--progress": "a terminal shows progress; -q hides it",
-    "--backup": "-O DIR writes outputs elsewhere; or copy the files first",
-    "--epsilon-ldp": "dpsan calibrate --epsilon-ldp X -m M prints the command to run",
-    "--case input": "nothing: the input's capitals told of its words; --keep FILE names what stays",
-    "--unknown keep": "--keep FILE names the words that stay; --unknown mask hides the others",
-    "--strings": "--class contacts,ids,dates,numbers makes up strings of the same kinds",
-    "--max-record": "records of up to 64 MiB are read: split longer ones",
-    **dict.fromkeys(("-z", "--null-data"), "tr '\\0' '\\n' < FILE | dpsan rewrite ..."),
-    "--export": "faiss.read_index opens the files v3/index-* of the cache",
-    "--plot": "--html FILE shows shares as bars; compare --csv has the figures for a picture",
-    "--optimize": "leave it out; a base that is solved for more exactly has fewer outputs",
-    "--maximize": "optimal-response has the largest mean cosine; compare -p shows that of others",
-    "--coverage": "dpsan rewrite --dry-run -E FILE TEXT says how many of its words are unknown",
-    "--latex": "compare --csv > t.csv, then pandas.read_csv('t.csv').to_latex() in Python",
-    "--no-scores": "leave it out; rouge-score and sacrebleu compare two files by ROUGE and BLEU",
-    "--against": "--certificate NEW, then cmp NEW FILE: equal bytes are equal integers",
-    **dict.fromkeys(
-        ("--synonyms", "--antonyms"), "vocab/recipe/counter_fitting.py moves vectors by pairs"
-    ),
-    "--strip": "nothing: what cannot be rewritten is left out; --strict refuses it",
-    "--text": "-f text reads any file as text",
-    "--close": "--unchanged X; dpsan explain shows the share of near outputs",
-    "--epsilon-metric": "--epsilon-ldp X; dpsan mechanisms NAME -e X prints both epsilons",
+    name: hint for row in _ROWS for names, hint in [row.split("\t")] for name in names.split("|")
 }
 """By the word, or the option and its value, as it was typed."""
 _WIDTH: Final = 80

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import Field
@@ -32,6 +33,8 @@ _FILES: Final = frozenset({"only", "classes"})
 """Options that may name a file although their type is another."""
 _LISTS: Final = frozenset({*FIELD_CLASSES, *PRESETS, *BUNDLED, SPANS})
 _DIGESTS: Final[dict[Path, str]] = {}
+_VALUES: Final[list[tuple[typer.Context, str, tuple[list[str], list[str]], str]]] = []
+"""Of each value of the policy the name of its option, its flags and its texts, and its place."""
 
 
 def policy_sha256(path: Path) -> str:
@@ -55,7 +58,7 @@ def read_policy(
         return None
     try:
         raw = path.read_bytes()
-        values = tomllib.loads(raw.decode())
+        values = tomllib.loads(text := raw.decode())
     except OSError as error:
         raise InputError(path, file_reason(error)) from None
     except ValueError as error:  # the library's message has line and column
@@ -65,14 +68,33 @@ def read_policy(
     variables = {param.name: str(param.envvar) for param in context.command.params}
     defaults: dict[str, Any] = {}
     for key, value in values.items():
+        found = re.search(rf"^\s*[\"']?{re.escape(key)}[\"']?\s*=", text, re.MULTILINE)
+        line = 1 + text.count("\n", 0, found.end()) if found else 1
         option = by_name.get(key.replace("_", "-"))
         if option is None:
-            raise InputError(path, f"a policy has no '{key}'", did_you_mean(key, by_name))
+            hint = did_you_mean(key, by_name)
+            raise InputError(path, f"a policy has no '{key}'", hint, line=line)
         if (variable := variables[option.name]) in os.environ:
             raise UsageError(f"{path} and {variable} both set {key}", f"unset {variable}")
-        defaults[option.name] = _value(path, key, value, option)
+        made = defaults[option.name] = _value(path, key, value, option)
+        flags = [*option.metadata["flags"], *(["epsilon"] if key == "epsilon" else [])]
+        texts = [*map(str, made if isinstance(made, list) else [made])]
+        _VALUES.append((context, option.name, (flags, texts), f"{path}:{line}: {key}: "))
     context.default_map = defaults
     return path
+
+
+def place_in_policy(message: str) -> str:
+    """Return file, line and key of the first value of the policy that a message names, by its
+    option or as it is; nothing if there is none, or the command line gave another value.
+    """
+    for kind in range(2):
+        for context, name, words, place in _VALUES:
+            pattern = "|".join(map(re.escape, words[kind]))
+            used = getattr(context.get_parameter_source(name), "name", "") == "DEFAULT_MAP"
+            if used and re.search(rf"(?<![\w-])({pattern})(?![\w-])", message):
+                return place
+    return ""
 
 
 def options_of_a_policy(options: Iterable[Field[Any]]) -> dict[str, Field[Any]]:
@@ -91,7 +113,7 @@ def _value(path: Path, key: str, value: Any, option: Field[Any]) -> Any:
     kind = str(option.type)
     given = value if isinstance(value, list) and kind.startswith("list") else [value]
     wanted = bool if kind == "bool" else (str, int, float)
-    for each in given:
+    for each in given or [None]:
         if not isinstance(each, wanted) or isinstance(each, bool) != (wanted is bool):
             what = "true or false" if wanted is bool else "a string or a number"
             raise InputError(path, f"{key} must be {what}")

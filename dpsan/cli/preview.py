@@ -31,7 +31,7 @@ class Preview(Page, Texts, Vocabulary):
         """Draw, read back and print."""
         self.check_files()
         epsilons = positive_numbers("--epsilon", self.epsilon or ["4,6,8,10,12"])
-        inputs = self.inputs(self.file)
+        inputs = self.inputs(self.file, force_text=False)
         self.check_page()
 
         from dpsan.analysis.preview import preview

@@ -161,6 +161,11 @@ class RewriteOptions(Container, Sanitizing):
             OutputError: an output exists.
         """
         audit, output = self.audit, self.output
+        for name in ("audit", "map", "review"):
+            path = getattr(self, {"map": "map_"}.get(name, name))
+            if path and path.is_file() and not self.files and not (self.recursive or self.force):
+                hint = f"--{name} writes it, and the text is another FILE; --force replaces it"
+                raise OutputError(f"{path}: exists", hint)
         if output is None and self.output_dir is None and not self.in_place and not self.recursive:
             first, *rest = self.inputs
             second = rest[0] if len(rest) == 1 else first

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import Field, dataclass, fields
 from functools import cached_property
+from glob import glob
 from hashlib import file_digest
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpsan.cli.options import STDIN, positive
@@ -12,8 +16,6 @@ from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.errors import UsageError, refuse
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from dpsan.files.same_files import FileUses
     from dpsan.formats.base import Format
     from dpsan.run.plan import Plan
@@ -61,6 +63,7 @@ class Request(RewriteOptions):
             OutputError: an output exists.
         """
         self.check_epsilon()
+        self._check_shell()
         self.check_rules()
         self._check_engine()
         uses = self.uses()
@@ -87,6 +90,23 @@ class Request(RewriteOptions):
             positive("--budget", self.budget)
         self._check_only()
         return uses
+
+    def _check_shell(self) -> None:
+        """Refuse what the shell made of ``-k **``, and classes or a text in each other's place."""
+        from dpsan.embeddings.word_lists import CLASSES, PRESETS
+
+        for name in filter(os.path.exists, self.field or ()):
+            given = {name, *map(str, self.files or ())}
+            expanded = given.issuperset(glob("*"))  # noqa: PTH207 - as the shell does
+            refuse(expanded, f"-k {name}: the shell put names of files for **", "-k '**'")
+        if self.only is None:
+            return
+        first = self.inputs[0]
+        apart = str(first) in (*CLASSES, *PRESETS) and not first.exists()
+        refuse(apart, f"{first}: no such file", f"--only {self.only.rstrip(',')},{first}")
+        lists = self.inputs == [STDIN] and sys.stdin.isatty() and Path(self.only).is_file()
+        hint = f"if it is the text: --only sensitive {self.only}"
+        refuse(lists, f"--only {self.only}: a list of words, and no FILE to read", hint)
 
     def _check_only(self) -> None:
         """Refuse what classes of fields and units exclude, and spans alone without spans."""

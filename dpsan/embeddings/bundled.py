@@ -9,6 +9,8 @@
     vectors.npy     little-endian float16 (n, d)
     classes.tsv     (word *TAB* class *LF*)*, see word_classes; may be missing
     tables/NAME.npz derived tables that take long to make, of the whole vocabulary
+    capitals.tsv    (word *TAB* spelling *TAB* places *LF*)*: where a small word has a capital, see
+                    text.letter_case; may be missing
     language.npz    a trigram model of public text, see outcomes.language.ngrams; may be missing
 
 Every file is checked against the manifest when it is read, so its hashes stand for the content: the
@@ -35,6 +37,7 @@ _GIVE: Final = Hint("give embeddings=FILE", "give --embeddings FILE")
 _SOURCE: Final = "bundled:en"
 _CLASSES: Final = "classes.tsv"
 LANGUAGE: Final = "language.npz"
+_CAPITALS: Final = "capitals.tsv"
 
 
 def directory() -> Path:
@@ -112,6 +115,18 @@ def bundled_language_model() -> bytes | None:
     folder = directory()
     manifest = _manifest(folder)
     return _checked(folder, manifest, LANGUAGE) if LANGUAGE in manifest["sha256"] else None
+
+
+def bundled_capitals() -> list[list[str]]:
+    """Return word, spelling and places of each small word that has a capital in some of them.
+
+    Raises:
+        EmbeddingError: the file is missing or differs from the manifest.
+    """
+    folder = directory()
+    manifest = _manifest(folder)
+    data = _checked(folder, manifest, _CAPITALS) if _CAPITALS in manifest["sha256"] else b""
+    return [line.split("\t") for line in data.decode().splitlines()]
 
 
 def _damaged(name: str) -> EmbeddingError:

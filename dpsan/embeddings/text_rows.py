@@ -79,9 +79,9 @@ def read_glove(stream: io.BufferedReader, path: Path, limit: int | None) -> Rows
     lines = Lines(stream, path)
     votes = Counter(_numbers_in(line) for line in lines.look(_FIRST) if line.strip())
     d = votes.most_common(1)[0][0] if votes else 0  # among equals the earliest
-    if not d:
+    if d < 2:  # one number may end each line of any list
         lines.read()  # refuses a first line that is too long
-        hint = "formats: word2vec, GloVe, .vec, .npz"
+        hint = "word2vec, GloVe, .vec or .npz: a word and its numbers a line; dpsan train makes one"
         raise EmbeddingError(path, "not an embedding file", hint)
     check_dimensions(path, d)
     return _read_rows(lines, Rows(path, d, limit), d, _NO_HEADER)

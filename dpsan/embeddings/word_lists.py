@@ -14,7 +14,7 @@ from typing import Final
 
 from dpsan.embeddings.bundled import directory
 from dpsan.errors import InputError, UsageError, check_name
-from dpsan.text.out_of_vocabulary import read_word_list
+from dpsan.text.out_of_vocabulary import SEVERAL, read_word_list
 from dpsan.text.tokens import folded, lookup_keys
 
 
@@ -234,14 +234,33 @@ def lists_digest() -> str:
     return hashlib.sha256(rules + lists.read_bytes()).hexdigest()
 
 
+def _meant(word: str) -> str:
+    """Return the class or preset that a word in small letters may stand for, else nothing."""
+    rows = files("dpsan.embeddings").joinpath("other_names.tsv").read_text("utf-8").splitlines()
+    named = {
+        each: name
+        for name, words in (row.split("\t") for row in rows[1:])
+        for each in words.split()
+    }
+    near = difflib.get_close_matches(word, (*CLASSES, *PRESETS), n=1, cutoff=0.75)
+    return near[0] if near else named.get(word, "")
+
+
 def _own(name: str, tokenizer: str | None) -> WordClass:
     path = Path(name)
     if not path.exists():
         known = (*CLASSES, *PRESETS)
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
-        hint = f"did you mean {near[0]}?" if near else f"classes: {', '.join(known)}"
+        meant = [_meant(each) for each in re.findall(r"[\w-]+", name.lower())]
+        hint = f"did you mean {','.join(dict.fromkeys(filter(None, meant)))}?"
+        if not all(meant) or not meant:
+            hint = f"classes: {', '.join(known)}"
         raise UsageError(f"no class and no file '{name}'", hint)
-    words = tuple(read_word_list(path, tokenizer))
+    try:
+        words = tuple(read_word_list(path, tokenizer))
+    except InputError as error:
+        if error.what == SEVERAL:
+            error.hint = f"one word a line; if it is the text: --only {SENSITIVE} {name}"
+        raise
     if not words:
         raise InputError(path, "lists no word")
     return WordClass(path.name, (words,), english=False)

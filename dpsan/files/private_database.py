@@ -43,6 +43,8 @@ _SETTINGS: Final = (
     "PRAGMA trusted_schema=OFF",
     "PRAGMA cell_size_check=ON",
 )
+_HEADER: Final = 72
+"""Bytes of a database up to the end of its ``application_id``."""
 _OWN: Final = "CREATE TABLE own (key BLOB NOT NULL, totals BLOB NOT NULL, tag BLOB NOT NULL)"
 _REASONS: Final = {
     sqlite3.SQLITE_FULL: "no space left on device",
@@ -147,6 +149,9 @@ class PrivateDatabase:
         Raises:
             OutputError, DamagedError: the file, or one beside it, is not as dpsan leaves it.
         """
+        begins = files.first_bytes(path, _HEADER)
+        if begins and int.from_bytes(begins[_HEADER - 4 :]) != self._number:
+            raise self._other_kind()  # before advice on the rights of a file of somebody else
         check_sides(path)
         try:
             with only_ours(side_files(path)[0]):  # the journal, if a run was killed

@@ -152,12 +152,17 @@ def check_sides(path: Path) -> None:
 
 def _is_journal(path: Path) -> bool:
     """Return whether a file may be SQLite's; one that cannot be read is refused later."""
+    return first_bytes(path, 8) in _JOURNAL
+
+
+def first_bytes(path: Path, count: int) -> bytes:
+    """Return how a file begins; nothing of one that cannot be opened."""
     try:
         descriptor = open_regular(path, follow=False)
     except OSError:
-        return True
+        return b""
     with closing_descriptor(descriptor):
-        return os.read(descriptor, 8) in _JOURNAL
+        return os.read(descriptor, count)
 
 
 @contextmanager

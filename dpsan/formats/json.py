@@ -135,7 +135,8 @@ class JsonReader:
         except KindError as error:
             what = f"field '{error.path}'" if error.path else "record"
             what += f" is {_KINDS.get(error.found, 'a number')}, not {error.wanted}"
-            hint = "" if error.path else hint
+            if error.path:
+                hint = f"its items: {error.path}[]" if error.found == b"[" else ""
             raise InputError(source.name, what, hint, line=line) from None
         for number in strings.seen:
             if not self._fields[number].wild:

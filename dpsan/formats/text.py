@@ -168,7 +168,7 @@ def text_encoding(name: str) -> str:
         encoding = codecs.lookup(name).name
         newline = "\n".encode(encoding)
     except (LookupError, UnicodeError, ValueError):
-        raise UsageError(f"unknown encoding '{name}'") from None
+        raise UsageError(f"unknown encoding '{name}'", "such as utf-8, latin-1 or cp1252") from None
     if encoding == "utf-8-sig":
         return "utf-8"  # a byte order mark is kept anyway
     if newline != b"\n":  # UTF-16, UTF-32

@@ -174,6 +174,8 @@ def _lines(source: FileSource) -> Iterator[tuple[Part, bytes]]:
         line, raw, ending = item
         start, end = end, end + len(raw) + len(ending)
         if not ending:
+            if line == 1:
+                raise _not_a_map(source)
             hint = "its run was stopped before it wrote an output of it: delete the line"
             raise InputError(source.name, "torn row of a map", hint, line=line)
         yield Part(line, start, end), raw
@@ -189,9 +191,13 @@ def _header(source: FileSource, lines: Iterator[tuple[Part, bytes]]) -> str:
     except (StopIteration, LookupError, TypeError, ValueError, RecursionError):
         wrong = True
     if wrong:
-        raise InputError(source.name, "not a map of dpsan", "see rewrite --map", line=1)
+        raise _not_a_map(source)
     what = f"a map of another schema than {SCHEMA}, which this version reads"
     raise InputError(source.name, what, "use the dpsan that wrote it", line=1)
+
+
+def _not_a_map(source: FileSource) -> InputError:
+    return InputError(source.name, "not a map of dpsan", "see rewrite --map", line=1)
 
 
 def _row(source: FileSource, line: int, raw: bytes) -> Row:

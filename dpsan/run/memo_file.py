@@ -55,6 +55,9 @@ class MemoFile(PrivateDatabase):
         self, directory: Path | str, *, there: bool = False, scratch: bool = False
     ) -> None:
         path = Path(directory)
+        if path.is_file():
+            what = f"{directory}: a file, and a memo is a directory"
+            raise OutputError(what, "a ledger is a file: --ledger FILE")
         if there and not (path / NAME).is_file():
             raise OutputError(f"{directory}: no memo of dpsan", "rewrite --memo makes one")
         if not scratch and not there:

@@ -15,7 +15,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import ClassVar, Final
 
-from dpsan.errors import InputError
+from dpsan.errors import InputError, OutputError
 from dpsan.files.private_database import PrivateDatabase
 from dpsan.formats.base import Record
 from dpsan.privacy.guarantee import Composed
@@ -151,6 +151,9 @@ class Ledger(PrivateDatabase):
     def __init__(
         self, path: Path | str, limit: float | None = None, *, scratch: bool = False
     ) -> None:
+        if Path(path).is_dir():
+            what = f"{path}: a directory, and a ledger is a file"
+            raise OutputError(what, "a memo is a directory: --memo DIR")
         self.limit = limit
         self._charged = 0
         super().__init__(Path(path), new_key=new_key, scratch=scratch)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.embeddings.bundled import bundled_capitals
 from dpsan.outcomes.language.symbols import gap_kinds
 from dpsan.privacy import randomness
 from dpsan.sanitize.classes import class_rules, number_rules
@@ -68,8 +69,12 @@ class Rewriter:
         """True if *a* and *an* that pass are written as a drawn word after them asks for."""
         self._natural: NaturalCase | None = None
         if spec.case == LetterCase.NATURAL:
-            rows = built.embeddings.key_to_index
-            self._natural = NaturalCase(rows, english=built.embeddings.english)
+            known = built.embeddings
+            usual = known.spellings or known.index_to_key
+            capitals = bundled_capitals() if known.english else ()
+            self._natural = NaturalCase(
+                known.key_to_index, usual, english=known.english, capitals=capitals
+            )
         self._drawn_articles = [] if self._natural is None else self._natural.articles
         """Rows of *a* and *an* where one of them is written for the other."""
 

@@ -3,7 +3,8 @@
 Natural case is free: it reads the words that were drawn and the gaps between them, all of which are
 in the output anyway, and no input word.  Whatever is a function of the output alone is
 post-processing, and post-processing spends no privacy.  Another input word at one position changes
-what is written there, and at most the a or an before it; everything else stays byte for byte.
+what is written there, and at most the a or an before it and capitals of a few words beside it;
+everything else stays byte for byte.
 
 An article of the input would show how the drawn word after it began.  So :func:`agree` writes it
 anew from the output, whichever of a and an it was.
@@ -163,15 +164,49 @@ def _names(outputs: Sequence[str], gaps: Sequence[str], drawn: Mask, article: in
     )
 
 
+_PLACES: Final = {"a": 1, "b": 2, "m": 4, "t": 8, "o": 16, "s": 32}
+"""Bits of the places of a capital: after a capital (*Oxford University*), before one, between two,
+after *the* (*the US*), after *the* and before a word that has it after one (*the Royal Navy*), and
+a title, which asks for capitals where it begins a sentence (*Judge Hope*)."""
+_BESIDE: Final = np.array([0, 1, 2, 7])
+"""Places by whether the words before (1) and after (2) have capitals of their own."""
+_ROUNDS: Final = 3
+"""Words that one capital can reach: *New South Wales Police Force*."""
+
+
+def _names_something(word: str) -> bool:
+    """Return whether the usual spelling of a word is that of a name: not IBM, I or I'm."""
+    return word[:1].isupper() and not word.isupper() and word[:2] not in ("I'", "I’")
+
+
 class NaturalCase:
-    """Writes drawn words with capitals where sentences begin.
+    """Writes drawn words with capitals where sentences begin, and in names of several words.
 
     Args:
         rows: row number of each word of the vocabulary.
+        words: how each is written, shape (n,); default: as it is.
         english: whether the vocabulary is known to be English, so that *a* and *an* are articles.
+        capitals: word, spelling and places (:data:`_PLACES`) of small words that have capitals.
     """
 
-    def __init__(self, rows: Mapping[str, int], *, english: bool) -> None:
+    def __init__(
+        self,
+        rows: Mapping[str, int],
+        words: Sequence[str] = (),
+        *,
+        english: bool,
+        capitals: Iterable[Sequence[str]] = (),
+    ) -> None:
+        words = words or [*rows]
+        self._spelt: dict[int, str] = {}
+        # The last row is that of words that were not drawn.
+        self._places = np.zeros(len(words) + 1, dtype=np.int64)
+        for word, spelling, letters in capitals:
+            if (row := rows.get(word)) is not None:
+                self._spelt[row] = spelling
+                self._places[row] = sum(map(_PLACES.__getitem__, letters))
+        self._named = np.array([*map(_names_something, words), False])
+        self._the = rows.get("the", len(words))
         found = (rows.get(word) for word in ("a", "an") if english)
         self.articles = [row for row in found if row is not None]
         """Rows of *a* and *an*."""
@@ -210,9 +245,41 @@ class NaturalCase:
                     begins.append(start)
         indices = np.array(begins, dtype=np.int64)
         indices = indices[rows[indices] >= 0]
+        named = self._in_names(layout, rows, indices)
+        for at in named.tolist():
+            outputs[at] = self._spelt[int(rows[at])]
         for at in indices.tolist():
             outputs[at] = self._capitalised[outputs[at]]
-        return indices
+        return np.append(indices, named)
+
+    def _in_names(
+        self, layout: Layout, rows: NDArray[np.int64], begins: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return the positions of small words that have capitals in names.
+
+        It reads drawn words, single spaces between them and public data: no word that was not
+        drawn, and no capital of the input.
+
+        Args:
+            rows: the row number of each word, negative where nothing was drawn, shape (words,).
+            begins: positions that begin a sentence.
+        """
+        places, named = self._places[rows], self._named[rows]
+        spaced = np.ones(len(rows) + 1, dtype=np.bool_)
+        spaced[layout.odd] = [layout.gaps[at] == " " for at in layout.odd.tolist()]
+        spaced[:1] = spaced[-1:] = False
+        before, after = spaced[:-1], spaced[1:]
+        the = before & (np.roll(rows, 1) == self._the)
+        follows = after & (np.roll(places, -1) & _PLACES["a"] != 0)
+        titles = np.zeros_like(named)
+        titles[begins] = places[begins] & _PLACES["s"] != 0
+        capital = named | titles
+        for _ in range(_ROUNDS):
+            beside = (before & np.roll(capital, 1)) + 2 * (after & np.roll(capital, -1))
+            wanted = np.where(the, _PLACES["o"] * follows, _BESIDE[beside])
+            capital |= places & wanted != 0
+        loud = the & (places & _PLACES["t"] != 0)  # asks for no capital beside it
+        return np.flatnonzero((capital | loud) & ~named & ~titles)
 
     def _within(self, layout: Layout, rows: NDArray[np.int64], *, continued: bool) -> Iterator[int]:
         """Yield the drawn words that begin a sentence, but for the first of a whole text."""

@@ -50,6 +50,6 @@ def read_utf8(path: Path, encoding: str = "utf-8") -> str:
             raise InputError(path, f"longer than {LONGEST} bytes", "is it a list of words?")
         return data.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
     except OSError as error:
-        raise InputError(path, file_reason(error)) from None
+        raise InputError(path, file_reason(error), "a FILE of words, one a line") from None
     except UnicodeDecodeError:
         raise InputError(path, "not UTF-8") from None

@@ -105,6 +105,8 @@ def strings_of(texts: Iterable[object]) -> list[str | None]:
     Raises:
         TypeError: anything else than strings and None; a dict or a table.
     """
+    if isinstance(texts, bytes | bytearray):
+        raise TypeError("texts must be strings (got bytes: decode them first)")
     if isinstance(texts, Mapping) or hasattr(texts, "columns"):
         # They iterate over their keys, which would be rewritten, and the texts be left out.
         kind = type(texts).__name__

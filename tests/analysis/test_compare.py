@@ -5,6 +5,7 @@ import io
 import json
 import math
 import re
+import signal
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from dpsan.analysis.compare import comparison as table
 from dpsan.analysis.compare.comparison import Request, compare
 from dpsan.analysis.compare.measure import (
     Folds,
+    accuracy_over_seeds,
     measure,
     over_seeds,
     read_corpus,
@@ -33,6 +35,20 @@ from dpsan.outcomes.text_likelihood import sanitized
 from dpsan.privacy.randomness import seeded_key
 from dpsan.space.metric_space import MetricSpace
 
+INTERRUPTING = """
+import os, signal, time
+from dpsan.mechanisms.krr import KRR
+from dpsan.privacy.guarantee import Status
+
+class Stops(KRR):
+    name, status, summary, source = "stops", Status.CLAIMED, "as krr up to 1.5", "nowhere"
+
+    def guarantee(self, space):
+        if self.epsilon > 1.5:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+        return super().guarantee(space)
+"""
 WORDS = ["red", "blue", "green"]
 COUNTS = np.array([50, 30, 20])
 VECTORS = np.array([[1, 0], [0, 1], [-1, 0]], dtype=np.float32)
@@ -103,6 +119,37 @@ def test_intervals_by_hand():
     assert share_over_seeds([Share(0, 0)]) is None
     # Whose mean is not exactly the share of each: .1 + .1 + .1 is more than .3.
     assert share_over_seeds([Share(10, 100)] * 3).high > 0.13
+
+
+def test_intervals_of_accuracies_are_those_of_so_few_records():
+    """Five seeds that agree by chance, nine or ten of ten, say little of other records."""
+    shares = [Share(9, 10), Share(10, 10)] * 2 + [Share(9, 10)]
+    found, seeds = accuracy_over_seeds(shares), share_over_seeds(shares)
+    low, high = stats.binomtest(47, 50).proportion_ci(0.95, "exact")
+    assert found.low == pytest.approx(min(low, seeds.low))
+    assert found.high == pytest.approx(max(high, seeds.high))
+    assert found.low < seeds.low
+
+
+@pytest.mark.parametrize("form", ["--json", "--csv", "-q"])
+def test_a_finished_row_outlives_an_interrupt(dpsan, tmp_path, form):
+    """The second epsilon of a mechanism of one's own interrupts the command."""
+    (tmp_path / "v.txt").write_text("red 1 0\nblue 0 1\ngreen -1 0\n")
+    (tmp_path / "own.py").write_text(INTERRUPTING)
+    own = ("-m", "own.py:Stops", "--epsilon-ldp", "1,2", "--seeds", "2", "-E", "v.txt")
+    done = dpsan("compare", *own, form, cwd=tmp_path)
+    assert done.returncode == -signal.SIGINT
+    assert "1 of 2 rows are finished" in done.stderr.decode()
+    out = done.stdout.decode()
+    if form == "--json":
+        (row,) = json.loads(out)["rows"]
+        assert row["epsilon_ldp"] == 1.0
+        assert row["unchanged"] is not None
+    elif form == "--csv":
+        assert len(out.splitlines()) == 2
+    else:
+        assert "LDP epsilon 1" in out
+        assert "LDP epsilon 2" not in out
 
 
 @pytest.mark.slow

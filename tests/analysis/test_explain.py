@@ -214,7 +214,7 @@ def test_what_is_said(near, store):
     columns = [told(each, "red", "zqvxkjq")[:] for each in both]
     red, unknown = (shown([one, other]) for one, other in zip(*columns, strict=True))
     _, figures, outputs, _ = red.parts
-    assert figures.columns == ("", "knn-response (PROVED)", "krr (PROVED)")
+    assert figures.columns == ("figure", "knn-response (PROVED)", "krr (PROVED)")
     assert [row[0] for row in figures.rows][3:6] == ["unchanged", "close", "distant"]
     assert outputs.texts()[1][:3] == ["pink", "1.00", "0.4500"]
     assert unknown.parts[2].columns == ("output", "knn-response", "krr")

@@ -11,7 +11,10 @@ from dpsan.embeddings import load
 from dpsan.errors import EmbeddingError
 
 PLANTED = "sesame"
-NO_FILE = "not an embedding file (formats: word2vec, GloVe, .vec, .npz)"
+NO_FILE = (
+    "not an embedding file (word2vec, GloVe, .vec or .npz: a word and its numbers a line; "
+    "dpsan train makes one)"
+)
 FASTTEXT = (
     "fastText .bin is not read"
     " (use the .vec, or: fasttext print-word-vectors MODEL.bin < WORDS > MODEL.vec)"

@@ -95,7 +95,8 @@ def test_what_is_not_text():
         data = b'{"text":"a"}\n{"text":%s}\n' % value.encode()
         with pytest.raises(InputError) as caught:
             run(data, "text")
-        assert str(caught.value) == f"test:2: field 'text' is {kind}, not a string"
+        hint = " (its items: text[])" * (kind == "a list")
+        assert str(caught.value) == f"test:2: field 'text' is {kind}, not a string{hint}"
     with pytest.raises(InputError, match="field 'a' is a string, not an object"):
         run(b'{"a":"secret"}\n', "a.b")
     with pytest.raises(InputError, match="record is a string, not an object"):

@@ -45,6 +45,15 @@ def few_draws(monkeypatch):
     monkeypatch.setattr(calibrate, "_DRAWS", (2000, 6000))
 
 
+@pytest.mark.parametrize("wanted", [0.1, 0.3, 0.6])
+def test_draws_come_close_to_what_was_wanted(few_draws, wanted):
+    """The upper limit of 2,000 draws or more lies within its own interval of the target."""
+    answer = found("laplace", "unchanged", wanted)
+    low, high = answer.interval
+    assert not answer.exact
+    assert low < answer.achieved < high <= wanted < high + (high - low) / 2
+
+
 @pytest.mark.parametrize(
     ("name", "wanted"),
     [

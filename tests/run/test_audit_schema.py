@@ -3,13 +3,12 @@
 import json
 
 import pytest
+from json_schema import TYPES, wrong
 from support import ROOT
 
 from dpsan.run.audit.schema import ROWS, SCHEMA
 
 PATH = ROOT / "docs/audit.schema.json"
-TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array"}
-TYPES |= {dict: "object", type(None): "null"}
 OPTIONAL = ("fluent", "classes", "only", "copies", "originals")
 """Fields that the rows of words have with some options."""
 
@@ -55,39 +54,6 @@ def schema():
 
 def written():
     return json.dumps(schema(), indent=1) + "\n"
-
-
-def wrong(row, rule):
-    """Yield why a value is not what a schema says, for the part of JSON Schema that is used."""
-    if "anyOf" in rule:
-        found = [[*wrong(row, each)] for each in rule["anyOf"]]
-        if all(found):
-            yield from min(found, key=len)
-    elif "const" in rule:
-        if row != rule["const"]:
-            yield f"{row} is not {rule['const']}"
-    elif not fits(row, rule["type"]):
-        yield f"{type(row).__name__} is no {rule['type']}"
-    elif rule["type"] == "array" and "items" in rule:
-        for each in row:
-            yield from wrong(each, rule["items"])
-    elif "properties" in rule:
-        yield from (f"no {name}" for name in rule["required"] if name not in row)
-        for name, each in row.items():
-            if name not in rule["properties"]:
-                yield f"unknown {name}"
-            else:
-                yield from (f"{name}: {why}" for why in wrong(each, rule["properties"][name]))
-
-
-def fits(row, kind):
-    if isinstance(row, bool):
-        return kind == "boolean"
-    kinds = {
-        "number": (int, float),
-        **{name: each for each, name in TYPES.items() if each is not float},
-    }
-    return isinstance(row, kinds[kind])
 
 
 def test_the_stored_schema_is_that_of_the_program():

@@ -133,3 +133,12 @@ def test_articles_before_the_seams_of_a_long_text_agree_where_sentences_end():
             cut_long(patch, stretch, 5, 4)
             assert len(list(segments(text, TOKENIZERS["unicode"]))) > 50
             assert sanitizer.sanitize([text], KEY).lines == [whole]
+
+
+def test_the_bundled_vocabulary_knows_names_of_several_words():
+    """Whatever capitals the input has: its words stay themselves at this epsilon."""
+    sanitizer = Sanitizer("laplace", epsilon=2000.0)
+    text = "judge hope met sara young. the us war began in new york, and the who knew it."
+    said = "Judge Hope met Sara Young. The US war began in New York, and the WHO knew it."
+    assert [sanitizer.rewrite(each) for each in (text, text.upper(), text.title())] == [said] * 3
+    assert Sanitizer("laplace", epsilon=2000.0, case="vocabulary").rewrite(text) == text

@@ -100,3 +100,67 @@ def test_written(english):
         agree(outputs, batch.gaps, rows >= 0, articles)
         natural.write(batch, outputs, rows)
         assert batch.lines(outputs) == [written]
+
+
+NAMES = {"the": 0, "judge": 1, "hope": 2, "us": 3, "war": 4, "royal": 5, "navy": 6, "new": 7}
+NAMES |= {"york": 8, "i": 9, "ibm": 10, "university": 11, "in": 12}
+USUAL = [
+    *[
+        "the",
+        "judge",
+        "hope",
+        "us",
+        "war",
+        "royal",
+        "navy",
+        "new",
+        "York",
+        "I",
+        "IBM",
+        "university",
+        "in",
+    ]
+]
+CAPITALS = [
+    ("hope", "Hope", "abm"),
+    ("judge", "Judge", "bs"),
+    ("us", "US", "t"),
+    ("war", "War", "a"),
+    ("royal", "Royal", "o"),
+    ("navy", "Navy", "a"),
+    ("new", "New", "bm"),
+    ("university", "University", "a"),
+    ("absent", "Absent", "a"),
+]
+SAID = {
+    "the us war": "The US war",
+    "in us. in war": "In us. In war",
+    "judge hope": "Judge Hope",
+    "in judge hope. judge hope": "In judge hope. Judge Hope",
+    "in judge york": "In Judge York",
+    "in new york university": "In New York University",
+    "in new york, university": "In New York, university",
+    "in new  york": "In new  York",
+    "in york new york": "In York New York",
+    "the royal navy": "The Royal Navy",
+    "the royal hope": "The Royal Hope",
+    "the royal in": "The royal in",
+    "i hope": "I hope",
+    "ibm university": "IBM university",
+    "in passed university": "In passed university",
+}
+
+
+def test_names_of_several_words_have_capitals():
+    """Words that were drawn, single spaces and public data decide; what passed has no say."""
+    for text, written in SAID.items():
+        pieces = TOKENIZERS["unicode"].split(text)
+        rows = np.array([NAMES.get(word, -1) for word in pieces[1::2]], dtype=np.int64)
+        drawn = zip(pieces[1::2], rows.tolist(), strict=True)
+        outputs = [word if row < 0 else USUAL[row] for word, row in drawn]
+        batch = joined([Chunk(pieces[::2], outputs, [0] * len(outputs))])
+        natural = NaturalCase(NAMES, USUAL, english=True, capitals=CAPITALS)
+        changed = natural.write(batch, outputs, rows)
+        assert batch.lines(outputs) == [written]
+        plain = [word if row < 0 else USUAL[row] for word, row in zip(outputs, rows, strict=True)]
+        assert {at for at, word in enumerate(outputs) if word != plain[at]} <= {*changed.tolist()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from itertools import product
@@ -83,13 +83,19 @@ class Comparison:
         return [row for row in self.rows if row["reason"] is None]
 
 
-def compare(
+def compare(*given: Any) -> Comparison:
+    """Return all rows of :func:`growing`, whose arguments it takes."""
+    *_, found = growing(*given)
+    return found
+
+
+def growing(
     request: Request,
     embeddings: Embeddings,
     space: MetricSpace,
     report: Report = lambda what, share: None,
-) -> Comparison:
-    """Measure every mechanism at every epsilon.
+) -> Iterator[Comparison]:
+    """Measure every mechanism at every epsilon; yield all rows so far after each.
 
     A mechanism that fails, or cannot be set to an epsilon, gets a row with the reason.
 
@@ -109,18 +115,27 @@ def compare(
         report("classifiers of the original texts", 0.0)
         folds = Folds(corpus, embeddings.index_to_key, request.seeds)
     rows = []
+    baseline = None if folds is None else _spread(folds.baseline())
     pairs = list(product(request.drafts, request.epsilons))
     for at, (draft, epsilon) in enumerate(pairs):
-        report(f"{draft.kind.name} at LDP epsilon {epsilon:g}", at / len(pairs))
-        rows.append(_row(draft, epsilon, (corpus, folds, request.seeds), space))
-    baseline = None if folds is None else _spread(folds.baseline())
-    return Comparison(request, rows, corpus.about, baseline)
+        what, share = f"{draft.kind.name} at LDP epsilon {epsilon:g}", at / len(pairs)
+
+        def step(now: str, what: str = what, share: float = share) -> None:
+            report(f"{what} ({now})", share)
+
+        rows.append(_row(draft, epsilon, (corpus, folds, request.seeds), space, step))
+        yield Comparison(request, rows, corpus.about, baseline)
 
 
 def _row(
-    draft: Draft, epsilon: float, texts: tuple[Corpus, Folds | None, int], space: MetricSpace
+    draft: Draft,
+    epsilon: float,
+    texts: tuple[Corpus, Folds | None, int],
+    space: MetricSpace,
+    step: Callable[[str], None],
 ) -> Row:
     """Return the figures of a mechanism at an epsilon, or why there are none."""
+    step("its own epsilon")
     kind = draft.kind
     status = UNREVIEWED if is_own(kind.name) else str(kind.status)
     columns = ("certified", "certificate", "delta", *_UNITS.values())
@@ -132,7 +147,8 @@ def _row(
     }
     space = space_for(space, kind.name)
     try:
-        found = calibrate(draft, space, Target.EPSILON_LDP, epsilon, claims=True)
+        found = calibrate(draft, space, Target.EPSILON_LDP, epsilon, step, claims=True)
+        step("outputs and attacks")
         mechanism = found.mechanism.resolved(space)
         figures, optimal = measure(mechanism, *texts, space)
     except Exception as error:  # noqa: BLE001, a mechanism that fails takes no other one's row
@@ -206,7 +222,7 @@ def cell(row: Row, name: str) -> str:
 
 
 def shown(comparison: Comparison) -> Shown:
-    """Return a table for each epsilon, with the mechanisms that do not reach it below.
+    """Return a table for each epsilon, with why mechanisms have no figures below.
 
     A mechanism's own epsilon stands in the column of its unit, if it is not the LDP epsilon.
     """
@@ -227,11 +243,10 @@ def shown(comparison: Comparison) -> Shown:
             [
                 row["mechanism"],
                 *("-" if row[name] is None else f"{row[name]:.4g}" for name in units.values()),
-                *[f"{row['delta'] or 0:.2g}"] * private,
+                *["-" if row["delta"] is None else f"{row['delta']:.2g}"] * private,
                 *(cell(row, name) for name in names),
             ]
             for row in rows
-            if not row["reason"]
         ]
         columns = (f"LDP epsilon {epsilon:g}", *headings, *(HEADINGS[name] for name in names))
         parts.append(Section(columns, cells, below, spare=range(1, len(units) + 1)))

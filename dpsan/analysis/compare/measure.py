@@ -219,6 +219,17 @@ def _linked(emissions: Emissions, corpus: Corpus, outputs: Sequence[Ids]) -> Fig
     return share_over_seeds([*map(Share.of, np.split(hits, ends))])
 
 
+def accuracy_over_seeds(shares: Sequence[Share]) -> Figure | None:
+    """Return the mean over seeds; its interval is that of so few test records at the least."""
+    found = share_over_seeds(shares)
+    if found is None or found.low is None or found.high is None:
+        return found
+    low, high = Share(
+        sum(each.hits for each in shares), sum(each.total for each in shares)
+    ).interval
+    return Figure(found.value, min(found.low, low), max(found.high, high))
+
+
 class Folds:
     """Training and test records of each seed, and classifiers of the original texts.
 
@@ -240,8 +251,8 @@ class Folds:
 
     def baseline(self) -> dict[str, Figure | None]:
         """Return the accuracy on original texts, and that of the most frequent label."""
-        clean = share_over_seeds([found.pairs["clean", "clean"] for found in self._clean])
-        common = share_over_seeds([found.majority for found in self._clean])
+        clean = accuracy_over_seeds([found.pairs["clean", "clean"] for found in self._clean])
+        common = accuracy_over_seeds([found.majority for found in self._clean])
         return dict(zip(BASELINE, (clean, common), strict=True))
 
     def judged(self, outputs: Sequence[Ids]) -> dict[str, Figure | None]:
@@ -251,6 +262,6 @@ class Folds:
         )
         judged = [self._judged(texts, seed) for seed, texts in enumerate(strings)]
         return {
-            name: share_over_seeds([found.pairs[versions] for found in judged])
+            name: accuracy_over_seeds([found.pairs[versions] for found in judged])
             for name, versions in ACCURACIES.items()
         }

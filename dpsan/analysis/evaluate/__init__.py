@@ -173,6 +173,9 @@ def evaluate(
     pairs = read_pairs(*paths, inputs, vocabulary, question.copies, question.drawn)
     if not len(pairs.text):
         hint = "is it the right file, and --field?"
+        if pairs.unaligned:
+            what = f"no text has the shape of one of {question.original}, from line"
+            raise InputError(question.sanitized, f"{what} {pairs.lines[0]} on", hint)
         raise InputError(question.original, "no words, so there is nothing to compare", hint)
     table = None
     if question.spans is not None:  # mistakes in small files come before the long work

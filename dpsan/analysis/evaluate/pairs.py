@@ -207,7 +207,8 @@ def read_pairs(
             if len(found) < copies:
                 many = copies * (reading.records - 1) + len(found)
                 held = reading.records + sum(1 for _ in first)
-                raise _unequal(path, many, original, held, copies)
+                where = f"{original}:{reading.apart or one.line}"
+                raise _unequal(path, many, original, held, copies, where)
             versions += [(path, each) for each in found]
         for path, other in versions:
             if len(one.texts) != len(other.texts):
@@ -217,15 +218,20 @@ def read_pairs(
         for texts in zip(one.texts, *(other.texts for _, other in versions), strict=True):
             reading.add(texts[0], texts[1:], one.line)
     for path, source in zip(sanitized, others, strict=True):
-        if rest := sum(1 for _ in source):
-            raise _unequal(path, copies * reading.records + rest, original, reading.records, copies)
+        if extra := next(source, None):
+            many = copies * reading.records + 1 + sum(1 for _ in source)
+            where = f"{original}:{reading.apart}" if reading.apart else f"{path}:{extra.line}"
+            raise _unequal(path, many, original, reading.records, copies, where)
     return reading.pairs()
 
 
-def _unequal(path: Path, found: int, original: Path, held: int, copies: int) -> InputError:
+def _unequal(
+    path: Path, found: int, original: Path, held: int, copies: int, where: str
+) -> InputError:
     times = "" if copies == 1 else f", {copies} copies of each"
     hint = "the sanitized versions of every record, in order; see --copies"
-    return InputError(path, f"{found} records where {original} has {held}{times}", hint)
+    what = f"{found} records where {original} has {held}{times}; they part at {where}"
+    return InputError(path, what, hint)
 
 
 def _drawn_words(path: Path) -> Callable[[int], list[str]]:
@@ -254,6 +260,8 @@ class _Reading:
         self._vocabulary, self._drawn = vocabulary, drawn
         self.records = 0
         self._unaligned = 0
+        self.apart: int | None = None
+        """Line of the first text that could not be aligned."""
         self._texts: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
         """Originals, first sanitized versions and lines."""
         self._parts: list[Ids] = []
@@ -277,6 +285,7 @@ class _Reading:
         drawn = [] if self._drawn is None or not words else [self._drawn(len(words))]
         if found is None:
             self._unaligned += 1
+            self.apart = self.apart or line
             return
         if not words:
             return

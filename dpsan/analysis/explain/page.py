@@ -63,7 +63,9 @@ def _figures(column: Sequence[Explanation]) -> Section:
             f"mean cosine {cosine_and_bound(*optimum.values())}" if optimum else "": optimum,
         }
         notes += [f"{row['mechanism']}: {text}" for text, holds in said.items() if holds]
-    return Section(("", *(f"{row['mechanism']} ({row['status']})" for row in column)), rows, notes)
+    return Section(
+        ("figure", *(f"{row['mechanism']} ({row['status']})" for row in column)), rows, notes
+    )
 
 
 def _epsilon(row: Explanation) -> str:

@@ -256,15 +256,15 @@ def _result(shown: Shown) -> str:
         + _lines("h2", [shown.title])
         + _lines("p", [shown.conclusion], style)
         + _lines("p", shown.warnings, "warn")
-        + "".join(map(_part, shown.filled()))
+        + "".join(_part(part, "h3" if shown.title else "h2") for part in shown.filled())
         + "</section>"
     )
 
 
-def _part(part: Part) -> str:
+def _part(part: Part, tag: str) -> str:
     if isinstance(part, Section):
         return _table(part)
-    head = _lines("h3", [part.heading])
+    head = _lines(tag, [part.heading])
     if isinstance(part, Facts):
         rows = "".join(
             f"<div><dt>{html.escape(name)}</dt><dd><b>{html.escape(value)}</b>"

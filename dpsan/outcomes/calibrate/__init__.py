@@ -239,6 +239,7 @@ def _for_share(
     error = math.sqrt(wanted * (1 - wanted) / len(outputs.many))
     # The upper limit is 3 standard errors above the estimate; estimate and search both err.
     margin = 0.0 if outputs.exact else 5 * error
+    best: tuple[float, float, tuple[float, float], bool] | None = None
     for attempt in range(ATTEMPTS):
         aim = max(wanted - margin, wanted / 2 ** (attempt + 1))
         if step is not None and len(outputs.some) < len(outputs.many):
@@ -247,7 +248,12 @@ def _for_share(
         if outputs.exact:
             return epsilon, share, (share, share), True
         share, low, high = outputs.confirm(draft.at(epsilon), attempt)
-        if high <= wanted:
-            return epsilon, share, (low, high), False
-        margin, step = margin + 2 * (high - wanted) + error, None
+        if high <= wanted and (best is None or share > best[1]):
+            best = epsilon, share, (low, high), False
+        if best is not None and wanted - best[2][1] <= error:
+            break  # draws tell no more
+        above = 2 * (high - wanted) + error
+        margin, step = margin + (above if high > wanted else high - wanted + error / 2), None
+    if best is not None:
+        return best
     raise UsageError(f"{what} is too small for {outputs.draws} draws to confirm")

@@ -75,7 +75,8 @@ class Target(StrEnum):
         """Raise UsageError for a value outside the domain."""
         share = self is Target.UNCHANGED
         if not 0 < wanted < (1 if share else math.inf):
-            raise UsageError(f"{self} must be > 0{' and < 1' if share else ''} (got {wanted:g})")
+            what = f"{self} must be > 0{' and < 1' * share} (got {wanted:g})"
+            raise UsageError(what, "a share: .3 is 30 %" * share)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,172 @@
+"""docs/json.schema.json: what each command writes with --json; run as a script, it is written."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from json_schema import learned, wrong
+from support import ROOT
+
+PATH = ROOT / "docs/json.schema.json"
+WORDS = re.findall(
+    r"\w+",
+    """
+    the a is in of and maria john paris rome london anna tom met saw lives works doctor nurse house
+    car red blue green one two three four five six seven eight nine ten cat dog bird fish tree road
+    river city town""",
+)
+WORDS += [f"{first}{last}" for first in ("sun", "moon", "star") for last in WORDS[:25]]
+MAPS = ("parameters", "dropped", "figures", "groups", "misfit", "only", "noted")
+"""Objects whose keys are data."""
+
+V = "-E v.txt"
+SAMPLES = {
+    "verify": [f"-e 3 {V}", f"-e 3 -m santext-plus --allow-unproved {V}", f"-e 3 -m laplace {V}"],
+    "verify --only": ["--only people"],
+    "calibrate": [f"--unchanged .3 {V}", f"-m laplace --epsilon-ldp 3 {V}"],
+    "compare": [
+        f"-m krr -m laplace -m custext --epsilon-ldp 2 --seeds 2 {V}",
+        f"-m krr -m laplace --epsilon-ldp 2 --seeds 2 {V} --data a.tsv -k text --labels label",
+    ],
+    "explain": [f"-e 3 maria zzzq --unknown {V}", f"-e 3 -m laplace -m tem maria {V}"],
+    "explain --only": ["--only people 'Maria met John in Paris.'"],
+    "evaluate": [
+        f"-e 3 {V} --max-records 200 a.txt s.txt",
+        f"--audit audit.jsonl {V} --max-records 200 a.txt s.txt --candidates a.txt --words 2",
+        f"{V} -k text a.tsv a.tsv --labels label",
+        f"-e 3 {V} -k text a.tsv a.tsv --authors label --spans spans.jsonl",
+    ],
+    "preview": ["-e 8 b.txt"],
+    "report": ["audit.jsonl", "only.jsonl", "class.jsonl"],
+    "mechanisms": [""],
+    "mechanisms NAME": [
+        "laplace",
+        f"krr -e 3 {V}",
+        f"custext -e 3 {V}",
+        f"gaussian -e 3 -p delta=1e-6 {V}",
+    ],
+    "train": ["a.txt -o own.npz --force --dimensions 8 --epochs 1"],
+    "index FILE": ["v.txt"],
+    "index --list": ["--list", "--check"],
+    "index --class": ["--class names"],
+    "headers": ["a.tsv"],
+    "estimate": [f"-e 3 {V} s.txt t.txt --list people=maria,john --top 2"],
+    "index --clear": ["--clear"],
+}
+"""Options of each answer with a shape of its own; the last one empties the cache."""
+SLOW = ("preview", "verify", "verify --only")
+
+
+def make_files(folder, run):
+    """Write vectors, texts, sanitized texts and audits."""
+    random = np.random.default_rng(1)
+    rows = [f"{word} {' '.join(f'{x:.3f}' for x in random.normal(size=5))}" for word in WORDS]
+    (folder / "v.txt").write_text("\n".join(rows) + "\n")
+    texts = [" ".join(random.choice(WORDS, 12)) + "." for _ in range(900)]
+    (folder / "a.txt").write_text("\n".join(texts) + "\n")
+    (folder / "b.txt").write_text("\n".join(texts[:40]) + "\n")
+    rows = [f"{at % 2}\t{text}" for at, text in enumerate(texts[:40])]
+    (folder / "a.tsv").write_text("\n".join(["label\ttext", *rows]) + "\n")
+    for name in ("s", "t"):
+        more = "-a audit.jsonl" if name == "s" else ""
+        run("rewrite", f"-q -e 3 {V} a.txt -o {name}.txt {more}")
+    spans = [{"start": 0, "end": len(text.split()[0]), "type": "NAME"} for text in texts[:40]]
+    lines = [json.dumps({"spans": [each]}) + "\n" for each in spans]
+    (folder / "spans.jsonl").write_text("".join(lines))
+    (folder / "p.toml").write_text('epsilon = 12\nclass = ["sensitive"]\nnumbers = "value"\n')
+    run("rewrite", "-q --policy p.toml -k text a.tsv -a class.jsonl -o class.tsv")
+    run("rewrite", "-q --only people a.txt -a only.jsonl -o only.txt")
+
+
+def answers(name, run):
+    return [json.loads(run(name.split()[0], f"--json {each}")) for each in SAMPLES[name]]
+
+
+@pytest.fixture(scope="module")
+def run(dpsan, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("schema")
+    env = {**os.environ, "DPSAN_CACHE_DIR": str(folder / "cache")}
+
+    def output(command, options):
+        done = dpsan(command, *shlex.split(options), cwd=folder, env=env)
+        assert done.returncode in (0, 1), done.stderr.decode()
+        return done.stdout
+
+    make_files(folder, output)
+    return output
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=[pytest.mark.slow] * (each in SLOW)) for each in SAMPLES]
+)
+def test_answers_are_as_the_schema_says(run, name):
+    rule = json.loads(PATH.read_text())["$defs"][name]
+    found = answers(name, run)
+    for answer in found:
+        assert [*wrong(answer, rule)] == []
+    seen, stored = ([*_keys(each)] for each in (learned(found, MAPS), rule))
+    assert set(seen) == set(stored)  # nothing that no command writes any more
+    for row in (each[0] if isinstance(each, list) and each else each for each in found):
+        if isinstance(row, dict):
+            inner = rule.get("items", rule)
+            assert [*wrong(row | {"other": 1}, inner)]
+            assert [*wrong({key: row[key] for key in [*row][1:]}, inner)]
+
+
+def test_every_command_with_json_has_a_schema():
+    from dpsan.cli.app import COMMANDS
+
+    named = {name.split()[0] for name in SAMPLES}
+    having = {
+        name
+        for name, command in COMMANDS.items()
+        if any("--json" in each.opts for each in command.params)
+    }
+    assert having == named
+    assert [*json.loads(PATH.read_text())["$defs"]] == [*SAMPLES]
+
+
+def _keys(rule, path=""):
+    """Yield the paths of all properties of a schema."""
+    for each in rule.get("anyOf", ()):
+        yield from _keys(each, path)
+    for name, each in rule.get("properties", {}).items():
+        yield f"{path}.{name}"
+        yield from _keys(each, f"{path}.{name}")
+    for name in ("items", "additionalProperties"):
+        if isinstance(rule.get(name), dict):
+            yield from _keys(rule[name], f"{path}[]")
+
+
+def write():
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        env = {**os.environ, "DPSAN_CACHE_DIR": str(folder / "cache")}
+
+        def run(command, options):
+            words = [sys.executable, "-m", "dpsan", command, *shlex.split(options)]
+            done = subprocess.run(words, cwd=folder, env=env, capture_output=True)
+            assert done.returncode in (0, 1), done.stderr.decode()
+            return done.stdout
+
+        make_files(folder, run)
+        rules = {each: learned(answers(each, run), MAPS) for each in SAMPLES}
+    about = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "What the commands of dpsan write with --json, by command and option",
+        "description": "Made of the answers of tests/cli/test_json_schema.py; {} is any value.",
+        "$defs": rules,
+    }
+    PATH.write_text(json.dumps(about, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    write()
+    print(PATH)
