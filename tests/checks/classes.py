@@ -64,7 +64,7 @@ _Pairs = list[tuple[str, str]]
 
 def classes(sanitizer: Sanitizer, key: bytes = KEY) -> str:
     """Exchange words of a group and strings of a kind, if they are drawn by these."""
-    if not sanitizer.grouping.rows:
+    if not sanitizer.grouping.classed:
         return ""
     single = sanitizer.by_text()
     words, strings = _words(single, key), _strings(single, derive_key(key, "strings"))

@@ -100,8 +100,8 @@ def test_a_string_that_passes_by_no_option_is_found(monkeypatch):
 def test_a_long_line_with_draws_of_its_own_is_found(monkeypatch):
     own = Rewriter._drawn
 
-    def drawn(self, batch, key, numbers, **_):
-        return own(self, batch, key, numbers)
+    def drawn(self, batch, texts, **_):
+        return own(self, batch, texts)
 
     monkeypatch.setattr(Rewriter, "_drawn", drawn)
     assert_found(strings(response(8.0, many_words())), "above 1 MiB")

@@ -77,6 +77,11 @@ def test_each_label_has_at_least_twenty_words(lexicon):
     }  # no list has a word of these
 
 
+def test_a_phrase_has_at_most_four_words(lexicon):
+    """Longer ones are never joined, and a word that is exchanged for one would be five words."""
+    assert [line for line in lexicon.lines("phrases.txt") if line.count(" ") > 3] == []
+
+
 def test_no_word_is_both_one_name_and_another(lexicon):
     """The pools of names share no word, so two people of a record never get one name."""
     pools = ("given_f", "given_m", "given_u", "given_x", "surname")

@@ -18,6 +18,7 @@ CASES = [
     ("Jan has gone.", "Jan"),
     ("It was a harvest thanksgiving here.", ""),
     ("She is Quality Manager here.", ""),
+    ("It was sold by Sparkle Cleaners Ltd in spring.", "Sparkle Cleaners"),
     ("It was pre-eclampsia again.", ""),
     ("Asthma, gout, angina and eczema: walks heel-toe well.", "Asthma gout angina eczema"),
     ("He drank a glass of zyqvar there.", ""),
@@ -163,6 +164,8 @@ PLACED = [
     ("Then Mr Mary Smith came.", r"Then Mr (\S+) \S+ came\.", "given_m"),
     ("It is his brother Mary, who left.", r"It is his brother (\S+), who left\.", "given_m"),
     ("He drives a BMW to work.", r"He drives an? (.+) to work\.", "carbrand"),
+    ("He has a runny nose now.", r"He has a (.+) now\.", "cough"),
+    ("He has a tummy ache now.", r"He has a (.+) now\.", "ache"),
     ("He has a slipped disc now.", r"He has a (.+) now\.", "disc"),
 ]
 """A text, a pattern of its outputs and the group of the words in its brackets."""

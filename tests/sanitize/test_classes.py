@@ -69,11 +69,7 @@ def test_words_that_pass_in_a_row_are_copied_at_once(pieces, seed, at):
 def brute_force(one):
     """The loss of all inputs against all others, in fractions of the integers that are drawn."""
     weights, n = one.sampler, one.space.n
-    rows = [weights.common.astype(object)]
-    for outputs, masses in weights.rows():
-        row = weights.common.astype(object)
-        row[outputs] += weights.increment * masses.astype(object)
-        rows.append(row)
+    rows = weights.weights(np.arange(n + 1))
     shares = [[Fraction(int(x), int(row.sum())) for x in row] for row in rows]
     assert len(rows) == n + 1
     worst = Fraction(1)
