@@ -257,6 +257,8 @@ def follow(kind: int, text: str, parts: Sequence[str], whole: str = "") -> str:
         parts: of the sum, but for the number.
         whole: the sum, if the number is one of its parts.
     """
+    if not parts:  # a sum of itself
+        return text
     if kind in (STEP, HOURS, MINUTES):
         times = [*map(minute, parts)]
         if min(times) < 0:

@@ -243,7 +243,7 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
     if group == "road":
         small = re.fullmatch(f"{LARGE}({DIGIT}{{1,4}})", form)
         return [["A", "B", "M"], *template("number", small[1])] if small else template("code", form)
-    if group == "number" and form[-1] in YEARS:  # No. 214/2022
+    if group == "number" and form[-1:] in YEARS:  # No. 214/2022
         return [*template(group, form[:-2]), "/", (*YEARS[form[-1]], 0)]
     if group == "number" and form[-2:] == DIGIT + FIVE and len(form) < 6:
         return [(1, 9, 0) if form[1] == "." else (10, 23, 0), ".", (0, 5, 0), list("05")]
