@@ -40,7 +40,7 @@ _MADE = 400
 """Words that no list holds, made of letters at random."""
 _TRIED = 4
 """Words that are looked at for each one that is wanted."""
-_DRAWN = 5
+_DRAWN = 12
 """Strings that are drawn for each such word: of few, the numbers of a text stay in order."""
 _WRITTEN = 4
 """One of so many exchanges is followed to the output."""

@@ -154,7 +154,7 @@ SAID = {
 def test_names_of_several_words_have_capitals():
     """Words that were drawn, single spaces and public data decide; what passed has no say."""
     for text, written in SAID.items():
-        pieces = TOKENIZERS["unicode"].split(text)
+        pieces = TOKENIZERS["unicode"](text)
         rows = np.array([NAMES.get(word, -1) for word in pieces[1::2]], dtype=np.int64)
         drawn = zip(pieces[1::2], rows.tolist(), strict=True)
         outputs = [word if row < 0 else USUAL[row] for word, row in drawn]
