@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-TEXT = "Mr. Case met Grace on Monday, version 3: an old Zxqvar, a new zyqvar."
+TEXT = "Mr. Case met Grace on Monday, version 3: an old Zxqvar."
 
 
 def explained(dpsan, *arguments, text=b""):
@@ -41,7 +41,6 @@ def test_a_drawn_token_has_its_row_of_the_rules(tokens, token, word_class, group
         ("met", "list vocabulary"),
         ("on", "list function words"),
         ("3", "rule counted"),
-        ("zyqvar", "rule unknown, small"),
         ("Monday", "class dates is not chosen"),
     ],
 )

@@ -21,7 +21,6 @@ CASES = [
     ("It was sold by Sparkle Cleaners Ltd in spring.", "Sparkle Cleaners"),
     ("It was pre-eclampsia again.", ""),
     ("Asthma, gout, angina and eczema: walks heel-toe well.", "Asthma gout angina eczema"),
-    ("He drank a glass of zyqvar there.", ""),
     ("It went to\nDPO AE 09012", "DPO AE 09012"),
     ("Yesterday Mr. Case was late.", "Case"),
     ("He lives at 42 Blevins Street with a dog.", "42 Blevins Street"),
@@ -179,6 +178,7 @@ def test_a_word_becomes_one_that_fits_its_place(text, pattern, group):
 
 
 VALUES = [
+    ("Vehicle BD21 KLM was parked.", r"Vehicle [A-Z]{2}\d\d [A-Z]{3} was parked."),
     ("sodium 138, potassium 4.4 mmol", r"sodium 1(3[3-9]|4[0-5]), potassium [3-5]\.\d mmol"),
     ("INR was 2.6, platelets 264", r"INR was [1-3]\.\d, platelets [1-4]\d\d"),
     ("The boy: weight 17.2 kg, RR 32.", r"The boy: weight (1[1-9]|2[0-6])\.\d kg, RR [23]\d\."),
