@@ -206,21 +206,21 @@ def check_positive(name: str, value: object) -> None:
         raise UsageError(f"{name} must be > 0 (got {value})")
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
+def unknown_name(kind: str, name: str, registered: Iterable[str]) -> UsageError:
     """Return the error for a name that is not in a registry: the nearest name, else the whole
     list.
     """
-    names = list(known)
+    names = list(registered)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
     if near:
         return UsageError(f"unknown {kind} '{name}'; did you mean '{near[0]}'?")
     return UsageError(f"unknown {kind} '{name}'", f"known: {', '.join(names)}")
 
 
-def check_name(kind: str, name: str, known: Collection[str]) -> None:
+def check_name(kind: str, name: str, registered: Collection[str]) -> None:
     """Raises UsageError for a name that is not in a registry."""
-    if name not in known:
-        raise unknown_name(kind, name, known)
+    if name not in registered:
+        raise unknown_name(kind, name, registered)
 
 
 def printable(text: str) -> str:
@@ -231,7 +231,9 @@ def printable(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(each if each.isprintable() else _escape(each) for each in text)
+    return "".join(
+        character if character.isprintable() else _escape(character) for character in text
+    )
 
 
 def _escape(character: str) -> str:

@@ -97,10 +97,10 @@ def _hint(error: Exception) -> str:
         return f" ({DROPPED[words[0]]})"
     verb = words[:1] and words[0].lower() in _VERBS.split()
     words = words[1:] if verb else [word for word in words if word not in COMMANDS]
-    given = any(each.startswith(("-e", "--epsilon", "--only")) for each in words)
+    given = any(argument.startswith(("-e", "--epsilon", "--only")) for argument in words)
     mode = [] if given else ["--only", "sensitive"]
     # Words that are no files may be text, which no message repeats.
-    if not any(Path(each).exists() for each in words):
+    if not any(Path(argument).exists() for argument in words):
         if not verb:
             return " (dpsan --help lists the commands)"
         words = ["FILE"]
@@ -123,12 +123,12 @@ def _check_variables() -> None:
     ours = {name for name in os.environ if name.startswith("DPSAN_")} - _OTHERS
     if ours:  # commands are imported only now
         options = (option for command in COMMANDS.values() for option in command.params)
-        known = {str(option.envvar) for option in options if option.envvar} | _OTHERS
+        names = {str(option.envvar) for option in options if option.envvar} | _OTHERS
         for name in sorted(ours):
             option = f"--{name.removeprefix('DPSAN_').lower().replace('_', '-')}"
-            if name not in known and option in DROPPED:
+            if name not in names and option in DROPPED:
                 raise UsageError(f"unknown environment variable '{name}'", DROPPED[option])
-            check_name("environment variable", name, sorted(known))
+            check_name("environment variable", name, sorted(names))
 
 
 def _place(message: str) -> str:

@@ -37,8 +37,8 @@ class Calibrate(Json, Vocabulary, Privacy):
 
     def run(self) -> int:
         """Search, and print what was found with the command that uses it."""
-        one = (self.unchanged is None) != (self.epsilon_ldp is None)
-        refuse(not one, "give one of --unchanged, --epsilon-ldp")
+        single = (self.unchanged is None) != (self.epsilon_ldp is None)
+        refuse(not single, "give one of --unchanged, --epsilon-ldp")
         refuse(self.epsilon is not None, "--epsilon is what calibrate searches for")
         self.check_files()
         from dpsan.analysis.explain import candidates
@@ -58,38 +58,38 @@ class Calibrate(Json, Vocabulary, Privacy):
         rows = () if free is None else free.rows(words.key_to_index)
         draft = replace(draft, public=rows)
         with self.progress.named() as report:
-            found = calibrate(draft, space, target, wanted, report)
-        half = half_linked(found.mechanism.resolved(space), space)
-        self._show(found, self._command(found, values), None if half is None else half.sentence)
+            result = calibrate(draft, space, target, wanted, report)
+        half = half_linked(result.mechanism.resolved(space), space)
+        self._show(result, self._command(result, values), None if half is None else half.sentence)
         return 0
 
-    def _show(self, found: Calibration, command: str, linked: str | None) -> None:
+    def _show(self, result: Calibration, command: str, linked: str | None) -> None:
         """Print the epsilon, what it achieves, and the command that uses it."""
-        mechanism, (low, high) = found.mechanism, found.interval
+        mechanism, (low, high) = result.mechanism, result.interval
         if self.as_json:
             about = {
                 "mechanism": mechanism.name,
                 "epsilon": mechanism.epsilon,
                 "parameters": {name: getattr(mechanism, name) for name in mechanism.parameters()},
-                "target": {"name": str(found.target), "value": found.wanted},
-                **{name: getattr(found, name) for name in ("achieved", "interval", "exact")},
+                "target": {"name": str(result.target), "value": result.wanted},
+                **{name: getattr(result, name) for name in ("achieved", "interval", "exact")},
                 "command": command,
-                "seconds": found.seconds,
+                "seconds": result.seconds,
                 "linked": linked,
             }
             print_json(about)
             return
-        how = "exact" if found.exact else "from the guarantee"
+        how = "exact" if result.exact else "from the guarantee"
         if low != high:
             how = f"99 % confidence: {low:.4f} to {high:.4f}, the private side of it"
         echo(f"{mechanism.name}: epsilon {_number(mechanism.epsilon)}")
-        echo(f"  {found.target} {found.achieved:.6g}, {found.wanted:g} wanted ({how})")
+        echo(f"  {result.target} {result.achieved:.6g}, {result.wanted:g} wanted ({how})")
         for line in filter(None, (linked and f"whole texts: {linked}", command)):
             echo(f"  {printable(line)}")
 
-    def _command(self, found: Calibration, values: dict[str, str]) -> str:
+    def _command(self, result: Calibration, values: dict[str, str]) -> str:
         """Return the ``rewrite`` command with what was found, as a shell takes it."""
-        mechanism = found.mechanism
+        mechanism = result.mechanism
         words = ["dpsan", "rewrite", "-m", self.mechanism, "-e", _number(mechanism.epsilon)]
         for name, value in values.items():
             words += ["-p", f"{name}={value}"]

@@ -40,19 +40,19 @@ def option(names: str, default: Any = None, *, checked: bool = True, **more: Any
             ``typer.Option``.
     """
     *flags, value = names.replace(", ", " ").split()
-    known = [each for each in value.split("|") if each.islower()] if "|" in value else []
+    values = [entry for entry in value.split("|") if entry.islower()] if "|" in value else []
 
     def complete(incomplete: str) -> list[str]:
-        return [each for each in known if each.startswith(incomplete)]
+        return [entry for entry in values if entry.startswith(incomplete)]
 
     def check(given: str | None) -> str | None:
-        what = f"{flags[-1]} must be one of {', '.join(known)} (got {given})"
-        refuse(given not in (None, *known), what, DROPPED.get(f"{flags[-1]} {given}", ""))
+        what = f"{flags[-1]} must be one of {', '.join(values)} (got {given})"
+        refuse(given not in (None, *values), what, DROPPED.get(f"{flags[-1]} {given}", ""))
         return given
 
-    if known:
+    if values:
         more.setdefault("autocompletion", complete)
-    if checked and known == value.split("|"):
+    if checked and values == value.split("|"):
         more["callback"] = check
     return _declared(typer.Option, flags, default, metavar=value, **more)
 
@@ -124,7 +124,8 @@ class Command:
             what, _, hint = rule.strip().rstrip(")").partition(" (")
             head, verb, rest = _RULE.split(what)
             first, second = (
-                [self._is_given(*each) for each in _OPTION.findall(part)] for part in (head, rest)
+                [self._is_given(*flag_value) for flag_value in _OPTION.findall(part)]
+                for part in (head, rest)
             )
             wrong = any(first) and any(second) == (verb == "exclude")
             if rest == "each other":
@@ -133,7 +134,9 @@ class Command:
 
     def _is_given(self, flag: str, value: str) -> bool:
         """Return whether an option has this value, or without one another value than its own."""
-        about = next(each for each in fields(self) if flag in each.metadata.get("flags", ()))
+        about = next(
+            parameter for parameter in fields(self) if flag in parameter.metadata.get("flags", ())
+        )
         return bool(getattr(self, about.name) == value) if value else self.is_given(about)
 
     def is_given(self, about: Field[Any]) -> bool:
@@ -160,12 +163,12 @@ class Command:
 
     def add_options(self, uses: FileUses, use: Use) -> None:
         """Take in the files that options of one use name: values of type ``Path``."""
-        for each in fields(self):
-            value = getattr(self, each.name)
+        for parameter in fields(self):
+            value = getattr(self, parameter.name)
             for path in value if isinstance(value, list) else [value]:
-                if isinstance(path, Path) and each.metadata["use"] is use:
+                if isinstance(path, Path) and parameter.metadata["use"] is use:
                     open_stream = use is Use.WRITTEN and stream_number(path) is not None
-                    uses.add(Use.STANDING if open_stream else use, each.metadata["name"], path)
+                    uses.add(Use.STANDING if open_stream else use, parameter.metadata["name"], path)
 
 
 def _help_all(context: typer.Context, value: bool) -> None:
@@ -191,7 +194,7 @@ def told(kind: type[Command]) -> dict[str, str]:
         for node, text in pairwise(tree.body):
             if isinstance(node, ast.AnnAssign) and isinstance(text, ast.Expr):
                 out[ast.unparse(node.target)] = " ".join(ast.literal_eval(text.value).split())
-    options = {each.name: each.metadata.get("setting") for each in fields(kind)}
+    options = {parameter.name: parameter.metadata.get("setting") for parameter in fields(kind)}
     return {name: out[setting] for name, setting in options.items() if setting} | out
 
 
@@ -204,10 +207,10 @@ def function(kind: type[Command]) -> Callable[..., int]:
         parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint))
 
     declare("context", typer.Context)
-    for each in fields(kind):
-        if info := each.metadata.get("parser"):
-            default = Parameter.empty if each.default is MISSING else each.default
-            declare(each.name, Annotated[hints[each.name], info], default)
+    for item in fields(kind):
+        if info := item.metadata.get("parser"):
+            default = Parameter.empty if item.default is MISSING else item.default
+            declare(item.name, Annotated[hints[item.name], info], default)
     if kind.everyday:
         text = "Show all options and exit."
         info = typer.Option("--help-all", is_eager=True, callback=_help_all, help=text)
@@ -218,11 +221,11 @@ def function(kind: type[Command]) -> Callable[..., int]:
         sources = {name: getattr(context.get_parameter_source(name), "name", "") for name in given}
         ignored = [name for name in kind.unused(given) if sources[name] == "ENVIRONMENT"]
         if ignored and not given["quiet"]:
-            named = {each.name: str(each.envvar) for each in context.command.params}
+            named = {item.name: str(item.envvar) for item in context.command.params}
             say(f"--only has no use for {' and '.join(named[name] for name in ignored)}: ignored")
         for name in ignored:
             del given[name]
-        typed = frozenset(name for name, each in sources.items() if each == "COMMANDLINE")
+        typed = frozenset(name for name, item in sources.items() if item == "COMMANDLINE")
         return kind(**given, typed=typed).run()
 
     call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]

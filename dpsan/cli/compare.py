@@ -81,22 +81,22 @@ class Compare(Page, Texts, Vocabulary):
         )
         self.check_page()
         vocabulary, space = self.open_space()
-        found, printed = None, 0
+        comparison, printed = None, 0
         try:
             with self.progress.named() as report:
-                for found in growing(request, vocabulary, space, report):
-                    text = as_csv(found) if self.as_csv else ""
+                for comparison in growing(request, vocabulary, space, report):
+                    text = as_csv(comparison) if self.as_csv else ""
                     typer.echo(text[printed:], nl=False)
                     printed = len(text)
         finally:  # also after a signal: a finished row took minutes
-            if found is not None:
-                self._write(found, vocabulary)
-                done, wanted = len(found.rows), len(request.drafts) * len(request.epsilons)
+            if comparison is not None:
+                self._write(comparison, vocabulary)
+                done, wanted = len(comparison.rows), len(request.drafts) * len(request.epsilons)
                 if done < wanted:
                     say(f"{done} of {wanted} rows are finished")
-        return 0 if found and found.measured else 1
+        return 0 if comparison and comparison.measured else 1
 
-    def _write(self, found: Comparison, vocabulary: Embeddings) -> None:
+    def _write(self, comparison: Comparison, vocabulary: Embeddings) -> None:
         """Write the rows so far, but for CSV, which is written row by row."""
         from dpsan.analysis.compare.comparison import as_record, shown
 
@@ -105,7 +105,7 @@ class Compare(Page, Texts, Vocabulary):
             source = {"source": Path(vocabulary.source).name, "digest": vocabulary.digest}
             words = {**source, "words": vocabulary.n, "dimensions": vocabulary.d}
             about = {"dpsan": __version__, "command": command, "embeddings": words}
-            self.show({**about, **as_record(found)}, [shown(found)])
+            self.show({**about, **as_record(comparison)}, [shown(comparison)])
             sys.stdout.flush()
 
     def _drafts(self) -> list[Draft]:
@@ -114,13 +114,13 @@ class Compare(Page, Texts, Vocabulary):
         from dpsan.mechanisms import MECHANISMS
         from dpsan.mechanisms.registry import mechanism_class
 
-        names = self.mechanism or [each.name for each in MECHANISMS.values() if each.compared]
+        names = self.mechanism or [kind.name for kind in MECHANISMS.values() if kind.compared]
         kinds = [mechanism_class(name).name for name in names]
         for name in kinds:
             refuse(kinds.count(name) > 1, f"--mechanism {name} was given twice")
-        found = candidates(names, options.parameters(self.param))
-        for draft in found:
+        drafts = candidates(names, options.parameters(self.param))
+        for draft in drafts:
             for name, value in draft.values.items():
                 about = draft.kind.parameters()[name]
                 about.check(name, about.parse(name, value))
-        return found
+        return drafts

@@ -63,12 +63,12 @@ class Estimate(Page, Texts, Sanitizing):
         rows_of(lists, sanitizer.embeddings)  # errors come before the long work
         with self.progress.named() as progress:
             texts, labels = read_groups(self.sanitized, inputs, self.by)
-            found = Estimates(texts, labels, sanitizer, progress=progress)
-            counts, comparisons = found.counts(lists), found.comparisons(lists)
-            top = found.top(self.top) if self.top else []
-        values = {"groups": found.groups, "misfit": found.misfit, "counts": counts}
+            estimates = Estimates(texts, labels, sanitizer, progress=progress)
+            counts, comparisons = estimates.counts(lists), estimates.comparisons(lists)
+            top = estimates.top(self.top) if self.top else []
+        values = {"groups": estimates.groups, "misfit": estimates.misfit, "counts": counts}
         values |= {"comparisons": comparisons, "top": top, "no_call": NO_CALL}
-        self.show(values, [shown(found, counts, comparisons, top)])
+        self.show(values, [shown(estimates, counts, comparisons, top)])
         return 0
 
     def _lists(self) -> dict[str, list[str]]:
@@ -76,9 +76,9 @@ class Estimate(Page, Texts, Sanitizing):
         from dpsan.text.out_of_vocabulary import read_word_list
 
         given: list[str] = []
-        for each in self.lists or ():
-            given += read_word_list(Path(each[1:])) if each.startswith("@") else [each]
-        parts = [each.partition("=") for each in given]
+        for text in self.lists or ():
+            given += read_word_list(Path(text[1:])) if text.startswith("@") else [text]
+        parts = [text.partition("=") for text in given]
         lists = {name.strip(): [*map(str.strip, words.split(","))] for name, _, words in parts}
         wrong = len(lists) < len(parts) or not all(name and words for name, _, words in parts)
         refuse(wrong, "--list must be NAME=WORD,WORD, each NAME once")

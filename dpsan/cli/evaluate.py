@@ -105,10 +105,10 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
             space = built.space
             question = replace(question, mechanism=built.mechanism, grouping=built.grouping)
         with self.progress.named() as report:
-            found = evaluate(question, vocabulary, space, report=report)
+            evaluation = evaluate(question, vocabulary, space, report=report)
         from dpsan.analysis.evaluate.page import shown
 
-        self.show(found.as_json(), [shown(found)])
+        self.show(evaluation.as_json(), [shown(evaluation)])
         return 0
 
     def _run_and_settings(self) -> tuple[Run | None, Settings]:

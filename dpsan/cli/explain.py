@@ -79,8 +79,8 @@ class Explain(Page, Vocabulary, Privacy):
         names = self.mechanism or [SETTINGS["mechanism"].default]
         chosen = candidates(names, options.parameters(self.param), public=free is not None)
         if epsilon is not None:
-            for each in chosen:  # usage errors come before the slow part
-                each.kind.build(epsilon, dict(each.values))
+            for draft in chosen:  # usage errors come before the slow part
+                draft.kind.build(epsilon, dict(draft.values))
         texts = list(_texts(words, self.quiet))
         if self.unknown:
             texts.append(("--unknown", "⊥"))
@@ -92,26 +92,26 @@ class Explain(Page, Vocabulary, Privacy):
         )
         posterior = not self.no_posterior
         explained = partial(explain, top=self.top, draws=self.draws, posterior=posterior)
-        found: list[list[Explanation]] = []
-        for each in chosen if texts else ():
+        explanations: list[list[Explanation]] = []
+        for draft in chosen if texts else ():
             if at is not None and not self.quiet:
-                say(f"finding the epsilon of {each.kind.name} at {at[0]} {at[1]:g}")
+                say(f"finding the epsilon of {draft.kind.name} at {at[0]} {at[1]:g}")
             with self.progress.named() as report:
-                sanitizer = prepare(each, spec, at, store, opened, report)
+                sanitizer = prepare(draft, spec, at, store, opened, report)
             with self.progress.named() as report:
-                report(f"explaining {each.kind.name}")
-                found.append(explained(sanitizer, read(sanitizer, texts)))
+                report(f"explaining {draft.kind.name}")
+                explanations.append(explained(sanitizer, read(sanitizer, texts)))
         from dpsan.analysis.explain.page import shown
 
-        columns = [*zip(*found, strict=True)]
+        columns = [*zip(*explanations, strict=True)]
         self.show([*chain(*columns)], [*map(shown, columns)])
         return 0
 
     def _rules(self, only: str, texts: list[str]) -> int:
         """Explain what becomes of each token of the texts."""
-        alone = {"words", "only", "quiet", *(each.name for each in fields(Page))}
+        alone = {"words", "only", "quiet", *(field.name for field in fields(Page))}
         others = sorted(self.typed - alone)
-        named = {each.name: str(each.metadata.get("name")) for each in fields(self)}
+        named = {field.name: str(field.metadata.get("name")) for field in fields(self)}
         refuse(others, f"--only excludes {' and '.join(named[name] for name in others)}", _NO_DRAW)
         refuse(not texts, "give a TEXT, or - for a text on stdin")
         from dpsan.embeddings.word_lists import only_classes
@@ -120,11 +120,11 @@ class Explain(Page, Vocabulary, Privacy):
 
         rewriter = OnlyRewriter(Settings(only=only_classes(only)))
         whole = (_stdin(self.quiet, "a text") if text == "-" else text for text in texts)
-        found = [explained(rewriter, text) for text in whole]
+        explained_texts = [explained(rewriter, text) for text in whole]
         from dpsan.analysis.pages.sections import Section, Shown
 
-        tables = [Section(_COLUMNS, [*map(_row, tokens)], spare=[1]) for tokens in found]
-        self.show(found, [Shown("", [table]) for table in tables])
+        tables = [Section(_COLUMNS, [*map(_row, tokens)], spare=[1]) for tokens in explained_texts]
+        self.show(explained_texts, [Shown("", [table]) for table in tables])
         return 0
 
 

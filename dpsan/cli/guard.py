@@ -160,8 +160,8 @@ def listen(report: Callable[[BaseException], None]) -> None:
             in a thread) and would print with its message, which may hold input text.
     """
     _State.arrivals, ours = os.pipe()
-    for each in (_State.arrivals, ours):
-        os.set_blocking(each, False)
+    for end in (_State.arrivals, ours):
+        os.set_blocking(end, False)
     signal.set_wakeup_fd(ours, warn_on_full_buffer=False)
     sys.unraisablehook = lambda hook: report(hook.exc_value or RuntimeError())
     sys.excepthook = lambda kind, error, trace: report(error)
@@ -223,9 +223,9 @@ def _imports(frame: FrameType | None) -> bool:
 def _first(number: int) -> int:
     """Return the first signal: Python runs handlers by number if several wait."""
     with contextlib.suppress(OSError):
-        for each in os.read(_State.arrivals, 1 << 10):
-            if each in _SIGNALS:
-                return each
+        for number_read in os.read(_State.arrivals, 1 << 10):
+            if number_read in _SIGNALS:
+                return number_read
     return number
 
 

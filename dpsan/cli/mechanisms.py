@@ -64,10 +64,10 @@ class Mechanisms(Json, Vocabulary, Epsilon):
         numbers = self.epsilon is not None and not self.bibtex
         values = [self._numbers(name) if numbers else described(name) for name in names]
         if not self.bibtex:
-            shown = [_shown(each, numbers=numbers) for each in values]
+            shown = [_shown(row, numbers=numbers) for row in values]
             self.show(values if len(names) > 1 else values[0], shown)
         cited = [
-            f"{each['source']} {sections(each['name']).get('Public words', '')}" for each in values
+            f"{row['source']} {sections(row['name']).get('Public words', '')}" for row in values
         ]
         for entry in () if self.as_json else bibtex(" ".join(cited)):
             echo(f"{entry}\n" if self.bibtex else f"\n{entry}")
@@ -93,7 +93,7 @@ def _listed() -> tuple[list[dict[str, Any]], list[Shown]]:
     from dpsan.mechanisms.registry import installed, list_mechanisms
 
     values = list_mechanisms()
-    rows = [[str(each[key]) for key in _COLUMNS.values()] for each in values]
+    rows = [[str(row[key]) for key in _COLUMNS.values()] for row in values]
     others = [f"Of other packages, not reviewed: {', '.join(installed())}"] * bool(installed())
     return values, [Shown("", [Section([*_COLUMNS], rows, others, spare=(1, 3))])]
 

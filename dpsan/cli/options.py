@@ -280,7 +280,7 @@ class Reading(Command):
 
 def _several(given: list[str] | None) -> list[str] | None:
     """Return the names of ``-k a,b``; a comma of a name has a backslash before it."""
-    parts = (part for each in given or () for part in re.split(r"(?<!\\),", each))
+    parts = (part for text in given or () for part in re.split(r"(?<!\\),", text))
     return [part.replace("\\,", ",") for part in parts] or None
 
 
@@ -304,11 +304,7 @@ class Container(Reading):
         return tuple(self.field or ())
 
     def containers(self, paths: Sequence[Path]) -> list[type[Format]]:
-        """Return the formats of files, by name.  Raises UsageError: an option is not for them.
-
-        Args:
-            paths: of the files; ``-`` for standard input.
-        """
+        """Return the formats of files, by name.  Raises UsageError: an option is not for them."""
         from dpsan.formats.registry import format_class, format_name, formats_with
 
         names = {format_name(self.format_, str(path)) for path in paths}
@@ -322,13 +318,13 @@ class Container(Reading):
         elif all(kind.needs_fields for kind in kinds):  # no column is named: no file was read
             raise UsageError(f"{kinds[0].name} needs --field", self.choices(paths[0]))
         self.cell_delimiter()
-        for each in fields(self):
-            capability = str(each.metadata.get("capability", ""))
-            if capability and self.is_given(each) and not self.from_policy(each):
+        for item in fields(self):
+            capability = str(item.metadata.get("capability", ""))
+            if capability and self.is_given(item) and not self.from_policy(item):
                 # Among files that -r found, an option may concern some of them only.
-                some = capability in _SOME or getattr(self, "recursive", False)
-                lacking = not (any if some else all)(getattr(kind, capability) for kind in kinds)
-                refuse(lacking, f"{each.metadata['name']} is for {formats_with(capability)}")
+                mixed = capability in _SOME or getattr(self, "recursive", False)
+                if not (any if mixed else all)(getattr(kind, capability) for kind in kinds):
+                    raise UsageError(f"{item.metadata['name']} is for {formats_with(capability)}")
         return kinds
 
     def from_policy(self, _: Field[Any]) -> bool:
@@ -383,9 +379,9 @@ def positive(name: str, value: float) -> float:
 def parameters(given: list[str] | None) -> dict[str, str]:
     """Return values by name.  Raises UsageError: not ``NAME=VALUE``, or a name given twice."""
     out: dict[str, str] = {}
-    for each in given or ():
-        name, equals, value = each.partition("=")
-        refuse(not equals or not name, f"--param must be NAME=VALUE (got {each})")
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        refuse(not equals or not name, f"--param must be NAME=VALUE (got {text})")
         refuse(name in out, f"--param {name} was given twice")
         out[name] = value
     return out

@@ -45,16 +45,16 @@ def results(
     paths: Sequence[Path | None], read: Callable[[Any], Result]
 ) -> tuple[list[Result], bool]:
     """Return the results of files, and whether one failed, which is said; None: the bundled one."""
-    found: list[Result] = []
+    out: list[Result] = []
     for path in paths:
         try:
-            found.append(read(path))
+            out.append(read(path))
         except Exception as error:  # noqa: BLE001 - one file's: the others go on
             say(failure(path or "bundled vocabulary", error))
-    failed = len(paths) - len(found)
+    failed = len(paths) - len(out)
     if failed and len(paths) > 1:
         say(f"{failed} of {len(paths)} files failed")
-    return found, failed > 0
+    return out, failed > 0
 
 
 def echo(text: str) -> None:
@@ -89,7 +89,7 @@ def fitting(rows: Sequence[Sequence[str]], spare: Iterable[int], width: int) -> 
     widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
     kept = list(range(len(widths)))
     for at in spare:
-        if sum(widths[each] for each in kept) - 2 > width:
+        if sum(widths[position] for position in kept) - 2 > width:
             kept.remove(at)
     return kept
 

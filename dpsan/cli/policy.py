@@ -68,8 +68,8 @@ def read_policy(
     variables = {param.name: str(param.envvar) for param in context.command.params}
     defaults: dict[str, Any] = {}
     for key, value in values.items():
-        found = re.search(rf"^\s*[\"']?{re.escape(key)}[\"']?\s*=", text, re.MULTILINE)
-        line = 1 + text.count("\n", 0, found.end()) if found else 1
+        match = re.search(rf"^\s*[\"']?{re.escape(key)}[\"']?\s*=", text, re.MULTILINE)
+        line = 1 + text.count("\n", 0, match.end()) if match else 1
         option = by_name.get(key.replace("_", "-"))
         if option is None:
             hint = did_you_mean(key, by_name)
@@ -113,13 +113,13 @@ def _value(path: Path, key: str, value: Any, option: Field[Any]) -> Any:
     kind = str(option.type)
     given = value if isinstance(value, list) and kind.startswith("list") else [value]
     wanted = bool if kind == "bool" else (str, int, float)
-    for each in given or [None]:
-        if not isinstance(each, wanted) or isinstance(each, bool) != (wanted is bool):
+    for item in given or [None]:
+        if not isinstance(item, wanted) or isinstance(item, bool) != (wanted is bool):
             what = "true or false" if wanted is bool else "a string or a number"
             raise InputError(path, f"{key} must be {what}")
     if wanted is bool:
         return value
-    texts = [str(each) for each in given]
+    texts = [str(item) for item in given]
     if kind.startswith("Path") or option.name in _FILES or path_of(texts[0]) is not None:
         texts = [_beside(path, text) for text in texts]
     return texts if kind.startswith("list") else texts[0]

@@ -39,8 +39,8 @@ class Preview(Page, Texts, Vocabulary):
         store = self.store()
         opened = self.open_space(store)
         with self.progress.named() as report:
-            found = preview(self.file, inputs, opened, store, epsilons, report)
+            result = preview(self.file, inputs, opened, store, epsilons, report)
         from dpsan.analysis.preview.page import shown
 
-        self.show(found.as_json(), [shown(found)], private=True)
+        self.show(result.as_json(), [shown(result)], private=True)
         return 0

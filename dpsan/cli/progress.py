@@ -65,7 +65,7 @@ class Progress:
         shared = (streams and os.isatty(1)) or (_STDIN in inputs and os.isatty(0))
         shown = self._terminal and not self._quiet and not shared
         sizes = [*map(_size, inputs)] if shown else []
-        total = None if None in sizes else sum(each or 0 for each in sizes)
+        total = None if None in sizes else sum(size or 0 for size in sizes)
         columns = "Bar Download TransferSpeed TimeRemaining Text"
         if total is None:
             columns = "Spinner FileSize TransferSpeed TimeElapsed Text"

@@ -108,10 +108,10 @@ class Restore(Container, Quiet):
     def _restoring(self, stack: ExitStack) -> Restoring:
         """Return what restores records.  Raises InputError, OutputError."""
         if self.map_ is not None:
-            known = stack.enter_context(Map(self.map_))
+            replaced = stack.enter_context(Map(self.map_))
             if self.unit_field is None:
-                return Restoring(known.rows(), lambda _: ())
-            return Restoring(None, known.by_unit())
+                return Restoring(replaced.rows(), lambda _: ())
+            return Restoring(None, replaced.by_unit())
         from dpsan.run.memo_file import MemoFile
 
         assert self.memo is not None  # noqa: S101 - checked

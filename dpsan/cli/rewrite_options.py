@@ -125,19 +125,19 @@ class RewriteOptions(Container, Sanitizing):
         """
         if not self.recursive:
             return self.files or [STDIN]
-        found: list[Path] = []
+        files: list[Path] = []
         for path in self.files or [Path()]:
             below = path.rglob("*") if path.is_dir() else ()
             inner = sorted(
-                each
-                for each in below
-                if each.is_file()
-                and not each.is_symlink()
-                and not any(part.startswith(".") for part in each.relative_to(path).parts)
+                entry
+                for entry in below
+                if entry.is_file()
+                and not entry.is_symlink()
+                and not any(part.startswith(".") for part in entry.relative_to(path).parts)
             )
             refuse(path.is_dir() and not inner, f"{path}: no file below it")
-            found += inner if path.is_dir() else [path]
-        return found
+            files += inner if path.is_dir() else [path]
+        return files
 
     @property
     def roots(self) -> list[Path]:
@@ -191,13 +191,15 @@ class RewriteOptions(Container, Sanitizing):
             return
         real = Path(os.path.realpath(self.output_dir))
         above = {
-            (found.st_dev, found.st_ino) for path in (real, *real.parents) if (found := _stat(path))
+            (status.st_dev, status.st_ino)
+            for path in (real, *real.parents)
+            if (status := _stat(path))
         }
         for root in self.roots:
-            found = root.stat()
+            status = root.stat()
             what = f"-O {self.output_dir}: lies in the input {root}"
             hint = "a directory beside it; the next run would take outputs for inputs"
-            refuse((found.st_dev, found.st_ino) in above, what, hint)
+            refuse((status.st_dev, status.st_ino) in above, what, hint)
 
     def uses(self) -> FileUses:
         """Return all files of the run but the embeddings.
@@ -281,8 +283,8 @@ class Completed:
 
 def _state(path: Path) -> int:
     """A number for device, inode and time of change, as there may be very many files."""
-    found = _stat(path)
-    return hash((found.st_dev, found.st_ino, found.st_mtime_ns)) if found else _ABSENT
+    status = _stat(path)
+    return hash((status.st_dev, status.st_ino, status.st_mtime_ns)) if status else _ABSENT
 
 
 def _stat(path: Path) -> os.stat_result | None:

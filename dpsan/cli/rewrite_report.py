@@ -116,7 +116,7 @@ def _warn(result: Result, request: Request) -> None:
         from dpsan.formats.paths import unmatched
 
         every = result.passing.fields.values()
-        names = [name for each in every if each.kind != "key" for name in each.others | each.chosen]
+        names = [name for kind in every if kind.kind != "key" for name in kind.others | kind.chosen]
         for path in unmatched(request.except_, names) if result.done else ():
             say(f"no record has the path '{path}' of --except")
     if result.totals.invalid:

@@ -165,11 +165,11 @@ class Request(RewriteOptions):
         """Return by the name of each field its class, or nothing."""
         from dpsan.embeddings.word_lists import FIELD_CLASSES
 
-        found: dict[str, str] = {}
-        for each in self.field or ():
-            name, _, of = each.rpartition(":")
-            found |= {name: of} if name and of in FIELD_CLASSES else {each: ""}
-        return found
+        class_of: dict[str, str] = {}
+        for text in self.field or ():
+            name, _, of = text.rpartition(":")
+            class_of |= {name: of} if name and of in FIELD_CLASSES else {text: ""}
+        return class_of
 
     @property
     def field_names(self) -> tuple[str, ...]:
@@ -194,7 +194,7 @@ class Request(RewriteOptions):
     @property
     def doubtful_header(self) -> bool:
         """Return True if columns are chosen by number and the first row passes as a header."""
-        numbered = any(each.isdecimal() for each in self.field_names)
+        numbered = any(name.isdecimal() for name in self.field_names)
         return numbered and not self.no_header and any(kind.takes_header for kind in self.kinds)
 
     def decisive(self, sanitizer: Sanitizer) -> dict[str, object]:
@@ -202,7 +202,7 @@ class Request(RewriteOptions):
         from dpsan.version import __version__
 
         spec, mechanism = sanitizer.spec, sanitizer.mechanism
-        decisive = [each.name for each in fields(RewriteOptions) if each.metadata.get("decides")]
+        decisive = [field.name for field in fields(RewriteOptions) if field.metadata.get("decides")]
         return {name: getattr(self, name) for name in decisive} | {
             "dpsan": __version__,
             "own": spec.own_sha256,

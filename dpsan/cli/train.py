@@ -58,11 +58,11 @@ class Train(JsonAndFile, Quiet):
         if self.language_model is not None:
             check_writable(self.language_model, force=self.force)
         with TemporaryDirectory(prefix="dpsan-train-") as folder:
-            found = train(recipe, Path(folder), self.progress.share)
-        write_whole(self.output, packed(found), force=self.force)
+            vocabulary = train(recipe, Path(folder), self.progress.share)
+        write_whole(self.output, packed(vocabulary), force=self.force)
         if self.language_model is not None:
             write_whole(self.language_model, self._model(), force=self.force)
-        report = report_on(found)
+        report = report_on(vocabulary)
         report |= {"file": str(self.output), "seconds": time.perf_counter() - started}
         self.show_values(report, printable(report["file"]))
         return 0

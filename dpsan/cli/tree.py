@@ -66,8 +66,8 @@ class Command(TyperCommand):
         """Return the usage line; arguments stand in it as they are declared, such as
         ``[FILE]...``.
         """
-        arguments = [each for each in self.get_params(ctx) if each.param_type_name == "argument"]
-        return ["[OPTIONS]", *(str(each.metavar) for each in arguments)]
+        arguments = [item for item in self.get_params(ctx) if item.param_type_name == "argument"]
+        return ["[OPTIONS]", *(str(item.metavar) for item in arguments)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then options by panel; those of no panel are last."""
@@ -90,8 +90,8 @@ class Command(TyperCommand):
                 section = getattr(param, "rich_help_panel", None) or "Options"
             sections.setdefault(section, []).append((name, text))
         last = (OUTPUT, RUNNING, RARE, "Options")
-        order = ["Arguments", *(each for each in sections if each not in last), *last]
-        for section in dict.fromkeys(each for each in order if each in sections):
+        order = ["Arguments", *(panel for panel in sections if panel not in last), *last]
+        for section in dict.fromkeys(panel for panel in order if panel in sections):
             with formatter.section(section):
                 formatter.write_dl(sections[section])
 
@@ -139,9 +139,9 @@ def _imported(name: str) -> TyperCommand:
     )
 
     kind = getattr(import_module(f"dpsan.cli.{name}"), name.capitalize())
-    one = typer.Typer(add_completion=False, rich_markup_mode=None)
-    one.command(name, cls=Command)(function(kind))
-    command = typer.main.get_command(one)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(name, cls=Command)(function(kind))
+    command = typer.main.get_command(app)
     assert isinstance(command, Command)  # noqa: S101 - a single command is no group
     command.everyday, (_, command.examples) = kind.everyday.split(), described(kind)
     command.told = partial(told, kind)
@@ -172,8 +172,8 @@ class Commands(Mapping[str, TyperCommand]):
 
     def summary(self, name: str) -> str:
         """Return one line about a command, without importing it."""
-        found = _SUMMARY.search(Path(__file__).with_name(f"{name}.py").read_text("utf-8"))
-        return found[1] if found else ""
+        match = _SUMMARY.search(Path(__file__).with_name(f"{name}.py").read_text("utf-8"))
+        return match[1] if match else ""
 
 
 class Group(TyperGroup):

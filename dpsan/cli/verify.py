@@ -79,15 +79,15 @@ class Verify(JsonAndFile, Sanitizing):
         with self._pool(sanitizer, store) as workers, self.progress.named() as report:
             report(f"verifying {sanitizer.mechanism.name}")
             limits = {"words": self.words, "draws": self.draws}
-            found = verify(sanitizer, **limits, spans=self.spans, workers=workers)
+            verification = verify(sanitizer, **limits, spans=self.spans, workers=workers)
         if path is not None:
             digest = certificate_file.write_certificate(
-                path, sanitizer, found, language_model=model, force=self.force
+                path, sanitizer, verification, language_model=model, force=self.force
             )
             if digest is None:
-                say(f"no certificate written: the guarantee is {found.verdict}")
-        self.show(by_name(found), [page.shown(found, sanitizer.mechanism.name)])
-        return _STATUS[str(found.verdict)]
+                say(f"no certificate written: the guarantee is {verification.verdict}")
+        self.show(by_name(verification), [page.shown(verification, sanitizer.mechanism.name)])
+        return _STATUS[str(verification.verdict)]
 
     def _pool(self, sanitizer: Sanitizer, store: Store) -> AbstractContextManager[Pool | None]:
         """Return the worker processes, if there are any."""

@@ -67,8 +67,8 @@ def word_frequencies(n: int, counts: NDArray[np.int64] | None) -> NDArray[np.flo
         counts: corpus counts (n,), where the embedding file has them; otherwise Zipf's law by row
             number, since files list their words by falling frequency.
     """
-    found = 1 / (np.arange(n) + _OFFSET) if counts is None else np.maximum(counts, 1) * 1.0
-    return np.asarray(found / found.sum())
+    weights = 1 / (np.arange(n) + _OFFSET) if counts is None else np.maximum(counts, 1) * 1.0
+    return np.asarray(weights / weights.sum())
 
 
 Progress = Callable[[float], None]

@@ -241,7 +241,7 @@ def _unpickle(path: Path) -> tuple[Any, list[str], list[int] | None]:
         words = [str(word) for word in loaded.index_to_key]
         counts = loaded.expandos.get("count")
         if counts is not None:
-            counts = [int(each) for each in counts] if len(counts) == len(words) else None
+            counts = [int(count) for count in counts] if len(counts) == len(words) else None
         return np.asarray(loaded.vectors), words, counts
     except MemoryError:
         raise

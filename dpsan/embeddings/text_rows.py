@@ -111,21 +111,21 @@ def _read_rows(lines: Lines, rows: Rows, d: int, declared: int) -> Rows:
         EmbeddingError: a row or the number of rows is wrong; names the line.
     """
     step = max(1, _NUMBERS // d)
-    seen = 0
-    while not rows.full and seen < declared:
+    rows_read = 0
+    while not rows.full and rows_read < declared:
         first = lines.number + 1
-        wanted = min(rows.room(step), declared - seen)
+        wanted = min(rows.room(step), declared - rows_read)
         block: list[bytes] = []
         while len(block) < wanted and (line := lines.read()).strip():
             block.append(line)
         if block:
             rows.add(*_parse(block, lines, first, d))
-            seen += len(block)
+            rows_read += len(block)
         if len(block) < wanted:
             if not lines.only_blank():
                 raise EmbeddingError(lines.path, f"0 numbers, expected {d}", line=lines.number)
             if declared < _NO_HEADER:
-                ends = f"the file ends after {seen} of {declared} rows"
+                ends = f"the file ends after {rows_read} of {declared} rows"
                 raise EmbeddingError(lines.path, ends, line=first + len(block))
             return rows
     if not rows.full and not lines.only_blank():
@@ -174,13 +174,13 @@ def plain_numbers(joined: bytes) -> NDArray[np.float64] | None:
 
 
 def _parse_one(line: bytes, lines: Lines, number: int, d: int) -> tuple[bytes, list[float]]:
-    found = _numbers_in(line)
-    if found != d:
+    count = _numbers_in(line)
+    if count != d:
         fields = line.split()
-        if len(fields) == d + 1 and found < d - 1:
-            message = f"field {len(fields) - found} is not a number"
+        if len(fields) == d + 1 and count < d - 1:
+            message = f"field {len(fields) - count} is not a number"
         else:
-            message = f"{found} numbers, expected {d}"
+            message = f"{count} numbers, expected {d}"
         raise EmbeddingError(lines.path, message, line=number)
     parts = line.rstrip().rsplit(None, d)
     word = parts.pop(0) if len(parts) > d else b""
@@ -209,24 +209,26 @@ def read_binary(stream: io.BufferedReader, path: Path, limit: int | None) -> Row
     """
     n, d = declared_sizes(stream.readline(64), path)
     rows = Rows(path, d, limit)
-    seen = 0
+    rows_read = 0
     data = b""
     while not rows.full:
         part = stream.read(_CHUNK)
-        words, vectors, data = _cut(data + part, d, n - seen)
+        words, vectors, data = _cut(data + part, d, n - rows_read)
         if words:
             rows.add(words, np.frombuffer(vectors, dtype="<f4").reshape(-1, d))
-            seen += len(words)
-        if seen == n:
+            rows_read += len(words)
+        if rows_read == n:
             while not rows.full and data and not data.strip(b"\n"):
                 data = stream.read(_CHUNK)
             if not rows.full and data:
                 raise EmbeddingError(path, f"row {n + 1}: more than the header's {n} rows")
             break
         if len(data) > _CHUNK or (len(data) > MAX_WORD and b" " not in data[: MAX_WORD + 2]):
-            raise EmbeddingError(path, f"row {seen + 1}: a word longer than 1 MB")
+            raise EmbeddingError(path, f"row {rows_read + 1}: a word longer than 1 MB")
         if not part:
-            raise EmbeddingError(path, f"row {seen + 1}: the file ends after {seen} of {n} rows")
+            raise EmbeddingError(
+                path, f"row {rows_read + 1}: the file ends after {rows_read} of {n} rows"
+            )
     return rows
 
 

@@ -45,23 +45,23 @@ def read_classes(data: bytes, row_of: Mapping[str, int]) -> Classes:
     return out
 
 
-def tiers(own: int, outputs: Classes) -> list[NDArray[np.int64]]:
+def tiers(own_class: int, outputs: Classes) -> list[NDArray[np.int64]]:
     """Return the positions of outputs by tier, for words of one class.
 
     An output of a tier is in a near set only if all outputs of the tiers before it are.
 
     Args:
-        own: class of the words.
+        own_class: class of the words.
         outputs: classes of the outputs, shape (k,).
     """
     first: list[tuple[int, ...]] = []
-    if own >= NAME:
-        first = [(own,), (PERSON,), (NEUTRAL,)]
-    elif own in (AMBIGUOUS, HARM):
-        first = [(NEUTRAL, PERSON, own)]
-    chosen = [np.isin(outputs, each) for each in first]
-    chosen.append(~np.isin(outputs, [number for each in first for number in each]))
-    return [np.flatnonzero(each) for each in chosen if each.any()]
+    if own_class >= NAME:
+        first = [(own_class,), (PERSON,), (NEUTRAL,)]
+    elif own_class in (AMBIGUOUS, HARM):
+        first = [(NEUTRAL, PERSON, own_class)]
+    chosen = [np.isin(outputs, classes) for classes in first]
+    chosen.append(~np.isin(outputs, [number for classes in first for number in classes]))
+    return [np.flatnonzero(classes) for classes in chosen if classes.any()]
 
 
 def in_tiers(
@@ -77,7 +77,8 @@ def in_tiers(
         return [(np.arange(m), [np.arange(k)])]
     alike = np.where(words == PERSON, NEUTRAL, words)
     return [
-        (np.flatnonzero(alike == own), tiers(own, outputs)) for own in np.unique(alike).tolist()
+        (np.flatnonzero(alike == number), tiers(number, outputs))
+        for number in np.unique(alike).tolist()
     ]
 
 

@@ -61,8 +61,8 @@ class PublicWords:
             lacks = f"lacks most function words of the language of {self.name}"
             hint = "name a FILE of your own words, or another list"
             raise UsageError(f"the vocabulary {lacks}", hint)
-        found = {row_of(key_to_index, word) for word in self.words}
-        rows = sorted(row for row in found if row is not None)
+        numbers = {row_of(key_to_index, word) for word in self.words}
+        rows = sorted(row for row in numbers if row is not None)
         if not rows:
             raise UsageError("none of the public words is in the vocabulary")
         return tuple(rows)
@@ -77,8 +77,8 @@ class PublicWords:
 def _has(key_to_index: Mapping[str, int], name: str) -> bool:
     """Return True if a vocabulary has half of the words of a list or more."""
     words = _bundled(name)
-    known = sum(row_of(key_to_index, word) is not None for word in words)
-    return known >= _LEAST * len(words)
+    count = sum(row_of(key_to_index, word) is not None for word in words)
+    return count >= _LEAST * len(words)
 
 
 def check_english(key_to_index: Mapping[str, int], what: str) -> None:
@@ -92,7 +92,7 @@ def check_english(key_to_index: Mapping[str, int], what: str) -> None:
 def _bundled(name: str) -> frozenset[str]:
     """Return the words of a list that comes with dpsan."""
     folder = directory().parent / "public"
-    files = [folder / f"{each}.txt" for each in BUNDLED[name]]
+    files = [folder / f"{stem}.txt" for stem in BUNDLED[name]]
     return frozenset(word for file in files for word in read_word_list(file))
 
 
@@ -186,7 +186,7 @@ def word_classes(given: str, tokenizer: str | None = None) -> tuple[WordClass, .
         UsageError: an unknown class, a class named twice, or one with an epsilon of its own.
         InputError: a file that is missing, not UTF-8, lists no word, or a word of several tokens.
     """
-    own: list[WordClass] = []
+    user_lists: list[WordClass] = []
     chosen: list[str] = []
     if given.rstrip().endswith(","):
         raise UsageError(f"classes end with a comma ({given})", "names,places has no space")
@@ -201,13 +201,13 @@ def word_classes(given: str, tokenizer: str | None = None) -> tuple[WordClass, .
         if name in (*CLASSES, *PRESETS):
             chosen += PRESETS.get(name, (name,))
         else:
-            own.append(_own(name, tokenizer))
-    names = [*(word_class.name for word_class in own), *chosen]
+            user_lists.append(_own(name, tokenizer))
+    names = [*(word_class.name for word_class in user_lists), *chosen]
     if len(set(names)) < len(names):
         raise UsageError(f"the class {max(names, key=names.count)} is named twice")
     if not names:
         raise UsageError("no class of words is named", f"such as {SENSITIVE}, or {NAMES}")
-    return (*own, *(WordClass(name) for name in CLASSES if name in chosen))
+    return (*user_lists, *(WordClass(name) for name in CLASSES if name in chosen))
 
 
 def only_classes(given: str, tokenizer: str | None = None) -> tuple[WordClass, ...]:
@@ -238,9 +238,9 @@ def _meant(word: str) -> str:
     """Return the class or preset that a word in small letters may stand for, else nothing."""
     rows = files("dpsan.embeddings").joinpath("other_names.tsv").read_text("utf-8").splitlines()
     named = {
-        each: name
+        alias: name
         for name, words in (row.split("\t") for row in rows[1:])
-        for each in words.split()
+        for alias in words.split()
     }
     near = difflib.get_close_matches(word, (*CLASSES, *PRESETS), n=1, cutoff=0.75)
     return near[0] if near else named.get(word, "")
@@ -249,11 +249,11 @@ def _meant(word: str) -> str:
 def _own(name: str, tokenizer: str | None) -> WordClass:
     path = Path(name)
     if not path.exists():
-        known = (*CLASSES, *PRESETS)
-        meant = [_meant(each) for each in re.findall(r"[\w-]+", name.lower())]
+        names = (*CLASSES, *PRESETS)
+        meant = [_meant(part) for part in re.findall(r"[\w-]+", name.lower())]
         hint = f"did you mean {','.join(dict.fromkeys(filter(None, meant)))}?"
         if not all(meant) or not meant:
-            hint = f"classes: {', '.join(known)}"
+            hint = f"classes: {', '.join(names)}"
         raise UsageError(f"no class and no file '{name}'", hint)
     try:
         words = tuple(read_word_list(path, tokenizer))

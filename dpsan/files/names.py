@@ -87,17 +87,17 @@ def sweep(*targets: Path, again: bool = False) -> None:
 
 def sweep_directory(path: Path) -> int:
     """Remove what dead runs left in a directory of our own, and return the freed bytes."""
-    names = [name for found in _temporaries(path).values() for name in found]
+    names = [name for group in _temporaries(path).values() for name in group]
     return sum(_remove_dead(path / name) for name in names)
 
 
 def _temporaries(directory: Path) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     with suppress(OSError):
         for path in directory.iterdir():
             if match := _NAME.fullmatch(path.name):
-                found.setdefault(match[1], []).append(path.name)
-    return found
+                names.setdefault(match[1], []).append(path.name)
+    return names
 
 
 def _remove_dead(path: Path) -> int:
@@ -120,8 +120,8 @@ def stored_bytes(path: Path) -> int:
     with suppress(OSError):
         if not stat.S_ISDIR(os.lstat(path).st_mode):
             return os.lstat(path).st_size
-        for each in path.iterdir():
-            total += os.lstat(each).st_size
+        for entry in path.iterdir():
+            total += os.lstat(entry).st_size
     return total
 
 
@@ -151,9 +151,9 @@ _UNSYNCABLE: Final = (errno.EINVAL, errno.ENOTSUP)
 
 def stream_number(path: Path) -> int | None:
     """Return the descriptor that a path such as ``/dev/stdout`` or ``/dev/fd/3`` means, or None."""
-    own = {os.path.realpath(each) for each in ("/proc/self/fd", "/dev/fd")}
+    folders = {os.path.realpath(folder) for folder in ("/proc/self/fd", "/dev/fd")}
     for _ in range(_MOST_LINKS):  # step by step: at the last one the file itself would be found
-        if path.name.isdecimal() and os.path.realpath(path.parent) in own:
+        if path.name.isdecimal() and os.path.realpath(path.parent) in folders:
             return int(path.name)
         try:
             path = path.parent / path.readlink()

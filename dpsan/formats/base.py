@@ -186,8 +186,8 @@ class Format(ABC):
         """
         records = islice(self.read(source, replace(options, fields=("**",))), _RECORDS)
         read = [record.fields[0] for record in records if record is not None and record.fields]
-        names = {each: None for fields in read for each in fields.chosen}
-        return [*(names | {each: None for fields in read for each in fields.others})]
+        names = {name: None for fields in read for name in fields.chosen}
+        return [*(names | {name: None for fields in read for name in fields.others})]
 
     @abstractmethod
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:

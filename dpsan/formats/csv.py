@@ -145,11 +145,11 @@ def value(cell: bytes) -> bytes:
 
 def one_delimiter(given: str, option: str) -> str:
     """Return the character that an option names.  Raises UsageError."""
-    one = "\t" if given in ("\\t", "tab") else given
-    if len(one) != 1 or not one.isascii() or one in '"\r\n\0' or one.isalnum():
+    char = "\t" if given in ("\\t", "tab") else given
+    if len(char) != 1 or not char.isascii() or char in '"\r\n\0' or char.isalnum():
         what = f"{option} must be one ASCII character that is no letter, digit or quote"
         raise UsageError(what, "such as ';' or '\\t'")
-    return one
+    return char
 
 
 class CsvFormat(Format):

@@ -48,7 +48,7 @@ def usual(names: Iterable[str]) -> bool:
 
 def known_paths(paths: Iterable[str]) -> list[str]:
     """Return paths up to the first object none of whose names is usual: its names may be data."""
-    names = {path: [(each.start(), each[0]) for each in _NAME.finditer(path)] for path in paths}
+    names = {path: [(match.start(), match[0]) for match in _NAME.finditer(path)] for path in paths}
     members: dict[str, set[str]] = {}
     for path, steps in names.items():
         for at, name in steps:

@@ -86,11 +86,11 @@ class JsonReader:
         unit = options.unit_field
         self._unit_steps = parse_field(unit).steps if unit else ()
         excluded = parse_fields(options.excluded, "--except")
-        self.from_lists = None in {each.steps[0] for each in (*self._fields, *excluded)}
+        self.from_lists = None in {field.steps[0] for field in (*self._fields, *excluded)}
         """True if paths begin at the list whose items are the records."""
-        requested = tuple(each.name for each in self._fields)
+        requested = tuple(field.name for field in self._fields)
         fields = Fields("field", requested=requested, left_out=options.drop_other)
-        self._keys, listed = person_keys(wild=any(each.wild for each in self._fields))
+        self._keys, listed = person_keys(wild=any(field.wild for field in self._fields))
         root = places(self._fields, excluded)
         self.positions = self._kept = Positions(root, self._fields, fields, self._keys, listed)
         if options.drop_other:  # of the names of members that are left out, none passes
@@ -156,42 +156,42 @@ class JsonReader:
     def _unit(self, line: int, raw: bytes) -> str:
         """Return the string or the digits of a number that names the unit of a record."""
         try:
-            found = json.loads(raw, parse_int=str, parse_float=str)
+            value = json.loads(raw, parse_int=str, parse_float=str)
             for step in self._unit_steps:
-                found = found[step]
+                value = value[step]
         except (LookupError, TypeError, ValueError, RecursionError):
-            found = None
-        if not isinstance(found, str):
+            value = None
+        if not isinstance(value, str):
             what = f"no string or number in the field '{self._options.unit_field}'"
             raise InputError(self._source.name, what, "it names the unit", line=line)
-        return found
+        return value
 
     def held_back(self, records: Iterator[Taken | None]) -> Iterator[Record | None]:
         """Yield the records, once every field has been seen.  Raises InputError: one never is."""
-        fields = [each for each in (self.positions.fields, self._keys) if each is not None]
+        fields = [field for field in (self.positions.fields, self._keys) if field is not None]
         yield Record(1, [], Unchanged(b""), part="frame", fields=fields)
-        unseen = {number for number, each in enumerate(self._fields) if not each.optional}
-        held: list[Record] = []
+        unseen = {number for number, field in enumerate(self._fields) if not field.optional}
+        waiting: list[Record] = []
         size = line = 0
         for item in records:
             if item is None:
                 yield None
                 continue
-            record, seen = item
+            record, paths = item
             if not unseen:
                 yield record
                 continue
-            unseen -= seen
+            unseen -= paths
             line, size = record.line, size + record.size
-            held.append(record)
+            waiting.append(record)
             if not unseen:
-                yield from held
-                held.clear()
-            elif len(held) >= _HELD or size > _HELD_BYTES:
+                yield from waiting
+                waiting.clear()
+            elif len(waiting) >= _HELD or size > _HELD_BYTES:
                 break
         if unseen and size:
             raise self._missing(sorted(unseen), line)
-        yield from held
+        yield from waiting
 
     def _missing(self, unseen: list[int], line: int) -> InputError:
         """Return the error for fields that no record has.

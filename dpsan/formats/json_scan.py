@@ -65,9 +65,9 @@ def written(text: str) -> bytes:
 class KindError(Exception):
     """A chosen field holds something else than text."""
 
-    def __init__(self, position: Position, found: bytes) -> None:
+    def __init__(self, position: Position, value: bytes) -> None:
         super().__init__()
-        self.path, self.found = position.path, found[:1]
+        self.path, self.found = position.path, value[:1]
         self.wanted = position.place.wanted if position.place else ""
 
 
@@ -133,15 +133,15 @@ class Scan:
             if not within:
                 return at
             opening, parent = within[-1]
-            found = _PATTERN[opening].match(raw, at)
-            if found is None:
+            opened = _PATTERN[opening].match(raw, at)
+            if opened is None:
                 raise MalformedError(at)
-            match, position = found, None
+            match, position = opened, None
             if positions and parent is not None:
                 if opening == b"[":
                     position = parent.items or positions.item(parent)
                 else:
-                    key = found[1]
+                    key = opened[1]
                     position = parent.names.get(key) or positions.member(parent, key, name_of(key))
                     positions.persons += position.listed
 

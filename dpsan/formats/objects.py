@@ -69,12 +69,12 @@ class ObjectStrings:
         if isinstance(value, str):
             return leaf(value, position)
         if isinstance(value, Mapping) and place.members:
-            found = {}
+            items_by_key = {}
             for key, inner in value.items():
                 raw = str(key).encode("utf-8", "surrogatepass")
                 member = position.names.get(raw) or self._positions.member(position, raw, str(key))
-                found[key] = self._walk(inner, member, leaf)
-            return found
+                items_by_key[key] = self._walk(inner, member, leaf)
+            return items_by_key
         if isinstance(value, list | tuple) and place.items:
             items = [self._walk(inner, self._positions.item(position), leaf) for inner in value]
             return items if isinstance(value, list) else tuple(items)

@@ -140,23 +140,23 @@ class _Group:
         """
         paths, positions = self._columns.paths, self._columns.positions
         for start in range(0, self._table.num_rows, _BATCH):
-            some = self._table.slice(start, _BATCH)
-            rows = [_Row(len(paths)) for _ in range(len(some))]
+            part = self._table.slice(start, _BATCH)
+            rows = [_Row(len(paths)) for _ in range(len(part))]
             for at, leaf in enumerate(paths):
-                for raw, row in _strings(_whole(some.column(leaf.column)), leaf.steps):
+                for raw, row in _strings(_whole(part.column(leaf.column)), leaf.steps):
                     persons = positions.persons
                     self._add(rows[row], at, leaf, raw, first + start + row)
                     rows[row].persons += positions.persons - persons
             for leaf in self._columns.keys:
-                for raw, row in _strings(_whole(some.column(leaf.column)), leaf.steps):
+                for raw, row in _strings(_whole(part.column(leaf.column)), leaf.steps):
                     rows[row].persons += positions.is_person(raw.decode(errors="replace"))
-            for number, found in enumerate(rows, start):
-                self._columns.unseen -= found.seen
-                render = partial(self._take, number, found.parts)
-                record = Record(first + number, found.texts, render, found.invalid)
-                record.noted = {PERSONS: found.persons} if found.persons else None
+            for number, row_read in enumerate(rows, start):
+                self._columns.unseen -= row_read.seen
+                render = partial(self._take, number, row_read.parts)
+                record = Record(first + number, row_read.texts, render, row_read.invalid)
+                record.noted = {PERSONS: row_read.persons} if row_read.persons else None
                 if kinds := self._options.kinds:
-                    names = [self._columns.chosen[number].name for number in found.fields]
+                    names = [self._columns.chosen[number].name for number in row_read.fields]
                     record.kinds = [kinds.get(name, "") for name in names]
                 yield record
         yield Record(first, [], self._write, part="frame")

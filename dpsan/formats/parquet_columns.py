@@ -87,8 +87,8 @@ class Columns:
                 self.positions.takes(leaf.position, number)
         metadata = Fields("metadata item", left_out=left_out)
         keys = [*(file.metadata.metadata or {}), *(schema.metadata or {})]
-        for each in schema:
-            keys += (b"%b: %b" % (each.name.encode(), key) for key in each.metadata or {})
+        for field in schema:
+            keys += (b"%b: %b" % (field.name.encode(), key) for key in field.metadata or {})
         for key in keys:
             # Arrow's own entries, which are made of the schema.
             if key != b"ARROW:schema" and not key.endswith(b"PARQUET:field_id"):
@@ -155,7 +155,7 @@ def _inside(
 
     inner: list[tuple[Steps, str, str | None, Any]] = []
     if pa.types.is_struct(kind):
-        inner = [((each.name,), f".{each.name}", each.name, each.type) for each in kind]
+        inner = [((field.name,), f".{field.name}", field.name, field.type) for field in kind]
     elif pa.types.is_map(kind):
         inner = [((None, "key"), ".key", "key", kind.key_type)]
         inner += [((None, "value"), ".value", "value", kind.item_type)]

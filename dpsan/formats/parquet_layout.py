@@ -108,11 +108,13 @@ def _options(file: Any, columns: list[int]) -> dict[str, Any]:
         group = file.metadata.row_group(0)
         chunks = [group.column(number) for number in columns]
         options["compression"] = {
-            each.path_in_schema: each.compression.lower() if each.compression in _CODECS else "none"
-            for each in chunks  # LZO cannot be written
+            chunk.path_in_schema: chunk.compression.lower()
+            if chunk.compression in _CODECS
+            else "none"
+            for chunk in chunks  # LZO cannot be written
         }
         # Statistics keep copies of large values in memory.
-        with_statistics = [each.path_in_schema for each in chunks if each.is_stats_set]
+        with_statistics = [chunk.path_in_schema for chunk in chunks if chunk.is_stats_set]
         options["write_statistics"] = with_statistics or False
     return options
 
@@ -120,7 +122,7 @@ def _options(file: Any, columns: list[int]) -> dict[str, Any]:
 def _int96(file: Any) -> list[str]:
     """Return the paths of columns whose times have 96 bits, as Impala and Spark write them."""
     columns = map(file.schema.column, range(len(file.schema.names)))
-    return [each.path for each in columns if each.physical_type == "INT96"]
+    return [column.path for column in columns if column.physical_type == "INT96"]
 
 
 def check_times(source: Source, file: Any, number: int) -> None:
@@ -142,9 +144,9 @@ def check_times(source: Source, file: Any, number: int) -> None:
     again = Positioned(source.descriptor() or 0)
     with pq.ParquetFile(again, coerce_int96_timestamp_unit="ms") as coarse:
         table = coarse.read_row_group(number, columns=paths).combine_chunks()
-    for times in (each for column in table.columns for each in _times(column.combine_chunks())):
+    for times in (value for column in table.columns for value in _times(column.combine_chunks())):
         ends = pc.min_max(times.cast("int64")).as_py()
-        if any(each is not None and abs(each) > _MOST_MILLISECONDS for each in ends.values()):
+        if any(value is not None and abs(value) > _MOST_MILLISECONDS for value in ends.values()):
             where = paths[0] if len(paths) == 1 else "one of the columns"
             what = f"an INT96 time in {where} is before 1677 or after 2262 and cannot be kept"
             raise InputError(source.name, what, "write the file with 64-bit timestamps first")

@@ -51,13 +51,13 @@ class Fields:
             "kind": self.kind,
             "of": len(self.chosen | self.others),
             "others": len(self.others),
-            "names": [shortened(each) for each in list(self.others)[:SHOWN]],
+            "names": [shortened(name) for name in list(self.others)[:SHOWN]],
             "left_out": self.left_out,
         }
 
     def twins(self) -> Iterator[tuple[str, str]]:
         """Yield each other field that differs from a chosen one in letter case, and that one."""
-        requested = {each.casefold(): each for each in self.requested}
+        requested = {name_requested.casefold(): name_requested for name_requested in self.requested}
         for name in self.others:
             if name.casefold() in requested and name not in self.chosen:
                 yield name, requested[name.casefold()]
@@ -74,9 +74,9 @@ class Passing:
 
     def add(self, fields: Iterable[Fields] = (), noted: Mapping[str, int] | None = None) -> None:
         """Add what one reader found."""
-        for each in fields:
-            at = each.kind, each.left_out
-            self.fields.setdefault(at, Fields(each.kind, left_out=each.left_out)).merge(each)
+        for kind in fields:
+            at = kind.kind, kind.left_out
+            self.fields.setdefault(at, Fields(kind.kind, left_out=kind.left_out)).merge(kind)
         self.noted.update(noted or {})
 
     def merge(self, other: Passing) -> None:
@@ -85,32 +85,32 @@ class Passing:
 
     def lines(self) -> Iterator[str]:
         """Yield a line for each kind of field, and one for all other text."""
-        for each in self.fields.values():
-            if each.others:
-                yield fields_line(each.row())
-            for name, near in each.twins():
+        for kind in self.fields.values():
+            if kind.others:
+                yield fields_line(kind.row())
+            for name, near in kind.twins():
                 yield (
-                    f"{each.kind} '{shortened(name)}' differs from --field '{shortened(near)}' in "
-                    f"letter case and is {'left out' if each.left_out else 'not sanitized'}"
+                    f"{kind.kind} '{shortened(name)}' differs from --field '{shortened(near)}' in "
+                    f"letter case and is {'left out' if kind.left_out else 'not sanitized'}"
                 )
         yield from noted_lines(self.noted)
 
     def row(self) -> dict[str, Any]:
         """Return all of it as JSON values, for audit rows."""
-        rows = [each.row() for each in self.fields.values() if each.others]
+        rows = [kind.row() for kind in self.fields.values() if kind.others]
         return {"fields": rows, "noted": dict(sorted(self.noted.items()))}
 
 
 def fields_line(row: Mapping[str, Any]) -> str:
     """Return the sentence that names the fields of a :meth:`Fields.row`."""
-    one = row["others"] == 1
+    single = row["others"] == 1
     many = f"{number(row['others'])} of {counted(row['of'], row['kind'])}"
     if row["others"] == row["of"]:
         many = counted(row["others"], row["kind"])
     if row["left_out"]:
-        verb = "is left out" if one else "are left out"
+        verb = "is left out" if single else "are left out"
     else:
-        verb = "passes unchanged" if one else "pass unchanged"
+        verb = "passes unchanged" if single else "pass unchanged"
     more = row["others"] - len(row["names"])
     return f"{many} {verb}: {', '.join(row['names'])}{f' and {number(more)} more' * (more > 0)}"
 
@@ -118,8 +118,8 @@ def fields_line(row: Mapping[str, Any]) -> str:
 def noted_lines(noted: Mapping[str, int]) -> Iterator[str]:
     """Yield a line for all kinds of text that pass, and one for all that are left out."""
     for what in (PASSED, LEFT_OUT):
-        found = [each for each in sorted(noted.items()) if each[0].startswith(what)]
-        kinds = [counted(count, name.removeprefix(f"{what}:")) for name, count in found]
+        notes = [note for note in sorted(noted.items()) if note[0].startswith(what)]
+        kinds = [counted(count, name.removeprefix(f"{what}:")) for name, count in notes]
         if kinds:
             yield f"{what}: {', '.join(kinds)}"
 

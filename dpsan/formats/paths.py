@@ -123,10 +123,10 @@ def unmatched(texts: Iterable[str], paths: Iterable[str]) -> list[str]:
         paths: of all values, for messages; one with ``*`` may be any.
     """
     every = [path for path in paths if "*" not in path]
-    known = [parse_field(path).steps for path in every]
-    if len(known) < len([*paths]):
+    matched = [parse_field(path).steps for path in every]
+    if len(matched) < len([*paths]):
         return []
-    return [text for text in texts if not any(_leads(text, steps) for steps in known)]
+    return [text for text in texts if not any(_leads(text, steps) for steps in matched)]
 
 
 def _leads(text: str, steps: Sequence[Step]) -> bool:
@@ -231,7 +231,7 @@ def places(fields: Sequence[Field], excluded: Iterable[Field] = ()) -> Place | N
 
 
 def _place(
-    fields: Sequence[Field], chosen: int, live: set[tuple[int, int]], known: dict[_Live, Place]
+    fields: Sequence[Field], chosen: int, live: set[tuple[int, int]], made: dict[_Live, Place]
 ) -> Place | None:
     """Return the place that some fields lead to."""
     waiting = [*live]
@@ -245,9 +245,9 @@ def _place(
     if out or all(number >= chosen for number, _ in live):
         return None
     key = frozenset(live)
-    if key not in known:
-        known[key] = Place(fields, chosen, key, known)
-    return known[key]
+    if key not in made:
+        made[key] = Place(fields, chosen, key, made)
+    return made[key]
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
@@ -256,7 +256,7 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 
     names = [*names]
     near = difflib.get_close_matches(name, names, n=1, cutoff=_CUTOFF) or [
-        each for each in names if each.casefold() == name.casefold()
+        other for other in names if other.casefold() == name.casefold()
     ]
     return f"did you mean '{near[0]}'?" if near else ""
 

@@ -107,18 +107,18 @@ class Positions:
         if position.depth >= _DEEPEST:
             self.persons += person
             return _deepest(position, place)
-        alike = [each for each in position.names.values() if each.place is place]
+        alike = [sibling for sibling in position.names.values() if sibling.place is place]
         if len(alike) >= _MOST_NAMES or self._many >= _MOST_POSITIONS:
             self.persons += person
             return self._merge(position, place, alike)
         self._many += 1
         path = _any(position.path) if person else below(position.path, name)
-        found = Position(path, place, position.depth + 1)
-        found.listed = person
-        position.names[raw] = found
+        member = Position(path, place, position.depth + 1)
+        member.listed = person
+        position.names[raw] = member
         if self.keys is not None:
             self.keys.others[path] = None
-        return found
+        return member
 
     def passes(self, position: Position) -> None:
         """Take note that a value passes here."""

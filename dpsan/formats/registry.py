@@ -66,7 +66,7 @@ def suggested_format(path: str) -> str | None:
 
 def _suffix(path: str) -> str:
     """Return the last suffix in lower case, or the one before if that is a compression's."""
-    suffixes = [each.lower() for each in PurePath(path).suffixes]
+    suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
     return suffixes[-1] if suffixes else ""
@@ -75,8 +75,8 @@ def _suffix(path: str) -> str:
 def format_class(name: str, path: str) -> type[Format]:
     """Return the class of a format.  Raises UsageError: unknown name."""
     home = FORMATS[format_name(name, path)]
-    found: type[Format] = getattr(import_module(home.module), home.kind)
-    return found
+    kind: type[Format] = getattr(import_module(home.module), home.kind)
+    return kind
 
 
 def format_for(name: str, path: str) -> Format:
@@ -169,12 +169,12 @@ def refuse_suffix(source: Source) -> None:
 
 def refuse_records(source: Source, first: bytes) -> None:
     """Raise InputError if a first line is JSON or a header: as text its names would be drawn."""
-    if found := _JSON.match(first, 0, 4096):
-        raise (_ARRAY if found["array"] else _OBJECT).error(source)
-    if found := _ROW.fullmatch(first, 0, 4096):
-        cells = {cell.strip(b'" ').lower() for cell in found[0].rstrip().split(found[1])}
+    if match := _JSON.match(first, 0, 4096):
+        raise (_ARRAY if match["array"] else _OBJECT).error(source)
+    if match := _ROW.fullmatch(first, 0, 4096):
+        cells = {cell.strip(b'" ').lower() for cell in match[0].rstrip().split(match[1])}
         if cells & {name.encode() for name in USUAL}:
-            raise _TABLES[found[1]].error(source)
+            raise _TABLES[match[1]].error(source)
 
 
 def refuse_document(source: Source, first: bytes) -> None:

@@ -154,12 +154,12 @@ class SpanFile:
                 raise ValueError
             if not isinstance(text, str | None) or not isinstance(spans, list):
                 raise TypeError
-            found = [*map(_span, spans)]
+            parsed = [*map(_span, spans)]
         except (AttributeError, KeyError, TypeError, ValueError):
             self._fail("not an object with a list of spans", _LAYOUT, line)
-        if self._types is not None and not all(s.kind.lower() in self._types for s in found):
+        if self._types is not None and not all(s.kind.lower() in self._types for s in parsed):
             self._fail(UNKNOWN_TYPE, KNOWN_TYPES, line)
-        return _Row(line, record, found, text)
+        return _Row(line, record, parsed, text)
 
 
 def _span(value: dict[str, Any]) -> Span:
@@ -192,7 +192,7 @@ def with_spans(
                 if len(record.texts) > 1:
                     where = f"the record in line {record.line} has several texts"
                     raise InputError(path, where, "spans are for one --field with one text")
-                found = file.of(record.line, record.texts[0])
-                record.spans = [span[:3] if types else span[:2] for span in found]
+                spans = file.of(record.line, record.texts[0])
+                record.spans = [span[:3] if types else span[:2] for span in spans]
             yield record
         file.end()

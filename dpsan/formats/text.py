@@ -83,7 +83,7 @@ def blocks(
 ) -> Iterator[tuple[int, list[bytes], bytes] | None]:
     """Yield records that were read together: first line, their bytes, and the ending of each."""
     set_aside = reject or _raise
-    line, held, rejecting = 1, BytesIO(), False
+    line, buffer, rejecting = 1, BytesIO(), False
     """The beginning of a record; a list of its pieces would double it when they are joined."""
     while True:
         if source.idle():
@@ -92,15 +92,15 @@ def blocks(
         if not data:
             break
         first, *pieces = data.split(b"\n")
-        if rejecting or held.tell() + len(first) > max_record:
+        if rejecting or buffer.tell() + len(first) > max_record:
             problem = None if rejecting else too_long(source, line, max_record)
-            set_aside(_taken(held) + first + (b"\n" if pieces else b""), problem)
+            set_aside(_taken(buffer) + first + (b"\n" if pieces else b""), problem)
             rejecting = not pieces
         else:
-            if held.tell() or not pieces:
-                held.write(first)
+            if buffer.tell() or not pieces:
+                buffer.write(first)
             if pieces:
-                yield line, [_taken(held) or first], b"\n"
+                yield line, [_taken(buffer) or first], b"\n"
         if not pieces:
             continue
         *whole, last = pieces
@@ -113,13 +113,13 @@ def blocks(
         else:
             yield line + 1, whole, b"\n"
         line += len(pieces)
-        held.write(last)
-    if held.tell() > max_record:
-        set_aside(_taken(held) + b"\n", too_long(source, line, max_record))
+        buffer.write(last)
+    if buffer.tell() > max_record:
+        set_aside(_taken(buffer) + b"\n", too_long(source, line, max_record))
     elif rejecting:
         set_aside(b"\n", None)
-    elif held.tell():
-        yield line, [_taken(held)], b""
+    elif buffer.tell():
+        yield line, [_taken(buffer)], b""
 
 
 def _raise(_: bytes, problem: InputError | None) -> None:
@@ -127,11 +127,11 @@ def _raise(_: bytes, problem: InputError | None) -> None:
         raise problem
 
 
-def _taken(held: BytesIO) -> bytes:
+def _taken(buffer: BytesIO) -> bytes:
     """Return all that was written, without a copy, and forget it."""
-    data = held.getvalue()
-    held.seek(0)
-    held.truncate()
+    data = buffer.getvalue()
+    buffer.seek(0)
+    buffer.truncate()
     return data
 
 
@@ -214,8 +214,8 @@ class TextFormat(Format):
             line, records, end = block
             del block
             if utf8 and (texts := _texts(records, options)):
-                for number, each in enumerate(texts, line):
-                    yield Record(number, [each], ended)
+                for number, piece in enumerate(texts, line):
+                    yield Record(number, [piece], ended)
                 continue
             records.reverse()
             while records:  # a long line is not kept here while it is rewritten

@@ -92,22 +92,22 @@ class Mechanism(ABC):
     def parameters(cls) -> dict[str, Parameter]:
         """Return the parameters besides epsilon, in order."""
         return {
-            each.name: each.metadata["parameter"]
-            for each in fields(cls)
-            if "parameter" in each.metadata
+            field.name: field.metadata["parameter"]
+            for field in fields(cls)
+            if "parameter" in field.metadata
         }
 
     @classmethod
     def build(cls, epsilon: float, values: dict[str, Any]) -> Mechanism:
         """Return a mechanism from parameter values; strings are parsed.  Raises UsageError."""
-        known = cls.parameters()
+        parameters = cls.parameters()
         checked: dict[str, Any] = {}
         for name, value in values.items():
-            if not known:
+            if not parameters:
                 raise UsageError(f"mechanism '{cls.name}' has no parameters besides epsilon")
-            if name not in known:
-                raise unknown_name(f"parameter of {cls.name}:", name, known)
-            checked[name] = known[name].parse(name, value) if isinstance(value, str) else value
+            if name not in parameters:
+                raise unknown_name(f"parameter of {cls.name}:", name, parameters)
+            checked[name] = parameters[name].parse(name, value) if isinstance(value, str) else value
         return cls(epsilon, **checked)
 
     def digest(self) -> str:
@@ -330,9 +330,9 @@ def certify(mechanism: Mechanism, space: MetricSpace) -> Certificate | None:
     Closed forms take O(n²·d) and are cached with the space; other distributions are compared cell
     by cell up to :data:`MATRIX_WORDS` words.
     """
-    found = mechanism.certificate(space)
-    if found is not None or space.n > MATRIX_WORDS:
-        return found
+    certificate = mechanism.certificate(space)
+    if certificate is not None or space.n > MATRIX_WORDS:
+        return certificate
     sampler = mechanism.prepare(space)
     pmf = sampler.probabilities(np.arange(space.n + 1))
     if pmf is None:

@@ -33,8 +33,8 @@ def bibtex(source: str) -> list[str]:
     """Return the BibTeX entries that the sources of mechanisms name, each once."""
     text = (Path(__file__).parent / "bibliography.bib").read_text(encoding="utf-8")
     entries = re.findall(r"^(@\w+\{([^,]+),.*?^\})", text, re.MULTILINE | re.DOTALL)
-    known = {key: body for body, key in entries}
-    return [known[word] for word in dict.fromkeys(re.findall(r"[\w]+", source)) if word in known]
+    bodies = {key: body for body, key in entries}
+    return [bodies[word] for word in dict.fromkeys(re.findall(r"[\w]+", source)) if word in bodies]
 
 
 def parameter_rows(name: str, mechanism: Mechanism | None = None) -> list[dict[str, Any]]:

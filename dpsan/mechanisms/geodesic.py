@@ -99,8 +99,8 @@ def _closest(space: MetricSpace, label: Ids) -> Ids:
     """Return the closest pair of each component and another one, but for the largest, (e, 2)."""
     best: dict[int, tuple[float, int, int]] = {}
     words = np.flatnonzero(label != np.argmax(np.bincount(label)))
-    for some in space.in_blocks("joining near words", len(words), _BLOCK):
-        ids = words[some]
+    for members in space.in_blocks("joining near words", len(words), _BLOCK):
+        ids = words[members]
         apart = space.distances(ids)
         apart[label[ids][:, None] == label] = math.inf
         closest = np.argmin(apart, axis=1)

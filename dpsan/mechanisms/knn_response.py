@@ -171,13 +171,13 @@ def mean_cosines(
             for i, m in enumerate(outputs):
                 if len(few := np.array([k for k in sizes if k <= m], dtype=np.int64)):
                     among = m if all_of_them else words[:m].astype(np.int32)
-                    found = units[space.neighbors(ids[part], int(few[-1]), among)]
-                    sums = np.cumsum(np.einsum("mkd,md->mk", found, units[ids[part]]), axis=1)
+                    table = units[space.neighbors(ids[part], int(few[-1]), among)]
+                    sums = np.cumsum(np.einsum("mkd,md->mk", table, units[ids[part]]), axis=1)
                     near[i, : len(few)] += shares[part] @ sums[:, few - 1] / few
         return {"near": near, "all": (means @ units[ids].T) @ shares}
 
-    found = space.table(name, build)
-    return found["near"], found["all"]
+    table = space.table(name, build)
+    return table["near"], table["all"]
 
 
 def _inputs(frequencies: Floats, d: int) -> tuple[Ids, Floats]:

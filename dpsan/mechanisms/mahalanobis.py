@@ -81,8 +81,8 @@ class Mahalanobis(LaplaceNoise):
             rounding = 4 * 2.0**-24 * largest_norm(moved) + space.d * 2.0**-149
             return {"bound": np.array([bound + rounding])}
 
-        held = space.table(f"mahalanobis-diameter-{self.lam!r}", build)["bound"]
-        return min(float(held[0]), self.factor(space) * space.diameter)
+        table = space.table(f"mahalanobis-diameter-{self.lam!r}", build)["bound"]
+        return min(float(table[0]), self.factor(space) * space.diameter)
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Both metrics; the Euclidean one is the main one, as distances elsewhere are Euclidean."""

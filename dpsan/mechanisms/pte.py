@@ -75,8 +75,8 @@ class ProjectedLaplace(LaplaceNoise):
             return {"factor": np.array([largest_stretch(points, images, space.watch)])}
 
         if space.eager(space.n):
-            held = space.table(f"pte-factor-2-{moved.d}", build)
-            exact = float(held["factor"][0])
+            table = space.table(f"pte-factor-2-{moved.d}", build)
+            exact = float(table["factor"][0])
             if 0 < exact < np.inf:  # 0: all words at one point
                 return exact, 0.0
         sound = float(np.linalg.norm(projection(space.d, moved.d), 2)) * _UP

@@ -71,10 +71,10 @@ def words_of_rank(space: MetricSpace, pivots: Ids, ranks: Ids) -> Ids:
         group = np.flatnonzero((highest >= low) & (highest < k))
         step = max(1, _HELD // k)
         for at in range(0, len(group), step):
-            some = group[at : at + step]
-            near = space.neighbors(words[some], k)
-            tokens = np.flatnonzero(np.isin(inverse, some))
-            out[tokens] = near[np.searchsorted(some, inverse[tokens]), ranks[tokens]]
+            pivots_now = group[at : at + step]
+            near = space.neighbors(words[pivots_now], k)
+            tokens = np.flatnonzero(np.isin(inverse, pivots_now))
+            out[tokens] = near[np.searchsorted(pivots_now, inverse[tokens]), ranks[tokens]]
         low, k = k, min(_GROWTH * k, space.n)
     return out
 

@@ -75,12 +75,12 @@ class RanTextSampler(Sampler):
         noise = LaplaceCoordinates(1.0)(streams, self.space.d) * self.scales
         radii = np.linalg.norm(noise, axis=1)
         drawn = streams.uniform("word")[:, 0]
-        known = np.flatnonzero(ids < self.space.n)
-        for words, indices, which in by_word(ids[known], _ROWS):
+        listed = np.flatnonzero(ids < self.space.n)
+        for words, indices, which in by_word(ids[listed], _ROWS):
             apart = self.space.distances(words)
             for at in range(0, len(indices), _ROWS):
-                rows, some = known[indices[at : at + _ROWS]], which[at : at + _ROWS]
-                sums = np.cumsum(self.pmf(apart[some], radii[rows]), axis=1)
+                rows, groups = listed[indices[at : at + _ROWS]], which[at : at + _ROWS]
+                sums = np.cumsum(self.pmf(apart[groups], radii[rows]), axis=1)
                 index = (sums <= drawn[rows, None] * sums[:, -1:]).sum(axis=1)
                 out[rows] = np.minimum(index, self.space.n - 1)
         return out

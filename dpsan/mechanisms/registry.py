@@ -131,15 +131,15 @@ def list_mechanisms() -> list[dict[str, str]]:
     """
     return [
         {
-            "name": each.name,
-            "status": str(each.status),
-            "family": each.family,
-            "delta": "yes" if "delta" in each.parameters() else "no",
-            "epsilon_unit": each.epsilon_unit,
-            "summary": each.summary,
-            "source": each.source,
+            "name": kind.name,
+            "status": str(kind.status),
+            "family": kind.family,
+            "delta": "yes" if "delta" in kind.parameters() else "no",
+            "epsilon_unit": kind.epsilon_unit,
+            "summary": kind.summary,
+            "source": kind.source,
         }
-        for each in MECHANISMS.values()
+        for kind in MECHANISMS.values()
     ]
 
 
@@ -213,8 +213,8 @@ def mechanism_class(name: str, sha256: str | None = None) -> type[Mechanism]:
     """
     path = path_of(name)
     if path is None:
-        if name not in MECHANISMS and (found := installed().get(name)) is not None:
-            return _of_package(found, sha256)
+        if name not in MECHANISMS and (entry := installed().get(name)) is not None:
+            return _of_package(entry, sha256)
         refuse(name.endswith(".py"), f"{name}: which of its classes?", f"{name}:CLASS")
         check_name("mechanism", name, MECHANISMS)
         return MECHANISMS[name]
@@ -227,8 +227,8 @@ def mechanism_class(name: str, sha256: str | None = None) -> type[Mechanism]:
     file = OwnFile(path.absolute(), name.rpartition(":")[2], hashlib.sha256(code).hexdigest())
     if sha256 not in (None, file.sha256):
         raise UsageError(f"{path}: changed after the start")
-    for kind, known in _FILES.items():
-        if known == file and own_file(kind.name) == file:
+    for kind, loaded in _FILES.items():
+        if loaded == file and own_file(kind.name) == file:
             return kind
     return _registered(_class(file, path, code), file, f"{path}: {file.class_name}")
 
@@ -237,8 +237,8 @@ def installed() -> dict[str, EntryPoint]:
     """Return the mechanisms of installed packages by name; dpsan's names are dpsan's."""
     from importlib.metadata import entry_points  # takes as long as a start of Python
 
-    found = {each.name: each for each in entry_points(group=GROUP)}
-    return {name: each for name, each in sorted(found.items()) if name not in NAMES}
+    entries = {entry.name: entry for entry in entry_points(group=GROUP)}
+    return {name: entry for name, entry in sorted(entries.items()) if name not in NAMES}
 
 
 def _of_package(entry: EntryPoint, sha256: str | None) -> type[Mechanism]:
@@ -277,19 +277,19 @@ def _class(file: OwnFile, path: Path, code: bytes) -> Any:
         with redirect_stdout(sys.stderr):  # standard output is for sanitized text
             exec(compile(code, file.path, "exec", dont_inherit=True), vars(module))  # noqa: S102
     except (Exception, SystemExit) as error:  # noqa: BLE001 - it may be anything
-        lines = [each.lineno for each in extract_tb(error.__traceback__)]
+        lines = [item.lineno for item in extract_tb(error.__traceback__)]
         line = error.lineno if isinstance(error, SyntaxError) else [*lines, None][1]
         where = path if line is None else f"{path}:{line}"
         # Python's own messages about a program quote its names, and no text.
         about = f": {error}".splitlines()[0] if isinstance(error, _OF_PROGRAMS) else ""
         raise UsageError(f"{where}: cannot import: {type(error).__name__}{about}") from None
-    found = vars(module).get(file.class_name)
-    if found is None:
-        own = [
+    kind = vars(module).get(file.class_name)
+    if kind is None:
+        classes = [
             key
-            for key, each in vars(module).items()
-            if isinstance(each, type) and each.__module__ == module.__name__
+            for key, item in vars(module).items()
+            if isinstance(item, type) and item.__module__ == module.__name__
         ]
-        known = f"classes: {', '.join(own)}" if own else "it defines no class"
-        raise UsageError(f"{path}: no class '{file.class_name}'", known)
-    return found
+        hint = f"classes: {', '.join(classes)}" if classes else "it defines no class"
+        raise UsageError(f"{path}: no class '{file.class_name}'", hint)
+    return kind

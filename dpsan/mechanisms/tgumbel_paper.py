@@ -136,9 +136,9 @@ class TruncatedGumbelSampler(Sampler):
         size = np.searchsorted(self._below, streams.uniform("size")[:, 0], side="left")
         size[(size == 0) | (size > n)] = n
         noise = self._noise(streams.uniform("gumbel", self.few))
-        known = np.flatnonzero((ids < n) & (size <= self.few))
-        for at in range(0, len(known), 1024):
-            rows = known[at : at + 1024]
+        listed = np.flatnonzero((ids < n) & (size <= self.few))
+        for at in range(0, len(listed), 1024):
+            rows = listed[at : at + 1024]
             words, indices = np.unique(ids[rows], return_inverse=True)
             near, distances = self._nearest(words, self.few)
             near, values = near[indices], distances[indices] + noise[rows]
@@ -204,10 +204,10 @@ class TruncatedGumbelSampler(Sampler):
         )
         widths = np.diff(np.append(lows, delta))
         nodes, weights = [], []
-        for order, some in ((16, widths > widest / 4), (8, widths <= widest / 4)):
+        for order, chosen in ((16, widths > widest / 4), (8, widths <= widest / 4)):
             x, share = np.polynomial.legendre.leggauss(order)
-            nodes.append((lows[some, None] + widths[some, None] * (x + 1) / 2).ravel())
-            weights.append((widths[some, None] * share / 2).ravel())
+            nodes.append((lows[chosen, None] + widths[chosen, None] * (x + 1) / 2).ravel())
+            weights.append((widths[chosen, None] * share / 2).ravel())
         return np.concatenate(nodes), np.concatenate(weights)
 
 
@@ -249,15 +249,15 @@ class TGumbelPaper(Mechanism):
         """Return the exactly audited loss for small vocabularies, and a bound for others."""
         constants = self.constants(space)
         why = "the proof uses the untruncated distribution function; "
-        found = self.certificate(space) if space.n <= _AUDIT_WORDS else None
-        if found is None:
+        audit = self.certificate(space) if space.n <= _AUDIT_WORDS else None
+        if audit is None:
             why += f"beyond {_AUDIT_WORDS} words the value is a bound and no audit"
             bound = TruncatedGumbelSampler(space, *constants).loss_bound()
             return self.promise(bound, why=why)
         return self.promise(
-            found.epsilon_ldp,
+            audit.epsilon_ldp,
             metric="euclidean",
-            epsilon_metric=found.epsilon_metric,
+            epsilon_metric=audit.epsilon_metric,
             why=why + "the values are an exact audit of all pairs of this vocabulary",
         )
 
@@ -272,8 +272,8 @@ class TGumbelPaper(Mechanism):
             distances[-1], distances[:, -1] = math.inf, math.inf  # nothing is claimed for ⊥
             pmf = np.asarray(sampler.probabilities(np.arange(space.n + 1)))
             claim = Claim(self.epsilon, metric=self.claimed_metric())
-            found = matrix_certificate(pmf, claim, distances, error=sampler.probability_error)
-            return replace(found, method="exact distribution matrix by quadrature")
+            audit = matrix_certificate(pmf, claim, distances, error=sampler.probability_error)
+            return replace(audit, method="exact distribution matrix by quadrature")
 
         return kept_certificate(space, repr(self), build)
 

@@ -37,12 +37,12 @@ from dpsan.space.metric_space import MetricSpace
 
 def first_or_second(space: MetricSpace, points: Floats, streams: Streams, *, t: float) -> Ids:
     """Projection of points (m, d): one of the two nearest words, by their distances, (m,)."""
-    found, distances = space.search(points, min(2, space.n))
+    nearest, distances = space.search(points, min(2, space.n))
     first = (1 - t) * distances[:, -1]
     total = t * distances[:, 0] + first
     # P(first) = first / total; where both are 0 the first is taken.
     second = streams.uniform("vickrey")[:, 0] * total > first
-    return np.where(second, found[:, -1], found[:, 0])
+    return np.where(second, nearest[:, -1], nearest[:, 0])
 
 
 class Vickrey(LaplaceNoise):

@@ -40,7 +40,7 @@ def frequency(counts: NDArray[np.int64] | None, n: int) -> Floats:
     Args:
         counts: shape (n,) or None, see :func:`word_frequencies`.
     """
-    seen = word_frequencies(n, counts)
-    rarity = np.log(seen.max() / seen)
+    shares = word_frequencies(n, counts)
+    rarity = np.log(shares.max() / shares)
     top = float(rarity.max())
     return np.asarray(TOP_WEIGHT * rarity / top if top > 0 else rarity, dtype=np.float64)

@@ -141,17 +141,17 @@ def gaps(block: Block, start: Ints, end: Ints) -> Codes:
     mark = chars[where[np.cumsum(count) - count]]
     result = np.full(len(rest), GAP["other"], np.uint8)
     result[count == 0] = GAP["space"]
-    one = count == 1
+    alone_in_gap = count == 1
     alone = size == 1
     single = _MARKS[alone.view(np.uint8), np.minimum(mark, _BEYOND)]
-    result[one] = single[one]
-    result[one & (single == GAP["open"]) & (chars[last - 1] != mark)] = GAP["other"]
+    result[alone_in_gap] = single[alone_in_gap]
+    result[alone_in_gap & (single == GAP["open"]) & (chars[last - 1] != mark)] = GAP["other"]
     result[(count > 1) & (many(chars == 46) > 0)] = GAP["stop"]
     result[(count > 1) & (many(chars == 45) > 1)] = GAP["open"]
-    opening = (many(classes & OPENER != 0) > 0) & ~(one & (mark == 58))
+    opening = (many(classes & OPENER != 0) > 0) & ~(alone_in_gap & (mark == 58))
     result[opening | (many((chars == 9) | (chars == 0x2014)) > 0)] = GAP["open"]
     for char, name in ((ord("("), "call"), (ord("_"), "under")):
-        result[one & alone & (mark == char)] = GAP[name]
+        result[alone_in_gap & alone & (mark == char)] = GAP[name]
     result[many(chars == ord("\\")) == size] = GAP["backslash"]  # two in a string of a program
     result[line > 0] = GAP["line"]
     out[rest] = result

@@ -115,12 +115,12 @@ def _minutes(minutes: str | None, seconds: str | None) -> str:
 
 def date_order(text: str) -> str:
     """Return which of two numbers is the day; nothing if they are no date."""
-    one, two = map(int, re.findall(r"\d+", text))
-    if not 0 < min(one, two) <= 12 or max(one, two) > 31:
+    first, second = map(int, re.findall(r"\d+", text))
+    if not 0 < min(first, second) <= 12 or max(first, second) > 31:
         return ""
-    if one > 12 or ("." in text and two <= 12):
+    if first > 12 or ("." in text and second <= 12):
         return DAY_FIRST
-    return MONTH_FIRST if two > 12 else EITHER
+    return MONTH_FIRST if second > 12 else EITHER
 
 
 def year_class(year: int) -> str:
@@ -148,14 +148,14 @@ def day_forms(forms: Sequence[str], texts: Sequence[int]) -> list[str]:
         for form, text in zip(forms, texts, strict=True)
         if form[0] != YEAR_FIRST and _BARE.search(form)
     }
-    found = []
+    forms_of_days = []
     for form, text in zip(forms, texts, strict=True):
         order, between = form[0], _BETWEEN.fullmatch(form, 1)
         bare = text in short if order != YEAR_FIRST else _BARE.search(form)
         first = order == DAY_FIRST or (order == EITHER and text in led)
         marks = (DAY_FIRST if first else MONTH_FIRST) + (SHORT if bare else PADDED)
-        found.append(marks + (between[1] if between else ""))
-    return found
+        forms_of_days.append(marks + (between[1] if between else ""))
+    return forms_of_days
 
 
 @lru_cache(1 << 14)

@@ -199,12 +199,12 @@ def _sums(
 ) -> tuple[Sum, ...]:
     """Return by their rows the sums of which all numbers are replaced, each by any of its form."""
     free, dated = ({*rules.codes(names)} for names in (PARTS, DAYS))
-    found = []
+    out = []
     for kind, whole, parts in view.sums:
         codes = {int(group[part]) for part in parts}
         if int(group[whole]) in free and codes <= (dated if kind == SPAN else free):
-            found.append(Sum(kind, int(row[whole]), tuple(row[[*parts]].tolist())))
-    return tuple(found)
+            out.append(Sum(kind, int(row[whole]), tuple(row[[*parts]].tolist())))
+    return tuple(out)
 
 
 def _weekdays(
@@ -225,7 +225,7 @@ def _weekdays(
     dated = dated[np.isin(view.text[dated], view.text[at])]
     of = dict(zip(dated.tolist(), part_of[group[dated]].tolist(), strict=True))
     first = {(int(view.text[near]), part): int(row[near]) for near, part in reversed(of.items())}
-    found = []
+    out = []
     for token in at.tolist():
         text, open_parts = int(view.text[token]), {1, 2, 3}
         date = [-1, first.get((text, 2), -1), first.get((text, 3), -1)]
@@ -237,8 +237,8 @@ def _weekdays(
             elif part > 1 or not (part or view.label[min(near, len(row) - 1)] == function):
                 break
         if date[0] >= 0:
-            found.append((int(row[token]), *date))
-    return tuple(found)
+            out.append((int(row[token]), *date))
+    return tuple(out)
 
 
 def _read(cuts: tuple[Cut, ...], key_of: dict[int, int]) -> Cut:

@@ -115,11 +115,11 @@ class Draws:
         new = np.flatnonzero(slots.new)
         new = new[np.lexsort((slots.text[new] * np.int64(4) + late[new], slots.unit[new]))]
         sizes = np.array([plan.sizes[0] for plan in slots.plans])[slots.pool]
-        own = new[slots.own[new]]
-        injections = None if kept else Injections(slots, own, sizes)
+        pending = new[slots.own[new]]
+        injections = None if kept else Injections(slots, pending, sizes)
         bounds = sizes.tolist()
-        own = injections.rest if injections else own
-        permutations, reused = self._permutations(slots, own, units, bounds)
+        pending = injections.rest if injections else pending
+        permutations, reused = self._permutations(slots, pending, units, bounds)
         begins = begin_walks(permutations, slots.text, bounds)
         if len(new):
             streams = source(slots, new)
@@ -242,22 +242,22 @@ class Draws:
         return np.where(country, 1 + lone, 3 * ~lone).astype(np.int8)
 
     def _permutations(
-        self, slots: Slots, own: NDArray[np.intp], units: Mapping[int, Units], bounds: list[int]
+        self, slots: Slots, pending: NDArray[np.intp], units: Mapping[int, Units], bounds: list[int]
     ) -> tuple[dict[int, Permutation], int]:
         """Return the permutations that give new slots their numbers, in order, and how many of
         these are beyond the size of their pool; sets their bounds.
         """
         plans = slots.plans
-        found: dict[int, Permutation] = {}
+        permutations: dict[int, Permutation] = {}
         reused = 0
-        columns = own.tolist(), slots.unit[own].tolist(), slots.pool[own].tolist()
+        columns = pending.tolist(), slots.unit[pending].tolist(), slots.pool[pending].tolist()
         for at, number, pool in zip(*columns, strict=True):
             permutation = self.plans.permutation(unit_of(units, number), plans[pool].pool)
             names = NAME in plans[pool].pool[2]  # these tell one address from another
             reused += permutation.planned >= permutation.size and not names
             bounds[at] = permutation.plan()
-            found[at] = permutation
-        return found, reused
+            permutations[at] = permutation
+        return permutations, reused
 
     def _take(
         self, slots: Slots, permutations: Mapping[int, Permutation], begins: set[int], order: Ints
@@ -297,8 +297,8 @@ class Draws:
         numbers = [[number] for number in slots.number[at].tolist()]
         draw_further(numbers, [plan.sizes for plan in plans], indices.tolist(), streams)
         slots.number[at] = np.arange(len(at)) + len(slots.texts)
-        for plan, own in zip(plans, numbers, strict=True):
-            slots.texts.append(finished(plan.pool[0], string(plan.pieces, own)))
+        for plan, digits in zip(plans, numbers, strict=True):
+            slots.texts.append(finished(plan.pool[0], string(plan.pieces, digits)))
 
     def _written(self, decision: Decision, slots: Slots) -> list[str]:
         """Return the text of each drawn token."""

@@ -40,8 +40,8 @@ class Match:
         self.state = relations.State(view, self.group, rules.groups, self._context, rules.apart)
 
     def _context(self, name: str) -> NDArray[np.intp]:
-        found = [self._found.begins([test]) for test in self.rules.contexts[name]]
-        return np.unique(np.concatenate(found)) if len(found) > 1 else found[0]
+        places = [self._found.begins([test]) for test in self.rules.contexts[name]]
+        return np.unique(np.concatenate(places)) if len(places) > 1 else places[0]
 
     def relation(self, name: str, at: NDArray[np.intp]) -> Flags:
         """Return whether a relation holds at some tokens."""
@@ -53,9 +53,11 @@ class Match:
 
     def holds(self, term: str, at: NDArray[np.intp]) -> Flags:
         """Return whether a term holds at some tokens."""
-        found = self.rules.terms[term]
-        values = [table.take(self._fields[field].take(at)) for field, table in found.tables.items()]
-        values += [self.relation(name, at) == wanted for name, wanted in found.related]
+        parsed = self.rules.terms[term]
+        values = [
+            table.take(self._fields[field].take(at)) for field, table in parsed.tables.items()
+        ]
+        values += [self.relation(name, at) == wanted for name, wanted in parsed.related]
         out: Flags = np.logical_or.reduce(values) if len(values) > 1 else values[0]
         return out
 

@@ -27,21 +27,23 @@ class Injections:
             their integers.
     """
 
-    def __init__(self, slots: Slots, own: NDArray[np.intp], bounds: NDArray[np.integer]) -> None:
-        _, group = distinct(slots.unit[own] * len(slots.plans) + slots.pool[own])
+    def __init__(
+        self, slots: Slots, pending: NDArray[np.intp], bounds: NDArray[np.integer]
+    ) -> None:
+        _, group = distinct(slots.unit[pending] * len(slots.plans) + slots.pool[pending])
         order = np.argsort(group, kind="stable")
         counts = np.bincount(group)
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
         dates = [sorted(ASCENDING).index(p.pool[0]) if p.ascending else -1 for p in slots.plans]
-        date = np.array(dates)[slots.pool[own]]
-        _, of_unit = distinct(slots.unit[own] * len(ASCENDING) + date)
+        date = np.array(dates)[slots.pool[pending]]
+        _, of_unit = distinct(slots.unit[pending] * len(ASCENDING) + date)
         ascending = (date >= 0) & (np.bincount(of_unit)[of_unit] > 1)
-        other = ascending | (slots.lead[own] >= 0) | (rank >= bounds[own])
+        other = ascending | (slots.lead[pending] >= 0) | (rank >= bounds[pending])
         here = (np.bincount(group, other) == 0)[group]
-        self.rest = own[~here]
+        self.rest = pending[~here]
         """Slots that are left, in order."""
-        self._at, self._group, self._rank = own[here], group[here], rank[here]
+        self._at, self._group, self._rank = pending[here], group[here], rank[here]
         self._sizes = bounds[self._at]
         bounds[self._at] -= self._rank
 

@@ -60,8 +60,8 @@ def join_phrases(
         at = opens[opens + size <= n]
         for step in range(size - 1):
             at = at[blank.take(at + step)]
-        found = lexicon.phrases.rows(hashes.of(start[at], end[at + size - 1]))
-        at, found = at[found >= 0], found[found >= 0]
+        phrases = lexicon.phrases.rows(hashes.of(start[at], end[at + size - 1]))
+        at, phrases = at[phrases >= 0], phrases[phrases >= 0]
         if not len(at):
             continue
         small = words["caps"][at] == LOWER
@@ -69,21 +69,21 @@ def join_phrases(
             small
             & closed[words["label"][at]]
             & among(
-                lexicon.phrase_codes[found],
+                lexicon.phrase_codes[phrases],
                 [code[c] for c in ("city", "region", "state", "cityen", "citygb")],
             )
         )
-        at, found = at[~common], found[~common]
+        at, phrases = at[~common], phrases[~common]
         free = np.ones(len(at), bool)
         for step in range(size):
             # A word of a request is no part of a phrase.
             free &= keep[at + step] & (words["label"][at + step] < len(lexicon.labels))
-        at, found = at[free], found[free]
+        at, phrases = at[free], phrases[free]
         if size > 1 and len(at) > 1:
             apart = np.append(True, np.diff(at) >= size)
-            at, found = at[apart], found[apart]
+            at, phrases = at[apart], phrases[apart]
         words["hash"][at] = hashes.of(start[at], end[at + size - 1])
-        words["label"][at] = lexicon.phrase_codes[found]
+        words["label"][at] = lexicon.phrase_codes[phrases]
         words["row"][at] = -1
         small = words["caps"][at] == LOWER
         upper = words["caps"][at + size - 1] == UPPER

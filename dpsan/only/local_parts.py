@@ -34,16 +34,16 @@ def split_emails(view: View, places: Places) -> None:
     hashes = dict(zip(words, values.tolist(), strict=True))
     whole = {piece: hashes[piece] * piece.isalpha() for piece in cuts}
     values = np.append(np.sort(values), 0)
-    known: dict[tuple[int, int], int] = {}
+    replaced: dict[tuple[int, int], int] = {}
     member = values[np.searchsorted(values[:-1], places.hashes)] == places.hashes
     for i in np.flatnonzero(member & (view.form < 0)).tolist():
-        known.setdefault((int(view.unit[i]), int(places.hashes[i])), int(view.equal[i]))
+        replaced.setdefault((int(view.unit[i]), int(places.hashes[i])), int(view.equal[i]))
     read: dict[tuple[int, str], tuple[tuple[Cut, ...], ...]] = {}
     for i, local in zip(at.tolist(), written, strict=True):
         unit = int(view.unit[i])
         if (unit, local) not in read:
             of_unit = (
-                _readings(piece, cuts[piece], unit, hashes, known) for piece in pieces[local]
+                _readings(piece, cuts[piece], unit, hashes, replaced) for piece in pieces[local]
             )
             read[unit, local] = tuple(of_unit)
         view.pieces[i] = read[unit, local]
@@ -63,7 +63,7 @@ def _readings(
     cuts: list[tuple[str, ...]],
     unit: int,
     hashes: Mapping[str, int],
-    known: Mapping[tuple[int, int], int],
+    words: Mapping[tuple[int, int], int],
 ) -> tuple[Cut, ...]:
     """Return a piece as words of the unit: whole, behind a letter, or two; the last is a mark."""
     if piece.isdigit():
@@ -73,8 +73,8 @@ def _readings(
     out: list[Cut] = []
     least = 2 if len(piece) == 2 else 3
     for cut in cuts:
-        found = [SMALL if len(word) == 1 else known.get((unit, hashes[word])) for word in cut]
-        parts = [part for part in found if part is not None]
+        read = [SMALL if len(word) == 1 else words.get((unit, hashes[word])) for word in cut]
+        parts = [part for part in read if part is not None]
         if len(parts) == len(cut) and max(map(len, cut)) >= least:
             out.append(tuple(parts))
     return (*out, (SMALL if len(piece) == 1 else LARGE,))

@@ -14,9 +14,9 @@ def ranks(groups: NDArray[np.integer], values: NDArray[np.integer]) -> NDArray[n
     group, value = groups[order], values[order]
     other = np.append(True, group[1:] != group[:-1])[: len(order)]
     steps = np.cumsum(~other & np.append(False, value[1:] != value[:-1])[: len(order)])
-    found = np.zeros(len(order), np.int32)
-    found[order] = steps - np.maximum.accumulate(np.where(other, steps, 0))
-    return found
+    result = np.zeros(len(order), np.int32)
+    result[order] = steps - np.maximum.accumulate(np.where(other, steps, 0))
+    return result
 
 
 def distinct(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

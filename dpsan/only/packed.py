@@ -49,19 +49,19 @@ class Packed:
 
     def flags(self, test: int) -> Flags:
         """Return of each token whether a test may hold for it."""
-        found = self._flags.get(test)
-        if found is None:
-            found = self._flags[test] = self._bits[:, test >> 3] & (1 << (test & 7)) != 0
-        return found
+        flags = self._flags.get(test)
+        if flags is None:
+            flags = self._flags[test] = self._bits[:, test >> 3] & (1 << (test & 7)) != 0
+        return flags
 
     def begins(self, tests: Sequence[int]) -> NDArray[np.intp]:
         """Return the tokens at which a row of tests may hold, one for each token."""
         first, *others = map(self.flags, tests)
         last = len(first) - len(others)
-        found = first[:last]
+        begins = first[:last]
         for offset, flags in enumerate(others, 1):
-            found = found & flags[offset : last + offset]
-        return np.flatnonzero(found)
+            begins = begins & flags[offset : last + offset]
+        return np.flatnonzero(begins)
 
 
 class Combined(Packed):
@@ -123,6 +123,6 @@ def numbered(codes: NDArray[np.intp], most: int) -> tuple[NDArray[np.intp], NDAr
     occurs[codes] = True
     present = np.flatnonzero(occurs)
     index[present] = np.arange(len(present))
-    found, places = index.take(codes), np.empty_like(present)
-    places[found] = np.arange(len(found))
-    return places, found
+    numbers, places = index.take(codes), np.empty_like(present)
+    places[numbers] = np.arange(len(numbers))
+    return places, numbers

@@ -60,14 +60,14 @@ class Permutation:
         """
         at = self._place(wanted) if wanted >= 0 else -1
         at = self.used + value if at < self.used else at
-        found = self.moved.get(at, at)
+        number = self.moved.get(at, at)
         if at != self.used:
             self.moved[at] = self.moved.get(self.used, self.used)
         self.moved.pop(self.used, None)
         self.used += 1
         if self.used == self.size:
             self.used, self.moved = 0, {}
-        return found
+        return number
 
     def resume(self, numbers: Sequence[int]) -> None:
         """Go on behind numbers that were taken, in their order."""

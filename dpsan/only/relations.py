@@ -37,8 +37,8 @@ class State:
     @cached_property
     def word(self) -> Flags:
         """Tokens that are words."""
-        found: Flags = (self.view.form < 0) & ~self.view.edge
-        return found
+        words: Flags = (self.view.form < 0) & ~self.view.edge
+        return words
 
     @cached_property
     def capital(self) -> Flags:
@@ -115,8 +115,8 @@ class Groups:
 def mostly_capitals(state: State) -> Flags:
     """Lines of which most words have a capital: titles, tables."""
     words, capitals = state.line.counts(state.word), state.line.counts(state.capital)
-    found = (words >= 3) & (capitals >= MOSTLY * words) | (words == 2) & (capitals == 2)
-    return state.line.tokens(found)
+    mostly = (words >= 3) & (capitals >= MOSTLY * words) | (words == 2) & (capitals == 2)
+    return state.line.tokens(mostly)
 
 
 def mostly_upper(state: State) -> Flags:
@@ -136,14 +136,14 @@ def sentence_start(state: State) -> Flags:
     short = among(view.label, [view.labels.index(name) for name in ("title", "rank", "letter")])
     short = np.append(False, short[:-1])
     dot = among(view.gap, [G["stop"], G["dot"]])
-    found: Flags = start | (dot & ~short)
-    return found
+    starts: Flags = start | (dot & ~short)
+    return starts
 
 
 def line_start(state: State) -> Flags:
     """First tokens of lines."""
-    found: Flags = (state.view.gap == G["line"]) | state.opening
-    return found
+    starts: Flags = (state.view.gap == G["line"]) | state.opening
+    return starts
 
 
 def any_in_run(run: Ints, places: NDArray[np.intp], at: NDArray[np.intp]) -> Flags:
@@ -216,8 +216,8 @@ def repeated_mark(state: State) -> Flags:
     mark = line_start(state) & (view.label == view.labels.index("letter"))
     mark &= np.append(among(view.gap[1:], [G["stop"], G["dot"], G["colon"]]), False)
     count = np.bincount(view.equal.compress(mark), minlength=len(mark))
-    found: Flags = mark & (count > 1).take(view.equal)
-    return found
+    marks: Flags = mark & (count > 1).take(view.equal)
+    return marks
 
 
 FIXED: Final[dict[str, Callable[[State], Flags]]] = {

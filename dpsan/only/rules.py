@@ -129,11 +129,11 @@ class Rules:
         ValueError: a row that is no rule; the rules are part of the program.
     """
 
-    def __init__(self, text: str, labels: Sequence[str], own: Sequence[str] = ()) -> None:
+    def __init__(self, text: str, labels: Sequence[str], lists: Sequence[str] = ()) -> None:
         self.labels = tuple(labels)
         rows = [line.split("\t") for line in text.splitlines()]
         rows = [row for row in rows if len(row) > 2 and not row[0].startswith("#")]
-        rows = [["rule", "own list", f"{label}={OWN}", "a word of it"] for label in own] + rows
+        rows = [["rule", "own list", f"{label}={OWN}", "a word of it"] for label in lists] + rows
         self._sets = {row[1]: row[2].split() for row in rows if row[0] == "labels"}
         self.classes = {row[1]: row[2].split() for row in rows if row[0] == "class"}
         """Class -> its groups."""
@@ -180,7 +180,9 @@ class Rules:
         group_of = [self._own.get(label, label.rstrip("?")) for label in self.labels]
         self.own_group = np.array([self.group(name) for name in group_of], np.int16)
         self.class_of = {group: name for name, groups in self.classes.items() for group in groups}
-        self._roles = {one: row[1] for row in rows if row[0] == "role" for one in row[2].split()}
+        self._roles = {
+            trigger: row[1] for row in rows if row[0] == "role" for trigger in row[2].split()
+        }
         self.written = np.arange(len(self.groups), dtype=np.int16)
         """The group from which each group is drawn: its own."""
         nouns = {name for name in self.classes["health"] if not name.endswith("abbr")}
@@ -285,8 +287,8 @@ class Rules:
             position = Position(fixed, moving, group, code, arrow == "=>")
             counts = range(int(high or 1), int(low or 1) - 1, -1)
             choices.append([[position] * count for count in counts])
-        found = [tuple(chain(*choice)) for choice in product(*choices)]
-        return tuple(sorted(found, key=len, reverse=True))
+        patterns = [tuple(chain(*choice)) for choice in product(*choices)]
+        return tuple(sorted(patterns, key=len, reverse=True))
 
     def _test(self, terms: Iterable[str]) -> int:
         """Return the number of the AND of some terms."""
@@ -363,6 +365,6 @@ class Rules:
 
     def _moves(self, term: str) -> bool:
         """Return whether a term reads what is drawn."""
-        found = self.terms[term]
-        moving = any(name in relations.MOVING for name, _ in found.related)
-        return "group" in found.tables or moving
+        parsed = self.terms[term]
+        moving = any(name in relations.MOVING for name, _ in parsed.related)
+        return "group" in parsed.tables or moving

@@ -112,27 +112,27 @@ LABELS: Final = (
 
 
 @lru_cache(1 << 14)
-def spans(text: str, known: frozenset[str]) -> list[tuple[int, int, str, str]]:
+def spans(text: str, fixed: frozenset[str]) -> list[tuple[int, int, str, str]]:
     """Start, end, label and form of the strings behind the first character, from there.
 
     Escapes are among them, without a label.
     """
-    found = []
+    result = []
     for match in PATTERN.finditer(text, 1):
         kind, start = str(match.lastgroup)[:-2], match.start() - 1
         if kind != "skip":
-            for begin, end, label, form in parts(kind, match[0], known):
-                found.append((start + begin, start + end, label, form))
-    return found
+            for begin, end, label, form in parts(kind, match[0], fixed):
+                result.append((start + begin, start + end, label, form))
+    return result
 
 
 @lru_cache(1 << 14)
-def parts(kind: str, text: str, known: frozenset[str]) -> list[tuple[int, int, str, str]]:
+def parts(kind: str, text: str, fixed: frozenset[str]) -> list[tuple[int, int, str, str]]:
     """Start, end, label and form of the tokens of a string: of a date those of its parts."""
     if kind == "escape":
         return [(0, len(text), "", "")]
     dated = date_parts(kind, text) if kind in KINDS else []
-    return dated or [(0, len(text), *label_and_form(kind, text, known))]
+    return dated or [(0, len(text), *label_and_form(kind, text, fixed))]
 
 
 def marked(run: str) -> str:
@@ -176,7 +176,7 @@ def letter_form(text: str) -> str:
     )
 
 
-def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, str]:
+def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, str]:
     """Label and form of a string: public functions of the string."""
     if kind == "clock":
         return kind, clock_form(text)
@@ -185,16 +185,16 @@ def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, st
         if 0 < int(end) - begin % 10 ** len(end) <= 60:
             return kind, year_class(begin) + text[4] + DIGIT * len(end)
         return "number", digit_form(text)
-    day_first = kind == "int" and text not in known and re.fullmatch(r"(1[3-9]|2\d|3[01])/\d", text)
+    day_first = kind == "int" and text not in fixed and re.fullmatch(r"(1[3-9]|2\d|3[01])/\d", text)
     if kind == "pressure" or day_first or (kind == "int" and re.fullmatch(r"\d/\d\d", text)):
-        one, two = map(int, text.split("/"))
-        if kind == "pressure" and one >= 60 and two >= 30:
+        first, second = map(int, text.split("/"))
+        if kind == "pressure" and first >= 60 and second >= 30:
             return kind, digit_form(text)
         if date_order(text):
             return "monthday", date_order(text) + re.sub(r"\d", DIGIT, text)
         return "number", digit_form(text)
     if kind == "int":
-        if text in known:
+        if text in fixed:
             return "fixed", text
         if year := re.fullmatch(r"(\d{1,6})/((?:19|20)\d\d)", text):
             return "number", f"{digit_form(year[1])}/{year_class(int(year[2]))}"
@@ -221,7 +221,7 @@ def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, st
             return "times", text[0]
         if re.fullmatch(r"\d{1,4}x\d{1,4}", text):
             return kind, digit_form(text)
-        if PLAIN_CODES.fullmatch(text) or text.lower() in known:
+        if PLAIN_CODES.fullmatch(text) or text.lower() in fixed:
             return "fixed", text
         if re.fullmatch(r"[0-9a-f]{7,}|[0-9a-fA-F]{12,}", text):
             return kind, (LARGE_HEX if text.upper() == text else HEX) * len(text)
@@ -234,7 +234,7 @@ def label_and_form(kind: str, text: str, known: frozenset[str]) -> tuple[str, st
     if kind == "dotted" and text.lower().rstrip(".") in LEGAL:
         return "legaldot", text
     if kind == "dotted":
-        return ("fixed", text) if text.lower().rstrip(".") in known else (kind, letter_form(text))
+        return ("fixed", text) if text.lower().rstrip(".") in fixed else (kind, letter_form(text))
     if kind == "iban":
         return kind, text[:2] + letter_form(text[2:])
     if kind in ("vanity", "password", "spelled"):

@@ -112,7 +112,7 @@ def sums_of(rows: Sequence[tuple[int, str, str]], joined: Container[int]) -> Ite
         yield from _steps([row for row in rows if row[1] == CLOCK or DATED.get(row[1]) == 0])
     if 1 not in sorts:
         return
-    seen, left, equal = list[Item](), list[Item](), dict[int, Item]()
+    before, left, equal = list[Item](), list[Item](), dict[int, Item]()
     for token, label, text in rows:
         value, decimals = read(text)
         if label == CLOCK or DATED.get(label) or not value:
@@ -120,28 +120,31 @@ def sums_of(rows: Sequence[tuple[int, str, str]], joined: Container[int]) -> Ite
         item = Item(token, label, value, 10 ** (_PLACES - decimals))
         same = equal.setdefault(value, item)
         if label == PERCENT:
-            found = _percentage(item, seen)
+            result = _percentage(item, before)
         elif same.unit != item.unit and label in AMOUNTS:
-            found = Sum(TOTAL, token, (same.at,))  # $80 and $80.00
+            result = Sum(TOTAL, token, (same.at,))  # $80 and $80.00
         elif label in AMOUNTS:
-            found = _product(item, seen) or _total(item, left) or _change(item, seen)
+            result = _product(item, before) or _total(item, left) or _change(item, before)
         else:
-            found = _total(item, left) if value >= 10 * _WHOLE else None
-        if token in joined and seen and seen[-1].value < value:
-            yield Sum(RANGE, token, (seen[-1].at,))
-        if token in joined and len(seen) > 1 and seen[-1].value < value:
-            measured, low = seen[-2:]
+            result = _total(item, left) if value >= 10 * _WHOLE else None
+        if token in joined and before and before[-1].value < value:
+            yield Sum(RANGE, token, (before[-1].at,))
+        if token in joined and len(before) > 1 and before[-1].value < value:
+            measured, low = before[-2:]
             kind = INSIDE + (measured.value > value) - (measured.value < low.value)
-            found = Sum(kind, measured.at, (low.at, token))
-        if found:
-            yield found
-            percent = PERCENT in (label, *(each.label for each in seen if each.at in found.parts))
-            gone = found.parts if found.kind == PRODUCT else (found.whole, *found.parts)
-            gone = () if percent or found.kind >= RANGE else gone
-            left = [each for each in left if each.at not in gone]
+            result = Sum(kind, measured.at, (low.at, token))
+        if result:
+            yield result
+            percent = PERCENT in (
+                label,
+                *(earlier.label for earlier in before if earlier.at in result.parts),
+            )
+            gone = result.parts if result.kind == PRODUCT else (result.whole, *result.parts)
+            gone = () if percent or result.kind >= RANGE else gone
+            left = [earlier for earlier in left if earlier.at not in gone]
         if label != PERCENT and (label in AMOUNTS or value >= 10 * _WHOLE):
             left = [*left[1 - _MOST :], item]
-        seen = [*seen[1 - _NEAR :], item]
+        before = [*before[1 - _NEAR :], item]
 
 
 def _spans(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
@@ -180,40 +183,42 @@ def _steps(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
                 yield Sum(kind, token, steps[step])
 
 
-def _percentage(item: Item, seen: Sequence[Item]) -> Sum | None:
+def _percentage(item: Item, before: Sequence[Item]) -> Sum | None:
     """Return how a percentage and the two amounts before it follow from each other, or how it
     does from percentages.
     """
-    shares = [each for each in seen if each.label == PERCENT]
+    shares = [earlier for earlier in before if earlier.label == PERCENT]
     for first in range(len(shares)):
-        if sum(each.value for each in shares[first:]) + item.value == _WHOLE**2:
-            return Sum(REST, item.at, tuple(each.at for each in shares[first:]))
-    amounts = [each for each in seen if each.label != PERCENT][-2:]
-    for one, two in (amounts, amounts[::-1]) if len(amounts) > 1 else ():
-        if 2 * abs(one.value * _WHOLE**2 - item.value * two.value) <= item.unit * two.value:
-            return Sum(RATIO, item.at, (one.at, two.at))
+        if sum(earlier.value for earlier in shares[first:]) + item.value == _WHOLE**2:
+            return Sum(REST, item.at, tuple(earlier.at for earlier in shares[first:]))
+    amounts = [earlier for earlier in before if earlier.label != PERCENT][-2:]
+    for one, second in (amounts, amounts[::-1]) if len(amounts) > 1 else ():
+        if 2 * abs(one.value * _WHOLE**2 - item.value * second.value) <= item.unit * second.value:
+            return Sum(RATIO, item.at, (one.at, second.at))
     return _change(amounts[1], [amounts[0], item]) if len(amounts) > 1 else None
 
 
-def _product(item: Item, seen: Sequence[Item]) -> Sum | None:
+def _product(item: Item, before: Sequence[Item]) -> Sum | None:
     """Return of which numbers an amount is the product, the percentage or a part."""
-    for one, two in combinations(seen[::-1], 2):
-        share = (one.label == PERCENT) + (two.label == PERCENT)
+    for first, second in combinations(before[::-1], 2):
+        share = (first.label == PERCENT) + (second.label == PERCENT)
         scale = _WHOLE ** (1 + share)
         near = item.unit * scale // 2
-        if share > 1 or _WHOLE in (one.value, two.value):
+        if share > 1 or _WHOLE in (first.value, second.value):
             continue
-        if abs(one.value * two.value - item.value * scale) <= near:
-            return Sum(PRODUCT, item.at, (one.at, two.at))
-        if not share and one.label in DATED and item.value * one.value == two.value * _WHOLE:
-            return Sum(PRODUCT, two.at, (one.at, item.at))
+        if abs(first.value * second.value - item.value * scale) <= near:
+            return Sum(PRODUCT, item.at, (first.at, second.at))
+        if not share and first.label in DATED and item.value * first.value == second.value * _WHOLE:
+            return Sum(PRODUCT, second.at, (first.at, item.at))
     return None
 
 
-def _change(item: Item, seen: Sequence[Item]) -> Sum | None:
+def _change(item: Item, before: Sequence[Item]) -> Sum | None:
     """Return of which amount before it an amount is so many per cent more, or less."""
-    shares = [each for each in seen if each.label == PERCENT]
-    for share, first in product(shares, (each for each in seen if each.label in AMOUNTS)):
+    shares = [earlier for earlier in before if earlier.label == PERCENT]
+    for share, first in product(
+        shares, (earlier for earlier in before if earlier.label in AMOUNTS)
+    ):
         for kind, part in ((GROWTH, share.value), (DROP, -share.value)):
             off = 2 * abs(first.value * (_WHOLE**2 + part) - item.value * _WHOLE**2)
             if off <= item.unit * _WHOLE**2:
@@ -223,8 +228,8 @@ def _change(item: Item, seen: Sequence[Item]) -> Sum | None:
 
 def _total(item: Item, left: Sequence[Item]) -> Sum | None:
     """Return of which numbers before it a number is the sum, or what they leave of one of them."""
-    alike = [each for each in left if each[1::2] == item[1::2]]
-    for row in (alike, [each for each in left if each.label in AMOUNTS], left):
+    alike = [earlier for earlier in left if earlier[1::2] == item[1::2]]
+    for row in (alike, [earlier for earlier in left if earlier.label in AMOUNTS], left):
         summed = 0
         for count, first in enumerate(reversed(row)):
             before, summed = summed, summed + first.value
@@ -236,9 +241,9 @@ def _total(item: Item, left: Sequence[Item]) -> Sum | None:
             if count == 1 and before - first.value == item.value:
                 return Sum(TOTAL, row[-1].at, _places([first, item]))
             if count > 1 and row is alike and item.unit == 1:
-                less = [each for each in row[at:] if summed - 2 * each.value == item.value]
+                less = [earlier for earlier in row[at:] if summed - 2 * earlier.value == item.value]
                 if less:
-                    rest = [each for each in row[at:] if each is not less[0]]
+                    rest = [earlier for earlier in row[at:] if earlier is not less[0]]
                     return Sum(NET, item.at, _places([*rest, less[0]]))
     return None
 
@@ -268,7 +273,7 @@ def follow(kind: int, text: str, parts: Sequence[str], whole: str = "") -> str:
         long = (times[0] - times[1]) % _DAY * _WHOLE
         return _number(text, long // (60 if kind == HOURS else 1), [])
     values = [read(part)[0] for part in parts]
-    own, value, last = read(text)[0], sum(values), values[-1]
+    drawn, value, last = read(text)[0], sum(values), values[-1]
     if kind == PRODUCT:
         scale = _WHOLE ** (1 + ("%" in "".join(parts)))
         value = (2 * values[0] * last + scale) // (2 * scale)
@@ -280,11 +285,13 @@ def follow(kind: int, text: str, parts: Sequence[str], whole: str = "") -> str:
     elif kind == NET:
         value -= 2 * last
     elif kind == RANGE:
-        value = own if own > last else last * 3 // 2
+        value = drawn if drawn > last else last * 3 // 2
     elif kind >= BELOW:
         low = values[0]
-        holds = INSIDE + (own > last) - (own < low) == kind
-        value = own if holds else {BELOW: low * 3 // 4, INSIDE: value // 2}.get(kind, last * 5 // 4)
+        holds = INSIDE + (drawn > last) - (drawn < low) == kind
+        value = (
+            drawn if holds else {BELOW: low * 3 // 4, INSIDE: value // 2}.get(kind, last * 5 // 4)
+        )
     elif kind == SPAN:
         value = max(values[0] - last, 2 * _WHOLE)
     elif kind == REST or whole:
@@ -313,9 +320,9 @@ def _number(text: str, value: int, others: Sequence[str]) -> str:
     digits = str((2 * value + unit) // (2 * unit)).zfill(decimals + 1)
     cut = len(digits) - decimals
     whole, point = digits[:cut], match[0][-1 - decimals] if decimals else ""
-    marks = [each for each in map(_THOUSANDS.search, (text, *others)) if each]
+    marks = [mark for mark in map(_THOUSANDS.search, (text, *others)) if mark]
     if marks and len(whole) > 3 and marks[0][1] != point:
-        step = 2 if any(each[2] for each in marks) else 3
+        step = 2 if any(mark[2] for mark in marks) else 3
         head = whole[:-3]
         pieces = [head[max(end - step, 0) : end] for end in range(len(head), 0, -step)]
         whole = marks[0][1].join([*reversed(pieces), whole[-3:]])

@@ -278,7 +278,7 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         return [(2, 4, 0), *template("number", form[1:])]
     if group == "weight" and form[:3] == DIGIT * 3:
         return [(110, 220, 0), *template("number", form[3:])]
-    found: dict[str, list[Piece] | None] = {
+    pieces: dict[str, list[Piece] | None] = {
         "hhmm": [(5, 9, 2) if form[:1] == ZERO else (10, 23, 2), (0, 59, 2)],
         "letters": [list(_ALPHABETS[SMALL])] * 3,
         "score": [(1, 9, 0), "/10"],
@@ -300,7 +300,7 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         "ssn": ["000-", (1, 99, 2), "-", (1000, 9999, 0)],
         "handle": ["@", list(names), (10, 99, 0)],
     }
-    return found.get(group)
+    return pieces.get(group)
 
 
 def _digits(run: str, group: str, ranges: list[Range], lowest: int) -> Range | str:

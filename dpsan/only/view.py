@@ -48,8 +48,8 @@ def among(codes: NDArray[np.integer], wanted: Sequence[int]) -> Flags:
     """Return which codes are among some, as ``numpy.isin`` does in several times the time."""
     table = np.zeros(CODES, np.bool_)
     table[wanted] = True
-    found: Flags = table.take(codes)
-    return found
+    flags: Flags = table.take(codes)
+    return flags
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,5 +88,5 @@ class View:
     @cached_property
     def edge(self) -> Flags:
         """True for edges."""
-        found: Flags = self.label == self.labels.index(EDGE)
-        return found
+        edges: Flags = self.label == self.labels.index(EDGE)
+        return edges

@@ -94,25 +94,26 @@ class Viewer:
         lexicon: Lexicon,
         triggers: Sequence[str],
         keep: Iterable[str] = (),
-        own: Mapping[str, Iterable[str]] | None = None,
+        lists: Mapping[str, Iterable[str]] | None = None,
     ) -> None:
         self.lexicon = lexicon
-        self.labels = labels_of(lexicon, own or ())
+        self.labels = labels_of(lexicon, lists or ())
         self.code = {label: i for i, label in enumerate(self.labels)}
         self.trigger = np.zeros(len(lexicon.codes) + 1, np.int16)
-        found = lexicon.table.rows(Hashes.of_words([*triggers]))
-        missing = [word for word, row in zip(triggers, found, strict=True) if row < 0]
+        rows = lexicon.table.rows(Hashes.of_words([*triggers]))
+        missing = [word for word, row in zip(triggers, rows, strict=True) if row < 0]
         if missing:
             raise ValueError(f"trigger words without a label: {missing}")
-        self.trigger[found] = np.arange(1, len(triggers) + 1)
+        self.trigger[rows] = np.arange(1, len(triggers) + 1)
         self.articles = [triggers.index(word) + 1 for word in ("a", "an")]
-        self.letter_a = found[triggers.index("a")]
+        self.letter_a = rows[triggers.index("a")]
         self.bits = lexicon.bits.copy()
         # What cannot be read is a letter: it does not pass for a mark.
         self.bits[0xD800:0xE000] |= LETTER
         self.bits[0xFFFD] |= LETTER
         self.bits[[*map(ord, ODDS)]] |= ODD
-        special = [(word, self.code[name]) for name, words in (own or {}).items() for word in words]
+        of_lists = (lists or {}).items()
+        special = [(word, self.code[name]) for name, words in of_lists for word in words]
         kept = {folded(word) for word in keep}
         kept |= ARTICLES if kept & ARTICLES else set()  # one of them keeps both
         special += [(word, self.code[KEPT]) for word in sorted(kept)]  # whatever lists them
@@ -152,18 +153,18 @@ class Viewer:
         letters[inner] = True
         turns = np.flatnonzero(letters[1:] != letters[:-1]).astype(np.int32) + 1
         start, end = turns[::2], turns[1::2]
-        found = self.strings(block, letters)
-        if len(found.where):
-            first = np.searchsorted(end, found.where[:, 0], "right")
-            counts = np.maximum(np.searchsorted(start, found.where[:, 1]) - first, 0)
+        read = self.strings(block, letters)
+        if len(read.where):
+            first = np.searchsorted(end, read.where[:, 0], "right")
+            counts = np.maximum(np.searchsorted(start, read.where[:, 1]) - first, 0)
             inside = np.arange(counts.sum()) + np.repeat(first - np.cumsum(counts) + counts, counts)
             covered = np.zeros_like(end)
-            covered[inside] = np.repeat(found.where[:, 1], counts)  # the last one
+            covered[inside] = np.repeat(read.where[:, 1], counts)  # the last one
             keep = np.flatnonzero(covered < end)
             start, end = np.maximum(start, covered).take(keep), end.take(keep)
         words = self.words(block, start, end)
         of_text = np.arange(len(texts)) if units is None else np.asarray(units, dtype=np.int64)
-        return self.assemble(block, words, found, of_text)
+        return self.assemble(block, words, read, of_text)
 
     def _characters(self, points: NDArray[np.uint32]) -> tuple[Codes, NDArray[np.uint32]]:
         """Return the class bits and the folded value of each character."""
@@ -186,9 +187,9 @@ class Viewer:
         ahead = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         begins = np.repeat(first, counts) + ahead * strings.LONGEST
         ends = np.minimum(begins + strings.LONGEST, np.repeat(last, counts))
-        text, known = block.text, self.lexicon.fixed
+        text, fixed = block.text, self.lexicon.fixed
         spans = [
-            strings.spans(text[begin - 1 : end], known)
+            strings.spans(text[begin - 1 : end], fixed)
             for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)
         ]
         start, end, labels, forms = [*zip(*chain.from_iterable(spans), strict=True)] or [()] * 4
@@ -277,13 +278,13 @@ class Viewer:
         words = {name: values.take(keep) for name, values in words.items()}
         kinds = np.array([code.get(label, -1) for label in strings.labels], np.int16)
         inside = np.flatnonzero(kinds >= 0)  # no escapes
-        found, kinds = strings.where[inside], kinds[inside].astype(np.uint16)
-        begin, m, e = words["start"], len(found), len(edges)
+        where, kinds = strings.where[inside], kinds[inside].astype(np.uint16)
+        begin, m, e = words["start"], len(where), len(edges)
         n = len(begin) + m + e
         of_edges = (
-            np.arange(e) + np.searchsorted(begin, edges) + np.searchsorted(found[:, 0], edges)
+            np.arange(e) + np.searchsorted(begin, edges) + np.searchsorted(where[:, 0], edges)
         )
-        order = np.argsort(np.concatenate([begin, found[:, 0], edges]), kind="stable")
+        order = np.argsort(np.concatenate([begin, where[:, 0], edges]), kind="stable")
 
         def filled(string: Any, edge: Any, word: Any, kind: Any) -> NDArray[Any]:
             """Return the values of strings, edges and words, in order of place."""
@@ -291,26 +292,26 @@ class Viewer:
             values[: last - m], values[last - m : last], values[last:] = word, string, edge
             return values.take(order)
 
-        start = filled(found[:, 0], edges, begin, np.int32)
+        start = filled(where[:, 0], edges, begin, np.int32)
         forms: dict[str, int] = {}
         written = [*map(strings.forms.__getitem__, inside.tolist())]
         days = np.flatnonzero(among(kinds, [code[name] for name in dates.LABELS])).tolist()
-        texts = np.searchsorted(edges, found[days, 0]).tolist()
+        texts = np.searchsorted(edges, where[days, 0]).tolist()
         of_days = dates.day_forms([written[i] for i in days], texts)
         for i, day_form in zip(days, of_days, strict=True):
             written[i] = day_form
         ids = [forms.setdefault(marks, len(forms)) for marks in written]
         form_of = np.array(ids, np.int32)
-        keys, caps_of = hashes.of(found[:, 0], found[:, 1]), np.full(m, NONE, np.uint8)
+        keys, caps_of = hashes.of(where[:, 0], where[:, 1]), np.full(m, NONE, np.uint8)
         at, codes = self.requested(keys)
         if len(at):
             kinds[at] = codes
-            caps_of[at] = pattern(block, found[at, 0], found[at, 1])
+            caps_of[at] = pattern(block, where[at, 0], where[at, 1])
             form_of[at] = -1  # words of the request, whatever their form
         at = np.flatnonzero(kinds == code["handle"])
-        keys[at] = hashes.of(found[at, 0] + 1, found[at, 1])
-        end = filled(found[:, 1], edges + 1, words["end"], np.int32)
-        after = filled(found[:, 1], edges + 1, words["after"], np.int32)
+        keys[at] = hashes.of(where[at, 0] + 1, where[at, 1])
+        end = filled(where[:, 1], edges + 1, words["end"], np.int32)
+        after = filled(where[:, 1], edges + 1, words["after"], np.int32)
         label = filled(kinds, code[EDGE], words["label"], np.uint16)
         caps = filled(caps_of, NONE, words["caps"], np.uint8)
         form = filled(form_of, -1, -1, np.int32)
@@ -362,12 +363,12 @@ class Viewer:
         at = at[np.bincount(group).take(group) > 1]  # none is before one that stands alone
         # Times of a day are marked so too, and words have the form -1.
         of_days = np.where(sort[at] == dates.DAYS, form[at], -1).tolist()
-        day_first = [own >= 0 and forms[own][:1] == DAY_FIRST for own in of_days]
+        day_first = [day >= 0 and forms[day][:1] == DAY_FIRST for day in of_days]
         rows = zip(start[at].tolist(), end[at].tolist(), day_first, strict=True)
         values = [dates.moment(block[begin:last], day_first=first) for begin, last, first in rows]
-        found = np.zeros(len(label), np.int32)
-        found[at] = ranks(text[at] * np.int64(16) + sort[at], np.array(values, np.int64))
-        return found
+        earlier = np.zeros(len(label), np.int32)
+        earlier[at] = ranks(text[at] * np.int64(16) + sort[at], np.array(values, np.int64))
+        return earlier
 
     def sums(
         self, block: str, label: Codes, gap: Codes, start: Ints, end: Ints, text: Ints
@@ -389,12 +390,10 @@ class Viewer:
         )
         beside = among(gap[at], [GAP["hyphen"], GAP["dash"]]) & (start[at] - end[at - 1] == 1)
         joined = {*at[beside].tolist()}
-        found: list[sums.Sum] = []
-        for _, of_text in groupby(rows, itemgetter(0)):
-            found += sums.sums_of([row[1:] for row in of_text], joined)
-        return tuple(found)
+        of_texts = ([row[1:] for row in part] for _, part in groupby(rows, itemgetter(0)))
+        return tuple(chain.from_iterable(sums.sums_of(part, joined) for part in of_texts))
 
 
-def labels_of(lexicon: Lexicon, own: Iterable[str] = ()) -> tuple[str, ...]:
+def labels_of(lexicon: Lexicon, lists: Iterable[str] = ()) -> tuple[str, ...]:
     """Return the names of all labels: of words, of one's own lists, of strings, and of edges."""
-    return (*lexicon.labels, *own, *strings.LABELS, KEPT, EDGE)
+    return (*lexicon.labels, *lists, *strings.LABELS, KEPT, EDGE)

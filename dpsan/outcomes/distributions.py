@@ -106,10 +106,10 @@ def distributions(sampler: Sampler, ids: Ids) -> Floats:
     Args:
         ids: words; n for ⊥.
     """
-    found = sampler.probabilities(ids)
-    if found is None:
+    rows = sampler.probabilities(ids)
+    if rows is None:
         raise AssertionError("the distribution is known for some words only")
-    return found
+    return rows
 
 
 def draw(sampler: Sampler, ids: Ids, key: bytes) -> Ids:
@@ -139,9 +139,9 @@ def expected_share_of(sampler: Sampler, space: MetricSpace, among: NDArray[np.bo
         return 0.0
     many = min(int(among.sum()), _WORDS[1])
     ids = np.searchsorted(ends, (np.arange(many) + 0.5) / many * ends[-1], side="right")
-    if (known := sampler.unchanged(ids)) is None:
+    if (shares := sampler.unchanged(ids)) is None:
         raise AssertionError("the probability of an unchanged word is not known")
-    return float(np.mean(known))
+    return float(np.mean(shares))
 
 
 def expected_unchanged(sampler: Sampler, space: MetricSpace, public: tuple[int, ...] = ()) -> float:
@@ -159,9 +159,9 @@ def expected_unchanged(sampler: Sampler, space: MetricSpace, public: tuple[int, 
         ids = ids[~np.isin(ids, public)]
         if not len(ids):  # public words have nearly all of the frequency
             ids = np.delete(np.arange(space.n), public)[:words]
-    known = sampler.unchanged(ids)
-    if known is None:
+    shares = sampler.unchanged(ids)
+    if shares is None:
         key = randomness.seeded_key("dpsan retention")
         streams = randomness.streams_for(key, range(len(ids)), [1] * len(ids))
-        known = sampler.sample(ids, streams) == ids
-    return float(np.mean(known))
+        shares = sampler.sample(ids, streams) == ids
+    return float(np.mean(shares))

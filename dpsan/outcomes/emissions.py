@@ -93,10 +93,10 @@ class Observations:
             noisings: outputs, negative where they are missing, (m,) each.
         """
         every = np.maximum(np.stack(noisings), -1)
-        seen = (every >= 0).any(axis=0)
-        outputs, numbers = np.unique(every[:, seen], axis=1, return_inverse=True)
+        shown = (every >= 0).any(axis=0)
+        outputs, numbers = np.unique(every[:, shown], axis=1, return_inverse=True)
         of = np.full(every.shape[1], -1, dtype=np.int64)
-        of[seen] = numbers.ravel()
+        of[shown] = numbers.ravel()
         return cls(outputs, of)
 
 
@@ -141,18 +141,18 @@ class Emissions:
         out = np.empty(len(inputs))
         unknown = inputs == self.space.n
         out[unknown] = self.unknown[outputs[unknown]]
-        known = np.flatnonzero(~unknown)
-        for words, at, which in by_word(inputs[known], self._block):
-            some = known[at]
-            out[some] = self._logs(words, (which, outputs[some]))
+        listed = np.flatnonzero(~unknown)
+        for words, at, which in by_word(inputs[listed], self._block):
+            rows = listed[at]
+            out[rows] = self._logs(words, (which, outputs[rows]))
         return out
 
     def seen(self, inputs: Ids, outputs: Ids) -> Floats:
         """Return ln P of k noisings (k, m) of m inputs, shape (m,)."""
         out = np.zeros(len(inputs))
-        for each in outputs:
-            known = each >= 0
-            out[known] += self.pairs(inputs[known], each[known])
+        for outputs_of_copy in outputs:
+            shown = outputs_of_copy >= 0
+            out[shown] += self.pairs(inputs[shown], outputs_of_copy[shown])
         return out
 
     def candidates(
@@ -173,27 +173,27 @@ class Emissions:
             Inputs of each observer, with scores ln prior(w) + ln P(u|w).
         """
         n, noisings = self.space.n, np.atleast_2d(outputs)
-        seen = np.unique(noisings)
-        seen = seen[seen >= 0]
+        distinct = np.unique(noisings)
+        distinct = distinct[distinct >= 0]
         # The last column stands for missing outputs.
-        columns = np.where(noisings >= 0, np.searchsorted(seen, noisings), len(seen))
+        columns = np.where(noisings >= 0, np.searchsorted(distinct, noisings), len(distinct))
         numbers = np.arange(noisings.shape[1])
-        found = [Likeliest(numbers, min(count, n), np.float32) for _ in log_priors]
+        likeliest = [Likeliest(numbers, min(count, n), np.float32) for _ in log_priors]
         block = max(1, min(self._block, _CELLS // max(len(numbers), 1)))
         for ids in blocks(n, block):
-            logs = np.zeros((len(ids), len(seen) + 1))
+            logs = np.zeros((len(ids), len(distinct) + 1))
 
             def fill(part: slice, ids: Ids = ids, logs: Floats = logs) -> None:
-                logs[part, :-1] = self.log(ids[part], seen)
+                logs[part, :-1] = self.log(ids[part], distinct)
 
             side_by_side(fill, [slice(first, first + _PART) for first in range(0, len(ids), _PART)])
             likelihoods = logs[:, columns[0]]
-            for each in columns[1:]:
-                likelihoods += logs[:, each]
-            for each, log_prior in zip(found, log_priors, strict=True):
-                each.add(ids, likelihoods + log_prior[ids, None])
+            for item in columns[1:]:
+                likelihoods += logs[:, item]
+            for item, log_prior in zip(likeliest, log_priors, strict=True):
+                item.add(ids, likelihoods + log_prior[ids, None])
             progress((ids[-1] + 1) / n)
-        return found
+        return likeliest
 
 
 # The inputs that explain each output of a mechanism best.
@@ -229,8 +229,8 @@ def _build(mechanism: Mechanism, space: MetricSpace) -> Arrays:
         inputs, scores = _by_weights(sampler, outputs, prior)
     else:
         with space.watch("finding the likeliest inputs of each output") as progress:
-            found = emissions.candidates(outputs, [prior], MOST_INPUTS, progress)[0]
-        inputs, scores = found.inputs, found.scores - prior[np.maximum(found.inputs, 0)]
+            likeliest = emissions.candidates(outputs, [prior], MOST_INPUTS, progress)[0]
+        inputs, scores = likeliest.inputs, likeliest.scores - prior[np.maximum(likeliest.inputs, 0)]
         scores[inputs < 0] = -np.inf
     joint = np.exp(scores + prior[np.maximum(inputs, 0)])
     unlikely = joint < LEAST_POSTERIOR * joint.sum(axis=1, keepdims=True)
@@ -272,8 +272,8 @@ def _by_weights(
     u, w, log = u[order], w[order], log[order]
     rank = np.arange(len(u)) - np.searchsorted(u, u)
     number = np.searchsorted(outputs, u)
-    held = (rank < MOST_INPUTS) & (log > -np.inf)
+    best = (rank < MOST_INPUTS) & (log > -np.inf)
     inputs = np.full((len(outputs), MOST_INPUTS), -1, dtype=np.int32)
     scores = np.full((len(outputs), MOST_INPUTS), -np.inf)
-    inputs[number[held], rank[held]], scores[number[held], rank[held]] = w[held], log[held]
+    inputs[number[best], rank[best]], scores[number[best], rank[best]] = w[best], log[best]
     return inputs, scores

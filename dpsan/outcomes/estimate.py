@@ -100,16 +100,16 @@ class Channel:
         words, near, masses = table.near.sets(np.arange(n))
         cells = table.increment * masses / table.totals(words), (words, near)
         written = sparse.csr_matrix(cells, (n + 1, n))
-        seen = as_lists([read[word] for word in drawn], n + 1).T.tocsr()
-        outputs = np.intersect1d(drawn, seen.indices)
-        seen = seen[:, outputs]
+        readings = as_lists([read[word] for word in drawn], n + 1).T.tocsr()
+        outputs = np.intersect1d(drawn, readings.indices)
+        readings = readings[:, outputs]
         logs, units = np.log(space.frequencies), unit_rows(space.vectors) * np.sqrt(space.d)
         features = np.column_stack([np.ones(n), (logs - logs.mean()) / (logs.std() or 1), units])
         return cls(
             outputs=outputs,
-            base=seen.T @ (table.base.weights / table.base.total),
+            base=readings.T @ (table.base.weights / table.base.total),
             mix=1 - np.asarray(written.sum(axis=1)).ravel(),
-            near=(written[:, drawn] @ seen).tocsr(),
+            near=(written[:, drawn] @ readings).tocsr(),
             prior=prior(space),
             features=np.asfortranarray(np.vstack([features, np.zeros(features.shape[1])])),
         )
@@ -203,9 +203,9 @@ class Fit:
         """
         variance = self.rates * (self.rates * self.scales[0] ** 2 + 1)
         weighted, shared = sparse.diags(variance) @ lists, lists.T @ self._slopes
-        seen = self.channel.forward(weighted) + self.channel.forward(self._slopes) @ shared.T
+        expected = self.channel.forward(weighted) + self.channel.forward(self._slopes) @ shared.T
         change = self.channel.forward(sparse.diags(self.rates) @ lists)
-        both = np.hstack([seen, change])
+        both = np.hstack([expected, change])
         both = linalg.solve_triangular(self._factor(), both, lower=True, check_finite=False)
         half, whole = np.hsplit(both, 2)
         square = lists.T @ variance + (shared**2).sum(axis=1) - (half**2).sum(axis=0)
@@ -245,11 +245,11 @@ def fit(
 
     last, gain = np.inf, np.inf
     while gain > _GAIN:  # in units of deviations given the outputs, which depend on the rates
-        known = channel.information(rates_at(mode))
-        width = scale / np.sqrt(1 + scale**2 * np.concatenate([known, known @ squares]))
+        information = channel.information(rates_at(mode))
+        width = scale / np.sqrt(1 + scale**2 * np.concatenate([information, information @ squares]))
         start, method = mode / width, "L-BFGS-B"
-        found = minimize(objective, start, width, method, jac=True, options={"maxiter": _STEPS})
-        mode, gain, last = width * found.x, last - found.fun, found.fun
+        optimum = minimize(objective, start, width, method, jac=True, options={"maxiter": _STEPS})
+        mode, gain, last = width * optimum.x, last - optimum.fun, optimum.fun
     return Fit(channel, counts, scales, mode, rates_at(mode))
 
 
@@ -280,7 +280,7 @@ def best_fit(first: Fit, progress: Progress = silent) -> Fit:
                 fits.append((made.evidence(), at, made))
                 tried.add(at)
                 progress(min(1.0, len(tried) / _TRIES))
-        highest = max(fits, key=lambda each: each[0], default=(value, here, best))
+        highest = max(fits, key=lambda scored: scored[0], default=(value, here, best))
         gain = highest[0] - value
         if gain > 1:
             value, here, best = highest
@@ -293,9 +293,9 @@ def beside(whole: Fit, counts: Floats) -> Fit:
     return fit(whole.channel, counts, share / share.sum(), _BESIDE)
 
 
-def intervals(found: Found) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+def intervals(estimated: Found) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Return lower and upper ends, and whether they are close enough to be given, (k,) each."""
-    count, deviation = found
+    count, deviation = estimated
     error = np.hypot(deviation / (count + ADDED), _COUNT_FLOOR)
     low = np.maximum((count + ADDED) * np.exp(-_BELOW * error) - ADDED, 0)
     high = (count + ADDED) * np.exp(_ABOVE * error) - ADDED
@@ -311,8 +311,8 @@ def least_log_ratios(first: Found, second: Found, sizes: tuple[float, float]) ->
         sizes: words of the two groups.
     """
     (counts, deviations), words = np.stack([first, second], axis=1), np.array(sizes)[:, None]
-    held = counts + 2 * ADDED * words / words.sum()
-    rates, error = np.log(held / words), np.hypot(*(deviations / held))
+    smoothed = counts + 2 * ADDED * words / words.sum()
+    rates, error = np.log(smoothed / words), np.hypot(*(deviations / smoothed))
     return np.asarray(rates[0] - rates[1] - _CALL * np.hypot(error, _RATIO_FLOOR))
 
 
@@ -342,8 +342,8 @@ def at_most(group: Fit, rows: Ids) -> float:
     cost = share + _AT_MOST * np.sqrt(share / whole)
     limits = near[:, outputs].toarray() + base
     weights = np.asarray(optimize.linprog(cost, -limits, -np.ones(len(rows))).x)
-    seen = group.counts[outputs]
-    return float(weights @ seen + _AT_MOST * np.sqrt(weights**2 @ seen))
+    counts = group.counts[outputs]
+    return float(weights @ counts + _AT_MOST * np.sqrt(weights**2 @ counts))
 
 
 def as_lists(lists: Sequence[Ids], inputs: int) -> Lists:

@@ -102,11 +102,11 @@ class Share:
         }
 
 
-def surprise(seen: Floats, expected: Floats) -> Floats:
+def surprise(observed: Floats, expected: Floats) -> Floats:
     """Return seen·ln(seen/expected): 0 where seen is 0, inf where expected is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        out = seen * np.log(seen / expected)
-    return np.asarray(np.where(seen > 0, out, 0.0), dtype=np.float64)
+        out = observed * np.log(observed / expected)
+    return np.asarray(np.where(observed > 0, out, 0.0), dtype=np.float64)
 
 
 def log_tail_of_share(hits: Floats, draws: int, p: Floats) -> Floats:
@@ -117,8 +117,8 @@ def log_tail_of_share(hits: Floats, draws: int, p: Floats) -> Floats:
         p: probability of each event, or its mean over the draws, (k,).
     """
     hits, p = np.asarray(hits, dtype=np.float64), np.clip(p, 0, 1)
-    seen = surprise(hits, draws * p) + surprise(draws - hits, draws * (1 - p))
-    return np.minimum(0.0, math.log(2) - (seen - draws * ROUNDING))
+    statistic = surprise(hits, draws * p) + surprise(draws - hits, draws * (1 - p))
+    return np.minimum(0.0, math.log(2) - (statistic - draws * ROUNDING))
 
 
 def log_tail_of_cells(counts: NDArray[Any], p: Floats) -> Floats:
@@ -133,9 +133,9 @@ def log_tail_of_cells(counts: NDArray[Any], p: Floats) -> Floats:
         p: probabilities of the cells, shape (rows, k); rows sum to 1, cells may be 0.
     """
     draws = counts.sum(axis=1, keepdims=True)
-    seen = surprise(counts.astype(np.float64), draws * p).sum(axis=1)
+    statistic = surprise(counts.astype(np.float64), draws * p).sum(axis=1)
     free = np.maximum((p > 0).sum(axis=1) - 1, 1)
-    left = seen - draws[:, 0] * ROUNDING - free * math.log(2)
+    left = statistic - draws[:, 0] * ROUNDING - free * math.log(2)
     over = np.maximum(left, free)  # at most free: the bound says nothing
     with np.errstate(invalid="ignore"):
         out = -(over - free - free * np.log(over / free))
@@ -147,8 +147,8 @@ def share_at_most(hits: float, draws: int, log_error: float) -> float:
     low, high = hits / draws, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        seen, expected = np.array([hits, draws - hits]), draws * np.array([middle, 1 - middle])
-        below = -float(surprise(seen, expected).sum()) > log_error
+        observed, expected = np.array([hits, draws - hits]), draws * np.array([middle, 1 - middle])
+        below = -float(surprise(observed, expected).sum()) > log_error
         low, high = (middle, high) if below else (low, middle)
     return high
 
@@ -227,9 +227,9 @@ class EProcess:
         # An input that is no output cannot be copied: its factor is 1.
         word = np.minimum(inputs, n - 1)
         rows = np.arange(m)
-        own = np.where(inputs < n, stated[rows, word], 0.0)[:, None]
+        unchanged = np.where(inputs < n, stated[rows, word], 0.0)[:, None]
         hits = (drawn == inputs[:, None]).sum(axis=1)[:, None]
-        copied = tilts * hits - draws * (np.log1p(own * np.expm1(tilts)) + ROUNDING)
+        copied = tilts * hits - draws * (np.log1p(unchanged * np.expm1(tilts)) + ROUNDING)
         self._log += np.stack([gains.sum(axis=0), copied.sum(axis=0)])
         return gains[rows, best], np.sign(tilts[rows, best]).astype(np.int64)
 

@@ -112,8 +112,8 @@ class Observer:
     def build(cls, mechanism: Mechanism, sampler: Sampler, space: MetricSpace) -> Observer:
         """Build from the distribution of every input, through the cache."""
         name = f"observer-1-{mechanism.name}-{mechanism.digest()}"
-        held = space.table(name, lambda: _all_inputs(space, sampler), of_mechanism=True)
-        return cls(held["inputs"].astype(np.int64), held["joint"], held["marginal"])
+        table = space.table(name, lambda: _all_inputs(space, sampler), of_mechanism=True)
+        return cls(table["inputs"].astype(np.int64), table["joint"], table["marginal"])
 
     def inputs_of(self, u: int) -> list[Row]:
         """Return the likeliest inputs of an output, with their posteriors."""
@@ -133,5 +133,5 @@ def _all_inputs(space: MetricSpace, sampler: Sampler) -> Arrays:
         joint = distributions(sampler, ids) * weights[ids][:, None]
         marginal += joint.sum(axis=0)
         best.add(ids, joint)
-    inputs, joint = (np.ascontiguousarray(each.T) for each in (best.inputs, best.scores))
+    inputs, joint = (np.ascontiguousarray(array.T) for array in (best.inputs, best.scores))
     return {"inputs": inputs, "joint": joint, "marginal": marginal}

@@ -56,9 +56,9 @@ class Texts:
             return self
         return self._cut(self.starts[:-1], np.where(self.sizes >= words, words, 0))
 
-    def of(self, some: Ids) -> Texts:
+    def of(self, numbers: Ids) -> Texts:
         """Return the texts of these numbers."""
-        return self._cut(self.starts[some], self.sizes[some])
+        return self._cut(self.starts[numbers], self.sizes[numbers])
 
     def _cut(self, begin: Ids, sizes: Ids) -> Texts:
         """Return slices of the words, each as a text."""
@@ -84,15 +84,15 @@ def ordered(emissions: Emissions, candidates: Texts, noisings: Sequence[Texts]) 
         Minus infinity where the numbers of words differ or there are no words.
     """
     scores = np.full((len(candidates), len(noisings[0])), -np.inf)
-    sizes, own = candidates.sizes, noisings[0].sizes
-    order = np.argsort(own, kind="stable")
+    sizes, lengths = candidates.sizes, noisings[0].sizes
+    order = np.argsort(lengths, kind="stable")
     outputs = _distinct(noisings)
     # Records of one size side by side: their outputs, numbered, position by position.
     groups: dict[int, tuple[slice, list[Ids]]] = {}
-    for size in np.unique(own[own > 0]).tolist():
-        low, high = np.searchsorted(own[order], [size, size + 1]).tolist()
-        some = order[low:high]
-        codes = [_numbered(each.of(some), outputs).reshape(-1, size).T for each in noisings]
+    for size in np.unique(lengths[lengths > 0]).tolist():
+        low, high = np.searchsorted(lengths[order], [size, size + 1]).tolist()
+        same_size = order[low:high]
+        codes = [_numbered(copy.of(same_size), outputs).reshape(-1, size).T for copy in noisings]
         groups[size] = slice(low, high), codes
     matching = np.isin(sizes, list(groups))
     for c in np.flatnonzero(matching).tolist():
@@ -102,13 +102,13 @@ def ordered(emissions: Emissions, candidates: Texts, noisings: Sequence[Texts]) 
     tokens = np.flatnonzero(matching[owners] & (candidates.ids >= 0))
     for words, at, which in by_word(candidates.ids[tokens], _BLOCK):
         rows = _rows(emissions, words, outputs)
-        some = tokens[at]
-        found = which.tolist(), owners[some].tolist(), positions[some].tolist()
-        for word, c, index in zip(*found, strict=True):
+        same_size = tokens[at]
+        lists = which.tolist(), owners[same_size].tolist(), positions[same_size].tolist()
+        for word, c, index in zip(*lists, strict=True):
             part, codes = groups[int(sizes[c])]
             row = rows[word]
-            for each in codes:
-                scores[c, part] += row[each[index]]
+            for copy in codes:
+                scores[c, part] += row[copy[index]]
     return scores[:, np.argsort(order)]
 
 
@@ -121,21 +121,21 @@ def bag(emissions: Emissions, candidates: Texts, noisings: Sequence[Texts]) -> F
 
     outputs = _distinct(noisings)
     many = len(outputs) + 1
-    counts = sum(counted(_numbered(each, outputs), each.starts, many) for each in noisings)
+    counts = sum(counted(_numbered(copy, outputs), copy.starts, many) for copy in noisings)
     scores = np.full((len(candidates), len(noisings[0])), -np.inf)
     step = max(1, _CELLS // many)
     filled = np.flatnonzero(candidates.sizes)
     for at in range(0, len(filled), step):
-        some = filled[at : at + step]
-        texts = candidates.of(some)
+        part = filled[at : at + step]
+        texts = candidates.of(part)
         words, columns = np.unique(texts.ids, return_inverse=True)
         weights = np.repeat(1 / texts.sizes, texts.sizes)
-        shares = csr_matrix((weights, columns, texts.starts), (len(some), len(words))).tocsc()
-        mixture = np.zeros((len(some), many))
+        shares = csr_matrix((weights, columns, texts.starts), (len(part), len(words))).tocsc()
+        mixture = np.zeros((len(part), many))
         for first in range(0, len(words), _BLOCK):
             rows = np.exp(_rows(emissions, words[first : first + _BLOCK], outputs))
             mixture += shares[:, first : first + _BLOCK] @ rows
-        scores[some] = (counts @ np.log(np.maximum(mixture, _LEAST)).T).T
+        scores[part] = (counts @ np.log(np.maximum(mixture, _LEAST)).T).T
     return scores
 
 
@@ -149,10 +149,10 @@ def ranks(scores: Floats, truth: Ids, key: bytes) -> Ids:
         truth: number of the true candidate of each record, (r,).
         key: public.
     """
-    own = scores[truth, np.arange(len(truth))]
-    slack = _SLACK * np.maximum(1.0, np.abs(np.where(np.isfinite(own), own, 0.0)))
-    above = (scores > own + slack).sum(axis=0)
-    level = (scores >= own - slack).sum(axis=0) - above
+    true_scores = scores[truth, np.arange(len(truth))]
+    slack = _SLACK * np.maximum(1.0, np.abs(np.where(np.isfinite(true_scores), true_scores, 0.0)))
+    above = (scores > true_scores + slack).sum(axis=0)
+    level = (scores >= true_scores - slack).sum(axis=0) - above
     streams = randomness.streams_for(key, range(len(truth)), [1] * len(truth))
     drawn = streams.integers("ties", np.maximum(level, 1).astype(np.uint64))
     return np.asarray(1 + above + drawn.astype(np.int64))
@@ -160,7 +160,7 @@ def ranks(scores: Floats, truth: Ids, key: bytes) -> Ids:
 
 def _distinct(noisings: Sequence[Texts]) -> Ids:
     """Return the outputs that occur, ascending."""
-    every = np.unique(np.concatenate([each.ids for each in noisings]))
+    every = np.unique(np.concatenate([texts.ids for texts in noisings]))
     return every[every >= 0]
 
 
@@ -171,11 +171,11 @@ def _numbered(texts: Texts, outputs: Ids) -> Ids:
 
 def _rows(emissions: Emissions, words: Ids, outputs: Ids) -> Floats:
     """Return ln P(u|w) with a last column for missing outputs, (b, q + 1)."""
-    known = np.zeros((len(words), len(outputs) + 1))
+    logs = np.zeros((len(words), len(outputs) + 1))
     real = words >= 0  # a missing word explains every output alike
     if len(outputs):
-        known[real, :-1] = emissions.log(words[real], outputs)
-    return known
+        logs[real, :-1] = emissions.log(words[real], outputs)
+    return logs
 
 
 def counted(numbers: Ids, starts: Ids, size: int) -> Any:
@@ -231,28 +231,28 @@ def linked_by_words(
     """
     emissions = Emissions(mechanism, space)
     many = int(min(_QUANTILES, max(50, _CELLS_OF_WORDS // space.n)))
-    known = words_at(space, (np.arange(many) + 0.5) / many)
+    listed = words_at(space, (np.arange(many) + 0.5) / many)
     unknown = round(many * UNKNOWN_PRIOR / (1 - UNKNOWN_PRIOR))
-    words = np.append(known, np.full(unknown, space.n))
+    words = np.append(listed, np.full(unknown, space.n))
     truth = np.arange(texts)
     scores = np.zeros((candidates, texts))
     for first in range(0, longest, _CHUNK):
         size = min(_CHUNK, longest - first)
-        own = randomness.derive_key(key, "words", first)
-        drawn = randomness.streams_for(own, range(candidates), [size] * candidates)
-        held = words[drawn.integers("word", len(words)).astype(np.int64)]
-        own = randomness.derive_key(key, "outputs", first)
+        subkey = randomness.derive_key(key, "words", first)
+        drawn = randomness.streams_for(subkey, range(candidates), [size] * candidates)
+        drawn_from = words[drawn.integers("word", len(words)).astype(np.int64)]
+        subkey = randomness.derive_key(key, "outputs", first)
         outputs = np.empty(texts * size, dtype=np.int64)
         for at in range(0, texts, 64):
             part = range(at, min(at + 64, texts))
-            streams = randomness.streams_for(own, part, [size] * len(part))
-            some = slice(at * size, part.stop * size)
-            outputs[some] = emissions.sampler.sample(held[some], streams)
-        distinct, inputs = np.unique(held, return_inverse=True)
-        seen, columns = np.unique(outputs, return_inverse=True)
+            streams = randomness.streams_for(subkey, part, [size] * len(part))
+            part_rows = slice(at * size, part.stop * size)
+            outputs[part_rows] = emissions.sampler.sample(drawn_from[part_rows], streams)
+        distinct, inputs = np.unique(drawn_from, return_inverse=True)
+        shown, columns = np.unique(outputs, return_inverse=True)
         parts = blocks(len(distinct), 256)
         logs = np.concatenate(
-            [emissions.log(distinct[at], seen).astype(np.float32) for at in parts]
+            [emissions.log(distinct[at], shown).astype(np.float32) for at in parts]
         )
         inputs, columns = inputs.reshape(candidates, size), columns.reshape(texts, size)
         for at in range(size):
@@ -298,8 +298,8 @@ def half_linked(mechanism: Mechanism, space: MetricSpace) -> HalfLinked | None:
     def build() -> Arrays:
         key = randomness.seeded_key("dpsan half linked")
         shares = linked_by_words(mechanism, space, longest=LONGEST, key=key)
-        found = (at for at, share in enumerate(shares, start=1) if 2 * share.hits >= share.total)
-        return {"words": np.array([next(found, 0)])}
+        halves = (at for at, share in enumerate(shares, start=1) if 2 * share.hits >= share.total)
+        return {"words": np.array([next(halves, 0)])}
 
     name = f"half-linked-1-{mechanism.name}-{mechanism.digest()}"
     return HalfLinked(int(space.table(name, build, of_mechanism=True)["words"][0]) or None)

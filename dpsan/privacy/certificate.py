@@ -236,8 +236,8 @@ def kept_certificate(space: MetricSpace, key: str, build: Callable[[], Certifica
     def table() -> Arrays:
         return {"figures": np.frombuffer(json.dumps(asdict(build())).encode(), dtype=np.uint8)}
 
-    held = space.table(f"certificate-5-{key}", table, of_mechanism=True)
-    figures = json.loads(held["figures"].tobytes())
+    table_kept = space.table(f"certificate-5-{key}", table, of_mechanism=True)
+    figures = json.loads(table_kept["figures"].tobytes())
     return Certificate(**{**figures, "pair": tuple(figures["pair"])})
 
 

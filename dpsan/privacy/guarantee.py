@@ -122,9 +122,11 @@ class Guarantee:
         """Return an epsilon with the least delta known for it; the guarantee's own pair if none
         is.
         """
-        own = Loss(self.epsilon_ldp, self.delta)
-        known = [each.delta for each in (own, self.at_claim) if each and each.epsilon <= epsilon]
-        return Loss(epsilon, min(known)) if known else own
+        stated = Loss(self.epsilon_ldp, self.delta)
+        deltas = [
+            loss.delta for loss in (stated, self.at_claim) if loss and loss.epsilon <= epsilon
+        ]
+        return Loss(epsilon, min(deltas)) if deltas else stated
 
     def summary(self) -> str:
         """Return the claimed and the true (of a third party: stated) guarantee in one phrase."""

@@ -128,13 +128,13 @@ class Streams:
         ends = np.cumsum(sizes)
         owner = np.searchsorted(ends, at, side="right")
         first = np.diff(owner, prepend=-1) > 0
-        some = owner[first]
-        before = np.cumsum(sizes[some]) - sizes[some]
-        moved = (ends - sizes)[some] - before
+        used = owner[first]
+        before = np.cumsum(sizes[used]) - sizes[used]
+        moved = (ends - sizes)[used] - before
         part = Streams(
             self.key,
-            tuple(self.blocks[each] for each in some.tolist()),
-            self.skip * int(not some[0]),
+            tuple(self.blocks[block] for block in used.tolist()),
+            self.skip * int(not used[0]),
         )
         bits = part.bits(label)[:, 0]
         return np.asarray(bits[at - moved[np.cumsum(first) - 1]])
@@ -152,13 +152,13 @@ class Streams:
         """
         out: list[Streams] = []
         part: list[tuple[int, int, int]] = []
-        held = 0
+        size_of_part = 0
         for block in self.blocks:
-            if part and held + block[2] > size:
+            if part and size_of_part + block[2] > size:
                 out.append(Streams(self.key, tuple(part), 0 if out else self.skip))
-                part, held = [], 0
+                part, size_of_part = [], 0
             part.append(block)
-            held += block[2]
+            size_of_part += block[2]
         if part:
             out.append(Streams(self.key, tuple(part), 0 if out else self.skip))
         return out
@@ -178,7 +178,7 @@ def streams_for(
         begun, skip = divmod(before, BLOCK)
         first = streams_for(key, records[:1], [skip + words[0]]).blocks if words[0] else ()
         others = streams_for(key, records[1:], words[1:]).blocks
-        moved = ((record, block + begun, held) for record, block, held in first)
+        moved = ((record, block + begun, size) for record, block, size in first)
         return Streams(key, (*moved, *others), skip if first else 0)
     blocks: list[tuple[int, int, int]] = []
     for record, count in zip(records, words, strict=True):
@@ -218,5 +218,5 @@ def streams_by_word(key: bytes, rows: Sequence[int], strings: Sequence[tuple[int
         rows: row numbers, all different.
         strings: positions of strings that have no row, see :func:`string_positions`, all different.
     """
-    known = [(row, 0, 1) for row in rows]
-    return Streams(key, (*known, *((first, second, 1) for first, second in strings)))
+    listed = [(row, 0, 1) for row in rows]
+    return Streams(key, (*listed, *((first, second, 1) for first, second in strings)))

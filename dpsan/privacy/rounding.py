@@ -162,8 +162,8 @@ class SphericalLaplace(NoiseDistribution):
         grid = (size, self.epsilon * size, self.epsilon * outwards, change, moved)
         return Moments(
             tuple(power[:3]),
-            tuple(self.epsilon * each for each in power),
-            tuple(_CELL * each for each in grid),
+            tuple(self.epsilon * moment for moment in power),
+            tuple(_CELL * moment for moment in grid),
             3 * LIBRARY_ERROR + (d + 8) * _UNIT,
             2 * (d + 1) * _CELL,
         )
@@ -202,8 +202,8 @@ class GaussianCoordinates(NoiseDistribution):
         )
         return Moments(
             (1.0, first, second),
-            tuple(each / self.sigma**2 for each in (first, second, third, fourth)),
-            tuple(d * _CELL * each for each in grid),
+            tuple(moment / self.sigma**2 for moment in (first, second, third, fourth)),
+            tuple(d * _CELL * moment for moment in grid),
             LIBRARY_ERROR + 2 * _UNIT,
             2 * d * _CELL,
         )
@@ -239,7 +239,7 @@ class LaplaceCoordinates(NoiseDistribution):
         return Moments(
             (1.0, first, second),
             (steep, steep * first, steep * second, steep * third),
-            tuple(d * _CELL * each for each in grid),
+            tuple(d * _CELL * moment for moment in grid),
             LIBRARY_ERROR + 4 * _UNIT,
             2 * d * _CELL,
         )
@@ -287,24 +287,24 @@ def float64_gap(
     Returns:
         None where no bound is known, or none below 1.
     """
-    found = noise.moments(d)
-    if found is None or not smallest_distance > 0:
+    moved = noise.moments(d)
+    if moved is None or not smallest_distance > 0:
         return None
     # S = constant + linear·|z| + square·|z|²: sums, noise, and squared distances compared.
     square = 1.2 * (d + 3) * _UNIT / smallest_distance
-    linear = found.relative + _UNIT + 2 * square * offset
-    own = (_UNIT * largest_norm + square * offset**2, linear, square)
+    linear = moved.relative + _UNIT + 2 * square * offset
+    fixed = (_UNIT * largest_norm + square * offset**2, linear, square)
 
     def mean(moments: Sequence[float]) -> float:
-        return sum(a * b for a, b in zip(own, moments, strict=True))
+        return sum(a * b for a, b in zip(fixed, moments, strict=True))
 
-    about = mean(found.power) + found.grid[0]
-    slope = mean(found.slope[1:]) + found.grid[2]
-    slope += offset * (mean(found.slope[:3]) + found.grid[1])
-    change = linear * found.power[1] + 2 * square * found.power[2] + found.grid[4]
-    change += offset * (linear + 2 * square * found.power[1] + found.grid[3])
+    about = mean(moved.power) + moved.grid[0]
+    slope = mean(moved.slope[1:]) + moved.grid[2]
+    slope += offset * (mean(moved.slope[:3]) + moved.grid[1])
+    change = linear * moved.power[1] + 2 * square * moved.power[2] + moved.grid[4]
+    change += offset * (linear + 2 * square * moved.power[1] + moved.grid[3])
     walls = 2.1 / smallest_distance * (4 * d * about + 4 * slope + 8 * change)
-    gap = walls + _SMALL * about / smallest_distance + found.ends
+    gap = walls + _SMALL * about / smallest_distance + moved.ends
     return gap * (1 + 1e-9) if gap < 1 else None
 
 

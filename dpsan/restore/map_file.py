@@ -145,16 +145,16 @@ class Map:
         """
         if self._source.descriptor() is None:
             raise InputError(self._source.name, "not a regular file", "--unit-field reads it twice")
-        found: dict[str, list[Part]] = {}
+        parts_of: dict[str, list[Part]] = {}
         unit = None
         for part, row in self._parts():
-            parts = found.setdefault(row.unit, [])
+            parts = parts_of.setdefault(row.unit, [])
             if row.unit == unit:
                 parts[-1] = parts[-1]._replace(end=part.end)
             else:
                 parts.append(part)
             unit = row.unit
-        return lambda unit: self._read(found.get(unit, ()))
+        return lambda unit: self._read(parts_of.get(unit, ()))
 
     def _read(self, parts: Iterable[Part]) -> Iterator[Row]:
         """Yield the rows of some parts.  Raises InputError: the file has changed."""
@@ -184,10 +184,10 @@ def _lines(source: FileSource) -> Iterator[tuple[Part, bytes]]:
 def _header(source: FileSource, lines: Iterator[tuple[Part, bytes]]) -> str:
     """Return what identifies the run of a map, whose first line is read."""
     try:
-        found = json.loads(next(lines)[1])
-        if found["type"] == "map" and found["schema"] == SCHEMA and type(found["run"]) is str:
-            return str(found["run"])
-        wrong = found["type"] != "map"
+        header = json.loads(next(lines)[1])
+        if header["type"] == "map" and header["schema"] == SCHEMA and type(header["run"]) is str:
+            return str(header["run"])
+        wrong = header["type"] != "map"
     except (StopIteration, LookupError, TypeError, ValueError, RecursionError):
         wrong = True
     if wrong:
@@ -202,10 +202,10 @@ def _not_a_map(source: FileSource) -> InputError:
 
 def _row(source: FileSource, line: int, raw: bytes) -> Row:
     try:
-        found = json.loads(raw)
-        row = Row(*(found[name] for name in _FIELDS[:3]))
+        fields = json.loads(raw)
+        row = Row(*(fields[name] for name in _FIELDS[:3]))
     except (LookupError, TypeError, ValueError, RecursionError):
         row = Row("", "", "")
-    if not all(isinstance(each, str) for each in row) or not row.original or not row.replacement:
+    if not all(isinstance(value, str) for value in row) or not row.original or not row.replacement:
         raise InputError(source.name, "damaged row of a map", line=line)
     return row

@@ -158,8 +158,8 @@ class Originals:
     def _piece(self, written: str, counts: Counter[str]) -> str:
         """Return the original of a piece of an address, whose capitals tell nothing."""
         forms = {written, written.lower(), written.upper(), written.capitalize()}
-        found = [self._exact[form] for form in sorted(forms) if form in self._exact]
-        return _settled(written, found, counts) if len(written) > 1 else written
+        originals = [self._exact[form] for form in sorted(forms) if form in self._exact]
+        return _settled(written, originals, counts) if len(written) > 1 else written
 
 
 class Chunks:
@@ -175,14 +175,14 @@ class Chunks:
     def add(self, chunk: str) -> str:
         """Return what can be written after a chunk: all that no later one may change."""
         self._held += chunk
-        restore, held = self._originals.restore, self._held
+        restore, text = self._originals.restore, self._held
         # No token has white space but for replacements, which are whole before the end.
-        last = len(held) - self._longest
-        ends = [end for end in range(last, 0, -1) if held[end : end + 1].isspace()]
-        whole = restore(held) if ends else ""
+        last = len(text) - self._longest
+        ends = [end for end in range(last, 0, -1) if text[end : end + 1].isspace()]
+        whole = restore(text) if ends else ""
         for end in ends:
-            if (before := restore(held[:end])) + restore(held[end:]) == whole:
-                self._held = held[end:]
+            if (before := restore(text[:end])) + restore(text[end:]) == whole:
+                self._held = text[end:]
                 return before
         return ""
 
@@ -208,12 +208,12 @@ def _is_short(replacement: str) -> bool:
     return len(replacement) == 1 or (0 < digits < 4 and not begins)
 
 
-def _settled(written: str, found: list[str | None], counts: Counter[str]) -> str:
+def _settled(written: str, candidates: list[str | None], counts: Counter[str]) -> str:
     """Return the one original of a token in the capitals of the token, or the token."""
-    if not found:
+    if not candidates:
         return written
-    originals = {original and original.lower() for original in found}
-    first = found[0]
+    originals = {original and original.lower() for original in candidates}
+    first = candidates[0]
     if first is None or len(originals) > 1:
         counts["undecided"] += 1
         return written
@@ -245,18 +245,18 @@ class Restoring:
 
     def write(self, records: Iterator[Record | None], sink: Sink) -> None:
         """Restore and write records.  Raises InputError, OutputError."""
-        held = bytearray()
+        output = bytearray()
         try:
             for record in records:
                 if record is not None:
-                    self._restore(record, held, sink)
-                if record is None or len(held) >= _HELD:
-                    sink.write(bytes(held))
-                    held.clear()
+                    self._restore(record, output, sink)
+                if record is None or len(output) >= _HELD:
+                    sink.write(bytes(output))
+                    output.clear()
         finally:  # records before an error are written
-            sink.write(bytes(held))
+            sink.write(bytes(output))
 
-    def _restore(self, record: Record, held: bytearray, sink: Sink) -> None:
+    def _restore(self, record: Record, output: bytearray, sink: Sink) -> None:
         """Append a record to the output that is held."""
         if self._by_unit and record.texts:
             self._choose(record.unit)
@@ -264,7 +264,7 @@ class Restoring:
         if texts != record.texts:
             self.counts["invalid"] += record.invalid
         if piece := record.render(texts):
-            held += sink.owed + piece
+            output += sink.owed + piece
             sink.owed = record.owes
 
     def _choose(self, unit: str) -> None:

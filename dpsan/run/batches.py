@@ -165,19 +165,19 @@ def neighbours(records: Iterator[Record | None]) -> Iterator[Record | None]:
     Args:
         records: of a document.
     """
-    held: list[Record] = []
+    waiting: list[Record] = []
     size = 0
     for record in records:
-        if record is None or not (held or record.texts):
+        if record is None or not (waiting or record.texts):
             yield record
             continue
-        held.append(record)
+        waiting.append(record)
         size += sum(map(len, record.texts))
         if size > CONTEXT and record.texts and not _ARTICLE.search(record.texts[-1].rstrip()[-3:]):
-            yield part(held)
-            held, size = [], 0
-    if held:
-        yield part(held)
+            yield part(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield part(waiting)
 
 
 def part(records: list[Record]) -> Record:
@@ -193,7 +193,7 @@ def contexts(records: Iterator[Record | None], *, line_buffered: bool) -> Iterat
         records: of a format whose records are the lines of one text.
         line_buffered: each line is a context of its own, as somebody waits for it.
     """
-    held: list[Record] = []
+    waiting: list[Record] = []
     size = 0
     for record in records:
         if record is None:
@@ -201,19 +201,19 @@ def contexts(records: Iterator[Record | None], *, line_buffered: bool) -> Iterat
             continue
         line = record.part == "record" and len(record.texts) == 1
         length = len(record.texts[0]) + 1 if line else CONTEXT
-        if held and size + length > CONTEXT:
-            yield context(held)
-            held, size = [], 0
+        if waiting and size + length > CONTEXT:
+            yield context(waiting)
+            waiting, size = [], 0
         if not line:
             yield record
             continue
-        held.append(record)
+        waiting.append(record)
         size += length
         if line_buffered or not record.texts[0].strip():
-            yield context(held)
-            held, size = [], 0
-    if held:
-        yield context(held)
+            yield context(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield context(waiting)
 
 
 def context(records: list[Record]) -> Record:

@@ -120,8 +120,8 @@ class Memo(MemoFile):
         if units:
             return self._units.submit(workers, batch, units)
         digests = [self._digest(b"dpsan message", _bytes(text)) for text in batch.texts]
-        known = {each for each in set(digests) if self._found(each) is not None}
-        indices = [index for index, digest in enumerate(digests) if digest not in known]
+        remembered = {key for key in set(digests) if self._found(key) is not None}
+        indices = [index for index, digest in enumerate(digests) if digest not in remembered]
         texts = [batch.texts[index] for index in indices]
         numbers = [batch.numbers[index] for index in indices]
         future = workers.submit(Texts(texts, batch.key, numbers, batch.audit))
@@ -240,8 +240,8 @@ class Memo(MemoFile):
         Raises:
             OutputError, TypeError, UsageError: as :meth:`rewrite`, and a wrong path.
         """
-        found = ObjectStrings(data, fields, except_)
-        return found.with_texts(self.rewrite(found.texts, unit))
+        strings = ObjectStrings(data, fields, except_)
+        return strings.with_texts(self.rewrite(strings.texts, unit))
 
     def restore(self, text: str, unit: str) -> str:
         """Return a text with the originals of a unit; what is no replacement stays.

@@ -98,12 +98,12 @@ class MemoFile(PrivateDatabase):
 
     def rows(self, unit: str) -> list[Row]:
         """Return what the replacements of a unit stand for.  Raises OutputError."""
-        found = []
+        rows = []
         for row in self._ask("SELECT * FROM entries WHERE message = ?", (self._unit(unit),)):
             if not self._intact(row):
                 raise self._damage()
-            found += [Row("", *pair) for pair in _opened(row[2]).get("originals", ())]
-        return found
+            rows += [Row("", *pair) for pair in _opened(row[2]).get("originals", ())]
+        return rows
 
     def forget(self, unit: str) -> bool:
         """Erase a unit; return whether the memo had it.

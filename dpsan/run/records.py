@@ -160,8 +160,8 @@ class Ledger(PrivateDatabase):
 
     def digest(self, texts: Sequence[str]) -> bytes:
         """Return the digest of a record: of its chosen texts, in order."""
-        each = (text.encode("utf-8", "surrogatepass") for text in texts)
-        inner = (self._digest(b"dpsan text", text) for text in each)
+        encoded = (text.encode("utf-8", "surrogatepass") for text in texts)
+        inner = (self._digest(b"dpsan text", text) for text in encoded)
         return self._digest(b"dpsan record", *inner)
 
     def spent(self, record: bytes) -> tuple[float, float]:

@@ -71,16 +71,16 @@ class RequestFile:
         runs = 0
         for row in self._rows():
             runs += 1
-            held = f"--resume: {directory} holds outputs of epsilon {row['epsilon']:g}"
+            earlier = f"--resume: {directory} holds outputs of epsilon {row['epsilon']:g}"
             if row["epsilon"] != self._epsilon:
-                what = f"{held}, this run has epsilon {self._epsilon:g}"
+                what = f"{earlier}, this run has epsilon {self._epsilon:g}"
                 raise UsageError(what, f"go on with the first epsilon, or {_ELSEWHERE}")
             if row.get("key") != self._key_id:
                 what = f"--resume: {self._path} was written with the key of another cache"
                 raise UsageError(what, f"DPSAN_CACHE_DIR names that cache, or {_ELSEWHERE}")
             if not hmac.compare_digest(str(row.get("request")), self._digest):
                 run = f"as of this run (epsilon {self._epsilon:g})"
-                what = f"{held}, {run}, that were made with other options"
+                what = f"{earlier}, {run}, that were made with other options"
                 raise UsageError(what, f"go on with the first run's options, or {_ELSEWHERE}")
         if not runs:
             what = f"--resume: {directory} holds outputs but no {NAME} that says how they were made"
@@ -126,7 +126,7 @@ class RequestFile:
         """Return keyed digests of an output's name, and of that and its input."""
         name = os.fsencode(target.relative_to(self._path.parent))
         both = b"output\0" + name, b"input\0" + name + b"\0" + sha256.encode()
-        output, input_ = (hmac.digest(self._key, each, "sha256")[:7] for each in both)
+        output, input_ = (hmac.digest(self._key, text, "sha256")[:7] for text in both)
         return int.from_bytes(output), int.from_bytes(input_)
 
     def _write(self, lines: bytes) -> None:

@@ -198,8 +198,8 @@ class _Flow:
         batches = [Texts(texts, key, numbers, audited, spans, undrawn) for key in self.keys]
         if history := self.work.history:
             units = self._units(batch) if spec.consistent is Unit.UNIT else []
-            return [history.submit(self.workers, each, units) for each in batches]
-        return [self.workers.submit(each) for each in batches]
+            return [history.submit(self.workers, part, units) for part in batches]
+        return [self.workers.submit(part) for part in batches]
 
     def _units(self, batch: list[Record]) -> list[str]:
         """Return the unit of each text.  Raises InputError: a record has none."""
@@ -304,7 +304,7 @@ class _Flow:
     def _write(self, batch: list[Record], results: list[Sanitized]) -> None:
         sink, outcome = self.sink, self.outcome
         out: list[bytes] = []
-        at = held = 0
+        at = size = 0
         for record in batch:
             end = at + len(record.texts)
             is_record = record.part == "record"
@@ -318,7 +318,7 @@ class _Flow:
                 if piece:
                     out.append(piece)
                 sink.owed = record.owes or sink.owed
-                held += len(piece)
+                size += len(piece)
             at = end
             if record.noted:
                 outcome.passing.add(noted=record.noted)
@@ -328,10 +328,10 @@ class _Flow:
                 outcome.bare += record.bare
                 alone = record.spans is not None and not record.spans and not record.lines
                 outcome.totals.unmarked += record.unmarked + alone
-            if held > _RENDERED:
+            if size > _RENDERED:
                 *before, last = out
                 self._send([b"".join(before), last])  # it may be large: it is not copied
-                out, held = [], 0
+                out, size = [], 0
         if out:
             self._send([b"".join(out)])
 

@@ -89,16 +89,16 @@ class Units:
 
     def _keys(self, units: Sequence[str]) -> dict[str, bytes]:
         """Return the keys of units; those of new units are on disk."""
-        found = {unit: self._file.unit(unit, self._settings) for unit in {*units}}
-        new = [unit for unit, data in found.items() if data is None]
+        data_of = {unit: self._file.unit(unit, self._settings) for unit in {*units}}
+        new = [unit for unit, data in data_of.items() if data is None]
         if new:
             with self._file.turn():
                 for unit in new:
-                    found[unit] = self._file.unit(unit, self._settings)
-                    if found[unit] is None:  # no other run was faster
-                        found[unit] = key = new_key()
+                    data_of[unit] = self._file.unit(unit, self._settings)
+                    if data_of[unit] is None:  # no other run was faster
+                        data_of[unit] = key = new_key()
                         self._file.put_unit(unit, self._settings, key, (0.0, 0.0))
-        return {unit: (data or b"")[:KEY_BYTES] for unit, data in found.items()}
+        return {unit: (data or b"")[:KEY_BYTES] for unit, data in data_of.items()}
 
     def settled(self, pending: Pending) -> Sanitized:
         """Return the outputs of a batch, see :meth:`Pending.result`."""
@@ -108,16 +108,16 @@ class Units:
         stored = {unit: self._file.unit(unit, self._settings) or b"" for unit in pending.units}
         erased = not all(stored.values())
         refuse(erased, "a unit was erased while its messages were drawn", "run it again")
-        known = {
+        marks_of = {
             unit: Distinct({*np.frombuffer(data[KEY_BYTES:], _MARK).tolist()})
             for unit, data in stored.items()
         }
         runs = (unit for unit, _ in groupby(pending.units))
         parts = [
-            _unpaid(sanitized(future), known[unit])
+            _unpaid(sanitized(future), marks_of[unit])
             for unit, future in zip(runs, pending.futures, strict=True)
         ]
-        for unit, words in known.items():
+        for unit, words in marks_of.items():
             data = stored[unit][:KEY_BYTES] + np.array(sorted(words.marks), _MARK).tobytes()
             if data != stored[unit]:
                 pending.changed[unit] = data, len(words.marks)
@@ -156,14 +156,14 @@ class Units:
             self._file.put_unit(unit, self._settings, data, loss)
 
 
-def _unpaid(done: Sanitized, known: Distinct) -> Sanitized:
+def _unpaid(done: Sanitized, paid: Distinct) -> Sanitized:
     """Return the results of messages of a unit that count new words alone.
 
     Args:
-        known: the words that were drawn before; grows.
+        paid: the words that were drawn before; grows.
     """
     assert done.marks is not None  # noqa: S101 - each word has a stream of its own
     public = () if done.public_marks is None else done.public_marks.tolist()
-    new = len({*public} - known.marks)
-    drawn = known.of_texts(done.marks, done.drawn)
+    new = len({*public} - paid.marks)
+    drawn = paid.of_texts(done.marks, done.drawn)
     return replace(done, drawn=drawn, charged=drawn, public=new, marks=None, public_marks=None)

@@ -202,8 +202,8 @@ def _undisturbed() -> Iterator[None]:
     try:
         yield
     finally:
-        for each, handler in kept.items():
-            signal.signal(each, handler)
+        for code, handler in kept.items():
+            signal.signal(code, handler)
         for number in heard[:1]:
             signal.raise_signal(number)
 

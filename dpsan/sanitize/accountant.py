@@ -221,18 +221,18 @@ def merged(
     charged = dict(zip(indices, done.charged, strict=True))
     remembered = {}
     for index, output in sorted(earlier.items()):
-        seen = survey(texts[index])
+        counted = survey(texts[index])
         if index in unpublished:
-            counts.subtract(seen.counts)
-            by_kind.subtract(seen.by_kind)
-            public -= seen.public
-            invisible -= seen.invisible
+            counts.subtract(counted.counts)
+            by_kind.subtract(counted.by_kind)
+            public -= counted.public
+            invisible -= counted.invisible
         lines[index], drawn[index], charged[index] = output, 0, 0
-        now = {action: 0 if action in DRAWN else seen.counts[action] for action in Action}
-        now[Action.REMEMBERED] = sum(seen.counts[action] for action in DRAWN)
+        now = {action: 0 if action in DRAWN else counted.counts[action] for action in Action}
+        now[Action.REMEMBERED] = sum(counted.counts[action] for action in DRAWN)
         remembered[index] = now
         counts.update(now)
-        invisible += seen.invisible
+        invisible += counted.invisible
     return replace(
         done,
         lines=[lines[index] for index in range(len(texts))],

@@ -121,8 +121,8 @@ class Grouping:
 
     def frequencies(self, space: MetricSpace) -> dict[int, float]:
         """Return the public frequency of each group."""
-        found = (space.frequencies[list(group.rows)].sum() for group in self.rows)
-        return dict(enumerate(map(float, found)))
+        sums = (space.frequencies[list(group.rows)].sum() for group in self.rows)
+        return dict(enumerate(map(float, sums)))
 
     def by_kind(self, codes: Ids) -> Counter[int]:
         """Return the number of drawn words of each kind; empty without groups."""
@@ -150,7 +150,7 @@ def class_rows(classes: tuple[WordClass, ...], embeddings: Embeddings) -> tuple[
             than two words of the vocabulary.
     """
     rows_of_group: defaultdict[str | None, set[int]] = defaultdict(set)
-    if any(each.english for each in classes):
+    if any(kind.english for kind in classes):
         check_english(embeddings.key_to_index, "the classes of dpsan")
         for row, name in enumerate(_lists().groups([*map(folded, embeddings.index_to_key)])):
             rows_of_group[name].add(row)
@@ -245,12 +245,12 @@ def class_rules(spec: Settings, groups: Grouping, rows: Mapping[str, int]) -> Cl
     codes = {name: n + 2 + at for at, name in enumerate(STRINGS) if name in chosen}
 
     def string(token: str) -> int | None:
-        found = kind_or_number(token, by_value=by_value)
-        if found is None or isinstance(found, FormedNumber):
-            return None if found is None else n + 1
-        return codes.get(found.word_class)
+        form = kind_or_number(token, by_value=by_value)
+        if form is None or isinstance(form, FormedNumber):
+            return None if form is None else n + 1
+        return codes.get(form.word_class)
 
-    own = {
+    codes_of_own = {
         word: n + 1 + FORMED + index
         for index, group in reversed([*enumerate(groups.rows)])
         for word in group.lacking  # a word has the first class
@@ -262,7 +262,7 @@ def class_rules(spec: Settings, groups: Grouping, rows: Mapping[str, int]) -> Cl
     }
 
     def lacking(word: str) -> int | None:
-        code = own.get(word)
+        code = codes_of_own.get(word)
         return listed.get(lists.group(word) or "") if code is None and listed else code
 
     return ClassRules(string, lacking)

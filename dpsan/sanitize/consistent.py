@@ -123,13 +123,15 @@ class OneDraw:
         if self.unit is Unit.RECORD:
             outputs = np.empty_like(codes)
             counts = np.bincount(records[new], minlength=int(begins.sum())).tolist()
-            own = [number for number, begin in zip(numbers, begins.tolist(), strict=True) if begin]
-            outputs[new] = self.draw(inputs[new], streams_for(key, own, counts))
+            units = [
+                number for number, begin in zip(numbers, begins.tolist(), strict=True) if begin
+            ]
+            outputs[new] = self.draw(inputs[new], streams_for(key, units, counts))
             outputs = outputs[indices][which]
         else:
-            found = string_positions(derive_key(key, "strings"), strings)
-            outputs = self._by_word(derive_key(key, "words"), codes, inputs, found)
-            names_of = np.array([second for _, second in found], dtype=np.uint64)
+            positions = string_positions(derive_key(key, "strings"), strings)
+            outputs = self._by_word(derive_key(key, "words"), codes, inputs, positions)
+            names_of = np.array([second for _, second in positions], dtype=np.uint64)
             marks = codes[new].astype(np.uint64)
             unknown = codes[new] >= self.n
             marks[unknown] = names_of[codes[new][unknown] - self.n]
@@ -155,17 +157,17 @@ class OneDraw:
 
     def _by_word(self, key: bytes, codes: Ids, inputs: Ids, strings: list[tuple[int, int]]) -> Ids:
         """Outputs of words that have a stream each, (m,)."""
-        table, known = self._drawn(key), codes < self.n
-        rows = codes[known]
+        table, listed = self._drawn(key), codes < self.n
+        rows = codes[listed]
         missing = np.unique(rows[table[rows] < 0])
         of_strings = np.full(len(strings), self.n)
-        of_strings[codes[~known] - self.n] = inputs[~known]
+        of_strings[codes[~listed] - self.n] = inputs[~listed]
         streams = streams_by_word(key, missing.tolist(), strings)
         drawn = self.draw(np.append(missing, of_strings), streams)
         table[missing] = drawn[: len(missing)]
         outputs = np.empty_like(codes)
-        outputs[known] = table[rows]
-        outputs[~known] = drawn[len(missing) :][codes[~known] - self.n]
+        outputs[listed] = table[rows]
+        outputs[~listed] = drawn[len(missing) :][codes[~listed] - self.n]
         return outputs
 
 

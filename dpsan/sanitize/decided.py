@@ -120,13 +120,13 @@ class Decided:
         last: dict[int, int] = {}
         keys: list[int] = []
         for value, number, text in zip(*(column.tolist() for column in columns), strict=True):
-            own = ids[number]
-            if ending and value not in own:
-                if len(own) > MOST and text != last.get(number):
-                    own.clear()
+            keys_of = ids[number]
+            if ending and value not in keys_of:
+                if len(keys_of) > MOST and text != last.get(number):
+                    keys_of.clear()
                     units[number].units += 1
                 last[number] = text
-            keys.append(own.setdefault(value, len(own)) + (units[number].units << AGE))
+            keys.append(keys_of.setdefault(value, len(keys_of)) + (units[number].units << AGE))
         in_order = np.empty(len(first), np.int64)
         in_order[order] = keys
         return in_order[inverse]
@@ -159,8 +159,8 @@ class Decided:
             if int(keys[name]) >> AGE == age:
                 return int(keys[name])
             same = (decision.key == decision.key[name]) & (keys >> AGE == age)
-            found = np.flatnonzero(named & same & (decision.unit == decision.unit[row]))
-            return int(keys[found[0]]) if len(found) else LARGE
+            rows = np.flatnonzero(named & same & (decision.unit == decision.unit[row]))
+            return int(keys[rows[0]]) if len(rows) else LARGE
 
         for row, parts in decision.locals.items():
             cuts: list[Cut] = []
@@ -265,7 +265,7 @@ def marked_by(
     view: View, places: Places, spans: Sequence[Spans], marks: Mapping[str, int]
 ) -> Codes:
     """Return the mark of the span that touches each token.  Raises UsageError: an unknown type."""
-    found = np.zeros(len(view.label), np.uint8)
+    marked = np.zeros(len(view.label), np.uint8)
     first = places.after[np.flatnonzero(view.edge)]
     for text, of_text in enumerate(spans):
         for start, end, *kind in of_text:
@@ -273,9 +273,9 @@ def marked_by(
             if mark is None:
                 raise UsageError(UNKNOWN_TYPE, KNOWN_TYPES)
             begin = np.searchsorted(places.after, first[text] + start, "right")
-            found[begin : np.searchsorted(places.start, first[text] + end)] = mark
-    found[view.edge] = 0
-    return found
+            marked[begin : np.searchsorted(places.start, first[text] + end)] = mark
+    marked[view.edge] = 0
+    return marked
 
 
 def passed_by(
@@ -312,20 +312,20 @@ _OPEN: Final = ("derived", "unknown", "camel")
 
 
 def label_sizes(
-    lexicon: Lexicon, labels: Sequence[str], own: Mapping[str, Sequence[str]]
+    lexicon: Lexicon, labels: Sequence[str], user_lists: Mapping[str, Sequence[str]]
 ) -> NDArray[np.int64]:
     """Return the number of listed words of each label, by column of ``codes``: (3, labels).
 
     Args:
         lexicon: public lists.
         labels: of a view.
-        own: words of lists of one's own by their labels.
+        user_lists: words of lists of one's own by their labels.
     """
     sizes = np.zeros((3, len(labels)), np.int64)
     phrases = np.bincount(lexicon.phrase_codes, minlength=len(labels))
     for column in range(3):
         sizes[column] = np.bincount(lexicon.codes[:, column], minlength=len(labels)) + phrases
-    for name, words in own.items():
+    for name, words in user_lists.items():
         sizes[:, labels.index(name)] = len(words)
     for label, size in NUMBERS.items():
         sizes[:, labels.index(label)] = size

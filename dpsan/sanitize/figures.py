@@ -84,8 +84,8 @@ def weakness(guarantee: Guarantee, copies: int, unchanged: float) -> str | None:
     loss = copies * guarantee.epsilon_ldp
     if loss > _WEAK_LDP:
         name = guarantee.loss_name
-        known = f"{name} {number(loss)}" if loss < math.inf else f"no finite {name}"
-        reasons.append(f"{known} per word, and above 16 a bound says almost nothing")
+        limit = f"{name} {number(loss)}" if loss < math.inf else f"no finite {name}"
+        reasons.append(f"{limit} per word, and above 16 a bound says almost nothing")
     if unchanged > _WEAK_SHARE:
         what = "protected words" if guarantee.public_words else "words"
         share = f"{percent(unchanged)} of the {what} in the vocabulary"
@@ -104,8 +104,8 @@ class Lacking:
     def add(self, name: str, counts: Mapping[Action, int]) -> None:
         """Take in the words of a file, by action."""
         outside = counts[Action.UNKNOWN] + counts[Action.MASKED]
-        known = (Action.DRAWN, Action.NUMBER, Action.STRING, Action.PLAIN)
-        words = outside + sum(counts[each] for each in known)
+        listed = (Action.DRAWN, Action.NUMBER, Action.STRING, Action.PLAIN)
+        words = outside + sum(counts[action] for action in listed)
         if outside > max(_FEW_OUTSIDE, words / 3):
             self.files += 1
             self.worst = max(self.worst, (outside / words, name))
@@ -194,5 +194,5 @@ def not_protected(guarantee: Guarantee, settings: Settings, *, spans: bool) -> l
     }
     free = only and not guarantee.epsilon_ldp  # then repeated runs tell nothing more
     always = [fact for fact in NOT_PROTECTED if not (free and fact == REPEATED)]
-    own = [*of_guarantee(guarantee, settings.roles), *settings.facts()]
-    return [*own, *filter(more.get, more), *always]
+    facts = [*of_guarantee(guarantee, settings.roles), *settings.facts()]
+    return [*facts, *filter(more.get, more), *always]

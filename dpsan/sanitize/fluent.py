@@ -66,10 +66,10 @@ class Fluent:
             kinds: kinds of the gaps before each word and after the last, shape (m + 1,).
             sizes: words of each text.
         """
-        seen, between, counts = self._read(rows, strings, kinds)
+        shown, between, counts = self._read(rows, strings, kinds)
         records = np.repeat(np.repeat(np.arange(len(sizes)), sizes), counts)
-        found = decode(seen, between, self.tables, records if self._alike else None)
-        return self._written(rows, strings, seen, counts, found)
+        decoded = decode(shown, between, self.tables, records if self._alike else None)
+        return self._written(rows, strings, shown, counts, decoded)
 
     def _symbol(self, word: str) -> int:
         """Return ``~symbol`` of a word that stays as it is."""
@@ -88,14 +88,14 @@ class Fluent:
             rows[at] = self._symbol(strings[at])
         drawn = np.maximum(rows, 0)
         counts = np.ones(len(rows), dtype=np.int64)
-        seen = np.where(rows >= 0, self._first[drawn], rows)
+        shown = np.where(rows >= 0, self._first[drawn], rows)
         wide = np.flatnonzero((rows >= 0) & self._several[drawn])
         if not len(wide):
-            return seen, kinds, counts
+            return shown, kinds, counts
         parts = [self._parts[row] for row in rows[wide].tolist()]
         counts[wide] = [len(pieces) // 2 for pieces in parts]
         starts = np.cumsum(counts) - counts
-        out = np.repeat(seen, counts)
+        out = np.repeat(shown, counts)
         between = np.zeros(len(out) + 1, dtype=np.int64)
         between[starts], between[-1] = kinds[:-1], kinds[-1]
         for at, pieces in zip(starts[wide].tolist(), parts, strict=True):
@@ -108,18 +108,18 @@ class Fluent:
         return out, between, counts
 
     def _written(
-        self, rows: Ids, strings: list[str], seen: Ids, counts: Ids, decoded: Ids
+        self, rows: Ids, strings: list[str], shown: Ids, counts: Ids, decoded: Ids
     ) -> Decoded:
         """Return texts with what was decoded; an output that is several words keeps its row.
 
         Args:
-            seen: rows as a reader sees them, shape (sum of counts,).
+            shown: rows as a reader sees them, shape (sum of counts,).
             counts: how many words each drawn word is for a reader, (m,).
             decoded: what is written instead, (sum of counts,).
         """
         outputs, rows = [*strings], rows.copy()
         starts = np.cumsum(counts) - counts
-        changed = np.add.reduceat(seen != decoded, starts) > 0 if len(starts) else starts > 0
+        changed = np.add.reduceat(shown != decoded, starts) > 0 if len(starts) else starts > 0
         for at in np.flatnonzero(changed & (rows >= 0)).tolist():
             first = int(starts[at])
             if counts[at] == 1:
@@ -128,7 +128,7 @@ class Fluent:
                 continue
             pieces = [*self._parts[int(rows[at])]]
             for index in range(int(counts[at])):
-                if decoded[first + index] != seen[first + index]:
+                if decoded[first + index] != shown[first + index]:
                     pieces[2 * index + 1] = str(self._spellings[decoded[first + index]])
             outputs[at] = "".join(pieces)
         return Decoded(rows, outputs, np.flatnonzero(counts > 1))

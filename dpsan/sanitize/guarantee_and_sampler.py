@@ -74,9 +74,9 @@ def build(spec: Settings, opened: Opened) -> Built:
         promise = replacing.guarantee(space)
         check_numbers(spec.numbers, promise)
         return Built(spec, words, space, replacing, promise, None, Grouping((), 0))
-    own = own_file(kind.name)
-    if own is not None:  # workers may run in another directory
-        spec = replace(spec, mechanism=own.name, own_sha256=own.sha256)
+    user_file = own_file(kind.name)
+    if user_file is not None:  # workers may run in another directory
+        spec = replace(spec, mechanism=user_file.name, own_sha256=user_file.sha256)
     reviewed = not is_own(kind.name)
     mechanism = spec.build()  # before the slow part: usage errors first
     embeddings, space = opened()

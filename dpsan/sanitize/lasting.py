@@ -44,8 +44,8 @@ def replaced(
     of_context, parts = np.repeat(of_text, decided.counts), []
     for number, block in enumerate(decided.blocks):
         moved = block.in_units(of_context[block.decision.unit])
-        own = derive_key(key, "block", number)  # streams of a unit begin anew
-        parts.append(rewriter.drawn(moved, own, units, lasting=True))
+        subkey = derive_key(key, "block", number)  # streams of a unit begin anew
+        parts.append(rewriter.drawn(moved, subkey, units, lasting=True))
     return replace(joined(together(parts), decided.counts), invisible=decided.invisible)
 
 
@@ -58,7 +58,9 @@ def packed(shared: Shared, plans: Plans) -> bytes:
             _, form, marks = word.pool
             about = hashes[key - _FIRST], home, group, form, marks, text
             words.append([*about, word.taken, word.chance])
-    calendars = [[*of, each.at, each.size, each.start] for of, each in unit.calendars.items()]
+    calendars = [
+        [*of, calendar.at, calendar.size, calendar.start] for of, calendar in unit.calendars.items()
+    ]
     parts = {"words": words, "calendars": calendars, "originals": [*shared.originals]}
     return json.dumps(parts, separators=(",", ":")).encode()
 

@@ -116,7 +116,7 @@ class Numbers:
             return _Drawn(number.write, sizes, (uniform(sizes[0]), 0), 1 / prod(sizes))
         grid = grid_response(self._epsilon or 0.0, number.size, number.widest)
         same, write = min(1.0, number.widest * grid.inside / grid.total), number.written
-        return _Drawn(lambda own: write(own[0]), [number.size], (grid, number.value), same)
+        return _Drawn(lambda bits: write(bits[0]), [number.size], (grid, number.value), same)
 
     def forms(self, words: Sequence[str]) -> Forms:
         """Return the smallest form of strings, and how many may stay unchanged by chance."""
@@ -139,14 +139,14 @@ class Numbers:
         kinds = [self._kinds[word] for word in words]
         drawn = [[value] for value in respond([kind.response for kind in kinds], indices, streams)]
         draw_further(drawn, [kind.sizes for kind in kinds], indices.tolist(), streams)
-        return [kind.write(own) for kind, own in zip(kinds, drawn, strict=True)]
+        return [kind.write(bits) for kind, bits in zip(kinds, drawn, strict=True)]
 
     def drawn_once(
         self,
         words: Sequence[str],
         records: NDArray[np.int64],
         key: bytes,
-        held: dict[str, int] | None = None,
+        by_word: dict[str, int] | None = None,
     ) -> list[str]:
         """Return the same where each has a stream of its own, and equal ones of a unit the same.
 
@@ -157,13 +157,13 @@ class Numbers:
             words: the numbers.
             records: the number of the record of each, (words,).
             key: of the batch.
-            held: where the words are parts of one record, the numbers of its earlier parts; grows.
+            by_word: where the words are parts of one record, numbers of its earlier parts; grows.
         """
-        own, by_record = derive_key(key, "numbers"), self._unit in (None, Unit.RECORD)
+        subkey, by_record = derive_key(key, "numbers"), self._unit in (None, Unit.RECORD)
         units = records.tolist() if by_record else [0] * len(words)
         names = [folded(word) for word in words]
         if self._unit is None:
-            names = [str(len(held or ()) + at) for at in range(len(words))]
+            names = [str(len(by_word or ()) + at) for at in range(len(words))]
         in_unit = list(zip(units, names, words, strict=True))
         orders: defaultdict[int, dict[str, int]] = defaultdict(dict)
         drawn_as: dict[tuple[int, str], int] = {}
@@ -171,16 +171,16 @@ class Numbers:
         spellings = dict.fromkeys(in_unit, 0)
         for unit, string, word in spellings:
             if (unit, string) not in drawn_as:
-                order = orders[unit] if held is None else held
+                order = orders[unit] if by_word is None else by_word
                 drawn_as[unit, string] = len(drawn_as)
                 positions.append((unit, order.setdefault(string, len(order)) | _STRING))
             spellings[unit, string, word] = drawn_as[unit, string]
         if not by_record:
-            positions = string_positions(own, [string for _, string in drawn_as])
+            positions = string_positions(subkey, [string for _, string in drawn_as])
         # Spellings of one string have the same form and value, and so the same digits.
         order_of_draws = sorted(spellings, key=spellings.__getitem__)
         indices = np.array([spellings[pair] for pair in order_of_draws])
-        streams = streams_by_word(own, [], positions)
+        streams = streams_by_word(subkey, [], positions)
         values = self.drawn([word for *_, word in order_of_draws], indices, streams)
         written = dict(zip(order_of_draws, values, strict=True))
         return [written[pair] for pair in in_unit]

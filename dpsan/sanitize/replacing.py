@@ -63,22 +63,29 @@ class OnlyRewriter:
     """
 
     def __init__(self, spec: Settings, epsilon: float = 0.0, rules: str = "") -> None:
-        lists = {each.name: each.groups[0] for each in spec.only if not each.english}
+        lists = {kind.name: kind.groups[0] for kind in spec.only if not kind.english}
         self._names = {f"{OWN}{at}": name for at, name in enumerate(lists)}
-        own = dict(zip(self._names, lists.values(), strict=True))
+        user_lists = dict(zip(self._names, lists.values(), strict=True))
         self.lexicon = Lexicon()
-        self.rules = Rules(rules or rules_text(), labels_of(self.lexicon, own), [*own])
+        self.rules = Rules(
+            rules or rules_text(), labels_of(self.lexicon, user_lists), [*user_lists]
+        )
         if spec.only:
-            self.rules.draw_classes([*(each.name for each in spec.only if each.english), *own])
+            self.rules.draw_classes(
+                [*(kind.name for kind in spec.only if kind.english), *user_lists]
+            )
         if spec.roles == "off":
             self.rules.join_roles()
         self.marks = marks(self.rules)
-        self.viewer = Viewer(self.lexicon, self.rules.triggers, sorted(spec.keep), own)
+        self.viewer = Viewer(self.lexicon, self.rules.triggers, sorted(spec.keep), user_lists)
         self.keyed = spec.consistent in (Scope.FILE, Scope.RUN)
         self._names_too = np.zeros(len(self.viewer.labels), np.bool_)
         names = self.rules.label_codes("person?")
         self._names_too[names] = self.rules.kept[self.rules.group("surname")]
-        self.outputs = {**self.lexicon.outputs, **{name: [*words] for name, words in own.items()}}
+        self.outputs = {
+            **self.lexicon.outputs,
+            **{name: [*words] for name, words in user_lists.items()},
+        }
         for name in NAMES & self.outputs.keys() if spec.mapped else ():
             self.outputs[name] = [
                 w for w in self.outputs[name] if not self.lexicon.plain(w.lower())
@@ -86,7 +93,7 @@ class OnlyRewriter:
         plans = Plans(self.outputs, injective=not self.keyed)
         together = spec.consistent is not None
         self.draws = Draws(plans, together=together, pieces=self.rules.pieces)
-        self._sizes = deciding.label_sizes(self.lexicon, self.viewer.labels, own)
+        self._sizes = deciding.label_sizes(self.lexicon, self.viewer.labels, user_lists)
         by_value = spec.numbers == NumberPolicy.VALUE
         self._numbers = Numbers(epsilon, spec.consistent) if by_value else None
         self._mapped = spec.mapped
@@ -97,11 +104,13 @@ class OnlyRewriter:
 
     def survey(self, text: str) -> Sanitized:
         """Return the counts of rewriting a text, without drawing a word and without a line."""
-        found = self.decided_unit(Texts([text], b"", [0]))
-        counts = {action: sum(block.counts[action] for block in found.blocks) for action in Action}
-        kinds = Counter(chain.from_iterable(b.decision.group.tolist() for b in found.blocks))
+        decided = self.decided_unit(Texts([text], b"", [0]))
+        counts = {
+            action: sum(block.counts[action] for block in decided.blocks) for action in Action
+        }
+        kinds = Counter(chain.from_iterable(b.decision.group.tolist() for b in decided.blocks))
         drawn = [kinds.total()]
-        return Sanitized([], drawn, [0], counts, invisible=found.invisible, by_kind=kinds)
+        return Sanitized([], drawn, [0], counts, invisible=decided.invisible, by_kind=kinds)
 
     @cached_property
     def classes(self) -> tuple[str | None, ...]:
@@ -227,8 +236,8 @@ class OnlyRewriter:
                 positions = [stream_position(plan.pool) for plan in slots.plans]
                 pairs = zip(slots.key[new].tolist(), slots.pool[new].tolist(), strict=True)
                 return streams_by_word(key, [], [(word, positions[pool]) for word, pool in pairs])
-            some, counts = np.unique(decision.unit[slots.row[new]], return_counts=True)
-            numbers = [units[at].number for at in some.tolist()]
+            used, counts = np.unique(decision.unit[slots.row[new]], return_counts=True)
+            numbers = [units[at].number for at in used.tolist()]
             # Several units are new, with one block each.
             before, units[0].drawn = units[0].drawn, units[0].drawn + len(new)
             return streams_for(key, numbers, counts.tolist(), before=before)
@@ -237,18 +246,18 @@ class OnlyRewriter:
         charged = [0] * texts
         values, paid, same = self._values(done, charged, key, units)
         replacements = dict(enumerate(shared.replacements for shared in units))
-        found = self.draws.outputs(decision, source, replacements if lasting else None, values)
-        tokens = found.tokens
+        outputs = self.draws.outputs(decision, source, replacements if lasting else None, values)
+        tokens = outputs.tokens
         for row, count in done.breaks.items():
             tokens[row] += "\n" * (count - tokens[row].count("\n"))  # numbers keep theirs
-        written = [*tokens, *found.articles]
+        written = [*tokens, *outputs.articles]
         table = (
             None
             if done.tokens is None
             else done.table(written, paid, [rule.name for rule in self.rules.rules])
         )
         sizes = np.bincount(decision.text, minlength=texts).tolist()
-        smallest = min((size for size in (done.smallest, found.smallest) if size), default=0)
+        smallest = min((size for size in (done.smallest, outputs.smallest) if size), default=0)
         replaced = done.replaced(tokens, self.classes) if self._mapped else []
         return Sanitized(
             done.lines(written),
@@ -257,10 +266,10 @@ class OnlyRewriter:
             done.counts,
             table,
             by_kind=Counter(decision.group.tolist()),
-            reused=found.reused,
+            reused=outputs.reused,
             plain_names=done.plain_names,
             replaced=replaced,
-            forms=Forms(smallest, found.unchanged + same),
+            forms=Forms(smallest, outputs.unchanged + same),
         )
 
     def _values(
@@ -283,8 +292,8 @@ class OnlyRewriter:
                 charged[int(decision.text[row])] += 1
                 paid.append(row)
         records = np.array([shared.number for shared in of_row])
-        held = units[0].numbers if len(units) == 1 else None
-        values = self._numbers.drawn_once(words, records, key, held)
+        numbers_of = units[0].numbers if len(units) == 1 else None
+        values = self._numbers.drawn_once(words, records, key, numbers_of)
         unchanged = self._numbers.forms(words).unchanged
         return dict(zip(rows, values, strict=True)), paid, unchanged
 
@@ -327,17 +336,19 @@ class OnlyRewriter:
         contexts = batch._replace(
             texts=[piece for of_text in pieces for piece, _ in of_text],
             numbers=context_numbers(batch.numbers, counts),
-            spans=None if spans is None else [own for of_text in pieces for _, own in of_text],
+            spans=None
+            if spans is None
+            else [marked for of_text in pieces for _, marked in of_text],
         )
-        found = [self.decided(contexts.part(*block)) for block in blocks(contexts.texts)]
-        return DecidedTexts(found, counts, invisible)
+        decisions = [self.decided(contexts.part(*block)) for block in blocks(contexts.texts)]
+        return DecidedTexts(decisions, counts, invisible)
 
     def in_unit(self, decided: DecidedTexts, key: bytes, *units: Shared) -> Sanitized:
         """Replace what was decided in the next texts of a unit, which may have had others, or of
         the units of one block, one context each.
         """
-        one, blocks = len(units) == 1, decided.blocks
-        if one:
-            blocks = [each.in_units(np.zeros_like(each.decision.unit)) for each in blocks]
-        parts = [self.drawn(each, key, units, lasting=one) for each in blocks]
+        single, blocks = len(units) == 1, decided.blocks
+        if single:
+            blocks = [block.in_units(np.zeros_like(block.decision.unit)) for block in blocks]
+        parts = [self.drawn(block, key, units, lasting=single) for block in blocks]
         return replace(joined(together(parts), decided.counts), invisible=decided.invisible)

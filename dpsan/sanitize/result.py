@@ -205,19 +205,19 @@ def together(parts: Sequence[Sanitized]) -> Sanitized:
 
 def _columns(parts: Sequence[Any]) -> dict[str, Any]:
     """Return the fields of results or audits of successive texts, each put together."""
-    found: dict[str, Any] = {}
-    for each in fields(parts[0]) if parts else ():
-        values = [value for part in parts if (value := getattr(part, each.name)) is not None]
+    out: dict[str, Any] = {}
+    for column in fields(parts[0]) if parts else ():
+        values = [value for part in parts if (value := getattr(part, column.name)) is not None]
         first = values[0] if values else None
         if isinstance(first, np.ndarray):
-            found[each.name] = np.concatenate(values)
+            out[column.name] = np.concatenate(values)
         elif isinstance(first, list):
-            found[each.name] = [*chain(*values)]
+            out[column.name] = [*chain(*values)]
         elif isinstance(first, AuditTable):
-            found[each.name] = AuditTable(**_columns(values))
+            out[column.name] = AuditTable(**_columns(values))
         elif isinstance(first, int | Forms | Counter):
-            found[each.name] = sum(values, type(first)())
-    return found
+            out[column.name] = sum(values, type(first)())
+    return out
 
 
 def joined(done: Sanitized, counts: Sequence[int]) -> Sanitized:

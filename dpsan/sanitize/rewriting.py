@@ -69,11 +69,11 @@ class Rewriter:
         """True if *a* and *an* that pass are written as a drawn word after them asks for."""
         self._natural: NaturalCase | None = None
         if spec.case == LetterCase.NATURAL:
-            known = built.embeddings
-            usual = known.spellings or known.index_to_key
-            capitals = bundled_capitals() if known.english else ()
+            vocabulary = built.embeddings
+            usual = vocabulary.spellings or vocabulary.index_to_key
+            capitals = bundled_capitals() if vocabulary.english else ()
             self._natural = NaturalCase(
-                known.key_to_index, usual, english=known.english, capitals=capitals
+                vocabulary.key_to_index, usual, english=vocabulary.english, capitals=capitals
             )
         self._drawn_articles = [] if self._natural is None else self._natural.articles
         """Rows of *a* and *an* where one of them is written for the other."""
@@ -154,10 +154,10 @@ class Rewriter:
         drawn = at = 0
         for pieces in segments(alone.texts[0], self.lookup.split):
             end = at + sum(map(len, pieces))
-            own = None if alone.spans is None else [clipped(alone.spans[0], at, end)]
-            one = self._drawn(self.lookup.of_split([pieces], own), alone, before=drawn)
-            done.append(self._written(one, continued=at > 0))
-            drawn, at = drawn + one.done.drawn[0], end
+            marked = None if alone.spans is None else [clipped(alone.spans[0], at, end)]
+            segment = self._drawn(self.lookup.of_split([pieces], marked), alone, before=drawn)
+            done.append(self._written(segment, continued=at > 0))
+            drawn, at = drawn + segment.done.drawn[0], end
         return joined(together(done), [len(done)])
 
     def _drawn(self, batch: Batch, texts: Texts, *, before: int = 0) -> DrawnTexts:
@@ -200,8 +200,8 @@ class Rewriter:
                 outputs[position] = number
             rows[at] = -1
         public, public_marks = self._public_of(codes, drawing if first is None else first, marks)
-        own, by_kind = drawn.tolist(), self._codes.by_kind(codes[drawing])
-        done = Sanitized([], own, own, {}, None, public, batch.invisible, marks, public_marks)
+        draws, by_kind = drawn.tolist(), self._codes.by_kind(codes[drawing])
+        done = Sanitized([], draws, draws, {}, None, public, batch.invisible, marks, public_marks)
         done = replace(done, by_kind=by_kind, forms=forms)
         return DrawnTexts(batch, rows, outputs, done, first)
 
@@ -216,7 +216,7 @@ class Rewriter:
 
     def _written(
         self,
-        one: DrawnTexts,
+        draws: DrawnTexts,
         *,
         audit: bool = False,
         continued: bool = False,
@@ -224,10 +224,10 @@ class Rewriter:
         """Decode the drawn words if they are to read, and put them into their positions.
 
         Args:
-            one: texts, or a segment of a long one.
+            draws: texts, or a segment of a long one.
             continued: whether it is a segment that is not the first.
         """
-        batch, codes, rows, outputs = one.batch, one.batch.codes, one.rows, one.outputs
+        batch, codes, rows, outputs = draws.batch, draws.batch.codes, draws.rows, draws.outputs
         respelt: Ids | slice = slice(0)
         several: Ids | None = None
         if self._built.decoding is not None:
@@ -245,7 +245,7 @@ class Rewriter:
             usual, drawn = rows.copy(), None
             if several is not None:
                 usual[several] = -1
-                drawn = [None if row < 0 else self.words[row] for row in one.rows.tolist()]
+                drawn = [None if row < 0 else self.words[row] for row in draws.rows.tolist()]
             usual[respelt] = usual[articles] = -1
             table = AuditTable(
                 batch.sizes,
@@ -254,13 +254,13 @@ class Rewriter:
                 [*batch.words],
                 outputs,
                 codes,
-                one.rows,
+                draws.rows,
                 usual,
-                one.first,
+                draws.first,
                 drawn,
             )
         lines = [*batch.lines(outputs)]
-        return replace(one.done, lines=lines, counts=counts_of(actions), records=table)
+        return replace(draws.done, lines=lines, counts=counts_of(actions), records=table)
 
     def survey(self, text: str) -> Sanitized:
         """Return the counts of rewriting a text, without drawing a word and without a line."""

@@ -246,8 +246,8 @@ class Sanitizer:
             A row number, n for ⊥, more for what :class:`dpsan.sanitize.classes.Grouping` lists, a
             negative number if nothing is drawn, None if the text is not one word.
         """
-        found = self.inputs_of(text)
-        return found[0][1] if len(found) == 1 and found[0][0] == text else None
+        inputs = self.inputs_of(text)
+        return inputs[0][1] if len(inputs) == 1 and inputs[0][0] == text else None
 
     def inputs_of(self, text: str) -> list[tuple[str, int]]:
         """Return the words of a text with their inputs; see :meth:`input_of`."""
@@ -309,9 +309,9 @@ class Sanitizer:
             return self.rewrite([texts], None if spans is None else [spans])[0]
         every = strings_of(texts)
         lines = [text for text in every if text is not None]
-        own = None if spans is None else spans_of(every, list(spans))
+        marked = None if spans is None else spans_of(every, list(spans))
         numbers = [at for at, text in enumerate(every) if text is not None]
-        rest = iter(self._draw(lines, numbers, len(every), own))
+        rest = iter(self._draw(lines, numbers, len(every), marked))
         return [None if text is None else next(rest) for text in every]
 
     def rewrite_object(
@@ -332,10 +332,10 @@ class Sanitizer:
         """
         from dpsan.formats.objects import ObjectStrings
 
-        found = ObjectStrings(data, fields, except_)
-        one = self.spec.consistent or self.spec.only  # else each text has draws of its own
-        many = len(found.texts)
-        return found.with_texts(self._draw(found.texts, [0] * many if one else range(many), many))
+        strings = ObjectStrings(data, fields, except_)
+        many = len(strings.texts)  # each has draws of its own unless equal words are drawn once
+        numbers = [0] * many if self.spec.consistent or self.spec.only else range(many)
+        return strings.with_texts(self._draw(strings.texts, numbers, many))
 
     def _draw(
         self,

@@ -268,7 +268,7 @@ class Settings:
         """
         name, _, values = what.removeprefix("!").partition("=")
         value = getattr(self, name)
-        named = [each.name for each in value] if isinstance(value, tuple) else [str(value)]
+        named = [item.name for item in value] if isinstance(value, tuple) else [str(value)]
         listed = not set(values.split("|")).isdisjoint(named)
         holds = listed if values else value != SETTINGS[name].default
         return bool(holds) != what.startswith("!")
@@ -289,7 +289,9 @@ class Settings:
     def contents(self) -> dict[str, object]:
         """Return by name what ``--resume`` compares in place of the names of files and lists."""
         every = SETTINGS.items()
-        return {name: each.content(getattr(self, name)) for name, each in every if each.content}
+        return {
+            name: setting.content(getattr(self, name)) for name, setting in every if setting.content
+        }
 
     def rows(self) -> dict[str, object]:
         """Return the rows that the header of an audit has of these settings."""

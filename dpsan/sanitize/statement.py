@@ -51,7 +51,7 @@ def expected_share(unchanged: float, counts: Mapping[Action, int] | Mapping[str,
         unchanged: the same for words of the vocabulary.
     """
     outside = counts[Action.UNKNOWN]
-    inside = sum(counts[each] for each in (*DRAWN, Action.REMEMBERED)) - outside
+    inside = sum(counts[action] for action in (*DRAWN, Action.REMEMBERED)) - outside
     return unchanged * inside / (inside + outside) if outside else unchanged
 
 
@@ -110,9 +110,9 @@ class Statement:
         out["sum", "run"] = Figure(totals.epsilon_sum)
         out["unchanged", "run"] = Figure(share)
         out["public words", "vocabulary"] = Figure(guarantee.public_words)
-        if seen := totals.plain_names + self.plain_drawn:
-            share = totals.plain_names / seen
-            out["names in plain sight", "run"] = Figure(share, charges=round(seen))
+        if names := totals.plain_names + self.plain_drawn:
+            share = totals.plain_names / names
+            out["names in plain sight", "run"] = Figure(share, charges=round(names))
         if sizes := self._group_sizes():
             out["smallest group", "run"] = Figure(min(sizes))
         for metric, epsilon in ((guarantee.metric, guarantee.epsilon_metric), *guarantee.also):
@@ -154,8 +154,12 @@ class Statement:
                 f"hiding in plain sight: about {many} with a capital in an output may be a "
                 f"name (Young, Mark), and such a word is original with probability {share}{again}"
             )
-        own = [] if totals.guarantee.only_groups else of_guarantee(totals.guarantee)
-        if totals.draws and (facts := [*own, *self.settings.facts()]) and not verbose:
+        facts_of_mechanism = [] if totals.guarantee.only_groups else of_guarantee(totals.guarantee)
+        if (
+            totals.draws
+            and (facts := [*facts_of_mechanism, *self.settings.facts()])
+            and not verbose
+        ):
             out.append(f"not protected here: {', '.join(facts)}")
         if totals.draws and self.settings.fluent:
             out.append(FLUENT)
@@ -220,9 +224,11 @@ class Statement:
             again = counted(totals.reused, "replacement")
             lines.append(f"{again} stood for another word of the unit too: a group was used up")
         if guarantee.epsilon_ldp:
-            one, together = figures["loss", "copies"], figures["loss", "file"]
+            single, together = figures["loss", "copies"], figures["loss", "file"]
             whole = "the largest file" if self.files > 1 else "the whole text"
-            lines.append(f"numbers by value: LDP epsilon {one} per number, {together} for {whole}")
+            lines.append(
+                f"numbers by value: LDP epsilon {single} per number, {together} for {whole}"
+            )
         return lines
 
     def _summary(self, *, short: bool) -> list[str]:
@@ -235,12 +241,12 @@ class Statement:
         cost, word = figures["loss", "file"], figures["loss", "copies"]
         copies = f" in {self.copies} copies" if self.copies > 1 else ""
         name = guarantee.loss_name
-        each, total = f"no finite {name}", ""
+        part, total = f"no finite {name}", ""
         # How many of the words are public depends on them: the number of all is a bound.
         public = bool(guarantee.public_words)
         most, kind = ("at most ", " of the protected words") if public else ("", "")
         if word.value < math.inf:
-            each = f"{name} {word} per {self._each}{copies}"
+            part = f"{name} {word} per {self._each}{copies}"
             total = f"{most}{cost} for {whole}"
         share = percent(figures["unchanged", "run"].value)
         where = " in spans" if self.spans else ""
@@ -265,7 +271,7 @@ class Statement:
             special, total, unchanged, for_words = inline
             return (
                 f"{words}{for_words}{special} by {self.mechanism}, {guarantee.grade}: "
-                f"{each}{total}{unchanged}" + ". Not protected: see -v." * short
+                f"{part}{total}{unchanged}" + ". Not protected: see -v." * short
             )
 
         for index, (alone, _) in enumerate(movable):
@@ -326,10 +332,10 @@ class Statement:
             for (what, scope), figure in figures.items()
             if what == "per unit"
         ]
-        one = figures["loss", "word"]
-        each = "number by value" if guarantee.only_groups else self._each
-        if one.value or not guarantee.only_groups:
-            yield f"per {each}: {', '.join([*parts, f'{name} {one}'])}"
+        single = figures["loss", "word"]
+        noun = "number by value" if guarantee.only_groups else self._each
+        if single.value or not guarantee.only_groups:
+            yield f"per {noun}: {', '.join([*parts, f'{name} {single}'])}"
         sizes: dict[str, list[int]] = {}
         for group in guarantee.groups:
             sizes.setdefault(group.name, []).append(group.words)
@@ -341,7 +347,7 @@ class Statement:
             yield f"not protected: {', '.join(facts)}"
             return
         if self.copies > 1:
-            yield f"{self.copies} copies of every {each}: {name} {figures['loss', 'copies']}"
+            yield f"{self.copies} copies of every {noun}: {name} {figures['loss', 'copies']}"
         whole = "largest file" if self.files > 1 else "whole text"
         scopes = {"record": "largest record", "file": whole}
         scopes |= {"run": "all files"} if self.files > 1 else {}

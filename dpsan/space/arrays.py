@@ -184,17 +184,17 @@ class Lattice:
     def _product(self, left: Floats, right: Floats, out: Floats) -> None:
         """Squared distances, by the calling thread only."""
         for at in range(0, len(left), _TALL):
-            some, target = left[at : at + _TALL], out[at : at + _TALL]
+            rows, target = left[at : at + _TALL], out[at : at + _TALL]
             # Nearly square pieces: their factors are read least often.
-            width = max(1, int(_MULTIPLIED // some.size))
+            width = max(1, int(_MULTIPLIED // rows.size))
             width -= width % 8 if width > 8 else 0
             count = right.shape[1] // width
             whole = count * width
             if whole:
                 pieces = right[:, :whole].reshape(-1, count, width).transpose(1, 0, 2)
                 tiles = target[:, :whole].reshape(-1, count, width).transpose(1, 0, 2)
-                np.matmul(some, pieces, out=tiles)
-            np.matmul(some, right[:, whole:], out=target[:, whole:])
+                np.matmul(rows, pieces, out=tiles)
+            np.matmul(rows, right[:, whole:], out=target[:, whole:])
 
     def distances(self, ids: Ids) -> Floats:
         """Distances from inputs to every word, shape (m, n)."""

@@ -38,8 +38,8 @@ def clipped(space: MetricSpace, clip: float | str) -> tuple[MetricSpace, float]:
     Raises:
         UsageError: a radius so small that clipped vectors of 32 bits might lie beyond it.
     """
-    held = space.table("largest-norm", lambda: {"norm": np.array([largest_norm(space.vectors)])})
-    largest = float(held["norm"][0])
+    table = space.table("largest-norm", lambda: {"norm": np.array([largest_norm(space.vectors)])})
+    largest = float(table["norm"][0])
     if isinstance(clip, str):
         return space, largest
     if largest <= clip:
@@ -69,9 +69,9 @@ def l1_diameter(space: MetricSpace, radius: float) -> float:
     def build() -> Arrays:
         return {"bound": np.array([diameter_bound(space.vectors, space.watch, 1)[0]])}
 
-    held = space.table("l1-diameter-2", build)
+    table = space.table("l1-diameter-2", build)
     root = float(np.sqrt(space.d)) * _UP
-    return min(float(held["bound"][0]), root * l2_diameter(space, radius))
+    return min(float(table["bound"][0]), root * l2_diameter(space, radius))
 
 
 def smallest_distance(space: MetricSpace) -> float | None:
@@ -90,8 +90,8 @@ def smallest_distance(space: MetricSpace) -> float | None:
             least.append(index.search(points[ids].astype(np.float64), 2)[1][:, 1].min())
         return {"distance": np.array([min(least) / _UP])}
 
-    found = float(space.table("smallest-distance-1", build)["distance"][0])
-    return found if np.isfinite(found) else None
+    least_far = float(space.table("smallest-distance-1", build)["distance"][0])
+    return least_far if np.isfinite(least_far) else None
 
 
 def largest_stretch(points: Floats, images: Floats, watch: Watch = unseen) -> float:
@@ -128,10 +128,10 @@ def largest_stretch(points: Floats, images: Floats, watch: Watch = unseen) -> fl
         for begin in range(0, len(rows), 8192):
             pair = slice(begin, begin + 8192)
             # Differences of the rows themselves, which lose nothing.
-            s, t = (each[rows[pair]] - each[columns[pair]] for each in (points, images))
+            s, t = (half[rows[pair]] - half[columns[pair]] for half in (points, images))
             size, moves = np.einsum("nd,nd->n", s, s), np.einsum("nm,nm->n", t, t)
             if (moves[size == 0] > 0).any():
                 return float("inf")
-            known = size > 0
-            best = max(best, float((moves[known] / size[known]).max(initial=0.0)))
+            distinct = size > 0
+            best = max(best, float((moves[distinct] / size[distinct]).max(initial=0.0)))
     return float(np.sqrt(best)) * (1 + 1e-6)

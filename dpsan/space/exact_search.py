@@ -100,8 +100,8 @@ class FlatIndex:
         ids, distances = np.empty((m, k), dtype=np.int64), np.empty((m, k))
 
         def search(part: int) -> None:
-            some = slice(m * part // parts, m * (part + 1) // parts)
-            ids[some], distances[some] = self._reckoned(small, points[some], k)
+            part_of = slice(m * part // parts, m * (part + 1) // parts)
+            ids[part_of], distances[part_of] = self._reckoned(small, points[part_of], k)
 
         side_by_side(search, range(parts))
         return ids, distances
@@ -115,12 +115,12 @@ class FlatIndex:
         """
         if (small := self._integers(len(points), 1)) is not None:
             return self._by_integers(small, points, 1)[0][:, 0]
-        found, near = self._propose(points, min(self.n, 1 + _EXTRA))
-        ids = found[:, 0].copy()
+        rows, near = self._propose(points, min(self.n, 1 + _EXTRA))
+        ids = rows[:, 0].copy()
         if self.n > 1:
             gap = near[:, 1].astype(np.float64) - near[:, 0]
             unsure = np.flatnonzero(~(gap > 2.5 * self._bound(points)))
-            settled, _ = self._settle(points[unsure], found[unsure], near[unsure], 1)
+            settled, _ = self._settle(points[unsure], rows[unsure], near[unsure], 1)
             ids[unsure] = settled[:, 0]
         return ids
 
@@ -138,21 +138,21 @@ class FlatIndex:
 
     def _reckoned(self, small: SmallIntegers, points: Floats, k: int) -> tuple[Ids, Floats]:
         """Return the k nearest rows and their distances, from candidates by integers."""
-        found = small.candidates(points, k)
-        exact = np.empty(len(found.rows))
+        rows = small.candidates(points, k)
+        exact = np.empty(len(rows.rows))
         for at in range(0, len(exact), _SCORED):
-            some = slice(at, at + _SCORED)
-            offsets = self.vectors[found.rows[some]].astype(np.float64)
-            offsets -= points[found.points[some]]
-            exact[some] = np.einsum("nd,nd->n", offsets, offsets)
+            part = slice(at, at + _SCORED)
+            offsets = self.vectors[rows.rows[part]].astype(np.float64)
+            offsets -= points[rows.points[part]]
+            exact[part] = np.einsum("nd,nd->n", offsets, offsets)
         # By point and distance; rows ascend, so a stable sort breaks ties by row.
-        order = np.lexsort((exact, found.points))
-        starts = np.flatnonzero(np.diff(found.points, prepend=-1))
+        order = np.lexsort((exact, rows.points))
+        starts = np.flatnonzero(np.diff(rows.points, prepend=-1))
         chosen = order[starts[:, None] + np.arange(k)]
         ids = np.empty((len(points), k), dtype=np.int64)
         distances = np.empty((len(points), k))
-        ids[~found.lost], distances[~found.lost] = found.rows[chosen], np.sqrt(exact[chosen])
-        if len(lost := np.flatnonzero(found.lost)):
+        ids[~rows.lost], distances[~rows.lost] = rows.rows[chosen], np.sqrt(exact[chosen])
+        if len(lost := np.flatnonzero(rows.lost)):
             if 2 * len(lost) > len(points):  # these vectors are too much alike
                 self._most_nearest = k - 1
                 if k == 1:
@@ -164,12 +164,12 @@ class FlatIndex:
     def _propose(self, points: Floats, width: int) -> tuple[Ids, Floats32]:
         with np.errstate(over="ignore"):
             queries = np.ascontiguousarray(points, dtype=np.float32)
-        found, near = least_values(self.vectors, queries, width)
+        rows, near = least_values(self.vectors, queries, width)
         # FAISS has no row where a value overflows.  Such a point has an infinite bound: nothing is
         # concluded from its values, but its candidates are rows, and all of them if width is n.
-        lost = (found < 0).any(axis=1)
-        found[lost], near[lost] = np.arange(width), 0.0
-        return found, near
+        lost = (rows < 0).any(axis=1)
+        rows[lost], near[lost] = np.arange(width), 0.0
+        return rows, near
 
     def _bound(self, points: Floats) -> Floats:
         """Bound on |float32 value - true squared distance| for any order of summation, (m,).
@@ -182,7 +182,7 @@ class FlatIndex:
         bound = np.where(norms**2 < _HUGE, 2 * _UNIT * norms**2 + _TINY, np.inf)
         return np.asarray((self.d + 8) * bound, dtype=np.float64)
 
-    def _settle(self, points: Floats, found: Ids, near: Floats32, k: int) -> tuple[Ids, Floats]:
+    def _settle(self, points: Floats, rows: Ids, near: Floats32, k: int) -> tuple[Ids, Floats]:
         """Return the k nearest rows and their distances, from candidates and their float32
         values.
         """
@@ -193,28 +193,26 @@ class FlatIndex:
         step = max(1, _QUERIES * 8 // (k + _EXTRA)) if k > 8 else _QUERIES
         for at in range(0, m, step):
             part = slice(at, at + step)
-            good = self._decide(
-                points[part], found[part], near[part], k, ids[part], distances[part]
-            )
+            good = self._decide(points[part], rows[part], near[part], k, ids[part], distances[part])
             far = at + np.flatnonzero(~good)
             size = max(1, min(_FAR, _FAR_SCORES // self.n))
-            for some in (far[start : start + size] for start in range(0, len(far), size)):
-                ids[some], distances[some] = self._far(points[some], k)
+            for left in (far[start : start + size] for start in range(0, len(far), size)):
+                ids[left], distances[left] = self._far(points[left], k)
         return ids, distances
 
     def _decide(
-        self, points: Floats, found: Ids, near: Floats32, k: int, ids: Ids, distances: Floats
+        self, points: Floats, rows: Ids, near: Floats32, k: int, ids: Ids, distances: Floats
     ) -> NDArray[np.bool_]:
         """Re-score candidates into ``ids`` and ``distances``; True where certainly right."""
-        found = np.sort(found, axis=1)  # ascending rows: a stable sort breaks ties by row
-        offsets = self.vectors[found].astype(np.float64)
+        rows = np.sort(rows, axis=1)  # ascending rows: a stable sort breaks ties by row
+        offsets = self.vectors[rows].astype(np.float64)
         offsets -= points[:, None, :]
         exact = np.einsum("mkd,mkd->mk", offsets, offsets)
         order = np.argsort(exact, axis=1, kind="stable")[:, :k]
-        ids[:] = np.take_along_axis(found, order, axis=1)
+        ids[:] = np.take_along_axis(rows, order, axis=1)
         exact = np.take_along_axis(exact, order, axis=1)
         distances[:] = np.sqrt(exact)
-        if found.shape[1] == self.n:
+        if rows.shape[1] == self.n:
             return np.ones(len(points), dtype=np.bool_)
         # A row outside the candidates has a float32 value of at least the largest candidate's.
         largest: Floats = near[:, -1].astype(np.float64)
@@ -232,14 +230,12 @@ class FlatIndex:
                 self._half_squares = np.einsum("nd,nd->n", self.vectors, self.vectors) / 2
             scores = points.astype(np.float32) @ self.vectors.T
             scores -= self._half_squares
-        found = np.argpartition(-scores, width - 1, axis=1)[:, :width]
-        smallest = np.take_along_axis(scores, found, axis=1).min(axis=1).astype(np.float64)
+        rows = np.argpartition(-scores, width - 1, axis=1)[:, :width]
+        smallest = np.take_along_axis(scores, rows, axis=1).min(axis=1).astype(np.float64)
         ids = np.empty((len(points), k), dtype=np.int64)
         distances = np.empty((len(points), k))
         # Candidates only: completeness is judged below, in terms of the scores.
-        self._decide(
-            points, found, np.full((len(points), 1), np.inf, np.float32), k, ids, distances
-        )
+        self._decide(points, rows, np.full((len(points), 1), np.inf, np.float32), k, ids, distances)
         last = self.vectors[ids[:, -1]].astype(np.float64)
         score = np.einsum("md,md->m", points, last) - np.einsum("md,md->m", last, last) / 2
         norms, y = np.linalg.norm(points, axis=1), self._largest_norm

@@ -77,16 +77,16 @@ def _shared(vectors: Floats32, points: Floats32, width: int, threads: int) -> Pr
             for begin, end in _cuts(m, pieces)
             for low, high in _cuts(n, min(n, parts))
         ]
-        done = [each.result() for each in begun]
+        done = [item.result() for item in begun]
     finally:
         pool.shutdown(cancel_futures=True)
     axis = 0 if by_points else 1
-    found = np.concatenate([ids for ids, _ in done], axis=axis)
-    values = np.concatenate([each for _, each in done], axis=axis)
+    rows = np.concatenate([ids for ids, _ in done], axis=axis)
+    values = np.concatenate([item for _, item in done], axis=axis)
     if by_points:
-        return found, values
+        return rows, values
     order = np.argsort(values, axis=1, kind="stable")[:, :width]
-    return np.take_along_axis(found, order, axis=1), np.take_along_axis(values, order, axis=1)
+    return np.take_along_axis(rows, order, axis=1), np.take_along_axis(values, order, axis=1)
 
 
 def _cuts(size: int, parts: int) -> list[tuple[int, int]]:
@@ -98,6 +98,6 @@ def _search(rows: Floats32, points: Floats32, width: int, first: int) -> Proposa
     """Return the same in some rows, the first of which has the number ``first``, by this thread."""
     import faiss  # heavy import
 
-    values, found = faiss.knn(points, rows, min(width, len(rows)))
-    found[found >= 0] += first
-    return found, values
+    values, numbers = faiss.knn(points, rows, min(width, len(rows)))
+    numbers[numbers >= 0] += first
+    return numbers, values

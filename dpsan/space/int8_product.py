@@ -60,7 +60,7 @@ def _model() -> bytes:
 
     node = b"".join(_field(1, name) for name in _INPUTS) + _field(2, "values")
     graph = _field(1, node + _field(4, "MatMulInteger")) + _field(2, "product")
-    graph += b"".join(_field(11, declared(*each)) for each in _INPUTS.items())
+    graph += b"".join(_field(11, declared(*input_)) for input_ in _INPUTS.items())
     graph += _field(12, declared("values", _INT32))
     return _field(1, 8) + _field(7, graph) + _field(8, _field(1, "") + _field(2, 13))
 
@@ -118,8 +118,8 @@ class Product:
         self._held = small, zero  # as long as the kernel has their addresses
         self._session = _session()
         self._binding = self._session.io_binding()
-        for name, each in zip(("points", "zero"), self._held, strict=True):
-            self._binding.bind_input(name, "cpu", 0, each.dtype, *_aligned_start(each))
+        for name, array in zip(("points", "zero"), self._held, strict=True):
+            self._binding.bind_input(name, "cpu", 0, array.dtype, *_aligned_start(array))
         self._binding.bind_output("values", "cpu", 0, np.int32, *_aligned_start(values))
 
     @staticmethod
@@ -204,14 +204,14 @@ def wins(d: int) -> bool:
     points = (np.arange(m * d).reshape(m, d) * 37 % 127 - 63).astype(np.float64)
     rows = np.resize(np.arange(1, 128, dtype=np.uint8), (tiles, n, d))
     many, vectors = points.astype(np.float32), rows.reshape(-1, d).astype(np.float32)
-    product, held = Product(points, _LEVELS[-1], n), [Product.rows(tile) for tile in rows]
+    product, rows_of_tiles = Product(points, _LEVELS[-1], n), [Product.rows(tile) for tile in rows]
     threads = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)
     shares = []
     try:
         for _ in range(runs):
             started = time.perf_counter()
-            for tile in held:
+            for tile in rows_of_tiles:
                 product(tile).max(axis=0)
             between = time.perf_counter()
             faiss.knn(many, vectors, 4)

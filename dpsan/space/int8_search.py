@@ -93,14 +93,14 @@ class SmallIntegers:
         def rounded(tile: int) -> None:
             first = tile * self._width
             indices = np.arange(first, first + self._width).clip(max=self.n - 1)
-            some = _turned(vectors[self._order[indices]] - self._centre)
-            some = some.reshape(groups, _GROUP, self.d)
-            step = np.maximum(np.abs(some).max(axis=(1, 2)), _SIZE[0]) / level
-            small = np.rint(some / step[:, None, None])
+            turned = _turned(vectors[self._order[indices]] - self._centre)
+            turned = turned.reshape(groups, _GROUP, self.d)
+            step = np.maximum(np.abs(turned).max(axis=(1, 2)), _SIZE[0]) / level
+            small = np.rint(turned / step[:, None, None])
             self._rows[tile] = small.reshape(self._width, self.d) + (level + 1)
             self._steps[tile] = step
-            self._lost[tile] = _norms(some - small * step[:, None, None])
-            self._norms[tile] = _norms(some)
+            self._lost[tile] = _norms(turned - small * step[:, None, None])
+            self._norms[tile] = _norms(turned)
             self._halves[tile] = self._norms[tile] ** 2 / 2
 
         side_by_side(rounded, range(tiles))
@@ -132,17 +132,17 @@ class SmallIntegers:
         """
         moved = _turned(points - self._centre)
         largest = np.abs(moved).max(axis=1)
-        known = np.flatnonzero(largest < _SIZE[1] / math.sqrt(self.d))
+        inside = np.flatnonzero(largest < _SIZE[1] / math.sqrt(self.d))
         lost = np.ones(len(points), dtype=np.bool_)
-        m = len(known)
+        m = len(inside)
         blocks = math.ceil(m / _BLOCK)
-        found = [_NONE]
+        results = [_NONE]
         for block in range(blocks):
-            some = known[m * block // blocks : m * (block + 1) // blocks]
-            at, rows, good = self._block(moved[some], largest[some], k)
-            found.append((some[at], self._order[rows].astype(np.int64)))
-            lost[some] = ~good
-        owners, rows = (np.concatenate(each) for each in zip(*found, strict=True))
+            part = inside[m * block // blocks : m * (block + 1) // blocks]
+            at, rows, good = self._block(moved[part], largest[part], k)
+            results.append((part[at], self._order[rows].astype(np.int64)))
+            lost[part] = ~good
+        owners, rows = (np.concatenate(parts) for parts in zip(*results, strict=True))
         ascending = np.argsort(owners * self.n + rows)
         return Candidates(owners[ascending], rows[ascending], lost)
 
@@ -159,8 +159,8 @@ class SmallIntegers:
         block = _Points(steps, _norms(small), _norms(moved - small), rest)
         factors = np.stack([rest, block.norms, block.lost, np.ones(m)]) / steps
         least = np.full(m, -np.inf)
-        found, met = _NOTHING, list[_Groups]()
-        due, held = 1, 0
+        rows, met = _NOTHING, list[_Groups]()
+        due, waiting = 1, 0
         for tile, parts in enumerate(self._parts):
             groups = product(self._tiles[tile]).reshape(-1, _GROUP, m)
             highest = groups.max(axis=1)
@@ -169,15 +169,15 @@ class SmallIntegers:
             # What a product of each group is at least, where it is as good as the k-th best.
             factors[0] = (least - rest) / steps
             limits = parts @ factors
-            group, some = np.divmod((highest >= limits).ravel().nonzero()[0], m)
+            group, members = np.divmod((highest >= limits).ravel().nonzero()[0], m)
             number = tile * len(parts) + group
-            met.append(_Groups(some, number, groups[group, :, some], limits[group, some]))
-            held += len(group)
-            if tile + 1 in (due, len(self._parts)) or held > _MANY * m:
-                found = self._checked(found, _rows(met), block, least, k)
+            met.append(_Groups(members, number, groups[group, :, members], limits[group, members]))
+            waiting += len(group)
+            if tile + 1 in (due, len(self._parts)) or waiting > _MANY * m:
+                rows = self._checked(rows, _rows(met), block, least, k)
                 met.clear()
-                due, held = 2 * tile + 2, 0
-        return found.points, found.indices, least < _NEVER
+                due, waiting = 2 * tile + 2, 0
+        return rows.points, rows.indices, least < _NEVER
 
     def _reached(
         self,
@@ -190,22 +190,22 @@ class SmallIntegers:
         """Return the k-th highest score that rows of a tile have at least."""
         steps, rows = self._steps[tile], (self._lost[tile], self._norms[tile], self._halves[tile])
         if k > len(highest):  # by rows
-            lost, norms, halves = (each.reshape(-1, 1) for each in rows)
+            lost, norms, halves = (column.reshape(-1, 1) for column in rows)
             scores = groups.reshape(-1, groups.shape[2]) * np.repeat(steps, _GROUP)[:, None]
         else:  # the groups' highest are of different rows
-            lost, norms, halves = (each.max(axis=1, keepdims=True) for each in rows)
+            lost, norms, halves = (column.max(axis=1, keepdims=True) for column in rows)
             scores = highest * steps[:, None]
         scores *= block.steps
         scores -= lost * block.norms + norms * block.lost + block.rest + halves
         return np.asarray(np.partition(scores, -k, axis=0)[-k], dtype=np.float64)
 
     def _checked(
-        self, found: _Found, more: _Found, block: _Points, least: Floats, k: int
+        self, earlier: _Found, more: _Found, block: _Points, least: Floats, k: int
     ) -> _Found:
         """Return those that may be among the nearest by their own bounds, which raise ``least``."""
-        points = np.concatenate((found.points, more.points))
-        indices = np.concatenate((found.indices, more.indices))
-        products = np.concatenate((found.products, more.products))
+        points = np.concatenate((earlier.points, more.points))
+        indices = np.concatenate((earlier.indices, more.indices))
+        products = np.concatenate((earlier.products, more.products))
         steps = self._steps.reshape(-1)[indices // _GROUP] * block.steps[points]
         scores = steps * products - self._halves.reshape(-1)[indices]
         errors = self._lost.reshape(-1)[indices] * block.norms[points]
@@ -268,10 +268,10 @@ def _turned(points: Floats) -> Floats:
 
 def _rows(groups: list[_Groups]) -> _Found:
     """Return the rows of groups that may be near."""
-    points = np.concatenate([each.points for each in groups])
-    numbers = np.concatenate([each.groups for each in groups])
-    products = np.concatenate([each.products for each in groups])
-    limits = np.ceil(np.concatenate([each.limits for each in groups]))
+    points = np.concatenate([group.points for group in groups])
+    numbers = np.concatenate([group.groups for group in groups])
+    products = np.concatenate([group.products for group in groups])
+    limits = np.ceil(np.concatenate([group.limits for group in groups]))
     whole = limits.clip(-_WHOLE, _WHOLE).astype(np.int32)
     hit, row = np.divmod((products >= whole[:, None]).ravel().nonzero()[0], _GROUP)
     return _Found(points[hit], numbers[hit] * _GROUP + row, products[hit, row])

@@ -111,22 +111,22 @@ class MetricSpace:
             of_mechanism: they depend on a mechanism too.  Code that changes may do so without its
                 file, by what it imports: its mechanisms' tables are not kept.
         """
-        if (found := self._memory.get(name)) is not None:
-            return found
+        if (arrays := self._memory.get(name)) is not None:
+            return arrays
         key, full = self._key(name)
-        found = bundled_table(full) if self._bundled else None
-        if found is None and self._store and not (self._owner and of_mechanism):
+        arrays = bundled_table(full) if self._bundled else None
+        if arrays is None and self._store and not (self._owner and of_mechanism):
             meta = {"digest": self._digest, "table": full}
-            found = self._store.get(TABLE_KIND, key, lambda: Entry(build(), meta)).arrays
-        self._memory[name] = build() if found is None else found
+            arrays = self._store.get(TABLE_KIND, key, lambda: Entry(build(), meta)).arrays
+        self._memory[name] = build() if arrays is None else arrays
         return self._memory[name]
 
     def find_table(self, name: str) -> Arrays | None:
         """Return a table that is in memory or stored, else None."""
         key, full = self._key(name)
-        found = self._memory.get(name) or (bundled_table(full) if self._bundled else None)
-        entry = self._store.load(TABLE_KIND, key) if self._store and not found else None
-        return entry.arrays if entry else found
+        arrays = self._memory.get(name) or (bundled_table(full) if self._bundled else None)
+        entry = self._store.load(TABLE_KIND, key) if self._store and not arrays else None
+        return entry.arrays if entry else arrays
 
     def _key(self, name: str) -> tuple[str, str]:
         """Return the key of a table in the cache, and its name there."""
@@ -229,16 +229,16 @@ class MetricSpace:
         outputs = self.n if outputs is None else outputs
         if isinstance(outputs, int):
             index = self.index if outputs == self.n else self._part(outputs)
-            found, _ = index.search(self.points(ids), k)
-            own = ids < outputs
+            nearest, _ = index.search(self.points(ids), k)
+            listed = ids < outputs
         else:
-            found = outputs[self._part(outputs).search(self.points(ids), k)[0]].astype(np.int64)
-            own = np.isin(ids, outputs)
+            nearest = outputs[self._part(outputs).search(self.points(ids), k)[0]].astype(np.int64)
+            listed = np.isin(ids, outputs)
         # Each output before others that have the same vector and a smaller row number.
-        for row in np.flatnonzero(own & (found[:, 0] != ids)):
-            rest = found[row][found[row] != ids[row]][: k - 1]
-            found[row] = np.concatenate(([ids[row]], rest))
-        return found
+        for row in np.flatnonzero(listed & (nearest[:, 0] != ids)):
+            rest = nearest[row][nearest[row] != ids[row]][: k - 1]
+            nearest[row] = np.concatenate(([ids[row]], rest))
+        return nearest
 
     def _part(self, outputs: int | NDArray[np.int32]) -> FlatIndex:
         """Return an index of some words: a number of first ones, or row numbers."""
@@ -290,8 +290,8 @@ class MetricSpace:
             axes *= np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(self.d)])
             return {"values": np.maximum(values, 0.0), "axes": axes}
 
-        held = self.table("variance", build)
-        return held["values"], held["axes"]
+        table = self.table("variance", build)
+        return table["values"], table["axes"]
 
     def _diameter(self) -> Arrays:
         def build() -> Arrays:
@@ -345,20 +345,20 @@ def diameter_bound(vectors: Floats32, watch: Watch = unseen, norm: int = 2) -> t
         ranges = vectors.max(axis=0).astype(np.float64) - vectors.min(axis=0)
         return min(2 * float(radii[0]), float(np.linalg.norm(ranges, norm))) * rounding, False
 
-    def farthest(some: Floats, others: Floats) -> float:
+    def farthest(rows: Floats, others: Floats) -> float:
         if norm == 1:
             from scipy.spatial.distance import cdist  # heavy import
 
-            return float(cdist(some, others, "cityblock").max())
-        product = some @ others.T
+            return float(cdist(rows, others, "cityblock").max())
+        product = rows @ others.T
         product *= -2
-        product += np.einsum("nd,nd->n", some, some)[:, None]
+        product += np.einsum("nd,nd->n", rows, rows)[:, None]
         product += np.einsum("nd,nd->n", others, others)
         return float(np.sqrt(max(product.max(), 0.0)))
 
     for at in shown(watch, "comparing words far out", range(0, len(ends), _FAR)):
-        some = vectors[order[at : at + _FAR]] - centroid
+        rows = vectors[order[at : at + _FAR]] - centroid
         for other in range(at, int(ends[at]), 16 * _FAR):
             others = vectors[order[other : min(other + 16 * _FAR, int(ends[at]))]] - centroid
-            best = max(best, farthest(some, others))
+            best = max(best, farthest(rows, others))
     return best * rounding, True

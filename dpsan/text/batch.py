@@ -134,9 +134,9 @@ class BoundedCache(dict[str, T]):
         self._function, self._most = function, most
 
     def __missing__(self, text: str) -> T:
-        found = self._function(text)
+        value = self._function(text)
         if len(text) <= _LONGEST:
             if len(self) >= self._most:
                 self.clear()
-            self[text] = found
-        return found
+            self[text] = value
+        return value

@@ -48,16 +48,16 @@ def joined(texts: Sequence[Chunk]) -> Batch:
 
 
 def joined_at_spaces(
-    blocks: Sequence[Pieces], found: Sequence[Ids], chunk_of: Callable[[str], Chunk]
+    blocks: Sequence[Pieces], codes_of: Sequence[Ids], chunk_of: Callable[[str], Chunk]
 ) -> Batch:
     """Texts in blocks, with marks between them.
 
     Args:
         blocks: the pieces of some texts each.
-        found: of each block the codes of pieces without tails.
+        codes_of: of each block the codes of pieces without tails.
         chunk_of: says what a piece is that has none.
     """
-    codes = np.concatenate(found)
+    codes = np.concatenate(codes_of)
     tails = np.concatenate([block.tails for block in blocks])
     special, chunks = _chunks(blocks, codes, chunk_of)
     return _batch(_Cut(blocks, codes, tails, special, chunks), f" {MARK} ")
@@ -70,14 +70,14 @@ def _batch(texts: _Cut, seam: str) -> Batch:
         seam: stands between two of them.
     """
     blocks, codes, tails, special, chunks = texts
-    own = codes > CHUNK
-    counts = own.astype(np.int64)
+    chunks_here = codes > CHUNK
+    counts = chunks_here.astype(np.int64)
     counts[special] = [len(chunk.words) for chunk in chunks]
     ends = np.cumsum(counts)
     begins = (ends - counts)[special]
     total = int(ends[-1])
     between = codes[special] == BETWEEN
-    trailing = own & (tails > 0)
+    trailing = chunks_here & (tails > 0)
     tails = ends[trailing]
     gaps = [" "] * (total + 1)
     gaps[0] = ""
@@ -102,7 +102,7 @@ def _batch(texts: _Cut, seam: str) -> Batch:
         gaps[at] += "".join(parts)
     gaps[-1] = gaps[-1][:-1]  # no space after the last piece
     sizes = np.diff(begins[between], prepend=0, append=total)
-    within = np.repeat(~own, counts)
+    within = np.repeat(~chunks_here, counts)
     codes = np.repeat(codes, counts)
     codes[within] = list(chain.from_iterable([chunk.codes for chunk in chunks]))
     odd = np.zeros(total + 1, dtype=np.bool_)
@@ -113,7 +113,7 @@ def _batch(texts: _Cut, seam: str) -> Batch:
         sizes,
         np.flatnonzero(odd),
         seam,
-        Words(total, partial(_words, texts, own, ends)),
+        Words(total, partial(_words, texts, chunks_here, ends)),
         codes,
         sum([chunk.invisible for chunk in chunks]),
         longer,
@@ -152,23 +152,23 @@ def _each(
         yield from strings(block, np.flatnonzero(chosen[begin:end]))
 
 
-def _words(texts: _Cut, own: Mask, ends: Ids, indices: Ids) -> list[str]:
+def _words(texts: _Cut, chunks_here: Mask, ends: Ids, indices: Ids) -> list[str]:
     """Return the words at some indices.
 
     Args:
-        own: whether each piece is a word.
+        chunks_here: whether each piece is a word.
         ends: number of words up to the end of each piece.
     """
     blocks, _, _, special, chunks = texts
     pieces = np.searchsorted(ends, indices, side="right")
     firsts = np.cumsum([0, *map(len, blocks)])
     in_block = np.searchsorted(firsts, pieces, side="right") - 1
-    alone = own[pieces]
+    alone = chunks_here[pieces]
     out = [""] * len(indices)
     for number, block in enumerate(blocks):
         mine = np.flatnonzero(alone & (in_block == number))
-        found = block.strings(pieces[mine] - firsts[number])
-        for at, word in zip(mine.tolist(), found, strict=True):
+        strings = block.strings(pieces[mine] - firsts[number])
+        for at, word in zip(mine.tolist(), strings, strict=True):
             out[at] = word
     others = np.flatnonzero(~alone)
     before_end = (indices - ends[pieces])[others].tolist()

@@ -145,9 +145,9 @@ def _word_after(gaps: Sequence[str], article: int) -> int:
     follows, end = article + 1, min(article + TAG, len(gaps) - 1)
     while gaps[follows].endswith("<"):
         closes = (at for at in range(follows + 1, end) if ">" in gaps[at])
-        if (found := next(closes, None)) is None:
+        if (position := next(closes, None)) is None:
             return article + 1
-        follows = found
+        follows = position
     return follows
 
 
@@ -207,8 +207,8 @@ class NaturalCase:
                 self._places[row] = sum(map(_PLACES.__getitem__, letters))
         self._named = np.array([*map(_names_something, words), False])
         self._the = rows.get("the", len(words))
-        found = (rows.get(word) for word in ("a", "an") if english)
-        self.articles = [row for row in found if row is not None]
+        row_of_article = (rows.get(word) for word in ("a", "an") if english)
+        self.articles = [row for row in row_of_article if row is not None]
         """Rows of *a* and *an*."""
         self._begins = BoundedCache(begins_sentence, _MANY)
         self._capitalised = BoundedCache(capitalised, _MANY)

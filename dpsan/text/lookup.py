@@ -99,8 +99,8 @@ class Lookup:
             cut(texts[at : at + _TEXTS], last=at + _TEXTS >= len(texts), tails=self._tails)
             for at in range(0, len(texts), _TEXTS)
         ]
-        found = [self._pieces(block) for block in blocks]
-        return joined_at_spaces(blocks, found, self._chunks.__getitem__)
+        codes = [self._pieces(block) for block in blocks]
+        return joined_at_spaces(blocks, codes, self._chunks.__getitem__)
 
     def of_split(self, split: Sequence[list[str]], spans: Sequence[Spans] | None = None) -> Batch:
         """Texts that are split already.

@@ -101,7 +101,7 @@ class _Letters(NamedTuple):
         return len(self.strings)
 
     def read(self, pieces: Sequence[str]) -> int:
-        folded = [each.lower() for each in self.strings]
+        folded = [string.lower() for string in self.strings]
         piece = pieces[self.at].lower()
         return folded.index(piece) if piece in folded else 0
 
@@ -213,7 +213,7 @@ def _fields(pieces: Sequence[str]) -> Iterator[_Figure]:
         named = match.groupdict()
         if country := named.get("country"):
             sign = pieces[0][len(country) :]
-            yield _Letters(0, tuple(each + sign for each in _COUNTRIES[len(country)]))
+            yield _Letters(0, tuple(mark + sign for mark in _COUNTRIES[len(country)]))
         if scale := named.get("scale"):
             yield _Letters(len(pieces) - 1, _SCALES[len(scale)])
         # 3.14 is next to 0.99, but 10 is not next to 09.

@@ -80,10 +80,10 @@ class Pieces:
         ends = begins + self.lengths[indices]
         if tails:
             ends = ends + self.tails[indices]
-        found = self._slices(begins, ends)
+        strings = self._slices(begins, ends)
         if self.text.isascii():
-            return found
-        return [each if each.isascii() else _decoded(each) for each in found]
+            return strings
+        return [piece if piece.isascii() else _decoded(piece) for piece in strings]
 
     def trailing(self, indices: Ids) -> list[str]:
         """Return the tails of some pieces, and the space after each."""
@@ -122,9 +122,9 @@ def cut(texts: Sequence[str], *, last: bool, tails: bool) -> Pieces:
         ends = edges[cuts]
     begins = np.append(0, ends[:-1] + 1)
     first = np.append(0, cuts[:-1] + 1)
-    tail, found = ends - edges[first], cuts - first
+    tail, here = ends - edges[first], cuts - first
     # All edges of a piece are at its end if there are as many as there is room for.
-    sizes = np.where(tail == found, tail, 0)
+    sizes = np.where(tail == here, tail, 0)
     return Pieces(data.decode("latin-1"), begins, ends - begins - sizes, sizes)
 
 
@@ -139,11 +139,11 @@ def _in_accounts(values: NDArray[np.uint8], ends: Ids) -> Ids:
         ends: offset of each space.
     """
     may = np.flatnonzero(_DIGITS[values[ends - 1]] | _ODD[values[ends - 1]])
-    one, two, three, four = (values[ends[may] - back] for back in range(1, 5))
-    plain = _DIGITS[one] & _DIGITS[two] & _LETTERS[three] & _LETTERS[four]
+    last, two, three, four = (values[ends[may] - back] for back in range(1, 5))
+    plain = _DIGITS[last] & _DIGITS[two] & _LETTERS[three] & _LETTERS[four]
     # A digit of another script, or what is invisible, begins with one of these bytes.
     lead = np.where(two >= 0xC0, two, np.where(three >= 0xC0, three, four))
-    odd = np.where(one > 127, _AFTER[lead], _ODD[one] | _ODD[two] | _ODD[three] | _ODD[four])
+    odd = np.where(last > 127, _AFTER[lead], _ODD[last] | _ODD[two] | _ODD[three] | _ODD[four])
     every = (may[plain | odd][:, np.newaxis] + np.arange(_SPACES)).ravel()
     every = every[every < len(ends)]
     apart = _APART[values[ends[every] - 1]] | _APART[values[ends[every] + 1]]
@@ -185,9 +185,9 @@ class Codes:
             if len(missing):
                 strings = pieces.strings(missing)
                 indices = dict(zip(strings, missing.tolist(), strict=True))
-                known = dict(zip(indices, map(self._code_of, indices), strict=True))
-                codes[missing] = [known[each] for each in strings]
-                self._remember(keys[[*indices.values()]], np.array([*known.values()], np.int64))
+                new_codes = dict(zip(indices, map(self._code_of, indices), strict=True))
+                codes[missing] = [new_codes[string] for string in strings]
+                self._remember(keys[[*indices.values()]], np.array([*new_codes.values()], np.int64))
         codes[(pieces.lengths > 0) & ~there] = BETWEEN
         codes[pieces.lengths + pieces.tails == 0] = EMPTY
         return codes
@@ -240,7 +240,7 @@ class Codes:
             taken, chosen = np.unique(indices[free], return_index=True)
             self._rows[taken] = rows[free[chosen]]
             self._held += len(taken)
-            rows, indices = (np.delete(each, free[chosen], axis=0) for each in (rows, indices))
+            rows, indices = (np.delete(array, free[chosen], axis=0) for array in (rows, indices))
             indices = (indices + 1) & (size - 1)
 
 

@@ -69,17 +69,17 @@ _CACHED: Final = 1 << 16
 @cache
 def _any_class() -> Any:
     """Compile the classes when the first text asks for them: it takes 12 ms at every start."""
-    return regex.compile("|".join(f"({each})" for each in _CLASSES.values()), regex.V1)
+    return regex.compile("|".join(f"({pattern})" for pattern in _CLASSES.values()), regex.V1)
 
 
 class _Classes(dict[int, str]):
     """The class of each code point, for ``str.translate``; ASCII letters in lower case."""
 
     def __missing__(self, code: int) -> str:
-        found = self._of(chr(code))
+        class_ = self._of(chr(code))
         if len(self) < _CACHED:
-            self[code] = found
-        return found
+            self[code] = class_
+        return class_
 
     def _of(self, character: str) -> str:
         if character.isascii() and character.isprintable():
@@ -133,21 +133,21 @@ def shape(text: str, literals: Literals) -> tuple[str, list[int] | None]:
         A string of ASCII characters, and the offset in the text of each of them, with the length of
         the text after the last; None where all characters are visible.
     """
-    found = text.translate(_CHARACTERS)
+    classes = text.translate(_CHARACTERS)
     offsets = None
-    if _UNSEEN in found:
-        offsets = [at for at, each in enumerate(found) if each != _UNSEEN]
-        found = found.replace(_UNSEEN, "")
-    if any(each in found for each in literals.anywhere):
-        found = literals.pattern.sub(_written, found)
-    return found.translate(_LETTERS), offsets
+    if _UNSEEN in classes:
+        offsets = [at for at, character in enumerate(classes) if character != _UNSEEN]
+        classes = classes.replace(_UNSEEN, "")
+    if any(character in classes for character in literals.anywhere):
+        classes = literals.pattern.sub(_written, classes)
+    return classes.translate(_LETTERS), offsets
 
 
 def _written(match: re.Match[str]) -> str:
     """Return a literal as its class, whose letter is the first of the group's name."""
     start = match.start(match.lastindex or 0)
-    own = str(match.lastgroup)[0] * (match.end() - start)
-    return match.string[match.start() : start] + own
+    letters = str(match.lastgroup)[0] * (match.end() - start)
+    return match.string[match.start() : start] + letters
 
 
 def visible(text: str) -> bool:
@@ -178,11 +178,11 @@ WORD: Final = LETTER + DIGIT + MARK + WEB
 
 
 def _whole() -> str:
-    one, letter, num, money = f"[{WORD}]", f"[{LETTER}{MARK}]", DIGIT, rf"\{CURRENCY}"
+    word, letter, num, money = f"[{WORD}]", f"[{LETTER}{MARK}]", DIGIT, rf"\{CURRENCY}"
     core, mark = rf"{WORD}/#&=%~@+$*_\-", ".,;:!?'"
     address = rf"(?:[{core}]|\([{core}{mark}]{{0,99}}+\)|[{mark}](?=[{core}]))*+"
-    host = rf"{one}(?:{one}|[.\-](?={one}))*+"
-    space, link, end = f"[ {NARROW}]", rf"[ {NARROW}.\-]", f"(?!{one})"
+    host = rf"{word}(?:{word}|[.\-](?={word}))*+"
+    space, link, end = f"[ {NARROW}]", rf"[ {NARROW}.\-]", f"(?!{word})"
     # A time or a date after a telephone number is a token of its own, and so is a number with marks
     # after a row of groups.
     free = rf"(?!{num}{{1,2}}:{num}|{num}{{4}}-{num}{{2}}-{num})"
@@ -192,7 +192,7 @@ def _whole() -> str:
     letters = (
         rf"(?:{letter}[{WORD}+.\-]{{0,15}}+://|{WEB}{{3}}{num}?\.)(?=[{core}]){address}",
         rf"[{WORD}_][{WORD}._%+'\-]{{0,63}}+@{host}",
-        rf"(?:{one}[{WORD}\-]{{0,62}}+\.){{1,4}}{letter}{{2,9}}/(?={one}){address}",
+        rf"(?:{word}[{WORD}\-]{{0,62}}+\.){{1,4}}{letter}{{2,9}}/(?={word}){address}",
     )
     digits = (
         rf"{num}{{4}}-{num}{{2}}-{num}{{2}}[{LETTER} ]{clock}"
@@ -243,9 +243,9 @@ def _any_token() -> re.Pattern[str]:
     return compiled(f"{_whole()}|{_WORDS}")
 
 
-def tokens_of(own: str) -> re.Pattern[str]:
+def tokens_of(classes: str) -> re.Pattern[str]:
     """Return the pattern of the tokens of running text, for a shape."""
-    return _any_token() if _MAY.search(own) else _PLAIN_TOKEN
+    return _any_token() if _MAY.search(classes) else _PLAIN_TOKEN
 
 
 _SPACES: Final = "\u00a0\u2009\u202f"

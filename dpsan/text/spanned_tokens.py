@@ -31,16 +31,16 @@ def checked_spans(spans: Iterable[Sequence[Any]], size: int) -> Spans:
         UsageError: one that is not a pair of whole numbers, is empty, or is not in the text.
     """
     out: list[tuple[int, int, *tuple[str, ...]]] = []
-    for each in spans:
+    for span in spans:
         try:
-            start, end = map(index, each[:2])
-            if len(each) > 3 or not all(isinstance(kind, str) for kind in each[2:]):
+            start, end = map(index, span[:2])
+            if len(span) > 3 or not all(isinstance(kind, str) for kind in span[2:]):
                 raise TypeError
         except (TypeError, ValueError):
             raise UsageError("a span must be a pair of whole numbers", _HINT) from None
         if not 0 <= start < end <= size:
             raise UsageError("a span is empty or not in its text", _HINT)
-        out.append((start, end, *each[2:]))
+        out.append((start, end, *span[2:]))
     return out
 
 
@@ -93,8 +93,8 @@ def spans_of(texts: Sequence[str | None], spans: Sequence[Any]) -> list[Spans]:
     if len(spans) != len(texts):
         raise UsageError(f"spans of {len(spans)} texts, but there are {len(texts)}")
     return [
-        checked_spans(each, len(text))
-        for text, each in zip(texts, spans, strict=True)
+        checked_spans(marked, len(text))
+        for text, marked in zip(texts, spans, strict=True)
         if text is not None
     ]
 
@@ -167,11 +167,11 @@ def pieces(text: str, spans: Spans | None) -> list[tuple[str, Spans]]:
     """Return the contexts of a text with the spans in each."""
     if len(text) <= CONTEXT:
         return [(text, spans or ())]
-    found, at = [], 0
+    out, at = [], 0
     for piece in contexts(text):
-        found.append((piece, clipped(spans or (), at, at + len(piece))))
+        out.append((piece, clipped(spans or (), at, at + len(piece))))
         at += len(piece)
-    return found
+    return out
 
 
 def contexts(text: str) -> Iterator[str]:
@@ -179,8 +179,8 @@ def contexts(text: str) -> Iterator[str]:
     at = 0
     while len(text) - at > CONTEXT:
         window = text[at : at + CONTEXT]
-        found = (window.rfind(mark) + len(mark) for mark in ("\n\n", "\n", " "))
-        size = next((cut for cut in found if cut > CONTEXT // 2), CONTEXT)
+        cuts = (window.rfind(mark) + len(mark) for mark in ("\n\n", "\n", " "))
+        size = next((cut for cut in cuts if cut > CONTEXT // 2), CONTEXT)
         yield window[:size]
         at += size
     yield text[at:]

@@ -64,12 +64,12 @@ def _split(line: str, *, literals: Literals, pattern: re.Pattern[str] | None = N
         # As most often when pieces are looked up; the tokenizer ptb cuts "cannot" in two.
         if word.isalnum() and word.isascii() and not literals.pattern.search(word.lower()):
             return ["", word, line[len(word) :]]
-    own, offsets = shape(line, literals)
+    line_shape, offsets = shape(line, literals)
     if pattern is None:
-        pattern = tokens_of(own)
+        pattern = tokens_of(line_shape)
     out: list[str] = []
     done = 0
-    for match in pattern.finditer(own):
+    for match in pattern.finditer(line_shape):
         start, end = match.span()
         if offsets is not None:
             start, end = offsets[start], offsets[end - 1] + 1

@@ -11,7 +11,7 @@ from scoreboard.base import ROOT
 from scoreboard.mutants import copied, environment_of
 from scoreboard.patterns import Mutant
 
-_MADE_UP = "[kind.write(own) for kind, own in zip(kinds, drawn, strict=True)]"
+_MADE_UP = "[kind.write(bits) for kind, bits in zip(kinds, drawn, strict=True)]"
 
 
 def _string(change: str) -> tuple[str, str, str]:

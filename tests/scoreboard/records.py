@@ -200,7 +200,7 @@ def _groups(file):
 
 mutants(r"""records
 the last line without newline is dropped @ blocks
-- yield (line, [_taken(held)], b"")
+- yield (line, [_taken(buffer)], b"")
 + pass
 a form feed ends a line @ blocks
 - data.split(b"\n")

@@ -180,9 +180,9 @@ a resumed run counts files anew @ Run._tasks
 - Task(file, path, target)
 + Task(file - result.skipped, path, target)
 draws depend on the draws before @ PointSampler.sample.add
-- points[begin : begin + len(some)] += self.noise(some, self.space.d)
+- points[begin : begin + len(rows)] += self.noise(rows, self.space.d)
 + self.n = getattr(self, "n", 0) + 1
-+ points[begin : begin + len(some)] += self.noise(some, self.space.d) * (1 + self.n % 3)
++ points[begin : begin + len(rows)] += self.noise(rows, self.space.d) * (1 + self.n % 3)
 tasks of a cluster number their files anew @ _rewritten
 - rewrite_file(task, Work(sanitizer, job.plan, job.key))
 + rewrite_file(Task(1, task.path, task.target), Work(sanitizer, job.plan, job.key))

@@ -85,8 +85,8 @@ class Comparison:
 
 def compare(*given: Any) -> Comparison:
     """Return all rows of :func:`growing`, whose arguments it takes."""
-    *_, found = growing(*given)
-    return found
+    *_, comparison = growing(*given)
+    return comparison
 
 
 def growing(
@@ -147,9 +147,9 @@ def _row(
     }
     space = space_for(space, kind.name)
     try:
-        found = calibrate(draft, space, Target.EPSILON_LDP, epsilon, step, claims=True)
+        calibration = calibrate(draft, space, Target.EPSILON_LDP, epsilon, step, claims=True)
         step("outputs and attacks")
-        mechanism = found.mechanism.resolved(space)
+        mechanism = calibration.mechanism.resolved(space)
         figures, optimal = measure(mechanism, *texts, space)
     except Exception as error:  # noqa: BLE001, a mechanism that fails takes no other one's row
         told = error if isinstance(error, DpsanError) else UnexpectedError(error)
@@ -159,8 +159,8 @@ def _row(
     vouched = "claim" if status == UNREVIEWED else "guarantee"
     return row | {
         "parameters": " ".join(values),
-        "certified": found.achieved,
-        "certificate": "exact" if found.exact else vouched,
+        "certified": calibration.achieved,
+        "certificate": "exact" if calibration.exact else vouched,
         "delta": mechanism.guarantee(space).delta,
         _UNITS[mechanism.epsilon_unit]: mechanism.epsilon,
         **_spread(figures),

@@ -81,8 +81,8 @@ def public_words(vocabulary: Vocabulary, space: MetricSpace) -> Corpus:
     key = randomness.seeded_key("dpsan compare words")
     streams = randomness.streams_for(key, range(CANDIDATES), [LINKED] * CANDIDATES)
     uniforms = streams.uniform("word")[:, 0]
-    known = words_at(space, np.maximum(uniforms - UNKNOWN_PRIOR, 0) / (1 - UNKNOWN_PRIOR))
-    ids = np.where(uniforms < UNKNOWN_PRIOR, space.n, known)
+    drawn = words_at(space, np.maximum(uniforms - UNKNOWN_PRIOR, 0) / (1 - UNKNOWN_PRIOR))
+    ids = np.where(uniforms < UNKNOWN_PRIOR, space.n, drawn)
     texts = Texts(ids, np.arange(CANDIDATES + 1) * LINKED)
     about = f"words of the vocabulary by public frequency, {_EACH} texts of {LINKED} a seed"
     return Corpus(texts, vocabulary.fold, about, _EACH)
@@ -101,22 +101,22 @@ def read_corpus(path: Path, inputs: Inputs, labels: str | None, vocabulary: Voca
         InputError: the file cannot be read, or has no words.
         UsageError: fewer than two labels.
     """
-    texts = [" ".join(each.texts) for each in records(path, inputs)]
-    found = [vocabulary.inputs(text) for text in texts]
-    ids = np.array([row for _, rows in found for row in rows], dtype=np.int64)
+    texts = [" ".join(record.texts) for record in records(path, inputs)]
+    tokenized = [vocabulary.inputs(text) for text in texts]
+    ids = np.array([row for _, rows in tokenized for row in rows], dtype=np.int64)
     if not (ids < vocabulary.n).any():
         raise InputError(path, "no words of the vocabulary, so there is nothing to compare")
-    held = [] if labels is None else read_labels(path, labels, inputs)
+    classes = [] if labels is None else read_labels(path, labels, inputs)
     if labels is not None:
-        if len(held) != len(texts):
-            raise InputError(path, f"{len(held)} labels for {len(texts)} records")
-        if len(set(held)) < 2:
+        if len(classes) != len(texts):
+            raise InputError(path, f"{len(classes)} labels for {len(texts)} records")
+        if len(set(classes)) < 2:
             raise UsageError("--labels needs two different labels: all records have the same")
-    starts = np.append(0, np.cumsum([len(rows) for _, rows in found]))
+    starts = np.append(0, np.cumsum([len(rows) for _, rows in tokenized]))
     unknown = f"{(ids == vocabulary.n).mean():.1%}".replace("%", " %")
     about = f"{path.name}: {len(texts):,} records, {len(ids):,} words, {unknown} unknown"
-    pieces = [pieces for pieces, _ in found]
-    return Corpus(Texts(ids, starts), vocabulary.fold, about, len(texts), pieces, held)
+    pieces = [pieces for pieces, _ in tokenized]
+    return Corpus(Texts(ids, starts), vocabulary.fold, about, len(texts), pieces, classes)
 
 
 class Figure(NamedTuple):
@@ -133,14 +133,14 @@ def share_over_seeds(shares: Sequence[Share]) -> Figure | None:
     Where all seeds have the same share, which happens at 0 and 1, the interval is Clopper-Pearson's
     for all of them together.
     """
-    values = [each.value for each in shares if each.value is not None]
+    values = [share.value for share in shares if share.value is not None]
     if len(values) < len(shares):
         return None
-    found = over_seeds(values, (0.0, 1.0))
+    figure = over_seeds(values, (0.0, 1.0))
     if len(set(values)) > 1 or len(shares) < 2:
-        return found
-    whole = Share(sum(each.hits for each in shares), sum(each.total for each in shares))
-    return Figure(found.value, *whole.interval)
+        return figure
+    whole = Share(sum(share.hits for share in shares), sum(share.total for share in shares))
+    return Figure(figure.value, *whole.interval)
 
 
 def over_seeds(values: Sequence[float], bounds: tuple[float, float]) -> Figure:
@@ -177,15 +177,15 @@ def measure(
         key = randomness.seeded_key(f"dpsan compare {seed + 1}")
         inputs.append(corpus.words.of(corpus.of_seed(seed)))
         outputs.append(sanitized(emissions.sampler, inputs[-1], key))
-    seen = np.unique(np.concatenate(outputs))
-    (found,) = emissions.candidates(seen, [np.log(space.frequencies)], 1)
-    guesses, fold, units = found.guesses(), corpus.fold, unit_rows(space.vectors)
+    distinct = np.unique(np.concatenate(outputs))
+    (likeliest,) = emissions.candidates(distinct, [np.log(space.frequencies)], 1)
+    guesses, fold, units = likeliest.guesses(), corpus.fold, unit_rows(space.vectors)
     similar, same, read = [], [], []
-    for each, drawn in zip(inputs, outputs, strict=True):
-        known = each.ids < space.n
-        similar.append(float(cosines(units, each.ids[known], drawn[known]).mean()))
-        same.append(Share.of(fold[drawn] == fold[each.ids]))
-        read.append(Share.of(fold[guesses[np.searchsorted(seen, drawn)]] == fold[each.ids]))
+    for original, drawn in zip(inputs, outputs, strict=True):
+        listed = original.ids < space.n
+        similar.append(float(cosines(units, original.ids[listed], drawn[listed]).mean()))
+        same.append(Share.of(fold[drawn] == fold[original.ids]))
+        read.append(Share.of(fold[guesses[np.searchsorted(distinct, drawn)]] == fold[original.ids]))
     figures: dict[str, Figure | None] = {
         "cosine": over_seeds(similar, (-1.0, 1.0)),
         "unchanged": share_over_seeds(same),
@@ -200,34 +200,34 @@ def measure(
 def _linked(emissions: Emissions, corpus: Corpus, outputs: Sequence[Ids]) -> Figure | None:
     """Return how often the likeliest of all beginnings of texts is the original."""
     beginnings = corpus.words.beginnings(LINKED)
-    held = np.flatnonzero(beginnings.sizes)[:CANDIDATES]
-    if len(held) < 2:
+    candidates = np.flatnonzero(beginnings.sizes)[:CANDIDATES]
+    if len(candidates) < 2:
         return None
     truth, drawn = [], []
     for seed, ids in enumerate(outputs):
-        some = corpus.of_seed(seed)
-        starts = np.append(0, np.cumsum(corpus.words.sizes[some]))
-        targets = np.flatnonzero(np.isin(some, held))
-        truth.append(np.searchsorted(held, some[targets]))
+        chosen = corpus.of_seed(seed)
+        starts = np.append(0, np.cumsum(corpus.words.sizes[chosen]))
+        targets = np.flatnonzero(np.isin(chosen, candidates))
+        truth.append(np.searchsorted(candidates, chosen[targets]))
         drawn.append(Texts(ids, starts).of(targets).beginnings(LINKED).ids)
     every = np.concatenate(drawn)
     noised = Texts(every, np.arange(0, len(every) + 1, LINKED))
-    scores = ordered(emissions, beginnings.of(held), [noised])
+    scores = ordered(emissions, beginnings.of(candidates), [noised])
     key = randomness.seeded_key("dpsan compare ties")
     hits = ranks(scores, np.concatenate(truth), key) == 1
-    ends = np.cumsum([len(each) for each in truth])[:-1]
+    ends = np.cumsum([len(part) for part in truth])[:-1]
     return share_over_seeds([*map(Share.of, np.split(hits, ends))])
 
 
 def accuracy_over_seeds(shares: Sequence[Share]) -> Figure | None:
     """Return the mean over seeds; its interval is that of so few test records at the least."""
-    found = share_over_seeds(shares)
-    if found is None or found.low is None or found.high is None:
-        return found
+    figure = share_over_seeds(shares)
+    if figure is None or figure.low is None or figure.high is None:
+        return figure
     low, high = Share(
-        sum(each.hits for each in shares), sum(each.total for each in shares)
+        sum(share.hits for share in shares), sum(share.total for share in shares)
     ).interval
-    return Figure(found.value, min(found.low, low), max(found.high, high))
+    return Figure(figure.value, min(figure.low, low), max(figure.high, high))
 
 
 class Folds:
@@ -251,8 +251,8 @@ class Folds:
 
     def baseline(self) -> dict[str, Figure | None]:
         """Return the accuracy on original texts, and that of the most frequent label."""
-        clean = accuracy_over_seeds([found.pairs["clean", "clean"] for found in self._clean])
-        common = accuracy_over_seeds([found.majority for found in self._clean])
+        clean = accuracy_over_seeds([result.pairs["clean", "clean"] for result in self._clean])
+        common = accuracy_over_seeds([result.majority for result in self._clean])
         return dict(zip(BASELINE, (clean, common), strict=True))
 
     def judged(self, outputs: Sequence[Ids]) -> dict[str, Figure | None]:
@@ -262,6 +262,6 @@ class Folds:
         )
         judged = [self._judged(texts, seed) for seed, texts in enumerate(strings)]
         return {
-            name: accuracy_over_seeds([found.pairs[versions] for found in judged])
+            name: accuracy_over_seeds([result.pairs[versions] for result in judged])
             for name, versions in ACCURACIES.items()
         }

@@ -77,7 +77,9 @@ class Estimate:
         if spec.unknown == "mask":
             channel.prior[-1] = _RARE
         self._counts = {label: counts[label][channel.outputs] for label in sorted(counts)}
-        self.groups = {label: int(held.sum()) for label, held in self._counts.items()}
+        self.groups = {
+            label: int(words_of_group.sum()) for label, words_of_group in self._counts.items()
+        }
         """Words of each group."""
         self._refuse_small(_LEAST)
         every = np.sum([*self._counts.values()], axis=0)
@@ -95,7 +97,7 @@ class Estimate:
     def _read(self, texts: Iterable[str | None], by: Iterable[object]) -> dict[str, Floats]:
         """Return how often each word stands in each group, (n + 1,)."""
         counts: dict[str, Floats] = {}
-        held, repeated = set[int](), 0
+        hashes, repeated = set[int](), 0
         for text, label in zip(texts, by, strict=True):
             if text is None or text != text:  # a missing value of a data frame
                 continue
@@ -104,9 +106,9 @@ class Estimate:
             rows = self._rows(text)
             np.add.at(counts.setdefault(str(label), np.zeros(len(self._seen))), rows, 1)
             if len(rows) >= _LONG:
-                repeated += len(rows) * (hash(text) in held)
-                held.add(hash(text))
-        most = _REPEATED * sum(float(each.sum()) for each in counts.values())
+                repeated += len(rows) * (hash(text) in hashes)
+                hashes.add(hash(text))
+        most = _REPEATED * sum(float(count.sum()) for count in counts.values())
         refuse(repeated > most, "cannot estimate: texts stand there several times, as with --memo")
         return counts
 
@@ -158,14 +160,14 @@ class Estimate:
         """
         rows = rows_of(lists, self._embeddings)
         matrix = estimate.as_lists([*rows.values()], len(self._seen))
-        found = {
+        levels = {
             label: group.of_lists(matrix)
             for label, group in zip(self.groups, self._beside, strict=True)
         }
         out: Rows = []
-        for more, less in permutations(found, 2):
+        for more, less in permutations(levels, 2):
             sizes = self.groups[more], self.groups[less]
-            ratios = estimate.least_log_ratios(found[more], found[less], sizes)
+            ratios = estimate.least_log_ratios(levels[more], levels[less], sizes)
             for name, ratio in zip(rows, ratios.tolist(), strict=True):
                 if ratio > 0:
                     times = math.exp(ratio)
@@ -234,7 +236,7 @@ _INTERVALS: Final = (
 
 def shown(found: Estimate, counts: Rows, comparisons: Rows, top: Rows) -> Shown:
     """Return what is estimated, with a bar for each interval and each ratio."""
-    highest = {row["list"]: max(0, *(each["high"] for each in counts)) for row in counts}
+    highest = {row["list"]: max(0, *(count["high"] for count in counts)) for row in counts}
     most = max((row["times"] for row in comparisons), default=1.0)
     called = [[row["list"], row["more"], row["less"], _times(row, most)] for row in comparisons]
     words = {

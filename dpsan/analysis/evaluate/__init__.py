@@ -180,9 +180,9 @@ def evaluate(
     table = None
     if question.spans is not None:  # mistakes in small files come before the long work
         table = locate(question.spans, pairs, whole=inputs.max_records is None)
-    held = None
+    candidates = None
     if question.candidates is not None:
-        held = read_candidates(question.candidates, inputs, vocabulary, pairs)
+        candidates = read_candidates(question.candidates, inputs, vocabulary, pairs)
     judged = None if question.labels is None else _accuracy(question, question.labels)
     report("the language model", 0.2)
     model = language_model(question.public, embeddings, vocabulary)
@@ -195,18 +195,20 @@ def evaluate(
     if question.grouping is not None:
         classes = by_class(pairs, space.n, question.grouping, model, made)
     linked = None
-    if held is not None:
+    if candidates is not None:
         mechanism, first = question.mechanism, question.first_words
         emissions = None if mechanism is None else Emissions(mechanism, space)
         report("attacks on texts", 0.8)
-        linked = linkage(held, vocabulary, emissions, first)
+        linked = linkage(candidates, vocabulary, emissions, first)
     spans = None
     if table is not None:
-        by_attack = {each.attack: recovered(table, each.right) for each in made}
+        by_attack = {attack.attack: recovered(table, attack.right) for attack in made}
         best = strongest(made).attack
         spans = {"left_out": table.left_out, "best_attack": best, "by_attack": by_attack}
         if (table.persons >= 0).any():
-            spans["persons"] = {each.attack: hidden_persons(table, each.right) for each in made}
+            spans["persons"] = {
+                attack.attack: hidden_persons(table, attack.right) for attack in made
+            }
     wrote = None if question.authors is None else _authors(question, pairs, space, embeddings)
     shape = {"words": embeddings.n, "dimensions": embeddings.d}
     return Evaluation(
@@ -232,8 +234,11 @@ def evaluate(
 
 def _mean_cosine(pairs: Pairs, space: MetricSpace) -> dict[str, float | None]:
     both = (pairs.inputs < space.n) & (pairs.outputs >= 0)
-    found = cosines(unit_rows(space.vectors), pairs.inputs[both], pairs.outputs[both])
-    return {"mean": float(found.mean()) if len(found) else None, "words": len(found)}
+    similarities = cosines(unit_rows(space.vectors), pairs.inputs[both], pairs.outputs[both])
+    return {
+        "mean": float(similarities.mean()) if len(similarities) else None,
+        "words": len(similarities),
+    }
 
 
 def _authors(
@@ -262,8 +267,10 @@ def _labelled(
 ) -> Labelled:
     """Return the texts of two files with labels; of each one the first copy."""
     most = None if inputs.max_records is None else copies * inputs.max_records
-    clean = [" ".join(each.texts) for each in records(original, inputs)]
-    other = [" ".join(each.texts) for each in records(sanitized, replace(inputs, max_records=most))]
+    clean = [" ".join(record.texts) for record in records(original, inputs)]
+    other = [
+        " ".join(record.texts) for record in records(sanitized, replace(inputs, max_records=most))
+    ]
     labels, other = read_labels(original, column, inputs), other[::copies]
     if not len(clean) == len(other) == len(labels):
         what = f"{len(other)} records where {original} has {len(clean)}, with {len(labels)} labels"

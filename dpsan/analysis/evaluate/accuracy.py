@@ -42,10 +42,10 @@ class Labelled:
     sanitized: Sequence[str]
     labels: Sequence[str]
 
-    def of(self, some: Sequence[int]) -> Labelled:
+    def of(self, rows: Sequence[int]) -> Labelled:
         """Return some of the texts, by number."""
-        held = self.clean, self.sanitized, self.labels
-        return Labelled(*([each[at] for at in some] for each in held))
+        columns = self.clean, self.sanitized, self.labels
+        return Labelled(*([column[at] for at in rows] for column in columns))
 
 
 @dataclass(frozen=True)
@@ -148,13 +148,13 @@ def judge(train: Labelled, test: Labelled) -> Accuracy:
     for trained in VERSIONS:
         model = Classifier(getattr(train, trained), train.labels)
         for tested in VERSIONS:
-            found = model.labels_of(getattr(test, tested))
-            pairs[trained, tested] = Share.of(found == truth)
-            score = f1_score(test.labels, found.tolist(), average="weighted", zero_division=0)
+            labels = model.labels_of(getattr(test, tested))
+            pairs[trained, tested] = Share.of(labels == truth)
+            score = f1_score(test.labels, labels.tolist(), average="weighted", zero_division=0)
             scores[trained, tested] = float(score)
-    held = Counter(train.labels)
-    majority = Share.of(truth == held.most_common(1)[0][0])
-    return Accuracy(pairs, scores, majority, len(held), len(train.labels), len(truth))
+    frequency = Counter(train.labels)
+    majority = Share.of(truth == frequency.most_common(1)[0][0])
+    return Accuracy(pairs, scores, majority, len(frequency), len(train.labels), len(truth))
 
 
 _COPIES: Final = 3
@@ -187,38 +187,38 @@ def attribution(
     Raises:
         UsageError: fewer than two authors with two texts.
     """
-    held = Counter(names)
+    counts = Counter(names)
     met: Counter[str] = Counter()
     train: list[int] = []
     test: list[int] = []
     for at, name in enumerate(names):
         met[name] += 1
-        last = held[name] < EVERY and met[name] == held[name]
-        if held[name] > 1:
+        last = counts[name] < EVERY and met[name] == counts[name]
+        if counts[name] > 1:
             (test if last or met[name] % EVERY == 0 else train).append(at)
     if len({names[at] for at in train}) < 2:
         raise UsageError("--authors needs two authors with at least two texts each")
     sizes = np.bincount(pairs.text, minlength=len(names))
     texts = Texts(pairs.inputs, np.append(0, np.cumsum(sizes))).of(np.array(train))
     key = randomness.seeded_key("dpsan authors 1")
-    own = []
+    copied = []
     for copy in range(_COPIES):
         ids = sanitized(sampler, texts, randomness.derive_key(key, copy))
         parts = np.split(ids, texts.starts[1:-1])
-        own += [" ".join(words[row] for row in part.tolist()) for part in parts]
+        copied += [" ".join(words[row] for row in part.tolist()) for part in parts]
     every = Labelled(pairs.original, pairs.sanitized, list(names))
-    known = every.of(train)
-    learnt = Labelled([*known.clean] * _COPIES, own, [*known.labels] * _COPIES)
-    found = judge(learnt, every.of(test))
+    chosen = every.of(train)
+    learnt = Labelled([*chosen.clean] * _COPIES, copied, [*chosen.labels] * _COPIES)
+    accuracy = judge(learnt, every.of(test))
     return Authors(
-        1 / len(set(known.labels)),
+        1 / len(set(chosen.labels)),
         {
-            "always the author of most texts": found.majority,
-            "original texts": found.pairs["clean", "clean"],
-            "sanitized, learnt from clean texts": found.pairs["clean", "sanitized"],
-            "sanitized, learnt from own copies": found.pairs["sanitized", "sanitized"],
+            "always the author of most texts": accuracy.majority,
+            "original texts": accuracy.pairs["clean", "clean"],
+            "sanitized, learnt from clean texts": accuracy.pairs["clean", "sanitized"],
+            "sanitized, learnt from own copies": accuracy.pairs["sanitized", "sanitized"],
         },
-        len(set(known.labels)),
+        len(set(chosen.labels)),
         len(train),
         len(names) - len(train) - len(test),
     )

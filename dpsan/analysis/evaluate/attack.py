@@ -76,27 +76,27 @@ def attacks(
     priors = {}
     if model is not None:
         priors["public text"] = model.unigrams[: space.n].astype(np.float64)
-    own = "vocabulary counts" if vocabulary.counted else "vocabulary ranks"
-    priors[own] = np.log(vocabulary.frequencies)
+    name_of_prior = "vocabulary counts" if vocabulary.counted else "vocabulary ranks"
+    priors[name_of_prior] = np.log(vocabulary.frequencies)
     emissions = Emissions(mechanism, space)
-    seen = Observations.combined(pairs.noisings)
-    if not seen.outputs.shape[1]:
+    observed = Observations.combined(pairs.noisings)
+    if not observed.outputs.shape[1]:
         return (verbatim,), 0
     best = 1 if model is None else BEST
-    found = emissions.candidates(seen.outputs, list(priors.values()), best)
+    likeliest = emissions.candidates(observed.outputs, list(priors.values()), best)
     readers = []
-    for name, each in zip(priors, found, strict=True):
-        guesses = np.where(seen.of >= 0, each.guesses()[seen.of], -1)
+    for name, likely in zip(priors, likeliest, strict=True):
+        guesses = np.where(observed.of >= 0, likely.guesses()[observed.of], -1)
         right = _right(pairs, vocabulary, guesses)
         readers.append(_attack(pairs, "one-word", f"{emissions.name}; prior: {name}", right))
-    made = [verbatim, max(readers, key=lambda each: int(each.right.sum()))]
+    made = [verbatim, max(readers, key=lambda likely: int(likely.right.sum()))]
     if model is not None:
-        reader = Reader(np.append(pairs.kinds, Gap.LINE), seen, emissions, found[0], model)
+        reader = Reader(np.append(pairs.kinds, Gap.LINE), observed, emissions, likeliest[0], model)
         read = reader.context()
         made.append(_stronger(pairs, vocabulary, "context", "whole line", read))
         read = reader.informed(pairs.inputs)
         made.append(_stronger(pairs, vocabulary, "informed", "other words known", read))
-    impossible = _impossible(seen, found[0], next(iter(priors.values())))
+    impossible = _impossible(observed, likeliest[0], next(iter(priors.values())))
     return tuple(made), impossible
 
 
@@ -108,7 +108,7 @@ def _stronger(pairs: Pairs, vocabulary: Vocabulary, key: str, beside: str, read:
         name += f", tau {tau:g}" * (tau < 1)
         right = _right(pairs, vocabulary, guesses)
         made.append(_attack(pairs, key, f"{name}; {beside}, with this model", right))
-    return max(made, key=lambda each: int(each.right.sum()))
+    return max(made, key=lambda attack: int(attack.right.sum()))
 
 
 def _right(pairs: Pairs, vocabulary: Vocabulary, guesses: Ids) -> NDArray[np.bool_]:
@@ -118,11 +118,11 @@ def _right(pairs: Pairs, vocabulary: Vocabulary, guesses: Ids) -> NDArray[np.boo
     return np.where(pairs.outputs == OTHER, pairs.same, right)
 
 
-def _impossible(seen: Observations, candidates: Likeliest, log_prior: Floats) -> int:
+def _impossible(observed: Observations, candidates: Likeliest, log_prior: Floats) -> int:
     likelihood = candidates.scores[:, 0] - log_prior[candidates.inputs[:, 0]]
-    if len(seen.outputs) > _MOST:  # as small as that by themselves
+    if len(observed.outputs) > _MOST:  # as small as that by themselves
         return 0
-    return int((likelihood[seen.of[seen.of >= 0]] < _IMPOSSIBLE).sum())
+    return int((likelihood[observed.of[observed.of >= 0]] < _IMPOSSIBLE).sum())
 
 
 def _attack(pairs: Pairs, key: str, name: str, right: NDArray[np.bool_]) -> Attack:
@@ -131,8 +131,8 @@ def _attack(pairs: Pairs, key: str, name: str, right: NDArray[np.bool_]) -> Atta
 
 def strongest(made: Sequence[Attack]) -> Attack:
     """Return the attack that was right most often, of those who know no word of the text."""
-    readers = [each for each in made if each.attack != "informed"]
-    return max(readers, key=lambda each: each.success[WordClass.ALL].value or 0.0)
+    readers = [attack for attack in made if attack.attack != "informed"]
+    return max(readers, key=lambda attack: attack.success[WordClass.ALL].value or 0.0)
 
 
 @dataclass(frozen=True)
@@ -246,12 +246,12 @@ def recovered(table: SpanTable, right: NDArray[np.bool_]) -> dict[str, Recovery]
     """
     hits = table.hits(right)
     full = hits == table.after - table.first
-    some = (hits > 0) & ~full
+    partly = (hits > 0) & ~full
     kinds = np.array(table.kinds, dtype=object)
-    out = {"all": _recovery(full, some)}
+    out = {"all": _recovery(full, partly)}
     for kind in sorted(set(table.kinds) - {""}):
         of = kinds == kind
-        out[kind] = _recovery(full[of], some[of])
+        out[kind] = _recovery(full[of], partly[of])
     return out
 
 
@@ -265,6 +265,6 @@ def hidden_persons(table: SpanTable, right: NDArray[np.bool_]) -> Share:
     return Share.of(np.bincount(table.persons[named], table.hits(right)[named]) == 0)
 
 
-def _recovery(full: NDArray[np.bool_], some: NDArray[np.bool_]) -> Recovery:
-    hits = {"fully": full, "partly": some, "none": ~(full | some)}
-    return {part: Share.of(each) for part, each in hits.items()}
+def _recovery(full: NDArray[np.bool_], partly: NDArray[np.bool_]) -> Recovery:
+    hits = {"fully": full, "partly": partly, "none": ~(full | partly)}
+    return {part: Share.of(hit) for part, hit in hits.items()}

@@ -74,12 +74,12 @@ class Reader:
 
     def context(self) -> Guesses:
         """Return the guesses for m words; -1 for none."""
-        seen = self.seen.of
-        likely = np.where(seen >= 0, self.candidates.inputs[:, 0][seen], self.model.n)
-        out = _none(len(seen))
+        outputs = self.seen.of
+        likely = np.where(outputs >= 0, self.candidates.inputs[:, 0][outputs], self.model.n)
+        out = _none(len(outputs))
         for part, kinds, line in self._lines(likely):
-            found = self._considered(seen[part], line, BESIDE)
-            for weight, read in self._coherent(found, likely[part], kinds):
+            considered = self._considered(outputs[part], line, BESIDE)
+            for weight, read in self._coherent(considered, likely[part], kinds):
                 every = posteriors(read, kinds, self.model, TAUS, _SECOND)
                 for tau, q in zip(TAUS, every, strict=True):
                     out[tau, weight][part] = self._guess(read, q)
@@ -102,47 +102,47 @@ class Reader:
         """
         out = _none(len(inputs))
         for part, kinds, line in self._lines(inputs):
-            found = self._considered(self.seen.of[part], line, KNOWN)
-            beside = line.logs(found.states, self.model)
-            for weight, read in self._coherent(found, inputs[part], kinds):
+            considered = self._considered(self.seen.of[part], line, KNOWN)
+            beside = line.logs(considered.states, self.model)
+            for weight, read in self._coherent(considered, inputs[part], kinds):
                 for tau in TAUS:
                     likely = read.scores + np.float32(tau) * beside
                     out[tau, weight][part] = self._guess(read, likely)
         return out
 
-    def _considered(self, seen: Ids, line: _Line, beside: int) -> Candidates:
+    def _considered(self, outputs: Ids, line: _Line, beside: int) -> Candidates:
         """Return the inputs considered at each position: ascending, ⊥ always, -1 fills up.
 
         Args:
-            seen: observation at each position, negative where nothing is known of the word.
+            outputs: observation at each position, negative where nothing is known of the word.
             line: words to the left and right.
             beside: how many inputs of public text are considered for each side.
         """
-        known = seen >= 0
-        best = self.candidates.inputs[seen][:, :BEST].astype(np.int64)
-        after, before = (each[:, :beside] for each in self._beside)
+        shown = outputs >= 0
+        best = self.candidates.inputs[outputs][:, :BEST].astype(np.int64)
+        after, before = (ids[:, :beside] for ids in self._beside)
         near = (best, after[line.left], before[line.right])
-        unknown = np.full((len(seen), 1), self.model.n)
+        unknown = np.full((len(outputs), 1), self.model.n)
         states = np.concatenate([*near, unknown], axis=1).astype(np.int64)
-        states[~known, :-1] = -1  # it is left open
+        states[~shown, :-1] = -1  # it is left open
         states.sort(axis=1)
         states[:, 1:][states[:, 1:] == states[:, :-1]] = -1
         states.sort(axis=1)
-        return Candidates(states, self._emitted(states, seen))
+        return Candidates(states, self._emitted(states, outputs))
 
     def _coherent(
-        self, found: Candidates, words: Ids, kinds: Ids
+        self, considered: Candidates, words: Ids, kinds: Ids
     ) -> Iterator[tuple[float, Candidates]]:
         """Yield each weight of coherence, and the inputs whose scores count it."""
-        near = self._coherence.logs(found.states, self._coherence.contexts(words, kinds))
+        near = self._coherence.logs(considered.states, self._coherence.contexts(words, kinds))
         for weight in _NEAR:
-            yield weight, found._replace(scores=found.scores + np.float32(weight) * near)
+            yield weight, considered._replace(scores=considered.scores + np.float32(weight) * near)
 
-    def _emitted(self, states: Ids, seen: Ids) -> Floats32:
+    def _emitted(self, states: Ids, outputs: Ids) -> Floats32:
         """Ln P(what is seen|state), (m, s)."""
         out = np.full(states.shape, _LOW)
         real = states >= 0
-        repeated = np.broadcast_to(seen[:, None], states.shape)
+        repeated = np.broadcast_to(outputs[:, None], states.shape)
         readable = real & (repeated >= 0)
         size = self.seen.outputs.shape[1]
         pairs = states[readable] * (size + 1) + repeated[readable]
@@ -153,12 +153,12 @@ class Reader:
         out[real & (repeated < 0)] = 0.0
         return out
 
-    def _guess(self, found: Candidates, likely: Floats32) -> Ids:
+    def _guess(self, considered: Candidates, likely: Floats32) -> Ids:
         """Return the likeliest word of the vocabulary, -1 where none is considered, (m,)."""
-        words = (found.states >= 0) & (found.states < self.model.n)
+        words = (considered.states >= 0) & (considered.states < self.model.n)
         best = np.where(words, likely, _LOW).argmax(axis=1)
         rows = np.arange(len(best))
-        return np.where(words[rows, best], found.states[rows, best], -1)
+        return np.where(words[rows, best], considered.states[rows, best], -1)
 
 
 class _Line:
@@ -184,11 +184,11 @@ class _Line:
 
     def logs(self, states: Ids, model: Ngrams) -> Floats32:
         """Ln of all that a state at each position makes likely beside it, (m, s)."""
-        own = np.maximum(states, 0)
+        listed = np.maximum(states, 0)
         out = np.zeros(states.shape, dtype=np.float32)
         for step in range(3):
             symbols: Sequence[Ids] = [
-                own if back == step else self.symbols[self.at + step - back][:, None]
+                listed if back == step else self.symbols[self.at + step - back][:, None]
                 for back in (2, 1, 0)
             ]
             first, second, third = np.broadcast_arrays(*symbols)

@@ -48,19 +48,19 @@ def read_candidates(path: Path, inputs: Inputs, vocabulary: Vocabulary, pairs: P
         InputError: it cannot be read, naming file and line.
     """
     numbers: dict[str, int] = {}
-    known: dict[str, int] = {}
+    layout_numbers: dict[str, int] = {}
     layouts: list[int] = []
     ids = [np.zeros(0, dtype=np.int64)]
 
-    def add(text: str, gaps: list[str], own: Ids) -> int:
+    def add(text: str, gaps: list[str], rows: Ids) -> int:
         """Return the number of a text, a new one if it was not met before."""
         number = numbers.setdefault(text, len(numbers))
         if number == len(layouts):
             pieces = [""] * (2 * len(gaps) - 1)
             pieces[::2] = gaps
             write_gaps(pieces)
-            ids.append(own)
-            layouts.append(known.setdefault("\0".join(pieces[::2]), len(known)))
+            ids.append(rows)
+            layouts.append(layout_numbers.setdefault("\0".join(pieces[::2]), len(layout_numbers)))
         return number
 
     bounds = np.searchsorted(pairs.text, np.arange(len(pairs.original) + 1))
@@ -77,8 +77,8 @@ def read_candidates(path: Path, inputs: Inputs, vocabulary: Vocabulary, pairs: P
             if codes:
                 add(text, pieces[::2], np.array(codes, dtype=np.int64))
     starts = bounds[np.append(with_words, len(pairs.original))]
-    noisings = tuple(Texts(each, starts) for each in pairs.noisings)
-    texts = Texts(np.concatenate(ids), np.cumsum([len(each) for each in ids]))
+    noisings = tuple(Texts(version, starts) for version in pairs.noisings)
+    texts = Texts(np.concatenate(ids), np.cumsum([len(version) for version in ids]))
     kinds, origins = np.array(layouts, dtype=np.int64), np.array(truth, dtype=np.int64)
     return Candidates(texts, kinds, noisings, origins)
 
@@ -107,7 +107,7 @@ class Linkage:
 
 
 def linkage(
-    found: Candidates,
+    candidates: Candidates,
     vocabulary: Vocabulary,
     emissions: Emissions | None,
     words: Sequence[int] = (),
@@ -123,36 +123,36 @@ def linkage(
     """
     rows = []
     for length in [*sorted(set(words)), None]:
-        texts = found.texts.beginnings(length)
-        sizes = found.noisings[0].beginnings(length).sizes
+        texts = candidates.texts.beginnings(length)
+        sizes = candidates.noisings[0].beginnings(length).sizes
         used = np.flatnonzero(sizes)
-        some = np.flatnonzero(texts.sizes)
+        filled = np.flatnonzero(texts.sizes)
         number = np.full(len(texts), -1, dtype=np.int64)
-        number[some] = np.arange(len(some))
-        versions = tuple(each.beginnings(length).of(used) for each in found.noisings)
-        truth = number[found.truth[used]]
-        these = Candidates(texts.of(some), found.layouts[some], versions, truth)
+        number[filled] = np.arange(len(filled))
+        versions = tuple(version.beginnings(length).of(used) for version in candidates.noisings)
+        truth = number[candidates.truth[used]]
+        these = Candidates(texts.of(filled), candidates.layouts[filled], versions, truth)
         scores = partial(_scored, vocabulary, emissions, length is None)
         for name, of_original in _readers(these, scores).items():
             hits = Share.of(of_original == 1)
-            rows.append(Linked(name, length, len(some), hits, median(of_original)))
-    return Linkage(tuple(rows), _notes(emissions, found))
+            rows.append(Linked(name, length, len(filled), hits, median(of_original)))
+    return Linkage(tuple(rows), _notes(emissions, candidates))
 
 
 def _readers(
     part: Candidates, scores: Callable[..., Iterator[tuple[str, Floats]]]
 ) -> dict[str, Ids]:
     """Return the rank that each reader gives to the original of each sanitized text, (r,)."""
-    found: dict[str, list[Ids]] = {}
+    by_reader: dict[str, list[Ids]] = {}
     key, many = randomness.seeded_key("dpsan linkage 1"), len(part.truth)
     step = max(1, _CELLS // max(len(part.texts), 1))  # so that their scores fit into memory
-    for number, some in enumerate(blocks(many, step)):
-        versions = tuple(each.of(some) for each in part.noisings)
-        block = replace(part, noisings=versions, truth=part.truth[some])
+    for number, columns in enumerate(blocks(many, step)):
+        versions = tuple(rank.of(columns) for rank in part.noisings)
+        block = replace(part, noisings=versions, truth=part.truth[columns])
         for name, values in scores(block):
-            own = randomness.derive_key(key, name, str(number))
-            found.setdefault(name, []).append(ranks(values, block.truth, own))
-    return {name: np.concatenate(each) for name, each in found.items()}
+            subkey = randomness.derive_key(key, name, str(number))
+            by_reader.setdefault(name, []).append(ranks(values, block.truth, subkey))
+    return {name: np.concatenate(rank) for name, rank in by_reader.items()}
 
 
 def _scored(
@@ -164,14 +164,14 @@ def _scored(
         yield "exact, any order", bag(*given)
     yield "TF-IDF", _tf_idf(part.texts, _joined(part.noisings), vocabulary)
     if whole:
-        sizes, own = part.texts.sizes, part.noisings[0].sizes
-        yield "number of words", (sizes[:, None] == own).astype(np.float64)
+        sizes, written = part.texts.sizes, part.noisings[0].sizes
+        yield "number of words", (sizes[:, None] == written).astype(np.float64)
         yield "layout", (part.layouts[:, None] == part.layouts[part.truth]).astype(np.float64)
 
 
 def _joined(noisings: Sequence[Texts]) -> Texts:
     """Return all sanitized versions of each text as one text."""
-    ids = [np.split(each.ids, each.starts[1:-1]) for each in noisings]
+    ids = [np.split(texts.ids, texts.starts[1:-1]) for texts in noisings]
     starts = noisings[0].starts * len(noisings)
     return Texts(np.concatenate([part for row in zip(*ids, strict=True) for part in row]), starts)
 
@@ -180,16 +180,16 @@ def _tf_idf(texts: Texts, sanitized: Texts, vocabulary: Vocabulary) -> Floats:
     """Cosine of TF-IDF vectors of words without letter case, (c, r); idf of the candidates."""
     from scipy.sparse import diags
 
-    candidates, others = (_counts(each, vocabulary) for each in (texts, sanitized))
-    held = np.asarray((candidates > 0).sum(axis=0)).ravel()
-    idf = np.log((1 + len(texts)) / (1 + held)) + 1
-    candidates, others = (each @ diags(idf) for each in (candidates, others))
+    candidates, others = (_counts(counts, vocabulary) for counts in (texts, sanitized))
+    documents = np.asarray((candidates > 0).sum(axis=0)).ravel()
+    idf = np.log((1 + len(texts)) / (1 + documents)) + 1
+    candidates, others = (counts @ diags(idf) for counts in (candidates, others))
     return np.asarray((_unit(candidates) @ _unit(others).T).toarray())
 
 
 def _counts(texts: Texts, vocabulary: Vocabulary) -> Any:
-    known = (texts.ids >= 0) & (texts.ids < vocabulary.n)
-    rows = np.where(known, vocabulary.fold[np.where(known, texts.ids, 0)], vocabulary.n)
+    listed = (texts.ids >= 0) & (texts.ids < vocabulary.n)
+    rows = np.where(listed, vocabulary.fold[np.where(listed, texts.ids, 0)], vocabulary.n)
     return counted(rows, texts.starts, vocabulary.n + 1)
 
 
@@ -200,12 +200,12 @@ def _unit(rows: Any) -> Any:
     return diags(1 / np.maximum(norms, 1e-300)) @ rows
 
 
-def _notes(emissions: Emissions | None, found: Candidates) -> tuple[str, ...]:
+def _notes(emissions: Emissions | None, candidates: Candidates) -> tuple[str, ...]:
     notes = ["first: the original is the first guess; rank: its median place, 1 is the best"]
     if emissions is not None and not emissions.exact:
         notes.append(f"exact: {emissions.name}, as the distribution is not known")
     if emissions is not None:
         notes.append("exact: for words drawn one by one; after --consistent or --keep no bound")
-    if any((each.ids < 0).any() for each in found.noisings):
+    if any((version.ids < 0).any() for version in candidates.noisings):
         notes.append("outputs that are no words of the vocabulary are not read: a lower bound")
     return tuple(notes)

@@ -15,27 +15,29 @@ from dpsan.outcomes.intervals import Share
 from dpsan.text.numerals import counted, number
 
 
-def shown(found: Evaluation) -> Shown:
+def shown(result: Evaluation) -> Shown:
     """Return all figures, in the order in which they are read."""
-    mean, many = found.cosine.values()
+    mean, many = result.cosine.values()
     cosine = ("cosine", mean, f"of word and output, mean over {number(many)} words")
     parts = [
-        _table("kept", {"unchanged": found.unchanged}),
+        _table("kept", {"unchanged": result.unchanged}),
         Section(("similarity", "value", "what it is"), [cosine]),
-        *([] if found.readability is None else [_readability(found.readability)]),
+        *([] if result.readability is None else [_readability(result.readability)]),
     ]
-    readers = [each for each in found.attacks[1:] if each.attack != "informed"]
-    informed = [each for each in found.attacks if each.attack == "informed"]
+    readers = [attack for attack in result.attacks[1:] if attack.attack != "informed"]
+    informed = [attack for attack in result.attacks if attack.attack == "informed"]
     # Apart: three do not fit a terminal.
     parts += [_attacks("read back", readers), _attacks("others known", informed)]
-    parts += [_classes(found), *_linkage(found), *_authors(found), *_spans(found)]
-    return Shown(_about(found), parts + _accuracy(found), _conclusion(found), warnings=found.notes)
+    parts += [_classes(result), *_linkage(result), *_authors(result), *_spans(result)]
+    return Shown(
+        _about(result), parts + _accuracy(result), _conclusion(result), warnings=result.notes
+    )
 
 
-def _about(found: Evaluation) -> str:
-    size = f"{counted(found.records, 'record')}, {counted(found.words, 'word')}"
+def _about(result: Evaluation) -> str:
+    size = f"{counted(result.records, 'record')}, {counted(result.words, 'word')}"
     measured = f"{size}; compared without letter case, 95 % intervals."
-    mechanism = found.question.mechanism
+    mechanism = result.question.mechanism
     if mechanism is None:
         return measured
     values = [(name, getattr(mechanism, name)) for name in ("epsilon", *mechanism.parameters())]
@@ -43,12 +45,12 @@ def _about(found: Evaluation) -> str:
     return f"{mechanism.name}: {', '.join(named)}.\n{measured}"
 
 
-def _conclusion(found: Evaluation) -> str:
-    unchanged = written(found.unchanged[WordClass.ALL], intervals=False)
+def _conclusion(result: Evaluation) -> str:
+    unchanged = written(result.unchanged[WordClass.ALL], intervals=False)
     told = f"{unchanged} of the words stand unchanged."
-    if found.question.mechanism is None:
+    if result.question.mechanism is None:
         return f"{told} No attacker was tried: the mechanism is not given."
-    best = found.best
+    best = result.best
     read = written(best.success[WordClass.ALL], intervals=False)
     told += f" The best attacker here ({best.attack}) reads back {read}"
     listed = best.success[WordClass.LISTED]
@@ -61,19 +63,19 @@ def _table(title: str, columns: Mapping[str, Mapping[Any, Share]], **more: Any) 
     """Return how many there are of each kind, and their shares side by side; empty if none."""
     first = next(iter(columns.values()), {})
     rows: list[Sequence[Cell]] = [
-        (str(kind)[:40], first[kind].total, *(each[kind] for each in columns.values()))
+        (str(kind)[:40], first[kind].total, *(column[kind] for column in columns.values()))
         for kind in first
     ]
     return Section((title, more.pop("of", "words"), *columns), rows, **more)
 
 
 def _attacks(title: str, attacks: Sequence[Attack]) -> Section:
-    notes = [f"{each.attack}: {each.name}" for each in attacks]
-    return _table(title, {each.attack: each.success for each in attacks}, notes=notes)
+    notes = [f"{attack.attack}: {attack.name}" for attack in attacks]
+    return _table(title, {attack.attack: attack.success for attack in attacks}, notes=notes)
 
 
-def _classes(found: Evaluation) -> Section:
-    rows = [(c.class_, c.read_back.total, c.unchanged, c.read_back) for c in found.classes]
+def _classes(result: Evaluation) -> Section:
+    rows = [(c.class_, c.read_back.total, c.unchanged, c.read_back) for c in result.classes]
     notes = ["read back by what the group and the words around it give away"] * bool(rows)
     return Section(("class", "words", "unchanged", "read back"), rows, notes)
 
@@ -88,37 +90,41 @@ def _readability(readable: Readability) -> Section:
     return Section(("readability", "perplexity", "times the original's"), rows, notes)
 
 
-def _spans(found: Evaluation) -> list[Section]:
-    if found.spans is None:
+def _spans(result: Evaluation) -> list[Section]:
+    if result.spans is None:
         return []
-    left, out = found.spans["left_out"], []
+    left, out = result.spans["left_out"], []
     notes = [f"left out: {left} spans without words or not aligned"] if left else []
-    for name in dict.fromkeys(("verbatim", found.best.attack)):
-        kinds, title = found.spans["by_attack"][name], "as written" if name == "verbatim" else name
+    for name in dict.fromkeys(("verbatim", result.best.attack)):
+        kinds, title = result.spans["by_attack"][name], "as written" if name == "verbatim" else name
         parts = {"fully": "fully", "partly": "partly", "not": "none"}
         columns = {
             head: {kind: kinds[kind][part] for kind in kinds} for head, part in parts.items()
         }
         out.append(_table(f"spans, {title}", columns, of="spans", notes=notes, intervals=False))
-    if persons := found.spans.get("persons"):
+    if persons := result.spans.get("persons"):
         out.append(_table("persons, by attack", {"fully hidden": persons}, of="persons"))
     return out
 
 
-def _linkage(found: Evaluation) -> list[Section]:
-    if found.linkage is None:
+def _linkage(result: Evaluation) -> list[Section]:
+    if result.linkage is None:
         return []
     rows: list[tuple[Cell, ...]] = []
-    for each in found.linkage.readers:
-        seen = "all" if each.words is None else f"first {each.words}"
-        rank = f"{each.median_rank.value:g} ({each.median_rank.low:g}-{each.median_rank.high:g})"
-        rows.append((each.reader, seen, each.candidates, each.first.total, each.first, rank))
+    for reader in result.linkage.readers:
+        extent = "all" if reader.words is None else f"first {reader.words}"
+        rank = (
+            f"{reader.median_rank.value:g} ({reader.median_rank.low:g}-{reader.median_rank.high:g})"
+        )
+        rows.append(
+            (reader.reader, extent, reader.candidates, reader.first.total, reader.first, rank)
+        )
     columns = ("original found by", "words", "among", "texts", "first", "rank")
-    return [Section(columns, rows, found.linkage.notes)]
+    return [Section(columns, rows, result.linkage.notes)]
 
 
-def _authors(found: Evaluation) -> list[Section]:
-    authors = found.authors
+def _authors(result: Evaluation) -> list[Section]:
+    authors = result.authors
     if authors is None:
         return []
     learnt = f"{authors.authors} authors, learnt from {number(authors.known)} other texts"
@@ -128,18 +134,18 @@ def _authors(found: Evaluation) -> list[Section]:
     return [_table("author found", {"share": authors.readers}, of="texts", notes=notes)]
 
 
-def _accuracy(found: Evaluation) -> list[Section]:
-    accuracy = found.accuracy
+def _accuracy(result: Evaluation) -> list[Section]:
+    accuracy = result.accuracy
     if accuracy is None:
         return []
     notes = [
         f"{accuracy.classes} classes, {accuracy.train} training and {accuracy.test} test records",
         f"always the most frequent label: {written(accuracy.majority)}",
     ]
-    tested = [f"tested on {each}" for each in VERSIONS]
-    one, other = (
+    tested = [f"tested on {version}" for version in VERSIONS]
+    rows, other = (
         [(f"on {a}", *(pairs[a, b] for b in VERSIONS)) for a in VERSIONS]
         for pairs in (accuracy.pairs, accuracy.f1)
     )
-    first = Section(("accuracy, trained", *tested), one, notes)
+    first = Section(("accuracy, trained", *tested), rows, notes)
     return [first, Section(("weighted F1, trained", *tested), other)]

@@ -54,9 +54,9 @@ def aligned(
     words, alike = pieces[1::2], pieces[::2] == gaps
     if alike and all(possible(at, word) for at, word in enumerate(words)):
         return words
-    found = cut(gaps, line, possible, longest)
+    words_cut = cut(gaps, line, possible, longest)
     # Another program's words have the same positions all the same.
-    return words if found is None and alike else found
+    return words if words_cut is None and alike else words_cut
 
 
 def cut(
@@ -167,12 +167,12 @@ def records(path: Path, inputs: Inputs) -> Iterator[Record]:
         InputError: it cannot be read, naming file and line.
     """
     with open_decompressed(path, steady=True) as source:
-        seen = 0
+        number = 0
         for record in format_for(inputs.format, str(path)).read(source, inputs.options):
             if record is None or record.part != "record" or record.bare or not record.texts:
                 continue
-            seen += 1
-            if inputs.max_records is not None and seen > inputs.max_records:
+            number += 1
+            if inputs.max_records is not None and number > inputs.max_records:
                 return
             yield record
 
@@ -199,24 +199,24 @@ def read_pairs(
     first = records(original, inputs)
     most = None if inputs.max_records is None else copies * inputs.max_records
     others = [records(path, replace(inputs, max_records=most)) for path in sanitized]
-    for one in first:
+    for record in first:
         reading.records += 1
         versions = []
         for path, source in zip(sanitized, others, strict=True):
-            found = list(islice(source, copies))
-            if len(found) < copies:
-                many = copies * (reading.records - 1) + len(found)
-                held = reading.records + sum(1 for _ in first)
-                where = f"{original}:{reading.apart or one.line}"
-                raise _unequal(path, many, original, held, copies, where)
-            versions += [(path, each) for each in found]
+            noised = list(islice(source, copies))
+            if len(noised) < copies:
+                many = copies * (reading.records - 1) + len(noised)
+                many_originals = reading.records + sum(1 for _ in first)
+                where = f"{original}:{reading.apart or record.line}"
+                raise _unequal(path, many, original, many_originals, copies, where)
+            versions += [(path, version) for version in noised]
         for path, other in versions:
-            if len(one.texts) != len(other.texts):
-                what = f"{len(other.texts)} texts where the original has {len(one.texts)}"
+            if len(record.texts) != len(other.texts):
+                what = f"{len(other.texts)} texts where the original has {len(record.texts)}"
                 hint = "the same records and --field in both"
                 raise InputError(path, what, hint, line=other.line)
-        for texts in zip(one.texts, *(other.texts for _, other in versions), strict=True):
-            reading.add(texts[0], texts[1:], one.line)
+        for texts in zip(record.texts, *(other.texts for _, other in versions), strict=True):
+            reading.add(texts[0], texts[1:], record.line)
     for path, source in zip(sanitized, others, strict=True):
         if extra := next(source, None):
             many = copies * reading.records + 1 + sum(1 for _ in source)
@@ -226,11 +226,11 @@ def read_pairs(
 
 
 def _unequal(
-    path: Path, found: int, original: Path, held: int, copies: int, where: str
+    path: Path, many: int, original: Path, originals: int, copies: int, where: str
 ) -> InputError:
     times = "" if copies == 1 else f", {copies} copies of each"
     hint = "the sanitized versions of every record, in order; see --copies"
-    what = f"{found} records where {original} has {held}{times}; they part at {where}"
+    what = f"{many} records where {original} has {originals}{times}; they part at {where}"
     return InputError(path, what, hint)
 
 
@@ -245,10 +245,10 @@ def _drawn_words(path: Path) -> Callable[[int], list[str]]:
 
     def of_text(size: int) -> list[str]:
         _, rows = next(texts, (None, iter(())))
-        found = [str(row["drawn"] or row["out"]) for row in rows]
-        if len(found) != size:
+        drawn = [str(row["drawn"] or row["out"]) for row in rows]
+        if len(drawn) != size:
             raise InputError(path, "the audit is of another text, or tokenizer")
-        return found
+        return drawn
 
     return of_text
 
@@ -272,25 +272,25 @@ class _Reading:
         """The next text, and its sanitized versions."""
         number, vocabulary = len(self._texts[0]), self._vocabulary
         self._versions = len(versions)
-        for held, each in zip(self._texts, (original, versions[0], line), strict=True):
-            held.append(each)
+        for column, part in zip(self._texts, (original, versions[0], line), strict=True):
+            column.append(part)
         pieces, codes = vocabulary.inputs(original)
-        found = self._align(pieces, versions)
-        if found is None:  # not made by dpsan: compounds may have been one word
+        alignment = self._align(pieces, versions)
+        if alignment is None:  # not made by dpsan: compounds may have been one word
             pieces = vocabulary.split(original)
             rows = map(vocabulary.row, pieces[1::2])
             codes = [vocabulary.n if row is None else row for row in rows]
-            found = self._align(pieces, versions)
+            alignment = self._align(pieces, versions)
         gaps, words = pieces[::2], pieces[1::2]
         drawn = [] if self._drawn is None or not words else [self._drawn(len(words))]
-        if found is None:
+        if alignment is None:
             self._unaligned += 1
             self.apart = self.apart or line
             return
         if not words:
             return
         ends = np.cumsum([len(piece) for piece in pieces])
-        first, *more = found
+        first, *more = alignment
         self._parts.append(
             np.array(
                 [
@@ -302,7 +302,7 @@ class _Reading:
                     [a == b or folded(a) == folded(b) for a, b in zip(words, first, strict=True)],
                     [Gap.LINE, *map(gap_kind, gaps[1:-1])],
                     vocabulary.classes(gaps, words, codes),
-                    *([self._code(word) for word in each] for each in (*more, *drawn)),
+                    *([self._code(word) for word in part] for part in (*more, *drawn)),
                 ],
                 dtype=np.int64,
             )
@@ -320,9 +320,9 @@ class _Reading:
 
         out = []
         for line in versions:
-            if (found := aligned(gaps, line, self._vocabulary.split, possible, longest)) is None:
+            if (outputs := aligned(gaps, line, self._vocabulary.split, possible, longest)) is None:
                 return None
-            out.append(found)
+            out.append(outputs)
         return out
 
     def pairs(self) -> Pairs:

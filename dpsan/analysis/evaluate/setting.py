@@ -44,11 +44,11 @@ class Run:
             InputError: a file cannot be read.
         """
         row = self.header
-        if (own := row["own"]) is not None:
+        if (user_file := row["own"]) is not None:
             file = own_file(row["mechanism"])
-            other = f"the audit was made with a mechanism of {own['file']}"
-            hint = f"give -m {own['file']}:{own['class']}, the same file"
-            refuse(file is None or file.sha256 != own["sha256"], other, hint)
+            other = f"the audit was made with a mechanism of {user_file['file']}"
+            hint = f"give -m {user_file['file']}:{user_file['class']}, the same file"
+            refuse(file is None or file.sha256 != user_file["sha256"], other, hint)
         return replace(
             Settings.of_header(row),
             mechanism=row["mechanism"],
@@ -90,11 +90,11 @@ class Run:
         return words
 
     def _classes(self, files: Sequence[str]) -> tuple[WordClass, ...]:
-        known = [*map(WordClass, CLASSES), *chain.from_iterable(map(word_classes, files))]
+        every = [*map(WordClass, CLASSES), *chain.from_iterable(map(word_classes, files))]
         chosen: list[WordClass] = []
         for row in self.header["classes"] or ():
             name, digest = row["class"], row["sha256"]
-            same = [each for each in known if each.name == name and each.sha256 == digest]
+            same = [kind for kind in every if kind.name == name and kind.sha256 == digest]
             other = f"the audit was made with another list of the class {name}"
             refuse(not same, other, f"give --class {name}, the file of the run")
             chosen += same

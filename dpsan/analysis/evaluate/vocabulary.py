@@ -109,7 +109,7 @@ class Vocabulary:
         for at, (word, code) in enumerate(zip(words, codes, strict=True)):
             gap = gaps[at].rstrip(" \t")
             first = (first and at == 0) or (bool(gap) and gap[-1] in _SENTENCE_END)
-            known = 0 <= code < self.n
+            listed = 0 <= code < self.n
             capital = word[:1].isupper()
             number = self.is_number(word)
             out.append(
@@ -117,9 +117,9 @@ class Vocabulary:
                 | number << 1
                 | capital << 2
                 | (capital and not first) << 3
-                | (not known or code >= _FREQUENT) << 4
-                | (not known) << 5
-                | (known and not number and int(self.fold[code]) in self._stop) << 6
+                | (not listed or code >= _FREQUENT) << 4
+                | (not listed) << 5
+                | (listed and not number and int(self.fold[code]) in self._stop) << 6
                 | (self._class_of(word, code) is not None) << 7
             )
         return out

@@ -65,10 +65,10 @@ def read(sanitizer: Sanitizer, texts: Iterable[tuple[str, str]]) -> list[Word]:
     """
     out = []
     for position, text in texts:
-        found = sanitizer.space.n if text == UNKNOWN else sanitizer.input_of(text)
-        if found is None:
+        row = sanitizer.space.n if text == UNKNOWN else sanitizer.input_of(text)
+        if row is None:
             raise UsageError(f"{position}: not a single word", "give its words one by one")
-        out.append(Word(text, found))
+        out.append(Word(text, row))
     return out
 
 
@@ -107,8 +107,8 @@ def explain(
     def figures(row: int) -> Figures:
         if exact:
             return figures_of(space, row, distributions(sampler, np.array([row]))[0], 0, top)
-        own, repeated = randomness.derive_key(key, "word", row), np.full(draws, row)
-        counts = np.bincount(draw(sampler, repeated, own), minlength=space.n)
+        subkey, repeated = randomness.derive_key(key, "word", row), np.full(draws, row)
+        counts = np.bincount(draw(sampler, repeated, subkey), minlength=space.n)
         return figures_of(space, row, counts.astype(np.float64), draws, top)
 
     def pointed(output: int) -> Explanation:
@@ -162,12 +162,12 @@ def _about(sanitizer: Sanitizer) -> Explanation:
     }
 
 
-def _shares(found: Figures) -> Explanation:
-    shares = {name: getattr(found, name) for name in ("unchanged", "close", "distant")}
+def _shares(measured: Figures) -> Explanation:
+    shares = {name: getattr(measured, name) for name in ("unchanged", "close", "distant")}
     intervals = {name: share and [share.low, share.high] for name, share in shares.items()}
     values = {name: share and share.value for name, share in shares.items()}
-    drawn = {"intervals": intervals if found.draws else None}
-    return {"exact": not found.draws, "draws": found.draws, **values, **drawn}
+    drawn = {"intervals": intervals if measured.draws else None}
+    return {"exact": not measured.draws, "draws": measured.draws, **values, **drawn}
 
 
 def _share(of: Row) -> Explanation:
@@ -215,13 +215,17 @@ def candidates(
         kind = mechanism_class(name)
         if public:
             check_base(kind, "public words")
-        own = kind.parameters()
-        out[kind.name] = Draft(kind, {key: each for key, each in values.items() if key in own})
-    known = dict.fromkeys(key for each in out.values() for key in each.kind.parameters())
+        parameters = kind.parameters()
+        out[kind.name] = Draft(
+            kind, {key: value for key, value in values.items() if key in parameters}
+        )
+    names_of_parameters = dict.fromkeys(
+        key for value in out.values() for key in value.kind.parameters()
+    )
     for key in values:
-        if not known:
+        if not names_of_parameters:
             raise UsageError(f"{', '.join(out)}: no parameter besides epsilon")
-        check_name(f"parameter of {', '.join(out)}:", key, known)
+        check_name(f"parameter of {', '.join(out)}:", key, names_of_parameters)
     return list(out.values())
 
 
@@ -243,11 +247,11 @@ def prepare(
     Raises:
         UsageError: a value outside its domain or out of reach.
     """
-    own = dict(draft.values)
-    spec = replace(spec, mechanism=draft.kind.name, parameters=own, allow_unproved=True)
+    parameters = dict(draft.values)
+    spec = replace(spec, mechanism=draft.kind.name, parameters=parameters, allow_unproved=True)
     if at is not None:
         free = () if spec.public is None else spec.public.rows(opened[0].key_to_index)
         draft = replace(draft, public=free)
-        found = calibrate(draft, opened[1], *at, progress)
-        spec = replace(spec, epsilon=found.mechanism.epsilon)
+        calibration = calibrate(draft, opened[1], *at, progress)
+        spec = replace(spec, epsilon=calibration.mechanism.epsilon)
     return Sanitizer.from_spec(spec, store, opened=lambda: opened)

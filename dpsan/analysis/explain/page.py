@@ -92,7 +92,7 @@ def _outputs(column: Sequence[Explanation]) -> Section:
         for row in column
     ]
     rows = [
-        (word, *(() if far is None else (f"{far:.2f}",)), *(each.get(word) for each in shares))
+        (word, *(() if far is None else (f"{far:.2f}",)), *(entry.get(word) for entry in shares))
         for word, far in away.items()
     ]
     names = (*["away"] * (not column[0]["unknown"]), *(row["mechanism"] for row in column))

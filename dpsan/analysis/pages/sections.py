@@ -145,7 +145,7 @@ def plain(value: Any) -> Any:
     if is_dataclass(value):
         return by_name(value)
     if isinstance(value, Mapping):
-        return {str(name): plain(each) for name, each in value.items()}
+        return {str(name): plain(item) for name, item in value.items()}
     return [*map(plain, value)] if isinstance(value, (list, tuple)) else value
 
 
@@ -154,7 +154,7 @@ def by_name(value: Any) -> dict[str, Any]:
 
     Fields that ``repr`` hides are left out if they have no metadata: they are of single words.
     """
-    names = [each.name for each in fields(value) if each.repr or each.metadata]
+    names = [field.name for field in fields(value) if field.repr or field.metadata]
     return {name.removesuffix("_"): plain(getattr(value, name)) for name in names}
 
 

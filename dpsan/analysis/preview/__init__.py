@@ -103,7 +103,7 @@ class Preview:
             For each level whether it fails a test and by which figure.  Article 29 Working Party,
             Opinion 05/2014 (WP216), section 3: singling out, linkability, inference.
         """
-        rows = [self._tests_of(each) for each in self.levels]
+        rows = [self._tests_of(level) for level in self.levels]
         return {
             name: [{"fails": fails, "figure": figure} for fails, figure in cells]
             for name, cells in zip(TESTS, zip(*rows, strict=True), strict=True)
@@ -170,7 +170,7 @@ def preview(
     texts, lengths = _read(path, inputs, vocabulary)
     measured = _Measured(texts, vocabulary)
     model = language_model((), embeddings, vocabulary)
-    specs = [(f"-e {number(each)}", Settings(epsilon=each)) for each in epsilons]
+    specs = [(f"-e {number(epsilon)}", Settings(epsilon=epsilon)) for epsilon in epsilons]
     left_out = None
     try:
         specs = _by_class(embeddings) + specs
@@ -198,9 +198,9 @@ def _by_class(embeddings: Embeddings) -> list[tuple[str, Settings]]:
     """Return the two levels of classes.  Raises UsageError: the lists do not fit the vocabulary."""
     classes = word_classes(SENSITIVE)
     class_rows(classes, embeddings)
-    one = Settings(epsilon=None, only=only_classes(SENSITIVE), consistent=Unit.RECORD)
+    replacing = Settings(epsilon=None, only=only_classes(SENSITIVE), consistent=Unit.RECORD)
     both = Settings(epsilon=_BY, classes=classes)
-    return [("--only sensitive", one), (f"-e {_BY:g} --class sensitive", both)]
+    return [("--only sensitive", replacing), (f"-e {_BY:g} --class sensitive", both)]
 
 
 def _read(path: Path, inputs: Inputs, vocabulary: Vocabulary) -> tuple[list[str], list[int]]:
@@ -211,19 +211,19 @@ def _read(path: Path, inputs: Inputs, vocabulary: Vocabulary) -> tuple[list[str]
     Raises:
         InputError: the file cannot be read, or holds no word.
     """
-    held: list[tuple[int, list[str]]] = []
+    parts: list[tuple[int, list[str]]] = []
     step = 1
     for at, record in enumerate(records(path, inputs)):
         if at % step == 0:
-            held.append(_parts(record.texts, vocabulary))
-        if len(held) > _TEXTS:
-            held, step = held[::2], 2 * step
-    lengths = [words for words, _ in held]
-    words = sum(min(each, _WORDS) for each in lengths)
+            parts.append(_parts(record.texts, vocabulary))
+        if len(parts) > _TEXTS:
+            parts, step = parts[::2], 2 * step
+    lengths = [words for words, _ in parts]
+    words = sum(min(length, _WORDS) for length in lengths)
     if not words:
         hint = "is it the right --field?" if inputs.options.fields else ""
         raise InputError(path, "no words, so there is nothing to show", hint)
-    spoken = [texts for words_of, texts in held if words_of]
+    spoken = [texts for words_of, texts in parts if words_of]
     return [*chain(*spoken[:: max(1, round(words / _WORDS))])], lengths
 
 
@@ -233,20 +233,20 @@ def _parts(texts: Sequence[str], vocabulary: Vocabulary) -> tuple[int, list[str]
     if words <= 2 * _WORDS:
         return words, [*texts]
     sentences = [*chain.from_iterable(map(_SENTENCE.split, texts))]
-    return words, [each[:_LONGEST] for each in sentences[:: max(1, round(words / _WORDS))]]
+    return words, [sentence[:_LONGEST] for sentence in sentences[:: max(1, round(words / _WORDS))]]
 
 
 def _sentences(texts: Sequence[str], vocabulary: Vocabulary) -> list[str]:
     """Return sentences that fit a line, those with words of classes first, of different texts."""
-    found = [[part.split() for part in _SENTENCE.split(text)] for text in texts]
-    fitting = [[each for each in parts if _SHORT <= len(each) <= _LONG] for parts in found]
+    split_texts = [[part.split() for part in _SENTENCE.split(text)] for text in texts]
+    fitting = [[words for words in parts if _SHORT <= len(words) <= _LONG] for parts in split_texts]
 
     def plain(sentence: list[str]) -> bool:
         return not any(vocabulary.of_classes(" ".join(sentence)))
 
     best = [sorted(parts, key=plain) for parts in fitting if parts]
     first = sorted((parts[0] for parts in best), key=plain)
-    shown = [*first, *chain(*best), *(each[:_LONG] for each in chain(*found) if each)]
+    shown = [*first, *chain(*best), *(words[:_LONG] for words in chain(*split_texts) if words)]
     return [*dict.fromkeys(map(" ".join, shown))][:SENTENCES]
 
 
@@ -278,7 +278,7 @@ def _level(
         same, right = _read_back(table, same, measured, sanitizer, model)
         epsilon, half = sanitizer.guarantee.epsilon_ldp, sanitizer.half_linked
         listed, linked = measured.listed, None if half is None else half.words or 0
-    sentences = tuple(" ".join(each.split()) for each in sanitizer.rewrite(shown))
+    sentences = tuple(" ".join(sentence.split()) for sentence in sanitizer.rewrite(shown))
     shares = Share.of(same), Share.of(right), Share.of(right[listed])
     return Level(options, epsilon, _meaning(sanitizer, epsilon), sentences, *shares, linked)
 
@@ -307,9 +307,9 @@ def _guessed(rows: Ids, measured: _Measured, sanitizer: Sanitizer, model: Ngrams
         none = np.zeros(0, dtype=np.int64)
         epsilon = sanitizer.guarantee.epsilon_ldp
         return guesses(rows, measured.kinds, tables_for(mechanism, space, model, epsilon, none))
-    held = likeliest_inputs(mechanism, space)
+    likeliest = likeliest_inputs(mechanism, space)
     best = np.full(space.n, -1, dtype=np.int64)
-    best[held["outputs"]] = held["inputs"][:, 0]
+    best[likeliest["outputs"]] = likeliest["inputs"][:, 0]
     return np.where(rows >= 0, best[np.maximum(rows, 0)], -1)
 
 

@@ -18,23 +18,23 @@ _FEW = 20
 """Words below which no share is printed."""
 
 
-def _about(found: Preview) -> str:
-    attacker = "with a public language model" if found.language_model else "who reads single words"
-    figures = f"figures from {number(found.words_measured)} words, once drawn"
-    records = counted(found.records, "record")
-    return f"{found.file}: {records}; {figures}; an attacker {attacker}."
+def _about(result: Preview) -> str:
+    attacker = "with a public language model" if result.language_model else "who reads single words"
+    figures = f"figures from {number(result.words_measured)} words, once drawn"
+    records = counted(result.records, "record")
+    return f"{result.file}: {records}; {figures}; an attacker {attacker}."
 
 
-def figures(found: Preview) -> Section:
+def figures(result: Preview) -> Section:
     """Return a row for each level."""
     rows = []
-    for each in found.levels:
-        shares = each.unchanged, each.read_back, each.classes_read_back
-        rows.append((each.options, *map(_share, shares), _linked(each)))
+    for level in result.levels:
+        shares = level.unchanged, level.read_back, level.classes_read_back
+        rows.append((level.options, *map(_share, shares), _linked(level)))
     notes = [
         "classes: names, places and other words of the lists of --only sensitive",
         f"{round(100 * CONFIDENCE)} % intervals; too few: below {_FEW} words",
-        *filter(None, [found.left_out]),
+        *filter(None, [result.left_out]),
     ]
     columns = ("options of rewrite", "unchanged", "read back", "classes read back", "text found by")
     return Section(columns, rows, notes)
@@ -54,12 +54,12 @@ def _linked(level: Level) -> str:
     return counted(level.linked_words, "word") if level.linked_words else f"over {LONGEST} words"
 
 
-def tests(found: Preview) -> Section:
+def tests(result: Preview) -> Section:
     """Return the closing box: three tests, yes or no with a figure for each level."""
-    results, guessed = found.tests(), _share(found.guessed_without_output)
+    results, guessed = result.tests(), _share(result.guessed_without_output)
     rows = [
         (level.options, *(f"{'yes' if x['fails'] else 'no'}, {x['figure']}" for x in cells))
-        for level, *cells in zip(found.levels, *results.values(), strict=True)
+        for level, *cells in zip(result.levels, *results.values(), strict=True)
     ]
     notes = [
         "yes: not anonymous by this test",
@@ -70,8 +70,8 @@ def tests(found: Preview) -> Section:
     return Section(("test (WP216)", *results), rows, notes)
 
 
-def shown(found: Preview) -> Shown:
+def shown(result: Preview) -> Shown:
     """Return the figures of all levels, samples, and three tests."""
-    samples = [Prose(each.options, each.meaning, each.sentences) for each in found.levels]
-    parts: list[Part] = [figures(found), *samples, tests(found)]
-    return Shown(_about(found), parts, found.conclusion(), warnings=[WARNING])
+    samples = [Prose(level.options, level.meaning, level.sentences) for level in result.levels]
+    parts: list[Part] = [figures(result), *samples, tests(result)]
+    return Shown(_about(result), parts, result.conclusion(), warnings=[WARNING])

@@ -96,11 +96,11 @@ class Report:
     @property
     def counts(self) -> Counter[str]:
         """Return words by action, over all files."""
-        return sum((each.counts for each in self.files.values()), Counter())
+        return sum((file.counts for file in self.files.values()), Counter())
 
     def together(self, name: str) -> int:
         """Return the ``draws`` or ``charges`` over all files."""
-        every: int = sum(getattr(each, name) for each in self.files.values())
+        every: int = sum(getattr(file, name) for file in self.files.values())
         if self.distinct is None or (name == "charges" and self.header["only"] is not None):
             return every
         return self.distinct
@@ -108,14 +108,14 @@ class Report:
     @property
     def largest_record(self) -> int:
         """Return the most charges of one record, in one copy."""
-        return max((each.largest for each in self.files.values()), default=0)
+        return max((file.largest for file in self.files.values()), default=0)
 
     def quantile(self, share: float) -> float:
         """Epsilon, of all copies, that so large a share of the records with words do not exceed."""
-        charges, seen, enough = self.largest_record, 0, share * self.per_record.total()
+        charges, passed, enough = self.largest_record, 0, share * self.per_record.total()
         for charges in sorted(self.per_record) if share < 1 else ():
-            seen += self.per_record[charges]
-            if seen >= enough:
+            passed += self.per_record[charges]
+            if passed >= enough:
                 break
         return self.copies * charges * self.epsilon
 
@@ -154,16 +154,16 @@ class Report:
             "files": [
                 {
                     "file": number,
-                    "name": each.name,
-                    "finished": each.records is not None,
-                    "records": each.records,
-                    "words": each.counts.total(),
-                    **{action: each.counts[action] for action in ACTIONS},
-                    "draws": each.draws,
-                    "epsilon_sum": each.charges * self.epsilon,
-                    **{n: getattr(each, n) for n in ("invalid", "passing", "output_sha256")},
+                    "name": file.name,
+                    "finished": file.records is not None,
+                    "records": file.records,
+                    "words": file.counts.total(),
+                    **{action: file.counts[action] for action in ACTIONS},
+                    "draws": file.draws,
+                    "epsilon_sum": file.charges * self.epsilon,
+                    **{n: getattr(file, n) for n in ("invalid", "passing", "output_sha256")},
                 }
-                for number, each in sorted(self.files.items())
+                for number, file in sorted(self.files.items())
             ],
         }
 
@@ -210,36 +210,36 @@ class _Adding:
         report = self.report
         if row["type"] == "totals":
             every = [*report.files.values()]
-            finished = [each for each in every if each.records is not None]
+            finished = [file for file in every if file.records is not None]
             report.complete, report.passing = row["complete"], row["passing"]
             report.share = row["expected_unchanged"]
             low, high = _sums(finished), _sums(every)
             if self._unit == Unit.RUN:
                 for name in ("draws", "public"):
-                    low[name] = max((getattr(each, name) for each in finished), default=0)
+                    low[name] = max((getattr(file, name) for file in finished), default=0)
                 report.distinct = row["draws"] if finished == every else None
             # What was written of an input that was not finished counts, in no row but this.
             return all(low[name] <= row[name] <= high[name] for name in _SUMMED)
-        each = report.files.setdefault(row["file"], FileReport())
-        each.name, each.records, each.invalid = row["name"], row["records"], row["invalid"]
-        each.output_sha256, each.passing = row["output_sha256"], row["passing"]
+        file = report.files.setdefault(row["file"], FileReport())
+        file.name, file.records, file.invalid = row["name"], row["records"], row["invalid"]
+        file.output_sha256, file.passing = row["output_sha256"], row["passing"]
         if self._unit in (Unit.FILE, Unit.RUN, Unit.UNIT) or self._only:
             # At least those of its largest record, at most one for the first word of each record;
             # words of a unit may have been drawn in other runs.
-            least = 0 if self._unit == Unit.UNIT else report.copies * each.largest
-            most = least <= row["draws"] <= each.draws
-            if not most or row["public"] > each.public:
+            least = 0 if self._unit == Unit.UNIT else report.copies * file.largest
+            most = least <= row["draws"] <= file.draws
+            if not most or row["public"] > file.public:
                 return False
-            each.public, each.draws = row["public"], row["draws"]
+            file.public, file.draws = row["public"], row["draws"]
             if not self._only:
-                each.charges = each.draws
+                file.charges = file.draws
             elif charge := report.copies * report.epsilon:
                 # A number that an earlier line has too is no row with a loss in its own line.
                 largest = (row["epsilon_ldp_largest_record"] or 0.0) / charge
-                if not largest < each.charges + 0.5:  # or no number
+                if not largest < file.charges + 0.5:  # or no number
                     return False
-                each.largest = max(each.largest, round(largest))
-        return all(_sums([each])[name] == row[name] for name in _SUMMED)
+                file.largest = max(file.largest, round(largest))
+        return all(_sums([file])[name] == row[name] for name in _SUMMED)
 
     def _begin(self, row: dict[str, Any], copy: int) -> FileReport:
         """Begin a record if the row belongs to a new one, and return the file of that record."""
@@ -250,8 +250,8 @@ class _Adding:
         return self.report.files.setdefault(row["file"], FileReport())
 
     def _word(self, row: dict[str, Any]) -> None:
-        each = self._begin(row, row.get("copy", 1))
-        each.counts[row["action"]] += 1
+        file = self._begin(row, row.get("copy", 1))
+        file.counts[row["action"]] += 1
         if self._only:
             self.report.reasons[tuple(row[name] for name in _REASON)] += 1
         if row["action"] not in DRAWN:
@@ -259,24 +259,24 @@ class _Adding:
         again = row["epsilon"] == 0  # or a word that is drawn in its group
         if self._unit and again and not self._only:
             return
-        each.draws += 1
-        each.public += row["epsilon"] is None
+        file.draws += 1
+        file.public += row["epsilon"] is None
         if self._only and again:
             return
-        each.charges += 1
+        file.charges += 1
         self._charges += 1
 
     def end_record(self) -> None:
         """The words that follow are of another record."""
         if self._record is not None and self._record[1] == 1:  # the other copies have as many
             self.report.per_record[self._charges] += 1
-            each = self.report.files[self._record[0]]
-            each.largest = max(each.largest, self._charges)
+            file = self.report.files[self._record[0]]
+            file.largest = max(file.largest, self._charges)
         self._record, self._charges = None, 0
 
 
 def _sums(files: list[FileReport]) -> Counter[str]:
     """Return words of files by action, draws, and those of public words."""
-    counts = sum((each.counts for each in files), Counter())
-    draws, public = (sum(getattr(each, name) for each in files) for name in ("draws", "public"))
+    counts = sum((file.counts for file in files), Counter())
+    draws, public = (sum(getattr(file, name) for file in files) for name in ("draws", "public"))
     return counts + Counter(draws=draws, public=public)

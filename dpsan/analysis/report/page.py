@@ -41,7 +41,7 @@ _SUMS: Final = {
 def _warnings(report: Report) -> list[str]:
     guarantee, weak = report.header["guarantee"], report.header["weak"]
     status, public = guarantee["status"], guarantee["public_words"]
-    found = {
+    warnings = {
         "not finished: some inputs are missing or incomplete": not report.complete,
         "NOT PRIVATE: the random numbers come from a public seed": report.header["seeded"],
         "the words of a keep-list were written unchanged": report.counts["kept"],
@@ -51,12 +51,12 @@ def _warnings(report: Report) -> list[str]:
         f"the mechanism's guarantee is {status}": status != "PROVED",
         f"the mechanism is {UNREVIEWED}": not guarantee["reviewed"],
     }
-    return [text for text, holds in found.items() if holds]
+    return [text for text, holds in warnings.items() if holds]
 
 
 def _passed(report: Report) -> list[str]:
     """Return lines about columns, fields and metadata that passed unchanged."""
-    rows = [report.passing] if report.passing else [each.passing for each in report.files.values()]
+    rows = [report.passing] if report.passing else [file.passing for file in report.files.values()]
     passing: list[str] = []
     for row in filter(None, rows):
         passing += [*map(fields_line, row["fields"]), *noted_lines(row["noted"])]
@@ -101,12 +101,12 @@ def conclusion(report: Report, sums: Mapping[str, Any]) -> tuple[str, bool]:
 
 def figures(sums: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return the figures of a run: name, value, and what it means."""
-    each, loss = sums["per"], "LDP epsilon"
+    scope, loss = sums["per"], "LDP epsilon"
     if sums["public_words"]:
-        each, loss = f"protected {each}", "high-low LDP epsilon"
+        scope, loss = f"protected {scope}", "high-low LDP epsilon"
     cost = _cost(sums["epsilon_ldp"], sums["delta"])
-    one = "number by value" if sums["only"] else each
-    out = [(f"{loss} per {one}", cost, "how well one word is hidden; smaller is better")]
+    charged = "number by value" if sums["only"] else scope
+    out = [(f"{loss} per {charged}", cost, "how well one word is hidden; smaller is better")]
     if sums["only"]:
         what = "between two words of one group; which group it is shows"
         out.insert(0, ("LDP epsilon per replaced word", number(0.0), what))
@@ -129,13 +129,13 @@ def figures(sums: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 def files(sums: Mapping[str, Any]) -> list[Section]:
     """Return the inputs of a run, and the digests of their outputs."""
     rows, digests = [], []
-    for each in sums["files"]:
-        name = each["name"] or f"input {each['file']}"
-        records = each["records"] if each["finished"] else "not finished"
-        counts = [each[action] for action in ("words", *ACTIONS)]
-        rows.append((name, records, *counts, each["epsilon_sum"]))
-        if each["finished"]:
-            digests.append((each["output_sha256"], name))
+    for file in sums["files"]:
+        name = file["name"] or f"input {file['file']}"
+        records = file["records"] if file["finished"] else "not finished"
+        counts = [file[action] for action in ("words", *ACTIONS)]
+        rows.append((name, records, *counts, file["epsilon_sum"]))
+        if file["finished"]:
+            digests.append((file["output_sha256"], name))
     inputs = Section(("file", "records", "words", *ACTIONS, "epsilon"), rows)
     return [inputs.without_zeros(ACTIONS), Section(("SHA-256 of the output", "file"), digests)]
 

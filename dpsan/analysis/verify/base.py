@@ -62,10 +62,10 @@ def bonferroni(families: Mapping[str, Floats]) -> tuple[str, float]:
         families: bounds on ln P, one for each test of a family.
     """
     best = {
-        name: float(each.min()) + math.log(len(families) * len(each)) if len(each) else 0.0
-        for name, each in families.items()
+        name: float(tails.min()) + math.log(len(families) * len(tails)) if len(tails) else 0.0
+        for name, tails in families.items()
     }
-    return min(best.items(), key=lambda each: each[1])
+    return min(best.items(), key=lambda tails: tails[1])
 
 
 def in_random_order(n: int, key: bytes) -> Ids:
@@ -93,7 +93,7 @@ def drawn_rows(sanitizer: Sanitizer, texts: Sequence[str], key: bytes) -> Ids:
 
     @cache
     def row_of(output: str) -> int:
-        rows = (sanitizer.row_of(each) for each in (output, output.lower()))
+        rows = (sanitizer.row_of(spelling) for spelling in (output, output.lower()))
         return next((row for row in rows if row is not None), -1)
 
     lines = sanitizer.sanitize(texts, key).lines
@@ -119,7 +119,7 @@ def unknown_strings(sanitizer: Sanitizer, many: int) -> list[str]:
     """
     letters, n = "qzxjkvw", sanitizer.space.n
     digits = (np.base_repr(number, len(letters)) for number in range(50 * many))
-    words = ("qzx" + "".join(letters[int(digit)] for digit in each) for each in digits)
+    words = ("qzx" + "".join(letters[int(digit)] for digit in numbers) for numbers in digits)
     out = list(islice((word for word in words if sanitizer.input_of(word) == n), many))
     return out if len(out) == many else []
 
@@ -210,8 +210,8 @@ def closest(rows: Rows, q: float) -> Agreement:
     agree[np.tril_indices(many)] = -1
     x, y = np.unravel_index(int(np.argmax(agree)), agree.shape)
     most, pairs = int(agree[x, y]), many * (many - 1) // 2
-    one = float(log_tail_of_share(np.array([most]), width, np.array([q]))[0])
-    log = one + math.log(pairs) if most > q * width else 0.0
+    log_tail = float(log_tail_of_share(np.array([most]), width, np.array([q]))[0])
+    log = log_tail + math.log(pairs) if most > q * width else 0.0
     first, second = rows.positions[x], rows.positions[y]
     differ = next(at for at, (a, b) in enumerate(zip(first, second, strict=True)) if a != b)
     workers = differ == 3 and first[0] == -1

@@ -50,14 +50,14 @@ def certificate_weights(sanitizer: Sanitizer) -> Table:
             and too many.
     """
     name, n = sanitizer.mechanism.name, sanitizer.space.n
-    found = sanitizer.sampler
-    if not isinstance(found, Table):
+    table = sanitizer.sampler
+    if not isinstance(table, Table):
         raise UsageError(f"{name} has no certificate of integers: it does not draw from them alone")
-    few = isinstance(found, SparseTable)
+    few = isinstance(table, SparseTable)
     if not few and n > MATRIX_WORDS:
         many = f"a certificate of {name} has {n:,} x {n:,} numbers"
         raise UsageError(f"{many}: at most {MATRIX_WORDS:,} words", _FEWER)
-    return found
+    return table
 
 
 def check_certificate(path: Path, sanitizer: Sanitizer, *, force: bool = False) -> None:
@@ -74,7 +74,7 @@ def check_certificate(path: Path, sanitizer: Sanitizer, *, force: bool = False) 
 def write_certificate(
     path: Path,
     sanitizer: Sanitizer,
-    found: Verification,
+    verification: Verification,
     *,
     language_model: str | None = None,
     force: bool = False,
@@ -84,7 +84,7 @@ def write_certificate(
     Args:
         path: path of the new file.
         sanitizer: the verified sanitizer.
-        found: the verdict.  Nothing is written of a guarantee that is not kept.
+        verification: the verdict.  Nothing is written of a guarantee that is not kept.
         language_model: digest of the model that drawn words are decoded by.
         force: replace an existing file.
 
@@ -95,11 +95,11 @@ def write_certificate(
         OutputError: the file exists and ``force`` is not given, or it cannot be written.
         UsageError: see :func:`certificate_weights`.
     """
-    if found.verdict is not Verdict.KEPT or found.certified is None:
+    if verification.verdict is not Verdict.KEPT or verification.certified is None:
         return None
     weights = certificate_weights(sanitizer)
     with AtomicFile(path, force=force) as sink:
-        for line in _lines(sanitizer, found.certified, weights, language_model):
+        for line in _lines(sanitizer, verification.certified, weights, language_model):
             digest = sink.sha256
             sink.write(line)
         sink.commit()

@@ -114,9 +114,11 @@ def exposures(sanitizer: Sanitizer, *, spans: bool = False) -> tuple[Exposure, .
     spec = sanitizer.spec
     named = spec.public and spec.public.name
     values = {"consistent": str(spec.consistent), "public": named if named in BUNDLED else ""}
-    found = [each for condition, each in _EXPOSURES.items() if spec.has(condition)]
-    every = [*found, *[_SPANS] * spans]
-    return tuple(replace(each, value=values.get(each.option) or each.value) for each in every)
+    those = [exposure for condition, exposure in _EXPOSURES.items() if spec.has(condition)]
+    every = [*those, *[_SPANS] * spans]
+    return tuple(
+        replace(exposure, value=values.get(exposure.option) or exposure.value) for exposure in every
+    )
 
 
 def unknown_words(sanitizer: Sanitizer) -> list[str]:

@@ -94,34 +94,36 @@ class _Comparison:
         """
         m, n = len(rows), self.sanitizer.space.n
         nats, tails, gains = np.zeros(m), np.zeros(m), np.zeros(m)
-        found, outputs, expected = np.ones(m, dtype=np.int64), np.zeros(n), np.zeros(n)
+        fits, outputs, expected = np.ones(m, dtype=np.int64), np.zeros(n), np.zeros(n)
         block = max(1, min(_BATCH // many, _ENTRIES // 16 // n))
         for at in range(0, m, block):
             ids, part = rows[at : at + block], slice(at, at + block)
             pmf = distributions(self.stated, ids)
             repeated = [text for text in texts[part] for _ in range(many)]
-            own = derive_key(key, at)
-            sampled = base.drawn_rows(self.sanitizer, repeated, own).reshape(len(ids), many)
+            subkey = derive_key(key, at)
+            sampled = base.drawn_rows(self.sanitizer, repeated, subkey).reshape(len(ids), many)
             expected += pmf.sum(axis=0) * many
             outputs += np.bincount(sampled[sampled >= 0], minlength=n)
-            cells = [_cells(*each, many) for each in zip(pmf, ids.tolist(), strict=True)]
+            cells = [_cells(*counted, many) for counted in zip(pmf, ids.tolist(), strict=True)]
             p, counts = np.zeros((2, len(ids), 2 * _GROUPS + 2))
             for row, (cell, mass, drawn) in enumerate(zip(cells, pmf, sampled, strict=True)):
                 p[row] = np.bincount(cell, mass, p.shape[1])
                 counts[row] = np.bincount(cell[drawn], minlength=p.shape[1])
-            seen = np.take_along_axis(pmf, np.maximum(sampled, 0), 1)
-            good = ((sampled >= 0) & (seen > 0)).all(axis=1)  # else an output is impossible
+            probabilities = np.take_along_axis(pmf, np.maximum(sampled, 0), 1)
+            good = ((sampled >= 0) & (probabilities > 0)).all(
+                axis=1
+            )  # else an output is impossible
             p /= p.sum(axis=1, keepdims=True)
             nats[part] = np.where(good, surprise(counts, many * p).sum(axis=1), np.inf)
             tails[part] = np.where(good, log_tail_of_cells(counts, p), -np.inf)
             gained = self.everything.add(pmf[good], ids[good], sampled[good])
-            gains[at + np.flatnonzero(good)], found[at + np.flatnonzero(good)] = gained
+            gains[at + np.flatnonzero(good)], fits[at + np.flatnonzero(good)] = gained
             if signs is not None:
                 good &= signs[part] != 0
                 self.signed.add(pmf[good], ids[good], sampled[good], signs[part][good])
         self.draws += m * many
         together = log_tail_of_share(outputs, m * many, expected / max(1, m * many))
-        return _Drawn(tails, nats, gains, found, together)
+        return _Drawn(tails, nats, gains, fits, together)
 
 
 def _cells(pmf: Floats, word: int, many: int) -> Ids:
@@ -182,8 +184,8 @@ def goodness_of_fit(
     suspects = words[chosen]
     signs = np.where(np.isin(chosen, leaning), swept.signs[chosen], 0)
     many = max(_BATCH // 64, 3 * draws // (4 * _SUSPECTS))
-    own = derive_key(key, "again")
-    again = comparison.draw(suspects, [keys[w] for w in suspects], many, own, signs)
+    subkey = derive_key(key, "again")
+    again = comparison.draw(suspects, [keys[w] for w in suspects], many, subkey, signs)
     families = {
         "often": first.tails,
         "few": swept.tails,
@@ -252,7 +254,7 @@ def noise_fit(
             families[name] = np.array([-math.inf])
             continue
         cells = np.minimum(values * _NOISE_CELLS, _NOISE_CELLS - 1).astype(np.int64)
-        counts = np.stack([np.bincount(each, minlength=_NOISE_CELLS) for each in cells.T])
+        counts = np.stack([np.bincount(column, minlength=_NOISE_CELLS) for column in cells.T])
         if name == "coordinates":  # all independent: together they say most
             counts = np.concatenate([counts, counts.sum(axis=0, keepdims=True)])
         families[name] = log_tail_of_cells(counts, np.full(counts.shape, 1 / _NOISE_CELLS))

@@ -117,23 +117,25 @@ def independence(
     figures |= {"lines_of_a_file": 0, "copies": 0, "files": 0}
     comparison = _Comparison(sanitizer, stated, gap, workers, figures)
     try:
-        for at, (each, q) in enumerate(kinds):
-            comparison.add(each, q, derive_key(key, "strings", at))
+        for at, (string, q) in enumerate(kinds):
+            comparison.add(string, q, derive_key(key, "strings", at))
     except _UnreadableError:
         return Check(name, None, "the outputs could not be read", figures)
     except _RefutedError as error:
         return Check(name, False, str(error), figures)
     # Lines that share also share at all positions: the first refuted family names the cause.
     limit = math.log(ERROR) - math.log(_FAMILIES)
-    least = min(comparison.found, key=lambda each: each.log_tail)
-    worst = next((each for each in comparison.found if each.log_tail <= limit), least)
+    least = min(comparison.found, key=lambda string: string.log_tail)
+    worst = next((string for string in comparison.found if string.log_tail <= limit), least)
     log = worst.log_tail + math.log(_FAMILIES)
-    figures["pairs"] = sum(each.pairs for each in comparison.found)
+    figures["pairs"] = sum(string.pairs for string in comparison.found)
     figures["log10_probability"] = base.log10(log)
     if log > math.log(ERROR):
         return Check(name, True, f"{comparison} share no random numbers{alone}", figures)
-    seen = f"{worst.agree} of {worst.of} draws agree, where a share of {worst.q:.2g} does by chance"
-    sentence = f"two {worst.what} share random numbers: {seen}: {base.probability(log)}"
+    agreement = (
+        f"{worst.agree} of {worst.of} draws agree, where a share of {worst.q:.2g} does by chance"
+    )
+    sentence = f"two {worst.what} share random numbers: {agreement}: {base.probability(log)}"
     return Check(name, False, sentence, figures)
 
 
@@ -172,7 +174,7 @@ def _agreement(sampler: Sampler, row: int, key: bytes, *, exact: bool) -> float:
     if pmf is not None:
         return min(1.0, float(np.square(pmf).sum()) * (1 + 1e-6))
     ids = np.full(_WORDS + 2, row)
-    drawn = [_drawn(sampler, ids, key, each) for each in range(_KEYS)]
+    drawn = [_drawn(sampler, ids, key, number) for number in range(_KEYS)]
     hits = sum(int((a == b).sum()) for a, b in zip(drawn[::2], drawn[1::2], strict=True))
     return share_at_most(hits, _KEYS // 2 * len(ids), math.log(ERROR / _FAMILIES))
 
@@ -250,9 +252,11 @@ class _Comparison:
         for run in range(_RUNS):
             units: dict[tuple[int, ...], list[int]] = {}
             for files, many, copies in parts:
-                documents, own = [written * many] * len(files), derive_key(key, "run", run)
-                found = base.rewritten(self.sanitizer, documents, own, copies=copies, files=files)
-                for file, output in zip(files, found, strict=True):
+                documents, subkey = [written * many] * len(files), derive_key(key, "run", run)
+                outputs_of_files = base.rewritten(
+                    self.sanitizer, documents, subkey, copies=copies, files=files
+                )
+                for file, output in zip(files, outputs_of_files, strict=True):
                     for at, text in enumerate(output.decode().split("\n")[:-1]):
                         words = self._read(text, len(line))
                         position = run, file, at % copies, at // copies
@@ -275,8 +279,8 @@ class _Comparison:
         """Add the lines of worker processes, which must be those of one process."""
         before = len(rows.outputs)
         keys = self.sanitizer.embeddings.index_to_key
-        some = base.words_at_random(self.sanitizer, _MANY, derive_key(key, "words")).tolist()
-        document += self.gap.join(keys[row] for row in some).encode()
+        chosen = base.words_at_random(self.sanitizer, _MANY, derive_key(key, "words")).tolist()
+        document += self.gap.join(keys[row] for row in chosen).encode()
         (alone,) = base.rewritten(self.sanitizer, [document], key)
         (shared,) = base.rewritten(self.sanitizer, [document], key, workers=self.workers, batch=2)
         lines = shared.decode().split("\n")[:-1]  # the last one has many words

@@ -121,8 +121,8 @@ def search(draw: Draw, question: Question, *, draws: int, confidence: float) -> 
         nonlocal spent
         out = {}
         count = max(_FEWEST, budget // len(positions))
-        for each in positions:
-            out[each] = list(draw(question.inputs[each], count, phase))
+        for place in positions:
+            out[place] = list(draw(question.inputs[place], count, phase))
             spent += count
         return out
 
@@ -130,7 +130,7 @@ def search(draw: Draw, question: Question, *, draws: int, confidence: float) -> 
     wide = _halves(sample(range(len(question.inputs)), int(0.3 * draws), 1))
     telling = _inputs_of(_rank(*wide, question))
     deep = _halves(sample(telling, int(0.3 * draws), 1))
-    earlier = {each: wide[0][each] + wide[1][each] + deep[0][each] for each in telling}
+    earlier = {place: wide[0][place] + wide[1][place] + deep[0][place] for place in telling}
     finalists = _finalists(_rank(earlier, deep[1], question), question)
     # Phase 2: fresh draws for those alone.
     alpha = (1 - confidence) / len(finalists)
@@ -138,12 +138,12 @@ def search(draw: Draw, question: Question, *, draws: int, confidence: float) -> 
     findings: list[tuple[bool, Finding]] = []
     for _, x, y, chosen in finalists:
         fresh, event = sample((x, y), budget, 2), chosen()
-        p, q = ((sum(each in event for each in fresh[at]), len(fresh[at])) for at in (x, y))
+        p, q = ((sum(place in event for place in fresh[at]), len(fresh[at])) for at in (x, y))
         shown = epsilon_lower(p, q, question.delta, alpha)
         ceiling = epsilon_lower((p[1], p[1]), (0, q[1]), question.delta, alpha)
         allowed, pair = question.allowed(x, y), (question.inputs[x], question.inputs[y])
-        found = Finding(shown, allowed, confidence, 0, pair, tuple(sorted(event)), ceiling)
-        findings.append((question.same(x, y), found))
+        finding = Finding(shown, allowed, confidence, 0, pair, tuple(sorted(event)), ceiling)
+        findings.append((question.same(x, y), finding))
     return replace(_tightest(findings), draws=spent)
 
 
@@ -154,24 +154,24 @@ Candidate = tuple[float, int, int, Callable[[], frozenset[str]]]
 
 def _tightest(findings: Sequence[tuple[bool, Finding]]) -> Finding:
     """Return a violation, or the pair with the largest share of its allowed loss."""
-    every = [found for _, found in findings]
-    if violated := [found for found in every if found.violated]:
-        return max(violated, key=lambda found: found.epsilon_lower - found.allowed)
-    apart = [found for same, found in findings if not same]
-    return max(apart or every, key=lambda found: found.seen)
+    every = [finding for _, finding in findings]
+    if violated := [finding for finding in every if finding.violated]:
+        return max(violated, key=lambda finding: finding.epsilon_lower - finding.allowed)
+    apart = [finding for same, finding in findings if not same]
+    return max(apart or every, key=lambda finding: finding.seen)
 
 
 def _finalists(ranked: list[Candidate], question: Question) -> list[Candidate]:
     """Return the first few, at most one of which is a pair of equal inputs."""
-    same = [each for each in ranked if question.same(each[1], each[2])][:1]
-    apart = [each for each in ranked if not question.same(each[1], each[2])]
-    return sorted(apart[: _FINALISTS - len(same)] + same, key=lambda each: -each[0])
+    same = [event for event in ranked if question.same(event[1], event[2])][:1]
+    apart = [event for event in ranked if not question.same(event[1], event[2])]
+    return sorted(apart[: _FINALISTS - len(same)] + same, key=lambda event: -event[0])
 
 
 def _halves(samples: Samples) -> tuple[Samples, Samples]:
     """Split each sample in two."""
-    first = {at: each[: len(each) // 2] for at, each in samples.items()}
-    return first, {at: each[len(each) // 2 :] for at, each in samples.items()}
+    first = {at: sample[: len(sample) // 2] for at, sample in samples.items()}
+    return first, {at: sample[len(sample) // 2 :] for at, sample in samples.items()}
 
 
 def _inputs_of(candidates: list[Candidate]) -> list[int]:
@@ -196,7 +196,9 @@ def _rank(ordering: Samples, judging: Samples, question: Question) -> list[Candi
 
     def count(samples: Samples) -> dict[int, Floats]:
         return {
-            at: np.bincount([number[each] for each in sample], minlength=len(outputs)).astype(float)
+            at: np.bincount([number[entry] for entry in sample], minlength=len(outputs)).astype(
+                float
+            )
             for at, sample in samples.items()
         }
 
@@ -204,18 +206,18 @@ def _rank(ordering: Samples, judging: Samples, question: Question) -> list[Candi
     components = None if question.positions is None else question.positions(outputs)
 
     def worst(x: int, y: int) -> tuple[float, Ids]:
-        seen = np.flatnonzero(first[x])
+        shown = np.flatnonzero(first[x])
         scale = len(ordering[x]) / len(ordering[y])
-        ratio = (first[x][seen] + 0.25) / (scale * first[y][seen] + 0.5)
-        orders = [seen[np.argsort(-ratio, kind="stable")]]
+        ratio = (first[x][shown] + 0.25) / (scale * first[y][shown] + 0.5)
+        orders = [shown[np.argsort(-ratio, kind="stable")]]
         if components is not None:
             orders.append(np.argsort(components[:, y] - components[:, x], kind="stable"))
         draws = len(judging[x]), len(judging[y])
-        found = [
+        events = [
             (*_worst_prefix(second[x][order], second[y][order], draws, question.delta), order)
             for order in orders
         ]
-        score, size, order = max(found, key=lambda each: each[0])
+        score, size, order = max(events, key=lambda entry: entry[0])
         return score, order[:size]
 
     def event(x: int, y: int) -> frozenset[str]:
@@ -225,7 +227,7 @@ def _rank(ordering: Samples, judging: Samples, question: Question) -> list[Candi
         (worst(x, y)[0] - question.allowed(x, y), x, y, partial(event, x, y))
         for x, y in permutations(ordering, 2)
     ]
-    return sorted(out, key=lambda each: -each[0])
+    return sorted(out, key=lambda entry: -entry[0])
 
 
 def _worst_prefix(p: Floats, q: Floats, draws: tuple[int, int], delta: float) -> tuple[float, int]:

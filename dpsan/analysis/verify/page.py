@@ -19,39 +19,39 @@ _SHOWN: Final = 5
 _HELD: Final = {True: "checked", False: "REFUTED", None: "not judged"}
 
 
-def shown(found: Verification, name: str) -> Shown:
+def shown(result: Verification, name: str) -> Shown:
     """Return what a terminal shows.
 
     Args:
         name: of the mechanism.
     """
-    whom, options = [], {each.option for each in found.configuration}
-    if found.public_words:
+    whom, options = [], {exposure.option for exposure in result.configuration}
+    if result.public_words:
         whom.append(" for protected words")
     if "class" in options:
         whom.append(" for two words, or two strings of one kind")
     if "numbers" in options:
         whom.append(" for two words, or two numbers of one form")
-    grade = f" ({found.grade})" if found.grade else ""
-    title = f"{name}: {str(found.verdict).upper()}{' and'.join(whom)}{grade}"
+    grade = f" ({result.grade})" if result.grade else ""
+    title = f"{name}: {str(result.verdict).upper()}{' and'.join(whom)}{grade}"
     notes = []
-    if found.verdict == "violated":
-        notes.append(f"refuted by {', '.join(_reasons(found))}")
-    if not found.reviewed:
+    if result.verdict == "violated":
+        notes.append(f"refuted by {', '.join(_reasons(result))}")
+    if not result.reviewed:
         notes.append(f"{UNREVIEWED}: certificates are of the distribution that its file states")
-    if not all(each.stated for each in found.configuration):
+    if not all(exposure.stated for exposure in result.configuration):
         notes.append("claimed and certified: for drawn words only")
-    event = [printable(word) for word in found.empirical.event[:_SHOWN]]
-    event += ["..."] * (len(found.empirical.event) > _SHOWN)
-    facts = {key: value for key, value in by_name(found).items() if key not in _APART}
+    event = [printable(word) for word in result.empirical.event[:_SHOWN]]
+    event += ["..."] * (len(result.empirical.event) > _SHOWN)
+    facts = {key: value for key, value in by_name(result).items() if key not in _APART}
     facts["empirical"]["event"] = event
     parts: list[Part] = [Prose("", lines=notes), Facts("", named(facts))]
-    for each in found.configuration:
-        lines = [f"{each.pair[0]} / {each.pair[1]}", f"event: {each.event}"]
-        whose = f" for {each.left_out}" if each.stated else ""
-        parts.append(Prose("", lines=[f"{each.setting}: no epsilon holds{whose}", *lines]))
+    for exposure in result.configuration:
+        lines = [f"{exposure.pair[0]} / {exposure.pair[1]}", f"event: {exposure.event}"]
+        whose = f" for {exposure.left_out}" if exposure.stated else ""
+        parts.append(Prose("", lines=[f"{exposure.setting}: no epsilon holds{whose}", *lines]))
     title = fill(title, 80, subsequent_indent="  ", break_on_hyphens=False)
-    return Shown("", [*parts, checked(found.checks)], title=title)
+    return Shown("", [*parts, checked(result.checks)], title=title)
 
 
 def checked(checks: Sequence[Check]) -> Prose:
@@ -59,9 +59,9 @@ def checked(checks: Sequence[Check]) -> Prose:
     return Prose("", lines=[f"{_HELD[c.held]}: {c.name}: {c.sentence}" for c in checks])
 
 
-def _reasons(found: Verification) -> list[str]:
+def _reasons(result: Verification) -> list[str]:
     """Return what refutes a guarantee: settings, tests, draws, or else the exact loss."""
-    out = [each.setting for each in found.configuration if not each.stated]
-    out += [each.name for each in found.checks if each.held is False]
-    out += ["the draws"] * found.empirical.violated
+    out = [item.setting for item in result.configuration if not item.stated]
+    out += [item.name for item in result.checks if item.held is False]
+    out += ["the draws"] * result.empirical.violated
     return out or ["the exact loss"]

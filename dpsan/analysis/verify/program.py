@@ -60,18 +60,20 @@ def check_program(
         out.append(goodness_of_fit(single, stated, texts, ids, draws=draws, key=part("fit")))
     if sanitizer.grouping.classed:
         out.append(classes(single, key=part("classes")))
-    fits = all(each.held is not False for each in out)
-    own, noise = part("independence"), distribution is not None
-    found = independence(sanitizer, stated, key=own, workers=workers, fits=fits, noise_tested=noise)
-    return *out, found
+    fits = all(check.held is not False for check in out)
+    subkey, noise = part("independence"), distribution is not None
+    result = independence(
+        sanitizer, stated, key=subkey, workers=workers, fits=fits, noise_tested=noise
+    )
+    return *out, result
 
 
 def listed_words(sanitizer: Sanitizer) -> frozenset[str]:
     """Return the words of all classes, folded."""
-    own = (words for word_class in sanitizer.spec.classes for words in word_class.groups)
+    listed = (words for word_class in sanitizer.spec.classes for words in word_class.groups)
     keys, groups = sanitizer.embeddings.index_to_key, sanitizer.grouping.rows
     rows = (keys[row] for group in groups for row in group.rows)
-    return frozenset(map(folded, chain(chain.from_iterable(own), rows)))
+    return frozenset(map(folded, chain(chain.from_iterable(listed), rows)))
 
 
 def passing(sanitizer: Sanitizer) -> Callable[[str], bool]:
@@ -146,8 +148,8 @@ def verify_replaced(sanitizer: Sanitizer) -> tuple[str, list[Check]]:
     key, single = randomness.new_key(), sanitizer.by_text()
     texts = exchanged_texts(single, derive_key(key, "words"))
     checks = [exchanges(single, *texts, derive_key(key, "outputs")), lists(sanitizer)]
-    held = [check.held for check in checks]
-    return "violated" if False in held else "kept" if all(held) else "inconclusive", checks
+    outcomes = [check.held for check in checks]
+    return "violated" if False in outcomes else "kept" if all(outcomes) else "inconclusive", checks
 
 
 def _words(sanitizer: Sanitizer, key: bytes) -> Iterator[tuple[str, str]]:
@@ -158,12 +160,12 @@ def _words(sanitizer: Sanitizer, key: bytes) -> Iterator[tuple[str, str]]:
     rewriter = sanitizer.replacing
     assert rewriter is not None  # noqa: S101 - the caller knows the request
     viewer, lexicon = rewriter.viewer, rewriter.lexicon
-    own = [word for word in _own(sanitizer) if _usual(word)]
+    listed = [word for word in _own(sanitizer) if _usual(word)]
     labels = defaultdict[tuple[int, ...], list[str]](list)
-    if own:
-        views = (viewer.view([*map(spelt, own)])[0] for spelt in _SPELT.values())
+    if listed:
+        views = (viewer.view([*map(spelt, listed)])[0] for spelt in _SPELT.values())
         columns = (view.label[~view.edge].tolist() for view in views)
-        for word, *codes in zip(own, *columns, strict=True):
+        for word, *codes in zip(listed, *columns, strict=True):
             labels[tuple(codes)].append(word)
     most = {codes: len(members) + _LISTED for codes, members in labels.items()}
     words = np.array([word for word in lexicon.lines("words.txt") if _usual(word)])
@@ -236,8 +238,8 @@ def exchanges(sanitizer: Sanitizer, texts: list[str], others: list[str], key: by
 def _own(sanitizer: Sanitizer) -> list[str]:
     """Return the words of one's own lists that are not kept, folded."""
     kept = {*map(folded, sanitizer.spec.keep)}
-    own = (word_class.groups[0] for word_class in sanitizer.spec.only if not word_class.english)
-    return [*({*map(folded, chain.from_iterable(own))} - kept)]
+    groups = (word_class.groups[0] for word_class in sanitizer.spec.only if not word_class.english)
+    return [*({*map(folded, chain.from_iterable(groups))} - kept)]
 
 
 def _usual(word: str) -> bool:
@@ -250,18 +252,18 @@ def lists(sanitizer: Sanitizer) -> Check:
     spec, rewriter = sanitizer.spec, sanitizer.replacing
     assert rewriter is not None  # noqa: S101 - the caller knows the request
     kept = {folded(word) for word in spec.keep}
-    own = _own(sanitizer)
-    words = [spelt(word) for word in (*own, *kept) for spelt in (str, str.capitalize, str.upper)]
-    drawn = np.zeros((len(own) + len(kept), 3), np.int64)
+    listed = _own(sanitizer)
+    words = [spelt(word) for word in (*listed, *kept) for spelt in (str, str.capitalize, str.upper)]
+    drawn = np.zeros((len(listed) + len(kept), 3), np.int64)
     if words:
         texts = [f"They saw {word} there." for word in words]
         decided = rewriter.decided(Texts(texts, b"", range(len(texts))))
         drawn = np.bincount(decided.decision.text, minlength=len(words)).reshape(-1, 3)
-    passed = int((drawn[: len(own)] == 0).any(axis=1).sum())
-    replaced = int(drawn[len(own) :].any(axis=1).sum())
-    figures = {"own": len(own), "kept": len(kept), "passed": passed, "replaced": replaced}
+    passed = int((drawn[: len(listed)] == 0).any(axis=1).sum())
+    replaced = int(drawn[len(listed) :].any(axis=1).sum())
+    figures = {"own": len(listed), "kept": len(kept), "passed": passed, "replaced": replaced}
     if passed or replaced:
         sentence = f"{passed:,} words of own lists pass, and {replaced:,} kept words are replaced"
         return Check("lists", False, sentence, figures)
-    sentence = f"all {len(own):,} words of own lists are replaced, and all {len(kept):,} kept "
+    sentence = f"all {len(listed):,} words of own lists are replaced, and all {len(kept):,} kept "
     return Check("lists", True, f"{sentence}words pass, in every letter case", figures)

@@ -159,7 +159,7 @@ def probe_words(space: MetricSpace, words: int) -> Ids:
     far += np.argsort(-norms, kind="stable")[: words // 4].tolist()
     close = np.stack([by_gap, nearest[by_gap]], axis=1).ravel()
     ways = (np.array(far[::2]), np.array(far[1::2]), close, by_gap[::-1], hubs, np.arange(n))
-    every = chain.from_iterable(zip_longest(*(each.tolist() for each in ways)))
+    every = chain.from_iterable(zip_longest(*(way.tolist() for way in ways)))
     return np.array([*dict.fromkeys(w for w in every if w is not None)][:words], dtype=np.int64)
 
 
@@ -283,8 +283,8 @@ def verify(
     def positions(outputs: Sequence[str]) -> Floats:
         """Project outputs on the direction of each input."""
         # Other strings than words (kept, masked, re-cased) count as the centroid.
-        found = map(sanitizer.row_of, outputs)
-        ids = np.array([space.n if row is None else row for row in found], dtype=np.int64)
+        numbers = map(sanitizer.row_of, outputs)
+        ids = np.array([space.n if row is None else row for row in numbers], dtype=np.int64)
         return np.asarray(space.points(ids) @ towards, dtype=np.float64)
 
     def same(x: int, y: int) -> bool:
@@ -331,11 +331,11 @@ def _upper(
     claim: Claim, certificate: Certificate | None, guarantee: Guarantee
 ) -> tuple[str, float | None, float | None, float, float | None]:
     """Return method, LDP epsilon, metric epsilon, its slack, and delta at the claimed epsilon."""
-    found: Certificate | Guarantee = certificate or guarantee
+    statement: Certificate | Guarantee = certificate or guarantee
     if certificate is not None or guarantee.status is Status.PROVED:
         method = "analytic: closed form" if certificate is None else certificate.method
-        upper = finite(found.epsilon_ldp)
-        return method, upper, found.epsilon_metric, found.slack, found.delta
+        upper = finite(statement.epsilon_ldp)
+        return method, upper, statement.epsilon_metric, statement.slack, statement.delta
     if not guarantee.delta and math.isinf(guarantee.epsilon_ldp):
         return "empirical only", None, None, 0.0, None
     method, loss = "analytic: true guarantee", guarantee.at(claim.epsilon)
@@ -346,9 +346,9 @@ def _upper(
 
 def _whole(verdict: Verdict, exposed: Sequence[Exposure], checks: Sequence[Check]) -> Verdict:
     """Return the verdict on configuration and program, given that on drawn words."""
-    if not all(each.stated for each in exposed) or any(each.held is False for each in checks):
+    if not all(item.stated for item in exposed) or any(item.held is False for item in checks):
         return Verdict.VIOLATED
-    unjudged = any(each.held is None for each in checks)
+    unjudged = any(item.held is None for item in checks)
     return Verdict.INCONCLUSIVE if unjudged and verdict is Verdict.KEPT else verdict
 
 

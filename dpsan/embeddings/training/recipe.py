@@ -105,16 +105,16 @@ def train(recipe: Recipe, folder: Path, watch: Watch = unseen) -> Trained:
     _require(recipe, text.running, len(words))
     vectors = centred(table[[row[word] for word in words]])
     halves = distinct_half_precision(vectors, np.random.default_rng(recipe.seed))
-    reader, found = SpellingReader(words), Spellings()
+    reader, spellings = SpellingReader(words), Spellings()
     with watch("counting spellings") as progress:
         for block in blocks_of_all(recipe.texts, progress):
             for line in block:
-                reader.read(line, found)
+                reader.read(line, spellings)
     return Trained(
         words,
         halves,
         np.array([frequency[word] for word in words], dtype=np.int64),
-        usual_spellings([(found, 1.0)], words),
+        usual_spellings([(spellings, 1.0)], words),
         text.running,
         sum(frequency[word] for word in words) / max(1, frequency.total()),
     )

@@ -59,7 +59,7 @@ class SpellingReader:
         self._plain = BoundedCache(_BEGINS.isdisjoint, _CACHED)
         self._begins = {piece for word in self._known for piece in _PIECE.findall(word)[:1]}
 
-    def read(self, line: str, found: Spellings) -> None:
+    def read(self, line: str, spellings: Spellings) -> None:
         """Count the spellings of a line."""
         # Quick where few words are wanted: most lines have none of them.
         if self._begins.isdisjoint(_PIECE.findall(line.lower())):
@@ -72,15 +72,15 @@ class SpellingReader:
         # The capital of a sentence's first word is none of its own.
         plain = [self._plain[gap] for gap in gaps]
         plain[0] = False
-        own = [*(has and follows for has, follows in zip(capital, plain, strict=False)), False]
+        between = [*(has and follows for has, follows in zip(capital, plain, strict=False)), False]
         alone: list[str] = []
         beside: list[str] = []
         for at, word in enumerate(words):
             if plain[at]:
-                near = own[at - 1] or own[at + 1]  # own[-1] of the first word is False
+                near = between[at - 1] or between[at + 1]  # own[-1] of the first word is False
                 (beside if near else alone).append(self._form[word])
-        found.alone.update(filter(None, alone))
-        found.beside.update(filter(None, beside))
+        spellings.alone.update(filter(None, alone))
+        spellings.beside.update(filter(None, beside))
 
     def _form_of(self, token: str) -> str:
         """Return a known word as the token writes it, or an empty string."""
@@ -90,14 +90,14 @@ class SpellingReader:
         return others[-1] if others and others[-1].lower() == small else small
 
 
-def usual_spellings(found: Iterable[tuple[Spellings, float]], words: Sequence[str]) -> list[str]:
+def usual_spellings(texts: Iterable[tuple[Spellings, float]], words: Sequence[str]) -> list[str]:
     """Return the usual spelling of each word, from what was found in texts, each with its
     weight.
     """
     weights: defaultdict[str, float] = defaultdict(float)
-    for one, weight in found:
-        total = one.alone.total() + one.beside.total()
-        for counts, share in ((one.alone, weight), (one.beside, _BESIDE * weight)):
+    for spellings, weight in texts:
+        total = spellings.alone.total() + spellings.beside.total()
+        for counts, share in ((spellings.alone, weight), (spellings.beside, _BESIDE * weight)):
             for form, number in counts.items():
                 weights[form] += share * number / total
     forms: dict[str, list[str]] = {}
@@ -146,15 +146,15 @@ class TokenText:
 
     def add(self, block: list[str]) -> None:
         """Take in lines that belong together."""
-        seen: set[str] = set()
+        different: set[str] = set()
         for line in block:
             words = [self._spelling[token] for token in self._split(line)[1::2]]
             if words:
                 self.running += len(words)
                 self.tokens.update(words)
-                seen.update(words)
+                different.update(words)
                 self._file.write(f"{' '.join(words)}\n".encode())
-        self.blocks.update(seen)
+        self.blocks.update(different)
         self._ends.append(self._file.tell())
         if len(self.tokens) > _MOST:
             while len(self.tokens) > _MOST // 2:

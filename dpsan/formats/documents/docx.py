@@ -93,7 +93,7 @@ class Segment:
 
     def __init__(self, pieces: list[RunText]) -> None:
         self.pieces = pieces
-        self.text = "".join(each.text for each in pieces)
+        self.text = "".join(piece.text for piece in pieces)
 
     def write(self, text: str) -> None:
         """Replace this text by another one."""
@@ -111,7 +111,7 @@ class Segment:
         if len(self.pieces) == 1 or before[::2] != after[::2]:
             out[0] = text
             return out
-        edges = [*accumulate(len(each.text) for each in self.pieces)]
+        edges = [*accumulate(len(piece.text) for piece in self.pieces)]
         at = run = 0
         for number, (old, new) in enumerate(zip(before, after, strict=True)):
             for place, written in enumerate(new if number % 2 == 0 else [new]):
@@ -231,8 +231,8 @@ class Reader:
     def _passes(self, local: str, name: str, value: str) -> bool:
         if name not in _LISTS["ATTRIBUTES"]:
             return False
-        known = name in _LOOKED_AT.get(local, ()) or value in _LISTS["VALUES"]
-        if known or _VALUE.fullmatch(value):
+        listed = name in _LOOKED_AT.get(local, ()) or value in _LISTS["VALUES"]
+        if listed or _VALUE.fullmatch(value):
             return True
         kind = "style" if local.endswith("Style") else "font" if local == "rFonts" else ""
         named = bool(kind) and _NAME.fullmatch(value) is not None
@@ -351,7 +351,7 @@ class DocxFormat(Document):
                 f"holds {', '.join(kinds)}", "without --strict or -i they are left out"
             )
         for number, segments in reader.paragraphs:
-            yield Record(number, [each.text for each in segments], partial(_take, segments))
+            yield Record(number, [segment.text for segment in segments], partial(_take, segments))
         passing = Counter(f"{kind} name" for kind, _ in reader.names)
         passing["layout part"] = sum(part.role is Role.LAYOUT for part in package.parts)
         passing["link"], passing["symbol"] = package.links, reader.symbols

@@ -112,10 +112,10 @@ class Package:
 
     def _read(self, archive: zipfile.ZipFile, most: int) -> None:
         members = archive.infolist()
-        names = [each.filename for each in members]
+        names = [member.filename for member in members]
         if len({name.lower() for name in names}) != len(names) or len(names) > _MOST_PARTS:
             raise RefusedError("an archive in which a name is there twice, or too many are")
-        if sum(each.file_size for each in members) > most:
+        if sum(member.file_size for member in members) > most:
             raise RefusedError(f"parts longer than {most} bytes together", "split it")
         self._archive, self._names = archive, set(names)
         self._follow(self._root, 0)
@@ -131,12 +131,12 @@ class Package:
         if part.member not in self._names:
             return
         self._taken.add(part.member)
-        for each in _relationships(self._archive.read(part.member)):
-            kind = each.get("Type", "").removeprefix(_OFFICE)
-            identifier, target = each.get("Id", ""), each.get("Target", "")
+        for relationship in _relationships(self._archive.read(part.member)):
+            kind = relationship.get("Type", "").removeprefix(_OFFICE)
+            identifier, target = relationship.get("Id", ""), relationship.get("Target", "")
             if identifier in part.links:
                 raise RefusedError("relationships that no word processor writes")
-            if each.get("TargetMode") == "External":
+            if relationship.get("TargetMode") == "External":
                 if kind == "hyperlink" and re.match("https?://[^@]*$", unquote(target)):
                     part.link(identifier, kind, target, ' TargetMode="External"')
                     self.links += 1
@@ -182,11 +182,11 @@ class Package:
 
 def _relationships(data: bytes) -> list[dict[str, str]]:
     """Return the attributes of each relationship.  Raises RefusedError."""
-    found: list[dict[str, str]] = []
+    relationships: list[dict[str, str]] = []
 
     def start(name: str, attributes: dict[str, str]) -> None:
         if name == f"{_RELATIONSHIPS} Relationship":
-            found.append(attributes)
+            relationships.append(attributes)
 
     def refuse(*_: object) -> None:
         raise RefusedError("an archive with a DTD")
@@ -195,4 +195,4 @@ def _relationships(data: bytes) -> list[dict[str, str]]:
     parser.StartElementHandler = start
     parser.StartDoctypeDeclHandler = refuse
     parser.Parse(data, True)
-    return found
+    return relationships

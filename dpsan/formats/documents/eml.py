@@ -81,7 +81,7 @@ class _Mail:
 
     def __init__(self, source: Source, data: bytes, options: ReadOptions) -> None:
         self._source, self._options = source, options
-        self._chosen = {"subject", *(each.lower() for each in options.fields)}
+        self._chosen = {"subject", *(field.lower() for field in options.fields)}
         self._eol = b"\r\n" if data[: data.find(b"\n")].endswith(b"\r") else b"\n"
         self._there = set(re.findall(rb"=_[0-9]{8}", data))
         """Byte strings of the mail that look like a boundary of dpsan's."""

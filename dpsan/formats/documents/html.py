@@ -113,7 +113,7 @@ def page_texts(
     Raises:
         InputError: something cannot be told from text; names the line.
     """
-    chosen = frozenset(each.lower() for each in options.fields)
+    chosen = frozenset(field.lower() for field in options.fields)
     done = counted = 0
     line = options.first_line
     try:

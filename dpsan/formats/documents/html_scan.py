@@ -143,24 +143,24 @@ class Scan:
         """Raises MalformedError: a name that HTML does not have, or a script that does not end."""
         data, at, begin = self.data, 0, 0
         while (at := data.find(b"<", at)) >= 0:
-            found: list[Span]
+            spans: list[Span]
             if frame := _FRAME.match(data, at):
-                found, end = [], frame.end()
+                spans, end = [], frame.end()
             elif data.startswith((b"<!", b"<?"), at):
-                found, end = self._comment(at)
+                spans, end = self._comment(at)
             elif closing := _CLOSING.match(data, at):
                 name = _text(closing[1])
                 self._check(name in _LISTS["ELEMENTS"] or name in self.chosen, at)
                 self._foreign -= name in _FOREIGN and self._foreign > 0
-                found, end = [], closing.end()
+                spans, end = [], closing.end()
             elif opening := _OPENING.match(data, at):
-                found, end = self._tag(opening)
+                spans, end = self._tag(opening)
             else:
                 at += 1
                 continue
             if begin < at:
                 yield Span(Kind.TEXT, begin, at)
-            yield from found
+            yield from spans
             at = begin = end
         if begin < len(data):
             yield Span(Kind.TEXT, begin, len(data))
@@ -184,9 +184,9 @@ class Scan:
             return [Span(kind, start, len(data))], len(data)
         return [Span(kind, start, end)], end + len(closing)
 
-    def _check(self, known: bool, at: int) -> None:
+    def _check(self, listed: bool, at: int) -> None:
         """Raise MalformedError if the name of a tag or attribute is not known."""
-        if known:
+        if listed:
             return
         if "*" not in self.chosen:
             what = "a tag or attribute with a name that HTML does not have"
@@ -199,13 +199,13 @@ class Scan:
         name, end = _text(match[1]), match.end()
         self._check(name in _LISTS["ELEMENTS"] or name in self.chosen, match.start())
         attributes = list(self._attributes(*match.span(2)))
-        found = [*filter(None, (self._value(name, each, attributes) for each in attributes))]
+        spans = [*filter(None, (self._value(name, span, attributes) for span in attributes))]
         closed = b"/" in self.data[match.end(2) : end]
         self._foreign += name in _FOREIGN and not closed
         if name in _RAW or name in _TEXT_ONLY:
             inner, end = self._content(name, end, attributes)
-            found += inner
-        return found, end
+            spans += inner
+        return spans, end
 
     def _attributes(self, at: int, end: int) -> Iterator[_Attribute]:
         for match in _ATTRIBUTES.finditer(self.data, at, end):
@@ -234,8 +234,8 @@ class Scan:
             scheme = _WRITTEN_TO.match(self.data, value.start, value.end)
             return value._replace(start=scheme.end()) if scheme else value
         if name == "content" and element == "meta":
-            named = [each for other, each in others if other in ("name", "http-equiv")]
-            kinds = {_text(self.data[each.start : each.end]) for each in named}
+            named = [span for other, span in others if other in ("name", "http-equiv")]
+            kinds = {_text(self.data[span.start : span.end]) for span in named}
             if len(kinds) == 1 and kinds <= _LISTS["PLAIN_META"]:
                 self._count("attribute")
                 return None
@@ -256,7 +256,7 @@ class Scan:
             raise MalformedError(at, f"a {name} that does not end")
         if at == end or (name in _RAW and self._foreign and not _UNTAGGED.fullmatch(data, at, end)):
             return [], at
-        types = [data[each.start : each.end] for other, each in attributes if other == "type"]
+        types = [data[span.start : span.end] for other, span in attributes if other == "type"]
         if name == "style" or (name == "script" and all(map(_PROGRAM.fullmatch, types))):
             self._count(name)
             return [], end

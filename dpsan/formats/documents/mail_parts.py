@@ -34,11 +34,11 @@ def python_charset(name: str) -> str:
     Raises:
         LookupError: unknown, or no charset of text.
     """
-    found = lookup(name).name if _CHARSET.fullmatch(name) else "undefined"
-    if found in _NO_CHARSETS:
+    charset = lookup(name).name if _CHARSET.fullmatch(name) else "undefined"
+    if charset in _NO_CHARSETS:
         raise LookupError
-    "".encode(found)  # some of Python's encodings are none of text
-    return "utf-8" if found in ("ascii", "utf-8-sig") else found
+    "".encode(charset)  # some of Python's encodings are none of text
+    return "utf-8" if charset in ("ascii", "utf-8-sig") else charset
 
 
 def unpack(raw: bytes, encoding: str) -> bytes:
@@ -76,13 +76,13 @@ def _encoded(text: str, charset: str) -> bytes:
     try:
         return text.encode(charset)
     except UnicodeEncodeError:
-        bare = [each if each.encode(charset, "ignore") else _unaccented(each) for each in text]
+        bare = [char if char.encode(charset, "ignore") else _unaccented(char) for char in text]
         return "".join(bare).encode(charset, errors="replace")
 
 
 def _unaccented(character: str) -> str:
     split = unicodedata.normalize("NFKD", character)
-    return "".join(each for each in split if not unicodedata.combining(each)) or character
+    return "".join(part for part in split if not unicodedata.combining(part)) or character
 
 
 def header_text(value: str) -> tuple[str, bool]:
@@ -197,8 +197,8 @@ class Entity(Message):
     @cached_property
     def parameters(self) -> dict[str, str]:
         """Parameters of the type in small letters; of one that is there twice the first."""
-        found = reversed(self.get_params([]))
-        return {name.lower(): collapse_rfc2231_value(each).lower() for name, each in found}
+        pairs = reversed(self.get_params([]))
+        return {name.lower(): collapse_rfc2231_value(value).lower() for name, value in pairs}
 
     @property
     def attached(self) -> bool:
@@ -210,12 +210,14 @@ class Entity(Message):
     def hollow(self) -> bool:
         """Return True if nothing in the part can be rewritten."""
         parts = self.parts
-        return self.attached or (bool(parts) and all(each.hollow for each in parts))
+        return self.attached or (bool(parts) and all(part.hollow for part in parts))
 
     def check(self) -> None:
         """Raise RefusedError if headers are damaged or say two things."""
         # A delimiter that is missing is a defect, too, but its last part is complete.
-        if any(not re.search("Multipart|Boundary", type(each).__name__) for each in self.defects):
+        if any(
+            not re.search("Multipart|Boundary", type(defect).__name__) for defect in self.defects
+        ):
             raise RefusedError("no header, and no empty line before the text", line=self.blank)
         names = [name.lower() for name in self.keys()]
         if any(names.count(name) > 1 for name in _BUILD[:3]):

@@ -206,7 +206,7 @@ def _bound(sampler: SparseTable, epsilon: float, progress: Progress) -> float:
     shares = counts[:m] / float(counts[:m].sum())
     problem = Problem(rows[:m], shares, rows, unit, math.expm1(epsilon))
     mass = base.mass / base.total
-    found = solve(problem, start, mass, rounds=_ROUNDS, smooth=_SMOOTH, progress=progress)
-    guess = found.thresholds - _LOWERED
+    solved = solve(problem, start, mass, rounds=_ROUNDS, smooth=_SMOOTH, progress=progress)
+    guess = solved.thresholds - _LOWERED
     bound, _ = similarity_bound(rows[:m], counts[:m], rows, epsilon, guess, unit)
     return share * bound + (1 - share)

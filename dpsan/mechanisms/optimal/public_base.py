@@ -74,17 +74,19 @@ def public_inputs(
     frequent = min(n, frequent)
     step = max(1, -(-(n - frequent) // max(rare, 1)))
     ids = np.concatenate([np.arange(frequent), np.arange(frequent, n, step)])
-    seen = 1 / (ids + 2.7) if counts is None else np.maximum(counts[ids], 1).astype(np.float64)
+    shares = 1 / (ids + 2.7) if counts is None else np.maximum(counts[ids], 1).astype(np.float64)
     if prior != 1:  # correctly rounded everywhere, which pow of the C library is not
         power = Decimal(prior)
-        seen = np.array([float(_EXACT.power(Decimal(each), power)) for each in seen.tolist()])
-    seen[frequent:] *= step
-    return ids, seen / math.fsum(seen.tolist())
+        shares = np.array(
+            [float(_EXACT.power(Decimal(weight), power)) for weight in shares.tolist()]
+        )
+    shares[frequent:] *= step
+    return ids, shares / math.fsum(shares.tolist())
 
 
 def _logarithms(values: Floats) -> Floats:
     """Correctly rounded everywhere, which log of the C library is not."""
-    return np.array([float(_EXACT.ln(Decimal(each))) for each in values.tolist()])
+    return np.array([float(_EXACT.ln(Decimal(value))) for value in values.tolist()])
 
 
 def favours(
@@ -102,8 +104,8 @@ def favours(
     """
     if frequency == 0:
         return None, 0.0
-    seen, indices = np.unique(public_inputs(counts, n, k, 0, 1.0)[1][:k], return_inverse=True)
-    ratios = seen / seen[-1]
+    shares, indices = np.unique(public_inputs(counts, n, k, 0, 1.0)[1][:k], return_inverse=True)
+    ratios = shares / shares[-1]
     added = frequency * np.log(ratios) * unit
     # The C library's logarithm is good enough, but where it does not say which integer is nearest.
     unclear = np.abs(added - np.floor(added) - 0.5) < _UNCLEAR
@@ -151,10 +153,10 @@ def base_table(
     k = min(space.n, MOST_FREQUENT)
     unit = cosine_unit(space.d)
     added, shift = favours(task.counts, space.n, k, task.frequency, unit)
-    one = None if added is None else 1.0
+    scale = None if added is None else 1.0
     _, usual = public_inputs(task.counts, space.n, k, 0, task.prior)
     problem = Problem(
-        inputs=favoured(directions(space.vectors[ids]), one),
+        inputs=favoured(directions(space.vectors[ids]), scale),
         shares=shares,
         outputs=favoured(directions(space.vectors[:k]), added),
         unit=unit,
@@ -163,15 +165,15 @@ def base_table(
         shift=shift,
     )
     first = first_mass(task.epsilon)
-    found = solve(problem, np.sqrt(usual[:k]), first, rounds=rounds, progress=progress)
-    base = found.base * (TOTAL / math.fsum(found.base.tolist()))
+    solved = solve(problem, np.sqrt(usual[:k]), first, rounds=rounds, progress=progress)
+    base = solved.base * (TOTAL / math.fsum(solved.base.tolist()))
     weights = np.floor(base + 0.5).astype(np.int64)
     keep = weights > 0
     total = int(weights.sum())
     return {
-        "words": found.indices[keep].astype(np.int32),
+        "words": solved.indices[keep].astype(np.int32),
         "base": weights[keep].astype(np.uint32),
-        "mass": np.array([min(max(1, round(found.mass * total)), total)], dtype=np.int64),
+        "mass": np.array([min(max(1, round(solved.mass * total)), total)], dtype=np.int64),
     }
 
 
@@ -203,14 +205,14 @@ def softened(
     base = full * scale
     base[_SPARED:] /= spread
     m = min(n, _EVEN, _EVEN_RATIO * len(solved["words"]))
-    some, among = np.arange(_SPARED, m), m
+    chosen, among = np.arange(_SPARED, m), m
     if always is not None and m > _FEW:
-        some, among = np.union1d(some, always[always >= _SPARED]), n
-    usual = np.sqrt(public_inputs(counts, n, among, 0, 1.0)[1][some])
+        chosen, among = np.union1d(chosen, always[always >= _SPARED]), n
+    usual = np.sqrt(public_inputs(counts, n, among, 0, 1.0)[1][chosen])
     if len(usual):
         share = even * others / spread * scale / math.fsum(usual.tolist())
         base[_SPARED:] *= 1 - even
-        base[some] += usual * share
+        base[chosen] += usual * share
     weights = np.floor(base + 0.5).astype(np.int64)
     words = np.flatnonzero(weights).astype(np.int32)
     weights = weights[words]

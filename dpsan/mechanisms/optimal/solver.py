@@ -133,8 +133,8 @@ class _Lists:
         self, base: Floats, need: float, smooth: float, start: Floats | None
     ) -> tuple[Floats, Floats, Floats]:
         """Smoothed t_w; how much of the list the sharp set takes; what each entry gains."""
-        held = base.astype(np.float32)[self.order]
-        before = np.cumsum(held, axis=0)
+        weights = base.astype(np.float32)[self.order]
+        before = np.cumsum(weights, axis=0)
         count = (before < np.float32(need)).sum(axis=0)
         sharp = self.values[np.minimum(count, len(self.values) - 1), self.columns]
         low, high = sharp - np.float32(smooth / 2), sharp + np.float32(smooth / 2)
@@ -146,9 +146,9 @@ class _Lists:
             part += np.float32(0.5)
             inside = (part > 0) & (part < 1)
             np.clip(part, 0, 1, out=part)
-            part *= held
+            part *= weights
             over = column_sums(part) - need
-            slope = column_sums(held * inside) / smooth
+            slope = column_sums(weights * inside) / smooth
             low = np.where(over > 0, t, low)
             high = np.where(over > 0, high, t)
             step = t + over / np.maximum(slope, 1e-12 * need)

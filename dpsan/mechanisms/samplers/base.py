@@ -110,8 +110,8 @@ class PointSampler(Sampler):
         points = self.space.points(ids)
 
         def add(part: tuple[int, Streams]) -> None:
-            begin, some = part
-            points[begin : begin + len(some)] += self.noise(some, self.space.d)
+            begin, rows = part
+            points[begin : begin + len(rows)] += self.noise(rows, self.space.d)
 
         parts = streams.chunks(_NOISY)
         begins = np.cumsum([0, *map(len, parts)])[:-1].tolist()
@@ -151,8 +151,8 @@ class Table(Sampler):
 
     def unchanged(self, ids: Ids) -> Floats:
         distinct, inverse = np.unique(ids, return_inverse=True)
-        found = np.empty(len(distinct))
+        shares = np.empty(len(distinct))
         for at in range(0, len(distinct), ROWS):
             part = distinct[at : at + ROWS]
-            found[at : at + len(part)] = self.probabilities(part)[np.arange(len(part)), part]
-        return np.asarray(found[inverse], dtype=np.float64)
+            shares[at : at + len(part)] = self.probabilities(part)[np.arange(len(part)), part]
+        return np.asarray(shares[inverse], dtype=np.float64)

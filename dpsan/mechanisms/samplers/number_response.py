@@ -97,10 +97,10 @@ def respond(
         members[grid].append(at)
     values = np.array([value for _, value in numbers], dtype=np.int64)
     bounds = np.empty(len(numbers), dtype=np.uint64)
-    for grid, own in members.items():
-        bounds[own] = grid.total
+    for grid, rows in members.items():
+        bounds[rows] = grid.total
     drawn = streams.integers("number", bounds, indices).astype(np.int64)
-    for grid, own in members.items():
-        values[own] = grid.chosen(values[own], drawn[own])
-    found: list[int] = values.tolist()
-    return found
+    for grid, rows in members.items():
+        values[rows] = grid.chosen(values[rows], drawn[rows])
+    answers: list[int] = values.tolist()
+    return answers

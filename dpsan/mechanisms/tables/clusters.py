@@ -85,10 +85,10 @@ class Clusters:
     def centroids(self) -> Floats:
         """Means of the members, (clusters, d)."""
         sums = np.empty((self.n, self.space.d))
-        for some in blocks(self.n, _BLOCK):
-            words = self.members[some][self.members[some] >= 0]
-            starts = self.starts[some] - self.starts[some[0]]
-            sums[some] = np.add.reduceat(self.space.vectors[words].astype(np.float64), starts)
+        for block in blocks(self.n, _BLOCK):
+            words = self.members[block][self.members[block] >= 0]
+            starts = self.starts[block] - self.starts[block[0]]
+            sums[block] = np.add.reduceat(self.space.vectors[words].astype(np.float64), starts)
         return np.asarray(sums / self.sizes[:, None])
 
     def apart(self, clusters: Ids) -> Floats:

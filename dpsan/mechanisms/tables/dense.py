@@ -132,8 +132,8 @@ def distance_rows(space: MetricSpace, factor: float, cap: float, words: Ids) -> 
 
 def level_rows(levels: Callable[[Ids], Floats], factor: float, words: Ids) -> Integers:
     """Return floor(2^62·exp(-factor·level)) for levels that are whole numbers, shape (m, n)."""
-    found = levels(words).astype(np.int64)  # so few values that each is weighed once
-    return weights_of(np.arange(found.max() + 1) * factor)[found]
+    values = levels(words).astype(np.int64)  # so few values that each is weighed once
+    return weights_of(np.arange(values.max() + 1) * factor)[values]
 
 
 def _scored(scores: Callable[[Ids], Floats], block: int, words: Ids) -> Integers:
@@ -180,10 +180,10 @@ class DenseTable(Table):
             return self.rows(ids)
         out = np.empty((len(ids), self.space.n), dtype=np.uint64)
         out[ids == self.space.n] = TOP if self.unknown is None else self.unknown
-        known = np.flatnonzero(ids < self.space.n)
-        for at in range(0, len(known), self.block):
-            some = known[at : at + self.block]
-            out[some] = self.rows(ids[some])
+        listed = np.flatnonzero(ids < self.space.n)
+        for at in range(0, len(listed), self.block):
+            rows = listed[at : at + self.block]
+            out[rows] = self.rows(ids[rows])
         return out
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
@@ -204,9 +204,9 @@ class DenseTable(Table):
         words, tokens, rows = group
         sums = self._sums(words)
         for at in range(0, len(tokens), _TOKENS):
-            some, which = tokens[at : at + _TOKENS], rows[at : at + _TOKENS]
-            good[some], number = number_below(sums[0][which, -1], sums[1][which, -1], bits[some])
-            drawn[some] = first_above(sums, which, number)
+            part, which = tokens[at : at + _TOKENS], rows[at : at + _TOKENS]
+            good[part], number = number_below(sums[0][which, -1], sums[1][which, -1], bits[part])
+            drawn[part] = first_above(sums, which, number)
 
     def _sums(self, words: Ids) -> WideIntegers:
         """Return the cumulative weights of distinct inputs; those of the last ones are kept."""
@@ -318,12 +318,12 @@ class DistanceWeights(IntegerResponse):
         """Return the exact loss of the integer weights; LDP alone where the guarantee is."""
         metric, cap = self.metric(space), self.cut(space.n)
         scores, weights = (0.5 * self.epsilon, min(cap, SCORE_CAP)), self.table(space).weights
-        found = exp_certificate(space, metric, weights, *scores, repr(self))
+        audit = exp_certificate(space, metric, weights, *scores, repr(self))
         proved, per_unit, _ = distance_guarantee(metric, self.epsilon, cap)
-        if found is None or per_unit is not None:
-            return found
-        ldp = min(found.epsilon_ldp, proved)
-        return replace(found, epsilon_ldp=ldp, epsilon_metric=None, metric=None)
+        if audit is None or per_unit is not None:
+            return audit
+        ldp = min(audit.epsilon_ldp, proved)
+        return replace(audit, epsilon_ldp=ldp, epsilon_metric=None, metric=None)
 
 
 def _coarse(metric: Metric) -> str:

@@ -85,24 +85,24 @@ def ranking(inputs: Floats, outputs: Floats, width: int) -> tuple[NDArray[np.int
     m, k = len(inputs), len(outputs)
     indices = np.empty((width, m), dtype=np.int32)
     products = np.empty((width, m), dtype=np.float32)
-    columns, own = outputs.T, np.arange(width)
+    columns, places = outputs.T, np.arange(width)
     step = max(1, min(_PRODUCTS // k, 1 << 13))  # rows, products and positions share 63 bits
 
     def rank(at: int) -> None:
-        found = inputs[at : at + step] @ columns
+        scores = inputs[at : at + step] @ columns
         if width < k:
-            least = np.partition(found, k - width, axis=1)[:, k - width]
-            rows, columns_of = np.nonzero(found >= least[:, None])
-            starts = np.searchsorted(rows, np.arange(len(found)))
+            least = np.partition(scores, k - width, axis=1)[:, k - width]
+            rows, columns_of = np.nonzero(scores >= least[:, None])
+            starts = np.searchsorted(rows, np.arange(len(scores)))
         else:
-            rows, columns_of = np.divmod(np.arange(found.size), k)
-            starts = np.arange(len(found)) * k
+            rows, columns_of = np.divmod(np.arange(scores.size), k)
+            starts = np.arange(len(scores)) * k
         # One integer for row, product and index: all are different, so the order has no ties.
-        keys = UNIT - found[rows, columns_of].astype(np.int64)
+        keys = UNIT - scores[rows, columns_of].astype(np.int64)
         keys += rows << 25
         keys = (keys << 24) + columns_of
         keys.sort()
-        best = keys[starts + own[:, None]]
+        best = keys[starts + places[:, None]]
         indices[:, at : at + step] = best & ((1 << 24) - 1)
         products[:, at : at + step] = UNIT - ((best >> 24) & ((1 << 25) - 1))
 

@@ -77,7 +77,7 @@ def fill(
     """
     m, k = len(inputs), len(outputs)
     sizes = np.zeros(m, dtype=np.int32)
-    found: list[tuple[Ids, Rows, Rows]] = []
+    filled: list[tuple[Ids, Rows, Rows]] = []
     for alike, parts in in_tiers(*classes, m, k):
         pending = alike
         first = base.weights[parts[0]]
@@ -85,22 +85,22 @@ def fill(
         while len(pending):
             width = min(width, k)
             order = _order(inputs[pending], outputs, width, parts)
-            held = base.weights[order]
-            ends = np.cumsum(held, axis=0)
-            used = (ends - held < base.mass).T
+            weights = base.weights[order]
+            ends = np.cumsum(weights, axis=0)
+            used = (ends - weights < base.mass).T
             full = ends[-1] >= base.mass
             used[~full] = False
             sizes[pending] = used.sum(axis=1)
             rows = np.repeat(pending, sizes[pending])
             part = np.minimum(ends, base.mass).T[used]
-            found.append((rows, base.words[order.T[used]], part.astype(np.int32)))
+            filled.append((rows, base.words[order.T[used]], part.astype(np.int32)))
             pending, width = pending[~full], 4 * width
-    rows = np.concatenate([each[0] for each in found])
+    rows = np.concatenate([part_filled[0] for part_filled in filled])
     order = np.argsort(rows, kind="stable")
     return {
         "sizes": sizes,
-        "words": np.concatenate([each[1] for each in found])[order],
-        "ends": np.concatenate([each[2] for each in found])[order],
+        "words": np.concatenate([part_filled[1] for part_filled in filled])[order],
+        "ends": np.concatenate([part_filled[2] for part_filled in filled])[order],
     }
 
 
@@ -108,13 +108,13 @@ def _order(
     inputs: NDArray[np.float32], outputs: NDArray[np.float32], width: int, parts: list[Ids]
 ) -> Ids:
     """Return positions of outputs, shape (width, m): tier after tier, the best of each first."""
-    found: list[Ids] = []
+    tiers_ordered: list[Ids] = []
     for tier in parts:
         if width > 0:
             order, _ = ranking(inputs, outputs[tier], min(width, len(tier)))
-            found.append(tier[order])
+            tiers_ordered.append(tier[order])
             width -= len(tier)
-    return np.concatenate(found)
+    return np.concatenate(tiers_ordered)
 
 
 def _themselves(words: Ids, mass: int) -> dict[str, Any]:
@@ -128,8 +128,8 @@ def _themselves(words: Ids, mass: int) -> dict[str, Any]:
 
 
 def _classes(space: MetricSpace, words: Ids, outputs: Rows) -> Pair:
-    known = space.classes
-    return (None, None) if known is None else (known[words], known[outputs])
+    classes = space.classes
+    return (None, None) if classes is None else (classes[words], classes[outputs])
 
 
 def _nearest(space: MetricSpace, ids: Ids, base: Base) -> dict[str, Any]:
@@ -198,8 +198,8 @@ class NearSets:
         vectors = self.space.vectors
         if self._outputs is None:
             self._outputs = favoured(directions(vectors[self.base.words]), self.base.favours)
-        one = None if self.base.favours is None else 1.0
-        inputs = favoured(directions(vectors[ids]), one)
+        scale = None if self.base.favours is None else 1.0
+        inputs = favoured(directions(vectors[ids]), scale)
         classes = _classes(self.space, ids, self.base.words)
         return fill(inputs, self._outputs, self.base, classes)
 

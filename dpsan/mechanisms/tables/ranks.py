@@ -47,9 +47,9 @@ class RankNoise:
             raise UsageError(f"epsilon must be >= {_LEAST:g} per position (got {epsilon:g})")
         self.n = n
         # e^-epsilon as a multiple of 2^-64, rounded up: the next weight is never too small.
-        one = 1 << _BITS
-        ratio = min(int(_EXACT.exp(-Decimal(epsilon)) * one) + 1, one - 1)
-        weight = max(_TOTAL * (one - ratio) // (one + ratio), 1)
+        unit = 1 << _BITS
+        ratio = min(int(_EXACT.exp(-Decimal(epsilon)) * unit) + 1, unit - 1)
+        weight = max(_TOTAL * (unit - ratio) // (unit + ratio), 1)
         weights: list[int] = []
         while len(weights) < n - 1:
             weights.append(weight)
@@ -58,15 +58,15 @@ class RankNoise:
                 weights += [weight] * (n - 1 - len(weights))
             weight = following
         # All noise beyond n-2 is one: H_{n-1} >= W_{n-2}·alpha/(1 - alpha), alpha = e^-epsilon.
-        rest = -(-weights[-1] * ratio // (one - ratio)) if weights else 1
-        each = np.array([*weights, rest], dtype=np.uint64)
-        self.weights = each[:-1]
+        rest = -(-weights[-1] * ratio // (unit - ratio)) if weights else 1
+        masses = np.array([*weights, rest], dtype=np.uint64)
+        self.weights = masses[:-1]
         """W_k, shape (n-1,)."""
-        self.cumulative = np.cumsum(each)
+        self.cumulative = np.cumsum(masses)
         """Cumulative weights of the noise 0, 1, ... in one direction, (n,); the last is H_0."""
-        self.tails = np.cumsum(each[::-1])[::-1]
+        self.tails = np.cumsum(masses[::-1])[::-1]
         """H_k, shape (n,)."""
-        self.total = 2 * int(self.tails[0]) - int(each[0])
+        self.total = 2 * int(self.tails[0]) - int(masses[0])
 
     def rows(self, indices: Ids) -> Integers:
         """Weights of the positions 0 ... n-1 for inputs at positions (m,), shape (m, n)."""
@@ -92,11 +92,11 @@ class RankNoise:
         """
         whole = log_ratio(int(self.tails[0]), int(self.tails[-1]))
         step = 0.0
-        for each in (self.weights, self.tails):
-            if len(each) > 1:
-                whole = max(whole, log_ratio(int(each[0]), int(each[-1])))
-                at = int(np.argmax(each[:-1] / each[1:]))
-                step = max(step, log_ratio(int(each[at]), int(each[at + 1])))
+        for masses in (self.weights, self.tails):
+            if len(masses) > 1:
+                whole = max(whole, log_ratio(int(masses[0]), int(masses[-1])))
+                at = int(np.argmax(masses[:-1] / masses[1:]))
+                step = max(step, log_ratio(int(masses[at]), int(masses[at + 1])))
         return whole, step
 
 
@@ -182,9 +182,9 @@ def _greedy(space: MetricSpace) -> Ids:
     out, here = np.empty(n, dtype=np.int64), 0
     for index in shown(space.watch, "putting words in order", range(n)):
         out[index], free[here] = here, False
-        some = near[here][free[near[here]]]
-        if len(some):
-            here = int(some[0])
+        free_words = near[here][free[near[here]]]
+        if len(free_words):
+            here = int(free_words[0])
             continue
         if len(left) - (n - index) >= _COMPACT:
             vectors, squares, left = vectors[free[left]], squares[free[left]], left[free[left]]

@@ -125,20 +125,20 @@ class SparseTable(Table):
     def _masses(self, ids: Ids) -> Ids:
         """Return the weight that the near set of each input adds; 0 for ⊥."""
         # The set's own mass is added, so the distribution is what the certificate reads.
-        known = ids < self.space.n
-        words = ids[known]
+        listed = ids < self.space.n
+        words = ids[listed]
         self.near.make(words)
         out = np.zeros(len(ids), dtype=np.int64)
-        out[known] = self.near.masses(words) * self.increment
+        out[listed] = self.near.masses(words) * self.increment
         return out
 
     def weights(self, ids: Ids) -> Ids:
         """Return the integer weights that are sampled, shape (m, n)."""
         out = np.tile(self.common, (len(ids), 1))
         out[ids == self.space.n] //= self.scale
-        known = np.flatnonzero(ids < self.space.n)
-        which, outputs, masses = self.near.sets(ids[known])
-        out[known[which], outputs] += self.increment * masses
+        listed = np.flatnonzero(ids < self.space.n)
+        which, outputs, masses = self.near.sets(ids[listed])
+        out[listed[which], outputs] += self.increment * masses
         return out
 
     def unchanged(self, ids: Ids) -> Floats:
@@ -167,14 +167,14 @@ class SparseTable(Table):
         sums[self.public] = self.near.masses(self.public)
         # ⊥ is an input whose set is empty: weights D·b, total D·B.
         totals = scale * base.total + self.increment * np.append(sums, 0)
-        held = set((indices * (n + 1) + owners).tolist())
+        pairs = set((indices * (n + 1) + owners).tolist())
         inputs_alone = np.append(np.flatnonzero(self._first == np.arange(n)), n)
         ascending = inputs_alone[np.argsort(totals[inputs_alone], kind="stable")]
         every = np.arange(len(base.words))
         # Inputs whose sets lack the output: that of the largest total has the least of it.  What is
         # read of that of the least total is no more than it has; the first of a pair is protected.
         names = ascending[::-1].tolist()
-        free = [next(w for w in names if u * (n + 1) + w not in held) for u in every.tolist()]
+        free = [next(w for w in names if u * (n + 1) + w not in pairs) for u in every.tolist()]
         first = ascending[~np.isin(ascending, self.public)][0]
         owners = np.concatenate([owners, np.full(len(every), first), free])
         indices = np.concatenate([indices, every, every])

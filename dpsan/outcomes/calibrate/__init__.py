@@ -46,7 +46,9 @@ def _certified(mechanism: Mechanism, space: MetricSpace, claims: bool) -> tuple[
     # Beside a delta, the certificate's epsilon belongs to the claimed one: not one pair.
     certificate = certify(mechanism, space) if not guarantee.delta else None
     trusted = guarantee if proved or (claims and certificate is None) else None
-    bounds = [each.epsilon_ldp for each in (certificate, trusted) if each is not None]
+    bounds = [
+        statement.epsilon_ldp for statement in (certificate, trusted) if statement is not None
+    ]
     if math.isinf(bound := min(bounds, default=math.inf)):
         reason = "" if proved else f" (status {guarantee.status})"
         raise UsageError(f"{name} has no certified LDP epsilon{reason}")
@@ -137,8 +139,8 @@ class Outputs:
         self.space, n = space, space.n
         self.draws = int(min(max(_CELLS / n, _DRAWS[0]), _DRAWS[1]))
         sampler = mechanism.prepare(space)
-        known = sampler.unchanged(np.zeros(1, dtype=np.int64)) is not None
-        self.exact = known and (not sampler.makes_rows or float(n) * n <= _CELLS)
+        exact = sampler.unchanged(np.zeros(1, dtype=np.int64)) is not None
+        self.exact = exact and (not sampler.makes_rows or float(n) * n <= _CELLS)
         """True if means are computed from the probabilities of all words."""
         self.some = self.words(_FEW)
         """Words of the first search."""
@@ -212,8 +214,8 @@ def calibrate(
         epsilon, achieved, interval, exact = _for_share(draft, space, wanted, trying)
     else:
         claims = claims and is_own(draft.kind.name)
-        found = epsilon_for_loss(draft, space, wanted, progress=trying, claims=claims)
-        epsilon, achieved, exact = found
+        solved = epsilon_for_loss(draft, space, wanted, progress=trying, claims=claims)
+        epsilon, achieved, exact = solved
         interval = (achieved, achieved)
     seconds = time.perf_counter() - started
     return Calibration(draft.at(epsilon), target, wanted, achieved, interval, exact, seconds)

@@ -131,8 +131,8 @@ def solve(
     low: Point | None = None  # (ln epsilon, value), value <= wanted: the private side
     high: Point | None = None
     outside: list[float] = []
-    starts = [math.log(each) for each in STARTS]
-    found: dict[float, float] = {}
+    starts = [math.log(edge) for edge in STARTS]
+    epsilons: dict[float, float] = {}
     error: UsageError | None = None
     x, factor = math.log(start), 1.0
     still, inside = 0, 0
@@ -152,7 +152,7 @@ def solve(
                 x = starts.pop(0)
                 continue
         else:
-            found[x] = epsilon
+            epsilons[x] = epsilon
             side = low if y <= wanted else high
             # The slope on logarithms: about 0 where the value is saturated, above or below.
             flat = side is not None and abs(y - side[1]) <= _FLAT * y * abs(x - side[0])
@@ -169,10 +169,10 @@ def solve(
             continue
         here, reached = low or high or (x, 0.0)
         sign = 1 if high is None else -1
-        edges = [abs(each - here) for each in outside if (each - here) * sign > 0]
+        edges = [abs(edge - here) for edge in outside if (edge - here) * sign > 0]
         room = min([*edges, _LIMIT - sign * here])
         if stalled or room < TOLERANCE:
-            raise _out_of_reach(what, sign, (reached, found[here]))
+            raise _out_of_reach(what, sign, (reached, epsilons[here]))
         # A loss may be infinite.
         finite = 0 < reached < math.inf
         move = step or max(abs(math.log(wanted / reached)) if finite else 1.4, tolerance)
@@ -182,7 +182,7 @@ def solve(
         factor *= 2 if step is None else 1
     if low is None:
         raise UsageError(f"no epsilon found for {what}")
-    return found[low[0]], low[1]
+    return epsilons[low[0]], low[1]
 
 
 def _between(low: Point, high: Point, aim: float, turn: int) -> float:

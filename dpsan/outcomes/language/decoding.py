@@ -75,10 +75,12 @@ class Coherence:
         says = (words >= 0) & (words < len(self.vectors))
         rows = np.where(says, words, 0)
         weights = np.where(says, self.rarity[rows], 0)[:, None]
-        each = weights * (self.vectors[rows] - self.centre)
+        weighted = weights * (self.vectors[rows] - self.centre)
         ends = unit_ends(kinds)
-        sums = np.add.reduceat(each, np.append(0, ends[:-1]), axis=0) if len(words) else each
-        others = np.repeat(sums, np.diff(ends, prepend=0), axis=0) - each
+        sums = (
+            np.add.reduceat(weighted, np.append(0, ends[:-1]), axis=0) if len(words) else weighted
+        )
+        others = np.repeat(sums, np.diff(ends, prepend=0), axis=0) - weighted
         lengths = np.sqrt(np.einsum("md,md->m", others, others))
         others /= np.maximum(lengths, _SHORTEST)[:, None]
         return np.asarray(others)
@@ -173,8 +175,8 @@ def tables_for(
         unknown = f"{mechanism.name}: its output probabilities are not known"
         hint = "optimal-response, knn-response and other table mechanisms have them"
         raise UsageError(f"fluent output is not for {unknown}", hint)
-    held = likeliest_inputs(mechanism, space)
-    outputs = held["outputs"]
+    likeliest = likeliest_inputs(mechanism, space)
+    outputs = likeliest["outputs"]
     number = np.full(space.n, -1, dtype=np.int32)
     number[outputs] = np.arange(len(outputs))
     few = epsilon <= _FEW
@@ -187,8 +189,8 @@ def tables_for(
     tau, fit, drawn, near = (1.06, 0.03, 0.07, 5.0) if few else (1.0, 0.01, 0.25, 8.0)
     return Tables(
         model,
-        held["inputs"],
-        held["scores"],
+        likeliest["inputs"],
+        likeliest["scores"],
         number,
         Coherence.of(vectors, model, near),
         costs,
@@ -226,12 +228,12 @@ def decode(rows: Ids, kinds: Ids, tables: Tables, same: Ids | None = None) -> Id
         out[free] = columns[np.arange(len(free)), values.argmax(axis=1)]
         return out
     for part in parts(unit_ends(kinds), _WORDS):
-        own, between = rows[part], kinds[part.start : part.stop + 1]
-        free = np.flatnonzero(_decodable(own, tables))
-        q = _read(own, between, tables)[free]
-        found = _choices(own, free, *_expected(own[free], q, weights[part][free], tables))
-        chosen = best_path(found, between, tables.model, tables.fit, _TWICE)
-        out[part][free] = found.states[free, chosen[free]]
+        line, between = rows[part], kinds[part.start : part.stop + 1]
+        free = np.flatnonzero(_decodable(line, tables))
+        q = _read(line, between, tables)[free]
+        choices = _choices(line, free, *_expected(line[free], q, weights[part][free], tables))
+        chosen = best_path(choices, between, tables.model, tables.fit, _TWICE)
+        out[part][free] = choices.states[free, chosen[free]]
     return out
 
 
@@ -247,18 +249,18 @@ def guesses(rows: Ids, kinds: Ids, tables: Tables) -> Ids:
     """
     out = np.where(rows >= 0, rows, ~rows)
     for part in parts(unit_ends(kinds), _WORDS):
-        own, between = rows[part], kinds[part.start : part.stop + 1]
-        free = np.flatnonzero(_decodable(own, tables))
-        states = tables.likeliest[tables.number[own[free]]]
-        best = _read(own, between, tables)[free, :-1].argmax(axis=1)  # ⊥, the last, is no word
+        line, between = rows[part], kinds[part.start : part.stop + 1]
+        free = np.flatnonzero(_decodable(line, tables))
+        states = tables.likeliest[tables.number[line[free]]]
+        best = _read(line, between, tables)[free, :-1].argmax(axis=1)  # ⊥, the last, is no word
         out[part.start + free] = states[np.arange(len(free)), best]
     return np.where(out < tables.model.n, out, -1)
 
 
 def _decodable(rows: Ids, tables: Tables) -> NDArray[np.bool_]:
     """Return which words may be written otherwise, (m,)."""
-    known = np.maximum(rows, 0)
-    return (rows >= 0) & (tables.number[known] >= 0) & ~tables.stays[known]
+    listed = np.maximum(rows, 0)
+    return (rows >= 0) & (tables.number[listed] >= 0) & ~tables.stays[listed]
 
 
 def _read(rows: Ids, kinds: Ids, tables: Tables) -> Floats32:
@@ -277,19 +279,19 @@ def _read(rows: Ids, kinds: Ids, tables: Tables) -> Floats32:
     return posteriors(Candidates(states, scores), kinds, tables.model, (tables.tau,), SECOND)[0]
 
 
-def _choices(own: Ids, free: Ids, columns: Ids, values: Floats32) -> Candidates:
+def _choices(line: Ids, free: Ids, columns: Ids, values: Floats32) -> Candidates:
     """Return the words of largest expected cosine at each position, and what each is worth.
 
     Args:
-        own: see :func:`decode`, shape (m,).
+        line: see :func:`decode`, shape (m,).
         free: indices of the words that may be written otherwise.
         columns: what may be written for these; see :func:`_expected`.
         values: expected cosines.
     """
     best = np.argpartition(-values, _CHOICES - 1, axis=1)[:, :_CHOICES]
-    states = np.full((len(own), _CHOICES), -1, dtype=np.int64)
+    states = np.full((len(line), _CHOICES), -1, dtype=np.int64)
     worth = np.full(states.shape, _NEVER, dtype=np.float32)
-    states[:, 0], worth[:, 0] = np.where(own >= 0, own, ~own), 0.0
+    states[:, 0], worth[:, 0] = np.where(line >= 0, line, ~line), 0.0
     states[free] = np.take_along_axis(columns, best, axis=1)
     worth[free] = np.take_along_axis(values, best, axis=1)
     states[worth == _NEVER] = -1
@@ -297,11 +299,11 @@ def _choices(own: Ids, free: Ids, columns: Ids, values: Floats32) -> Candidates:
     return Candidates(states, worth)
 
 
-def _expected(own: Ids, q: Floats32, weights: Floats, tables: Tables) -> tuple[Ids, Floats32]:
+def _expected(line: Ids, q: Floats32, weights: Floats, tables: Tables) -> tuple[Ids, Floats32]:
     """Return the words that may be written for each drawn one, and their expected cosines.
 
     Args:
-        own: rows of the drawn words, shape (m,).
+        line: rows of the drawn words, shape (m,).
         q: posterior of the likeliest inputs of each, shape (m, s).
         weights: of each drawn word, beside that posterior, shape (m,).
 
@@ -309,9 +311,9 @@ def _expected(own: Ids, q: Floats32, weights: Floats, tables: Tables) -> tuple[I
         The candidates and, last, the drawn word; both of shape (m, s + 1).  What may not be
         written, and the drawn word where it stands among the candidates, is worth _NEVER.
     """
-    states = tables.likeliest[tables.number[own]].astype(np.int64)
+    states = tables.likeliest[tables.number[line]].astype(np.int64)
     words = (states >= 0) & (states < tables.model.n)
-    ids = np.concatenate([np.where(words, states, own[:, None]), own[:, None]], axis=1)
+    ids = np.concatenate([np.where(words, states, line[:, None]), line[:, None]], axis=1)
     q = np.concatenate([np.where(words, q, 0), weights[:, None]], axis=1, dtype=np.float32)
     values = np.empty(q.shape, dtype=np.float32)
     for start in range(0, len(q), _GATHERED):
@@ -320,7 +322,7 @@ def _expected(own: Ids, q: Floats32, weights: Floats, tables: Tables) -> tuple[I
         mean = np.matmul(q[part, None, :], vectors)
         values[part] = np.matmul(vectors, mean.transpose(0, 2, 1))[:, :, 0]
     others = ids[:, :-1]
-    may = words & ~tables.stays[others] & (others != own[:, None])
+    may = words & ~tables.stays[others] & (others != line[:, None])
     values[:, :-1] -= tables.costs[others]
     values[:, :-1][~may] = _NEVER
     return ids, values

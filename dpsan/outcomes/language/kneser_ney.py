@@ -89,20 +89,20 @@ def _added(keys: Ids, counts: NDArray[np.int32], new: Ids) -> tuple[Ids, NDArray
 def symbols_of_lines(lines: Iterable[str], lookup: Lookup, n: int) -> Iterator[Ids]:
     """Yield the symbols of lines, some at a time; each array begins and ends with LINE."""
 
-    def found(some: list[str]) -> Ids:
-        batch = lookup.batch(some)
+    def found(part: list[str]) -> Ids:
+        batch = lookup.batch(part)
         return symbols_of(batch.codes, gap_kinds(batch), n)
 
-    held: list[str] = []
+    waiting: list[str] = []
     size = 0
     for line in lines:
-        held.append(line)
+        waiting.append(line)
         size += len(line)
         if size > _CHARACTERS:
-            yield found(held)
-            held, size = [], 0
-    if held:
-        yield found(held)
+            yield found(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield found(waiting)
 
 
 def model_of(
@@ -140,15 +140,15 @@ class _Order:
         self.own: Floats = counts * (1 - least)
         """Counts of the n-grams, less the discounts."""
         self._total = np.bincount(history, counts, histories)
-        own = np.bincount(history, self.own, histories)
-        self._left = 1 - np.divide(own, self._total, out=np.zeros(histories), where=own > 0)
+        mass = np.bincount(history, self.own, histories)
+        self._left = 1 - np.divide(mass, self._total, out=np.zeros(histories), where=mass > 0)
         """Share of each history that is left to the shorter one."""
 
     def given(self, below: Floats, at: Ids | slice = slice(None)) -> Floats:
         """Return the probabilities of some n-grams, with those by the shorter history."""
         history = self._history[at]
-        found = self.own[at] / self._total[history] + self._left[history] * below
-        return np.asarray(found)
+        probabilities = self.own[at] / self._total[history] + self._left[history] * below
+        return np.asarray(probabilities)
 
     def gain(self, below: Floats) -> Floats:
         """Return the nats that the text gains by each n-gram."""
@@ -208,20 +208,20 @@ def estimated(counts: Counts, bigrams: int = BIGRAMS, trigrams: int = TRIGRAMS) 
 
 def _shares(counts: NDArray[Any]) -> Floats:
     """Return the probabilities of symbols."""
-    seen = counts + _UNSEEN
-    return np.asarray(seen / seen.sum())
+    counted = counts + _UNSEEN
+    return np.asarray(counted / counted.sum())
 
 
-def _discounts(seen: NDArray[Any]) -> Floats:
+def _discounts(counts: NDArray[Any]) -> Floats:
     """Return the discount of each n-gram, by how often it was seen."""
-    times = np.minimum(np.rint(seen), 5).astype(np.int8)
+    times = np.minimum(np.rint(counts), 5).astype(np.int8)
     many = np.bincount(times, minlength=5)[1:5].astype(np.float64)
     by_times = np.full(6, _DISCOUNT)
     if many.all():
         share = many[0] / (many[0] + 2 * many[1])
-        found = [k - (k + 1) * share * many[k] / many[k - 1] for k in (1, 2, 3)]
-        if all(0 < found[k - 1] < k for k in (1, 2, 3)):
-            by_times[:2], by_times[2], by_times[3:] = found
+        discounts = [k - (k + 1) * share * many[k] / many[k - 1] for k in (1, 2, 3)]
+        if all(0 < discounts[k - 1] < k for k in (1, 2, 3)):
+            by_times[:2], by_times[2], by_times[3:] = discounts
     return np.asarray(by_times[times])
 
 

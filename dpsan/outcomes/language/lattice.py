@@ -61,7 +61,7 @@ def unit_ends(kinds: Ids) -> Ids:
 
 
 def posteriors(
-    found: Candidates, kinds: Ids, model: Ngrams, taus: Sequence[float], second: int
+    candidates: Candidates, kinds: Ids, model: Ngrams, taus: Sequence[float], second: int
 ) -> list[Floats32]:
     """Return q of each candidate of m words by each power of the model, shape (m, s) each.
 
@@ -71,19 +71,21 @@ def posteriors(
         taus: powers of the model's probabilities.
         second: candidates of the second stage; 0 leaves it out.
     """
-    out = [np.zeros(found.scores.shape, dtype=np.float32) for _ in taus]
-    width = found.states.shape[1]
+    out = [np.zeros(candidates.scores.shape, dtype=np.float32) for _ in taus]
+    width = candidates.states.shape[1]
     words = max(1, _CELLS // max(width**2, second**3))
     for part in parts(unit_ends(kinds), words):
-        some = Candidates(found.states[part], found.scores[part])
+        section = Candidates(candidates.states[part], candidates.scores[part])
         between = kinds[part.start : part.stop + 1]
-        lattice = _Lattice(some, between, model)
-        for each, q in zip(out, lattice.read(taus, second), strict=True):
-            each[part] = q
+        lattice = _Lattice(section, between, model)
+        for powers, q in zip(out, lattice.read(taus, second), strict=True):
+            powers[part] = q
     return out
 
 
-def best_path(found: Candidates, kinds: Ids, model: Ngrams, weight: float, twice: float) -> Ids:
+def best_path(
+    candidates: Candidates, kinds: Ids, model: Ngrams, weight: float, twice: float
+) -> Ids:
     """Return the column of the word that is chosen at each position, shape (m,).
 
     The choice has the largest sum of scores and of ``weight`` times ln p of each bigram.
@@ -92,9 +94,9 @@ def best_path(found: Candidates, kinds: Ids, model: Ngrams, weight: float, twice
         kinds: of the gaps before each word and after the last, shape (m + 1,).
         twice: what a word costs that follows itself.
     """
-    if not len(found.scores):
+    if not len(candidates.scores):
         return np.zeros(0, dtype=np.int64)
-    return _Lattice(found, kinds, model).best_path(weight, twice)
+    return _Lattice(candidates, kinds, model).best_path(weight, twice)
 
 
 def parts(ends: Ids, words: int) -> Iterator[slice]:
@@ -120,9 +122,9 @@ class _Lattice:
         kinds: of the gaps before each word and after the last, shape (m + 1,).
     """
 
-    def __init__(self, found: Candidates, kinds: Ids, model: Ngrams) -> None:
+    def __init__(self, candidates: Candidates, kinds: Ids, model: Ngrams) -> None:
         self.model = model
-        m, width = found.states.shape
+        m, width = candidates.states.shape
         ends = unit_ends(kinds)
         starts = np.append(0, ends[:-1])
         gaps = np.where(kinds > 0, model.n + kinds, -1)
@@ -139,7 +141,7 @@ class _Lattice:
         """Position of each word."""
         states = np.full((m + int(before.sum() + closing.sum()), width), -1, dtype=np.int64)
         scores = np.full(states.shape, _LOW, dtype=np.float32)
-        states[words], scores[words] = found
+        states[words], scores[words] = candidates
         single = np.flatnonzero(gaps[:m] >= 0)
         single = single[~np.isin(single, starts)]
         firsts, lasts = words[starts] - 1, words[ends - 1] + 1
@@ -211,8 +213,8 @@ class _Lattice:
             arrived = np.matmul(forward[at - 1][:, None, :], steps[self.place[at]])[:, 0]
             forward[at] = _scaled(arrived * forward[at])
         for at in reversed(self.levels[1:]):
-            seen = (self.emitted[at] * backward[at])[:, :, None]
-            backward[at - 1] = _scaled(np.matmul(steps[self.place[at]], seen)[:, :, 0])
+            weighted = (self.emitted[at] * backward[at])[:, :, None]
+            backward[at - 1] = _scaled(np.matmul(steps[self.place[at]], weighted)[:, :, 0])
         return _scaled(forward * backward)
 
     def _trigrams(self, tau: float, best: Ids, logs: Logs, index: NDArray[np.int32]) -> Floats32:
@@ -241,8 +243,8 @@ class _Lattice:
             arrived = np.einsum("nab,nabc->nbc", forward[at - 1], steps[number[at]])
             forward[at] = _scaled(arrived * emitted[at][:, None, :])
         for at in reversed(rest):
-            seen = emitted[at][:, None, :] * backward[at]
-            left = np.einsum("nabc,nbc->nab", steps[number[at]], seen)
+            weighted = emitted[at][:, None, :] * backward[at]
+            left = np.einsum("nabc,nbc->nab", steps[number[at]], weighted)
             backward[at - 1] = _scaled(left)
         q = _scaled((forward * backward).sum(axis=1))
         q[self.levels[0]] = emitted[self.levels[0]]

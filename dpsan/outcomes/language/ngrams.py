@@ -68,8 +68,8 @@ class _Keys:
         self._shift = np.uint64(64 - bits)
         self._filter = np.zeros(1 << bits - 3, dtype=np.uint8)
         for start in range(0, len(keys), _AT_ONCE):
-            some = keys[start : start + _AT_ONCE].astype(np.int64)
-            np.bitwise_or.at(self._filter, *self._bits(some))
+            part = keys[start : start + _AT_ONCE].astype(np.int64)
+            np.bitwise_or.at(self._filter, *self._bits(part))
 
     def _bits(self, keys: Ids) -> tuple[Ids, NDArray[np.uint8]]:
         """Return the byte of the filter for each key, and its bit there."""
@@ -141,12 +141,12 @@ class Ngrams:
         step = max(1, _AT_ONCE * len(out) // max(1, out.size))
         for start in range(0, len(out), step):
             part = slice(start, start + step)
-            one, two = first[part], second[part]
-            wanted = np.flatnonzero((one >= 0) & (two >= 0))
-            at, found = self._pairs.find((one * self.size + two).ravel().take(wanted))
+            left, right = first[part], second[part]
+            wanted = np.flatnonzero((left >= 0) & (right >= 0))
+            at, indices = self._pairs.find((left * self.size + right).ravel().take(wanted))
             at = wanted.take(at)
-            out[part].ravel()[at] = _logs(self.log_bigrams.take(found))
-            index[part].ravel()[at] = found
+            out[part].ravel()[at] = _logs(self.log_bigrams.take(indices))
+            index[part].ravel()[at] = indices
         return out, index
 
     def triples(self, bigram: NDArray[np.int32], third: Ids, below: Logs) -> Logs:
@@ -157,15 +157,15 @@ class Ngrams:
             third: -1 for none.
             below: ln p(third|v).
         """
-        known = bigram >= 0
+        stored = bigram >= 0
         weights = self.bigram_weights if len(self.bigrams) else np.zeros(1, dtype=np.float16)
-        out = below + np.where(known, _logs(weights[bigram], _WEIGHTS), np.float32(0))
-        begins = known & self._begins[bigram]
+        out = below + np.where(stored, _logs(weights[bigram], _WEIGHTS), np.float32(0))
+        begins = stored & self._begins[bigram]
         if begins.any():
             wanted = np.flatnonzero(np.broadcast_to(begins & (third >= 0), out.shape))
             keys = (bigram.astype(np.int64) * self.size + third).ravel().take(wanted)
-            at, found = self._triples.find(keys)
-            out.ravel()[wanted.take(at)] = _logs(self.log_trigrams.take(found))
+            at, indices = self._triples.find(keys)
+            out.ravel()[wanted.take(at)] = _logs(self.log_trigrams.take(indices))
         return out
 
     def neighbours(self, count: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -267,10 +267,14 @@ def _restored(n: int, words: int, stored: Mapping[str, NDArray[Any]]) -> Ngrams:
     bigram_weights = stored["bigram_weights"]
     bigrams = _keys(stored["bigrams"], size**2)
     trigrams = _keys(stored["trigrams"], size * len(bigrams))
-    lengths = [len(each) for each in (unigrams, weights, log_bigrams, bigram_weights, log_trigrams)]
+    lengths = [
+        len(array) for array in (unigrams, weights, log_bigrams, bigram_weights, log_trigrams)
+    ]
     if lengths != [size, size, len(bigrams), len(bigrams), len(trigrams)]:
         raise ValueError
-    if {each.dtype for each in (log_bigrams, bigram_weights, log_trigrams)} != {np.dtype(np.uint8)}:
+    if {array.dtype for array in (log_bigrams, bigram_weights, log_trigrams)} != {
+        np.dtype(np.uint8)
+    }:
         raise ValueError
     return Ngrams(
         n, words, unigrams, weights, bigrams, log_bigrams, bigram_weights, trigrams, log_trigrams

@@ -103,7 +103,7 @@ def guarantee_row(guarantee: Guarantee) -> Row:
         "arithmetic": str(guarantee.arithmetic),
         "epsilon_ldp": finite(guarantee.epsilon_ldp),
         "epsilon_metric": finite(guarantee.epsilon_metric),
-        "also": [list(each) for each in guarantee.also],
+        "also": [list(pair) for pair in guarantee.also],
         "claimed": None if guarantee.claimed is None else asdict(guarantee.claimed),
     }
 
@@ -147,7 +147,7 @@ def _fits(value: object, kind: Any) -> bool:
     if isinstance(kind, type):
         return type(value) is kind
     if isinstance(kind, list):
-        return type(value) is list and all(_fits(each, kind[0]) for each in value)
+        return type(value) is list and all(_fits(item, kind[0]) for item in value)
     if type(value) is dict:
         _match(value, kind)
     return type(value) is dict

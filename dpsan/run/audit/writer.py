@@ -57,7 +57,7 @@ def as_json(column: Column) -> list[bytes]:
         data = orjson.dumps(values, option=orjson.OPT_INDENT_2)
     except orjson.JSONEncodeError:
         data = orjson.dumps(
-            [each and encodable(each) for each in values], option=orjson.OPT_INDENT_2
+            [value and encodable(value) for value in values], option=orjson.OPT_INDENT_2
         )
     # One value a line, and no newline within a value: JSON writes it as an escape.
     return data[4:-2].split(b",\n  ")
@@ -115,7 +115,7 @@ class AuditWriter(PrivateFile):
             counts = {str(action): remembered[text][action] for action in UNDRAWN}
             row = f'{{"type":"remembered",{where[text]},"epsilon":0,'.encode()
             others[int(before)] += row + orjson.dumps(counts)[1:] + b"\n"
-        heads = np.array([each.encode() for each in where], dtype=object)
+        heads = np.array([place.encode() for place in where], dtype=object)
         texts = np.repeat(np.arange(len(where)), table.sizes)
         columns = self._columns(table, copy)
         fields = b"".join(b',"%b":%%b' % name.encode() for name in columns)
@@ -218,13 +218,13 @@ class AuditWriter(PrivateFile):
         distances: list[float | None] = [None] * len(table)
         ranks: list[int | None] = [None] * len(table)
         ids, outputs = table.input_ids, table.output_ids
-        known = np.flatnonzero((ids >= 0) & (ids < self._space.n) & (outputs >= 0))
-        words, groups = np.unique(ids[known], return_inverse=True)
+        listed = np.flatnonzero((ids >= 0) & (ids < self._space.n) & (outputs >= 0))
+        words, groups = np.unique(ids[listed], return_inverse=True)
         order = np.argsort(groups, kind="stable")
         ends = np.cumsum(np.bincount(groups, minlength=len(words)))[:-1]
-        for word, indices in zip(words.tolist(), np.split(known[order], ends), strict=False):
-            found = self._space.ranks(word, outputs[indices])
-            for index, distance, rank in zip(indices.tolist(), *found, strict=True):
+        for word, indices in zip(words.tolist(), np.split(listed[order], ends), strict=False):
+            ranked = self._space.ranks(word, outputs[indices])
+            for index, distance, rank in zip(indices.tolist(), *ranked, strict=True):
                 distances[index], ranks[index] = distance, rank
         return distances, ranks
 
@@ -267,8 +267,8 @@ def _header(sanitizer: Sanitizer, plan: Plan) -> dict[str, Any]:
     mechanism: Mechanism = sanitizer.mechanism
     copies, seeded, spans = plan.copies, plan.seeded, plan.spans is not None
     spec, half = sanitizer.spec, sanitizer.half_linked
-    own, public = own_file(mechanism.name), spec.public
-    own_name = "" if own is None else encodable(own.path.name)
+    user_file, public = own_file(mechanism.name), spec.public
+    own_name = "" if user_file is None else encodable(user_file.path.name)
     words = len(sanitizer.public)
     return {
         "type": "header",
@@ -276,7 +276,8 @@ def _header(sanitizer: Sanitizer, plan: Plan) -> dict[str, Any]:
         "dpsan": __version__,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "mechanism": mechanism.name,
-        "own": own and {"file": own_name, "class": own.class_name, "sha256": own.sha256},
+        "own": user_file
+        and {"file": own_name, "class": user_file.class_name, "sha256": user_file.sha256},
         "epsilon": mechanism.epsilon,
         "epsilon_unit": mechanism.epsilon_unit,
         "parameters": {name: getattr(mechanism, name) for name in mechanism.parameters()},
