@@ -7,6 +7,7 @@ import pytest
 from support import at_first_epsilon, make_embeddings
 
 from dpsan import Sanitizer
+from dpsan.embeddings.base import unseen
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.base import certify
@@ -120,16 +121,21 @@ def test_epsilons_of_the_exponential_mechanism_beat_the_naive_bound():
     assert 1.2 < answer.mechanism.epsilon / (6 / SPACE.diameter) < 2
 
 
-class Held(dict):
-    """Tables of a space."""
+class Held:
+    """A cache in memory."""
 
-    def __call__(self, name, build):
-        if name not in self:
-            self[name] = build()
-        return self[name]
+    watch = staticmethod(unseen)
+
+    def __init__(self):
+        self.entries = {}
+
+    def get(self, kind, key, build):
+        if key not in self.entries:
+            self.entries[key] = build()
+        return self.entries[key]
 
     def many(self, beginning):
-        return sum(name.startswith(beginning) for name in self)
+        return sum(entry.meta["table"].startswith(beginning) for entry in self.entries.values())
 
 
 @pytest.mark.parametrize(
@@ -216,10 +222,10 @@ def test_issue_13_few_certificates_are_made(name, most, monkeypatch):
         assert wanted * (1 - 2e-3) <= loss <= wanted
     # Found once for a vocabulary.
     assert (held.many("certificate-") <= 2 * most, held.many("calibrated-")) == (True, 2)
-    size, again = len(held), MetricSpace(make_embeddings(n=2200, d=6), held)
+    size, again = len(held.entries), MetricSpace(make_embeddings(n=2200, d=6), held)
     same = calibrate.calibrate(draft, again, Target.EPSILON_LDP, 9.0)
     assert same.mechanism.epsilon == epsilon
-    assert len(held) == size
+    assert len(held.entries) == size
 
 
 EMBEDDINGS = make_embeddings(n=60, d=5)
