@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support import ROOT, marked
 
-from dpsan.embeddings import bundled, load
+from dpsan.embeddings import load
 from dpsan.embeddings.word_classes import AMBIGUOUS, HARM, NAME
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.optimal_response import OptimalResponse
@@ -33,7 +33,7 @@ def named(*paths):
 
 
 def space_of(words):
-    return MetricSpace(words, lambda name, build: bundled.bundled_table(name) or build())
+    return MetricSpace(words, bundled=True)
 
 
 HARMFUL = named("harm/*.txt", "polar/negative.txt")

@@ -134,7 +134,7 @@ def _alike(sanitizer: Sanitizer, lines: list[str], key: bytes) -> bool:
     short, long = (
         single.sanitize([text], key).lines[0] for text in (whole, whole.replace(" ", wide))
     )
-    return short.split() == long.split() and all(
+    return short.casefold().split() == long.casefold().split() and all(
         other.casefold().startswith(f"{one}\n".casefold())
         for one, other in zip(alone, followed, strict=True)
     )
