@@ -25,7 +25,7 @@ import pytest
 from scipy import stats
 
 from dpsan.embeddings import loading
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.base import Embeddings, unseen
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.privacy import randomness
@@ -331,3 +331,20 @@ def share_of_event(sanitizer, first, second, occurs, spans=None):
         drawn.append(single.sanitize([text] * 1000, randomness.new_key(), spans=rows).lines)
     assert not any(map(occurs, drawn[1]))
     return sum(map(occurs, drawn[0])) / 1000
+
+
+class Held:
+    """A cache of tables in memory, for :class:`dpsan.space.metric_space.MetricSpace`."""
+
+    watch = staticmethod(unseen)
+
+    def __init__(self):
+        self.entries = {}
+
+    def get(self, kind, key, build):
+        if key not in self.entries:
+            self.entries[key] = build()
+        return self.entries[key]
+
+    def many(self, beginning):
+        return sum(entry.meta["table"].startswith(beginning) for entry in self.entries.values())

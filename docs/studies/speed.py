@@ -145,8 +145,7 @@ def run(spec, cache, text, *, audit=False, jobs=1):
         workers = None
         if jobs > 1:
             workers = stack.enter_context(Pool(spec, cache, jobs, sanitizer.embeddings.digest))
-            nothing = Texts([""], KEY, [0], audit=False)
-            for each in [workers.submit(nothing) for _ in range(jobs)]:
+            for each in [workers.submit(Texts([""], KEY, [0])) for _ in range(jobs)]:
                 each.result()
         started = time.perf_counter()
         with AuditWriter(log, sanitizer) if audit else nullcontext() as writer:

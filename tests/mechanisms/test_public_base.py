@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support import make_embeddings
 
-from dpsan.embeddings import bundled, load
+from dpsan.embeddings import load
 from dpsan.embeddings.base import Embeddings
 from dpsan.mechanisms.optimal import public_base
 from dpsan.mechanisms.optimal.public_base import favours, softened, solved_base
@@ -113,7 +113,7 @@ WITHOUT = {"spread": 1, "even": 0}
 def bundled_space():
     """The bundled words without classes: those of groups are tested in test_word_classes.py."""
     words = replace(load(None), classes=None)
-    return MetricSpace(words, lambda name, build: bundled.bundled_table(name) or build())
+    return MetricSpace(words, bundled=True)
 
 
 def weights(space, base):

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from support import fits, largest_ratio, make_embeddings, share_of_event, streams
+from support import Held, fits, largest_ratio, make_embeddings, share_of_event, streams
 
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.errors import UsageError
@@ -104,8 +104,8 @@ def test_the_base_keeps_its_proportions():
 
 def test_tables_do_not_mix():
     """With one base, other public words or another distance make other sets."""
-    tables, found = {}, set()
-    space = MetricSpace(EMBEDDINGS, lambda name, build: tables.setdefault(name, build()))
+    cache, found = Held(), set()
+    space = MetricSpace(EMBEDDINGS, cache)
     base = Base(np.arange(10, 30, dtype=np.int32), np.ones(20, dtype=np.int64), 3)
     for public, euclidean in itertools.product(((), (2, 3), (2, 4)), (False, True)):
         given = {"public": public, "euclidean": euclidean}
@@ -113,7 +113,7 @@ def test_tables_do_not_mix():
         kept, fresh = (each.weights(np.arange(N + 1)).tobytes() for each in made)
         assert kept == fresh
         found.add(kept)
-    assert len(found) == len([name for name in tables if name.startswith("near-sets")]) == 6
+    assert len(found) == cache.many("near-sets") == 6
 
 
 def test_observers_use_the_distribution_with_public_words():

@@ -4,10 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from support import at_first_epsilon, make_embeddings
+from support import Held, at_first_epsilon, make_embeddings
 
 from dpsan import Sanitizer
-from dpsan.embeddings.base import unseen
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.base import certify
@@ -119,23 +118,6 @@ def test_epsilon_ldp(name, wanted):
 def test_epsilons_of_the_exponential_mechanism_beat_the_naive_bound():
     answer = found("exponential", "epsilon-ldp", 6.0)
     assert 1.2 < answer.mechanism.epsilon / (6 / SPACE.diameter) < 2
-
-
-class Held:
-    """A cache in memory."""
-
-    watch = staticmethod(unseen)
-
-    def __init__(self):
-        self.entries = {}
-
-    def get(self, kind, key, build):
-        if key not in self.entries:
-            self.entries[key] = build()
-        return self.entries[key]
-
-    def many(self, beginning):
-        return sum(entry.meta["table"].startswith(beginning) for entry in self.entries.values())
 
 
 @pytest.mark.parametrize(
