@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 STDIN: Final = Path("-")
 _SOME: Final = ("leaves_out", "takes_header", "takes_delimiter")
-"""What one of several named files must have for an option of its; of others, all must."""
+"""Capabilities that one of several named files must have; of other ones, all files must."""
 _FORMAT: Final = f"-f, --format {'|'.join(['auto', *FORMATS])}"
 
 

@@ -34,7 +34,7 @@ _FILES: Final = frozenset({"only", "classes"})
 _LISTS: Final = frozenset({*FIELD_CLASSES, *PRESETS, *BUNDLED, SPANS})
 _DIGESTS: Final[dict[Path, str]] = {}
 _VALUES: Final[list[tuple[typer.Context, str, tuple[list[str], list[str]], str]]] = []
-"""Of each value of the policy the name of its option, its flags and its texts, and its place."""
+"""Name of the option, flags, texts and place of each value of the policy."""
 
 
 def policy_sha256(path: Path) -> str:

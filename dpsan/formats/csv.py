@@ -223,7 +223,7 @@ class _Table:
         self._source, self._options = source, options
         self.delimiter, self.encoding = delimiter, text_encoding(options.encoding)
         self.special = compiled(b'["\n\r' + re.escape(delimiter) + b"]")
-        """What is in quotes."""
+        """Text between quotes."""
         self._width = len(first.cells)
         cells = first.cells if options.header else []
         names = _texts(source, first, options) if options.header else []

@@ -176,7 +176,7 @@ class Rules:
             field: packed([test.tables.get(field, _ANY)[:width] for test in self.tests])
             for field, width in zip(FIELDS, widths, strict=True)
         }
-        """Of each array the tables of all tests."""
+        """Tables of all tests, by array."""
         group_of = [self._own.get(label, label.rstrip("?")) for label in self.labels]
         self.own_group = np.array([self.group(name) for name in group_of], np.int16)
         self.class_of = {group: name for name, groups in self.classes.items() for group in groups}

@@ -215,8 +215,8 @@ def name_days(
         ]
         weekday = weekday_of(texts[1], texts[2], texts[3], day_first=forms[1][:1] == DAY_FIRST)
         group = tables[slots.table[name]]
-        known = weekday if weekday < len(words[group]) else 0
-        ahead = (int(slots.number[name] if name in fixed else known) - weekday) % 7
+        listed_day = weekday if weekday < len(words[group]) else 0
+        ahead = (int(slots.number[name] if name in fixed else listed_day) - weekday) % 7
         if ahead and number not in fixed and texts[1].isdigit():
             day, weekday = int(texts[1]) + ahead, weekday + ahead
             slots.texts[slots.number[number]] = str(day - 7 * (day > 28)).zfill(len(texts[1]))

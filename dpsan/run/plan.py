@@ -1,4 +1,4 @@
-"""What a run is to do, and what became of each input and of all."""
+"""Plan of a run, its tasks, and the outcome of each input and of all."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ the next unit begins."""
 
 DATES: Final = "dates"
 _IN_DATE: Final = re.compile(r",? |[-/.]|\. |")
-"""What stands between the parts of one date."""
+"""Gaps that join the parts of one date."""
 KEEP_LIST: Final = "keep-list"
 NUMBERS: Final = {"bit": 2, "int1": 8, "int2": 90, "int3": 900}
 """Numbers of each label that may be drawn from a list: doses, hours."""

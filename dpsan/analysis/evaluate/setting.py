@@ -30,7 +30,7 @@ class Run:
     """The run that made a sanitized text."""
 
     header: dict[str, Any]
-    """Of its audit."""
+    """Header of its audit."""
 
     def settings(self, public: Path | None = None, files: Sequence[str] = ()) -> Settings:
         """Return the settings; the mechanism of the user's own, if it had one, is loaded already.

@@ -33,7 +33,7 @@ UNKNOWN: Final = "⊥"
 
 
 Explanation = dict[str, Any]
-"""What becomes of one word under one mechanism, as ``--json`` prints it.
+"""Outputs of one word under one mechanism, as ``--json`` prints it.
 
 ``input`` is the word of the vocabulary that it is to the mechanism, None for ⊥.  Probabilities of a
 known distribution are ``exact``; others are from ``draws`` and have an interval of 99 %.  Without a
