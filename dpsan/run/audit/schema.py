@@ -52,7 +52,7 @@ from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.result import UNDRAWN, Action
 from dpsan.sanitize.settings import SETTINGS
 
-SCHEMA: Final = 15
+SCHEMA: Final = 16
 """Changes whenever rows do; a reader knows this one only."""
 
 Row = dict[str, Any]
