@@ -27,7 +27,7 @@ class Index(Json, Vocabulary):
     Examples:
         dpsan index -e 8
         dpsan index -e 8 glove.txt
-        dpsan index --list
+        dpsan index --check
     """
 
     rules: ClassVar = """
@@ -36,10 +36,8 @@ class Index(Json, Vocabulary):
 
     files: list[Path] | None = argument("[EMBEDDINGS]...", None)
     """Default: the bundled vocabulary."""
-    list_: bool = flag("--list")
-    """List the cached indexes."""
     check: bool = flag("--check")
-    """Verify every cached byte."""
+    """List the cached indexes, and verify every byte."""
     clear: bool = flag("--clear")
     """Remove all cached indexes."""
     epsilon: float | None = option("-e, --epsilon X")
@@ -53,7 +51,7 @@ class Index(Json, Vocabulary):
         """Build what was requested; 1 if a file failed, or the cache is damaged."""
         self._check()
         store = self.store()
-        if self.list_ or self.check:
+        if self.check:
             return self._entries(store)
         if self.clear:
             entries, size = store.clear()
@@ -76,41 +74,38 @@ class Index(Json, Vocabulary):
         return int(failed)
 
     def _entries(self, store: Store) -> int:
-        """Show what is cached; 1 if a check found damage."""
+        """Show what is cached; 1 if some of it is damaged."""
         from dpsan.analysis.pages.sections import Section, Shown
-        from dpsan.embeddings.cache.entry import KIND
 
-        cached = store.check() if self.check else [(entry, None) for entry in store.entries()]
         rows = [
             {
                 "kind": entry.kind,
                 "source": entry.meta.get("source") or entry.meta.get("table", ""),
                 "digest": entry.meta.get("digest", ""),
-                "index": KIND if entry.kind == "index" and entry.ok else None,
                 "words": entry.meta.get("words"),
                 "dimensions": entry.meta.get("dimensions"),
                 "bytes": entry.bytes,
                 "created": entry.created,
-                "ok": entry.ok if problem is None else False,
+                "ok": problem is None,
                 "problem": problem,
             }
-            for entry, problem in cached
+            for entry, problem in store.check()
         ]
         bad = sum(not row["ok"] for row in rows)
         order = sorted(rows, key=lambda row: (str(row["kind"]), str(row["source"])))
         cells = [[row[name] for name in _COLUMNS] for row in order]
         note = f"{len(rows)} entries in {store.root}{f', {bad} damaged' * bool(bad)}"
         self.show(rows, [Shown("", [Section(_COLUMNS, cells, [note])])])
-        return 1 if self.check and bad else 0
+        return 1 if bad else 0
 
     def _check(self) -> None:
         """Refuse options that exclude or need each other.  Raises UsageError."""
         self.check_rules()
-        alone = sum((self.list_, self.check, self.clear))
-        several = alone > 1 or (self.files and alone)
-        refuse(several, "--list, --check and --clear stand alone")
+        alone = self.check or self.clear
+        several = (self.check and self.clear) or (self.files and alone)
+        refuse(several, "--check and --clear stand alone")
         other = "embeddings" in self.typed and (self.files or alone)
-        refuse(other, "--embeddings excludes other files, --list, --check and --clear")
+        refuse(other, "--embeddings excludes other files, --check and --clear")
         if self.epsilon is not None:
             refuse(alone, "--epsilon is for embeddings")
             positive("--epsilon", self.epsilon)

@@ -54,7 +54,7 @@ SAMPLES = {
     ],
     "train": ["a.txt -o own.npz --force --dimensions 8 --epochs 1"],
     "index FILE": ["v.txt"],
-    "index --list": ["--list", "--check"],
+    "index --check": ["--check"],
     "headers": ["a.tsv"],
     "estimate": [f"-e 3 {V} s.txt t.txt --list people=maria,john --top 2"],
     "index --clear": ["--clear"],
