@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from dpsan.cli.rewrite_request import Request
     from dpsan.run.plan import Result
     from dpsan.run.run import Run
-    from dpsan.sanitize.accountant import Accountant
     from dpsan.sanitize.sanitizer import Sanitizer
 
 _WIDEST: Final = 200
@@ -42,9 +41,12 @@ def _say_dry_run(result: Result, run: Run) -> bool:
 
     Standard output stays empty: nothing of this is meant to be published.
     """
+    from dpsan.sanitize.result import Action
+
     totals = result.totals
     words = totals.words // run.plan.copies
-    unknown = _unknown(totals) // run.plan.copies
+    lacking = totals.counts[Action.UNKNOWN] + totals.counts[Action.MASKED]
+    unknown = lacking // run.plan.copies
     share = f" ({100 * unknown / words:.1f} %)" if words else ""
     drawn = f"{counted(words, 'word')}, {number(unknown)}{share} of them unknown"
     say(f"dry run, nothing was written: {counted(totals.records, 'record')}, {drawn}")
@@ -125,10 +127,3 @@ def _warn(result: Result, request: Request) -> None:
         say(f"{many} replaced by U+FFFD (another --encoding, such as latin-1?)")
     if request.doubtful_header and result.done:
         say("the first row of a table passes unchanged, as its header (--no-header if it is data)")
-
-
-def _unknown(totals: Accountant) -> int:
-    """Return the number of words that the vocabulary lacks."""
-    from dpsan.sanitize.result import Action
-
-    return totals.counts[Action.UNKNOWN] + totals.counts[Action.MASKED]
