@@ -151,8 +151,9 @@ def run() -> int:
         # The parser's messages quote command-line words only, never input text.
         text = _plain(getattr(error, "format_message", lambda: "bad usage")())
         name = getattr(error, "option_name", "")
-        if name in DROPPED:
-            text = f"no such option: {name} ({DROPPED[name]})"
+        command = getattr(getattr(error, "ctx", None), "info_name", "")
+        if hint := DROPPED.get(name) or DROPPED.get(f"{command} {name}"):
+            text = f"no such option: {name} ({hint})"
         if text.startswith("got unexpected extra argument"):
             text += " (a list has commas, such as 4,8; a text with spaces quotation marks)"
         mistyped = _MISTYPED.get(getattr(getattr(error, "param", None), "name", ""), "")

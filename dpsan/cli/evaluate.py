@@ -32,13 +32,12 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
 
     everyday: ClassVar = (
         "--epsilon --mechanism --audit --embeddings --format --field --copies "
-        "--language-model --spans --candidates --authors --labels --json --html --quiet"
+        "--language-model --spans --candidates --labels --json --html --quiet"
     )
 
     rules: ClassVar = """
         --test-original and --test-sanitized need each other
         --test-original needs --labels
-        --authors needs --epsilon or --audit (the attacker sanitizes texts too)
         --words needs --candidates
         --class needs --audit
         --audit excludes --copies, --epsilon, --param and --tokenizer
@@ -64,10 +63,9 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
     """Texts of which the attacker knows that one is the original. Measure how often it is found."""
     words: list[int] | None = option("--words N", min=1, panel="Attacks")
     """With --candidates: also measure by the first N words. Repeatable."""
-    authors: str | None = option("--authors FIELD", panel="Attacks")
-    """Column of ORIGINAL with authors. Measure how often they are found by their other texts."""
     labels: str | None = option("--labels COLUMN", panel="Utility")
-    """Column of ORIGINAL with labels. Train and test a classifier on both versions."""
+    """Column of ORIGINAL with labels, such as topics or authors. Train and test a classifier on
+    both versions."""
     test_original: Path | None = option("--test-original FILE", panel="Utility")
     """Test records. Default: every fifth record of ORIGINAL."""
     test_sanitized: Path | None = option("--test-sanitized FILE", panel="Utility")
@@ -86,13 +84,10 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
         run, spec = self._run_and_settings()
         question = self._question(spec.tokenizer)
         if run is not None:
+            what = "--audit of a run with --fluent: attackers read drawn words"
+            refuse(run.header["fluent"], what, "evaluate a run without it, which draws alike")
             value = spec.has("numbers=value")
             question = replace(question, copies=run.header["copies"], by_value=value)
-        if run is not None and run.header["fluent"]:
-            several = question.copies > 1 or question.again
-            what = "a fluent run is evaluated without --copies and further files"
-            refuse(several, what, "its audit has the drawn words of one output")
-            question = replace(question, drawn=self.audit)
         if spec.epsilon is not None:
             spec.build()  # errors come before the long work
         check(question)
@@ -143,5 +138,4 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
             copies=self.copies,
             candidates=self.candidates,
             first_words=tuple(self.words or ()),
-            authors=self.authors,
         )

@@ -123,7 +123,7 @@ class Explain(Page, Vocabulary, Privacy):
         explained_texts = [explained(rewriter, text) for text in whole]
         from dpsan.analysis.pages.sections import Section, Shown
 
-        tables = [Section(_COLUMNS, [*map(_row, tokens)], spare=[1]) for tokens in explained_texts]
+        tables = [Section(_COLUMNS, [*map(_row, tokens)]) for tokens in explained_texts]
         self.show(explained_texts, [Shown("", [table]) for table in tables])
         return 0
 

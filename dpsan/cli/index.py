@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
-
-import typer
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from dpsan.cli.command import argument, flag, option
 from dpsan.cli.options import Json, Vocabulary, positive
-from dpsan.cli.output import print_json, results
-from dpsan.errors import UsageError, check_name, printable, refuse
+from dpsan.cli.output import results
+from dpsan.errors import printable, refuse
 from dpsan.files.same_files import FileUses, Use
 
 if TYPE_CHECKING:
     from dpsan.analysis.pages.sections import Shown
     from dpsan.embeddings.cache.store import Store
+
+_COLUMNS: Final = ("kind", "source", "words", "dimensions", "bytes", "problem")
+"""Values of an entry that a terminal shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +27,7 @@ class Index(Json, Vocabulary):
     Examples:
         dpsan index -e 8
         dpsan index -e 8 glove.txt
-        dpsan index --list
+        dpsan index --check
     """
 
     rules: ClassVar = """
@@ -35,15 +36,10 @@ class Index(Json, Vocabulary):
 
     files: list[Path] | None = argument("[EMBEDDINGS]...", None)
     """Default: the bundled vocabulary."""
-    list_: bool = flag("--list")
-    """List the cached indexes."""
     check: bool = flag("--check")
-    """Verify every cached byte."""
+    """List the cached indexes, and verify every byte."""
     clear: bool = flag("--clear")
     """Remove all cached indexes."""
-    word_class: str | None = option("--class NAME")
-    """Print the listed words of a class, such as names. For 'none', print the ordinary words that
-    have no class."""
     epsilon: float | None = option("-e, --epsilon X")
     """Also build the tables of the default mechanism for this epsilon."""
     unsafe_pickle: bool = flag("--unsafe-pickle")
@@ -54,10 +50,8 @@ class Index(Json, Vocabulary):
     def run(self) -> int:
         """Build what was requested; 1 if a file failed, or the cache is damaged."""
         self._check()
-        if self.word_class is not None:
-            return _print_class(self.word_class, self.as_json)
         store = self.store()
-        if self.list_ or self.check:
+        if self.check:
             return self._entries(store)
         if self.clear:
             entries, size = store.clear()
@@ -80,43 +74,38 @@ class Index(Json, Vocabulary):
         return int(failed)
 
     def _entries(self, store: Store) -> int:
-        """Show what is cached; 1 if a check found damage."""
-        from dpsan.analysis.pages.sections import Section, Shown, named
-        from dpsan.embeddings.cache.entry import KIND
+        """Show what is cached; 1 if some of it is damaged."""
+        from dpsan.analysis.pages.sections import Section, Shown
 
-        cached = store.check() if self.check else [(entry, None) for entry in store.entries()]
         rows = [
             {
                 "kind": entry.kind,
                 "source": entry.meta.get("source") or entry.meta.get("table", ""),
                 "digest": entry.meta.get("digest", ""),
-                "index": KIND if entry.kind == "index" and entry.ok else None,
                 "words": entry.meta.get("words"),
                 "dimensions": entry.meta.get("dimensions"),
                 "bytes": entry.bytes,
                 "created": entry.created,
-                "ok": entry.ok if problem is None else False,
+                "ok": problem is None,
                 "problem": problem,
             }
-            for entry, problem in cached
+            for entry, problem in store.check()
         ]
         bad = sum(not row["ok"] for row in rows)
         order = sorted(rows, key=lambda row: (str(row["kind"]), str(row["source"])))
-        lines = [named(row) for row in order]
-        columns = [name for name, *_ in lines[0]] if lines else [""]
-        cells = [[value for _, value, _ in line] for line in lines]
+        cells = [[row[name] for name in _COLUMNS] for row in order]
         note = f"{len(rows)} entries in {store.root}{f', {bad} damaged' * bool(bad)}"
-        self.show(rows, [Shown("", [Section(columns, cells, [note], spare=(2, 7, 5, 4))])])
-        return 1 if self.check and bad else 0
+        self.show(rows, [Shown("", [Section(_COLUMNS, cells, [note])])])
+        return 1 if bad else 0
 
     def _check(self) -> None:
         """Refuse options that exclude or need each other.  Raises UsageError."""
         self.check_rules()
-        alone = sum((self.list_, self.check, self.clear, self.word_class is not None))
-        several = alone > 1 or (self.files and alone)
-        refuse(several, "--list, --check, --clear and --class stand alone")
+        alone = self.check or self.clear
+        several = (self.check and self.clear) or (self.files and alone)
+        refuse(several, "--check and --clear stand alone")
         other = "embeddings" in self.typed and (self.files or alone)
-        refuse(other, "--embeddings excludes other files, --list, --check, --clear and --class")
+        refuse(other, "--embeddings excludes other files, --check and --clear")
         if self.epsilon is not None:
             refuse(alone, "--epsilon is for embeddings")
             positive("--epsilon", self.epsilon)
@@ -134,22 +123,6 @@ class Index(Json, Vocabulary):
 
         for path in self._paths:
             uses.add(Use.READ, "--embeddings", *files_of(path))
-
-
-def _print_class(name: str, as_json: bool) -> int:
-    """Print the words of a class."""
-    from dpsan.embeddings.word_lists import CLASSES, NONE
-    from dpsan.only.alone import alone
-
-    check_name("class of words", name, (*CLASSES, NONE))
-    words = alone().listed(name)
-    if not words:
-        raise UsageError(f"the class {name} has no words", "see docs/strings.md")
-    if as_json:
-        print_json(words)
-    else:
-        typer.echo("\n".join(words))
-    return 0
 
 
 def _shown(report: dict[str, Any]) -> Shown:

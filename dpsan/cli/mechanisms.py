@@ -95,7 +95,7 @@ def _listed() -> tuple[list[dict[str, Any]], list[Shown]]:
     values = list_mechanisms()
     rows = [[str(row[key]) for key in _COLUMNS.values()] for row in values]
     others = [f"Of other packages, not reviewed: {', '.join(installed())}"] * bool(installed())
-    return values, [Shown("", [Section([*_COLUMNS], rows, others, spare=(1, 3))])]
+    return values, [Shown("", [Section([*_COLUMNS], rows, others)])]
 
 
 def _shown(values: dict[str, Any], *, numbers: bool) -> Shown:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from textwrap import fill, wrap
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
@@ -82,55 +82,34 @@ def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[
     ]
 
 
-def fitting(rows: Sequence[Sequence[str]], spare: Iterable[int], width: int) -> list[int]:
-    """Return the columns of a table that is to be at most so wide; the spare ones go first, in
-    order.
-    """
-    widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
-    kept = list(range(len(widths)))
-    for at in spare:
-        if sum(widths[position] for position in kept) - 2 > width:
-            kept.remove(at)
-    return kept
-
-
 def print_table(
     columns: Sequence[str],
     rows: Sequence[Sequence[str]],
     right: Collection[int] = (),
-    spare: Iterable[int] = (),
-) -> list[str]:
+) -> None:
     """Print a table on standard output, one line a row; on a terminal wrapped to its width.
 
     Args:
         columns: headings; empty for a table without.
         rows: cells.
         right: columns whose cells end together.
-        spare: columns that a narrow terminal does without, the first ones first.
-
-    Returns:
-        The columns that were left out.
     """
-    cells = [columns, *rows] if columns else rows
     if not sys.stdout.isatty():
-        for line in aligned(cells, right):
+        for line in aligned([columns, *rows] if columns else rows, right):
             echo(line)
-        return []
+        return
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False)
-    kept = fitting(cells, spare, console.width)
     table = Table(box=None, pad_edge=False, header_style="bold", show_header=bool(columns))
-    for at in kept:
+    for at in range(len(columns or rows[0])):
         name = Text(columns[at]) if columns else ""
         side: Literal["right", "left"] = "right" if at in right else "left"
         table.add_column(name, justify=side, no_wrap=not columns and at == 0)
     for row in rows:
-        table.add_row(*(Text(row[at]) for at in kept))
-    console.print(table)
-    return [name for at, name in enumerate(columns) if at not in kept]
+        table.add_row(*map(Text, row))
+    Console(highlight=False).print(table)
 
 
 def print_prose(text: str, indent: str = "") -> None:
@@ -155,7 +134,7 @@ def print_result(shown: Shown, *, again: bool = False) -> None:
         if at or shown.title or shown.about:
             echo("")
         if isinstance(part, Section):
-            print_table(part.columns, part.texts(), part.right(), part.spare)
+            print_table(part.columns, part.texts(), part.right())
         elif part.heading:
             typer.secho(part.heading, bold=True)
         if isinstance(part, Prose) and part.text:

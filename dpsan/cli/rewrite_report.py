@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dpsan.cli.output import aligned, say
+from dpsan.cli.output import say
 from dpsan.errors import printable
 from dpsan.formats.passing import LEFT_OUT, PASSED
 from dpsan.text.numerals import counted, number
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from dpsan.cli.rewrite_request import Request
     from dpsan.run.plan import Result
     from dpsan.run.run import Run
-    from dpsan.sanitize.accountant import Accountant
     from dpsan.sanitize.sanitizer import Sanitizer
 
 _WIDEST: Final = 200
@@ -42,9 +41,12 @@ def _say_dry_run(result: Result, run: Run) -> bool:
 
     Standard output stays empty: nothing of this is meant to be published.
     """
+    from dpsan.sanitize.result import Action
+
     totals = result.totals
     words = totals.words // run.plan.copies
-    unknown = _unknown(totals) // run.plan.copies
+    lacking = totals.counts[Action.UNKNOWN] + totals.counts[Action.MASKED]
+    unknown = lacking // run.plan.copies
     share = f" ({100 * unknown / words:.1f} %)" if words else ""
     drawn = f"{counted(words, 'word')}, {number(unknown)}{share} of them unknown"
     say(f"dry run, nothing was written: {counted(totals.records, 'record')}, {drawn}")
@@ -65,8 +67,9 @@ def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> No
     from dpsan.sanitize.statement import Statement
 
     inputs = len(request.inputs)
-    if inputs > 1:
-        _table(result)
+    if inputs > 1 and result.done:
+        files, records = counted(result.done, "file"), counted(result.totals.records, "record")
+        say(f"{files} rewritten, {records}")
     whole = request.spans is None  # else what passes tells which text it is
     wanted = request.verbose and result.totals.draws and whole
     half = sanitizer.half_linked if wanted else None
@@ -124,35 +127,3 @@ def _warn(result: Result, request: Request) -> None:
         say(f"{many} replaced by U+FFFD (another --encoding, such as latin-1?)")
     if request.doubtful_header and result.done:
         say("the first row of a table passes unchanged, as its header (--no-header if it is data)")
-
-
-def _unknown(totals: Accountant) -> int:
-    """Return the number of words that the vocabulary lacks."""
-    from dpsan.sanitize.result import Action
-
-    return totals.counts[Action.UNKNOWN] + totals.counts[Action.MASKED]
-
-
-def _table(result: Result) -> None:
-    """One line for each file, in columns, on stderr; of many one for each format."""
-    from dpsan.run.plan import MOST_LISTED
-    from dpsan.sanitize.result import Action
-
-    if len(result.became) > MOST_LISTED:
-        say(f"{counted(result.done, 'file')} rewritten, {number(result.totals.records)} records")
-        kinds = sorted(result.formats.items())
-        for kind, (files, records, words) in kinds if len(kinds) > 1 else ():
-            inside = f"{counted(records, 'record')}, {counted(words, 'word')}"
-            say(f"{kind}: {counted(files, 'file')}, {inside}")
-        return
-    rows: list[tuple[str, ...]]
-    rows = [("records", "words", "drawn", "unknown", "kept", "epsilon", "file")]
-    for _, outcome in sorted(result.became.items()):
-        if outcome.status != "complete":
-            rows.append((outcome.status, "", "", "", "", "", str(outcome.task.path)))
-            continue
-        totals, kept = outcome.totals, outcome.totals.counts[Action.KEPT]
-        counts = totals.records, totals.words, totals.draws, _unknown(totals), kept
-        rows.append((*map(number, counts), number(totals.epsilon_sum), outcome.name))
-    for line in aligned(rows, right=range(6)):
-        say(line)

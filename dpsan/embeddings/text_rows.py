@@ -21,6 +21,7 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
+from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Final
@@ -136,26 +137,16 @@ def _read_rows(lines: Lines, rows: Rows, d: int, declared: int) -> Rows:
 
 def _parse(
     block: list[bytes], lines: Lines, first: int, d: int
-) -> tuple[list[bytes], NDArray[np.float64]]:
+) -> tuple[Sequence[bytes], NDArray[np.float64]]:
     """Return words and vectors (m, d) of a block whose first line has the number ``first``."""
-    words: list[bytes] = []
-    vectors: list[bytes] = []
-    for line in block:
-        word, _, numbers = line.rstrip().partition(b" ")
-        if numbers.count(b" ") != d - 1:  # a word with spaces, or a bad row
-            break
-        words.append(word)
-        vectors.append(numbers)
-    else:
+    words, _, vectors = zip(*(line.rstrip().partition(b" ") for line in block), strict=True)
+    if all(numbers.count(b" ") == d - 1 for numbers in vectors):  # no word with spaces, no bad row
         plain = plain_numbers(b" ".join(vectors))
         if plain is not None:
             return words, plain.reshape(-1, d)
-    table = np.empty((len(block), d))
-    words.clear()
-    for row, line in enumerate(block):
-        word, table[row] = _parse_one(line, lines, first + row, d)
-        words.append(word)
-    return words, table
+    rows = (_parse_one(line, lines, first + at, d) for at, line in enumerate(block))
+    words, table = zip(*rows, strict=True)
+    return words, np.array(table)
 
 
 def plain_numbers(joined: bytes) -> NDArray[np.float64] | None:

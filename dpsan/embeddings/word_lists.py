@@ -131,8 +131,6 @@ CONTACTS: Final = "contacts"
 """E-mail addresses, telephone numbers and the like: strings of a recognized kind, and no words."""
 NUMBERS: Final = "numbers"
 NAMES: Final = "names"
-NONE: Final = "none"
-"""Written in place of a class for words that have none."""
 IDS: Final = "ids"
 DATES: Final = "dates"
 STRINGS: Final = (CONTACTS, IDS, DATES, NUMBERS)

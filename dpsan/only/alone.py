@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
-from dpsan.embeddings.word_lists import CONTACTS, NONE
+from dpsan.embeddings.word_lists import CONTACTS
 from dpsan.only import strings
 from dpsan.only.dates import day_forms
 from dpsan.only.hashes import Hashes
@@ -105,14 +105,6 @@ class Alone:
 
     def _group(self, row: int) -> str | None:
         return None if row < 0 else self.lexicon.groups[self.lexicon.alone[row]] or None
-
-    def listed(self, word_class: str) -> list[str]:
-        """Return the listed words of a class; of ``none`` the ordinary words that have no class."""
-        words = self.lexicon.lines("words.txt")
-        pairs = zip(words, self.groups(words), strict=True)
-        if word_class == NONE:
-            return [word for word, name in pairs if name is None and self.lexicon.plain(word)]
-        return [word for word, name in pairs if name and self.class_of[name] == word_class]
 
     def kind(self, token: str) -> Kind | None:
         """Return the kind of a token; None for words."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
 from dpsan.errors import failure
 from dpsan.files.atomic_files import AtomicFile
@@ -13,9 +12,6 @@ from dpsan.formats.base import ReadOptions
 from dpsan.formats.passing import Passing
 from dpsan.sanitize.accountant import Accountant, LedgerTotals, MemoTotals
 from dpsan.sanitize.figures import Lacking
-
-MOST_LISTED: Final = 20
-"""Files that have a line each at the end."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +29,7 @@ class Plan:
     memo: bool = False
     """True if equal messages are drawn once."""
     originals: bool = False
-    """True if the audit has the input words, too, with distances and ranks."""
+    """True if the audit has the input words, too."""
     policy: str | None = None
     """SHA-256 (hex) of the policy file."""
     spans: Path | None = None
@@ -66,8 +62,6 @@ class Outcome:
     """Structured records without any of the chosen fields, written unchanged."""
     passing: Passing = field(default_factory=Passing)
     """Text that passed unchanged so far, also if the input failed."""
-    format: str = ""
-    """Name of its container format."""
     error: Exception | None = None
     skipped: bool = False
     """True if its output was there already (``--resume``)."""
@@ -87,16 +81,13 @@ class Result:
     """Result of a run."""
 
     totals: Accountant
-    formats: dict[str, tuple[int, int, int]] = field(default_factory=dict)
-    """By container format the files that were rewritten, their records and their words."""
+    done: int = 0
+    """Inputs that were rewritten."""
     bare: int = 0
     """Structured records that were written unchanged, see :class:`Outcome`."""
     passing: Passing = field(default_factory=Passing)
     """Text that passed unchanged in the inputs that were read, also in those that failed."""
     lacking: Lacking = field(default_factory=Lacking)
-    became: dict[int, Outcome] = field(default_factory=dict)
-    """Outcomes by the number of the input; not of all inputs where there are more than
-    :data:`MOST_LISTED`, so that what is stored does not grow with their number."""
     sha256: tuple[str, str] | None = None
     """Digests of the last input and output."""
     failed: list[str] = field(default_factory=list)
@@ -110,25 +101,17 @@ class Result:
 
     def add(self, outcome: Outcome) -> None:
         """Take in what became of an input."""
-        if len(self.became) <= MOST_LISTED:
-            self.became[outcome.task.file] = outcome
         if outcome.error:
             self.failed.append(failure(outcome.task.path, outcome.error))
         self.skipped += outcome.status == "skipped"
         if outcome.status != "complete":
             return
         totals = outcome.totals
-        files, records, words = self.formats.get(outcome.format, (0, 0, 0))
-        self.formats[outcome.format] = files + 1, records + totals.records, words + totals.words
+        self.done += 1
         self.bare += outcome.bare
         self.lacking.add(outcome.name, totals.counts)
         self.sha256 = outcome.sha256
         self.totals.merge(totals)
-
-    @property
-    def done(self) -> int:
-        """Return how many inputs were rewritten."""
-        return sum(files for files, _, _ in self.formats.values())
 
     @property
     def hashes(self) -> tuple[str, str] | None:

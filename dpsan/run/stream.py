@@ -95,7 +95,7 @@ def rewrite_stream(
     sanitizer, plan, budget = work.sanitizer, work.plan, work.budget
     outcome = outcome or Outcome(Task(), sanitizer.accountant())
     kind = format_for(plan.format, source.name)
-    outcome.name, outcome.format = source.name, kind.name
+    outcome.name = source.name
     records = kind.read(decompressed(source), kind.suited(plan.options))
     if plan.spans is not None:
         only = sanitizer.replacing

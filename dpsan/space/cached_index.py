@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings import file_digest, load
 from dpsan.embeddings.base import Embeddings, Watch
-from dpsan.embeddings.cache.entry import INDEX, Entry
+from dpsan.embeddings.cache.entry import Entry
 from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.loading import load_unsafe_pickle, load_watched
 from dpsan.errors import EmbeddingError
@@ -34,7 +34,7 @@ _SMALL: Final = ("centroid", "largest_norm", "counts", "spellings")
 def _entry(embeddings: Embeddings) -> Entry:
     vectors = np.ascontiguousarray(embeddings.vectors, dtype=np.float32)
     arrays: Arrays = {
-        INDEX: vectors,
+        "vectors": vectors,
         "words": _lines(embeddings.index_to_key),
         # Sums over all vectors, to be spared at every start.
         "centroid": centroid_of(vectors),
@@ -103,7 +103,7 @@ class _Stored(Embeddings):
 
     def __getattr__(self, name: str) -> Any:
         if name == "vectors":
-            value: Any = self._read(INDEX).arrays[INDEX]
+            value: Any = self._read(name).arrays[name]
         elif name == "index_to_key":
             value = _words(self._read("words"))
         else:
@@ -155,8 +155,8 @@ def open_space(
         dropped=entry.meta["dropped"],
         spellings=_words(entry, "spellings") if entry.meta["spelled"] else None,
     )
-    if INDEX in entry.arrays:  # it was read whole
-        embeddings.__dict__.update(index_to_key=_words(entry), vectors=entry.arrays[INDEX])
+    if "vectors" in entry.arrays:  # it was read whole
+        embeddings.__dict__.update(index_to_key=_words(entry), vectors=entry.arrays["vectors"])
     norm = float(entry.arrays["largest_norm"][0])
     return embeddings, MetricSpace(
         embeddings,

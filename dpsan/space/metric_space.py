@@ -196,13 +196,6 @@ class MetricSpace:
         """
         return self.lattice.distances(ids)
 
-    def ranks(self, word: int, others: Ids) -> tuple[list[float], list[int]]:
-        """Distances from a word to others, and for each how many are nearer (ties by row)."""
-        distances = self.distances(np.array([word]))[0]
-        places = np.argsort(np.argsort(distances, kind="stable"))
-        ranks = np.where(others == word, 0, np.maximum(places[others], 1))
-        return distances[others].tolist(), ranks.tolist()
-
     @property
     def lattice(self) -> Lattice:
         """Return the same points where distances are exact; made when first needed."""

@@ -190,9 +190,8 @@ def test_no_column_mixes_units():
     found = compared(draft("krr"), draft("laplace"), draft("gaussian", delta=1e-3), seeds=2)
     said = table.shown(found)
     (group,) = said.parts
-    assert group.columns[:3] == ("LDP epsilon 2", "epsilon (1/distance)", "delta")
-    second = f"{found.rows[1]['epsilon_per_distance']:.4g}"
-    assert [row[1:3] for row in group.rows] == [["-", "0"], [second, "0"], ["-", "0.001"]]
+    assert group.columns[:2] == ("LDP epsilon 2", "cosine")
+    assert group.notes == ["gaussian: delta 0.001"]
     for row in found.rows:
         assert (row["epsilon_per_distance"] is None) == (row["mechanism"] != "laplace")
         assert (row["epsilon_nats"] is None) == (row["mechanism"] == "laplace")

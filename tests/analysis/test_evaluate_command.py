@@ -224,14 +224,6 @@ def linked(dpsan, tmp_path_factory):
     (folder / "o.txt").write_text("".join(f"{row}\n" for row in rows))
     others = [f"{MANY[i]} {MANY[(i + 7) % 60]} word5 word6 word7 word8" for i in range(50)]
     (folder / "c.txt").write_text("".join(f"{row}\n" for row in [*others, *rows[:20]]))
-    own = [
-        (f"a{i % 3}", " ".join(MANY[20 * (i % 3) + (i * step) % 20] for step in range(1, 9)))
-        for i in range(90)
-    ]
-    own += [("alone", "word3 word4"), ("ab", "word1 word2")]
-    (folder / "who.csv").write_text("who,body\n" + "".join(f"{a},{b}\n" for a, b in own))
-    given = ("-E", "v.txt", "-m", "krr", "-e", "4", "-q", "--seed", "z", "-k", "body")
-    assert dpsan("rewrite", *given, "who.csv", "-o", "hid.csv", cwd=folder).returncode == 0
     run = ("rewrite", "-q", "-E", "v.txt", "-m", "krr", "-e", "2.5", "o.txt", "-o")
     assert dpsan(*run, "s.txt", "--seed", "x", cwd=folder).returncode == 0
     assert dpsan(*run, "t.txt", "--seed", "y", "--copies", "3", cwd=folder).returncode == 0
@@ -270,31 +262,11 @@ def test_readers_with_candidates(dpsan, linked):
     assert rows["exact, any order", None]["first"]["hits"] < row["first"]["hits"]
 
 
-@pytest.mark.slow
-def test_authors(dpsan, linked):
-    """Each author has words of his own, of which half are unchanged."""
-    need_extra("evaluate")
-    given = ("--authors", "who", "-k", "body", "--json", "who.csv", "hid.csv")
-    text = judged(dpsan, linked, *given, epsilon="4")
-    found = json.loads(text)["authors"]
-    assert (found["authors"], found["known"], found["left_out"]) == (3, 72, 2)
-    assert found["chance"] == pytest.approx(1 / 3)
-    shares = {name: each["share"] for name, each in found["readers"].items()}
-    assert {each["of"] for each in found["readers"].values()} == {18}
-    assert shares["original texts"] == 1.0
-    assert shares["sanitized, learnt from own copies"] >= 0.65  # of ten seeds: 0.78 to 0.94
-    assert shares["always the author of most texts"] == pytest.approx(1 / 3)
-    assert judged(dpsan, linked, *given, epsilon="4") == text
-    shown = judged(dpsan, linked, *(each for each in given if each != "--json"), epsilon="4")
-    assert "3 authors, learnt from 72 other texts; a guess at random is right in 33.33 %" in shown
-
-
 def test_wrong_use_of_readers(dpsan, linked):
     for given, what in (
         (("--words", "3"), b"--words needs --candidates"),
         (("--words", "0", "--candidates", "c.txt"), b"--words"),
         (("--candidates", "none.txt"), b"no such file"),
-        (("--authors", "who"), b"--authors is for jsonl"),
         (("--copies", "2"), b"40 records where o.txt has 40, 2 copies of each"),
     ):
         base = ("-E", "v.txt", "-m", "krr", "-e", "2.5", "-q", *given)

@@ -161,7 +161,7 @@ def test_index_takes_embeddings_as_every_other_command(folder, dpsan):
         done = dpsan("index", "--json", *arguments, cwd=folder, env=env)
         assert done.returncode == 0, done.stderr
         assert done.stdout.split(b'"seconds"')[0] == named.stdout.split(b'"seconds"')[0]
-    listed = dpsan("index", "--list", cwd=folder, env={"DPSAN_EMBEDDINGS": "two.txt"})
+    listed = dpsan("index", "--check", cwd=folder, env={"DPSAN_EMBEDDINGS": "two.txt"})
     assert listed.returncode == 0
 
 

@@ -27,19 +27,18 @@ def test_build_list_check_clear(dpsan, folder):
     assert report["nearest"]["p5"] <= report["nearest"]["p50"] <= report["nearest"]["p95"]
     assert report["diameter"] > report["nearest"]["p95"]
     assert report["diameter_exact"] is True
-    rows = json.loads(run(dpsan, folder, "index", "--list", "--json").stdout)
+    rows = json.loads(run(dpsan, folder, "index", "--check", "--json").stdout)
     assert {row["kind"] for row in rows} == {"index", "table"}
     assert all(row["ok"] for row in rows)
-    shown = {row["kind"]: (row["index"], row["words"], row["dimensions"]) for row in rows}
-    assert shown == {"index": ("IndexFlatL2", 50, 3), "table": (None, None, None)}
-    lines = run(dpsan, folder, "index", "--list").stdout.decode().splitlines()
-    assert lines[0].split() == [*rows[0]]
-    assert lines[1].split()[:2] == ["index", "v.txt"]
-    assert lines[1].split()[3:6] == ["IndexFlatL2", "50", "3"]
+    shown = {row["kind"]: (row["words"], row["dimensions"]) for row in rows}
+    assert shown == {"index": (50, 3), "table": (None, None)}
+    lines = run(dpsan, folder, "index", "--check").stdout.decode().splitlines()
+    assert lines[0].split() == ["kind", "source", "words", "dimensions", "bytes", "problem"]
+    assert lines[1].split()[:4] == ["index", "v.txt", "50", "3"]
     assert run(dpsan, folder, "index", "--check").returncode == 0
     cleared = json.loads(run(dpsan, folder, "index", "--clear", "--json").stdout)
     assert cleared["removed"] == len(rows)
-    assert json.loads(run(dpsan, folder, "index", "--list", "--json").stdout) == []
+    assert json.loads(run(dpsan, folder, "index", "--check", "--json").stdout) == []
 
 
 def test_changed_file_is_not_mistaken_for_the_old_one(dpsan, folder):
@@ -88,7 +87,7 @@ def test_what_the_default_mechanism_needs_is_made_ahead(dpsan, folder):
     """The bound is kept too, and printed from then on."""
 
     def tables():
-        rows = json.loads(run(dpsan, folder, "index", "--list", "--json").stdout)
+        rows = json.loads(run(dpsan, folder, "index", "--check", "--json").stdout)
         return {row["source"]: row["digest"] for row in rows}
 
     asked = ("mechanisms", "optimal-response", "-e", "3", "-E", "v.txt", "--json")

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 
-from dpsan.embeddings.cache.entry import INDEX
 from dpsan.embeddings.cache.store import Entry
 
 NOBODY = 65534
@@ -12,7 +11,7 @@ NUMBERS = np.arange(12, dtype="<f4").reshape(3, 4)
 
 
 def small(number: float = 1.0) -> Entry:
-    arrays = {INDEX: NUMBERS * np.float32(number), "ids": np.full(5, number)}
+    arrays = {"vectors": NUMBERS * np.float32(number), "ids": np.full(5, number)}
     return Entry(arrays, {"number": number})
 
 

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from cache_entries import left_behind, same
 
-from dpsan.embeddings.cache.entry import INDEX
 from dpsan.embeddings.cache.store import Entry, Store
 from dpsan.files.names import remove
 
@@ -22,7 +21,7 @@ def original() -> Entry:
     rng = np.random.default_rng(7)
     return Entry(
         {
-            INDEX: rng.standard_normal((9, 5)).astype("<f4"),
+            "vectors": rng.standard_normal((9, 5)).astype("<f4"),
             "norms": rng.standard_normal((9, 5)).astype("<f4"),
             "empty": np.empty((0, 3)),
             "ids": np.arange(6, dtype="<i8"),
@@ -42,10 +41,10 @@ class Shelf:
         self.notes: list[str] = []
         self.store = Store(base / "cache", self.notes.append)
         self.store.save(KIND, KEY, original())
-        (self.path,) = (base / "cache" / "v3").iterdir()
+        (self.path,) = (base / "cache" / "v4").iterdir()
         self.intact = self.path.read_bytes()
         Store(base / "strangers").save(KIND, "another key", original())
-        (self.stranger,) = (base / "strangers" / "v3").iterdir()
+        (self.stranger,) = (base / "strangers" / "v4").iterdir()
 
     def restore(self) -> None:
         """Power of every test: the entry loads when nothing is wrong with it."""
@@ -124,7 +123,7 @@ MANIFESTS = {
     **{
         f"{field}: {value}": lambda content, change={field: value}: content | change
         for field, value in [
-            *(("format", value) for value in (0, 1, 2, 4, "3")),
+            *(("format", value) for value in (0, 1, 2, 3, "4")),
             *(("kind", "table"), ("kind", "../x"), ("key", "some key "), ("key", None)),
             *(("meta", []), ("arrays", []), ("arrays", None)),
         ]
@@ -141,7 +140,7 @@ MANIFESTS = {
     "NaN": lambda content: b"NaN",
     **{
         f"{name}: {array}": of_array(array, **change)
-        for array in (INDEX, "norms")
+        for array in ("vectors", "norms")
         for name, change in {
             "extra dimension": {"shape": [9, 5, 2]},
             "dimension less": {"shape": [9]},
@@ -161,7 +160,6 @@ MANIFESTS = {
         }.items()
     },
     "huge and empty": of_array("empty", shape=[0, 1 << 62, 1 << 62]),
-    "index as array": with_arrays(lambda a: {"o" if k == INDEX else k: v for k, v in a.items()}),
     "another order": with_arrays(lambda a: dict(reversed(a.items()))),
     "one more": with_arrays(lambda a: a | {"more": a["norms"]}),
     "array is null": with_arrays(lambda a: a | {"norms": None}),

@@ -97,7 +97,7 @@ def test_a_record_is_all_its_texts(tmp_path, name, parameters, record, file):
 @pytest.mark.parametrize(
     ("at", "values", "message"),
     [
-        (0, {"schema": 1}, ":1: an audit of another schema than 15, which this version reads"),
+        (0, {"schema": 1}, ":1: an audit of another schema than 16, which this version reads"),
         (0, {"guarantee": {}}, ":1: damaged audit row: no status"),
         (0, {"epsilon": None}, ":1: damaged audit row: epsilon is of another type"),
         (1, {"epsilon": "2"}, ":2: damaged audit row: epsilon is of another type"),

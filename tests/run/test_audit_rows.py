@@ -80,13 +80,9 @@ def plain_rows(kind, file, batch, spellings, lines, *, consistent, copies, origi
             if copies > 1:
                 row["copy"] = 2
             if originals:
-                distance = rank = None
-                if 0 <= given_id < N and usual >= 0:
-                    found = sanitizer.space.ranks(given_id, np.array([usual]))
-                    (distance,), (rank,) = (each.tolist() for each in map(np.asarray, found))
                 row |= {"in": shown(original), "in_start": read, "in_end": read + len(original)}
                 same = folded(original) == folded(output) or original == output
-                row |= {"unchanged": same, "rank": rank, "distance": distance}
+                row["unchanged"] = same
             yield orjson.dumps(row) + b"\n"
             read += len(original)
             written += len(output)

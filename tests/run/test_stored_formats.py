@@ -15,7 +15,7 @@ import pytest
 
 STORED = Path(__file__).parent / "stored"
 REWRITE = ["rewrite", "-e", "0.5", "-m", "krr", "--allow-unproved", "-E", "words.txt"]
-REFUSED = {"audit.jsonl": "an audit of another schema than 15"}
+REFUSED = {"audit.jsonl": "an audit of another schema than 16"}
 """File: what the refusal says of it."""
 
 

@@ -33,11 +33,11 @@ def corrupted_cache(row: Row, size: Size, folder: Path) -> None:
     store = Store(root, notes.append)
     vectors = numbers.normal(size=(40, 9)).astype(np.float32)
     words = np.frombuffer(b"w1 w2 w3", dtype=np.uint8)
-    arrays = {"index.faiss": vectors, "b": np.arange(50), "c": vectors.copy(), "words": words}
+    arrays = {"vectors": vectors, "b": np.arange(50), "c": vectors.copy(), "words": words}
     store.save("index", "key", Entry(arrays=arrays, meta={"digest": "x"}))
-    store.save("index", "other", Entry(arrays={"index.faiss": vectors + 1}, meta={}))
+    store.save("index", "other", Entry(arrays={"vectors": vectors + 1}, meta={}))
     home, other = (
-        next(path for path in (root / "v3").iterdir() if mark in path.read_bytes())
+        next(path for path in (root / "v4").iterdir() if mark in path.read_bytes())
         for mark in (b'"key":"key"', b'"key":"other"')
     )
     good = home.read_bytes()

@@ -101,7 +101,7 @@ def _entries(own: Path, row: Row) -> dict[str, bytes]:
     store = Store(own / "cache")
     for info, problem in store.check():
         row.count("a kill damaged an entry under its final name", bool(problem))
-        entry = store.load(info.kind, info.key) if info.ok else None
+        entry = store.load(info.kind, info.key) if problem is None else None
         for name, array in entry.arrays.items() if entry else ():
             out[f"{info.name} {name}"] = np.asarray(array).tobytes()
     return out

@@ -10,7 +10,6 @@ from support import make_embeddings
 
 from dpsan.embeddings import file_digest, load
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.cache.entry import INDEX
 from dpsan.embeddings.cache.store import Store
 from dpsan.errors import EmbeddingError
 from dpsan.mechanisms import MECHANISMS
@@ -61,7 +60,7 @@ def test_a_file_that_changes_while_it_is_opened(tmp_path, monkeypatch):
     monkeypatch.setattr(cached_index, "file_digest", lambda path, vocab_size: digest)
     with pytest.raises(EmbeddingError, match=r"v\.txt: changed while it was read"):
         cached_index.open_space(path, None, store)
-    assert store.entries() == []
+    assert store.check() == []
 
 
 def test_words_and_vectors_are_read_when_they_are_used(opened, monkeypatch):
@@ -70,27 +69,27 @@ def test_words_and_vectors_are_read_when_they_are_used(opened, monkeypatch):
     embeddings, space = cached_index.open_space(opened[0], None, opened[1])
     assert (embeddings.n, embeddings.d, space.n, space.d) == (300, 7, 300, 7)
     assert "words" not in read
-    assert INDEX not in read
+    assert "vectors" not in read
     assert embeddings.key_to_index == {f"w{i}": i for i in range(300)}
     assert embeddings.index_to_key == list(embeddings.key_to_index)
-    assert (read.count("words"), read.count(INDEX)) == (1, 0)
+    assert (read.count("words"), read.count("vectors")) == (1, 0)
     assert space.vectors is embeddings.vectors is space.index.vectors
-    assert (read.count("words"), read.count(INDEX)) == (1, 1)
+    assert (read.count("words"), read.count("vectors")) == (1, 1)
     assert not space.vectors.flags.writeable
     again = pickle.loads(pickle.dumps(embeddings))
     assert (again.index_to_key, again.digest) == (embeddings.index_to_key, embeddings.digest)
     assert again.vectors.tobytes() == embeddings.vectors.tobytes()
 
 
-@pytest.mark.parametrize("part", ["words", INDEX])
+@pytest.mark.parametrize("part", ["words", "vectors"])
 def test_a_part_found_damaged_late_is_built_again(opened, part):
     """The file's small things were good when it was opened."""
     told = []
     store = Store(opened[1].root, told.append)
     embeddings, space = cached_index.open_space(opened[0], None, store)
-    (file,) = (each for each in (opened[1].root / "v3").iterdir() if each.suffix != ".lock")
+    (file,) = (each for each in (opened[1].root / "v4").iterdir() if each.suffix != ".lock")
     data = bytearray(file.read_bytes())
-    data[{"words": data.index(b"w299"), INDEX: 60}[part]] ^= 1
+    data[{"words": data.index(b"w299"), "vectors": 60}[part]] ^= 1
     file.write_bytes(data)
     if part == "words":
         assert embeddings.index_to_key[299] == "w299"
@@ -128,7 +127,7 @@ def test_which_mechanisms_read_vectors(tmp_path, monkeypatch):
                 allow_unproved=True, cache=store,
             )  # fmt: skip
             sanitizer.rewrite(["w1 w2 w20 unknown"] * 4)
-        assert (INDEX in read) == (name not in without), name
+        assert ("vectors" in read) == (name not in without), name
 
 
 def test_what_is_stored_is_what_is_computed(opened, monkeypatch):

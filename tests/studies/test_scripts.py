@@ -10,11 +10,10 @@ import subprocess
 import sys
 
 import pytest
-from common.command import main, run, spare
+from common.command import fitting, main, run, spare
 from common.values import dimensions, drafts, numbers, whole
 from support import ROOT, make_embeddings, marked, need_extra, write_vectors
 
-from dpsan.cli.output import fitting
 from dpsan.errors import DpsanError, ExtraMissingError, UsageError
 from dpsan.space.metric_space import MetricSpace
 

@@ -9,6 +9,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Any, Final
 
 import faiss
@@ -243,6 +244,16 @@ def spare(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
     return list(dict.fromkeys([*limits, *quantiles, *same]))
 
 
+def fitting(rows: Sequence[Sequence[str]], spared: Sequence[int], width: int) -> list[int]:
+    """Return the columns of a table that is to be at most so wide; the spare ones go in order."""
+    widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
+    kept = list(range(len(widths)))
+    for at in spared:
+        if sum(widths[position] for position in kept) - 2 > width:
+            kept.remove(at)
+    return kept
+
+
 def _print(study: Study, result: Result, *, quiet: bool) -> None:
     """Print a table: with a heading on a terminal, else aligned columns for other programs."""
     rows = [[_cell(row.get(name)) for name in result.columns] for row in result.rows]
@@ -255,7 +266,12 @@ def _print(study: Study, result: Result, *, quiet: bool) -> None:
         for at, name in enumerate(result.columns)
         if all(isinstance(row.get(name), (int, float, type(None))) for row in result.rows)
     }
-    left = output.print_table(columns, rows, numeric, spare(result.columns, rows))
+    kept = [*range(len(columns))]
+    if sys.stdout.isatty():
+        kept = fitting([columns, *rows], spare(result.columns, rows), get_terminal_size().columns)
+    left = [name for at, name in enumerate(columns) if at not in kept]
+    shown = [[row[at] for at in kept] for row in (columns, *rows)]
+    output.print_table(shown[0], shown[1:], {kept.index(at) for at in numeric if at in kept})
     notes = [f"too wide for this terminal: {', '.join(left)} (--csv)"] if left else []
     for note in () if quiet else (*notes, *result.notes):
         print(printable(note), file=sys.stderr)

@@ -222,34 +222,16 @@ def cell(row: Row, name: str) -> str:
 
 
 def shown(comparison: Comparison) -> Shown:
-    """Return a table for each epsilon, with why mechanisms have no figures below.
-
-    A mechanism's own epsilon stands in the column of its unit, if it is not the LDP epsilon.
-    """
-    measured = comparison.measured
+    """Return a table for each epsilon, with why mechanisms have no figures below."""
     names = [name for name in HEADINGS if name in comparison.rows[0]]
-    units = {
-        unit: name
-        for unit, name in _UNITS.items()
-        if any(row[name] not in (None, row["epsilon_ldp"]) for row in measured)
-    }
-    private = any(row["delta"] for row in measured)
-    headings = [*(f"epsilon ({unit})" for unit in units), *["delta"] * private]
     parts = []
     for epsilon in dict.fromkeys(row["epsilon_ldp"] for row in comparison.rows):
         rows = [row for row in comparison.rows if row["epsilon_ldp"] == epsilon]
         below = [f"{row['mechanism']}: {row['reason']}" for row in rows if row["reason"]]
-        cells = [
-            [
-                row["mechanism"],
-                *("-" if row[name] is None else f"{row[name]:.4g}" for name in units.values()),
-                *["-" if row["delta"] is None else f"{row['delta']:.2g}"] * private,
-                *(cell(row, name) for name in names),
-            ]
-            for row in rows
-        ]
-        columns = (f"LDP epsilon {epsilon:g}", *headings, *(HEADINGS[name] for name in names))
-        parts.append(Section(columns, cells, below, spare=range(1, len(units) + 1)))
+        below += [f"{row['mechanism']}: delta {row['delta']:.2g}" for row in rows if row["delta"]]
+        cells = [[row["mechanism"], *(cell(row, name) for name in names)] for row in rows]
+        columns = (f"LDP epsilon {epsilon:g}", *(HEADINGS[name] for name in names))
+        parts.append(Section(columns, cells, below))
     return Shown("", parts, caption(comparison), good=True)
 
 

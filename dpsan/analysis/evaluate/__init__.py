@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dpsan.analysis.evaluate import accuracy
-from dpsan.analysis.evaluate.accuracy import Accuracy, Authors, Labelled, attribution, read_labels
+from dpsan.analysis.evaluate.accuracy import Accuracy, Labelled, read_labels
 from dpsan.analysis.evaluate.attack import (
     Attack,
     ClassShares,
@@ -30,7 +30,7 @@ from dpsan.analysis.evaluate.readability import MODEL, Readability, language_mod
 from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordClass
 from dpsan.analysis.pages.sections import by_name
 from dpsan.embeddings.base import Embeddings
-from dpsan.errors import ExtraMissingError, InputError, UsageError
+from dpsan.errors import ExtraMissingError, InputError
 from dpsan.files.compression import blocks_of
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.distributions import cosines
@@ -73,9 +73,6 @@ class Question:
     copies: int = 1
     candidates: Path | None = None
     first_words: Sequence[int] = ()
-    authors: str | None = None
-    drawn: Path | None = None
-    """Audit of a fluent run, which has the drawn words: attackers read these."""
     by_value: bool = False
     """True if numbers were drawn by value, which no attack here models."""
 
@@ -108,8 +105,6 @@ class Evaluation:
     accuracy: Accuracy | None
     linkage: Linkage | None
     """None without candidates."""
-    authors: Authors | None
-    """None unless requested."""
     notes: tuple[str, ...]
 
     @property
@@ -141,9 +136,8 @@ def check(question: Question) -> None:
         InputError: a file of public text cannot be read.
         ExtraMissingError: a library is not installed.
     """
-    for option, wanted in (("--labels", question.labels), ("--authors", question.authors)):
-        if wanted is not None and find_spec("sklearn") is None:
-            raise ExtraMissingError(option, "evaluate")
+    if question.labels is not None and find_spec("sklearn") is None:
+        raise ExtraMissingError("--labels", "evaluate")
     for path in question.public:
         if path.suffix == MODEL:
             continue
@@ -166,11 +160,11 @@ def evaluate(
     Raises:
         InputError: a file cannot be read, or does not fit the others.
         ExtraMissingError: a library is not installed.
-        UsageError: labels or authors that cannot be learnt.
+        UsageError: labels that cannot be learnt.
     """
     vocabulary, inputs = Vocabulary(embeddings, question.tokenizer), question.inputs
     paths = question.original, (question.sanitized, *question.again)
-    pairs = read_pairs(*paths, inputs, vocabulary, question.copies, question.drawn)
+    pairs = read_pairs(*paths, inputs, vocabulary, question.copies)
     if not len(pairs.text):
         hint = "is it the right file, and --field?"
         if pairs.unaligned:
@@ -209,7 +203,6 @@ def evaluate(
             spans["persons"] = {
                 attack.attack: hidden_persons(table, attack.right) for attack in made
             }
-    wrote = None if question.authors is None else _authors(question, pairs, space, embeddings)
     shape = {"words": embeddings.n, "dimensions": embeddings.d}
     return Evaluation(
         question=question,
@@ -227,7 +220,6 @@ def evaluate(
         spans=spans,
         accuracy=judged,
         linkage=linked,
-        authors=wrote,
         notes=_notes(question, pairs, impossible, model),
     )
 
@@ -239,19 +231,6 @@ def _mean_cosine(pairs: Pairs, space: MetricSpace) -> dict[str, float | None]:
         "mean": float(similarities.mean()) if len(similarities) else None,
         "words": len(similarities),
     }
-
-
-def _authors(
-    question: Question, pairs: Pairs, space: MetricSpace, embeddings: Embeddings
-) -> Authors:
-    if question.mechanism is None or question.authors is None:
-        raise UsageError("--authors needs a mechanism: the attacker sanitizes texts too")
-    names = read_labels(question.original, question.authors, question.inputs, "--authors")
-    if len(names) != len(pairs.original):
-        what = f"{len(names)} authors of {len(pairs.original)} texts"
-        raise InputError(question.original, what, "one --field")
-    sampler = question.mechanism.prepare(space)
-    return attribution(pairs, names, sampler, embeddings.index_to_key)
 
 
 def _accuracy(question: Question, column: str) -> Accuracy:

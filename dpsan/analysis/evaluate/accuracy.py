@@ -18,15 +18,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analysis.evaluate.pairs import Inputs, Pairs
+from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.pages.sections import by_name
 from dpsan.errors import UsageError
 from dpsan.files.compression import open_decompressed
 from dpsan.formats.registry import format_for, formats_with
-from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.intervals import Share
-from dpsan.outcomes.text_likelihood import Texts, sanitized
-from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats
 
 EVERY: Final = 5
@@ -155,70 +152,3 @@ def judge(train: Labelled, test: Labelled) -> Accuracy:
     frequency = Counter(train.labels)
     majority = Share.of(truth == frequency.most_common(1)[0][0])
     return Accuracy(pairs, scores, majority, len(frequency), len(train.labels), len(truth))
-
-
-_COPIES: Final = 3
-"""Number of times that the attacker sanitizes each text."""
-
-
-@dataclass(frozen=True)
-class Authors:
-    """Shares of texts whose author was found."""
-
-    chance: float
-    """Probability of guessing an author at random."""
-    readers: dict[str, Share]
-    """Share of each attacker."""
-    authors: int
-    known: int
-    """Texts from which authors are learnt."""
-    left_out: int
-    """Texts of authors without another one."""
-
-
-def attribution(
-    pairs: Pairs, names: Sequence[str], sampler: Sampler, words: Sequence[str]
-) -> Authors:
-    """Find the authors of sanitized texts.
-
-    Args:
-        pairs: originals and sanitized texts; one text a record.
-
-    Raises:
-        UsageError: fewer than two authors with two texts.
-    """
-    counts = Counter(names)
-    met: Counter[str] = Counter()
-    train: list[int] = []
-    test: list[int] = []
-    for at, name in enumerate(names):
-        met[name] += 1
-        last = counts[name] < EVERY and met[name] == counts[name]
-        if counts[name] > 1:
-            (test if last or met[name] % EVERY == 0 else train).append(at)
-    if len({names[at] for at in train}) < 2:
-        raise UsageError("--authors needs two authors with at least two texts each")
-    sizes = np.bincount(pairs.text, minlength=len(names))
-    texts = Texts(pairs.inputs, np.append(0, np.cumsum(sizes))).of(np.array(train))
-    key = randomness.seeded_key("dpsan authors 1")
-    copied = []
-    for copy in range(_COPIES):
-        ids = sanitized(sampler, texts, randomness.derive_key(key, copy))
-        parts = np.split(ids, texts.starts[1:-1])
-        copied += [" ".join(words[row] for row in part.tolist()) for part in parts]
-    every = Labelled(pairs.original, pairs.sanitized, list(names))
-    chosen = every.of(train)
-    learnt = Labelled([*chosen.clean] * _COPIES, copied, [*chosen.labels] * _COPIES)
-    accuracy = judge(learnt, every.of(test))
-    return Authors(
-        1 / len(set(chosen.labels)),
-        {
-            "always the author of most texts": accuracy.majority,
-            "original texts": accuracy.pairs["clean", "clean"],
-            "sanitized, learnt from clean texts": accuracy.pairs["clean", "sanitized"],
-            "sanitized, learnt from own copies": accuracy.pairs["sanitized", "sanitized"],
-        },
-        len(set(chosen.labels)),
-        len(train),
-        len(names) - len(train) - len(test),
-    )

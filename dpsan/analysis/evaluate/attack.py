@@ -190,10 +190,10 @@ class SpanTable:
     """First word of each span."""
     after: Ids = field(repr=False)
     """The word after its last one."""
-    left_out: int
-    """Spans in lines that could not be aligned, and spans without words."""
     persons: Ids = field(repr=False)
     """Number of the person whom each span is about; -1 where nobody is named."""
+    left_out: int
+    """Spans in lines that could not be aligned, and spans without words."""
 
     def hits(self, right: NDArray[np.bool_]) -> Ids:
         """Return how many words of each span were read right, of (m,) words."""
@@ -213,10 +213,8 @@ def locate(path: Path, pairs: Pairs, *, whole: bool = True) -> SpanTable:
         InputError: it cannot be read, or its spans are not those of these records.
     """
     bounds = np.searchsorted(pairs.text, np.arange(len(pairs.original) + 1))
-    kinds: list[str] = []
-    first, after = [], []
+    rows: list[tuple[str, int, int, int]] = []
     numbers: dict[tuple[int, str], int] = {}
-    persons = []
     left_out = 0
     with closing(SpanFile(path)) as file:
         for number, (line, text) in enumerate(zip(pairs.lines, pairs.original, strict=True)):
@@ -227,15 +225,13 @@ def locate(path: Path, pairs: Pairs, *, whole: bool = True) -> SpanTable:
                 high = int(np.searchsorted(starts, span.end, side="left"))
                 left_out += low >= high
                 if low < high:
-                    kinds.append(span.kind)
-                    first.append(a + low)
-                    after.append(a + high)
                     who = number, span.subject
-                    persons.append(numbers.setdefault(who, len(numbers)) if who[1] else -1)
+                    person = numbers.setdefault(who, len(numbers)) if who[1] else -1
+                    rows.append((span.kind, a + low, a + high, person))
         if whole:
             file.end()
-    words = np.array(first, np.int64), np.array(after, np.int64)
-    return SpanTable(kinds, *words, left_out, np.array(persons, np.int64))
+    first, after, persons = np.array([row[1:] for row in rows], np.int64).reshape(-1, 3).T
+    return SpanTable([kind for kind, *_ in rows], first, after, persons, left_out)
 
 
 def recovered(table: SpanTable, right: NDArray[np.bool_]) -> dict[str, Recovery]:

@@ -28,7 +28,7 @@ def shown(result: Evaluation) -> Shown:
     informed = [attack for attack in result.attacks if attack.attack == "informed"]
     # Apart: three do not fit a terminal.
     parts += [_attacks("read back", readers), _attacks("others known", informed)]
-    parts += [_classes(result), *_linkage(result), *_authors(result), *_spans(result)]
+    parts += [_classes(result), *_linkage(result), *_spans(result)]
     return Shown(
         _about(result), parts + _accuracy(result), _conclusion(result), warnings=result.notes
     )
@@ -121,17 +121,6 @@ def _linkage(result: Evaluation) -> list[Section]:
         )
     columns = ("original found by", "words", "among", "texts", "first", "rank")
     return [Section(columns, rows, result.linkage.notes)]
-
-
-def _authors(result: Evaluation) -> list[Section]:
-    authors = result.authors
-    if authors is None:
-        return []
-    learnt = f"{authors.authors} authors, learnt from {number(authors.known)} other texts"
-    notes = [f"{learnt}; a guess at random is right in {100 * authors.chance:.2f} %"]
-    if authors.left_out:
-        notes.append(f"left out: {number(authors.left_out)} texts whose author has no other one")
-    return [_table("author found", {"share": authors.readers}, of="texts", notes=notes)]
 
 
 def _accuracy(result: Evaluation) -> list[Section]:

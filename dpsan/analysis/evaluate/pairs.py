@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import groupby, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,7 +26,6 @@ from dpsan.files.compression import open_decompressed
 from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.registry import format_for
 from dpsan.outcomes.language.symbols import Gap, gap_kind
-from dpsan.run.audit import read_rows
 from dpsan.space.arrays import Ids
 from dpsan.text.tokens import folded, write_gaps
 
@@ -147,13 +146,10 @@ class Pairs:
     more: tuple[Ids, ...] = field(default=(), repr=False)
     """Outputs of further independent noisings of the same words, (m,) each."""
 
-    drawn: Ids | None = field(default=None, repr=False)
-    """Row of each drawn word where the audit of a fluent run has it, (m,)."""
-
     @property
     def noisings(self) -> tuple[Ids, ...]:
         """Return the outputs of all noisings, (m,) each: what attackers read."""
-        return self.outputs if self.drawn is None else self.drawn, *self.more
+        return self.outputs, *self.more
 
     def of(self, kind: WordClass) -> NDArray[np.bool_]:
         """Return a mask of the words of a class, shape (m,)."""
@@ -183,19 +179,17 @@ def read_pairs(
     inputs: Inputs,
     vocabulary: Vocabulary,
     copies: int = 1,
-    audit: Path | None = None,
 ) -> Pairs:
     """Read and align an original and its sanitized versions.
 
     Args:
         sanitized: files of different runs on it, at least one.
         copies: versions of each record in each of these files, one after the other.
-        audit: of the fluent run that made the first of these files: it has the drawn words.
 
     Raises:
         InputError: a file cannot be read, or they have not the same number of records.
     """
-    reading = _Reading(vocabulary, None if audit is None else _drawn_words(audit))
+    reading = _Reading(vocabulary)
     first = records(original, inputs)
     most = None if inputs.max_records is None else copies * inputs.max_records
     others = [records(path, replace(inputs, max_records=most)) for path in sanitized]
@@ -234,30 +228,11 @@ def _unequal(
     return InputError(path, what, hint)
 
 
-def _drawn_words(path: Path) -> Callable[[int], list[str]]:
-    """Return a function to read the drawn words of a fluent run from its audit, text by text.
-
-    It takes the number of words of the next text that has any, and raises InputError if there are
-    more or fewer.  What was not drawn is returned as it is written.
-    """
-    words = (row for _, row in read_rows(path) if row["type"] == "word")
-    texts = groupby(words, lambda row: (row["file"], row["line"], row["text"]))
-
-    def of_text(size: int) -> list[str]:
-        _, rows = next(texts, (None, iter(())))
-        drawn = [str(row["drawn"] or row["out"]) for row in rows]
-        if len(drawn) != size:
-            raise InputError(path, "the audit is of another text, or tokenizer")
-        return drawn
-
-    return of_text
-
-
 class _Reading:
     """Texts and words as they are collected."""
 
-    def __init__(self, vocabulary: Vocabulary, drawn: Callable[[int], list[str]] | None) -> None:
-        self._vocabulary, self._drawn = vocabulary, drawn
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
         self.records = 0
         self._unaligned = 0
         self.apart: int | None = None
@@ -282,7 +257,6 @@ class _Reading:
             codes = [vocabulary.n if row is None else row for row in rows]
             alignment = self._align(pieces, versions)
         gaps, words = pieces[::2], pieces[1::2]
-        drawn = [] if self._drawn is None or not words else [self._drawn(len(words))]
         if alignment is None:
             self._unaligned += 1
             self.apart = self.apart or line
@@ -302,7 +276,7 @@ class _Reading:
                     [a == b or folded(a) == folded(b) for a, b in zip(words, first, strict=True)],
                     [Gap.LINE, *map(gap_kind, gaps[1:-1])],
                     vocabulary.classes(gaps, words, codes),
-                    *([self._code(word) for word in part] for part in (*more, *drawn)),
+                    *([self._code(word) for word in part] for part in more),
                 ],
                 dtype=np.int64,
             )
@@ -327,8 +301,7 @@ class _Reading:
 
     def pairs(self) -> Pairs:
         """Return all of it."""
-        rows = 7 + self._versions + (self._drawn is not None)
-        empty = np.zeros((rows, 0), dtype=np.int64)
+        empty = np.zeros((7 + self._versions, 0), dtype=np.int64)
         table = np.concatenate([empty, *self._parts], axis=1)
         return Pairs(
             *self._texts,
@@ -341,6 +314,5 @@ class _Reading:
             same=table[5].astype(np.bool_),
             kinds=table[6],
             classes=table[7],
-            more=tuple(table[8 : 7 + self._versions]),
-            drawn=None if self._drawn is None else table[-1],
+            more=tuple(table[8:]),
         )

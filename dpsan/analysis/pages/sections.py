@@ -45,8 +45,6 @@ class Section:
     """Lines below it."""
     intervals: bool = True
     """True if shares are written with their confidence intervals."""
-    spare: Sequence[int] = ()
-    """Columns that a narrow terminal does without, the first ones first."""
 
     def texts(self) -> list[list[str]]:
         """Return all cells as they are written."""

@@ -27,6 +27,7 @@ from dpsan.run.workers import Workers
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats, Ids
+from dpsan.text.tokens import lookup_keys
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,7 @@ def words_at_random(sanitizer: Sanitizer, most: int, key: bytes) -> Ids:
     it is no input of the mechanism.
     """
     n, keys = sanitizer.space.n, sanitizer.embeddings.index_to_key
-    drawn = np.arange(n)
-    ids = drawn if len(drawn) <= most else np.sort(drawn[in_random_order(len(drawn), key)[:most]])
+    ids = np.sort(in_random_order(n, key)[:most])
     return np.array([w for w in ids.tolist() if sanitizer.input_of(keys[w]) == w], dtype=np.int64)
 
 
@@ -112,16 +112,20 @@ def may_hold(sanitizer: Sanitizer, gap: str) -> bool:
     return any(gap in word for word in (*embeddings.index_to_key, *(embeddings.spellings or ())))
 
 
-def unknown_strings(sanitizer: Sanitizer, many: int) -> list[str]:
-    """Return different OOV strings, each drawn as one token.
-
-    Empty where OOV words are not drawn, or too few strings are found.
-    """
-    letters, n = "qzxjkvw", sanitizer.space.n
-    digits = (np.base_repr(number, len(letters)) for number in range(50 * many))
+def unknown_words(sanitizer: Sanitizer, many: int = 2) -> list[str]:
+    """Return different strings outside the vocabulary and the keep list, each one token."""
+    # Of the lists alone: a program that drew no OOV word at all would call every string kept.
+    kept = {key for word in sanitizer.spec.keep for key in lookup_keys(word)}
+    letters, rows = "qzxjkvw", sanitizer.embeddings.key_to_index
+    digits = (np.base_repr(number, len(letters)) for number in count())
     words = ("qzx" + "".join(letters[int(digit)] for digit in numbers) for numbers in digits)
-    out = list(islice((word for word in words if sanitizer.input_of(word) == n), many))
-    return out if len(out) == many else []
+    return [*islice((word for word in words if word not in rows and word not in kept), many)]
+
+
+def unknown_strings(sanitizer: Sanitizer, many: int) -> list[str]:
+    """Return the same where they are drawn as one token each; else nothing."""
+    words = unknown_words(sanitizer, many)
+    return words if all(sanitizer.input_of(word) == sanitizer.space.n for word in words) else []
 
 
 def rewritten(

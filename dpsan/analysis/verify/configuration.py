@@ -19,9 +19,6 @@ from typing import Any, Final
 from dpsan.embeddings.word_lists import BUNDLED
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.out_of_vocabulary import MASK
-from dpsan.text.tokens import lookup_keys
-
-_LETTERS: Final = ("zqvxkjq", "wjqzxvk")
 
 
 @dataclass(frozen=True)
@@ -119,16 +116,3 @@ def exposures(sanitizer: Sanitizer, *, spans: bool = False) -> tuple[Exposure, .
     return tuple(
         replace(exposure, value=values.get(exposure.option) or exposure.value) for exposure in every
     )
-
-
-def unknown_words(sanitizer: Sanitizer) -> list[str]:
-    """Return two strings outside the vocabulary and the keep list, each one token."""
-    # Of the lists alone: a program that drew no OOV word at all would call every string kept.
-    keep = {key for word in sanitizer.spec.keep for key in lookup_keys(word)}
-    out = []
-    for letters in _LETTERS:
-        word = letters
-        while word in sanitizer.embeddings.key_to_index or word in keep:
-            word += "qx"
-        out.append(word)
-    return out

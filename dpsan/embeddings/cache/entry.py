@@ -2,18 +2,12 @@
 
 ::
 
-    entry    = [header] array* manifest sha256 length
-    header   = "IxF2" d:int32 n:int64 1048576:int64 1048576:int64 trained:uint8=1
-               metric:int32=1 (Euclidean) n*d:uint64            little-endian, 45 bytes
+    entry    = array* manifest sha256 length
     array    = its bytes, C order, little-endian
     manifest = {"format", "kind", "key", "created", "meta",
-                "arrays": {NAME: [TYPE, SHAPE, SHA-256 (hex) of its bytes, with the header]}}
+                "arrays": {NAME: [TYPE, SHAPE, SHA-256 (hex) of its bytes]}}
     sha256   = of the manifest, 32 bytes
     length   = of the manifest, 8 bytes, little-endian
-
-An index begins with the header and the vectors (n, d), float32: what ``faiss.write_index`` writes
-for an ``IndexFlatL2`` (faiss/impl/index_write.cpp), byte for byte, so ``faiss.read_index`` opens
-the file.  FAISS's own reader is not used: it copies the vectors, and believes whatever it finds.
 """
 
 from __future__ import annotations
@@ -23,7 +17,6 @@ import json
 import math
 import os
 import re
-import struct
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -38,14 +31,7 @@ from dpsan.files.atomic_files import AtomicFile
 from dpsan.files.names import stored_bytes
 from dpsan.files.private_files import DamagedError
 
-FORMAT_VERSION: Final = 3
-INDEX: Final = "index.faiss"
-"""The name of the array that FAISS finds in the file; the first."""
-KIND: Final = "IndexFlatL2"
-"""The name of FAISS's class."""
-_FIELDS: Final = struct.Struct("<4siqqqBiQ")
-_UNUSED: Final = 1 << 20
-_EUCLIDEAN: Final = 1
+FORMAT_VERSION: Final = 4
 _DTYPES: Final = frozenset(("<f2", "<f4", "<f8", "<i4", "<i8", "|u1", "<u4", "<u8", "|b1"))
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _LENGTH: Final = 8
@@ -65,17 +51,13 @@ class Entry:
     """
 
     arrays: dict[str, NDArray[Any]]
-    """C-contiguous, little-endian: float16/32/64, int32/64, uint8/32/64, bool; any shape.
-    The one named ``index.faiss`` comes first, float32 (n, d): FAISS opens it."""
+    """C-contiguous, little-endian: float16/32/64, int32/64, uint8/32/64, bool; any shape."""
     meta: dict[str, Any]
     """JSON with string keys and lists, no tuples, no NaN."""
 
     def __post_init__(self) -> None:
-        for at, (name, array) in enumerate(self.arrays.items()):
-            fit = array.dtype.str in _DTYPES and array.flags.c_contiguous
-            if name == INDEX:
-                fit = fit and at == 0 and array.dtype.str == "<f4" and array.ndim == 2
-            if not fit:
+        for name, array in self.arrays.items():
+            if array.dtype.str not in _DTYPES or not array.flags.c_contiguous:
                 raise ValueError(f"array '{name}' ({array.dtype}) cannot be stored as it is")
         # Else the run that builds an entry would see another value than the runs that load it.
         if json.loads(json.dumps(self.meta, allow_nan=False)) != self.meta:
@@ -93,8 +75,6 @@ class EntryInfo:
     created: str
     """ISO 8601, UTC; empty if the manifest cannot be read."""
     meta: dict[str, Any]
-    ok: bool
-    """True if the manifest is complete; this says nothing about the arrays."""
     name: str
     """The file's name."""
 
@@ -108,10 +88,6 @@ def file_name(kind: str, key: str) -> str:
     return f"{kind}-{hashlib.sha256(identity).hexdigest()}"
 
 
-def _header(n: int, d: int) -> bytes:
-    return _FIELDS.pack(b"IxF2", d, n, _UNUSED, _UNUSED, 1, _EUCLIDEAN, n * d)
-
-
 def write_entry(sink: AtomicFile, kind: str, key: str, entry: Entry) -> None:
     """Write an entry, the manifest last.
 
@@ -121,13 +97,9 @@ def write_entry(sink: AtomicFile, kind: str, key: str, entry: Entry) -> None:
     """
     listed: dict[str, tuple[str, tuple[int, ...], str]] = {}
     for name, array in entry.arrays.items():
-        digest = hashlib.sha256()
-        head = _header(*array.shape) if name == INDEX else b""
-        pieces: list[Any] = [head, array.reshape(-1).view(np.uint8).data]
-        for part in pieces:
-            digest.update(part)
-            sink.write(part)
-        listed[name] = array.dtype.str, array.shape, digest.hexdigest()
+        data: Any = array.reshape(-1).view(np.uint8).data
+        sink.write(data)
+        listed[name] = array.dtype.str, array.shape, hashlib.sha256(data).hexdigest()
     content = {
         "format": FORMAT_VERSION,
         "kind": kind,
@@ -146,14 +118,13 @@ def _tail(manifest: bytes) -> bytes:
     return hashlib.sha256(manifest).digest() + len(manifest).to_bytes(_LENGTH, "little")
 
 
-def inspect(path: Path, *, thorough: bool) -> tuple[EntryInfo, str | None]:
-    """Return a description of an entry, and its problem; read only its manifest if not thorough."""
+def inspect(path: Path) -> tuple[EntryInfo, str | None]:
+    """Return a description of an entry, and its problem."""
     kind = path.name[: path.name.rindex("-")]
-    info = EntryInfo(kind, "", stored_bytes(path), "", {}, False, path.name)
+    info = EntryInfo(kind, "", stored_bytes(path), "", {}, path.name)
     try:
         info, _ = read_entry(path, ())
-        if thorough:
-            read_entry(path)
+        read_entry(path)
     except (OSError, DamagedError) as error:
         return info, files.reason(error)
     return info, None
@@ -173,24 +144,22 @@ def read_entry(path: Path, only: Container[str] | None = None) -> tuple[EntryInf
         arrays: dict[str, NDArray[Any]] = {}
         end = 0
         for name, (dtype, shape, sha256) in listed.items():
-            begin, end = end, end + _size(name, dtype, shape)
+            begin, end = end, end + _size(dtype, shape)
             if only is not None and name not in only:
                 continue
-            head = _FIELDS.size if name == INDEX else 0
-            memory, digest = _bytes(descriptor, begin, end - begin, head)
+            memory, digest = _bytes(descriptor, begin, end - begin)
             if digest != sha256:
-                raise DamagedError(f"SHA-256 of {INDEX if name == INDEX else 'an array'} differs")
+                raise DamagedError("SHA-256 of an array differs")
             try:
-                arrays[name] = memory[head:].view(dtype).reshape(shape)
+                arrays[name] = memory.view(dtype).reshape(shape)
             except (ValueError, OverflowError) as error:  # too many or too long dimensions
                 raise DamagedError("impossible shape") from error
     return info, Entry(arrays, info.meta)
 
 
-def _size(name: str, dtype: str, shape: Sequence[int]) -> int:
-    """Return the bytes of an array with its header."""
-    head = _FIELDS.size if name == INDEX else 0
-    return head + math.prod(shape) * np.dtype(dtype).itemsize
+def _size(dtype: str, shape: Sequence[int]) -> int:
+    """Return the bytes of an array."""
+    return math.prod(shape) * np.dtype(dtype).itemsize
 
 
 def _manifest(
@@ -209,15 +178,15 @@ def _manifest(
     try:
         content = json.loads(body)
         version, kind, key, created = (content[k] for k in ("format", "kind", "key", "created"))
-        info = EntryInfo(kind, key, size, created, {**content["meta"]}, True, name)
+        info = EntryInfo(kind, key, size, created, {**content["meta"]}, name)
         if version != FORMAT_VERSION or file_name(kind, key) != name:
             raise DamagedError("of another entry")
         listed = {**content["arrays"]}
         at = 0
-        for array, (dtype, shape, _) in listed.items():
+        for dtype, shape, _ in listed.values():
             if dtype not in _DTYPES or any(type(n) is not int or n < 0 for n in shape):
                 raise ValueError("dtype or shape")
-            at += _size(array, dtype, shape)
+            at += _size(dtype, shape)
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise DamagedError("the manifest makes no sense") from error
     # Before memory is taken: a manifest must not promise more than there is.
@@ -226,10 +195,10 @@ def _manifest(
     return info, listed
 
 
-def _bytes(descriptor: int, begin: int, size: int, head: int = 0) -> tuple[NDArray[np.uint8], str]:
-    """Return bytes of a file, those after ``head`` where processors like to read; their SHA-256."""
+def _bytes(descriptor: int, begin: int, size: int) -> tuple[NDArray[np.uint8], str]:
+    """Return bytes of a file where processors like to read, and their SHA-256."""
     raw = np.empty(_ALIGNED + size, dtype=np.uint8)
-    start = -(raw.ctypes.data + head) % _ALIGNED
+    start = -raw.ctypes.data % _ALIGNED
     memory = raw[start : start + size]
     os.lseek(descriptor, begin, os.SEEK_SET)
     return memory, files.read_hashed(descriptor, memory)

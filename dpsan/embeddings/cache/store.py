@@ -1,6 +1,6 @@
 """The on-disk store of vectors and tables: entries of arrays and JSON, one file each.
 
-An entry is a file ``<root>/v3/<kind>-<sha256 of version, kind, key>`` (0600 in a directory 0700),
+An entry is a file ``<root>/v4/<kind>-<sha256 of version, kind, key>`` (0600 in a directory 0700),
 see :mod:`~dpsan.embeddings.cache.entry`.  It is written under a temporary name, synced and renamed,
 so it is complete or absent.  Readers take no lock; every load verifies owner, type, size and
 SHA-256 of what it hands out, and anything that does not fit counts as absent.  The file is read,
@@ -29,7 +29,7 @@ from dpsan.embeddings.cache.entry import (
 from dpsan.errors import CacheError, OutputError
 from dpsan.files import private_files as files
 from dpsan.files.atomic_files import AtomicFile
-from dpsan.files.names import remove, sweep, sweep_directory
+from dpsan.files.names import remove, stored_bytes, sweep, sweep_directory
 from dpsan.files.private_files import DamagedError
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}-[0-9a-f]{64}")
@@ -133,20 +133,9 @@ class Store:
                     self._note(f"{error}; going on without it")
             return entry
 
-    def entries(self) -> list[EntryInfo]:
-        """Return all entries by name; reads manifests only.
-
-        Raises:
-            CacheError: the directory is there but cannot be used.
-        """
-        return [info for info, _ in self.check(thorough=False)]
-
-    def check(self, *, thorough: bool = True) -> list[tuple[EntryInfo, str | None]]:
+    def check(self) -> list[tuple[EntryInfo, str | None]]:
         """Return all entries by name, each read and verified as a load would, with its problem or
         None.
-
-        Args:
-            thorough: False: only their manifests are read.
 
         Raises:
             CacheError: the directory is there but cannot be used.
@@ -154,11 +143,7 @@ class Store:
         if not os.path.lexists(self._path):
             return []
         with self._shelf("read") as shelf:
-            return [
-                inspect(path, thorough=thorough)
-                for path in sorted(shelf.iterdir())
-                if _NAME.fullmatch(path.name)
-            ]
+            return [*map(inspect, _entries(shelf))]
 
     def clear(self) -> tuple[int, int]:
         """Remove all entries, and what is of no use: temporaries, free locks.
@@ -171,13 +156,13 @@ class Store:
         """
         from filelock import FileLock
 
-        chosen = self.entries()
         if not os.path.lexists(self._path):
             return 0, 0
         with self._shelf("cleared") as shelf:
-            for info in chosen:
-                remove(shelf / info.name)
-            freed = sum(info.bytes for info in chosen) + sweep_directory(shelf)
+            chosen = _entries(shelf)
+            freed = sum(map(stored_bytes, chosen)) + sweep_directory(shelf)
+            for path in chosen:
+                remove(path)
             for path in shelf.glob(f"*{_LOCK_SUFFIX}"):
                 # Timeout is an OSError: somebody holds it and builds.
                 with suppress(OSError, NotImplementedError), FileLock(path, timeout=0):
@@ -244,6 +229,11 @@ class Store:
                     return None, ""
                 problem = files.reason(error)
         return None, f"cache entry {_short(path.name)} damaged ({problem}), rebuilding"
+
+
+def _entries(shelf: Path) -> list[Path]:
+    """Return the files of entries, by name."""
+    return [path for path in sorted(shelf.iterdir()) if _NAME.fullmatch(path.name)]
 
 
 def _short(name: str) -> str:

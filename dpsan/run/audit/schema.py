@@ -35,7 +35,8 @@ row.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from types import NoneType
@@ -45,14 +46,13 @@ import orjson
 
 from dpsan.errors import InputError
 from dpsan.files.compression import open_decompressed
-from dpsan.files.source import Source
 from dpsan.formats.text import raw_records
 from dpsan.mechanisms.description import finite
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.result import UNDRAWN, Action
 from dpsan.sanitize.settings import SETTINGS
 
-SCHEMA: Final = 15
+SCHEMA: Final = 16
 """Changes whenever rows do; a reader knows this one only."""
 
 Row = dict[str, Any]
@@ -168,39 +168,32 @@ def read_header(path: Path) -> Row:
     Raises:
         InputError: it cannot be read or is not an audit.
     """
-    with open_decompressed(path) as source:
-        return next(_checked(source))[1]
+    with closing(read_rows(path)) as rows:
+        return next(rows)[1]
 
 
-def read_rows(path: Path) -> Iterator[tuple[int, Row]]:
+def read_rows(path: Path) -> Generator[tuple[int, Row]]:
     """Yield all rows of an audit with their lines, the header first; read once, one at a time.
 
     Raises:
         InputError: it cannot be read, or a row is damaged.
     """
-    with open_decompressed(path) as source:
-        yield from _checked(source)
-
-
-def _checked(source: Source) -> Iterator[tuple[int, Row]]:
     grammar: _Grammar | None = None
-    for item in raw_records(source, _ROW):
-        if item is None:
-            continue
-        number, raw, _ = item
-        try:
-            if grammar is None:
-                row = _header(source.name, raw)
-                grammar = _Grammar(row)
-            else:
-                row = orjson.loads(raw)
-                grammar.check(row)
-        except (orjson.JSONDecodeError, DamagedError) as error:
-            what = str(error) if isinstance(error, DamagedError) else "not JSON"
-            raise damaged(source.name, number, what) from None
-        yield number, row
+    with open_decompressed(path) as source:
+        for number, raw, _ in filter(None, raw_records(source, _ROW)):
+            try:
+                if grammar is None:
+                    row = _header(source.name, raw)
+                    grammar = _Grammar(row)
+                else:
+                    row = orjson.loads(raw)
+                    grammar.check(row)
+            except (orjson.JSONDecodeError, DamagedError) as error:
+                what = str(error) if isinstance(error, DamagedError) else "not JSON"
+                raise damaged(source.name, number, what) from None
+            yield number, row
     if grammar is None:
-        raise InputError(source.name, "not an audit: empty")
+        raise InputError(path, "not an audit: empty")
     # A run that was killed may have left a text without its last words: that is no damage.
 
 

@@ -80,7 +80,6 @@ class AuditWriter(PrivateFile):
         self._plan = plan = plan or Plan()
         super().__init__(path, force=plan.force)
         self._expected_share = sanitizer.expected_share
-        self._space = sanitizer.space
         self._epsilon = sanitizer.mechanism.epsilon
         self._public = np.array(sanitizer.public, dtype=np.int64)
         self._classes = np.array([None, *sanitizer.replaced_classes], dtype=object)
@@ -200,7 +199,6 @@ class AuditWriter(PrivateFile):
 
     def _inputs(self, table: AuditTable) -> dict[str, Column]:
         """Return the fields about the inputs."""
-        distances, ranks = self._ranks(table)
         lengths = np.fromiter(map(len, table.originals), np.int64, len(table))
         pairs = zip(table.originals, table.outputs, strict=True)
         return {
@@ -209,24 +207,7 @@ class AuditWriter(PrivateFile):
             "in_end": table.starts + lengths,
             # As evaluate compares.
             "unchanged": [a == b or folded(a) == folded(b) for a, b in pairs],
-            "rank": ranks,
-            "distance": distances,
         }
-
-    def _ranks(self, table: AuditTable) -> tuple[list[float | None], list[int | None]]:
-        """Distance and rank of each output that was drawn for a known word."""
-        distances: list[float | None] = [None] * len(table)
-        ranks: list[int | None] = [None] * len(table)
-        ids, outputs = table.input_ids, table.output_ids
-        listed = np.flatnonzero((ids >= 0) & (ids < self._space.n) & (outputs >= 0))
-        words, groups = np.unique(ids[listed], return_inverse=True)
-        order = np.argsort(groups, kind="stable")
-        ends = np.cumsum(np.bincount(groups, minlength=len(words)))[:-1]
-        for word, indices in zip(words.tolist(), np.split(listed[order], ends), strict=False):
-            ranked = self._space.ranks(word, outputs[indices])
-            for index, distance, rank in zip(indices.tolist(), *ranked, strict=True):
-                distances[index], ranks[index] = distance, rank
-        return distances, ranks
 
 
 def _totals(totals: Accountant, copies: int) -> dict[str, Any]:
