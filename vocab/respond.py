@@ -19,9 +19,12 @@ from pathlib import Path
 import numpy as np
 
 _HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(_HERE.parent)]  # dpsan of this source tree
+sys.path[:0] = [str(_HERE.parent), str(_HERE.parent / "docs" / "studies")]  # of this source tree
+
+from common.cosine_bound import certified  # noqa: E402
 
 from dpsan.embeddings.bundled import load_bundled  # noqa: E402
+from dpsan.mechanisms.optimal.optimum import bound_name  # noqa: E402
 from dpsan.mechanisms.optimal.public_base import GRID, base_table  # noqa: E402
 from dpsan.mechanisms.optimal_response import OptimalResponse  # noqa: E402
 from dpsan.space.metric_space import MetricSpace  # noqa: E402
@@ -63,8 +66,8 @@ def main() -> None:
         np.savez_compressed(chosen.folder / "tables" / f"{task.name}.npz", **found)
         if epsilon in chosen.bounds:
             space.table(task.name, lambda found=found: found)  # as later runs find it
-            usual.optimum(space)
-            name = f"cosine-bound-1-{epsilon!r}"
+            certified(space, epsilon)
+            name = bound_name(epsilon)
             bound = space.find_table(name) or {}
             np.savez_compressed(chosen.folder / "tables" / f"{name}.npz", **bound)
         seconds = time.perf_counter() - started

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dpsan.cli.command import argument, flag, option
 from dpsan.cli.options import Json, Vocabulary, positive
@@ -30,10 +30,6 @@ class Index(Json, Vocabulary):
         dpsan index --check
     """
 
-    rules: ClassVar = """
-        --verbose needs --epsilon
-    """
-
     files: list[Path] | None = argument("[EMBEDDINGS]...", None)
     """Default: the bundled vocabulary."""
     check: bool = flag("--check")
@@ -44,8 +40,6 @@ class Index(Json, Vocabulary):
     """Also build the tables of the default mechanism for this epsilon."""
     unsafe_pickle: bool = flag("--unsafe-pickle")
     """Read a gensim .kv or .model file. It can run any code that it contains."""
-    verbose: bool = flag("-v, --verbose")
-    """With --epsilon: also print the mean cosine and its upper bound, which takes minutes."""
 
     def run(self) -> int:
         """Build what was requested; 1 if a file failed, or the cache is damaged."""
@@ -66,7 +60,7 @@ class Index(Json, Vocabulary):
 
         more: dict[str, Any] = {"unsafe_pickle": self.unsafe_pickle}
         if self.epsilon is not None:
-            also = partial(prepare_default, epsilon=self.epsilon, measure=self.verbose)
+            also = partial(prepare_default, epsilon=self.epsilon)
             more["also"] = lambda space: {"default": also(space)}
         more |= {"vocab_size": self.vocab_size, "store": store}
         reports, failed = results(self._paths, partial(describe, **more))

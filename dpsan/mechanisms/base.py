@@ -214,14 +214,11 @@ class Mechanism(ABC):
         reach = largest_norm(points.vectors)
         return float64_gap(noise, points.d, reach, smallest, float(unknown) * (1 + 1e-9))
 
-    def optimum(self, space: MetricSpace, *, quick: bool = False) -> Optimum | None:
+    def optimum(self, space: MetricSpace) -> Optimum | None:
         """Return the mean cosine of word and output, and the most that any mechanism of this
         epsilon has.
 
-        None where that is not known.  Takes minutes for a large vocabulary; once, then kept.
-
-        Args:
-            quick: None also where it is not kept yet.
+        None where that is not known.
         """
         return None
 

@@ -81,7 +81,7 @@ def numbers(mechanism: Mechanism, space: MetricSpace) -> dict[str, Any]:
     source, parameters.  ``null`` in a guarantee means that no finite value holds.
     """
     guarantee: Guarantee = mechanism.guarantee(space)
-    optimum = mechanism.optimum(space, quick=True)
+    optimum = mechanism.optimum(space)
     loss = guarantee.at(mechanism.epsilon) if mechanism.epsilon_unit == "nats" else guarantee
     return described(mechanism.name, mechanism) | {
         "delta": loss.delta,
@@ -100,12 +100,11 @@ def numbers(mechanism: Mechanism, space: MetricSpace) -> dict[str, Any]:
     }
 
 
-def prepare_default(space: MetricSpace, epsilon: float, *, measure: bool = False) -> dict[str, Any]:
+def prepare_default(space: MetricSpace, epsilon: float) -> dict[str, Any]:
     """Make and keep the tables of the default mechanism.
 
     Args:
         epsilon: in nats.
-        measure: take minutes for the bound on the mean cosine, if it is not kept yet.
 
     Returns:
         ``mechanism``, ``epsilon``, and ``mean_cosine`` with ``achieved`` and ``bound``, or None
@@ -113,7 +112,7 @@ def prepare_default(space: MetricSpace, epsilon: float, *, measure: bool = False
     """
     mechanism = MECHANISMS[DEFAULT_MECHANISM].build(epsilon, {})
     mechanism.prepare(space)
-    optimum = mechanism.optimum(space, quick=not measure)
+    optimum = mechanism.optimum(space)
     return {
         "mechanism": mechanism.name,
         "epsilon": epsilon,

@@ -1,9 +1,9 @@
 """``diffractor``: geometric noise on the position of the word in a public one-dimensional order.
 
 Definition
-    The words stand in a public order (``order``): from the most frequent word on, each time the
-    nearest word that has no place yet, or by the coordinate along the direction of largest
-    variance.  The output is the word at the position of w plus two-sided geometric noise,
+    The words stand in a public order: from the most frequent word on, each time the nearest word
+    that has no place yet.  The output is the word at the position of w plus two-sided geometric
+    noise,
     P(noise = k) = (1-alpha)/(1+alpha)·alpha^|k| with alpha = e^-epsilon; what leaves the order
     becomes its first or last word.  ⊥ stands in the middle.
 Guarantee
@@ -17,7 +17,7 @@ Source
     [Diffractor], the geometric form, for every word: nothing is copied.  The noise is that of
     [Geometric]; clamping reads only the noisy position.
 Parameters
-    order: greedy or principal.
+    None besides epsilon.
 Cost
     The order once per vocabulary (13 s for the bundled one, cached); then O(log n) per word.
 Not to be confused with
@@ -27,8 +27,7 @@ Not to be confused with
 from __future__ import annotations
 
 from dpsan.mechanisms.base import IntegerResponse
-from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.tables.ranks import ORDERS, RankNoise, RankTable, word_order
+from dpsan.mechanisms.tables.ranks import RankNoise, RankTable, word_order
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.metric_space import MetricSpace
 
@@ -40,12 +39,6 @@ class Diffractor(IntegerResponse):
     summary = "geometric noise on the position in a public one-dimensional order"
     epsilon_unit = "1/distance"
     source = "Diffractor, geometric form"
-
-    order: str = parameter(
-        "greedy",
-        "the order: nearest word next, or along the direction of largest variance",
-        words=ORDERS,
-    )
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Epsilon per position, and what the integers allow between the two ends."""
@@ -60,5 +53,4 @@ class Diffractor(IntegerResponse):
         )
 
     def table(self, space: MetricSpace) -> RankTable:
-        order = word_order(space, self.order)
-        return RankTable(space, order, RankNoise(self.epsilon, space.n))
+        return RankTable(space, word_order(space), RankNoise(self.epsilon, space.n))

@@ -93,7 +93,7 @@ class DiffractorPaper(DisjointSupports):
     def excluding(self, space: MetricSpace) -> tuple[int, int]:
         if self.first(space.n) > 1:
             return 0, 1
-        return int(word_order(space, "greedy")[-1]), 0
+        return int(word_order(space)[-1]), 0
 
     def claimed_metric(self) -> str:
         return "rank"
@@ -113,4 +113,4 @@ class DiffractorPaper(DisjointSupports):
     def table(self, space: MetricSpace) -> CopyingTable:
         """Return the published table."""
         noise = RankNoise(self.epsilon, space.n)
-        return CopyingTable(space, word_order(space, "greedy"), noise, self.first(space.n))
+        return CopyingTable(space, word_order(space), noise, self.first(space.n))

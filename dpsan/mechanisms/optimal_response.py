@@ -169,8 +169,8 @@ class OptimalResponse(BaseResponse):
         base = self.base(space)
         return replace(self, mass=base.mass / base.total)
 
-    def optimum(self, space: MetricSpace, *, quick: bool = False) -> Optimum | None:
+    def optimum(self, space: MetricSpace) -> Optimum | None:
         """With public words or groups no bound is known but 1."""
         if self.public or self.groups:
             return Optimum(mean_cosine(self.table(space)), 1.0)
-        return optimum(self.table(space), self.epsilon, quick=quick)
+        return optimum(self.table(space), self.epsilon)

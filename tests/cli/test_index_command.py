@@ -1,8 +1,11 @@
 import json
 
 import pytest
+from common.cosine_bound import certified
 
 from dpsan.analysis.pages.sections import cosine_and_bound, named
+from dpsan.embeddings.cache.store import Store
+from dpsan.space.cached_index import open_space
 
 VECTORS = "".join(f"word{i} {i % 7 + 1} {i % 11} {i * 0.1:.1f}\n" for i in range(50))
 
@@ -84,7 +87,7 @@ def test_pickle_is_refused_and_read_only_on_demand(dpsan, folder):
 
 
 def test_what_the_default_mechanism_needs_is_made_ahead(dpsan, folder):
-    """The bound is kept too, and printed from then on."""
+    """A bound that is kept (docs/studies/common/cosine_bound.py) is printed."""
 
     def tables():
         rows = json.loads(run(dpsan, folder, "index", "--check", "--json").stdout)
@@ -97,7 +100,9 @@ def test_what_the_default_mechanism_needs_is_made_ahead(dpsan, folder):
     assert json.loads(run(dpsan, folder, *asked).stdout)["mean_cosine"] is None
     made = tables()
     assert {"base-2-3-0.83-2-0.0125"} <= set(made)
-    more = run(dpsan, folder, "index", "-e", "3", "-v", "v.txt")
+    store = Store(folder / "c")
+    certified(open_space(folder / "v.txt", None, store)[1], 3.0)
+    more = run(dpsan, folder, "index", "-e", "3", "v.txt")
     assert b"default mechanism    optimal-response\n" in more.stdout
     assert b"with this LDP epsilon no more than" in more.stdout
     cosines = json.loads(run(dpsan, folder, *asked).stdout)["mean_cosine"]

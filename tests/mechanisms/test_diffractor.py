@@ -49,9 +49,8 @@ def test_golden_numbers():
     assert law == pytest.approx(np.concatenate([wanted, wanted[1::-1, ::-1]]), rel=1e-12)
 
 
-@pytest.mark.parametrize("order", ["greedy", "principal"])
-def test_certificate_is_the_matrix(order):
-    mechanism = Diffractor(0.4, order=order)
+def test_certificate_is_the_matrix():
+    mechanism = Diffractor(0.4)
     sampler, guarantee = mechanism.table(SPACE), mechanism.guarantee(SPACE)
     law = sampler.probabilities(np.arange(SPACE.n + 1))
     apart = np.abs(sampler.indices[:, None] - sampler.indices).astype(float)
@@ -62,13 +61,11 @@ def test_certificate_is_the_matrix(order):
     assert (found.epsilon_metric, guarantee.epsilon_ldp) == pytest.approx((0.4, 0.4 * 39))
 
 
-def test_orders():
-    assert word_order(LINE, "greedy").tolist() == list(range(12))
-    assert word_order(LINE, "principal").tolist() in ([*range(12)], [*range(11, -1, -1)])
-    for order in ("greedy", "principal"):
-        assert sorted(word_order(SPACE, order).tolist()) == list(range(40))
+def test_order():
+    assert word_order(LINE).tolist() == list(range(12))
+    assert sorted(word_order(SPACE).tolist()) == list(range(40))
     # By hand: each word is the nearest of those that have no place yet.
-    order, vectors = word_order(SPACE, "greedy"), SPACE.vectors
+    order, vectors = word_order(SPACE), SPACE.vectors
     for place, word in enumerate(order[:-1], 1):
         apart = np.linalg.norm(vectors[order[place:]] - vectors[word], axis=1)
         assert np.argmin(apart) == 0
@@ -78,7 +75,7 @@ def test_greedy_looks_at_all_words_that_are_left(monkeypatch):
     """More words than the listed neighbours, and often cleared: the same order."""
 
     def order():
-        return word_order(MetricSpace(make_embeddings(n=300, d=3)), "greedy").tolist()
+        return word_order(MetricSpace(make_embeddings(n=300, d=3))).tolist()
 
     wanted = order()
     monkeypatch.setattr(ranks, "_NEAR", 300)
@@ -87,9 +84,8 @@ def test_greedy_looks_at_all_words_that_are_left(monkeypatch):
     monkeypatch.setattr(ranks, "_COMPACT", 5)
     assert order() == wanted
     monkeypatch.setattr(MetricSpace, "eager", lambda self, outputs: False)
-    with pytest.raises(UsageError, match="order=greedy needs the neighbours"):
+    with pytest.raises(UsageError, match="the order needs the neighbours"):
         Diffractor(1.0).prepare(MetricSpace(make_embeddings(n=30)))
-    Diffractor(1.0, order="principal").prepare(MetricSpace(make_embeddings(n=30)))
 
 
 def test_one_word():

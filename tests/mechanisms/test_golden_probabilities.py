@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rantext_law import law as by_quadrature
+from common.gumbel_law import law as gumbel_law
+from rantext_law import law as rantext_law
 from support import make_embeddings, marked
 
 from dpsan.embeddings.cache.store import Store
@@ -26,6 +27,8 @@ INPUTS = 200
 """Inputs of the bundled vocabulary."""
 SLOW = {"diffractor", "diffractor-paper"}
 """Mechanisms whose public order of the bundled vocabulary takes long to make."""
+INTEGRALS = {"rantext-paper": lambda sampler, _: rantext_law(sampler), "tgumbel-paper": gumbel_law}
+"""Mechanisms whose distribution takes an integral."""
 TABLES = [name for name, kind in MECHANISMS.items() if kind.is_table()]
 
 
@@ -44,10 +47,9 @@ def small_rows(name):
         space = MetricSpace(make_embeddings(n=n, d=d, seed=n))
         for mechanism in settings(name, space):
             sampler = mechanism.prepare(space)
-            by_integrals = name == "rantext-paper"
-            law = (
-                by_quadrature(sampler) if by_integrals else sampler.probabilities(np.arange(n + 1))
-            )
+            inputs = np.arange(n + 1)
+            law = INTEGRALS[name](sampler, inputs) if name in INTEGRALS else None
+            law = sampler.probabilities(inputs) if law is None else law
             assert law is not None
             rows.append(law.ravel())
     return np.concatenate(rows)
@@ -70,7 +72,7 @@ def bundled_figures(name, space):
 
 def on_bundled(name):
     """Whether a mechanism knows its probabilities on 32,879 words."""
-    return name not in SLOW and name not in ("rantext-paper", "tgumbel-paper")
+    return name not in SLOW and name not in INTEGRALS
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
+from common import cosine_bound
 from scipy.optimize import linprog
 from support import largest_ratio, make_embeddings, streams
 
@@ -20,7 +21,6 @@ from dpsan.errors import EmbeddingError, UsageError
 from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.optimal import optimum, public_base
-from dpsan.mechanisms.optimal.optimum import similarity_bound
 from dpsan.mechanisms.optimal.solver import Problem, solve
 from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.mechanisms.tables.directions import cosine_unit, directions, ranking
@@ -184,7 +184,9 @@ def test_solver_and_bound_enclose_the_optimum(epsilon):
 
     def bounded(thresholds, times=1):
         counts = SMALL.counts * times
-        return similarity_bound(ROWS, counts, ROWS, epsilon, thresholds, cosine_unit(3))
+        return cosine_bound.similarity_bound(
+            ROWS, counts, ROWS, epsilon, thresholds, cosine_unit(3)
+        )
 
     found = solve(Problem(ROWS, SHARES, ROWS, cosine_unit(3), growth), np.sqrt(SHARES), 0.1)
     bound, tau = bounded(found.thresholds)
@@ -202,12 +204,16 @@ def test_solver_and_bound_enclose_the_optimum(epsilon):
 @pytest.mark.parametrize("listed", [60, 12])
 def test_optimum(listed, monkeypatch):
     """Also where rare words are not looked at."""
-    monkeypatch.setattr(optimum, "_INPUTS", listed)
-    found = OptimalResponse(2.0).optimum(MetricSpace(make_embeddings(n=18, d=3)))
+    monkeypatch.setattr(cosine_bound, "_INPUTS", listed)
+    space = MetricSpace(make_embeddings(n=18, d=3))
+    assert OptimalResponse(2.0).optimum(space) is None
+    cosine_bound.certified(space, 2.0)
+    found = OptimalResponse(2.0).optimum(space)
     assert found.achieved == pytest.approx(mean_similarity(OptimalResponse(2.0)), abs=1e-9)
     best = linear_programme(2.0)
     assert best - 1e-6 <= found.bound <= best + 0.05 + SHARES[listed:].sum()
     for epsilon in (29.0, 40.0, 710.0):
+        cosine_bound.certified(SMALL, epsilon)
         found = OptimalResponse(epsilon).optimum(SMALL)
         assert 0.99 < found.achieved <= found.bound <= 1
 

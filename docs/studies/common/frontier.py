@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from common.cosine_bound import certified
 from common.draws import Draws, from_draws
 from common.equal_losses import Equal
 from common.outcomes import Outcomes, from_pmfs
@@ -22,7 +23,6 @@ from common.words import mean_of_words, spread
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.knn_response import KnnResponse
-from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.calibrate.target import Draft
 from dpsan.outcomes.distributions import Progress, cosines, draw
@@ -54,8 +54,7 @@ def bounds(
         return None
     out = {}
     for epsilon, step in in_steps(progress, epsilons):
-        best = OptimalResponse(epsilon).optimum(space)
-        out[epsilon] = 1.0 if best is None else best.bound
+        out[epsilon] = certified(space, epsilon)
         step(1.0)
     return out
 

@@ -141,7 +141,7 @@ def explain(
 def _about(sanitizer: Sanitizer) -> Explanation:
     """Return what is said of the mechanism on its vocabulary."""
     mechanism, guarantee = sanitizer.mechanism, sanitizer.guarantee
-    embeddings, optimum = sanitizer.embeddings, mechanism.optimum(sanitizer.space, quick=True)
+    embeddings, optimum = sanitizer.embeddings, mechanism.optimum(sanitizer.space)
     shape = {"words": embeddings.n, "dimensions": embeddings.d}
     return {
         "mechanism": mechanism.name,

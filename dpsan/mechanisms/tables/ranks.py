@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.base import shown
-from dpsan.errors import Hint, UsageError
+from dpsan.errors import UsageError
 from dpsan.mechanisms.samplers.base import Table
 from dpsan.privacy.certificate import Certificate, log_ratio
 from dpsan.privacy.randomness import Streams
@@ -137,37 +137,28 @@ class RankTable(Table):
         )
 
 
-# Public orders of a vocabulary along one line, in which near positions are similar words.
+# A public order of a vocabulary along one line, in which near positions are similar words.
 #
 # An order is a table of public data: how good it is concerns utility alone.
 
-ORDERS: Final = ("greedy", "principal")
 _NEAR: Final = 32
 """Neighbours that are tried before all words that are left."""
 _COMPACT: Final = 2048
 """Words placed between two clearings of those that are left."""
 
 
-def word_order(space: MetricSpace, order: str) -> Ids:
+def word_order(space: MetricSpace) -> Ids:
     """Return the rows of all words in order of their position, shape (n,); made once per
     vocabulary.
 
-    ``greedy`` begins at the first word and goes on to the nearest word that has no position yet;
-    ``principal`` sorts by the coordinate along the direction of largest variance.  Ties go by row
-    number.
+    It begins at the first word and goes on to the nearest word that has no position yet.  Ties go
+    by row number.
 
     Raises:
         UsageError: too many words for their neighbours.
     """
-    if order == "principal":
-        moved = (space.vectors - space.centroid) @ space.variance()[1][:, -1]
-        return np.argsort(moved, kind="stable").astype(np.int64)
     if not space.eager(space.n):
-        fewer = space.fewer
-        raise UsageError(
-            f"order=greedy needs the neighbours of all {space.n} words",
-            Hint(f"{fewer.python}, or order='principal'", f"{fewer.shell}, or -p order=principal"),
-        )
+        raise UsageError(f"the order needs the neighbours of all {space.n} words", space.fewer)
     return space.table("order-greedy-0", lambda: {"order": _greedy(space)})["order"]
 
 
