@@ -19,7 +19,7 @@ _SETTINGS = {
 }
 """The last two use one cache, one after the other."""
 _TESTS = (
-    "checks/test_checks.py::test_the_program_has_no_fault_on_the_bundled_vocabulary",
+    "checks/test_checks.py::test_the_program_has_no_fault_with_any_option",
     "mechanisms/test_knn_response.py::test_knn_response_outside_draws_every_other_word",
     "mechanisms/test_optimal_response.py::test_every_unit_of_the_base_can_be_drawn",
     "mechanisms/test_optimal_response.py::test_no_word_of_the_bundled_vocabulary_is_always_itself",
