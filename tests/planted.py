@@ -18,6 +18,7 @@ from broken_programs import (
 from dpsan.embeddings.base import Embeddings
 from dpsan.mechanisms.samplers.base import PointSampler, Sampler
 from dpsan.privacy import randomness
+from dpsan.run.workers import Inline
 from dpsan.sanitize.sanitizer import Sanitizer
 
 DRAWS = 60_000
@@ -84,6 +85,15 @@ class Backdoor(Wrapped):
 
     def sample(self, ids, streams):
         return np.where(ids == 1234, ids, self.inner.sample(ids, streams))
+
+
+class Restarting(Inline):
+    """Worker processes that number the records of each batch from 0."""
+
+    window = 2
+
+    def submit(self, batch):
+        return super().submit(batch._replace(numbers=range(len(batch.texts))))
 
 
 class LessNoise(PointSampler):

@@ -8,19 +8,13 @@ import re
 import shutil
 import subprocess
 import sys
-import types
 from pathlib import Path
 
 import pytest
 from size import lines
-from support import launched, make_embeddings
+from support import launched
 
 from dpsan.mechanisms import DEFAULT_MECHANISM, MECHANISMS
-from dpsan.mechanisms.base import certify
-from dpsan.mechanisms.description import numbers
-from dpsan.mechanisms.krr import KRR
-from dpsan.mechanisms.registry import NAMES
-from dpsan.sanitize.sanitizer import Sanitizer
 
 PACKAGE = Path(__file__).resolve().parent.parent / "dpsan"
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -227,29 +221,6 @@ def test_variables_are_named_by_nouns():
     assert len(bound) < 60, bound
 
 
-def imported(*arguments):
-    """The modules that a command imports, which ends without an error."""
-    command = [sys.executable, "-X", "importtime", "-m", "dpsan", *arguments]
-    done = subprocess.run(command, input="the house\n", capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
-    return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-
-
-def test_help_is_light():
-    """Neither help nor a usage error pays for numpy, faiss or gensim."""
-    assert not {"numpy", "faiss", "gensim", "scipy"} & imported("--help")
-
-
-def test_a_plain_run_is_light():
-    """What only some options need is not imported without them: every start would pay for it."""
-    found = imported("rewrite", "-q", "-e", "8")
-    seldom = "analysis mechanisms.samplers.number_response outcomes.calibrate"
-    seldom += " outcomes.text_likelihood run.audit text.number_forms"
-    assert not {f"dpsan.{name}" for name in seldom.split()} & found
-    assert "dpsan.run.run" in found  # the twin
-
-
 def test_adding_a_mechanism_touches_four_places():
     """Its file, the registry line, its test, the bibliography: no other module knows a name.
 
@@ -298,22 +269,6 @@ def test_a_mechanism_is_imported_when_it_is_asked_for():
             sys.exit(7)
     """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 7
-
-
-def test_a_new_mechanism_needs_nothing_else(monkeypatch):
-    """Register one at run time: it runs, is described and is certified."""
-
-    class Toy(KRR):
-        name = "toy"
-
-    module = types.ModuleType("dpsan.mechanisms.toy")
-    module.Toy = Toy
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr("dpsan.mechanisms.registry.NAMES", [*NAMES, "toy"])
-    sanitizer = Sanitizer("toy", epsilon=2, embeddings=make_embeddings())
-    assert sanitizer.rewrite(["word3 word4"])[0].startswith("Word")
-    assert numbers(sanitizer.mechanism, sanitizer.space)["name"] == "toy"
-    assert certify(sanitizer.mechanism, sanitizer.space).epsilon_ldp <= 2
 
 
 NEW_SETTING = {

@@ -10,7 +10,7 @@ import pytest
 from broken_programs import MUTANTS, known_share
 from checks.every import CHECKS
 from checks.repeats import repeats
-from planted import HIDDEN, Wrapped, hidden, make, many_words, placed, response
+from planted import HIDDEN, Restarting, Wrapped, hidden, make, many_words, placed, response
 from scipy import stats
 from support import embed, make_embeddings, marked, some_mutants
 
@@ -123,15 +123,6 @@ def test_a_word_that_always_stays_is_not_compared():
     assert told.held
     assert "only OOV words were compared" in told.sentence
     assert told.figures["agreement_of_a_word"] > 0.999
-
-
-class Restarting(Inline):
-    """Worker processes that number the records of each batch from 0."""
-
-    window = 2
-
-    def submit(self, batch):
-        return super().submit(batch._replace(numbers=range(len(batch.texts))))
 
 
 @pytest.mark.parametrize("kind", [Restarting, Inline])

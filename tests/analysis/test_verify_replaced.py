@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from checks import only
 from checks.blindness import Blindness
+from planted import Restarting
 
 from dpsan.analysis.verify import program as replaced
 from dpsan.cli.app import run
@@ -82,14 +83,7 @@ def test_a_broken_program_is_found(sensitive, fault, monkeypatch):
     assert CHECKS[name](Sanitizer(only="sensitive"))
 
 
-class Renumbered(Inline):
-    """Worker processes that number the records of each batch from 0."""
-
-    def submit(self, batch):
-        return super().submit(batch._replace(numbers=range(len(batch.texts))))
-
-
-@pytest.mark.parametrize("kind", [Renumbered, Inline])
+@pytest.mark.parametrize("kind", [Restarting, Inline])
 def test_workers_that_write_other_words_are_found(sensitive, kind):
     assert (only.same_everywhere(sensitive, TEXTS * 2, kind(sensitive)) == "") is (kind is Inline)
 

@@ -16,12 +16,10 @@ from checks.interference import interference
 from checks.shapes import shapes
 from checks.statement import statement
 from checks.strings import strings
-from checks.unchanged import unchanged
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.language import decoding
 from dpsan.privacy.randomness import derive_key
-from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.fluent import Fluent
 from dpsan.sanitize.rewriting import Rewriter
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -52,42 +50,6 @@ def test_the_program_has_no_fault_on_the_bundled_vocabulary():
     assert faults(Sanitizer(epsilon=8.0)) == {}
 
 
-COPIED = {
-    "e-mail address": lambda word: "@" in word,
-    "long string": lambda word: len(word) > 24,
-    "string of another script": lambda word: not word.isascii(),
-    "number": lambda word: word.isdigit(),
-}
-WAYS = [f"{kind}, {each}" for kind in COPIED for each in ("nothing", "keep", "consistent run")]
-SOME = ["e-mail address, consistent run", "number, keep", "long string, nothing"]
-
-
-@pytest.mark.parametrize("which", some_mutants(WAYS, *SOME, "string of another script, nothing"))
-def test_strings_of_one_kind_that_are_copied_are_found(monkeypatch, which):
-    kind, options = which.split(", ")
-    own = Rewriter._outputs
-
-    def outputs(self, words, codes, *more):
-        found = zip(words, codes, own(self, words, codes, *more), strict=True)
-        copied, n = COPIED[kind], self._built.space.n
-        return [word if copied(word) and code == n else output for word, code, output in found]
-
-    monkeypatch.setattr(Rewriter, "_outputs", outputs)
-    one = response(8.0, many_words(), **OPTIONS[options])
-    assert_found(strings(one), "have different outputs")
-
-
-def test_capitals_that_show_are_found(monkeypatch):
-    own = Rewriter._outputs
-
-    def outputs(self, words, *more):
-        pairs = zip(words, own(self, words, *more), strict=True)
-        return [out.upper() if word.isupper() else out for word, out in pairs]
-
-    monkeypatch.setattr(Rewriter, "_outputs", outputs)
-    assert_found(strings(Sanitizer(epsilon=8, vocab_size=500)), "capitals")
-
-
 def test_a_string_that_passes_by_no_option_is_found(monkeypatch):
     one = response(8.0, many_words())
     own = one.inputs_of
@@ -105,27 +67,6 @@ def test_a_long_line_with_draws_of_its_own_is_found(monkeypatch):
 
     monkeypatch.setattr(Rewriter, "_drawn", drawn)
     assert_found(strings(response(8.0, many_words())), "above 1 MiB")
-
-
-@pytest.mark.parametrize("what", some_mutants(["draws", "largest_record"], "largest_record"))
-def test_draws_that_are_not_counted_are_found(monkeypatch, what):
-    own = Accountant.merge
-
-    def merge(self, other):
-        own(self, other)
-        setattr(self, what, getattr(self, what) - 1)
-
-    monkeypatch.setattr(Accountant, "merge", merge)
-    assert_found(strings(response(8.0, many_words())), "are counted")
-
-
-@pytest.mark.parametrize("options", [{"epsilon": 8.0}, {"epsilon": 12.0, "classes": "names"}])
-def test_too_low_an_expectation_of_unchanged_words_is_found(options, monkeypatch):
-    one = Sanitizer(vocab_size=3000, **options)
-    assert unchanged(one) == ""
-    true = Sanitizer.expected_share
-    monkeypatch.setattr(Sanitizer, "expected_share", lambda self, totals: true(self, totals) / 2)
-    assert_found(unchanged(one), "expects only")
 
 
 def test_a_word_that_is_drawn_by_its_neighbour_is_found():
@@ -310,22 +251,3 @@ def test_class_words_that_were_not_drawn_are_found(monkeypatch):
 
 def test_no_output_tells_the_words_of_a_bundled_list_apart():
     assert classes(Sanitizer(epsilon=12.0, classes="sensitive")) == ""
-
-
-CLASSED = [{"epsilon": 12.0, "classes": "names,contacts"}, {"epsilon": 8.0, "classes": "ids"}]
-
-
-@pytest.mark.parametrize("options", CLASSED, ids=str)
-def test_what_tells_the_words_of_a_group_apart_is_found(options, monkeypatch):
-    one = Sanitizer(vocab_size=3000, **options)
-    assert classes(one) == ""
-    own = Rewriter._drawn
-
-    def drawn(self, batch, *given, **more):
-        done = own(self, batch, *given, **more)
-        pairs = zip(done.batch.words, done.outputs, strict=True)
-        done.outputs[:] = [f"{out}s" if len(word) % 2 else out for word, out in pairs]
-        return done
-
-    monkeypatch.setattr(Rewriter, "_drawn", drawn)
-    assert_found(classes(one), "depend on which word")

@@ -44,15 +44,6 @@ def test_build_list_check_clear(dpsan, folder):
     assert json.loads(run(dpsan, folder, "index", "--check", "--json").stdout) == []
 
 
-def test_changed_file_is_not_mistaken_for_the_old_one(dpsan, folder):
-    command = ("index", "v.txt", "--vocab-size", "10", "--json")
-    first = json.loads(run(dpsan, folder, *command).stdout)[0]
-    (folder / "v.txt").write_text(VECTORS.replace("word9 ", "other "))
-    second = json.loads(run(dpsan, folder, *command).stdout)[0]
-    assert first["words"] == second["words"] == 10
-    assert first["digest"] != second["digest"]
-
-
 def test_damage_is_found_and_rebuilt_with_a_note(dpsan, folder):
     run(dpsan, folder, "index", "v.txt")
     (kept,) = (each for each in (folder / "c").rglob("index-*") if not each.suffix)

@@ -12,6 +12,7 @@ leave = os._exit
 def told(status):
     there = {{name.partition(".")[0] for name in sys.modules if sys.modules[name] is not None}}
     heavy = there & {{"faiss", "gensim", "scipy", "pandas", "pyarrow"}}
+    heavy |= set(sys.modules) & {seldom!r}
     print("heavy:", *sorted(heavy), file=sys.stderr)
     sys.stderr.flush()
     leave(status)
@@ -20,6 +21,9 @@ from dpsan.__main__ import main
 main()
 """
 
+SELDOM = "analysis mechanisms.samplers.number_response outcomes.calibrate outcomes.text_likelihood"
+SELDOM += " run.audit text.number_forms"
+
 
 @pytest.fixture
 def watched(tmp_path, env):
@@ -27,8 +31,8 @@ def watched(tmp_path, env):
     (tmp_path / "a.csv").write_text("id,text\n1,Maria met John\n")
     (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
 
-    def run(*arguments, missing=()):
-        program = WATCHED.format(missing=list(missing))
+    def run(*arguments, missing=(), seldom=()):
+        program = WATCHED.format(missing=list(missing), seldom=set(seldom))
         command = [sys.executable, "-c", program, *arguments]
         done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
         *told, heavy = done.stderr.splitlines()
@@ -51,6 +55,15 @@ def watched(tmp_path, env):
 )
 def test_everyday_commands_import_nothing_heavy(watched, command):
     assert watched(*command.split())[1] == []
+
+
+def test_what_only_some_options_need_is_imported_for_them(watched):
+    """Every start would pay for it; help does not even pay for numpy."""
+    seldom = [f"dpsan.{name}" for name in SELDOM.split()]
+    plain = ["rewrite", "-q", "-e", "8", "a.txt"]
+    assert watched(*plain, seldom=seldom)[1] == []
+    assert "dpsan.run.audit" in watched(*plain, "-a", "audit", seldom=seldom)[1]
+    assert watched("--help", seldom=["numpy", "dpsan.cli"])[1] == ["dpsan.cli"]
 
 
 def test_a_missing_package_is_named_with_the_line_that_installs_it(watched):

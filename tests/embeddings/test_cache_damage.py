@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import shutil
 import tracemalloc
 from pathlib import Path
 
@@ -35,7 +34,7 @@ def right(entry: Entry | None) -> bool:
 
 
 class Shelf:
-    """A store with one intact entry that can be put back, and another one to take the file from."""
+    """A store with one intact entry that can be put back."""
 
     def __init__(self, base: Path) -> None:
         self.notes: list[str] = []
@@ -43,8 +42,6 @@ class Shelf:
         self.store.save(KIND, KEY, original())
         (self.path,) = (base / "cache" / "v4").iterdir()
         self.intact = self.path.read_bytes()
-        Store(base / "strangers").save(KIND, "another key", original())
-        (self.stranger,) = (base / "strangers" / "v4").iterdir()
 
     def restore(self) -> None:
         """Power of every test: the entry loads when nothing is wrong with it."""
@@ -74,23 +71,6 @@ class Shelf:
 @pytest.fixture(scope="module")
 def shelf(tmp_path_factory):
     return Shelf(tmp_path_factory.mktemp("damage"))
-
-
-def test_every_byte_counts(shelf):
-    """Not a sample: those of the manifest and of the tail included."""
-    shelf.restore()
-    for position in range(len(shelf.intact)):
-        data = bytearray(shelf.intact)
-        data[position] ^= 1 << position % 8
-        shelf.path.write_bytes(data)
-        assert shelf.store.load(KIND, KEY) is None
-    shelf.restore()
-
-
-def test_a_file_of_another_entry_is_noticed(shelf):
-    shelf.restore()
-    shutil.copyfile(shelf.stranger, shelf.path)
-    shelf.assert_noticed()
 
 
 def parts(data: bytes) -> tuple[bytes, bytes]:

@@ -117,12 +117,6 @@ def test_line_feeds_and_surrogates_in_words(tmp_path: Path) -> None:
     assert embeddings.dropped == {"nul": 1}
 
 
-def test_numeric_words_and_words_with_spaces(tmp_path: Path) -> None:
-    rows = ["1 0.5 0.5 0.5", "a b 0.5 0.5 0.5", "2 0.1 0.5 0.5", ". . . 0.5 0.5 0.5", "10 1 2 3"]
-    (tmp_path / "f").write_text("\n".join(rows))
-    assert load(tmp_path / "f").index_to_key == ["1", "a b", "2", ". . .", "10"]
-
-
 def test_blank_lines_at_the_end(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(text_rows(WORDS, vectors()) + b"\n\r\n  \n")
     assert (load(tmp_path / "f").n, load(tmp_path / "f").d) == (len(WORDS), D)

@@ -3,7 +3,7 @@ import codecs
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from identity import Collected, identity, marker, through
+from identity import identity, marker, through
 
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import ReadOptions
@@ -29,40 +29,12 @@ def test_any_bytes(data, size, batch):
     assert [not each for each in lines] == [not each for each in kept]
 
 
-def test_odd_characters_and_long_words():
-    texts = [
-        "\x85\u2028\u2029\x0b\x0c\x1c",
-        "a\rb",
-        "👩‍👩‍👧 👍🏽",
-        "e\u0301\u0300\u0302" * 50,
-        "\u202eabc\u202c \u2066x\u2069",
-        "\u1112\u1161\u11ab 한",
-        "é e\u0301",
-        "x" * 1_000_000,
-        "a " * 100_000,
-        "nul \0 inside",
-        "\ufeffinner mark",
-        "",
-    ]
-    data = "\n".join([*texts, ""]).encode()
-    out, outcome = through(SAME, data, "text", size=7777, force_text=True)
-    assert out == data
-    assert outcome.totals.records == len(texts)
-
-
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
 def test_lines_that_do_not_end_with_one_byte_are_refused(encoding):
     with pytest.raises(UsageError, match=rf"^encoding '{encoding}' is not supported \(convert"):
         through(SAME, "one\n".encode(encoding), "text", encoding=encoding)
     with pytest.raises(InputError, match=r"^test:1: looks like UTF-16 \(iconv -f UTF-16 -t UTF-8"):
         through(SAME, "one\n".encode("utf-16"), "text")
-
-
-def test_joined_files_keep_their_records():
-    sink = Collected()
-    through(SAME, b"\xef\xbb\xbfa", "text", sink=sink)
-    out, _ = through(SAME, b"\xef\xbb\xbfb\r\n", "text", sink=sink)
-    assert out == b"\xef\xbb\xbfa\nb\r\n"
 
 
 def test_limits(monkeypatch):

@@ -165,24 +165,6 @@ def test_dropped_columns_keep_every_row():
     assert out == b"<unk>\t<unk>\n"
 
 
-def test_columns_and_metadata_of_parquet_are_named(tmp_path):
-    pa = pytest.importorskip("pyarrow")
-    pq = pytest.importorskip("pyarrow.parquet")
-    fields = [
-        pa.field("t", pa.string()),
-        pa.field("m", pa.map_(pa.string(), pa.string())),
-        pa.field("s", pa.struct([("a", pa.int32())])).with_metadata({"about": "x"}),
-    ]
-    schema = pa.schema(fields, {"maker": "Maria"})
-    path = tmp_path / "a.parquet"
-    pq.write_table(pa.table([["word"], [[("k", "v")]], [{"a": 1}]], schema=schema), path)
-    _, outcome = through_file(MASK, path, fields=("t",))
-    assert [*outcome.passing.lines()] == [
-        "3 of 4 columns pass unchanged: m.key, m.value, s.a",
-        "2 metadata items pass unchanged: maker, s: about",
-    ]
-
-
 @pytest.mark.parametrize("kind", ["string", "large_string"])
 @pytest.mark.parametrize("rows", [0, 7])
 def test_dropped_columns_and_metadata_of_parquet_are_gone(tmp_path, kind, rows):

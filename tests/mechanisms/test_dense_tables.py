@@ -50,7 +50,7 @@ def whole_rows(table, ids, bits):
     return [out[token] for token in range(len(ids))]
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     n=st.integers(2, 150),
     d=st.integers(1, 5),

@@ -17,8 +17,9 @@ from dpsan.mechanisms import MECHANISMS
 from dpsan.space.cached_index import open_space
 from dpsan.space.metric_space import MetricSpace
 
-MANY = ["geodesic", "knn-response", "zipf-response", "clusant", "bucket-exponential"]
-"""Mechanisms whose rows of the bundled vocabulary take seconds."""
+MANY = ["geodesic", "knn-response", "zipf-response", "clusant", "bucket-exponential", "custext"]
+MANY += ["char-response", "santext-plus", "exponential", "tem"]
+"""Mechanisms whose rows of the bundled vocabulary take more than a second."""
 GOLDEN = Path(__file__).with_name("golden_probabilities.npz")
 EPSILONS = {"nats": (0.5, 3.0, 8.0), "1/distance": (0.2, 2.0, 12.0)}
 SMALL = ((9, 2), (14, 3))

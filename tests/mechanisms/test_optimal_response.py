@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
-from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -25,7 +24,7 @@ from dpsan.mechanisms.optimal.solver import Problem, solve
 from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.mechanisms.tables.directions import cosine_unit, directions, ranking
 from dpsan.mechanisms.tables.near_sets import Base
-from dpsan.mechanisms.tables.sparse import SparseTable, integer_increments
+from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.privacy.randomness import Streams
 from dpsan.space.cached_index import open_space
 from dpsan.space.metric_space import MetricSpace
@@ -93,18 +92,6 @@ def test_no_word_of_the_bundled_vocabulary_is_always_itself():
         ids = [row for row, other in zip(ids, written, strict=True) if keys[row] == other]
     for row in ids:  # a word that may stay so often by chance
         assert sanitizer.sampler.probabilities(np.array([row]))[0, row] ** 24 > 1e-12
-
-
-@pytest.mark.parametrize("epsilon", [1e-9, 0.01, 0.5, 1.0, 4.0, 8.0, 13.7, 25.0, 38.0, 61.0, 700.0])
-@pytest.mark.parametrize("mass", [1, 900, 1 << 20])
-def test_increments_are_rounded_down(epsilon, mass):
-    a, d = integer_increments(epsilon, 1 << 20, mass)
-    with localcontext(prec=400):
-        growth = Decimal(epsilon).exp()
-        assert Decimal(d + a) <= growth * d
-        assert Decimal(a) / d >= (growth - 1) * Decimal("0.99999") or not 0.01 <= epsilon <= 13.7
-    assert a >= 0
-    assert (d << 20) + a * mass < 1 << 62
 
 
 def test_sets_made_on_demand_are_those_of_the_table(space, monkeypatch):

@@ -50,13 +50,6 @@ def test_certificate_is_rounded_up_and_sees_planted_defects():
     assert certified_loss(broken) == math.inf
 
 
-@pytest.mark.parametrize("values", [{}, {"dimensions": 2, "levels": 16}])
-@pytest.mark.parametrize("epsilon", [0.3, 2.0, 8.0])
-def test_total_is_at_most_epsilon(values, epsilon):
-    mechanism = TLDP(epsilon, **values)
-    assert epsilon * 0.999 < mechanism.guarantee(SMALL).epsilon_ldp <= epsilon
-
-
 def test_law_of_weighted_words_keeps_epsilon():
     """Sensitive words are closer to each other."""
     sampler = TLDP(2.0, weights="frequency").prepare(SMALL)

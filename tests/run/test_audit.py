@@ -1,7 +1,5 @@
 import hashlib
 import json
-import os
-import stat
 
 TEXT = "Maria Gonzalez's flight, the zyxwvq one, leaves at 10:30.\r\n\nNo 😀 words?\n".encode()
 
@@ -57,22 +55,3 @@ def test_originals_and_a_seed(dpsan, tmp_path):
         assert text[row["line"] - 1][row["in_start"] : row["in_end"]] == row["in"]
         assert row["unchanged"] == (row["in"].lower() == row["out"].lower())
     assert "zyxwvq" in [row["in"] for row in rows[1:-2]]
-
-
-def test_mode_under_any_umask_and_nothing_is_overwritten(dpsan, tmp_path):
-    common = ("rewrite", "-q", "-e", "8", "-a")
-    for mask in (0o000, 0o277):
-        path = tmp_path / f"{mask}.jsonl"
-        old = os.umask(mask)
-        try:
-            dpsan(*common, str(path), stdin=b"hello\n")
-        finally:
-            os.umask(old)
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    path.write_text("mine")
-    done = dpsan(*common, str(path), stdin=b"hello\n")
-    assert done.returncode == 1
-    assert b"exists" in done.stderr
-    assert path.read_text() == "mine"
-    assert dpsan(*common, str(path), "--force", stdin=b"x").returncode == 0
-    assert path.read_text() != "mine"

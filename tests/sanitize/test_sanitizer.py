@@ -1,6 +1,5 @@
 import pickle
 import re
-import string
 from collections import Counter
 from itertools import pairwise
 
@@ -16,7 +15,7 @@ from dpsan.mechanisms import MECHANISMS
 from dpsan.privacy import randomness
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.tokens import INVISIBLE, TOKENIZERS, write_gaps
+from dpsan.text.tokens import INVISIBLE, write_gaps
 
 KEY = b"k" * 32
 WORDS = ["the", "maria", "john", "paris", "don't", "well-known", "it", "not", "may", "5", "café"]
@@ -65,26 +64,6 @@ def test_compounds(sanitizer):
     assert actions("xq-John's") == [("xq", "unknown"), ("John", "drawn")]
     assert actions("5.7") == [("5.7", "unknown")]
     assert actions("cafe\u0301") == [("cafe\u0301", "drawn")]
-
-
-def test_unknown_strings_never_come_out(store):
-    """Issue 3: names, e-mails, phone numbers, random letters; none copied, all counted."""
-    generator = np.random.default_rng(11)
-    letters = np.array(list(string.ascii_lowercase + string.digits))
-    planted = []
-    for _ in range(1000):
-        body = "".join(generator.choice(letters, 14))
-        digits = "".join(map(str, generator.integers(0, 10, 12)))
-        planted += [f"Zq{body}", f"zq{body}@zq{body[::-1]}.zqx", f"+{digits}", body.upper()]
-    sanitizer = Sanitizer(epsilon=8.0, embeddings=make_embeddings(n=500), cache=store)
-    lines = [f"word1 {plant}, word2." for plant in planted]
-    result = sanitizer.sanitize(lines, randomness.new_key())
-    text = "\n".join(result.lines).lower()
-    for plant in planted:
-        for part in re.findall(r"[^\W_]{5,}", plant.lower()):
-            assert part not in text
-    expected = sum(len(TOKENIZERS["unicode"](plant)[1::2]) for plant in planted)
-    assert (result.counts[Action.UNKNOWN], result.counts[Action.DRAWN]) == (expected, 8000)
 
 
 def test_unknown_policies():

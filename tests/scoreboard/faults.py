@@ -3,7 +3,6 @@
 import errno
 import os
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from scoreboard import fork
 from scoreboard.base import Row, Size, row
 from scoreboard.jobs import Job, Known, again, judge
 from scoreboard.patterns import mutants
-from scoreboard.trap import Trap, concerns, fails, sprung, undurable
+from scoreboard.trap import concerns, fails, sprung, undurable
 
 _NAMES = "EIO ENOSPC EDQUOT EMFILE EACCES EROFS ENFILE ETIMEDOUT"
 _CODES = [getattr(errno, name) for name in _NAMES.split()]
@@ -43,7 +42,6 @@ def faults(row: Row, size: Size, folder: Path) -> None:
         _short_writes(row, it)
         _memory(row, it, size)
     if size is not Size.MUTANT:
-        _cache_calls(row, folder / "cold", size.of(1, 3, 1))
         # Two workers; faults are those of the main process.
         it = Known(Job("txt", "O", "-j 2"), folder / "two", row)
         for number in range(1, len(it.trace) + 1, size.of(20, 16, 1)):
@@ -119,18 +117,6 @@ def _memory(row: Row, it: Known, size: Size) -> None:
         done = it.run(lambda: setattr(Sanitizer, "sanitize", hungry))
         if _judged(row, it, done, "no memory"):
             break
-
-
-def _cache_calls(row: Row, folder: Path, step: int) -> None:
-    """A cache that fails costs time, never the run."""
-    it = Known(Job("txt", "O"), folder, row, cold=True)
-    cache = folder / "cache"
-    for number in range(1, len(it.trace) + 1, step):
-        shutil.rmtree(cache)
-        cache.mkdir()
-        done = it.run(Trap(cache, number, fails(errno.EIO)).install)
-        row.tried += 1
-        row.count("a failing cache failed the run", not judge(row, it, done) or done.status)
 
 
 mutants(r"""faults

@@ -48,17 +48,14 @@ class Job:
 class Known:
     """A job, and what it does when nothing disturbs it: it is run twice, to fill the cache."""
 
-    def __init__(self, job: Job, folder: Path, row: Row, *, cold: bool = False) -> None:
+    def __init__(self, job: Job, folder: Path, row: Row) -> None:
         self.job, self.folder, self.env = job, folder, environment(folder)
         self.work = folder / "run" / "work"
         self.before: dict[str, bytes] = {}
         log = folder / "log"
-        below = folder / "cache" if cold else self.work
         for _ in range(2):
-            if cold:
-                shutil.rmtree(below)
             log.unlink(missing_ok=True)
-            done = self.run(Trap(below, log=log).install)
+            done = self.run(Trap(self.work, log=log).install)
             self.after, self.trace, self.out = tree(self.work), calls(log), done.out
             row.count("undisturbed run failed", done.status != 0 or not [*self.new, done.out])
         out = self.out + b"".join(self.after[name] for name in self.new)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from dpsan.run.same_request import NAME
 from scoreboard import fork
-from scoreboard.base import Row, Size, embedding_file, environment, row, tree
+from scoreboard.base import Row, Size, row, tree
 from scoreboard.jobs import Job, Known
 from scoreboard.patterns import mutants
-from scoreboard.trap import Trap, concerns
+from scoreboard.trap import concerns
 
 _MINE = b"what somebody else wrote\n"
 
@@ -86,7 +86,6 @@ def moving_files(row: Row, size: Size, folder: Path) -> None:
             if (it.work / "done").exists():  # else it was too late, or too early
                 _judge(row, it, done, what, name)
     row.note = "not in the one call that replaces an input in place"
-    _vocabulary(row, size, folder / "vocabulary")
 
 
 def _judge(row: Row, it: Known, done: fork.Done, what: str, name: str) -> None:
@@ -111,42 +110,7 @@ def _judge(row: Row, it: Known, done: fork.Done, what: str, name: str) -> None:
         row.count("temporary left", each.endswith(".tmp"))
 
 
-def _vocabulary(row: Row, size: Size, folder: Path) -> None:
-    """The embedding file is replaced between two openings: no mixture, and none in the cache."""
-    folder.mkdir()
-    old = embedding_file(folder / "old.txt", 60, 4).read_bytes()
-    new = b"".join(line.replace(b"w", b"v", 1) + b"\n" for line in old.splitlines()[::-1])
-
-    def run(name: str, data: bytes, trap: Trap | None = None) -> fork.Done:
-        own = folder / name
-        env = environment(own)
-        (own / "e.txt").write_bytes(data)
-        text = b"w1 w2 w3 v4 v5\n" * 30
-        command = "rewrite -q -e 1 -m laplace -E e.txt --seed s"
-        return fork.run(command, own, env, trap and trap.install, text)
-
-    truth = [run("first", old).out, run("second", new).out]
-    row.count("two vocabularies with the same words", truth[0] == truth[1])
-    for number in size.of([3, 6], [2, 5, 8], [*range(1, 10)]):
-        for way in (_replace, lambda name, data: Path(name).write_bytes(data)):
-            own = f"v{number}{way is _replace}"
-            act = _acts(lambda name, way=way: way(name, new), "e.txt")
-            reads = ("open", "preadv", "read")
-            done = run(own, old, Trap(folder / own / "e.txt", number, act, only=reads))
-            if not (folder / own / "done").exists():
-                continue
-            row.tried += 1
-            mixed = done.status == 0 and done.out not in truth
-            row.count("a mixture of two vocabularies", mixed or done.traced)
-            for data, right in ((old, truth[0]), (new, truth[1])):
-                later = run(own, data)
-                row.count("a wrong vocabulary stays in the cache", later.out != right)
-
-
 mutants(r"""moving
-what a vocabulary is called and what it is @ _build
-- embeddings.digest != digest
-+ False
 compressed data that end too early are taken for whole @ _Decompressed.read
 - self._frame is not None
 + False

@@ -91,7 +91,6 @@ def failing_stages(row: Row, size: Size, folder: Path) -> None:
     places = map(_Secret, (folder / f"p{number}" for number in itertools.count()))
     _stages(row, size, places)
     _provoked(row, size, places)
-    _names(row, places)
     _reports(row, next(places))
     if size is not Size.MUTANT:
         _live(row, next(places))
@@ -193,19 +192,6 @@ def _provoked(row: Row, size: Size, places: Iterator[_Secret]) -> None:
         row.count("a provocation that provokes nothing", done.status == 0)
         row.count("internal error", b"internal error" in done.err)
         it.searched(row, done, ", of a first row" if b"{1}" in template else "")
-
-
-def _names(row: Row, places: Iterator[_Secret]) -> None:
-    """File names that would write lines of their own, or to the terminal."""
-    names = ("a\ndpsan: b.txt", "a\x1b[2Jb.txt", "a\rb.txt", "a\x9b1mb.txt")
-    for name, more in itertools.product(names, ("", " -f jsonl -k t")):
-        it = next(places)
-        it.write(name, b"{0}\n")
-        done = it.run(_REWRITE + more, name, "no such file")
-        row.count("forged line", b"\ndpsan: b.txt" in done.err)
-        row.count("control character in a message", "\x9b" in done.err.decode(errors="replace"))
-        shutil.rmtree(it.work / "out", ignore_errors=True)
-        it.searched(row, done)
 
 
 def _reports(row: Row, it: _Secret) -> None:

@@ -28,18 +28,6 @@ def test_search_is_exact_at_every_distance(scale, k):
     assert np.allclose(near, np.sort(distances, axis=1)[:, :k], rtol=1e-12)
 
 
-def test_float32_alone_would_be_wrong():
-    """The twin: without re-scoring, the same queries have wrong answers."""
-    generator = np.random.default_rng(1)
-    vectors = generator.normal(size=(3000, 12)).astype(np.float32)
-    points = vectors[:200].astype(np.float64) + 3e4 * generator.normal(size=(200, 12))
-    index = FlatIndex(vectors)
-    proposed = index._propose(points, 1)[0][:, 0]
-    exact = index.search(points, 1)[0][:, 0]
-    assert (exact == brute(vectors, points).argmin(axis=1)).all()
-    assert (proposed != exact).any()
-
-
 def test_distances_and_the_centroid_of_unknown_words(space):
     ids = np.array([0, 5, space.n])
     points = space.points(ids)

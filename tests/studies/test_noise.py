@@ -11,30 +11,10 @@ from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.calibrate import Draft
 from dpsan.space.diameters import clipped, l1_diameter, l2_diameter
 
-GOLDEN = {
-    "clipped-laplace": (49.0, 4.90),
-    "trlaplace": (49.0, 4.90),
-    "laplace": (34.7, 3.47),
-    "gaussian": (8.45, 1.08),
-    "trlaplace-paper": (2.42, 4.18),
-}
-
 
 @pytest.fixture(scope="module")
 def unit():
     return STUDIES["variance"].make(epsilons=(1.0, 10.0))
-
-
-@pytest.mark.slow
-def test_golden(unit):
-    found = {(row["mechanism"], row["epsilon_ldp"]): row for row in unit.rows}
-    for name, (one, ten) in GOLDEN.items():
-        assert found[name, 1.0]["std"] == pytest.approx(one, abs=0.05 if one > 9 else 0.0051)
-        assert found[name, 10.0]["std"] == pytest.approx(ten, abs=0.0051)
-    paper = found["trlaplace-paper", 1.0]
-    assert (paper["status"], paper["delta"]) == ("REFUTED", pytest.approx(0.979, abs=1e-4))
-    assert found["gaussian", 1.0]["delta"] == 1e-6
-    assert found["laplace", 10.0]["epsilon"] == pytest.approx(5, rel=3e-3)
 
 
 def test_every_point_mechanism_is_there_or_told(unit):

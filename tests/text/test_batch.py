@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpsan.text import pieces as module
@@ -65,10 +65,10 @@ def test_a_word_may_hold_what_stands_between_texts():
 
 def test_many_texts_are_one_batch():
     """Texts without words are one gap: were it made piece by piece, this would take hours."""
-    texts = [f"the Maria, no{'.' * (number % 3)}" for number in range(2500)]
+    texts = [f"the Maria, no{'.' * (number % 3)}" for number in range(600)]
     batch = looked_up().batch(texts)
     assert batch.lines([*batch.words]) == texts
-    assert batch.codes.tolist() == [ROWS["the"], ROWS["maria"], ROWS["no"]] * 2500
+    assert batch.codes.tolist() == [ROWS["the"], ROWS["maria"], ROWS["no"]] * 600
     for text in ("  ;  " * 40, "", "\0"):
         assert looked_up().batch([text] * 3000).lines([]) == [text.strip("\0")] * 3000
 
@@ -101,6 +101,7 @@ def test_nothing_is_lost_between_spaces(texts, last, tails):
         assert not found.tails.any()
 
 
+@settings(max_examples=50)
 @given(texts=ANY_TEXTS)
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_no_token_goes_on_behind_a_piece(name, texts):
@@ -139,6 +140,7 @@ def stated(texts, tails):
     return pieces, [code(*each) for each in zip(strings, pieces.tails, strict=True)]
 
 
+@settings(max_examples=40)
 @given(many=st.lists(ANY_TEXTS, max_size=4), tails=st.booleans(), alike=st.booleans())
 def test_a_code_is_that_of_all_bytes(many, tails, alike):
     with pytest.MonkeyPatch.context() as patched:
