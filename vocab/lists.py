@@ -219,8 +219,8 @@ def phrases() -> dict[str, str]:
     for name in ("phrases", "geonames"):
         for (label,), _, listed in sections(SOURCES / f"{name}.txt"):
             for phrase in listed:
-                first, blank, _ = phrase.partition(" ")
-                if blank and not (name == "geonames" and first in closed):
+                first, *rest = re.split("[ -]", phrase)
+                if rest and not (name == "geonames" and first in closed):
                     labels.setdefault(phrase, label)
     return labels
 
@@ -364,7 +364,7 @@ def write(folder: Path, words: Words, known: Mapping[str, str], year: int = YEAR
     ordinary = {word for word, triple in words.labels.items() if triple[0] == "plain"}
     ordinary -= {word for word in ordinary if words.source[word] in (*FETCHED.split(), UNLISTED)}
     flags[:-1] = [ORDINARY * (word in known or word in ordinary) for word in rows]
-    openings = [phrase.split(" ")[0].removesuffix("'s") for phrase in phrase_of]
+    openings = [re.split("[ -]", phrase)[0].removesuffix("'s") for phrase in phrase_of]
     first = table.rows(Hashes.of_words(openings))
     flags[first] |= OPENS  # the row -1 is that of unlisted words
     phrase_order, phrase_table = Table.order(Hashes.of_words(list(phrase_of)), bits=12)

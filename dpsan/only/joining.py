@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.characters import BLANK, folded
+from dpsan.only.characters import BLANK, Block, folded
 from dpsan.only.hashes import Hashes
-from dpsan.only.view import COLUMN, LOWER, TITLE, UPPER, Codes, Flags, among
+from dpsan.only.view import COLUMN, LOWER, TITLE, UPPER, Flags, among
 
 if TYPE_CHECKING:
     from dpsan.only.lexicon import Lexicon
@@ -46,15 +46,15 @@ def cut_words(lexicon: Lexicon, code: dict[str, int], text: str, words: Words) -
 
 
 def join_phrases(
-    lexicon: Lexicon, code: dict[str, int], closed: Flags, bits: Codes, hashes: Hashes, words: Words
+    lexicon: Lexicon, code: dict[str, int], closed: Flags, block: Block, words: Words
 ) -> NDArray[np.intp]:
-    """Make listed phrases one token; returns the words that stay, ascending."""
+    """Make listed phrases, with blanks or hyphens, one token; returns the words that stay."""
     start, end, row = words["start"], words["end"], words["row"]
     n = len(start)
     keep = ~words.pop("dead", np.zeros(n, bool))
-    blank = (np.append(start[1:], 0) - words["after"] == 1) & (
-        bits.take(words["after"]) & BLANK != 0
-    )
+    hashes, after = block.hashes, words["after"]
+    blank = (block.bits.take(after) & BLANK != 0) | (block.small.take(after) == ord("-"))
+    blank &= np.append(start[1:], 0) - after == 1
     opens = np.flatnonzero(lexicon.opens_phrase.take(row) & blank)
     for size in (4, 3, 2):
         at = opens[opens + size <= n]

@@ -274,7 +274,7 @@ class Viewer:
         """Merge words, phrases, strings and edges into one view."""
         code, hashes, edges = self.code, block.hashes, block.edges
         cut_words(self.lexicon, code, block.text, words)
-        keep = join_phrases(self.lexicon, code, self.closed, block.bits, hashes, words)
+        keep = join_phrases(self.lexicon, code, self.closed, block, words)
         words = {name: values.take(keep) for name, values in words.items()}
         kinds = np.array([code.get(label, -1) for label in strings.labels], np.int16)
         inside = np.flatnonzero(kinds >= 0)  # no escapes

@@ -112,8 +112,8 @@ class Blindness:
             bounds = np.searchsorted(codes[by_code], np.arange(len(self.rewriter.viewer.labels)))
             for code, part in enumerate(np.split(order[by_code], bounds[1:])):
                 self._pools[code, column] = part
-        phrases = self.rewriter.lexicon.lines("phrases.txt")
-        self._in_phrases = frozenset(word for phrase in phrases for word in phrase.split(" "))
+        phrases = self.rewriter.lexicon.text("phrases.txt")
+        self._in_phrases = frozenset(re.findall(r"[^\s-]+", phrases))
 
     def _listed(self) -> tuple[list[str], NDArray[np.uint8]]:
         """Return words and phrases that may stand for others, and their labels by capitals."""

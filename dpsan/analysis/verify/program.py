@@ -193,7 +193,7 @@ def exchanged_texts(sanitizer: Sanitizer, key: bytes) -> tuple[list[str], list[s
     assert rewriter is not None  # noqa: S101 - the caller knows the request
     strings = zip(_STRINGS[::2], _STRINGS[1::2], strict=True)
     pairs = [(text, *pair) for text, pair in product(_AROUND, strings)]
-    phrases = {w for phrase in rewriter.lexicon.lines("phrases.txt") for w in phrase.split(" ")}
+    phrases = {*re.findall(r"[^\s-]+", rewriter.lexicon.text("phrases.txt"))}
     for pair in _words(sanitizer, key):
         for place in PLACES:
             beside = {*re.findall(r"\w+", place.lower())}
