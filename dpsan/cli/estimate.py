@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from dpsan.cli.command import argument, option
-from dpsan.cli.options import Page, Sanitizing, Texts
-from dpsan.cli.output import INPUT, PRIVACY
+from dpsan.cli.options import Audited, Page, Sanitizing, Texts
+from dpsan.cli.output import INPUT
 from dpsan.errors import refuse
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Estimate(Page, Texts, Sanitizing):
+class Estimate(Page, Texts, Sanitizing, Audited):
     """Estimate what groups of texts said, from their sanitized versions alone.
 
     Do not count words of the output: this command knows what the mechanism did to them. It needs
@@ -36,8 +36,6 @@ class Estimate(Page, Texts, Sanitizing):
 
     sanitized: list[Path] = argument("SANITIZED...")
     """The sanitized texts."""
-    audit: Path | None = option("--audit FILE", panel=PRIVACY)
-    """Take the settings of the run from this audit. Only its header is read."""
     by: str | None = option("--by FIELD", panel=INPUT)
     """Column or JSON path with the group of a record. Default: each file is a group."""
     lists: list[str] | None = option("--list NAME=WORD,...|@FILE", panel="Estimates")
@@ -48,27 +46,22 @@ class Estimate(Page, Texts, Sanitizing):
     def run(self) -> int:
         """Estimate, and print what is called."""
         self.check_rules()
-        if self.audit is None:
-            self.check_epsilon()
         lists = self._lists()
         refuse(not lists and not self.top, "give --list or --top")
         self.check_files()
         inputs = self.inputs(self.sanitized[0])
         self.check_page()
 
-        from dpsan.analysis.estimate import NO_CALL, read_groups, rows_of, shown
         from dpsan.analysis.estimate import Estimate as Estimates
+        from dpsan.analysis.estimate import answers, matrix_of, read_groups, shown
 
         sanitizer = self._sanitizer()
-        rows_of(lists, sanitizer.embeddings)  # errors come before the long work
+        matrix_of(lists, sanitizer.embeddings)  # errors come before the long work
         with self.progress.named() as progress:
             texts, labels = read_groups(self.sanitized, inputs, self.by)
             estimates = Estimates(texts, labels, sanitizer, progress=progress)
-            counts, comparisons = estimates.counts(lists), estimates.comparisons(lists)
-            top = estimates.top(self.top) if self.top else []
-        values = {"groups": estimates.groups, "misfit": estimates.misfit, "counts": counts}
-        values |= {"comparisons": comparisons, "top": top, "no_call": NO_CALL}
-        self.show(values, [shown(estimates, counts, comparisons, top)])
+            values = answers(estimates, lists, self.top)
+        self.show(values, [shown(values)])
         return 0
 
     def _lists(self) -> dict[str, list[str]]:
@@ -86,14 +79,11 @@ class Estimate(Page, Texts, Sanitizing):
 
     def _sanitizer(self) -> Sanitizer:
         """Return what has the settings of the run.  Raises UsageError, InputError."""
-        from dpsan.analysis.evaluate.setting import read_run
-        from dpsan.mechanisms.registry import mechanism_class
         from dpsan.sanitize.sanitizer import Sanitizer
 
-        if self.audit is None:
+        if (run := self.audited_run()) is None:
+            self.check_epsilon()
             return Sanitizer.from_spec(self.spec().of_table(), self.store())
-        mechanism_class(self.mechanism)  # which loads the file of the run's
-        run = read_run(self.audit)
         spec = replace(run.of_table(), embeddings=self.embeddings, vocab_size=self.vocab_size)
         sanitizer = Sanitizer.from_spec(spec, self.store())
         run.check(sanitizer.embeddings.digest)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpsan.cli import options
 from dpsan.cli.command import argument, option
-from dpsan.cli.options import Page, Privacy, Texts, Vocabulary
+from dpsan.cli.options import Audited, Page, Texts, Vocabulary
 from dpsan.cli.output import INPUT, PRIVACY
 from dpsan.errors import refuse
 from dpsan.sanitize.settings import Settings
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluate(Page, Texts, Vocabulary, Privacy):
+class Evaluate(Page, Texts, Vocabulary, Audited):
     """Measure the utility of sanitized text and how much an attacker can recover.
 
     The result contains no text. Attacks need --epsilon or --audit.
@@ -46,8 +46,6 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
     """The texts."""
     sanitized: list[Path] = argument("SANITIZED...")
     """Their sanitized versions, in order; more files: of further runs on the texts."""
-    audit: Path | None = option("--audit FILE", panel=PRIVACY)
-    """Take mechanism, epsilon, parameters and tokenizer from this audit of the run."""
     class_files: list[Path] | None = option("--class FILE", panel=PRIVACY)
     """With --audit: a class of your own that the run had. Repeatable."""
     tokenizer: str = option("--tokenizer unicode|ptb|whitespace", "unicode", panel=INPUT)
@@ -108,16 +106,11 @@ class Evaluate(Page, Texts, Vocabulary, Privacy):
 
     def _run_and_settings(self) -> tuple[Run | None, Settings]:
         """Return the audited run, if it was given, and its settings.  Raises DpsanError."""
-        from dpsan.analysis.evaluate.setting import read_run
-        from dpsan.mechanisms.registry import mechanism_class
-
-        if self.audit is None:
+        if (run := self.audited_run()) is None:
             names = ("epsilon", "mechanism", "public", "tokenizer")
             given = {name: getattr(self, name) for name in names}
             values = options.parameters(self.param)
             return None, Settings.read(**given, parameters=values, allow_unproved=True)
-        mechanism_class(self.mechanism)  # which loads the file of the run's
-        run = read_run(self.audit)
         return run, run.settings(self.public, [*map(str, self.class_files or ())])
 
     def _question(self, tokenizer: str) -> Question:

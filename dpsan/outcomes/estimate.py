@@ -5,26 +5,26 @@ table and the rates l of all inputs.  Log rates are Gaussian around a public pri
 the curvature there (Laplace) give estimates and deviations; docs/estimate.md has the formulas, and
 where the constants come from.  Only outputs and public data are read: post-processing.
 
-Shapes: n words and ⊥, M outputs that are seen, f features, k lists.  A list is a column of a sparse
-0/1 matrix, shape (n + 1, k).
+Shapes: n words and ⊥, M outputs that are seen, f features, k lists, g groups.  A list is a column
+of a sparse 0/1 matrix, shape (n + 1, k).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, optimize, sparse
 
 from dpsan.errors import refuse
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.outcomes.distributions import Progress, prior, silent
-from dpsan.space.arrays import Floats, Ids, blocks, unit_rows
+from dpsan.space.arrays import Floats, Ids, unit_rows
 from dpsan.space.metric_space import MetricSpace
 from dpsan.text.numerals import number
 
@@ -32,19 +32,16 @@ MOST_OUTPUTS: Final = 6000
 """Outputs of a table whose M x M matrices fit into memory."""
 MISFIT: Final = 1.5
 """Largest mean squared residual of texts that the stated settings wrote."""
-_WHITE: Final = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8)
-_SMOOTH: Final = (0.025, 0.05, 0.1, 0.2, 0.4)
-"""Deviations of log rates from the prior: those of single words, and those that similar words
-share."""
-_FIRST: Final = (2, 2)
+_FIRST: Final = (0, 0)
+"""Indices of the scales of which the search starts: deviations of 1 and .1, see :func:`_scales`."""
 _BESIDE: Final = (0.5, 0.05, 0.2)
-"""The same for a group beside all groups, and that which the words of a list share."""
+"""Deviations of a group beside all groups, and that which the words of a list share."""
 _STEPS: Final = 50
 _GAIN: Final = 0.1
 """Steps after which the fit is scaled anew, and nats that they gain at least."""
 _FRESH: Final = 0.02
 """Public share of the prior of groups that are compared."""
-ADDED: Final = 5.0
+_ADDED: Final = 5.0
 """Added to counts in all ratios."""
 _BELOW, _ABOVE, _COUNT_FLOOR, _WIDEST = 1.7, 2.0, 0.3, 4.0
 """Ends of an interval of a count, in deviations; the least log error; the largest ratio of ends."""
@@ -53,30 +50,26 @@ _CALL, _RATIO_FLOOR, _WORD_FLOOR = 2.0, 0.15, 0.2
 _USUAL, _CANDIDATES = 50, 3000
 """Ranks of the words among which the over-represented ones are sought."""
 _AT_MOST: Final = 1.96
-_BLOCK: Final = 512
-minimize: Any = optimize.minimize  # whose types take no function of two arguments
 _TRIES: Final = 8
 """Scales that are tried, about; for progress."""
 
+minimize: Any = optimize.minimize  # whose types take no function of two arguments
 Lists = sparse.csc_matrix
 Scales = tuple[float, float, float]
-"""Of deviations of single words, of similar words, and of all words of a list that is asked for."""
-Found = tuple[Floats, Floats]
-"""Occurrences of lists and their standard deviations, (k,) each."""
+"""Deviations of log rates from the prior: of single words, those that similar words share, and
+that which the words of a list share."""
 
 
 @dataclass(frozen=True)
 class Channel:
-    """Public distributions of the outputs that are seen: ``P[x] = mix[x] * base + near[x]``."""
+    """Public distributions of the outputs that are seen: ``P[x] = near[x] + mix[x] * base``."""
 
     outputs: Ids
     """Row of each output, (M,)."""
     base: Floats
     """(M,)."""
-    mix: Floats
-    """(n + 1,)."""
-    near: sparse.csr_matrix
-    """(n + 1, M)."""
+    cells: sparse.csr_matrix
+    """``near``, and ``mix`` as the last column, (n + 1, M + 1)."""
     prior: Floats
     """Public share of each input, (n + 1,)."""
     features: Floats
@@ -102,38 +95,40 @@ class Channel:
         written = sparse.csr_matrix(cells, (n + 1, n))
         readings = as_lists([read[word] for word in drawn], n + 1).T.tocsr()
         outputs = np.intersect1d(drawn, readings.indices)
-        readings = readings[:, outputs]
+        readings, mix = readings[:, outputs], 1 - np.asarray(written.sum(axis=1))
         logs, units = np.log(space.frequencies), unit_rows(space.vectors) * np.sqrt(space.d)
         features = np.column_stack([np.ones(n), (logs - logs.mean()) / (logs.std() or 1), units])
         return cls(
             outputs=outputs,
             base=readings.T @ (table.base.weights / table.base.total),
-            mix=1 - np.asarray(written.sum(axis=1)).ravel(),
-            near=(written[:, drawn] @ readings).tocsr(),
+            cells=sparse.hstack([written[:, drawn] @ readings, sparse.csr_matrix(mix)]).tocsr(),
             prior=prior(space),
             features=np.asfortranarray(np.vstack([features, np.zeros(features.shape[1])])),
         )
 
     @cached_property
-    def back(self) -> sparse.csr_matrix:
-        """Return the near sets by output, (M, n + 1)."""
-        return self.near.T.tocsr()
+    def _by_output(self) -> sparse.csr_matrix:
+        return self.cells.T.tocsr()
 
-    def information(self, rates: Floats) -> Floats:
-        """Return the Fisher information of each log rate alone, (n + 1,)."""
-        inverse = 1 / self.forward(rates)
-        out = self.near.power(2) @ inverse + self.mix**2 * (self.base**2 @ inverse)
-        return np.asarray(rates**2 * (out + 2 * self.mix * (self.near @ (self.base * inverse))))
+    def mixed(self, values: Any) -> Floats:
+        """Return (M,) or (M, k) of (M + 1,) or (M + 1, k): the last one is spread over the base."""
+        dense = values if isinstance(values, np.ndarray) else values.toarray()
+        return np.asarray(dense[:-1] + np.multiply.outer(self.base, dense[-1]))
 
     def forward(self, rates: Any) -> Floats:
         """Return the mean count of each output, (M,) or (M, k), of rates (n + 1,) or (n + 1, k)."""
-        nearby = self.back @ rates
-        dense = nearby if isinstance(nearby, np.ndarray) else nearby.toarray()
-        return np.asarray(np.multiply.outer(self.base, self.mix @ rates) + dense)
+        return self.mixed(self._by_output @ rates)
 
     def backward(self, scores: Floats) -> Floats:
         """Return the mean score of the output of each input, (n + 1,), of scores (M,)."""
-        return np.asarray(self.mix * (self.base @ scores) + self.near @ scores)
+        return np.asarray(self.cells @ np.append(scores, self.base @ scores))
+
+    def information(self, rates: Floats) -> Floats:
+        """Return the Fisher information of each log rate alone, (n + 1,)."""
+        inverse, mix = 1 / self.forward(rates), self.cells[:, [-1]].toarray().ravel()
+        squares = self.cells.power(2) @ np.append(inverse, self.base**2 @ inverse)
+        both = mix * (self.cells @ np.append(self.base * inverse, 0))
+        return np.asarray(rates**2 * (squares + 2 * both))
 
 
 @dataclass(frozen=True)
@@ -174,15 +169,10 @@ class Fit:
 
         It is computed anew each time: it takes most of the memory.
         """
-        channel, square = self.channel, (self.rates * self.scales[0]) ** 2
-        slopes, base = channel.forward(self._slopes), channel.base
-        cross = channel.back @ (square * channel.mix) + (square @ channel.mix**2 / 2) * base
-        left = np.column_stack([slopes, cross, base])
-        right = np.column_stack([slopes, base, cross])
-        weighted = sparse.diags(square) @ channel.near
-        table = np.empty((len(base), len(base)))
-        for rows in blocks(len(base), _BLOCK):
-            table[rows] = left[rows] @ right.T + (channel.back[rows] @ weighted).toarray()
+        channel, slopes = self.channel, self.channel.forward(self._slopes)
+        weighted = sparse.diags(self.rates * self.scales[0]) @ channel.cells
+        table = channel.mixed(channel.mixed(weighted.T @ weighted).T)
+        table += slopes @ slopes.T
         table[np.diag_indices_from(table)] += self.mean
         # Transposed, the symmetric matrix has the order of columns that needs no copy.
         factor = linalg.cholesky(table.T, lower=True, overwrite_a=True, check_finite=False)
@@ -195,7 +185,7 @@ class Fit:
         fitted -= np.sum((self.mode / scales) ** 2) / 2
         return float(fitted - np.log(np.diag(self._factor()) / np.sqrt(self.mean)).sum())
 
-    def of_lists(self, lists: Lists) -> Found:
+    def of_lists(self, lists: Lists) -> tuple[Floats, Floats]:
         """Return estimated occurrences of lists and their standard deviations, (k,) each.
 
         The fit does not know the lists.  What the words of one share is estimated afterwards, by
@@ -253,6 +243,10 @@ def fit(
     return Fit(channel, counts, scales, mode, rates_at(mode))
 
 
+def _scales(at: tuple[int, int]) -> Scales:
+    return 2 ** (at[0] / 2), 0.1 * 2.0 ** at[1], 0.0
+
+
 def first_fit(channel: Channel, counts: Floats) -> Fit:
     """Return the fit with usual scales, whose misfit tells whether these settings wrote the texts.
 
@@ -261,30 +255,23 @@ def first_fit(channel: Channel, counts: Floats) -> Fit:
     return fit(channel, counts, channel.prior, _scales(_FIRST))
 
 
-def _scales(at: tuple[int, int]) -> Scales:
-    return _WHITE[at[0]], _SMOOTH[at[1]], 0.0
-
-
 def best_fit(first: Fit, progress: Progress = silent) -> Fit:
     """Return the fit with the scales of largest evidence.
 
-    Climb a grid of scales, from the first fit, until no neighbour gains more than 1 nat.  What was
-    tried before had less than the best one then.
+    Climb a grid of scales, from the first fit, until no neighbour gains more than 1 nat.
     """
-    tried, here, best, value, gain = {_FIRST}, _FIRST, first, first.evidence(), np.inf
-    while gain > 1:
-        fits, (row, column), near = [], here, best.mode
-        for at in ((row + 1, column), (row - 1, column), (row, column + 1), (row, column - 1)):
-            if at not in tried and at[0] in range(len(_WHITE)) and at[1] in range(len(_SMOOTH)):
-                made = fit(first.channel, first.counts, first.channel.prior, _scales(at), near)
-                fits.append((made.evidence(), at, made))
-                tried.add(at)
+    tried, best = {_FIRST: (first.evidence(), first)}, _FIRST
+    while True:
+        value, here = tried[best]
+        for step in (1, 0), (-1, 0), (0, 1), (0, -1):
+            at = best[0] + step[0], best[1] + step[1]
+            if at not in tried and -2 <= at[0] <= 3 and -2 <= at[1] <= 2:
+                made = fit(first.channel, first.counts, first.channel.prior, _scales(at), here.mode)
+                tried[at] = made.evidence(), made
                 progress(min(1.0, len(tried) / _TRIES))
-        highest = max(fits, key=lambda scored: scored[0], default=(value, here, best))
-        gain = highest[0] - value
-        if gain > 1:
-            value, here, best = highest
-    return best
+        best = max(tried, key=lambda at: tried[at][0])
+        if tried[best][0] <= value + 1:
+            return here
 
 
 def beside(whole: Fit, counts: Floats) -> Fit:
@@ -293,57 +280,66 @@ def beside(whole: Fit, counts: Floats) -> Fit:
     return fit(whole.channel, counts, share / share.sum(), _BESIDE)
 
 
-def intervals(estimated: Found) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Return lower and upper ends, and whether they are close enough to be given, (k,) each."""
-    count, deviation = estimated
-    error = np.hypot(deviation / (count + ADDED), _COUNT_FLOOR)
-    low = np.maximum((count + ADDED) * np.exp(-_BELOW * error) - ADDED, 0)
-    high = (count + ADDED) * np.exp(_ABOVE * error) - ADDED
-    return low, high, (low > 0) & (high <= _WIDEST * low)
+def bounds(group: Fit, lists: Lists) -> list[tuple[int | None, int]]:
+    """Return lower and upper bounds on the occurrences of each list, (k,).
 
-
-def least_log_ratios(first: Found, second: Found, sizes: tuple[float, float]) -> Floats:
-    """Return the log of how often more a list is used in one group than in another at least, (k,).
-
-    It is called where it is above 0.
-
-    Args:
-        sizes: words of the two groups.
+    The lower bound is None where the ends of an interval are too far from each other.
     """
-    (counts, deviations), words = np.stack([first, second], axis=1), np.array(sizes)[:, None]
-    smoothed = counts + 2 * ADDED * words / words.sum()
-    rates, error = np.log(smoothed / words), np.hypot(*(deviations / smoothed))
-    return np.asarray(rates[0] - rates[1] - _CALL * np.hypot(error, _RATIO_FLOOR))
+    count, deviation = group.of_lists(lists)
+    error = np.hypot(deviation / (count + _ADDED), _COUNT_FLOOR)
+    low = (count + _ADDED) * np.exp(-_BELOW * error) - _ADDED
+    high = (count + _ADDED) * np.exp(_ABOVE * error) - _ADDED
+    given = (low > 0) & (high <= _WIDEST * low)
+    return [
+        (math.floor(low[at]), math.ceil(high[at]))
+        if given[at]
+        else (None, math.ceil(at_most(group, lists[:, [at]])))
+        for at in range(lists.shape[1])
+    ]
+
+
+def least_ratios(groups: Sequence[Fit], lists: Lists) -> Floats:
+    """Return how often more a list is used in one group than in another at least, (k, g, g).
+
+    It is called where it is above 1.
+    """
+    count, deviation = np.transpose([group.of_lists(lists) for group in groups], (1, 2, 0))[
+        ..., None
+    ]
+    words = np.array([[group.counts.sum()] for group in groups])
+    smoothed = count + 2 * _ADDED * words / (words + words.T)
+    rates, errors = np.log(smoothed / words), (deviation / smoothed) ** 2
+    margin = _CALL * np.sqrt(errors + errors.swapaxes(1, 2) + _RATIO_FLOOR**2)
+    return np.asarray(np.exp(rates - rates.swapaxes(1, 2) - margin))
 
 
 def over_represented(whole: Fit, group: Fit) -> Ids:
     """Return rows of the words that a group uses more than all groups, the clearest first."""
     rows = np.argsort(-whole.words[:-1])[_USUAL:_CANDIDATES]
     expected = whole.words[rows] * group.counts.sum() / whole.counts.sum()
-    ratio = np.log((np.maximum(group.words[rows], 0) + ADDED) / (expected + ADDED))
+    ratio = np.log((np.maximum(group.words[rows], 0) + _ADDED) / (expected + _ADDED))
     few = ratio > _CALL * _WORD_FLOOR  # no other word can be called
     rows, ratio = rows[few], ratio[few]
     count, deviation = group.of_lists(as_lists(rows[:, None], len(whole.words)))
-    score = ratio / np.hypot(deviation / (count + ADDED), _WORD_FLOOR)
+    score = ratio / np.hypot(deviation / (count + _ADDED), _WORD_FLOOR)
     order = np.argsort(-score)
     return np.asarray(rows[order][score[order] > _CALL])
 
 
-def at_most(group: Fit, rows: Ids) -> float:
-    """Return an upper bound on the occurrences of words, of 97.5 % and without any prior.
+def at_most(group: Fit, words: Lists) -> float:
+    """Return an upper bound on the occurrences of a list, of 97.5 % and without any prior.
 
     Weights c >= 0 of outputs with P c >= 1 on the words make c·counts unbiased or too large.  The
     fit chooses the weights; that the bound holds needs none.
     """
-    near, whole = group.channel.near[rows], group.counts.sum()
-    outputs = np.unique(near.indices)
-    base = np.outer(group.channel.mix[rows], group.channel.base[outputs])
-    share = np.maximum(group.mean[outputs] / whole, 1e-12)
+    whole, probabilities = (
+        group.counts.sum(),
+        group.channel.mixed(group.channel.cells[words.indices].T),
+    )
+    share = np.maximum(group.mean / whole, 1e-12)
     cost = share + _AT_MOST * np.sqrt(share / whole)
-    limits = near[:, outputs].toarray() + base
-    weights = np.asarray(optimize.linprog(cost, -limits, -np.ones(len(rows))).x)
-    counts = group.counts[outputs]
-    return float(weights @ counts + _AT_MOST * np.sqrt(weights**2 @ counts))
+    weights = np.asarray(optimize.linprog(cost, -probabilities.T, -np.ones(words.nnz)).x)
+    return float(weights @ group.counts + _AT_MOST * np.sqrt(weights**2 @ group.counts))
 
 
 def as_lists(lists: Sequence[Ids], inputs: int) -> Lists:

@@ -7,9 +7,8 @@ privacy.  :mod:`dpsan.outcomes.estimate` does the maths.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
-from itertools import permutations
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,9 +22,8 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.word_lists import row_of
 from dpsan.errors import InputError, UsageError, printable, refuse
 from dpsan.outcomes import estimate
-from dpsan.outcomes.estimate import Channel, Fit
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Ids
 from dpsan.text.letter_case import LetterCase
 from dpsan.text.numerals import number
 
@@ -35,8 +33,6 @@ _LONG, _REPEATED = 10, 0.02
 """Words of a text that is not drawn twice by chance; largest share of words of such repeats."""
 _RARE: Final = 1e-6
 """Prior of ⊥ where unknown words are masked."""
-_SHARES: Final = {"counts": 0.4, "comparisons": 0.7}
-"""Shares of the work that are done before the fits of groups."""
 Rows = list[dict[str, Any]]
 """As JSON and as a data frame takes them."""
 
@@ -62,75 +58,34 @@ class Estimate:
         *,
         progress: Callable[[str, float], None] | None = None,
     ) -> None:
-        spec, embeddings, space = sanitizer.spec, sanitizer.embeddings, sanitizer.space
-        self._embeddings = embeddings
-        spec.of_table()
-        self._progress = progress or (lambda _, __: None)
-        self._words = Vocabulary(embeddings, spec.tokenizer)
-        self._seen = np.arange(space.n + 1)
-        rows = embeddings.key_to_index
-        if embeddings.english and spec.case == LetterCase.NATURAL and {"a", "an"} <= rows.keys():
-            self._seen[rows["an"]] = rows["a"]  # the word that follows chooses the article
-        counts = self._read(texts, by)
-        read = [self._rows(word) for word in embeddings.index_to_key]
-        channel = Channel.of(sanitizer.sampler, space, read)
+        spec, self._embeddings = sanitizer.spec.of_table(), sanitizer.embeddings
+        read, tell = reader(sanitizer), progress or (lambda _, __: None)
+        every = counts_by_group(texts, by, read, self._embeddings.n + 1)
+        readings = [*map(read, self._embeddings.index_to_key)]
+        channel = estimate.Channel.of(sanitizer.sampler, sanitizer.space, readings)
         if spec.unknown == "mask":
             channel.prior[-1] = _RARE
-        self._counts = {label: counts[label][channel.outputs] for label in sorted(counts)}
-        self.groups = {
-            label: int(words_of_group.sum()) for label, words_of_group in self._counts.items()
-        }
+        groups = [counts[channel.outputs].astype(np.float64) for counts in every.values()]
+        self.groups = {label: int(sum(counts)) for label, counts in zip(every, groups, strict=True)}
         """Words of each group."""
         self._refuse_small(_LEAST)
-        every = np.sum([*self._counts.values()], axis=0)
-        first = estimate.first_fit(channel, every)
+        first = estimate.first_fit(channel, np.sum(groups, axis=0))
         self.misfit = first.misfit
         """Mean squared residual of the counts of outputs."""
         wrong = self.misfit > estimate.MISFIT
         refuse(wrong, "these texts were not written by these settings", f"misfit {self.misfit:.1f}")
-        self._whole = estimate.best_fit(first, lambda share: self._progress("all", 0.4 * share))
-
-    def _rows(self, text: str) -> Ids:
-        """Return the rows of the words of a text as a reader sees them."""
-        return np.asarray(self._seen[self._words.lookup.texts([text])[2]])
-
-    def _read(self, texts: Iterable[str | None], by: Iterable[object]) -> dict[str, Floats]:
-        """Return how often each word stands in each group, (n + 1,)."""
-        counts: dict[str, Floats] = {}
-        hashes, repeated = set[int](), 0
-        for text, label in zip(texts, by, strict=True):
-            if text is None or text != text:  # a missing value of a data frame
-                continue
-            if not isinstance(text, str):
-                raise UsageError("texts must be str, None or NaN")
-            rows = self._rows(text)
-            np.add.at(counts.setdefault(str(label), np.zeros(len(self._seen))), rows, 1)
-            if len(rows) >= _LONG:
-                repeated += len(rows) * (hash(text) in hashes)
-                hashes.add(hash(text))
-        most = _REPEATED * sum(float(count.sum()) for count in counts.values())
-        refuse(repeated > most, "cannot estimate: texts stand there several times, as with --memo")
-        return counts
+        self._whole = whole = estimate.best_fit(first, lambda share: tell("all", 0.5 * share))
+        self._alone, self._beside = list[estimate.Fit](), list[estimate.Fit]()
+        for at, group in enumerate(groups):
+            tell(f"group {at + 1} of {len(groups)}", 0.5 + 0.5 * at / len(groups))
+            near = channel.prior, whole.scales, whole.mode
+            self._alone.append(estimate.fit(channel, group, *near))
+            self._beside.append(estimate.beside(whole, group))
 
     def _refuse_small(self, least: int) -> None:
         small = sum(words < least for words in self.groups.values())
         what = f"{small} of {len(self.groups)} groups have fewer than {number(least)} words"
         refuse(small or not self.groups, f"cannot estimate: {what}")
-
-    def _each(self, what: str, made: Callable[[Floats], Fit]) -> Iterator[Fit]:
-        for at, counts in enumerate(self._counts.values()):
-            self._progress(f"{what}, group {at + 1}", _SHARES[what] + 0.3 * at / len(self.groups))
-            yield made(counts)
-
-    @cached_property
-    def _alone(self) -> list[Fit]:
-        whole = self._whole
-        near = whole.channel, whole.channel.prior, whole.scales, whole.mode
-        return [*self._each("counts", lambda counts: estimate.fit(near[0], counts, *near[1:]))]
-
-    @cached_property
-    def _beside(self) -> list[Fit]:
-        return [*self._each("comparisons", lambda counts: estimate.beside(self._whole, counts))]
 
     def counts(self, lists: Mapping[str, Iterable[str]]) -> Rows:
         """Return occurrences of each list of words in each group.
@@ -139,16 +94,13 @@ class Estimate:
             Rows of ``list``, ``group``, ``low`` and ``high``; ``low`` is None where there is only
             an upper bound.
         """
-        rows = rows_of(lists, self._embeddings)
-        matrix = estimate.as_lists([*rows.values()], len(self._seen))
-        out: Rows = []
-        for label, group in zip(self.groups, self._alone, strict=True):
-            ends = estimate.intervals(group.of_lists(matrix))
-            for name, low, high, given in zip(rows, *ends, strict=True):
-                most = high if given else estimate.at_most(group, rows[name])
-                least = math.floor(low) if given else None
-                out.append({"list": name, "group": label, "low": least, "high": math.ceil(most)})
-        return sorted(out, key=lambda row: [*rows].index(row["list"]))
+        matrix = matrix_of(lists, self._embeddings)
+        bounds = zip(*(estimate.bounds(group, matrix) for group in self._alone), strict=True)
+        return [
+            {"list": name, "group": label, "low": low, "high": high}
+            for name, ends in zip(lists, bounds, strict=True)
+            for label, (low, high) in zip(self.groups, ends, strict=True)
+        ]
 
     def comparisons(self, lists: Mapping[str, Iterable[str]]) -> Rows:
         """Return what is called: a list that one group uses at least so many times as often.
@@ -158,21 +110,17 @@ class Estimate:
         Returns:
             Rows of ``list``, ``more`` and ``less`` (groups) and ``times``, per word.
         """
-        rows = rows_of(lists, self._embeddings)
-        matrix = estimate.as_lists([*rows.values()], len(self._seen))
-        levels = {
-            label: group.of_lists(matrix)
-            for label, group in zip(self.groups, self._beside, strict=True)
-        }
-        out: Rows = []
-        for more, less in permutations(levels, 2):
-            sizes = self.groups[more], self.groups[less]
-            ratios = estimate.least_log_ratios(levels[more], levels[less], sizes)
-            for name, ratio in zip(rows, ratios.tolist(), strict=True):
-                if ratio > 0:
-                    times = math.exp(ratio)
-                    out.append({"list": name, "more": more, "less": less, "times": times})
-        return sorted(out, key=lambda row: [*rows].index(row["list"]))
+        ratios = estimate.least_ratios(self._beside, matrix_of(lists, self._embeddings))
+        names, labels = [*lists], [*self.groups]
+        return [
+            {
+                "list": names[k],
+                "more": labels[a],
+                "less": labels[b],
+                "times": float(ratios[k, a, b]),
+            }
+            for k, a, b in np.argwhere(ratios > 1).tolist()
+        ]
 
     def top(self, most: int = 20) -> Rows:
         """Return the words that each group uses more than all groups, the clearest first.
@@ -182,22 +130,58 @@ class Estimate:
         """
         self._refuse_small(_LEAST_TOP)
         return [
-            {"group": label, "word": self._words.words[row]}
+            {"group": label, "word": self._embeddings.index_to_key[row]}
             for label, group in zip(self.groups, self._beside, strict=True)
             for row in estimate.over_represented(self._whole, group)[:most]
         ]
 
 
-def rows_of(lists: Mapping[str, Iterable[str]], embeddings: Embeddings) -> dict[str, Ids]:
-    """Return the rows of the words of each list.  Raises UsageError: a word has none."""
-    out = {}
+def reader(sanitizer: Sanitizer) -> Callable[[str], Ids]:
+    """Return what finds the rows of the words of a text as a reader sees them: *an* is *a*."""
+    embeddings, spec = sanitizer.embeddings, sanitizer.spec
+    lookup, rows = Vocabulary(embeddings, spec.tokenizer).lookup, embeddings.key_to_index
+    read = np.arange(embeddings.n + 1)
+    if embeddings.english and spec.case == LetterCase.NATURAL and {"a", "an"} <= rows.keys():
+        read[rows["an"]] = rows["a"]  # the word that follows chooses the article
+    return lambda text: np.asarray(read[lookup.texts([text])[2]])
+
+
+def counts_by_group(
+    texts: Iterable[str | None], by: Iterable[object], read: Callable[[str], Ids], inputs: int
+) -> dict[str, Ids]:
+    """Return how often each word stands in each group, (n + 1,).
+
+    Raises:
+        UsageError: a text is no string, or texts stand there several times.
+    """
+    groups: dict[str, list[Ids]] = {}
+    copies = Counter[tuple[int, int]]()
+    for text, label in zip(texts, by, strict=True):
+        if text is None or text != text:  # a missing value of a data frame
+            continue
+        if not isinstance(text, str):
+            raise UsageError("texts must be str, None or NaN")
+        rows = read(text)
+        groups.setdefault(str(label), []).append(rows)
+        copies[len(rows), hash(text)] += 1
+    words = sum(size * many for (size, _), many in copies.items())
+    repeated = sum(size * (many - 1) for (size, _), many in copies.items() if size >= _LONG)
+    many_repeated = repeated > _REPEATED * words
+    refuse(many_repeated, "cannot estimate: texts stand there several times, as with --memo")
+    counted = {label: np.concatenate(groups[label]) for label in sorted(groups)}
+    return {label: np.bincount(rows, minlength=inputs) for label, rows in counted.items()}
+
+
+def matrix_of(lists: Mapping[str, Iterable[str]], embeddings: Embeddings) -> estimate.Lists:
+    """Return lists of words as columns, (n + 1, k).  Raises UsageError: a word has no row."""
+    columns = []
     for name, words in lists.items():
         rows = {word: row_of(embeddings.key_to_index, word) for word in words}
         lacking = ", ".join(printable(word) for word, row in rows.items() if row is None)
         refuse(lacking, f"list {printable(name)}: not in the vocabulary: {lacking}")
         refuse(not rows, f"list {printable(name)}: no words")
-        out[name] = np.unique([row for row in rows.values() if row is not None])
-    return out
+        columns.append(np.unique([row for row in rows.values() if row is not None]))
+    return estimate.as_lists(columns, embeddings.n + 1)
 
 
 def read_groups(
@@ -213,12 +197,10 @@ def read_groups(
     groups: list[str] = []
     for path in paths:
         texts += [" ".join(record.texts) for record in records(path, inputs)]
-        if by is not None:
-            groups += read_labels(path, by, inputs, "--by")
-        several = len(texts) - len(groups)
-        if by is not None and several:
+        names = [path.name] * (len(texts) - len(groups))
+        groups += names if by is None else read_labels(path, by, inputs, "--by")
+        if len(groups) != len(texts):
             raise InputError(path, "not every record has the field of --by")
-        groups += [path.name] * several
     return texts, groups
 
 
@@ -228,32 +210,45 @@ NO_CALL: Final = (
     "four times as often .55."
 )
 _ABOUT: Final = "How often words occurred before the texts were sanitized, from the output alone."
-_CALLED: Final = ("list", "more often in", "than in", "per word, at least")
 _INTERVALS: Final = (
     "Of the intervals at epsilon 8 .97 hold, of the upper bounds .97 (docs/estimate.md)."
 )
 
 
-def shown(found: Estimate, counts: Rows, comparisons: Rows, top: Rows) -> Shown:
+def answers(found: Estimate, lists: Mapping[str, Iterable[str]], most: int) -> dict[str, Any]:
+    """Return all estimates as JSON has them; ``most``: words that each group uses more."""
+    return {
+        "groups": found.groups,
+        "misfit": found.misfit,
+        "counts": found.counts(lists) if lists else [],
+        "comparisons": found.comparisons(lists) if lists else [],
+        "top": found.top(most) if most else [],
+        "no_call": NO_CALL,
+    }
+
+
+def shown(found: Mapping[str, Any]) -> Shown:
     """Return what is estimated, with a bar for each interval and each ratio."""
-    highest = {row["list"]: max(0, *(count["high"] for count in counts)) for row in counts}
-    most = max((row["times"] for row in comparisons), default=1.0)
-    called = [[row["list"], row["more"], row["less"], _times(row, most)] for row in comparisons]
+    ratios, counts, top = found["comparisons"], found["counts"], found["top"]
+    most = max((row["times"] for row in ratios), default=1.0)
+    called = [[row["list"], row["more"], row["less"], _times(row, most)] for row in ratios]
+    highest: dict[str, int] = {}
+    for row in counts:
+        highest[row["list"]] = max(highest.get(row["list"], 1), row["high"])
+    bounds = [[row["list"], row["group"], _interval(row, highest[row["list"]])] for row in counts]
     words = {
         label: ", ".join(row["word"] for row in top if row["group"] == label)
-        for label in found.groups
+        for label in found["groups"]
+        if top
     }
-    occurrences = [
-        [row["list"], row["group"], _interval(row, highest[row["list"]])] for row in counts
-    ]
     parts: list[Part] = [
-        Section(("list", "group", "occurrences"), occurrences, [_INTERVALS] * bool(counts)),
-        Section(_CALLED, called),
+        Section(("list", "group", "occurrences"), bounds, [_INTERVALS] * bool(counts)),
+        Section(("list", "more often in", "than in", "per word, at least"), called),
         Prose("", lines=[NO_CALL]),
-        Section(("group", "words that it uses more"), [*words.items()] if top else []),
-        Section(("group", "words"), [*found.groups.items()]),
+        Section(("group", "words that it uses more"), [*words.items()]),
+        Section(("group", "words"), [*found["groups"].items()]),
     ]
-    settings = f"The texts fit these settings (misfit {found.misfit:.2f}, at most 1.5)."
+    settings = f"The texts fit these settings (misfit {found['misfit']:.2f}, at most 1.5)."
     return Shown(_ABOUT, parts, settings, good=True)
 
 
