@@ -2,8 +2,6 @@
 
 python docs/studies/fluent.py letters.txt -e 8,10,12
 python docs/studies/fluent.py tickets.csv -k "Ticket Description" --judge other.txt
-python docs/studies/fluent.py letters.txt -e 8 --sheet sheet.txt     # to be judged blind
-python docs/studies/fluent.py --count sheet.txt
 
 The judge of perplexity is the model of the vocabulary, or one of other public text (--judge).
 """
@@ -12,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import random
-import re
 import sys
 import time
 from collections import Counter
@@ -37,10 +33,6 @@ from dpsan.text.tokens import folded
 
 _CONTENT: Final = 100
 """Rank, by public counts, from which on words count as content words."""
-_FORM: Final = "reads [ ] meaning [ ]"
-_RULE: Final = """Mark "reads [x]" if at most one word of the sentence is odd, and "meaning [x]" if
-what it says is what the sentence of the same number below the line of stars says.
-"""
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -48,7 +40,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("texts", type=Path, nargs="*", metavar="FILE")
+    parser.add_argument("texts", type=Path, nargs="+", metavar="FILE")
     parser.add_argument("-e", "--epsilon", default="8,10,12", help="LDP epsilons (8,10,12)")
     parser.add_argument("-k", "--field", help="of a container")
     parser.add_argument("--no-header", action="store_true")
@@ -56,21 +48,11 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--class", dest="classes", help="CLASS,...: groups as inputs")
     parser.add_argument("--judge", type=Path, nargs="+", default=(), help="other public text")
     parser.add_argument("--draws", type=int, default=3, help="runs whose mean is taken (3)")
-    parser.add_argument("--seed", default="fluent", help="of the draws, and of the sheet")
+    parser.add_argument("--seed", default="fluent", help="of the draws")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--sheet", type=Path, help="write sentences to be judged blind")
-    parser.add_argument("--sentences", type=int, default=40, help="of the sheet (40)")
-    parser.add_argument("--count", type=Path, help="count the marks of a sheet")
     asked = parser.parse_args(given)
     try:
-        if asked.count is not None:
-            print(counted(asked.count))
-        elif not asked.texts:
-            parser.error("give a FILE")
-        elif asked.sheet is not None:
-            asked.sheet.write_text(sheet(asked), encoding="utf-8")
-        else:
-            show([row for path in asked.texts for row in measured(path, asked)], asked.json)
+        show([row for path in asked.texts for row in measured(path, asked)], asked.json)
     except DpsanError as error:
         print(f"fluent.py: {error}", file=sys.stderr)
         return error.exit_status
@@ -165,46 +147,6 @@ def show(rows: list[dict[str, Any]], as_json: bool) -> None:
         )
         cells = "".join(f"{each:>16}" for each in pairs)
         print(f"{row['text'][:15]:<16}{row['epsilon']:>8g}{cells}{row['words_per_second']:>9,.0f}")
-
-
-def sheet(asked: argparse.Namespace) -> str:
-    """Return sentences in random order: originals, drawn and fluent ones, each with a form."""
-    order = random.Random(asked.seed)  # noqa: S311 - a public order
-    texts = [text for path in asked.texts for text in texts_of(path, asked)]
-    found = [each.strip() for text in texts for each in re.split(r"(?<=[.!?]) +|\n", text)]
-    chosen = [text for text in dict.fromkeys(found) if 6 <= len(text.split()) <= 25]
-    chosen = order.sample(chosen, min(asked.sentences, len(chosen)))
-    items = [(at, "original", text) for at, text in enumerate(chosen)]
-    for epsilon in map(float, asked.epsilon.split(",")):
-        key = derive_key(seeded_key(asked.seed), "sheet")
-        for name, one in zip(("drawn", "fluent"), sanitizers(epsilon, asked), strict=True):
-            lines = one.sanitize(chosen, key).lines
-            items += [(at, f"{name} {epsilon:g}", line) for at, line in enumerate(lines)]
-    order.shuffle(items)
-    body = "".join(
-        f"\n{number}. ({at + 1}) {line}\n   {_FORM}\n"
-        for number, (at, _, line) in enumerate(items, start=1)
-    )
-    answers = "".join(f"{at + 1}. {text}\n" for at, text in enumerate(chosen))
-    kinds = " ".join(kind.replace(" ", "_") for _, kind, _ in items)
-    return f"{_RULE}{body}\n{'*' * 70}\n{answers}\nkinds, not to be read: {kinds}\n"
-
-
-def counted(path: Path) -> str:
-    """Return how many sentences of each kind read, and keep their meaning."""
-    text = path.read_text(encoding="utf-8")
-    marks = re.findall(r"reads \[(.)\] meaning \[(.)\]", text)
-    kinds = text.rsplit("kinds, not to be read: ", 1)[-1].split()
-    if not kinds or len(marks) != len(kinds):
-        raise DpsanError(f"{path}: not a sheet of this script")
-    totals, reads, means = Counter(kinds), Counter[str](), Counter[str]()
-    for kind, (read, meaning) in zip(kinds, marks, strict=True):
-        reads[kind] += read != " "
-        means[kind] += meaning != " "
-    return "\n".join(
-        f"{kind:<12} {totals[kind]:>4} sentences: {reads[kind]} read, {means[kind]} keep meaning"
-        for kind in sorted(totals)
-    )
 
 
 if __name__ == "__main__":

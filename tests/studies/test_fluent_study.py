@@ -1,7 +1,6 @@
-"""docs/studies/fluent.py: figures of drawn and written words, and sheets for blind judging."""
+"""docs/studies/fluent.py: figures of drawn and written words."""
 
 import json
-import re
 
 import fluent
 import pytest
@@ -25,22 +24,6 @@ def test_figures(text, capsys):
     assert row["words"] == 48
     assert fluent.main([str(text), "-e", "8", "--draws", "1"]) == 0
     assert "cosine" in capsys.readouterr().out
-
-
-def test_a_sheet_is_judged_and_counted(text, tmp_path, capsys):
-    sheet = tmp_path / "sheet.txt"
-    assert fluent.main([str(text), "-e", "8", "--sheet", str(sheet)]) == 0
-    written = sheet.read_text()
-    assert len(re.findall(r"reads \[ \]", written)) == 6
-    marked = written.replace("reads [ ]", "reads [x]", 1)
-    sheet.write_text(marked)
-    assert fluent.main(["--count", str(sheet)]) == 0
-    shown = capsys.readouterr().out
-    assert sum(int(each) for each in re.findall(r": (\d+) read", shown)) == 1
-    assert "original" in shown
-    sheet.write_text(marked.replace("reads [x]", ""))
-    assert fluent.main(["--count", str(sheet)]) == 1
-    assert "not a sheet" in capsys.readouterr().err
 
 
 def test_errors(tmp_path, capsys):
