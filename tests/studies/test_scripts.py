@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import pytest
-from common.command import fitting, main, run, spare
+from common.command import main, run
 from common.values import dimensions, drafts, numbers, whole
 from support import ROOT, make_embeddings, marked, need_extra, write_vectors
 
@@ -229,19 +229,6 @@ def test_parameters_go_where_they_belong():
     found = drafts(["knn-response", "gaussian"], {"k": "5", "delta": "1e-3"})
     shown = [(draft.kind.name, dict(draft.values)) for draft in found]
     assert shown == [("knn-response", {"k": "5"}), ("gaussian", {"delta": "1e-3"})]
-
-
-def test_a_narrow_terminal_has_the_figures():
-    columns = ("mechanism", "words", "close", "close_low", "close_high", "p95", "bayes")
-    rows = [[name, "5000", "0.1", "0.09", "0.11", "3", "0.5"] for name in ("a", "b")]
-    rows[1][2:] = ["0.2", "0.19", "0.21", "4", "0.6"]
-
-    def kept(width):
-        return fitting([columns, *rows], spare(columns, rows), width)
-
-    assert kept(80) == [0, 1, 2, 3, 4, 5, 6]
-    assert kept(49) == [0, 1, 2, 3, 5, 6]
-    assert [columns[at] for at in kept(20)] == ["mechanism", "close", "p95", "bayes"]
 
 
 def test_the_folder_stays_small_and_shadows_nothing():

@@ -1,12 +1,11 @@
 """Studies with several seeds: means, Student's intervals, LaTeX, PDF."""
 
 import json
-import math
 
 import numpy as np
 import pytest
 import tgumbel
-from common.command import as_latex, run
+from common.command import run
 from common.panels import Panel, Series
 from common.seeds import with_seeds
 from common.study import Result
@@ -66,16 +65,6 @@ def test_seeds_are_different_draws_and_repeat(capsys):
         run(STUDIES, [*SMALL, "--seeds", "0"], "curse.py")
     run(STUDIES, ["table-2", "--vocab-size", "200", "--words", "0", "--seeds", "2"], "curse.py")
     assert "nothing here depends on the seed" in capsys.readouterr().err
-
-
-def test_latex_is_escaped_and_has_its_command(capsys):
-    run(STUDIES, [*SMALL, "--seeds", "3", "--latex"], "curse.py")
-    out = capsys.readouterr().out
-    assert out.startswith("% python docs/studies/curse.py figure-4")
-    assert not [each for each in (r"\toprule", r"\textbar{}z\textbar{}", " [") if each not in out]
-    odd = as_latex(Result([{"a_b": "50 % & {x}", "y": math.inf}], {}, caption="c"), "made\nup")
-    assert r"50 \% \& \{x\} & inf \\" in odd
-    assert "made\nup" not in odd
 
 
 def test_a_pdf(tmp_path, monkeypatch):

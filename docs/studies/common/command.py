@@ -9,7 +9,6 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import Any, Final
 
 import faiss
@@ -112,8 +111,6 @@ def run(studies: Studies, given: Sequence[str], script: str, description: str | 
         output.print_json(record(study, result, words, asked.seed, command), option)
     elif asked.csv:
         sys.stdout.write(as_csv(result))
-    elif asked.latex:
-        sys.stdout.write(as_latex(result, command))
     else:
         _print(study, result, quiet=asked.quiet)
 
@@ -141,7 +138,6 @@ def parser(studies: Studies, script: str, description: str | None = "") -> argpa
         form = command.add_mutually_exclusive_group()
         form.add_argument("--json", action="store_true", help="all figures and parameters")
         form.add_argument("--csv", action="store_true", help="the table")
-        form.add_argument("--latex", action="store_true", help="the table, for booktabs")
         add("--plot", type=Path, metavar="FILE", help="draw it: .svg, .png or .pdf")
         add("--force", action="store_true", help="replace FILE")
         add("-q", "--quiet", action="store_true", help="no notes, no progress")
@@ -190,68 +186,12 @@ def as_csv(result: Result) -> str:
     return out.getvalue()
 
 
-_ESCAPES: Final = {
-    **{each: f"\\{each}" for each in "&%$#_{}"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"{\char34}",
-    "±": r"$\pm$",
-    "≥": r"$\geq$",
-    "→": r"$\rightarrow$",
-}
-
-
-def escaped(text: str) -> str:
-    """Return text that LaTeX prints as it stands; characters that its fonts lack become ``?``."""
-    plain = (each if each.isascii() and each.isprintable() else "?" for each in text)
-    return "".join(map(_ESCAPES.get, text, plain)).replace("--", "-{}-")
-
-
-def as_latex(result: Result, command: str) -> str:
-    """Return the table for booktabs, intervals in brackets, with its command in a comment."""
-    names = [name for name in result.columns if not name.endswith(("_low", "_high"))]
-    lines = [f"% {printable(command)}", r"\begin{tabular}{" + "l" * len(names) + "}", r"\toprule"]
-    heads = [escaped(name.replace("_", " ")) for name in names]
-    lines += [" & ".join(heads) + r" \\", r"\midrule"]
-    for row in result.rows:
-        cells = []
-        for name in names:
-            ends = [row.get(f"{name}_{end}") for end in ("low", "high")]
-            limits = "" if None in ends else f" [{', '.join(map(_cell, ends))}]"
-            cells.append(escaped(_cell(row.get(name)) + limits))
-        lines.append(" & ".join(cells) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", f"% {result.caption}", ""])
-
-
 def _cell(value: Any) -> str:
     if value is None:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.4g}" if isinstance(value, float) else printable(str(value))
-
-
-def spare(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
-    """Return the columns that a narrow terminal lacks: limits, quantiles, then equal ones."""
-    back = range(len(columns) - 1, 0, -1)
-    limits = [at for at in back if columns[at].endswith(("low", "high"))]
-    quantiles = [at for at in back if columns[at].endswith(("_p5", "_p50", "_p95"))]
-    same = [at for at in back if len(rows) > 1 and len({row[at] for row in rows}) == 1]
-    return list(dict.fromkeys([*limits, *quantiles, *same]))
-
-
-def fitting(rows: Sequence[Sequence[str]], spared: Sequence[int], width: int) -> list[int]:
-    """Return the columns of a table that is to be at most so wide; the spare ones go in order."""
-    widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
-    kept = list(range(len(widths)))
-    for at in spared:
-        if sum(widths[position] for position in kept) - 2 > width:
-            kept.remove(at)
-    return kept
 
 
 def _print(study: Study, result: Result, *, quiet: bool) -> None:
@@ -266,12 +206,6 @@ def _print(study: Study, result: Result, *, quiet: bool) -> None:
         for at, name in enumerate(result.columns)
         if all(isinstance(row.get(name), (int, float, type(None))) for row in result.rows)
     }
-    kept = [*range(len(columns))]
-    if sys.stdout.isatty():
-        kept = fitting([columns, *rows], spare(result.columns, rows), get_terminal_size().columns)
-    left = [name for at, name in enumerate(columns) if at not in kept]
-    shown = [[row[at] for at in kept] for row in (columns, *rows)]
-    output.print_table(shown[0], shown[1:], {kept.index(at) for at in numeric if at in kept})
-    notes = [f"too wide for this terminal: {', '.join(left)} (--csv)"] if left else []
-    for note in () if quiet else (*notes, *result.notes):
+    output.print_table(columns, rows, numeric)
+    for note in () if quiet else result.notes:
         print(printable(note), file=sys.stderr)
