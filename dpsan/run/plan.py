@@ -88,8 +88,6 @@ class Result:
     passing: Passing = field(default_factory=Passing)
     """Text that passed unchanged in the inputs that were read, also in those that failed."""
     lacking: Lacking = field(default_factory=Lacking)
-    sha256: tuple[str, str] | None = None
-    """Digests of the last input and output."""
     failed: list[str] = field(default_factory=list)
     """One line for each input that failed."""
     memo: MemoTotals | None = None
@@ -110,10 +108,4 @@ class Result:
         self.done += 1
         self.bare += outcome.bare
         self.lacking.add(outcome.name, totals.counts)
-        self.sha256 = outcome.sha256
         self.totals.merge(totals)
-
-    @property
-    def hashes(self) -> tuple[str, str] | None:
-        """SHA-256 of input and output where there is exactly one of each."""
-        return self.sha256 if self.done == 1 else None

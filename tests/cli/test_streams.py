@@ -47,7 +47,7 @@ def test_in_place_and_compression(folder, dpsan):
     assert gzip.decompress((folder / "c.gz").read_bytes()) == LINE.lower()
     told = [json.loads(row) for row in (folder / "audit").read_bytes().splitlines()]
     digest = hashlib.sha256((folder / "c.gz").read_bytes()).hexdigest()
-    assert [row["output_sha256"] for row in told[-2:]] == [digest, digest]
+    assert told[-2]["output_sha256"] == digest
 
 
 def test_zstandard(folder, dpsan):

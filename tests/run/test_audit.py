@@ -21,8 +21,8 @@ def test_schema(dpsan, tmp_path):
     assert ({row["type"] for row in words}, file["type"]) == ({"word"}, "file")
     assert file["passing"] == totals["passing"] == {"fields": [], "noted": {}}
     assert (totals["type"], totals["complete"]) == ("totals", True)
-    assert totals["input_sha256"] == hashlib.sha256(TEXT).hexdigest()
-    assert totals["output_sha256"] == hashlib.sha256(out).hexdigest()
+    assert file["input_sha256"] == hashlib.sha256(TEXT).hexdigest()
+    assert file["output_sha256"] == hashlib.sha256(out).hexdigest()
     assert totals["words"] == len(words)
     assert totals["epsilon_sum"] == sum(row["epsilon"] or 0 for row in words)
     for action in ("drawn", "unknown", "number", "masked", "kept", "outside"):

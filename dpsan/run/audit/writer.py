@@ -141,7 +141,6 @@ class AuditWriter(PrivateFile):
         row["expected_unchanged"] = self._expected_share(totals)
         row |= {"epsilon_ldp_largest_file": finite(largest.epsilon)}
         row |= {"delta_largest_file": largest.delta, "passing": result.passing.row()}
-        row["input_sha256"], row["output_sha256"] = result.hashes or (None, None)
         self._write(row)
         self.to_disk(place=complete)
 
