@@ -107,6 +107,7 @@ def ran(command: str, folder: Path, *change: str) -> subprocess.CompletedProcess
     return subprocess.run([sys.executable, "-m", *command.split()], **given)
 
 
+@pytest.mark.slow
 def test_each_is_another_program_that_compiles():
     for _, name, *change in _EACH:
         path, text = Mutant("verify", name, *change).mutated(ROOT / "dpsan")

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from read_back import learn, pairs_of, small
-from support import make_embeddings, streams
+from support import make_embeddings, marked, streams
 
 from dpsan.analysis.evaluate.attack import attacks
 from dpsan.analysis.evaluate.vocabulary import MASKED, OTHER, Vocabulary, WordClass
@@ -124,6 +124,7 @@ def cycle():
     return Cycle()
 
 
+@pytest.mark.slow
 def test_context_of_a_language_without_context_is_no_better(cycle):
     """Words in no order: the test below does not see an attack that cheats."""
     shuffled = np.random.default_rng(5).permutation(cycle.inputs)
@@ -185,7 +186,7 @@ def test_several_noisings_of_a_line(cycle):
         assert success(again, key) == success(once, key)
 
 
-@pytest.mark.parametrize("ordered", [True, False])
+@pytest.mark.parametrize("ordered", marked("slow", [True, False], False))
 def test_trigrams_see_further(cycle, ordered):
     """The third word says which the first was; between them always stands the same one."""
     generator = np.random.default_rng(3)

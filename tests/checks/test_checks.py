@@ -125,9 +125,15 @@ def made(name, epsilon):
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_every_mechanism_prints_its_loss(name):
-    """Also a delta, an epsilon per unit of distance, and that a loss has no bound."""
-    assert statement(made(name, 0.9)) == ""
+def test_every_mechanism_prints_its_loss_and_draws_as_it_says(name):
+    """Also a delta, an epsilon per unit of distance, and that a loss has no bound.
+
+    To the last bit: a sampler of an epsilon that is 2 % larger shows in no draw.
+    """
+    one, ids = made(name, 0.9), np.arange(61)
+    assert statement(one) == ""
+    wanted = one.mechanism.prepare(one.space).probabilities(ids)
+    assert wanted is None or (one.sampler.probabilities(ids) == wanted).all()
 
 
 FIGURES = [

@@ -20,6 +20,7 @@ _SETTINGS = {
 """The last two use one cache, one after the other."""
 _TESTS = (
     "checks/test_checks.py::test_the_program_has_no_fault_with_any_option",
+    "checks/test_checks.py::test_every_mechanism_prints_its_loss_and_draws_as_it_says",
     "mechanisms/test_knn_response.py::test_knn_response_outside_draws_every_other_word",
     "mechanisms/test_optimal_response.py::test_every_unit_of_the_base_can_be_drawn",
     "mechanisms/test_optimal_response.py::test_no_word_of_the_bundled_vocabulary_is_always_itself",
@@ -30,7 +31,6 @@ _TESTS = (
     "run/test_ledger.py::test_nobody_who_reads_a_ledger_can_test_guesses_of_its_records",
     "run/test_memo.py::test_nobody_who_reads_a_memo_can_test_guesses_of_its_messages",
     "run/test_shared_numbers.py",
-    "sanitize/test_every_string.py",
     "sanitize/test_statement.py",
     "space/test_cached_index.py::test_a_file_that_changes_while_it_is_opened",
 )
