@@ -60,7 +60,7 @@ class Estimate(Page, Texts, Sanitizing, Audited):
         with self.progress.named() as progress:
             texts, labels = read_groups(self.sanitized, inputs, self.by)
             estimates = Estimates(texts, labels, sanitizer, progress=progress)
-            values = answers(estimates, lists, self.top)
+            values = answers(estimates, lists, self.top, progress)
         self.show(values, [shown(values)])
         return 0
 

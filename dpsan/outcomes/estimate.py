@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -32,10 +32,8 @@ MOST_OUTPUTS: Final = 6000
 """Outputs of a table whose M x M matrices fit into memory."""
 MISFIT: Final = 1.5
 """Largest mean squared residual of texts that the stated settings wrote."""
-_FIRST: Final = (0, 0)
-"""Indices of the scales of which the search starts: deviations of 1 and .1, see :func:`_scales`."""
-_BESIDE: Final = (0.5, 0.05, 0.2)
-"""Deviations of a group beside all groups, and that which the words of a list share."""
+_BESIDE: Final = ((0.5, 0.05, 0.2), (0.25, 0.05, 0.4))
+"""Scales of a group beside all groups.  Where single words change less, a list changes more."""
 _STEPS: Final = 50
 _GAIN: Final = 0.1
 """Steps after which the fit is scaled anew, and nats that they gain at least."""
@@ -71,7 +69,7 @@ class Channel:
     cells: sparse.csr_matrix
     """``near``, and ``mix`` as the last column, (n + 1, M + 1)."""
     prior: Floats
-    """Public share of each input, (n + 1,)."""
+    """Share of each input before the counts are seen: public, or that in all groups, (n + 1,)."""
     features: Floats
     """1, log public share and word vector of each word, zeros for ⊥: (n + 1, f)."""
 
@@ -171,8 +169,11 @@ class Fit:
         """
         channel, slopes = self.channel, self.channel.forward(self._slopes)
         weighted = sparse.diags(self.rates * self.scales[0]) @ channel.cells
-        table = channel.mixed(channel.mixed(weighted.T @ weighted).T)
-        table += slopes @ slopes.T
+        cells = (weighted.T @ weighted).toarray()
+        cross = cells[-1, :-1] + cells[-1, -1] / 2 * channel.base
+        table = np.column_stack([slopes, cross, channel.base])
+        table = table @ np.column_stack([slopes, channel.base, cross]).T
+        table += cells[:-1, :-1]
         table[np.diag_indices_from(table)] += self.mean
         # Transposed, the symmetric matrix has the order of columns that needs no copy.
         factor = linalg.cholesky(table.T, lower=True, overwrite_a=True, check_finite=False)
@@ -206,19 +207,16 @@ class Fit:
         return count, np.sqrt(np.maximum(square + slope**2 * spread, 0))
 
 
-def fit(
-    channel: Channel, counts: Floats, share: Floats, scales: Scales, mode: Floats | None = None
-) -> Fit:
+def fit(channel: Channel, counts: Floats, scales: Scales, mode: Floats | None = None) -> Fit:
     """Return the most probable rates.
 
     Args:
         counts: of outputs, (M,).
-        share: of each input before the counts are seen, (n + 1,).
         mode: of a fit nearby.
     """
-    size, features = len(share), channel.features
+    size, features = len(channel.prior), channel.features
     scale = np.repeat(scales[:2], [size, features.shape[1]])
-    begin, squares = np.log(counts.sum() * share), features**2
+    begin, squares = np.log(counts.sum() * channel.prior), features**2
     mode = np.zeros(len(scale)) if mode is None else mode
 
     def rates_at(mode: Floats) -> Floats:
@@ -243,8 +241,9 @@ def fit(
     return Fit(channel, counts, scales, mode, rates_at(mode))
 
 
-def _scales(at: tuple[int, int]) -> Scales:
-    return 2 ** (at[0] / 2), 0.1 * 2.0 ** at[1], 0.0
+def _scales(row: int, column: int) -> Scales:
+    """Return the scales of a cell of the grid that is searched; (0, 0) has the usual ones."""
+    return 2 ** (row / 2), 0.1 * 2.0**column, 0.0
 
 
 def first_fit(channel: Channel, counts: Floats) -> Fit:
@@ -252,7 +251,7 @@ def first_fit(channel: Channel, counts: Floats) -> Fit:
 
     Scales of largest evidence are no test: large ones explain the counts of other settings.
     """
-    return fit(channel, counts, channel.prior, _scales(_FIRST))
+    return fit(channel, counts, _scales(0, 0))
 
 
 def best_fit(first: Fit, progress: Progress = silent) -> Fit:
@@ -260,13 +259,14 @@ def best_fit(first: Fit, progress: Progress = silent) -> Fit:
 
     Climb a grid of scales, from the first fit, until no neighbour gains more than 1 nat.
     """
-    tried, best = {_FIRST: (first.evidence(), first)}, _FIRST
+    best = 0, 0
+    tried = {best: (first.evidence(), first)}
     while True:
         value, here = tried[best]
         for step in (1, 0), (-1, 0), (0, 1), (0, -1):
             at = best[0] + step[0], best[1] + step[1]
             if at not in tried and -2 <= at[0] <= 3 and -2 <= at[1] <= 2:
-                made = fit(first.channel, first.counts, first.channel.prior, _scales(at), here.mode)
+                made = fit(first.channel, first.counts, _scales(*at), here.mode)
                 tried[at] = made.evidence(), made
                 progress(min(1.0, len(tried) / _TRIES))
         best = max(tried, key=lambda at: tried[at][0])
@@ -274,10 +274,20 @@ def best_fit(first: Fit, progress: Progress = silent) -> Fit:
             return here
 
 
-def beside(whole: Fit, counts: Floats) -> Fit:
-    """Return the fit to a group, with the rates of all groups as its prior."""
+def alone(whole: Fit, groups: Sequence[Floats]) -> list[Fit]:
+    """Return the fits to groups, with the prior and the scales of all groups."""
+    return [fit(whole.channel, counts, whole.scales, whole.mode) for counts in groups]
+
+
+def beside(whole: Fit, groups: Sequence[Floats]) -> list[Fit]:
+    """Return the fits to groups, with the rates of all groups as their prior.
+
+    They have the scales of largest evidence for the largest group.
+    """
     share = whole.rates + _FRESH * whole.counts.sum() * whole.channel.prior
-    return fit(whole.channel, counts, share / share.sum(), _BESIDE)
+    channel, largest = replace(whole.channel, prior=share / share.sum()), max(groups, key=np.sum)
+    scales = max((fit(channel, largest, scales) for scales in _BESIDE), key=Fit.evidence).scales
+    return [fit(channel, counts, scales) for counts in groups]
 
 
 def bounds(group: Fit, lists: Lists) -> list[tuple[int | None, int]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,6 +34,7 @@ _LONG, _REPEATED = 10, 0.02
 """Words of a text that is not drawn twice by chance; largest share of words of such repeats."""
 _RARE: Final = 1e-6
 """Prior of ⊥ where unknown words are masked."""
+Tell = Callable[[str, float], None]
 Rows = list[dict[str, Any]]
 """As JSON and as a data frame takes them."""
 
@@ -56,7 +58,7 @@ class Estimate:
         by: Iterable[object],
         sanitizer: Sanitizer,
         *,
-        progress: Callable[[str, float], None] | None = None,
+        progress: Tell | None = None,
     ) -> None:
         spec, self._embeddings = sanitizer.spec.of_table(), sanitizer.embeddings
         read, tell = reader(sanitizer), progress or (lambda _, __: None)
@@ -65,27 +67,27 @@ class Estimate:
         channel = estimate.Channel.of(sanitizer.sampler, sanitizer.space, readings)
         if spec.unknown == "mask":
             channel.prior[-1] = _RARE
-        groups = [counts[channel.outputs].astype(np.float64) for counts in every.values()]
-        self.groups = {label: int(sum(counts)) for label, counts in zip(every, groups, strict=True)}
+        self._groups = [counts[channel.outputs].astype(np.float64) for counts in every.values()]
+        sizes = [int(counts.sum()) for counts in self._groups]
+        self.groups = dict(zip(every, sizes, strict=True))
         """Words of each group."""
         self._refuse_small(_LEAST)
-        first = estimate.first_fit(channel, np.sum(groups, axis=0))
+        first = estimate.first_fit(channel, np.sum(self._groups, axis=0))
         self.misfit = first.misfit
         """Mean squared residual of the counts of outputs."""
         wrong = self.misfit > estimate.MISFIT
         refuse(wrong, "these texts were not written by these settings", f"misfit {self.misfit:.1f}")
-        self._whole = whole = estimate.best_fit(first, lambda share: tell("all", 0.5 * share))
-        self._alone, self._beside = list[estimate.Fit](), list[estimate.Fit]()
-        for at, group in enumerate(groups):
-            tell(f"group {at + 1} of {len(groups)}", 0.5 + 0.5 * at / len(groups))
-            near = channel.prior, whole.scales, whole.mode
-            self._alone.append(estimate.fit(channel, group, *near))
-            self._beside.append(estimate.beside(whole, group))
+        self._whole = estimate.best_fit(first, lambda share: tell("all groups", 0.5 * share))
+
+    @cached_property
+    def _beside(self) -> list[estimate.Fit]:
+        return estimate.beside(self._whole, self._groups)
 
     def _refuse_small(self, least: int) -> None:
+        refuse(not self.groups, "cannot estimate: there are no texts")
         small = sum(words < least for words in self.groups.values())
         what = f"{small} of {len(self.groups)} groups have fewer than {number(least)} words"
-        refuse(small or not self.groups, f"cannot estimate: {what}")
+        refuse(small, f"cannot estimate: {what}")
 
     def counts(self, lists: Mapping[str, Iterable[str]]) -> Rows:
         """Return occurrences of each list of words in each group.
@@ -95,7 +97,8 @@ class Estimate:
             an upper bound.
         """
         matrix = matrix_of(lists, self._embeddings)
-        bounds = zip(*(estimate.bounds(group, matrix) for group in self._alone), strict=True)
+        fits = estimate.alone(self._whole, self._groups)
+        bounds = zip(*(estimate.bounds(group, matrix) for group in fits), strict=True)
         return [
             {"list": name, "group": label, "low": low, "high": high}
             for name, ends in zip(lists, bounds, strict=True)
@@ -113,13 +116,9 @@ class Estimate:
         ratios = estimate.least_ratios(self._beside, matrix_of(lists, self._embeddings))
         names, labels = [*lists], [*self.groups]
         return [
-            {
-                "list": names[k],
-                "more": labels[a],
-                "less": labels[b],
-                "times": float(ratios[k, a, b]),
-            }
-            for k, a, b in np.argwhere(ratios > 1).tolist()
+            {"list": names[k], "more": labels[a], "less": labels[b], "times": float(times)}
+            for (k, a, b), times in np.ndenumerate(ratios)
+            if times > 1
         ]
 
     def top(self, most: int = 20) -> Rows:
@@ -215,13 +214,20 @@ _INTERVALS: Final = (
 )
 
 
-def answers(found: Estimate, lists: Mapping[str, Iterable[str]], most: int) -> dict[str, Any]:
+def answers(
+    found: Estimate, lists: Mapping[str, Iterable[str]], most: int, progress: Tell
+) -> dict[str, Any]:
     """Return all estimates as JSON has them; ``most``: words that each group uses more."""
+    progress("counts", 0.5)
+    counts = found.counts(lists) if lists else []
+    progress("comparisons", 0.7)
+    comparisons = found.comparisons(lists) if lists else []
+    progress("words", 0.9)
     return {
         "groups": found.groups,
         "misfit": found.misfit,
-        "counts": found.counts(lists) if lists else [],
-        "comparisons": found.comparisons(lists) if lists else [],
+        "counts": counts,
+        "comparisons": comparisons,
         "top": found.top(most) if most else [],
         "no_call": NO_CALL,
     }
