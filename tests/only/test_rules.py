@@ -103,7 +103,7 @@ CASES = [
     ("It was for the Players' Trust again.", "Players Trust"),
     ("We saw the Hope Foundation today.", "Hope Foundation"),
     ("They met the injured Craig White.", "injured Craig White"),
-    ("She is on ramipril; her father: MI before.", "ramipril MI"),
+    ("Obs: HR ok, BP ok, asthma, ramipril; she had MI before.", "asthma ramipril MI"),
     ("My sort code is 20 45 77 there.", "20 45 77"),
     ("The user is mercy.banda there.", "mercy banda"),
     ("It was biopsy, lesions, hep C; she was hypertensive.", "biopsy lesions hep C hypertensive"),
