@@ -48,8 +48,8 @@ LISTS: Final = SOURCES / "lists"
 YEAR: Final = 2026
 """The last year of the lists."""
 HAND: Final = (
-    "codes titles dates health nationalities places organizations names ambiguous foreign passing "
-    "programs closed dictionary"
+    "abbreviations codes titles dates health nationalities places organizations names ambiguous "
+    "foreign passing programs closed dictionary"
 )
 """Sources written for this project; a word stands in one place of them."""
 FETCHED: Final = "census faker geonames"

@@ -141,6 +141,7 @@ def gaps(block: Block, start: Ints, end: Ints) -> Codes:
     mark = chars[where[np.cumsum(count) - count]]
     result = np.full(len(rest), GAP["other"], np.uint8)
     result[count == 0] = GAP["space"]
+    result[(count == 0) & (size > 1)] = GAP["open"]  # columns of a page
     alone_in_gap = count == 1
     alone = size == 1
     single = _MARKS[alone.view(np.uint8), np.minimum(mark, _BEYOND)]

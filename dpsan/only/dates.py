@@ -25,7 +25,7 @@ from dpsan.only.marks import (
     YEARS,
 )
 
-LABELS: Final = ("daymonth", "monthday")
+LABELS: Final = ("daymonth", "monthday", "over7", "over10", "over12", "pair")
 """Labels of days: of a date, and alone."""
 KINDS: Final = {
     "iso": re.compile("(?P<dateyear>.{4})-(?P<daymonth>.{5})(?: ?(?P<clock>.+))?"),

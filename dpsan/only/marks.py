@@ -14,7 +14,9 @@ FIVE: Final = "\x12"
 """The last digit, 0 or 5, of a number that may be a time with a dot."""
 SIZES: Final = {"\x0e": (10, 24), "\x0f": (25, 49), "\x10": (50, 99)}
 """First two digits of numbers of two or three digits, by the mark of the first in a form."""
-SIZED: Final = frozenset(("int", "number", "percent", "quantity", "age", "money", "dotclock"))
+SIZED: Final = frozenset(
+    ("int", "number", "percent", "quantity", "age", "money", "dotclock", "lettered")
+)
 """Groups whose numbers keep their size and stay round; in the forms of all others these digits are
 digits."""
 NOW: Final = 2026

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from dpsan.only.dates import KINDS, clock_form, date_order, date_parts, year_class
+from dpsan.only.dates import KINDS, clock_form, date_order, date_parts, year_class, year_form
 from dpsan.only.marks import DIGIT, FIVE, HEX, LARGE_HEX, NIL, NOW, SIZES, ZERO
 from dpsan.only.marks import LARGE as UPPER
 from dpsan.only.marks import SMALL as LOWER
@@ -55,13 +55,14 @@ PATTERNS: Final = (
     ("overweeks", r"\b\d{1,2}/(?:40|52)\b(?!/)"),
     ("gestday", r"\b(?:2\d|3\d|4[0-2])\+[0-6]\b"),
     ("pressure", r"\b\d{2,3}/\d{2,3}(?![\d/])"),
+    ("daymon", r"\b\d{1,2}(?:JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC)(?:\d{2}|20\d\d)?\b"),
     ("shortyear", r"(?<!\w)['’]\d{2}(?![\w'’])"),
     ("decade", r"\b(?:1[6-9]|20)\d0s\b|['’]?\b[2-9]0s\b"),
     ("ordinal", r"\b\d{1,4}(?:st|nd|rd|th)\b"),
     ("version", r"\bv?\d{1,4}\.\d{1,4}\.\d{1,6}(?:[-.]?(?:rc|beta|alpha|dev)\d{0,3})?\b(?!\.\d)|\bv\d{1,4}(?:\.\d{1,4})?\b"),
     ("money", r"(?:US|CA|AU|A|C|NZ|HK|R)?[$£€¥₹₦₱₩₫₺₽₪₴]\s?\d(?:[\d,]{0,30}\d)?(?:\.\d{1,6})?(?:\s?(?:[kKmMbB]|bn|mn|(?:m|b|tr)illion|thousand)\b)?|\b\d(?:[\d,]{0,30}\d)?(?:\.\d{1,6})?\s?[£€¥₹₦₱₩₫₺₽₪₴]|\b(?:R|Rs\.?|KSh|Kshs|N)\d[\d,]{0,30}\d(?:\.\d{1,6})?\b|\bR\d{1,3}\.\d{1,2}\b"),
     ("agesex", r"\b\d{1,2}[FM]\b"),
-    ("quantity", r"\b\d{1,9}(?:[.,]\d{1,6})?(?:mg|mcg|µg|ml|mL|kg|g|km|cm|mm|m|lbs?|oz|ft|mph|kph|rpm|bpm|kHz|MHz|GHz|Hz|KB|MB|GB|TB|kWh|kW|W|V|A|mmHg|min|mins|hrs?|h|s|ms|k|K|M|B|px|pt|x|yo|y|d|w|wks?|yrs?|p|D|G)\b|\b\d{1,6}(?:\.\d{1,3})?\s?°\s?[CF]?"),
+    ("quantity", r"\b\d{1,9}(?:[.,]\d{1,6})?(?:mg|mcg|µg|ml|mL|kg|g|km|cm|mm|m|lbs?|oz|ft|mph|kph|rpm|bpm|kHz|MHz|GHz|Hz|[kKMGT]i?B|[kMG]bps|kWh|kVA|kW|W|V|A|mmHg|min|mins|hrs?|h|s|ms|k|K|M|B|px|pt|x|yo|y|d|w|wks?|yrs?|p|C|D|E|F|G|L)\b|\b(?:9|10)\d\.\d F\b|\b[34]\d\.\d C\b|\b\d{1,6}(?:\.\d{1,3})?\s?°\s?[CF]?"),
     ("percent", r"\b\d{1,9}(?:[.,]\d{1,6})?\s?%"),
     ("dotted", r"\b(?:[^\W\d_]\.){2,8}(?:[^\W\d_]\b\.?)?|\b[Pp]h\.\s?[Dd]\b\.?"),
     ("code", r"(?<![\w-])[A-Z]{1,4}-(?:\d{3,12}(?:-[A-Z0-9]{1,12}){0,4}|\d{2}(?:-[A-Z0-9]{1,12}){1,4})(?![\w-])|(?<!\w)(?!(?:(?:[A-Za-z]{3,30}|id)_){1,8}\d{1,4}(?:-\d\d-\d\d)?(?![\w-]))(?=[A-Za-z_]{0,60}\d)(?=\d{0,60}[A-Za-z_])\w{2,80}(?:-[A-Za-z_]{0,30}\d\w{0,40}){0,6}(?:[!@$^&*]\w{0,40}){0,3}"),
@@ -99,8 +100,12 @@ DOT_CLOCK: Final = re.compile(r"(1\d|[1-9]|2[0-3])\.[0-5]\d")
 """A number that may be a time."""
 PLAIN_CODES: Final = re.compile(
     r"[xXqQ]1|[qQ]\d{1,2}[hH]?|0x[0-9a-fA-F]{1,8}|[A-Z]-?\d|[A-Z]-?[12]c|[ckm]?m[23]|[hH]b[aA]1[cC]|[sS]p[oO]2|[oO]2|"
-    r"[bB]12|\d[dD]"
+    r"[bB]12|\d[dD]|[cpyr]{0,2}T[0-4X][a-d]?N[0-3Xx][a-c]?M[01Xx]|[xX]?10\^\d{1,2}"
 )
+NUMBERED: Final = re.compile(
+    r"(?:FY|CW|WK|RM|GR|YR|INC|CHG|REQ|TKT|TICKET|INV|ORD|REF|JOB|CASE|BUG|PR|RMA)-?(?=\d+$)"
+)
+"""What numbers are of, and not whose."""
 _FORMS: Final = "sa cv sl srl llc pc lp bv nv kk spa llp plc sas sc"
 LEGAL: Final = frozenset(".".join(letters) for letters in _FORMS.split())
 """Legal forms of companies, with dots."""
@@ -108,6 +113,7 @@ LABELS: Final = (
     *("int1", "int2", "int3", "int4", "int40", "int5", "int6", "intlong", "bit", "number", "year"),
     *(name for name, _ in PATTERNS if name not in ("skip", "escape", "int")),
     *("fixed", "times", "spo2", "legaldot", "monthday", "entname", "daymonth", "dateyear"),
+    *("over7", "over10", "over12", "pair"),
 )
 
 
@@ -131,6 +137,11 @@ def parts(kind: str, text: str, fixed: frozenset[str]) -> list[tuple[int, int, s
     """Start, end, label and form of the tokens of a string: of a date those of its parts."""
     if kind == "escape":
         return [(0, len(text), "", "")]
+    if kind == "daymon":  # 14NOV, 14NOV24
+        days = text.index(re.sub(r"\d", "", text))
+        date = [(0, days, f"int{days}", marked(text[:days])), (days, days + 3, "month3?", "")]
+        year = text[days + 3 :]
+        return [*date, (days + 3, len(text), "dateyear", year_form(year))] if year else date
     dated = date_parts(kind, text) if kind in KINDS else []
     return dated or [(0, len(text), *label_and_form(kind, text, fixed))]
 
@@ -176,6 +187,12 @@ def letter_form(text: str) -> str:
     )
 
 
+def over_label(text: str, other: str) -> str:
+    """Return the label of a pair: doctors write days over 7, points over 10 and months over 12."""
+    over = re.search("/(7|10|12)$", text)
+    return f"over{over[1]}" if over else other
+
+
 def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, str]:
     """Label and form of a string: public functions of the string."""
     if kind == "clock":
@@ -188,14 +205,16 @@ def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, st
     day_first = kind == "int" and text not in fixed and re.fullmatch(r"(1[3-9]|2\d|3[01])/\d", text)
     if kind == "pressure" or day_first or (kind == "int" and re.fullmatch(r"\d/\d\d", text)):
         first, second = map(int, text.split("/"))
-        if kind == "pressure" and first >= 60 and second >= 30:
+        if kind == "pressure" and first >= 60 and 30 <= second < first:
             return kind, digit_form(text)
         if date_order(text):
-            return "monthday", date_order(text) + re.sub(r"\d", DIGIT, text)
+            return over_label(text, "monthday"), date_order(text) + re.sub(r"\d", DIGIT, text)
         return "number", digit_form(text)
     if kind == "int":
         if text in fixed:
             return "fixed", text
+        if re.fullmatch(r"([1-9]|1[0-2])/[1-9]", text):  # a share, or a day of a rota
+            return over_label(text, "pair"), date_order(text) + re.sub(r"\d", DIGIT, text)
         if year := re.fullmatch(r"(\d{1,6})/((?:19|20)\d\d)", text):
             return "number", f"{digit_form(year[1])}/{year_class(int(year[2]))}"
         if not text.isdigit():
@@ -219,12 +238,14 @@ def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, st
             return kind, digit_form(text)
         if re.fullmatch(r"[xX][2-9]", text):
             return "times", text[0]
-        if re.fullmatch(r"\d{1,4}x\d{1,4}", text):
+        if re.fullmatch(r"\d{1,4}(?:\.\d)?(?:x\d{1,4}){1,2}", text):
             return kind, digit_form(text)
         if PLAIN_CODES.fullmatch(text) or text.lower() in fixed:
             return "fixed", text
-        if re.fullmatch(r"[0-9a-f]{7,}|[0-9a-fA-F]{12,}", text):
+        if re.fullmatch(r"(?=(?:\d*[a-fA-F]){3})(?:[0-9a-f]{7,}|[0-9a-fA-F]{12,})", text):
             return kind, (LARGE_HEX if text.upper() == text else HEX) * len(text)
+        if numbered := NUMBERED.match(text):  # INC-48213 becomes INC-20921
+            return kind, numbered[0] + digit_form(text[numbered.end() :])
         return kind, letter_form(text)
     if kind == "entword":
         capital = text[0].isupper() and not re.search(r"(?:39|apos|rsquo|8217|27;|2019)", text)

@@ -40,7 +40,7 @@ _OPEN: Final = "int number money quantity age childage days2 minutes"
 _MEASURED: Final = "pigment pigments sodium potassium platelets glucose clotting"
 RESULTS: Final = frozenset((*_OPEN.split(), *_MEASURED.split(), PERCENT, CLOCK))
 """Groups of numbers that may follow from others."""
-PARTS: Final = RESULTS | {"dose_hours", "weight", "dotclock"}
+PARTS: Final = RESULTS | {"dose_hours", "weight", "dotclock", "taxrate"}
 """Groups of numbers that others may follow from."""
 _NEAR: Final = 6
 """Numbers before a product among which its factors are."""

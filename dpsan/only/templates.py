@@ -137,6 +137,15 @@ _GRAMS: Final[dict[str, list[Piece]]] = {
     f"{DIGIT * 4}g": [(2100, 4400, 0), "g"],
 }
 """Doses in grams, and what a baby weighs."""
+_SHARE: Final = re.compile(r"(\d+)/(\d+)")
+_PAIR: Final = re.compile("[dmey][ps](.)")
+_TAXES: Final = ["5", "7", "8", "10", "15", "16", "18", "19", "20", "21", "23", "25"]
+_LETTERED: Final[dict[str, Range]] = {
+    DIGIT: (3, 5, 0),
+    "\x0f": (36, 38, 0),
+    "\x10": (97, 101, 0),
+}
+"""Behind a letter in a clinical text: potassium, degrees Celsius, degrees Fahrenheit."""
 _MARKED: Final = re.compile(r"[\x01\x0e-\x10]")
 _DOSE: Final = re.compile(rf"({DIGIT}{{1,3}})(mg|mcg|µg)")
 
@@ -268,6 +277,14 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
     if group == "babyweight":
         kilos: Piece = (2, 4, 0) if form[1:2] == "." else (48, 99, 0)
         return [kilos, *template("number", form[form.find(".") :])]
+    if group == "number" and (pair := _PAIR.fullmatch(form)):
+        return [(1, 9, 0), pair[1], (2, 9, 0)]
+    if group == "taxrate":
+        return [_TAXES, re.sub(r"^[^ %]+", "", form)]
+    if group == "lettered" and form[1:] in (f".{DIGIT}", f"{DIGIT}.{DIGIT}"):
+        return [_LETTERED.get(form[0], (12, 22, 0)), ".", (0, 9, 0)]
+    if group == "quantity" and form.endswith((" C", " F")):  # of a body
+        return [(36, 38, 0) if form[-1] == "C" else (97, 101, 0), ".", (0, 9, 0), form[-2:]]
     if group == "temperature" and form.startswith(DIGIT * 3):  # Fahrenheit
         return [(98, 102, 0), *template("number", form[3:])]
     if group == "rating" and form == f"{DIGIT}.{DIGIT}":  # of five at least
@@ -286,6 +303,10 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         "hhmm": [(5, 9, 2) if form[:1] == ZERO else (10, 23, 2), (0, 59, 2)],
         "letters": [list(_ALPHABETS[SMALL])] * 3,
         "score": [(1, 9, 0), "/10"],
+        "days7": [["3", "4", "5", "7", "10"], "/7"],
+        "months12": [(2, 9, 0), "/12"],
+        "port": [(10240, 65535, 0)],
+        "clothes": [["10", "12", "14", "16", "36", "38", "40", "42", "44"]],
         "times": [form, (2, 9, 0)],
         "gram": [["1", "2"]],
         "grams": [(2100, 4400, 0)],
@@ -391,6 +412,8 @@ def finished(group: str, text: str) -> str:
     """Return a string whose last part depends on the first."""
     if group == "ordinal":
         return ordinal(int(text[:-2]))
+    if group == "number" and (pair := _SHARE.fullmatch(text)) and len(pair[1]) == len(pair[2]):
+        return "/".join(sorted(pair.groups()))  # no share is above the whole
     if group == "yearspan":
         first, mark, last = text[:4], text[4], text[5:]
         return first + mark + str(int(first) + int(last))[-len(last) :]
