@@ -220,7 +220,7 @@ class Rules:
         for name in position.moving:
             term = self.terms[name]
             if not term.related and [*term.tables] == ["group"] and not term.tables["group"][0]:
-                yield sum(1 << code for code in np.flatnonzero(term.tables["group"]).tolist())
+                yield sum(1 << code for code in term.tables["group"].nonzero()[0].tolist())
 
     def draw_classes(self, names: Iterable[str]) -> None:
         """Draw the groups of some classes alone; the others stay a context of the rules."""
