@@ -122,8 +122,8 @@ def decide(
     for at_word, token in enumerate(article.tolist() if view.far_words else ()):
         word[at_word] = view.far_words.get(token, token + 1)
     article, word = article[row[word] >= 0], word[row[word] >= 0]
-    lettered = rules.trigger_codes("lettered")  # Type A, group A: a name
-    named = among(view.trigger[article - 1], lettered) & (view.caps[article] == ONE)
+    # Type A, group A: a name
+    named = among(view.trigger[article - 1], rules.lettered) & (view.caps[article] == ONE)
     article, word = article[~named], word[~named]
     articles = np.stack([article, view.caps[article], row[word]], 1).astype(np.int64)
     caps = view.caps.copy()
