@@ -68,16 +68,17 @@ class ObjectStrings:
             return value
         if isinstance(value, str):
             return leaf(value, position)
-        if isinstance(value, Mapping) and place.members:
+        if isinstance(value, list | tuple) and place.items:
+            inside = self._positions.item(position)
+            items = [self._walk(inner, inside, leaf) for inner in value]
+            return items if isinstance(value, list) else tuple(items)
+        if isinstance(value, dict | Mapping) and place.members:  # a dict is told at once
             items_by_key = {}
             for key, inner in value.items():
                 raw = str(key).encode("utf-8", "surrogatepass")
                 member = position.names.get(raw) or self._positions.member(position, raw, str(key))
                 items_by_key[key] = self._walk(inner, member, leaf)
             return items_by_key
-        if isinstance(value, list | tuple) and place.items:
-            items = [self._walk(inner, self._positions.item(position), leaf) for inner in value]
-            return items if isinstance(value, list) else tuple(items)
         if not isinstance(value, Mapping | list | tuple | bool | int | float):
             kinds = "dicts, lists, strings, numbers, booleans and None"
             raise TypeError(f"a value may hold {kinds} (got {type(value).__name__})")

@@ -78,10 +78,10 @@ def write_addresses(
         units: what they had before.
         plans: of the pools.
     """
-    named = np.flatnonzero(np.array([plan.home == NAMED for plan in slots.plans])[slots.pool])
+    named = np.array([plan.home == NAMED for plan in slots.plans])[slots.pool].nonzero()[0]
     columns = slots.unit[named].tolist(), slots.key[named].tolist()
     slot_of = dict(zip(zip(*columns, strict=True), named.tolist(), strict=True))
-    mail = np.flatnonzero(np.array([plan.home == _EMAIL for plan in slots.plans])[slots.pool])
+    mail = np.array([plan.home == _EMAIL for plan in slots.plans])[slots.pool].nonzero()[0]
     used: defaultdict[int, set[str]] = defaultdict(set)
     for at, unit in zip(mail.tolist(), slots.unit[mail].tolist(), strict=True):
         if unit not in used:

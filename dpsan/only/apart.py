@@ -47,7 +47,7 @@ def keep_apart(
         plan.table < 0 and len(plan.sizes) == 1 and plan.pool[0] not in ADDRESSES
         for plan in slots.plans
     ]
-    indices = np.flatnonzero(np.array(alone)[slots.pool[new]])
+    indices = np.array(alone)[slots.pool[new]].nonzero()[0]
     at = new[indices]
     columns = indices, at, slots.unit[at], slots.pool[at], slots.number[at]
     rows = [*zip(*(column.tolist() for column in columns), strict=True)]

@@ -29,7 +29,7 @@ def one_article(
         pair: the triggers of *a* and *an*.
         func: label of function words.
     """
-    at = np.flatnonzero((trigger == pair[0]) | (trigger == pair[1]))
+    at = ((trigger == pair[0]) | (trigger == pair[1])).nonzero()[0]
     behind = gap[np.minimum(at + 1, len(gap) - 1)]
     joined = ~among(behind, BEHIND_ARTICLE)
     joined |= (behind == GAP["line"]) & (caps[at] == ONE)  # a mark of a list
@@ -46,7 +46,7 @@ def far_words(view: View, places: Places, article: int) -> dict[int, int]:
     Args:
         article: the trigger of articles.
     """
-    at = np.flatnonzero(view.trigger == article)
+    at = (view.trigger == article).nonzero()[0]
     edge, marks = view.labels.index(EDGE), at[view.gap[at + 1] != GAP["space"]]
     words = {
         token: _behind_tags(places, token + 1)

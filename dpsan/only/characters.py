@@ -72,14 +72,14 @@ def zones(block: Block, letters: Flags) -> tuple[NDArray[np.intp], NDArray[np.in
     the short chunk behind.  No run goes on in another text: long ones are cut in pieces, and where
     depends on nothing but the text.
     """
-    points, spots = block.points, np.flatnonzero(block.bits & (DIGIT | ODD) != 0)
+    points, spots = block.points, (block.bits & (DIGIT | ODD) != 0).nonzero()[0]
     char, before, behind = points[spots], letters[spots - 1], letters[spots + 1]
     dot, hyphen = (char == ord(".")) | (char == ord(":")), char == ord("-")
     odd = np.where(dot, before & (behind | (points[spots + 1] == ord("/"))), ~hyphen)
     odd |= hyphen & before & (points[spots - 2] == ord("-"))  # K-E-A
     if "-->" not in block.text:
         odd &= char != ord(">")
-    blanks = np.flatnonzero(block.bits & (BLANK | NEWLINE) != 0)
+    blanks = (block.bits & (BLANK | NEWLINE) != 0).nonzero()[0]
     at = np.searchsorted(blanks, spots[odd])
     at = at[np.append(True, at[1:] != at[:-1])[: len(at)]]
     first, last = blanks[at - 1] + 1, blanks[at]
@@ -108,10 +108,10 @@ def pattern(block: Block, start: Ints, end: Ints) -> Codes:
     code = np.arange(NONE, dtype=np.uint8)
     caps: Codes = np.where(title, code[TITLE], code[MIXED])
     caps = np.where(upper == 0, code[LOWER], np.where(upper == length, code[UPPER], caps))
-    near = np.flatnonzero((upper == length - 1) & (upper > 1))
+    near = ((upper == length - 1) & (upper > 1)).nonzero()[0]
     marks = np.searchsorted(block.marks, [start[near], end[near]])
     caps[near[marks[1] > marks[0]]] = UPPER
-    caps[np.flatnonzero((length == 1) & first)] = ONE
+    caps[((length == 1) & first).nonzero()[0]] = ONE
     return caps
 
 
@@ -121,8 +121,8 @@ def gaps(block: Block, start: Ints, end: Ints) -> Codes:
     length = end - start
     out = np.full(len(start), GAP["other"], np.uint8)
     np.copyto(out, _BLANKS.take(bits.take(start)), where=length == 1)
-    out[np.flatnonzero(length <= 0)] = GAP["none"]
-    rest = np.flatnonzero(out == GAP["other"])
+    out[(length <= 0).nonzero()[0]] = GAP["none"]
+    rest = (out == GAP["other"]).nonzero()[0]
     if not len(rest):
         return out
     size = length[rest]
@@ -137,7 +137,7 @@ def gaps(block: Block, start: Ints, end: Ints) -> Codes:
 
     marks = classes & (BLANK | NEWLINE) == 0
     count, line = many(marks), many(classes & NEWLINE != 0)
-    where = np.append(np.flatnonzero(marks), 0)
+    where = np.append(marks.nonzero()[0], 0)
     mark = chars[where[np.cumsum(count) - count]]
     result = np.full(len(rest), GAP["other"], np.uint8)
     result[count == 0] = GAP["space"]
@@ -165,7 +165,7 @@ def firsts(
     """Return the first token of the unit with the same word, and with the same stem."""
     n = len(hashed)
     equal = np.arange(n, dtype=np.int32)
-    at = np.flatnonzero(wanted)
+    at = wanted.nonzero()[0]
     keys = salted(hashed.take(at), unit.take(at))
     first, inverse = distinct(keys)
     equal[at] = at.take(first).take(inverse)

@@ -106,31 +106,31 @@ def decide(
         group, form = drawn(match, group, marked)
         group = _again(view, rules, match, group, marked)
     group = rules.written[group]
-    at = np.flatnonzero(group > PASS)
+    at = (group > PASS).nonzero()[0]
     plural = group == rules.group(PLURAL)
     key = np.where(plural, view.stem, view.equal).astype(np.int64)
-    days = np.flatnonzero(group == rules.group("mday"))
+    days = (group == rules.group("mday")).nonzero()[0]
     if len(days) and PADDED in view.forms:  # 3 is 03 in a text with 03
         padded = form[days] == view.forms.index(PADDED)
         form = form.copy()
         form[days[np.isin(view.text[days], view.text[days[padded]])]] = view.forms.index(PADDED)
     row = np.full(len(group), -1, np.int64)
     row[at] = np.arange(len(at))
-    article = np.flatnonzero(view.trigger == rules.triggers.index("a") + 1)
+    article = (view.trigger == rules.triggers.index("a") + 1).nonzero()[0]
     article = article[_in_english(view, match.state.text)[view.text[article]]]
     word = article + 1
     for at_word, token in enumerate(article.tolist() if view.far_words else ()):
         word[at_word] = view.far_words.get(token, token + 1)
     article, word = article[row[word] >= 0], word[row[word] >= 0]
-    lettered = rules.trigger_codes("lettered")  # Type A, group A: a name
-    named = among(view.trigger[article - 1], lettered) & (view.caps[article] == ONE)
+    # Type A, group A: a name
+    named = among(view.trigger[article - 1], rules.lettered) & (view.caps[article] == ONE)
     article, word = article[~named], word[~named]
     articles = np.stack([article, view.caps[article], row[word]], 1).astype(np.int64)
     caps = view.caps.copy()
     eased = rules.nouns[group] & (caps == TITLE) | (rules.nouns | rules.brands)[group] & (
         caps == UPPER
     )
-    loud = np.flatnonzero(eased)
+    loud = eased.nonzero()[0]
     if len(loud):
         # COPD may become asthma, and Crohn's disease too: in small letters
         loud = loud[~match.relation("upline", loud) & ~match.relation("capline", loud)]
@@ -140,7 +140,7 @@ def decide(
     first[key[at[::-1]]] = row[at[::-1]]
     key_of: dict[int, int] = {}
     if view.pieces:
-        words = np.flatnonzero(first >= 0)
+        words = (first >= 0).nonzero()[0]
         words = words[among(group[at[first[words]]], rules.codes(NAMES))]
         key_of = dict(zip(words.tolist(), first[words].tolist(), strict=True))
     local = {}
@@ -150,7 +150,7 @@ def decide(
     key_of_row = first[key[at]]
     order = np.zeros(len(at), np.int32)
     for groups, of_form in ((ASCENDING, 0), (ORDERED, form[at] + 1)):
-        rows = np.flatnonzero(among(group[at], rules.codes(groups)))
+        rows = among(group[at], rules.codes(groups)).nonzero()[0]
         if len(rows) > 1:  # else there is none before
             pool = (view.text[at] * np.int64(len(rules.groups)) + group[at]) * (len(view.forms) + 1)
             order[rows] = ranks((pool + of_form)[rows], view.order[at[rows]])
@@ -181,14 +181,14 @@ def _leaders(
     """Return the row of the country of a nation, or of the city before a country; -1: none."""
     out = np.full(len(at), -1, np.int64)
     nations, (country,), city = (rules.codes(names) for names in (NATIONS, [COUNTRY], [CITY]))
-    rows = np.flatnonzero(group[at] == country)
+    rows = (group[at] == country).nonzero()[0]
     if not len(rows):
         return out
     near = among(view.gap[at[rows]], [GAP["comma"], GAP["space"]])
     behind = rows[near & among(group[at[rows] - 1], city)]
     out[behind] = behind - 1
     # Of the words for nations those that have a country in their text, whatever the block is.
-    led, pairs = np.flatnonzero(among(group[at], nations)), view.text * np.int64(len(group))
+    led, pairs = among(group[at], nations).nonzero()[0], view.text * np.int64(len(group))
     inside = np.isin(pairs[at[led]] + view.stem[at[led]], pairs[at[rows]] + view.equal[at[rows]])
     out[led[inside]] = first[view.stem[at[led[inside]]]]
     return out
@@ -214,14 +214,14 @@ def _weekdays(
 
     Month and year are those of the text where the date has none.
     """
-    at = np.flatnonzero(among(group, rules.codes(WEEKDAYS)))
+    at = among(group, rules.codes(WEEKDAYS)).nonzero()[0]
     part_of = np.zeros(len(rules.groups), np.int8)
     for part, names in enumerate((DAYS_OF_MONTH, MONTHS, YEARS), 1):
         part_of[rules.codes(names)] = part
     function = view.labels.index("func")
     ahead = np.where(view.label[at + 1] == function, at + 2, at + 1)
     at = at[part_of[group.take(ahead, mode="clip")] > 0]
-    dated = np.flatnonzero(part_of.take(group))
+    dated = part_of.take(group).nonzero()[0]
     dated = dated[np.isin(view.text[dated], view.text[at])]
     of = dict(zip(dated.tolist(), part_of[group[dated]].tolist(), strict=True))
     first = {(int(view.text[near]), part): int(row[near]) for near, part in reversed(of.items())}
@@ -257,7 +257,7 @@ def _again(
     """Return the groups where a word of a marked name is that name in all of its unit, as far as
     names are drawn.
     """
-    named = np.flatnonzero((marked > UNTYPED) & among(group, rules.codes(NAMES)))
+    named = ((marked > UNTYPED) & among(group, rules.codes(NAMES))).nonzero()[0]
     group_of = np.zeros(len(group), np.int16)
     group_of[view.equal[named]] = group[named]
     again = (group <= PASS) & (group_of[view.equal] > PASS) & (view.form < 0)

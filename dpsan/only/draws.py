@@ -109,10 +109,10 @@ class Draws:
         if kept and self.together:
             slots.recall(units)
         late = self._late(slots, decision)
-        for at in np.flatnonzero(np.isin(slots.row, [*values])).tolist() if values else ():
+        for at in np.isin(slots.row, [*values]).nonzero()[0].tolist() if values else ():
             slots.write(at, values[int(slots.row[at])])
             slots.new[at], slots.chance[at] = False, 0.0
-        new = np.flatnonzero(slots.new)
+        new = slots.new.nonzero()[0]
         new = new[np.lexsort((slots.text[new] * np.int64(4) + late[new], slots.unit[new]))]
         sizes = np.array([plan.sizes[0] for plan in slots.plans])[slots.pool]
         pending = new[slots.own[new]]
@@ -230,8 +230,8 @@ class Draws:
         if self.plans.injective and self.together:
             leading = np.array([group in (CITY, COUNTRY) for group in groups])[slots.pool]
             leading &= slots.table >= 0  # the list may have a word of a unit no more
-            led = np.flatnonzero(slots.new & (leader >= 0))
-            at = np.flatnonzero(leading) if len(led) else led
+            led = (slots.new & (leader >= 0)).nonzero()[0]
+            at = leading.nonzero()[0] if len(led) else led
             columns = slots.unit[at].tolist(), country[at].tolist(), slots.key[at].tolist()
             leads = dict(zip(zip(*columns, strict=True), at.tolist(), strict=True))
             columns = slots.unit[led].tolist(), (~country[led]).tolist(), leader[led].tolist()
@@ -282,7 +282,7 @@ class Draws:
             number[at] = slots.taken[at] = permutation.take(number[at], wanted)
             if isinstance(permutation, Walk):
                 slots.chance[at] = 1 / (permutation.size * permutation.calendar.start)
-        for at in np.flatnonzero(slots.new & ~slots.own & (slots.lead >= 0)).tolist():
+        for at in (slots.new & ~slots.own & (slots.lead >= 0)).nonzero()[0].tolist():
             number[at] = number[lead[at]]
             nation = slots.plans[slots.pool[at]].pool[0]
             slots.table[at] = self.plans.lists.index(_NATIONS[nation])
@@ -291,7 +291,7 @@ class Draws:
     @staticmethod
     def _write_strings(slots: Slots, new: NDArray[np.intp], streams: Streams) -> None:
         """Write the strings of new slots."""
-        indices = np.flatnonzero(slots.table[new] < 0)
+        indices = (slots.table[new] < 0).nonzero()[0]
         at = new[indices]
         plans = [slots.plans[pool] for pool in slots.pool[at].tolist()]
         numbers = [[number] for number in slots.number[at].tolist()]
@@ -306,9 +306,9 @@ class Draws:
         tables = {code: self.plans.table(code, slots.texts) for code in {*codes}}
         numbers = slots.number[slots.of_row].tolist()
         out = [tables[code][number] for code, number in zip(codes, numbers, strict=True)]
-        for row in np.flatnonzero(decision.group == decision.groups.index(PLURAL)).tolist():
+        for row in (decision.group == decision.groups.index(PLURAL)).nonzero()[0].tolist():
             out[row] += "es" if out[row][-1] in "szxSZX" else "s"
-        for row in np.flatnonzero(decision.possessive).tolist():
+        for row in decision.possessive.nonzero()[0].tolist():
             ending = "'" if out[row][-1] in "sS" else "'s"
             out[row] += ending.upper() if decision.caps[row] == UPPER else ending
         return out

@@ -37,7 +37,7 @@ class Match:
         self._groups = 0
         """Groups of which a token is drawn, or was, as bits."""
         self._related: dict[str, Flags] = {}
-        self.state = relations.State(view, self.group, rules.groups, self._context, rules.apart)
+        self.state = relations.State(view, self.group, rules.codes, self._context, rules.apart)
 
     def _context(self, name: str) -> NDArray[np.intp]:
         places = [self._found.begins([test]) for test in self.rules.contexts[name]]
@@ -90,7 +90,7 @@ class Match:
         """Apply all rules; returns the group of each token (0 or 1: passes)."""
         rules = self.rules
         fewest = np.minimum.reduceat(self._found.present[rules.pattern_tests], rules.pattern_starts)
-        for row in np.flatnonzero(fewest).tolist():
+        for row in fewest.nonzero()[0].tolist():
             pattern = rules.patterns[row]
             if not all(groups & self._groups for groups in pattern.drawn):
                 continue

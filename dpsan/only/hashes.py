@@ -104,7 +104,7 @@ class Hashes:
 
 def lines(points: NDArray[np.unsignedinteger]) -> tuple[Rows, Rows]:
     """Return where each line of a block of code points starts and ends."""
-    end = np.append(np.flatnonzero(points == ord("\n")), len(points)).astype(np.int32)
+    end = np.append((points == ord("\n")).nonzero()[0], len(points)).astype(np.int32)
     return np.append(0, end[:-1] + 1).astype(np.int32), end
 
 
@@ -146,14 +146,14 @@ class Table:
         tags = spread.astype(np.uint32)
         at = self.first.take(bucket)
         last = at + self.counts.take(bucket)
-        left = np.flatnonzero(at < last)
+        left = (at < last).nonzero()[0]
         at, last, tags = at.take(left), last.take(left), tags.take(left)
         while len(left):
             same = self.tags.take(at) == tags
-            hits = np.flatnonzero(same)
+            hits = same.nonzero()[0]
             rows[left.take(hits)] = at.take(hits)
             at += 1
-            more = np.flatnonzero(~same & (at < last))
+            more = (~same & (at < last)).nonzero()[0]
             left, at = left.take(more), at.take(more)
             last, tags = last.take(more), tags.take(more)
         return rows

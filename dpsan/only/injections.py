@@ -55,7 +55,7 @@ class Injections:
         group, place = self._group[order], places[order]
         twice = group[1:][(group[1:] == group[:-1]) & (place[1:] == place[:-1])]
         slots.number[self._at] = places
-        again = np.flatnonzero(np.isin(self._group, twice))
+        again = np.isin(self._group, twice).nonzero()[0]
         columns = self._group[again].tolist(), numbers[again].tolist(), self._sizes[again].tolist()
         permutations: dict[int, Permutation] = {}
         for at, of_group, number, size in zip(self._at[again].tolist(), *columns, strict=True):
@@ -73,7 +73,7 @@ class Injections:
             plans: of the pools.
             pools: unit and index of each.
         """
-        here = np.flatnonzero(np.isin(slots.pool[self._at], [pool for _, pool in pools]))
+        here = np.isin(slots.pool[self._at], [pool for _, pool in pools]).nonzero()[0]
         at = self._at[here]
         columns = slots.unit[at].tolist(), slots.pool[at].tolist(), self._integers[here].tolist()
         for unit, pool, integer in zip(*columns, strict=True):

@@ -23,7 +23,7 @@ def cut_words(lexicon: Lexicon, code: dict[str, int], text: str, words: Words) -
     start, end = words["start"], words["after"]
     if "-\n" not in text:
         return
-    near = np.flatnonzero(start[1:] - end[:-1] == 2)
+    near = (start[1:] - end[:-1] == 2).nonzero()[0]
     dead = np.zeros(len(start), bool)
     for i in near.tolist():
         if text[end[i] : start[i + 1]] != "-\n" or words["caps"][i + 1] != LOWER:
@@ -55,7 +55,7 @@ def join_phrases(
     hashes, after = block.hashes, words["after"]
     blank = (block.bits.take(after) & BLANK != 0) | (block.small.take(after) == ord("-"))
     blank &= np.append(start[1:], 0) - after == 1
-    opens = np.flatnonzero(lexicon.opens_phrase.take(row) & blank)
+    opens = (lexicon.opens_phrase.take(row) & blank).nonzero()[0]
     for size in (4, 3, 2):
         at = opens[opens + size <= n]
         for step in range(size - 1):
@@ -95,4 +95,4 @@ def join_phrases(
         for step in range(1, size):
             keep[at + step] = False
         blank[at] = False
-    return np.flatnonzero(keep)
+    return keep.nonzero()[0]

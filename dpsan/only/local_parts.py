@@ -19,7 +19,7 @@ from dpsan.only.view import Cut, View, among
 def split_emails(view: View, places: Places) -> None:
     """Find the words of their unit that the pieces of local parts may be."""
     addresses = [view.labels.index(name) for name in ("email", "userip", "userhost")]
-    at = np.flatnonzero(among(view.label, addresses))
+    at = among(view.label, addresses).nonzero()[0]
     if not len(at):
         return
     starts, ends = places.start[at].tolist(), places.end[at].tolist()
@@ -36,7 +36,7 @@ def split_emails(view: View, places: Places) -> None:
     values = np.append(np.sort(values), 0)
     replaced: dict[tuple[int, int], int] = {}
     member = values[np.searchsorted(values[:-1], places.hashes)] == places.hashes
-    for i in np.flatnonzero(member & (view.form < 0)).tolist():
+    for i in (member & (view.form < 0)).nonzero()[0].tolist():
         replaced.setdefault((int(view.unit[i]), int(places.hashes[i])), int(view.equal[i]))
     read: dict[tuple[int, str], tuple[tuple[Cut, ...], ...]] = {}
     for i, local in zip(at.tolist(), written, strict=True):

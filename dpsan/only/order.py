@@ -27,7 +27,7 @@ def distinct(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     order = np.argsort(values)
     ordered = values[order]
     new = np.append(True, ordered[1:] != ordered[:-1])[: len(values)]
-    first = np.minimum.reduceat(order, np.flatnonzero(new)) if len(order) else order
+    first = np.minimum.reduceat(order, new.nonzero()[0]) if len(order) else order
     inverse = np.empty_like(order)
     inverse[order] = np.cumsum(new) - 1
     return first, inverse

@@ -61,7 +61,7 @@ class Packed:
         begins = first[:last]
         for offset, flags in enumerate(others, 1):
             begins = begins & flags[offset : last + offset]
-        return np.flatnonzero(begins)
+        return begins.nonzero()[0]
 
 
 class Combined(Packed):
@@ -108,7 +108,7 @@ class Combined(Packed):
                 parts = [self._order[start:end] for start, end in bounds]
                 self._places[test] = np.sort(np.concatenate(parts))
             else:
-                self._places[test] = np.flatnonzero(flags.take(self._of))
+                self._places[test] = flags.take(self._of).nonzero()[0]
         return self._places[test]
 
 
@@ -121,7 +121,7 @@ def numbered(codes: NDArray[np.intp], most: int) -> tuple[NDArray[np.intp], NDAr
     """
     occurs, index = np.zeros(most, np.bool_), np.empty(most, np.intp)
     occurs[codes] = True
-    present = np.flatnonzero(occurs)
+    present = occurs.nonzero()[0]
     index[present] = np.arange(len(present))
     numbers, places = index.take(codes), np.empty_like(present)
     places[numbers] = np.arange(len(numbers))

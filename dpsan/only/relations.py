@@ -27,8 +27,8 @@ class State:
     view: View
     group: NDArray[np.int16]
     """Group of each token: 0 undecided, 1 passes, else what draws it."""
-    groups: list[str]
-    """Names of the groups."""
+    codes: Callable[[Iterable[str]], list[int]]
+    """Returns the codes of groups."""
     words: Callable[[str], NDArray[np.intp]]
     """Returns the words of a kind: ``legal`` (forms of companies), ``clinical``, ``foreign``."""
     apart: Sequence[str]
@@ -83,9 +83,8 @@ class State:
 
     def drawn(self, names: Iterable[str] = (), *, others: bool = False) -> NDArray[np.intp]:
         """Return the tokens that some groups have drawn, or all others."""
-        at = np.flatnonzero(self.group > 1)
-        codes = [self.groups.index(name) for name in names if name in self.groups]
-        return at.compress(among(self.group.take(at), codes) != others)
+        at = (self.group > 1).nonzero()[0]
+        return at.compress(among(self.group.take(at), self.codes(names)) != others)
 
 
 class Groups:
@@ -97,7 +96,7 @@ class Groups:
 
     def __init__(self, number: NDArray[np.integer]) -> None:
         self._of = number - number[0]
-        self._first = np.append(0, np.flatnonzero(number[1:] != number[:-1]) + 1)
+        self._first = np.append(0, (number[1:] != number[:-1]).nonzero()[0] + 1)
 
     def counts(self, flags: Flags) -> Ints:
         """Return the number of flagged tokens of each group."""

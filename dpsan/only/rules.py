@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from itertools import chain, product
 from typing import Final, NamedTuple
@@ -220,7 +220,7 @@ class Rules:
         for name in position.moving:
             term = self.terms[name]
             if not term.related and [*term.tables] == ["group"] and not term.tables["group"][0]:
-                yield sum(1 << code for code in np.flatnonzero(term.tables["group"]).tolist())
+                yield sum(1 << code for code in term.tables["group"].nonzero()[0].tolist())
 
     def draw_classes(self, names: Iterable[str]) -> None:
         """Draw the groups of some classes alone; the others stay a context of the rules."""
@@ -251,9 +251,10 @@ class Rules:
             self.groups.append(name)
         return self._codes[name]
 
-    def trigger_codes(self, name: str) -> list[int]:
-        """Return the codes of a set of trigger words."""
-        return [self.triggers.index(word) + 1 for word in self._words.get(name, ())]
+    @cached_property
+    def lettered(self) -> list[int]:
+        """Codes of the trigger words before a single letter that is a name."""
+        return [self.triggers.index(word) + 1 for word in self._words.get("lettered", ())]
 
     def label_codes(self, name: str) -> list[int]:
         """Return the codes of a set of labels, or of one label."""

@@ -202,7 +202,7 @@ def name_days(
         weekdays: rows of each, see :class:`dpsan.only.decision.Decision`.
         words: by group, in the order of their tables.
     """
-    tables, lists, fixed = [*words], [*words.values()], {*np.flatnonzero(~slots.new).tolist(), -1}
+    tables, lists, fixed = [*words], [*words.values()], {*(~slots.new).nonzero()[0].tolist(), -1}
     for rows in weekdays:
         at = [int(slots.of_row[row]) if row >= 0 else -1 for row in rows]
         name, number = at[:2]

@@ -149,17 +149,20 @@ def sums_of(rows: Sequence[tuple[int, str, str]], joined: Container[int]) -> Ite
 
 def _spans(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
     """Yield between which numbers that may be days or years as many lie as another number says."""
-    years = {int(text): token for token, label, text in rows if DATED[label]}
+    numbers = [(token, DATED[label], int(text)) for token, label, text in rows]
+    years = {number: token for token, of_year, number in numbers if of_year}
+    starts, longest = [*years.items()][:_MOST], max(years, default=0) - min(years, default=0)
     told = set[int]()
-    for row, (at, label, text) in enumerate(rows):
-        number, near = int(text), rows[max(row - _NEAR, 0) : row + _NEAR]
-        if DATED[label] or not 1 < number < _WHOLE:
+    for row, (at, of_year, number) in enumerate(numbers):
+        if of_year or not 1 < number < _WHOLE:
             continue
-        days = {int(day): token for token, name, day in near if not DATED[name]}
-        for start, first in [*days.items()] if number <= _WEEKS else ():
-            if start + number in days:
-                yield Sum(SPAN, at, (days[start + number], first))
-        for start, first in [*years.items()][:_MOST] if len(years) > 1 else ():
+        if number <= _WEEKS:
+            near = numbers[max(row - _NEAR, 0) : row + _NEAR]
+            days = {day: token for token, far, day in near if not far}
+            for start, first in days.items():
+                if start + number in days:
+                    yield Sum(SPAN, at, (days[start + number], first))
+        for start, first in starts if number <= longest else ():
             end = years.get(start + number, years.get(start + number + 1))
             if end is not None and not {first, end} <= told:
                 told |= {first, end}
@@ -200,15 +203,18 @@ def _percentage(item: Item, before: Sequence[Item]) -> Sum | None:
 
 def _product(item: Item, before: Sequence[Item]) -> Sum | None:
     """Return of which numbers an amount is the product, the percentage or a part."""
-    for first, second in combinations(before[::-1], 2):
-        share = (first.label == PERCENT) + (second.label == PERCENT)
-        scale = _WHOLE ** (1 + share)
-        near = item.unit * scale // 2
-        if share > 1 or _WHOLE in (first.value, second.value):
+    _, _, wanted, unit = item
+    rows = [(row, row.value, row.label == PERCENT) for row in before[::-1] if row.value != _WHOLE]
+    wholes = [
+        (_WHOLE ** (1 + share) * wanted, _WHOLE ** (1 + share) * unit // 2) for share in (0, 1)
+    ]
+    for (first, factor, one), (second, other, two) in combinations(rows, 2):
+        if one and two:
             continue
-        if abs(first.value * second.value - item.value * scale) <= near:
+        whole, near = wholes[one or two]
+        if abs(factor * other - whole) <= near:
             return Sum(PRODUCT, item.at, (first.at, second.at))
-        if not share and first.label in DATED and item.value * first.value == second.value * _WHOLE:
+        if factor * wanted == other * _WHOLE and first.label in DATED and not two:
             return Sum(PRODUCT, second.at, (first.at, item.at))
     return None
 
@@ -228,20 +234,25 @@ def _change(item: Item, before: Sequence[Item]) -> Sum | None:
 
 def _total(item: Item, left: Sequence[Item]) -> Sum | None:
     """Return of which numbers before it a number is the sum, or what they leave of one of them."""
-    alike = [earlier for earlier in left if earlier[1::2] == item[1::2]]
+    _, label, wanted, unit = item
+    alike = [earlier for earlier in left if earlier.label == label and earlier.unit == unit]
+    most = wanted + 2 * max((earlier.value for earlier in left), default=0)
     for row in (alike, [earlier for earlier in left if earlier.label in AMOUNTS], left):
         summed = 0
         for count, first in enumerate(reversed(row)):
-            before, summed = summed, summed + first.value
+            value = first.value
+            before, summed = summed, summed + value
             at = len(row) - count - 1
-            if count and summed == item.value:
+            if before > most:
+                break  # so much is no sum, and no part
+            if count and summed == wanted:
                 return Sum(TOTAL, item.at, _places(row[at:]))
-            if count and first.value - before == item.value:
+            if count and value - before == wanted:
                 return Sum(TOTAL, first.at, _places([*row[at + 1 :], item]))
-            if count == 1 and before - first.value == item.value:
+            if count == 1 and before - value == wanted:
                 return Sum(TOTAL, row[-1].at, _places([first, item]))
-            if count > 1 and row is alike and item.unit == 1:
-                less = [earlier for earlier in row[at:] if summed - 2 * earlier.value == item.value]
+            if count > 1 and row is alike and unit == 1:
+                less = [earlier for earlier in row[at:] if summed - 2 * earlier.value == wanted]
                 if less:
                     rest = [earlier for earlier in row[at:] if earlier is not less[0]]
                     return Sum(NET, item.at, _places([*rest, less[0]]))

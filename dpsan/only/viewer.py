@@ -145,13 +145,13 @@ class Viewer:
         bits, small = self._characters(points)
         lengths = np.fromiter(map(len, texts), np.int64, len(texts))
         edges = np.append(0, np.cumsum(lengths + 1)).astype(np.int32)
-        marks = np.flatnonzero(bits & APOSTROPHE != 0)
+        marks = (bits & APOSTROPHE != 0).nonzero()[0]
         capitals = running(bits & CAPITAL != 0)
         block = Block(text, points, small, bits, Hashes(small), capitals, marks, edges)
         letters = bits & LETTER != 0
         inner = marks[letters[marks - 1] & letters[marks + 1]]
         letters[inner] = True
-        turns = np.flatnonzero(letters[1:] != letters[:-1]).astype(np.int32) + 1
+        turns = (letters[1:] != letters[:-1]).nonzero()[0].astype(np.int32) + 1
         start, end = turns[::2], turns[1::2]
         read = self.strings(block, letters)
         if len(read.where):
@@ -160,7 +160,7 @@ class Viewer:
             inside = np.arange(counts.sum()) + np.repeat(first - np.cumsum(counts) + counts, counts)
             covered = np.zeros_like(end)
             covered[inside] = np.repeat(read.where[:, 1], counts)  # the last one
-            keep = np.flatnonzero(covered < end)
+            keep = (covered < end).nonzero()[0]
             start, end = np.maximum(start, covered).take(keep), end.take(keep)
         words = self.words(block, start, end)
         of_text = np.arange(len(texts)) if units is None else np.asarray(units, dtype=np.int64)
@@ -205,19 +205,19 @@ class Viewer:
         length = end - start
         mark = small.take(np.maximum(end - 2, 0)) == ord("'")
         possessive = (length > 2) & mark & (small.take(end - 1) == ord("s"))
-        owned = np.flatnonzero(possessive)
+        owned = possessive.nonzero()[0]
         listed = owned[row[owned] >= 0]
         label = lexicon.codes[row[listed], 0]
         passes = (label == lexicon.code["plain"]) | (label == lexicon.code["func"])
         possessive[listed[passes]] = False
-        owned = np.flatnonzero(possessive)
+        owned = possessive.nonzero()[0]
         after = end.copy()
         end = end.copy()
         end[owned] -= 2
         # an apostrophe behind a capitalised word, if its unit has not opened a quotation
         ahead, behind = bits[block.marks - 1], bits[block.marks + 1]
         opening = block.marks[(behind & LETTER != 0) & (ahead & (LETTER | DIGIT) == 0)]
-        bare = np.flatnonzero(bits.take(after) & APOSTROPHE != 0)
+        bare = (bits.take(after) & APOSTROPHE != 0).nonzero()[0]
         bare = bare[~possessive[bare] & (bits[start[bare]] & CAPITAL != 0)]
         first = block.edges[np.searchsorted(block.edges, start[bare]) - 1]
         bare = bare[
@@ -230,7 +230,7 @@ class Viewer:
         row[owned] = lexicon.table.rows(whole[owned])
         caps = pattern(block, start, end)
         label = lexicon.codes.ravel().take(row * 3 + COLUMN.take(caps)).astype(np.uint16)
-        unknown = np.flatnonzero(row < 0)
+        unknown = (row < 0).nonzero()[0]
         upper = block.capitals[end[unknown]] - block.capitals[start[unknown]]
         inner = (upper > 1) | (caps[unknown] == MIXED)
         label[unknown] = self.unknown_labels(
@@ -247,7 +247,7 @@ class Viewer:
         if not len(listed):
             return np.zeros(0, np.intp), codes
         spot = np.minimum(np.searchsorted(listed, hashes), len(listed) - 1)
-        at = np.flatnonzero(listed[spot] == hashes)
+        at = (listed[spot] == hashes).nonzero()[0]
         return at, codes[spot[at]]
 
     def unknown_labels(
@@ -277,7 +277,7 @@ class Viewer:
         keep = join_phrases(self.lexicon, code, self.closed, block, words)
         words = {name: values.take(keep) for name, values in words.items()}
         kinds = np.array([code.get(label, -1) for label in strings.labels], np.int16)
-        inside = np.flatnonzero(kinds >= 0)  # no escapes
+        inside = (kinds >= 0).nonzero()[0]  # no escapes
         where, kinds = strings.where[inside], kinds[inside].astype(np.uint16)
         begin, m, e = words["start"], len(where), len(edges)
         n = len(begin) + m + e
@@ -295,7 +295,7 @@ class Viewer:
         start = filled(where[:, 0], edges, begin, np.int32)
         forms: dict[str, int] = {}
         written = [*map(strings.forms.__getitem__, inside.tolist())]
-        days = np.flatnonzero(among(kinds, [code[name] for name in dates.LABELS])).tolist()
+        days = among(kinds, [code[name] for name in dates.LABELS]).nonzero()[0].tolist()
         texts = np.searchsorted(edges, where[days, 0]).tolist()
         of_days = dates.day_forms([written[i] for i in days], texts)
         for i, day_form in zip(days, of_days, strict=True):
@@ -311,7 +311,7 @@ class Viewer:
             kinds[at] = codes
             caps_of[at] = pattern(block, where[at, 0], where[at, 1])
             form_of[at] = -1  # words of the request, whatever their form
-        at = np.flatnonzero(kinds == code["handle"])
+        at = (kinds == code["handle"]).nonzero()[0]
         keys[at] = hashes.of(where[at, 0] + 1, where[at, 1])
         end = filled(where[:, 1], edges + 1, words["end"], np.int32)
         after = filled(where[:, 1], edges + 1, words["after"], np.int32)
@@ -328,9 +328,9 @@ class Viewer:
         trigger = self.trigger.take(row) * closed
         one_article(self.articles, code["func"], label, caps, gap, trigger)
         stem = hashed.copy()  # without a plural s where a rule could need it
-        at = np.flatnonzero(label == code["surnamepl"])
+        at = (label == code["surnamepl"]).nonzero()[0]
         stem[at] = hashes.of(start[at], end[at] - 1)
-        at = np.flatnonzero(among(label, [code[name] for name in NATIONS]))
+        at = among(label, [code[name] for name in NATIONS]).nonzero()[0]
         if len(at):  # of a country that may be drawn
             nations, countries = self.nations
             spot = np.minimum(np.searchsorted(nations, hashed[at]), len(nations) - 1)
@@ -361,7 +361,7 @@ class Viewer:
     ) -> Ints:
         """Return of each date how many of its sort in the text are earlier."""
         sort = self.sorts.take(label)
-        at = np.flatnonzero(sort)
+        at = sort.nonzero()[0]
         _, group = distinct(text[at] * np.int64(16) + sort[at])
         at = at[np.bincount(group).take(group) > 1]  # none is before one that stands alone
         # Times of a day are marked so too, and words have the form -1.
@@ -378,7 +378,7 @@ class Viewer:
     ) -> tuple[sums.Sum, ...]:
         """Return the numbers that follow from others of their text."""
         sort = self.summed.take(label)
-        at = np.flatnonzero(sort)
+        at = sort.nonzero()[0]
         counts = np.bincount(text[at] * 6 + sort[at], minlength=6 * (text[-1] + 1))
         _, amounts, days, years, clocks, months = counts.reshape(-1, 6).T
         dated = (days > 2) & (months > 0) | (years > 1) & (days > 0)

@@ -159,7 +159,7 @@ class Decided:
             if int(keys[name]) >> AGE == age:
                 return int(keys[name])
             same = (decision.key == decision.key[name]) & (keys >> AGE == age)
-            rows = np.flatnonzero(named & same & (decision.unit == decision.unit[row]))
+            rows = (named & same & (decision.unit == decision.unit[row])).nonzero()[0]
             return int(keys[rows[0]]) if len(rows) else LARGE
 
         for row, parts in decision.locals.items():
@@ -216,7 +216,7 @@ class Decided:
 
     def lines(self, written: Sequence[str]) -> list[str]:
         """Return the texts with what is written in place of drawn tokens and articles."""
-        edges = np.flatnonzero(self.order >= len(written)).tolist()
+        edges = (self.order >= len(written)).nonzero()[0].tolist()
         tokens = [*written, *[""] * len(edges)]
         parts = [""] * (2 * len(self.between))
         parts[::2], parts[1::2] = map(tokens.__getitem__, self.order.tolist()), self.between
@@ -266,7 +266,7 @@ def marked_by(
 ) -> Codes:
     """Return the mark of the span that touches each token.  Raises UsageError: an unknown type."""
     marked = np.zeros(len(view.label), np.uint8)
-    first = places.after[np.flatnonzero(view.edge)]
+    first = places.after[view.edge.nonzero()[0]]
     for text, of_text in enumerate(spans):
         for start, end, *kind in of_text:
             mark = marks.get("".join(kind).lower())

@@ -150,13 +150,13 @@ class OnlyRewriter:
         # Equal words become one word, those too that no rule compares.
         first, same = deciding.same_words(keys, decision.unit)
         decision = replace(decision, key=first[same])
-        spots = np.concatenate([at, articles, np.flatnonzero(edge)])
+        spots = np.concatenate([at, articles, edge.nonzero()[0]])
         order = np.argsort(spots, kind="stable")
         begin, end = places.start[spots[order]].tolist(), places.after[spots[order]].tolist()
         block = places.block
         between = [block[a:b] for a, b in zip(end, [*begin[1:], len(block)], strict=True)]
         points = np.frombuffer(block.encode("utf-32-le", "surrogatepass"), np.uint32)
-        lines = np.flatnonzero(points == ord("\n"))
+        lines = (points == ord("\n")).nonzero()[0]
         rows = np.searchsorted(places.start[at], lines, "right") - 1
         broken = rows[lines < np.append(places.after[at], 0)[rows]]
         pieces = {row: places.pieces[int(at[row])] for row in decision.locals}
@@ -173,7 +173,7 @@ class OnlyRewriter:
         listed = listed[listed > 0]
         tokens = None
         if match:
-            inside = np.flatnonzero(~edge)
+            inside = (~edge).nonzero()[0]
             rows = np.full(len(edge), -1)
             rows[spots[: len(at) + len(articles)]] = np.arange(len(at) + len(articles))
             previous = places.after[inside - 1]
