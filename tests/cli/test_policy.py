@@ -73,7 +73,7 @@ def test_files_of_a_policy_lie_beside_it(dpsan, tmp_path):
         ('output = "x"', "p.toml:1: a policy has no 'output'"),
         ('epsilon = "x"', "not a number"),
         ('epsilon = 8\nunknown = "msk"', "--unknown must be one of sample, mask (got msk)"),
-        ('only = "people"\nepsilon = 8', "classes that are drawn alone need no epsilon"),
+        ('only = "people"\nepsilon = 8', "no epsilon is needed"),
     ],
 )
 def test_what_is_wrong_with_a_policy_is_one_line(run, policy, told):
@@ -118,7 +118,7 @@ def test_every_option_that_decides_is_in_a_policy_or_is_of_one_run():
         ('# words\nepsilon = "eight"\n', "p.toml:2: epsilon: invalid value for '-e'"),
         ("epsilon = -3\n", "p.toml:1: epsilon: --epsilon must be > 0"),
         ('only = "people"\nconsistent = "no"\n', "p.toml:2: consistent: --consistent must be"),
-        ('only = "people"\nepsilon = 8\n', "p.toml:2: epsilon: classes that are drawn alone"),
+        ('only = "people"\nepsilon = 8\n', "p.toml:2: epsilon: no epsilon is needed"),
         ('only = "people"\nfield = ["text"]\n', "p.toml:2: field: text has no --field"),
         ('epsilon = 8\n"keep" = "none.txt"\n', "p.toml:2: keep: none.txt: no such file"),
         ('only = "people"\nfield = []\n', "p.toml: field must be"),
