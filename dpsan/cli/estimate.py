@@ -82,6 +82,8 @@ class Estimate(Page, Texts, Sanitizing, Audited):
         from dpsan.sanitize.sanitizer import Sanitizer
 
         if (run := self.audited_run()) is None:
+            missing = self.epsilon is self.only is None
+            refuse(missing, "--audit or --epsilon of the run that wrote the texts is required")
             self.check_epsilon()
             return Sanitizer.from_spec(self.spec().of_table(), self.store())
         spec = replace(run.of_table(), embeddings=self.embeddings, vocab_size=self.vocab_size)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dpsan.cli.command import argument
 from dpsan.cli.options import Json, Reading
-from dpsan.cli.output import echo, print_json
+from dpsan.cli.output import echo, print_json, say
 from dpsan.errors import printable
 
 
@@ -28,11 +28,16 @@ class Headers(Reading, Json):
         """Print a name a line."""
         self.check_files()
 
+        from dpsan.formats.csv import other_delimiter
         from dpsan.formats.headers import headers
+        from dpsan.formats.registry import format_class
 
         names = headers(self.file, self.format_, self.read_options())
         if self.as_json:
             print_json(names)
         for name in () if self.as_json else names:
             echo(printable(name))
+        if format_class(self.format_, str(self.file)).takes_delimiter:
+            if hint := other_delimiter([name.encode() for name in names], b""):
+                say(hint)
         return 0

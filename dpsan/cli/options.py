@@ -258,7 +258,8 @@ class Sanitizing(Vocabulary, Privacy):
     def check_epsilon(self) -> None:
         """Raise UsageError if epsilon is missing or wrong; classes drawn alone need none."""
         if self.only is None and self.epsilon is None:
-            raise UsageError("--only or --epsilon is required: it is your decision", _MODES)
+            what = "--class needs --epsilon" if self.classes else "--only or --epsilon is required"
+            raise UsageError(f"{what}: it is your decision", _MODES)
         if self.epsilon is not None:
             self.required_epsilon()
 
@@ -413,5 +414,5 @@ def positive_numbers(name: str, given: list[str]) -> tuple[float, ...]:
         try:
             out[positive(name, float(part))] = None
         except (ValueError, UsageError):
-            raise UsageError(f"{name} must be numbers > 0 (got {part})") from None
+            raise UsageError(f"{name} must be numbers > 0 (got {part})", "such as 4,8") from None
     return tuple(out)

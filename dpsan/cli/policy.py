@@ -62,7 +62,7 @@ def read_policy(
     except OSError as error:
         raise InputError(path, file_reason(error)) from None
     except ValueError as error:  # the library's message has line and column
-        raise InputError(path, f"not TOML: {error}") from None
+        raise InputError(path, f"not TOML: {error}", 'texts in quotes: only = "people"') from None
     _DIGESTS[path] = hashlib.sha256(raw).hexdigest()
     by_name = options_of_a_policy(options)
     variables = {param.name: str(param.envvar) for param in context.command.params}

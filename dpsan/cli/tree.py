@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module
-from itertools import chain
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,12 +42,17 @@ class Command(TyperCommand):
 
         Raises:
             UsageError: a setting that is given twice, of which the first would be lost; a name of a
-                file that is empty, or that is the next option.
+                file that is empty, or that is the next option; one dash before a long name.
         """
         if not ctx.resilient_parsing:
             values, _, order = self.make_parser(ctx).parse_args(args=[*args])
             for param in self.params:
                 _check(param, values.get(param.name), order.count(param))
+            flags = {flag for param in self.params for flag in param.opts}
+            for word in takewhile("--".__ne__, args):  # -only would write to a file called nly
+                name = word.partition("=")[0]
+                wrong = len(name) > 2 and f"-{name}" in flags
+                refuse(wrong, f"no such option: {name}", f"two dashes: -{name}")
         return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:

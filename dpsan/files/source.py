@@ -69,7 +69,7 @@ def open_input(path: Path, *, hints: bool = True) -> int:
         if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
             return descriptor
         os.close(descriptor)
-        problem, hint = "is a directory", "-r reads all files below it"
+        problem, hint = "is a directory", "-r -O DIR reads all files below it"
     except OSError as error:
         problem, hint = file_reason(error), ""
         no_name = " " in path.name or (path.name == str(path) and not path.suffix)

@@ -18,7 +18,7 @@ never because its old text was, whose words that would tell of.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
@@ -28,6 +28,7 @@ from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
 from dpsan.formats.headers import usual
 from dpsan.formats.passing import Fields, named, shown_names
 from dpsan.formats.paths import did_you_mean
+from dpsan.formats.registry import named_otherwise
 from dpsan.formats.text import byte_order_mark, decode, text_encoding, text_records, too_long
 from dpsan.text.shape import compiled
 
@@ -134,7 +135,8 @@ class Rows:
             at = end + 1
         if raw[end:] not in (b"", b"\r"):
             what = f"column {len(self._cells)}: text behind a closing quote"
-            raise InputError(self._source.name, what, line=line)
+            hint = named_otherwise("csv", self._source.name)
+            raise InputError(self._source.name, what, hint, line=line)
         return Row(self._first, self._cells, raw[end:] + ending, owes)
 
 
@@ -206,6 +208,15 @@ class TsvFormat(CsvFormat):
     takes_delimiter = False
 
 
+def other_delimiter(cells: Sequence[bytes], delimiter: bytes) -> str:
+    """Return the hint for a row of one cell that another character would part; else nothing."""
+    for other in (b";", b"\t", b"|", b",") if len(cells) == 1 else ():
+        if other in cells[0] and other != delimiter:
+            shown = "'\\t'" if other == b"\t" else f"'{other.decode()}'"
+            return f"one column; are they separated by {shown}? --delimiter {shown}"
+    return ""
+
+
 class _Table:
     """The columns of an input, and how its rows are written.
 
@@ -264,10 +275,8 @@ class _Table:
 
     def _there(self, first: Row) -> str:
         """Return a hint; never the cells: they are data where somebody forgot --no-header."""
-        for other in (b";", b"\t", b"|", b",") if self._width == 1 else ():
-            if other in first.cells[0] and other != self.delimiter:
-                shown = "'\\t'" if other == b"\t" else f"'{other.decode()}'"
-                return f"one column; are they separated by {shown}? --delimiter {shown}"
+        if hint := other_delimiter(first.cells, self.delimiter):
+            return hint
         how = "choose by number, such as -k 1"
         if self._options.header:
             how = "-k NAME or a number; dpsan headers FILE lists the names, --no-header is for a "

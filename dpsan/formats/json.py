@@ -47,6 +47,7 @@ from dpsan.formats.json_scan import (
 from dpsan.formats.passing import Fields, shown_names
 from dpsan.formats.paths import near_path, parse_field, parse_fields, places
 from dpsan.formats.positions import PERSONS, Position, Positions, person_keys
+from dpsan.formats.registry import named_otherwise
 from dpsan.formats.text import byte_order_mark, decode, raw_records, text_encoding, text_records
 
 _HELD: Final = 1024
@@ -267,7 +268,8 @@ def _lines(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator
             yield Record(line, [], Unchanged(raw + ending), owes=owes), set()
             continue
         array = line == 1 and raw.lstrip().startswith(b"[")
-        hint = "one JSON array? -f json reads it" if array else ""
+        other = named_otherwise("jsonl", source.name)
+        hint = "one JSON array? -f json reads it" if array else other
         position = reader.positions.top
         try:
             taken = reader.record(line, raw, ending, position, hint)
@@ -328,7 +330,8 @@ def _items(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator
             line += data.count(b"\n", at, after)
             at = after
     except MalformedError as error:
-        wrong = MalformedError(after_space(data, error.at), "invalid JSON")
+        hint = named_otherwise("json", source.name)
+        wrong = MalformedError(after_space(data, error.at), "invalid JSON", hint)
         raise wrong.in_file(source.name, data) from None
     yield _frame(line, data[at:])
 

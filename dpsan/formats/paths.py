@@ -255,6 +255,10 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     import difflib
 
     names = [*names]
+    if not name.strip("*"):
+        return "name each, with commas: -k a,b"
+    if (before := name.rpartition(":")[0]) in names:
+        return f"after the colon stands one class: {before}:names"
     near = difflib.get_close_matches(name, names, n=1, cutoff=_CUTOFF) or [
         other for other in names if other.casefold() == name.casefold()
     ]
@@ -263,6 +267,8 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 
 def near_path(name: str, paths: Iterable[str]) -> str:
     """Return the hint that names a path whose steps are all near those of a name, or nothing."""
+    if name == "*":
+        return "did you mean '**'?"
     steps = name.split(".")
     for path in paths:
         others = path.split(".")

@@ -53,6 +53,12 @@ def format_name(name: str, path: str) -> str:
     return _suggested(path) or "text"
 
 
+def named_otherwise(name: str, path: str) -> str:
+    """Return the hint for a file that is none of a format, if its name tells of another one."""
+    named = _suggested(path)
+    return f"its name says {named}" if named not in (None, name) else ""
+
+
 def _suggested(path: str) -> str | None:
     suffix = _suffix(path)
     return next((name for name, home in FORMATS.items() if suffix in home.suffixes), None)

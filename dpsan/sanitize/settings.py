@@ -259,7 +259,8 @@ class Settings:
         """
         kind = self.kind()
         if self.epsilon is None:
-            raise UsageError("epsilon is required: it is your decision")
+            what = "epsilon is required: it is your decision"
+            raise UsageError(what, "without it: only='sensitive'")
         return kind.build(self.epsilon, self.parameters)
 
     def has(self, what: str) -> bool:
@@ -337,23 +338,23 @@ SETTINGS: Final[Mapping[str, Setting]] = {
 """All settings by name."""
 
 CONFLICTS: Final[tuple[tuple[Any, ...], ...]] = (
+    ("roles=off !only", "roles need only", Hint("use only", "use --only")),
     (
-        "roles=off !only",
-        "roles are those of classes that are drawn alone",
-        Hint("use only", "use --only"),
+        "only classes",
+        "only and class exclude each other",
+        Hint("classes need an epsilon", "--only without an epsilon, or --class with one"),
     ),
-    ("only classes", "classes that are drawn alone exclude classes beside other words"),
     ("only public", "classes of words exclude public words"),
     ("classes public", "classes of words exclude public words"),
     *(
-        (f"only {name}", f"classes that are drawn alone take no {undrawn}: no mechanism draws")
+        (f"only {name}", f"only takes no {undrawn}: no mechanism draws")
         for name, setting in SETTINGS.items()
         if (undrawn := setting.undrawn)
     ),
+    ("fluent only", "only takes no fluent output: its words read"),
     (
         "only numbers=word epsilon",
-        "classes that are drawn alone need no epsilon: which word of its group stood there is "
-        "hidden completely",
+        "no epsilon is needed: which word of its group stood there is hidden completely",
         "leave it out",
     ),
     (
@@ -362,7 +363,6 @@ CONFLICTS: Final[tuple[tuple[Any, ...], ...]] = (
         "add numbers",
     ),
     ("only numbers=value !epsilon", "numbers by value need an epsilon: it is your decision"),
-    ("fluent only", "fluent output is not for classes that are drawn alone: they read"),
     (
         "fluent consistent=file|run|unit",
         "fluent output writes equal draws alike within a record only",

@@ -144,8 +144,8 @@ DTD = '<!DOCTYPE x [<!ENTITY a "secret">]><x>&a;</x>'
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        (b"secret", "a damaged archive$"),
-        (document()[:200], "a damaged archive$"),
+        (b"secret", "a damaged document, or none$"),
+        (document()[:200], "a damaged document, or none$"),
         (document().replace(b"word/styles.xml", b"word/secret.xml"), "holds 1 embedded file "),
         (document(**{"_rels/.rels": links()}), "no word processor's document in it "),
         (document("<w:p>"), BAD_XML),

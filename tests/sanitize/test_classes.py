@@ -156,7 +156,7 @@ EXCLUDED = [
     *(({"classes": given_, "epsilon": 12.0}, message) for given_, message in GIVEN.items()),
     ({"classes": "names", "public": "function", "epsilon": 12.0}, "exclude public words"),
     ({"classes": "names"}, "epsilon is required"),
-    ({"classes": "names", "only": "places"}, "drawn alone exclude"),
+    ({"classes": "names", "only": "places"}, "only and class exclude"),
     (
         {"classes": "names", "mechanism": "laplace", "epsilon": 12.0},
         "'laplace' has no classes of words",

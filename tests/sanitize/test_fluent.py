@@ -117,7 +117,7 @@ def test_kept_words_and_spans_stay(fluent):
     [
         ({"epsilon": 6.0}, "7 or more"),
         ({"mechanism": "laplace", "allow_unproved": True}, "not for laplace"),
-        ({"only": "names"}, "drawn alone"),
+        ({"only": "names"}, "only takes no fluent"),
         ({"consistent": "run"}, "within a record"),
         ({"vocab_size": 5000}, "language model of this vocabulary"),
         ({"embeddings": make_embeddings()}, "language model of this vocabulary"),

@@ -106,7 +106,7 @@ class Package:
             with zipfile.ZipFile(BytesIO(data)) as archive:
                 self._read(archive, most)
         except (*damage, NotImplementedError, expat.ExpatError):
-            raise RefusedError("a damaged archive") from None
+            raise RefusedError("a damaged document, or none") from None
         except RuntimeError:  # what zipfile raises for a password
             raise RefusedError("a document with a password", "save it without one") from None
 
