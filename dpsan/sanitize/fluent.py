@@ -28,7 +28,6 @@ class Fluent:
             where *a* was.
         split: the tokenizer.
         spellings: how each word is written.
-        alike: whether equal draws of a record are written alike.
     """
 
     def __init__(
@@ -37,11 +36,9 @@ class Fluent:
         embeddings: Embeddings,
         split: Callable[[str], list[str]],
         spellings: NDArray[np.object_],
-        *,
-        alike: bool,
     ) -> None:
         rows = embeddings.key_to_index
-        self.tables, self._rows, self._alike = tables, rows, alike
+        self.tables, self._rows = tables, rows
         self._spellings = spellings
         n = tables.model.n
         self._first = np.arange(n)
@@ -57,19 +54,16 @@ class Fluent:
         self._several = np.zeros(n, dtype=np.bool_)
         self._several[[*self._parts]] = True
 
-    def of_texts(self, rows: Ids, strings: list[str], kinds: Ids, sizes: Ids) -> Decoded:
+    def of_texts(self, rows: Ids, strings: list[str], kinds: Ids) -> Decoded:
         """Decode the drawn words of whole texts.
 
         Args:
             rows: rows of the drawn words of all texts; elsewhere negative.  Shape (m,).
             strings: all words as they are written.
             kinds: kinds of the gaps before each word and after the last, shape (m + 1,).
-            sizes: words of each text.
         """
         shown, between, counts = self._read(rows, strings, kinds)
-        records = np.repeat(np.repeat(np.arange(len(sizes)), sizes), counts)
-        decoded = decode(shown, between, self.tables, records if self._alike else None)
-        return self._written(rows, strings, shown, counts, decoded)
+        return self._written(rows, strings, shown, counts, decode(shown, between, self.tables))
 
     def _symbol(self, word: str) -> int:
         """Return ``~symbol`` of a word that stays as it is."""

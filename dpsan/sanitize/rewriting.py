@@ -102,7 +102,6 @@ class Rewriter:
             self._built.embeddings,
             self.lookup.split,
             self.words,
-            alike=self._one_draw is not None,
         )
 
     @cached_property
@@ -231,8 +230,7 @@ class Rewriter:
         respelt: Ids | slice = slice(0)
         several: Ids | None = None
         if self._built.decoding is not None:
-            kinds = gap_kinds(batch)
-            rows, outputs, several = self._fluent.of_texts(rows, outputs, kinds, batch.sizes)
+            rows, outputs, several = self._fluent.of_texts(rows, outputs, gap_kinds(batch))
         articles = np.isin(rows, self._drawn_articles)
         may_be = articles | (codes == OUTSIDE) if self._articles_agree else articles
         hidden = (codes >= 0) | (codes == MASKED)

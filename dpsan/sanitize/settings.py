@@ -364,9 +364,8 @@ CONFLICTS: Final[tuple[tuple[Any, ...], ...]] = (
     ),
     ("only numbers=value !epsilon", "numbers by value need an epsilon: it is your decision"),
     (
-        "fluent consistent=file|run|unit",
-        "fluent output writes equal draws alike within a record only",
-        Hint("consistent='record'", "--consistent record"),
+        "fluent consistent",
+        "fluent output writes each draw as its neighbours ask, not equal ones alike",
     ),
     ("consistent=unit only numbers=value", "units exclude numbers by value with only"),
     ("language_model !fluent", "a language model is for fluent output"),

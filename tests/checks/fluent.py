@@ -125,8 +125,6 @@ def _alike(sanitizer: Sanitizer, lines: list[str], key: bytes) -> bool:
     A text of one word begins no sentence, so letter case is ignored.
     """
     last, single, some = lines[0], sanitizer.by_text(), lines[1:]
-    if sanitizer.spec.consistent is not None:  # a line may decide how equal words are written
-        some = []
     alone = single.sanitize(some, key).lines
     followed = single.sanitize([f"{line}\n\n{last}" for line in some], key).lines
     whole = " ".join(line for line in lines if " " in line)

@@ -9,7 +9,7 @@ from typing import get_type_hints
 
 import numpy as np
 import pytest
-from support import audit_rows, cut_long, make_embeddings
+from support import cut_long, make_embeddings
 
 from dpsan import load_embeddings
 from dpsan.analysis.evaluate.setting import read_run
@@ -84,17 +84,6 @@ def test_texts_of_a_batch_are_decoded_apart(fluent, monkeypatch):
     assert fluent.sanitize(texts, KEY).lines == whole
 
 
-def test_equal_draws_are_written_alike_with_consistent():
-    sanitizer = Sanitizer(epsilon=8.0, fluent=True, consistent="record")
-    text = " ".join([TEXTS[0], TEXTS[1]] * 6)
-    done = audit_rows(sanitizer.sanitize([text, text.upper()], KEY, audit=True).records)
-    written = {}
-    for record in done:
-        key = record.record, record.original.lower()
-        word = record.output.lower()
-        assert written.setdefault(key, word) == word or word in ("a", "an")
-
-
 def test_a_word_stands_twice_only_without_an_alternative(fluent, plain):
     text = " ".join(TEXTS[:2] * 20)
     lines = fluent.sanitize([text], KEY).lines[0], plain.sanitize([text], KEY).lines[0]
@@ -118,7 +107,7 @@ def test_kept_words_and_spans_stay(fluent):
         ({"epsilon": 6.0}, "7 or more"),
         ({"mechanism": "laplace", "allow_unproved": True}, "not for laplace"),
         ({"only": "names"}, "only takes no fluent"),
-        ({"consistent": "run"}, "within a record"),
+        ({"consistent": "record"}, "not equal ones alike"),
         ({"vocab_size": 5000}, "language model of this vocabulary"),
         ({"embeddings": make_embeddings()}, "language model of this vocabulary"),
         ({"language_model": __file__}, "no language model"),
@@ -192,12 +181,12 @@ def test_the_command_verifies_it(tmp_path, dpsan):
 
 def test_the_decoder_sees_no_input():
     """Its signatures have outputs, gaps and public tables, and its file finds no words."""
-    public = {"tables", "embeddings", "split", "spellings", "alike"}
+    public = {"tables", "embeddings", "split", "spellings"}
     assert signature(Fluent).parameters.keys() == public
-    drawn = ["self", "rows", "strings", "kinds", "sizes"]
+    drawn = ["self", "rows", "strings", "kinds"]
     assert [*signature(Fluent.of_texts).parameters] == drawn
     assert get_type_hints(Fluent.of_texts)["return"] is Decoded
-    assert [*signature(decoding.decode).parameters] == ["rows", "kinds", "tables", "same"]
+    assert [*signature(decoding.decode).parameters] == ["rows", "kinds", "tables"]
     root = Path(decoding.__file__).parents[2]
     files = [root / "sanitize" / "fluent.py", *(root / "outcomes" / "language").glob("*.py")]
     for path in files:

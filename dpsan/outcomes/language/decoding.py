@@ -201,32 +201,17 @@ def tables_for(
     )
 
 
-def decode(rows: Ids, kinds: Ids, tables: Tables, same: Ids | None = None) -> Ids:
+def decode(rows: Ids, kinds: Ids, tables: Tables) -> Ids:
     """Return the row that is written for each word, shape (m,).
 
     Args:
         rows: of the drawn words, shape (m,); where nothing was drawn ``~symbol`` of the word that
             stands there.
         kinds: of the gaps before each word and after the last, shape (m + 1,).
-        same: where equal numbers are, equal drawn words are written alike, shape (m,).
     """
     out = rows.copy()
     sizes = np.diff(unit_ends(kinds), prepend=0)
     weights = np.repeat(tables.drawn * (1 + _SHORT / np.maximum(sizes, 1)), sizes)
-    if same is not None:
-        q = np.zeros((len(rows), tables.likeliest.shape[1]), dtype=np.float32)
-        for part in parts(unit_ends(kinds), _WORDS):
-            q[part] = _read(rows[part], kinds[part.start : part.stop + 1], tables)
-        free = np.flatnonzero(_decodable(rows, tables))
-        _, group = np.unique(same[free] * tables.model.n + rows[free], return_inverse=True)
-        sums = np.zeros((int(group.max(initial=-1)) + 1, q.shape[1]), dtype=np.float32)
-        np.add.at(sums, group, q[free])
-        counts = np.bincount(group)
-        q[free] = sums[group] / counts[group][:, None]
-        weights[free] = (np.bincount(group, weights[free]) / counts)[group]
-        columns, values = _expected(rows[free], q[free], weights[free], tables)
-        out[free] = columns[np.arange(len(free)), values.argmax(axis=1)]
-        return out
     for part in parts(unit_ends(kinds), _WORDS):
         line, between = rows[part], kinds[part.start : part.stop + 1]
         free = np.flatnonzero(_decodable(line, tables))
