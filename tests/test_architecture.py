@@ -280,7 +280,7 @@ NEW_SETTING = {
             "    )\n"
             '    """How loud it is."""\n',
         ),
-        ('    ("only classes",', '    ("volume=high fluent", "loud output is not fluent"),\n'),
+        ('    ("only public",', '    ("volume=high fluent", "loud output is not fluent"),\n'),
         ('    ("unknown=mask"', '    ("volume=high", "the volume"),\n'),
     ],
     "cli/options.py": [("    @staticmethod\n", '    volume: str = setting("volume")\n\n')],

@@ -372,14 +372,14 @@ def test_numbers_by_value_stay_as_often_as_a_run_says():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"epsilon": 2.0}, "need no epsilon"),
+        ({"epsilon": 2.0}, "no epsilon is needed"),
         ({"mechanism": "krr"}, "no mechanism"),
         ({"embeddings": "x.vec"}, "no vocabulary"),
         ({"unknown": "mask"}, "no policy for unknown words"),
         ({"case": "vocabulary"}, "no letter case"),
         ({"tokenizer": "ptb"}, "no tokenizer"),
-        ({"fluent": True}, "fluent output is not for classes"),
-        ({"classes": "sensitive"}, "exclude classes beside"),
+        ({"fluent": True}, "only takes no fluent output"),
+        ({"classes": "sensitive"}, "only and class exclude each other"),
         ({"public": "function"}, "exclude public words"),
         ({"only": "names,names"}, "twice"),
         ({"only": "nmes"}, "no class and no file"),
