@@ -133,7 +133,6 @@ _GRAMS: Final[dict[str, list[Piece]]] = {
     f"{DIGIT * 4}g": [(2100, 4400, 0), "g"],
 }
 """Doses in grams, and what a baby weighs."""
-_SHARE: Final = re.compile(r"(\d+)/(\d+)")
 _PAIR: Final = re.compile("[dmey][ps](.)")
 _TAXES: Final = ["5", "7", "8", "10", "15", "16", "18", "19", "20", "21", "23", "25"]
 _LETTERED: Final[dict[str, Range]] = {
@@ -253,7 +252,9 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         small = re.fullmatch(f"{LARGE}({DIGIT}{{1,4}})", form)
         return [["A", "B", "M"], *template("number", small[1])] if small else template("code", form)
     if group == "number" and form[-1:] in YEARS:  # No. 214/2022
-        return [*template(group, form[:-2]), "/", (*YEARS[form[-1]], 0)]
+        month: list[Piece] = [(1, 9, 2)]
+        before = month if form[:-2] == ZERO * 2 else template(group, form[:-2])
+        return [*before, "/", (*YEARS[form[-1]], 0)]
     if group == "number" and form[-2:] == DIGIT + FIVE and len(form) < 6:
         return [(1, 9, 0) if form[1] == "." else (10, 23, 0), ".", (0, 5, 0), list("05")]
     if group == "card":  # none begins with 0
@@ -274,7 +275,9 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         kilos: Piece = (2, 4, 0) if form[1:2] == "." else (48, 99, 0)
         return [kilos, *template("number", form[form.find(".") :])]
     if group == "number" and (pair := _PAIR.fullmatch(form)):
-        return [(1, 9, 0), pair[1], (2, 9, 0)]
+        return [[f"{part}{pair[1]}{whole}" for whole in range(2, 10) for part in range(1, whole)]]
+    if group == "code" and form == f"E{DIGIT}V{DIGIT}M{DIGIT}":
+        return ["E", (3, 4, 0), "V", (4, 5, 0), "M", (5, 6, 0)]
     if group == "taxrate":
         return [_TAXES, re.sub(r"^[^ %]+", "", form)]
     if group == "lettered" and form[1:] in (f".{DIGIT}", f"{DIGIT}.{DIGIT}"):
@@ -400,8 +403,6 @@ def finished(group: str, text: str) -> str:
     """Return a string whose last part depends on the first."""
     if group == "ordinal":
         return ordinal(int(text[:-2]))
-    if group == "number" and (pair := _SHARE.fullmatch(text)) and len(pair[1]) == len(pair[2]):
-        return "/".join(sorted(pair.groups()))  # no share is above the whole
     if group == "yearspan":
         first, mark, last = text[:4], text[4], text[5:]
         return first + mark + str(int(first) + int(last))[-len(last) :]
