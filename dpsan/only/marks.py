@@ -1,4 +1,4 @@
-"""Marks that stand for the values of a string in its form."""
+"""Marks that stand for the values of a string in its form, and the ranges of these values."""
 
 from __future__ import annotations
 
@@ -38,6 +38,61 @@ YEARS: Final = {
     ANY_YEAR: (1900, NOW),
 }
 """Classes of years that a form may show, each with another number of years."""
+Range = tuple[int, int, int]
+"""Lowest, highest, and the width to which zeros fill it up."""
+_HALF_DAYS: Final = ((7, 11, 0), (1, 9, 0))
+"""Hours before and after noon when people are awake."""
+RANGES: Final[dict[str, list[Range]]] = {
+    "height": [(1, 1, 0), (50, 95, 0)],
+    "weight": [(48, 99, 0)],
+    "mday": [(1, 28, 0)],
+    "shortyear": [(10, 99, 0)],
+    "hour": [(1, 12, 0)],
+    "opens": [(7, 10, 0)],
+    "closes": [(13, 20, 0)],
+    "morning": [_HALF_DAYS[0]],
+    "afternoon": [_HALF_DAYS[1]],
+    "pulse": [(55, 110, 0)],
+    "breaths": [(12, 22, 0)],
+    "saturation": [(90, 99, 0)],
+    "bodymass": [(18, 38, 0)],
+    "temperature": [(36, 38, 0)],
+    "pressure": [(95, 175, 0), (60, 99, 0)],
+    "coma": [(13, 15, 0)],
+    "ejection": [(20, 70, 0)],
+    "acidity": [(7, 7, 0), (20, 49, 0)],
+    "pigment": [(100, 165, 0)],
+    "pigments": [(9, 16, 0)],
+    "weeks": [(10, 41, 0)],
+    "weekday": [(0, 6, 0)],
+    "glycated": [(5, 11, 0)],
+    "gestation": [(30, 40, 0)],
+    "ounces": [(1, 15, 0)],
+    "pounds": [(5, 9, 0)],
+    "childage": [(10, 17, 0)],
+    "centimetre": [(150, 195, 0)],
+    "fewer": [(2, 5, 0)],
+    "more": [(6, 9, 0)],
+    "dozens": [(10, 24, 0)],
+    "pounds2": [(10, 22, 0)],
+    "days2": [(10, 30, 0)],
+    "sodium": [(133, 145, 0)],
+    "potassium": [(3, 5, 0)],
+    "clotting": [(1, 3, 0)],
+    "heartbeat": [(120, 155, 0)],
+    "fundal": [(29, 36, 0)],
+    "platelets": [(150, 400, 0)],
+    "glucose": [(4, 11, 0)],
+    "childkilos": [(11, 26, 0)],
+    "childheight": [(100, 135, 0)],
+    "childpulse": [(95, 150, 0)],
+    "childbreaths": [(20, 34, 0)],
+    "fevered": [(38, 39, 0)],
+    "systolic": [(115, 160, 0)],
+    "fallen": [(85, 110, 0)],
+    "degrees": [(30, 125, 0)],
+}
+"""Of some groups the numbers that people have, one range for each run of digits."""
 _SIZE: Final = re.compile("[\x0e-\x12]")
 
 

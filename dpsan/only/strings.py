@@ -20,6 +20,8 @@ LONGEST: Final = 300
 LONGEST_NAME: Final = 40
 """Letters of a piece of an address in which two words are looked for."""
 MONTH_LIKE: Final = r"(?:1[5-9]|20)\d\d"
+SHIFT: Final = r"(?:[01]\d[0-5]\d|2[0-3][0-5][05])[-–][0-2]\d[0-5][05](?![\w-])"
+"""From one time to another in four digits: no telephone number."""
 ACCENT: Final = (
     r"(?:&[a-zA-Z](?:acute|grave|uml|cedil|tilde|circ|ring|slash|caron);|&(?:szlig|aelig|oelig|AElig|OElig);"
     r"|&#(?:19[2-9]|2[0-5]\d|x[c-fC-F][0-9a-fA-F]);|\\u00[c-f][0-9a-f]|\\u01[0-7][0-9a-f])"
@@ -51,7 +53,7 @@ PATTERNS: Final = (
     ("iban", r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b"),
     ("vanity", r"\b(?:1-)?(?:0?800|888|877|866|855|844|833)[- ][A-Z]{7}\b"),
     ("card", r"\b\d{4}[ -]\d{4}[ -]\d{4}[ -]\d{1,7}\b|\b\d{4}[ -]\d{6}[ -]\d{5}\b"),
-    ("phone", rf"(?<![\w.])\+(?=(?:[ ().-]{{0,2}}\d){{7,15}}(?!\d))\d{{1,3}}(?:[ .-]?\(\d{{1,4}}\))?[ .-]?\d{{1,9}}(?:[ .-]?\d{{2,9}}){{0,4}}(?!\w)|(?<![\w.+])(?:0\d(?:[ .]\d\d){{4}}|0\d{{1,5}}[ /-]\d{{5,9}}|\(0\d{{1,5}}\) ?\d{{4,9}}|[6-9]\d{{4}}[ -]\d{{5}})(?!\w|-\d)|(?<![\w.])(?!{MONTH_LIKE}[-–/]{MONTH_LIKE}(?!\d))(?=(?:[ (+.)-]{{0,3}}\d){{7}})(?:\+\d{{1,3}}[ .-]?)?(?:\(\d{{1,4}}\)[ .-]?|\d{{2,4}}[ .-])(?:\d{{2,4}}[ .-])?\d{{3,5}}(?:[ .-]\d{{2,5}})?(?:x\d{{1,6}})?(?!\w)|\+\d{{7,15}}\b"),
+    ("phone", rf"(?<![\w.])\+(?=(?:[ ().-]{{0,2}}\d){{7,15}}(?!\d))\d{{1,3}}(?:[ .-]?\(\d{{1,4}}\))?[ .-]?\d{{1,9}}(?:[ .-]?\d{{2,9}}){{0,4}}(?!\w)|(?<![\w.+])(?:0\d(?:[ .]\d\d){{4}}|0\d{{1,5}}[ /-]\d{{5,9}}|\(0\d{{1,5}}\) ?\d{{4,9}}|[6-9]\d{{4}}[ -]\d{{5}})(?!\w|-\d)|(?<![\w.])(?!{MONTH_LIKE}[-–/]{MONTH_LIKE}(?!\d)|{SHIFT})(?=(?:[ (+.)-]{{0,3}}\d){{7}})(?:\+\d{{1,3}}[ .-]?)?(?:\(\d{{1,4}}\)[ .-]?|\d{{2,4}}[ .-])(?:\d{{2,4}}[ .-])?\d{{3,5}}(?:[ .-]\d{{2,5}})?(?:x\d{{1,6}})?(?!\w)|\+\d{{7,15}}\b"),
     ("overweeks", r"\b\d{1,2}/(?:40|52)\b(?!/)"),
     ("gestday", r"\b(?:2\d|3\d|4[0-2])\+[0-6]\b"),
     ("pressure", r"\b\d{2,3}/\d{2,3}(?![\d/])"),
@@ -60,9 +62,9 @@ PATTERNS: Final = (
     ("decade", r"\b(?:1[6-9]|20)\d0s\b|['’]?\b[2-9]0s\b"),
     ("ordinal", r"\b\d{1,4}(?:st|nd|rd|th)\b"),
     ("version", r"\bv?\d{1,4}\.\d{1,4}\.\d{1,6}(?:[-.]?(?:rc|beta|alpha|dev)\d{0,3})?\b(?!\.\d)|\bv\d{1,4}(?:\.\d{1,4})?\b"),
-    ("money", r"(?:US|CA|AU|A|C|NZ|HK|R)?[$£€¥₹₦₱₩₫₺₽₪₴]\s?\d(?:[\d,]{0,30}\d)?(?:\.\d{1,6})?(?:\s?(?:[kKmMbB]|bn|mn|(?:m|b|tr)illion|thousand)\b)?|\b\d(?:[\d,]{0,30}\d)?(?:\.\d{1,6})?\s?[£€¥₹₦₱₩₫₺₽₪₴]|\b(?:R|Rs\.?|KSh|Kshs|N)\d[\d,]{0,30}\d(?:\.\d{1,6})?\b|\bR\d{1,3}\.\d{1,2}\b"),
+    ("money", r"(?:US|CA|AU|A|C|NZ|HK|R)?[$£€¥₹₦₱₩₫₺₽₪₴]\s?\d(?:[\d,]{0,30}\d)?(?:\.\d{1,6})?(?:\s?(?:[kKmMbB]|bn|mn|(?:m|b|tr)illion|thousand)\b)?|\b\d(?:[\d,]{0,30}\d)?(?:\.\d{1,6})?\s?[£€¥₹₦₱₩₫₺₽₪₴]|\b(?:R|Rs\.?|KSh|Kshs|N)\d[\d,]{0,30}\d(?:\.\d{1,6})?[kKmM]?\b|\b[RN]\d(?:\.\d)?[kKmM]\b|\bR\d{1,3}\.\d{1,2}\b"),
     ("agesex", r"\b\d{1,2}[FM]\b"),
-    ("quantity", r"\b\d{1,9}(?:[.,]\d{1,6})?(?:mg|mcg|µg|ml|mL|kg|g|km|cm|mm|m|lbs?|oz|ft|mph|kph|rpm|bpm|kHz|MHz|GHz|Hz|[kKMGT]i?B|[kMG]bps|kWh|kVA|kW|W|V|A|mmHg|min|mins|hrs?|h|s|ms|k|K|M|B|px|pt|x|yo|y|d|w|wks?|yrs?|p|C|D|E|F|G|L)\b|\b(?:9|10)\d\.\d F\b|\b[34]\d\.\d C\b|\b\d{1,6}(?:\.\d{1,3})?\s?°\s?[CF]?"),
+    ("quantity", r"\b\d{1,9}(?:[.,]\d{1,6})?(?:mg|mcg|µg|ml|mL|kg|g|km|cm|mm|m|lbs?|oz|ft|mph|kph|rpm|bpm|kHz|MHz|GHz|Hz|[kKMGT]i?B|[kMG]bps|kWh|kVA|kW|W|V|A|mmHg|min|mins|hrs?|h|s|ms|k|K|M|B|px|pt|x|yo|y|d|w|wks?|yrs?|p|C|D|E|F|G|L|N|Fr)\b|\b(?:9|10)\d\.\d F\b|\b[34]\d\.\d C\b|\b\d{1,6}(?:\.\d{1,3})?\s?°\s?[CF]?"),
     ("percent", r"\b\d{1,9}(?:[.,]\d{1,6})?\s?%"),
     ("dotted", r"\b(?:[^\W\d_]\.){2,8}(?:[^\W\d_]\b\.?)?|\b[Pp]h\.\s?[Dd]\b\.?"),
     ("code", r"(?<![\w-])[A-Z]{1,4}-(?:\d{3,12}(?:-[A-Z0-9]{1,12}){0,4}|\d{2}(?:-[A-Z0-9]{1,12}){1,4})(?![\w-])|(?<!\w)(?!(?:(?:[A-Za-z]{3,30}|id)_){1,8}\d{1,4}(?:-\d\d-\d\d)?(?![\w-]))(?=[A-Za-z_]{0,60}\d)(?=\d{0,60}[A-Za-z_])\w{2,80}(?:-[A-Za-z_]{0,30}\d\w{0,40}){0,6}(?:[!@$^&*]\w{0,40}){0,3}"),
@@ -142,6 +144,12 @@ def parts(kind: str, text: str, fixed: frozenset[str]) -> list[tuple[int, int, s
         date = [(0, days, f"int{days}", marked(text[:days])), (days, days + 3, "month3?", "")]
         year = text[days + 3 :]
         return [*date, (days + 3, len(text), "dateyear", year_form(year))] if year else date
+    if kind == "pressure" and text[-3:] != "/30":
+        label, _ = label_and_form(kind, text, fixed)
+        if label == "number":  # 47/80: equal wholes stay equal
+            cut = text.index("/")
+            first, whole = (label_and_form("int", side, fixed) for side in text.split("/"))
+            return [(0, cut, *first), (cut + 1, len(text), *whole)]
     dated = date_parts(kind, text) if kind in KINDS else []
     return dated or [(0, len(text), *label_and_form(kind, text, fixed))]
 
@@ -244,6 +252,8 @@ def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, st
             return "fixed", text
         if re.fullmatch(r"(?=(?:\d*[a-fA-F]){3})(?:[0-9a-f]{7,}|[0-9a-fA-F]{12,})", text):
             return kind, (LARGE_HEX if text.upper() == text else HEX) * len(text)
+        if re.fullmatch(r"E\dV\dM\d", text):  # a coma scale
+            return kind, digit_form(text)
         if numbered := NUMBERED.match(text):  # INC-48213 becomes INC-20921
             return kind, numbered[0] + digit_form(text[numbered.end() :])
         return kind, letter_form(text)

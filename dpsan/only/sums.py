@@ -37,7 +37,7 @@ days, years, times; and of months, beside which numbers are days."""
 DAYS: Final = frozenset(("year", "mday"))
 """Groups of dates between which a number of days or years lies."""
 _OPEN: Final = "int number money quantity age childage days2 minutes"
-_MEASURED: Final = "pigment pigments sodium potassium platelets glucose clotting"
+_MEASURED: Final = "pigment pigments sodium potassium platelets glucose clotting lettered"
 RESULTS: Final = frozenset((*_OPEN.split(), *_MEASURED.split(), PERCENT, CLOCK))
 """Groups of numbers that may follow from others."""
 PARTS: Final = RESULTS | {"dose_hours", "weight", "dotclock", "taxrate"}

@@ -22,16 +22,16 @@ from dpsan.only.marks import (
     LARGE_HEX,
     NIL,
     PADDED,
+    RANGES,
     SHORT,
     SIZES,
     SMALL,
     YEARS,
     ZERO,
+    Range,
     unsized,
 )
 
-Range = tuple[int, int, int]
-"""Lowest, highest, and the width to which zeros fill it up."""
 Piece = str | Range | list[str]
 
 WIDEST: Final = 1 << 60
@@ -73,59 +73,7 @@ _PARTS: Final = {
     f"{DIGIT},{DIGIT * 3}": ["1,000", "1,500", "2,000"],
 }
 """Doses that are no whole numbers below a thousand."""
-_HALF_DAYS: Final = ((7, 11, 0), (1, 9, 0))
-"""Hours before and after noon when people are awake."""
-_RANGES: Final[dict[str, list[Range]]] = {
-    "height": [(1, 1, 0), (50, 95, 0)],
-    "weight": [(48, 99, 0)],
-    "mday": [(1, 28, 0)],
-    "shortyear": [(10, 99, 0)],
-    "hour": [(1, 12, 0)],
-    "opens": [(7, 10, 0)],
-    "closes": [(13, 20, 0)],
-    "morning": [_HALF_DAYS[0]],
-    "afternoon": [_HALF_DAYS[1]],
-    "pulse": [(55, 110, 0)],
-    "breaths": [(12, 22, 0)],
-    "saturation": [(90, 99, 0)],
-    "bodymass": [(18, 38, 0)],
-    "temperature": [(36, 38, 0)],
-    "pressure": [(95, 175, 0), (60, 99, 0)],
-    "coma": [(13, 15, 0)],
-    "ejection": [(20, 70, 0)],
-    "acidity": [(7, 7, 0), (20, 49, 0)],
-    "pigment": [(100, 165, 0)],
-    "pigments": [(9, 16, 0)],
-    "weeks": [(10, 41, 0)],
-    "weekday": [(0, 6, 0)],
-    "glycated": [(5, 11, 0)],
-    "gestation": [(30, 40, 0)],
-    "ounces": [(1, 15, 0)],
-    "pounds": [(5, 9, 0)],
-    "childage": [(10, 17, 0)],
-    "centimetre": [(150, 195, 0)],
-    "fewer": [(2, 5, 0)],
-    "more": [(6, 9, 0)],
-    "dozens": [(10, 24, 0)],
-    "pounds2": [(10, 22, 0)],
-    "days2": [(10, 30, 0)],
-    "sodium": [(133, 145, 0)],
-    "potassium": [(3, 5, 0)],
-    "clotting": [(1, 3, 0)],
-    "heartbeat": [(120, 155, 0)],
-    "fundal": [(29, 36, 0)],
-    "platelets": [(150, 400, 0)],
-    "glucose": [(4, 11, 0)],
-    "childkilos": [(11, 26, 0)],
-    "childheight": [(100, 135, 0)],
-    "childpulse": [(95, 150, 0)],
-    "childbreaths": [(20, 34, 0)],
-    "fevered": [(38, 39, 0)],
-    "systolic": [(115, 160, 0)],
-    "fallen": [(85, 110, 0)],
-    "degrees": [(30, 125, 0)],
-}
-_NATURAL: Final = frozenset(_RANGES) - frozenset(("height", "weight", "shortyear"))
+_NATURAL: Final = frozenset(RANGES) - frozenset(("height", "weight", "shortyear"))
 """Groups of numbers that no zero fills up."""
 _LOCAL: Final = re.compile("(|.*?[^\x01])((?:\x01{3}[^\x01]{1,2})?)\x01{3}([ .-])\x01{4}", re.S)
 _MARKS: Final = re.compile(r"[\x01\x02\x0e-\x10]+|[\x03-\x07\x12]|[^\x01-\x07\x0e-\x10\x12]+")
@@ -137,7 +85,6 @@ _GRAMS: Final[dict[str, list[Piece]]] = {
     f"{DIGIT * 4}g": [(2100, 4400, 0), "g"],
 }
 """Doses in grams, and what a baby weighs."""
-_SHARE: Final = re.compile(r"(\d+)/(\d+)")
 _PAIR: Final = re.compile("[dmey][ps](.)")
 _TAXES: Final = ["5", "7", "8", "10", "15", "16", "18", "19", "20", "21", "23", "25"]
 _LETTERED: Final[dict[str, Range]] = {
@@ -166,7 +113,7 @@ def template(group: str, form: str, names: tuple[str, ...] = ()) -> list[Piece]:
         return simple
     if group == "clock":
         return _clock(form[0], int(form[1]), form[2], form[3:])
-    ranges = list(_RANGES.get(group, ()))
+    ranges = list(RANGES.get(group, ()))
     if group == "phone" and (country := _COUNTRY.match(form)):
         rest = template("phone", form[len(country[0]) :])
         return ["+", _CODES[f"country{len(country[1])}"], *rest]
@@ -257,7 +204,9 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         small = re.fullmatch(f"{LARGE}({DIGIT}{{1,4}})", form)
         return [["A", "B", "M"], *template("number", small[1])] if small else template("code", form)
     if group == "number" and form[-1:] in YEARS:  # No. 214/2022
-        return [*template(group, form[:-2]), "/", (*YEARS[form[-1]], 0)]
+        month: list[Piece] = [(1, 9, 2)]
+        before = month if form[:-2] == ZERO * 2 else template(group, form[:-2])
+        return [*before, "/", (*YEARS[form[-1]], 0)]
     if group == "number" and form[-2:] == DIGIT + FIVE and len(form) < 6:
         return [(1, 9, 0) if form[1] == "." else (10, 23, 0), ".", (0, 5, 0), list("05")]
     if group == "card":  # none begins with 0
@@ -278,7 +227,9 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         kilos: Piece = (2, 4, 0) if form[1:2] == "." else (48, 99, 0)
         return [kilos, *template("number", form[form.find(".") :])]
     if group == "number" and (pair := _PAIR.fullmatch(form)):
-        return [(1, 9, 0), pair[1], (2, 9, 0)]
+        return [[f"{part}{pair[1]}{whole}" for whole in range(2, 10) for part in range(1, whole)]]
+    if group == "code" and form == f"E{DIGIT}V{DIGIT}M{DIGIT}":
+        return ["E", (3, 4, 0), "V", (4, 5, 0), "M", (5, 6, 0)]
     if group == "taxrate":
         return [_TAXES, re.sub(r"^[^ %]+", "", form)]
     if group == "lettered" and form[1:] in (f".{DIGIT}", f"{DIGIT}.{DIGIT}"):
@@ -412,8 +363,6 @@ def finished(group: str, text: str) -> str:
     """Return a string whose last part depends on the first."""
     if group == "ordinal":
         return ordinal(int(text[:-2]))
-    if group == "number" and (pair := _SHARE.fullmatch(text)) and len(pair[1]) == len(pair[2]):
-        return "/".join(sorted(pair.groups()))  # no share is above the whole
     if group == "yearspan":
         first, mark, last = text[:4], text[4], text[5:]
         return first + mark + str(int(first) + int(last))[-len(last) :]

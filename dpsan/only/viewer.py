@@ -303,14 +303,11 @@ class Viewer:
         ids = [forms.setdefault(marks, len(forms)) for marks in written]
         form_of = np.array(ids, np.int32)
         keys, caps_of = hashes.of(where[:, 0], where[:, 1]), np.full(m, NONE, np.uint8)
-        at = np.flatnonzero(kinds == code["month3?"])  # of 14NOV
-        caps_of[at] = pattern(block, where[at, 0], where[at, 1])
-        form_of[at] = -1
         at, codes = self.requested(keys)
-        if len(at):
-            kinds[at] = codes
-            caps_of[at] = pattern(block, where[at, 0], where[at, 1])
-            form_of[at] = -1  # words of the request, whatever their form
+        kinds[at] = codes
+        at = np.union1d(at, (kinds == code["month3?"]).nonzero()[0])  # and that of 14NOV
+        caps_of[at] = pattern(block, where[at, 0], where[at, 1])
+        form_of[at] = -1  # words, whatever their form
         at = (kinds == code["handle"]).nonzero()[0]
         keys[at] = hashes.of(where[at, 0] + 1, where[at, 1])
         end = filled(where[:, 1], edges + 1, words["end"], np.int32)

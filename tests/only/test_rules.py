@@ -125,6 +125,11 @@ CASES = [
         "Asthma gout angina eczema 34 88",
     ),
     ("Ask Matron Okafor.  Report", "Okafor"),
+    ("Here. 3) Chairs, a lump sum.", ""),
+    (
+        "Asthma, gout, angina, eczema: ALP 141 H (30-130), DOD 7/11/2024",
+        "Asthma gout angina eczema 141 30 130 7 11 2024",
+    ),
 ]
 """Text, and its words that are replaced; all others pass."""
 
@@ -274,6 +279,9 @@ VALUES = [
     ),
     ("mock 112/240 and 47/80", r"mock [1-9]\d\d/[1-9]\d\d and [1-9]\d/[1-9]\d"),
     ("INC-48213 of FY25", r"INC-\d{5} of FY\d\d"),
+    ("mock 47/80 and 38/80", r"mock ([1-9]\d)/([5-9]\d) and [1-9]\d/\2"),
+    ("ND 2115-0715, E4V4M6", r"ND (1\d|2[0-3])[0-5]\d-0[5-9][0-5]\d, E[34]V[45]M[56]"),
+    ("of 03/2018 and N18k", r"of 0[1-9]/20\d\d and N\d\dk"),
     (
         "On 10/28/2023 and 1/5/2023, he said.",
         r"On [1-9]\d?/[1-9]\d?/\d{4} and [1-9]\d?/[1-9]\d?/\d{4}, he said\.",
