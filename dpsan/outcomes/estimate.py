@@ -30,7 +30,7 @@ from dpsan.text.numerals import number
 
 MOST_OUTPUTS: Final = 6000
 """Outputs of a table whose M x M matrices fit into memory."""
-MISFIT: Final = 1.5
+MISFIT: Final = 1.25
 """Largest mean squared residual of texts that the stated settings wrote."""
 _BESIDE: Final = ((0.5, 0.05, 0.2), (0.25, 0.05, 0.3))
 _CLEAR: Final = 50.0

@@ -254,8 +254,8 @@ def shown(found: Mapping[str, Any]) -> Shown:
         Section(("group", "words that it uses more"), [*words.items()]),
         Section(("group", "words"), [*found["groups"].items()]),
     ]
-    settings = f"The texts fit these settings (misfit {found['misfit']:.2f}, at most 1.5)."
-    return Shown(_ABOUT, parts, settings, good=True)
+    misfit = f"misfit {found['misfit']:.2f}, at most {estimate.MISFIT}"
+    return Shown(_ABOUT, parts, f"The texts fit these settings ({misfit}).", good=True)
 
 
 def _interval(row: dict[str, Any], highest: float) -> Bar:
