@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from dpsan.cli.command import argument, option
-from dpsan.cli.options import Audited, Page, Sanitizing, Texts
+from dpsan.cli.evaluate import Audited
+from dpsan.cli.options import Page, Sanitizing, Texts
 from dpsan.cli.output import INPUT
 from dpsan.errors import refuse
 

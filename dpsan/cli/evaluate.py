@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpsan.cli import options
 from dpsan.cli.command import argument, option
-from dpsan.cli.options import Audited, Page, Texts, Vocabulary
+from dpsan.cli.options import Page, Privacy, Texts, Vocabulary
 from dpsan.cli.output import INPUT, PRIVACY
 from dpsan.errors import refuse
 from dpsan.sanitize.settings import Settings
@@ -16,6 +16,24 @@ from dpsan.sanitize.settings import Settings
 if TYPE_CHECKING:
     from dpsan.analysis.evaluate import Question
     from dpsan.analysis.evaluate.setting import Run
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audited(Privacy):
+    """A mechanism, or the audit of a run that has it."""
+
+    audit: Path | None = option("--audit FILE", panel=PRIVACY)
+    """Take the settings of the run from this audit."""
+
+    def audited_run(self) -> Run | None:
+        """Return the run of ``--audit``; None without it.  Raises UsageError, InputError."""
+        from dpsan.analysis.evaluate.setting import read_run
+        from dpsan.mechanisms.registry import mechanism_class
+
+        if self.audit is None:
+            return None
+        mechanism_class(self.mechanism)  # which loads the file of the run's
+        return read_run(self.audit)
 
 
 @dataclass(frozen=True, kw_only=True)

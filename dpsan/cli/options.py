@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsan.cli.command import Command, flag, option, setting
-from dpsan.cli.output import INPUT, OUTPUT, PRIVACY, RUNNING
+from dpsan.cli.output import INPUT, OUTPUT, RUNNING
 from dpsan.cli.progress import Progress
 from dpsan.errors import UsageError, refuse
 from dpsan.files.same_files import FileUses, Use
@@ -19,7 +19,6 @@ from dpsan.sanitize.settings import SETTINGS, Settings
 
 if TYPE_CHECKING:
     from dpsan.analysis.evaluate.pairs import Inputs
-    from dpsan.analysis.evaluate.setting import Run
     from dpsan.analysis.pages.sections import Shown
     from dpsan.embeddings.base import Embeddings
     from dpsan.embeddings.cache.store import Store
@@ -162,24 +161,6 @@ class Privacy(Epsilon):
         """
         given = {name: getattr(self, name) for name in SETTINGS if name in vars(self)}
         return Settings.read(**given, parameters=parameters(self.param))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Audited(Privacy):
-    """A mechanism, or the audit of a run that has it."""
-
-    audit: Path | None = option("--audit FILE", panel=PRIVACY)
-    """Take the settings of the run from this audit."""
-
-    def audited_run(self) -> Run | None:
-        """Return the run of ``--audit``; None without it.  Raises UsageError, InputError."""
-        from dpsan.analysis.evaluate.setting import read_run
-        from dpsan.mechanisms.registry import mechanism_class
-
-        if self.audit is None:
-            return None
-        mechanism_class(self.mechanism)  # which loads the file of the run's
-        return read_run(self.audit)
 
 
 @dataclass(frozen=True, kw_only=True)

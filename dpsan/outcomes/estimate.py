@@ -30,10 +30,12 @@ from dpsan.text.numerals import number
 
 MOST_OUTPUTS: Final = 6000
 """Outputs of a table whose M x M matrices fit into memory."""
-MISFIT: Final = 1.5
+MISFIT: Final = 1.25
 """Largest mean squared residual of texts that the stated settings wrote."""
-_BESIDE: Final = ((0.5, 0.05, 0.2), (0.25, 0.05, 0.4))
-"""Scales of a group beside all groups.  Where single words change less, a list changes more."""
+_BESIDE: Final = ((0.5, 0.05, 0.2), (0.25, 0.05, 0.3))
+_CLEAR: Final = 50.0
+"""Scales of a group beside all groups: the usual ones, and those where single words differ less;
+nats that the latter must gain."""
 _STEPS: Final = 50
 _GAIN: Final = 0.1
 """Steps after which the fit is scaled anew, and nats that they gain at least."""
@@ -282,12 +284,12 @@ def alone(whole: Fit, groups: Sequence[Floats]) -> list[Fit]:
 def beside(whole: Fit, groups: Sequence[Floats]) -> list[Fit]:
     """Return the fits to groups, with the rates of all groups as their prior.
 
-    They have the scales of largest evidence for the largest group.
+    The largest group tells which scales they have.
     """
     share = whole.rates + _FRESH * whole.counts.sum() * whole.channel.prior
     channel, largest = replace(whole.channel, prior=share / share.sum()), max(groups, key=np.sum)
-    scales = max((fit(channel, largest, scales) for scales in _BESIDE), key=Fit.evidence).scales
-    return [fit(channel, counts, scales) for counts in groups]
+    usual, less = (fit(channel, largest, scales).evidence() for scales in _BESIDE)
+    return [fit(channel, counts, _BESIDE[less > usual + _CLEAR]) for counts in groups]
 
 
 def bounds(group: Fit, lists: Lists) -> list[tuple[int | None, int]]:

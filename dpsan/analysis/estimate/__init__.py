@@ -205,8 +205,8 @@ def read_groups(
 
 NO_CALL: Final = (
     "No call is no evidence of equality. Of lists that one half of a news corpus used twice as "
-    "often as the other, and no other words, .28 were called at epsilon 8; of lists that it used "
-    "four times as often .55."
+    "often as the other, and no other words, .35 were called at epsilon 8; of lists that it used "
+    "four times as often .57."
 )
 _ABOUT: Final = "How often words occurred before the texts were sanitized, from the output alone."
 _INTERVALS: Final = (
@@ -254,8 +254,8 @@ def shown(found: Mapping[str, Any]) -> Shown:
         Section(("group", "words that it uses more"), [*words.items()]),
         Section(("group", "words"), [*found["groups"].items()]),
     ]
-    settings = f"The texts fit these settings (misfit {found['misfit']:.2f}, at most 1.5)."
-    return Shown(_ABOUT, parts, settings, good=True)
+    misfit = f"misfit {found['misfit']:.2f}, at most {estimate.MISFIT}"
+    return Shown(_ABOUT, parts, f"The texts fit these settings ({misfit}).", good=True)
 
 
 def _interval(row: dict[str, Any], highest: float) -> Bar:
