@@ -130,10 +130,10 @@ def test_every_mechanism_prints_its_loss_and_draws_as_it_says(name):
 
     To the last bit: a sampler of an epsilon that is 2 % larger shows in no draw.
     """
-    one, ids = made(name, 0.9), np.arange(61)
-    assert statement(one) == ""
-    wanted = one.mechanism.prepare(one.space).probabilities(ids)
-    assert wanted is None or (one.sampler.probabilities(ids) == wanted).all()
+    sanitizer, rows = made(name, 0.9), np.arange(61)
+    assert statement(sanitizer) == ""
+    stated = sanitizer.mechanism.prepare(sanitizer.space).probabilities(rows)
+    assert stated is None or (sanitizer.sampler.probabilities(rows) == stated).all()
 
 
 FIGURES = [
