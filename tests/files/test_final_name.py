@@ -16,7 +16,7 @@ from dpsan.files.atomic_files import AtomicFile
 from dpsan.run import group
 from dpsan.run import group as batch
 from dpsan.run.audit import AuditWriter
-from dpsan.run.plan import Plan
+from dpsan.run.plan import Plan, Result
 from dpsan.run.run import Run
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
@@ -81,12 +81,25 @@ def test_an_answer_lost_on_the_way_is_no_other_file(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
+@pytest.fixture
+def outcomes(monkeypatch):
+    """Outcome of each input of a run, by its number."""
+    by_number, add = {}, Result.add
+
+    def noted(self, outcome):
+        by_number[outcome.task.file] = outcome
+        add(self, outcome)
+
+    monkeypatch.setattr(Result, "add", noted)
+    return by_number
+
+
 def run(inputs, output=None, **more):
     plan = Plan(force=more.pop("force", False))
     return Run(identity(), plan, b"k" * 32, inputs, output, **more).execute()
 
 
-def test_an_input_that_got_another_name_or_content_stays(tmp_path, monkeypatch):
+def test_an_input_that_got_another_name_or_content_stays(tmp_path, monkeypatch, outcomes):
     """Also with --force; tests/scoreboard/live.py has more changes."""
     paths = [tmp_path / name for name in ("linked", "replaced", "same")]
     for path in paths:
@@ -104,7 +117,7 @@ def test_an_input_that_got_another_name_or_content_stays(tmp_path, monkeypatch):
 
     monkeypatch.setattr(batch, "rewrite_stream", changing)
     result = run(paths, in_place=True, force=True)
-    states = {at: outcome.status == "failed" for at, outcome in result.became.items()}
+    states = {at: outcome.status == "failed" for at, outcome in outcomes.items()}
     assert states == {1: True, 2: True, 3: False}
     assert all("changed while it was read, and is not replaced" in each for each in result.failed)
     assert [path.read_text() for path in paths[:2]] == ["here\n", "newer"]
@@ -179,7 +192,7 @@ def small(tmp_path, monkeypatch):
     return paths
 
 
-def test_one_file_that_fails_is_the_only_one(tmp_path, monkeypatch, small):
+def test_one_file_that_fails_is_the_only_one(tmp_path, monkeypatch, small, outcomes):
     """One cannot be synced, one is there already, one cannot be read."""
     real = os.fsync
 
@@ -196,7 +209,7 @@ def test_one_file_that_fails_is_the_only_one(tmp_path, monkeypatch, small):
     with AuditWriter(tmp_path / "audit", identity()) as audit:
         result = run(small, tmp_path / "out", tree=True, audit=audit)
     assert len(result.failed) == 3
-    every = [outcome for _, outcome in sorted(result.became.items())]
+    every = [outcome for _, outcome in sorted(outcomes.items())]
     states = {str(outcome.task.path): outcome.status == "failed" for outcome in every}
     assert [number for number, failed in enumerate(states.values()) if failed] == [7, 9, 15]
     assert [*states] == [str(path) for path in small]
