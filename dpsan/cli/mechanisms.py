@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 _COLUMNS: Final = {
     "name": "name",
-    "family": "family",
     "epsilon in": "epsilon_unit",
-    "delta": "delta",
     "status": "status",
     "what it is": "summary",
 }

@@ -36,15 +36,14 @@ def test_list(dpsan):
         assert line.endswith(row["summary"])
 
 
-@pytest.mark.parametrize(("width", "family"), [(80, 0), (120, 0), (200, 1)])
-def test_table_fits_a_terminal(monkeypatch, width, family):
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_table_fits_a_terminal(monkeypatch, width):
     """A narrow terminal gets each summary in several lines of its column, whole."""
     monkeypatch.setattr(sys, "stdout", terminal := Terminal())
     monkeypatch.setenv("COLUMNS", str(width))
     Mechanisms().run()
     text = re.sub(r"\x1b\[[\d;]*m", "", terminal.getvalue())
     assert max(map(len, text.splitlines())) <= width
-    assert ("family" in text.splitlines()[0]) == family
     start = text.splitlines()[0].index("what it is")
     summaries = " ".join(line[start:].strip() for line in text.splitlines())
     for row in list_mechanisms():

@@ -15,7 +15,7 @@ from dpsan.files import names as final_name
 from dpsan.files.atomic_files import AtomicFile
 from dpsan.run import group
 from dpsan.run.audit import AuditWriter
-from dpsan.run.plan import Plan
+from dpsan.run.plan import Plan, Result
 from dpsan.run.run import Run
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
@@ -78,6 +78,19 @@ def test_an_answer_lost_on_the_way_is_no_other_file(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "link", twice)
     AtomicFile(tmp_path / "a").commit()
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+@pytest.fixture
+def outcomes(monkeypatch):
+    """Outcome of each input of a run, by its number."""
+    by_number, add = {}, Result.add
+
+    def noted(self, outcome):
+        by_number[outcome.task.file] = outcome
+        add(self, outcome)
+
+    monkeypatch.setattr(Result, "add", noted)
+    return by_number
 
 
 def run(inputs, output=None, **more):
@@ -170,7 +183,7 @@ def small(tmp_path, monkeypatch):
     return paths
 
 
-def test_one_file_that_fails_is_the_only_one(tmp_path, monkeypatch, small):
+def test_one_file_that_fails_is_the_only_one(tmp_path, monkeypatch, small, outcomes):
     """One cannot be synced, one is there already, one cannot be read."""
     real = os.fsync
 
@@ -187,7 +200,7 @@ def test_one_file_that_fails_is_the_only_one(tmp_path, monkeypatch, small):
     with AuditWriter(tmp_path / "audit", identity()) as audit:
         result = run(small, tmp_path / "out", tree=True, audit=audit)
     assert len(result.failed) == 3
-    every = [outcome for _, outcome in sorted(result.became.items())]
+    every = [outcome for _, outcome in sorted(outcomes.items())]
     states = {str(outcome.task.path): outcome.status == "failed" for outcome in every}
     assert [number for number, failed in enumerate(states.values()) if failed] == [7, 9, 15]
     assert [*states] == [str(path) for path in small]
