@@ -49,7 +49,7 @@ class Estimate(Page, Texts, Sanitizing):
         """Estimate, and print what is called."""
         self.check_rules()
         if self.audit is None:
-            missing = self.epsilon is self.only is None
+            missing = self.epsilon is None and self.only is None
             refuse(missing, "--audit or --epsilon of the run that wrote the texts is required")
             self.check_epsilon()
         lists = self._lists()

@@ -37,7 +37,7 @@ class Headers(Reading, Json):
             print_json(names)
         for name in () if self.as_json else names:
             echo(printable(name))
-        if format_class(self.format_, str(self.file)).takes_delimiter:
-            if hint := other_delimiter([name.encode() for name in names], b""):
-                say(hint)
+        table = format_class(self.format_, str(self.file)).takes_delimiter
+        if table and (hint := other_delimiter([name.encode() for name in names], b"")):
+            say(hint)
         return 0
