@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from support import needs_gensim
 
 from dpsan.analysis.pages.sections import cosine_and_bound, named
 
@@ -67,6 +68,7 @@ def test_damage_is_found_and_rebuilt_with_a_note(dpsan, folder):
     assert run(dpsan, folder, "index", "--check").returncode == 0
 
 
+@needs_gensim
 def test_pickle_is_refused_and_read_only_on_demand(dpsan, folder):
     from gensim.models import KeyedVectors
 
