@@ -339,11 +339,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
 
 CONFLICTS: Final[tuple[tuple[Any, ...], ...]] = (
     ("roles=off !only", "roles need only", Hint("use only", "use --only")),
-    (
-        "only classes",
-        "only and class exclude each other",
-        Hint("classes need an epsilon", "--only without an epsilon, or --class with one"),
-    ),
+    ("only classes", "only and class exclude each other", "class needs an epsilon"),
     ("only public", "classes of words exclude public words"),
     ("classes public", "classes of words exclude public words"),
     *(

@@ -1,7 +1,11 @@
 import json
 
 import pytest
+<<<<<<< HEAD
 from common.cosine_bound import certified
+=======
+from support import needs_gensim
+>>>>>>> people
 
 from dpsan.analysis.pages.sections import cosine_and_bound, named
 from dpsan.embeddings.cache.store import Store
@@ -60,6 +64,7 @@ def test_damage_is_found_and_rebuilt_with_a_note(dpsan, folder):
     assert run(dpsan, folder, "index", "--check").returncode == 0
 
 
+@needs_gensim
 def test_pickle_is_refused_and_read_only_on_demand(dpsan, folder):
     from gensim.models import KeyedVectors
 

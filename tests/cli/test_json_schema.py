@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from json_schema import learned, wrong
-from support import ROOT
+from support import ROOT, needs_gensim
 
 PATH = ROOT / "docs/json.schema.json"
 WORDS = re.findall(
@@ -103,7 +103,13 @@ def run(dpsan, tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(each, marks=[pytest.mark.slow] * (each in SLOW)) for each in SAMPLES]
+    "name",
+    [
+        pytest.param(
+            each, marks=[pytest.mark.slow] * (each in SLOW) + [needs_gensim] * (each == "train")
+        )
+        for each in SAMPLES
+    ],
 )
 def test_answers_are_as_the_schema_says(run, name):
     rule = json.loads(PATH.read_text())["$defs"][name]

@@ -8,11 +8,12 @@ import signal
 import numpy as np
 import pytest
 from embeddings.test_training import sentences
-from support import started, wait_for
+from support import needs_gensim, started, wait_for
 
 from dpsan import load_embeddings
 from dpsan.errors import EmbeddingError
 
+pytestmark = needs_gensim
 FAST = ("--least", "5", "--dimensions", "16", "--epochs", "2")
 
 

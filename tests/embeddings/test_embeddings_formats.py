@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from embedding_files import FORMATS, WORDS, binary_rows, text_rows, vectors, write_all
+from support import needs_gensim
 
 from dpsan.embeddings import file_digest, load
 from dpsan.embeddings.loading import load_watched
@@ -70,6 +71,7 @@ def test_vocab_size_must_be_positive(tmp_path: Path) -> None:
             load(tmp_path / "any.txt", vocab_size=size)
 
 
+@needs_gensim
 @pytest.mark.parametrize("binary", [False, True])
 def test_what_gensim_writes_is_read(tmp_path: Path, binary: bool) -> None:
     from gensim.models import KeyedVectors

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from embedding_files import WORDS, vectors
 from hostile_files import CANARY, pickles, special
+from support import needs_gensim
 
 from dpsan.embeddings import file_digest, load, load_unsafe_pickle
 from dpsan.errors import EmbeddingError
@@ -32,6 +33,7 @@ def test_pickles_and_devices_are_refused(tmp_path: Path, monkeypatch: pytest.Mon
     assert not Path(CANARY).exists(), "code from a file was run"
 
 
+@needs_gensim
 def test_keyed_vectors(tmp_path: Path) -> None:
     """Arrays that gensim stores beside are part of the digest."""
     from gensim.models import KeyedVectors
@@ -51,6 +53,7 @@ def test_keyed_vectors(tmp_path: Path) -> None:
     assert load_unsafe_pickle(path).digest == file_digest(path) != before.digest
 
 
+@needs_gensim
 def test_model_with_counts(tmp_path: Path) -> None:
     from gensim.models import Word2Vec
 

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
+from support import needs_gensim
 
 from dpsan.embeddings.training import spelling
 from dpsan.embeddings.training.recipe import Recipe, packed, train
@@ -132,6 +133,7 @@ def small(path):
     return Recipe([path], least=5, dimensions=16, epochs=4, sample=1e-2)
 
 
+@needs_gensim
 def test_a_small_vocabulary(tmp_path):
     text = tmp_path / "t.txt"
     text.write_text("\n".join(sentences(1500)), encoding="utf-8")
