@@ -47,13 +47,6 @@ class Estimate(Page, Texts, Sanitizing, Audited):
     def run(self) -> int:
         """Estimate, and print what is called."""
         self.check_rules()
-<<<<<<< HEAD
-=======
-        if self.audit is None:
-            missing = self.epsilon is None and self.only is None
-            refuse(missing, "--audit or --epsilon of the run that wrote the texts is required")
-            self.check_epsilon()
->>>>>>> people
         lists = self._lists()
         refuse(not lists and not self.top, "give --list or --top")
         self.check_files()
@@ -90,7 +83,7 @@ class Estimate(Page, Texts, Sanitizing, Audited):
         from dpsan.sanitize.sanitizer import Sanitizer
 
         if (run := self.audited_run()) is None:
-            missing = self.epsilon is self.only is None
+            missing = self.epsilon is None and self.only is None
             refuse(missing, "--audit or --epsilon of the run that wrote the texts is required")
             self.check_epsilon()
             return Sanitizer.from_spec(self.spec().of_table(), self.store())

@@ -37,12 +37,7 @@ class Headers(Reading, Json):
             print_json(names)
         for name in () if self.as_json else names:
             echo(printable(name))
-<<<<<<< HEAD
-        takes = format_class(self.format_, str(self.file)).takes_delimiter
-        if takes and (hint := other_delimiter([name.encode() for name in names], b"")):
-=======
         table = format_class(self.format_, str(self.file)).takes_delimiter
         if table and (hint := other_delimiter([name.encode() for name in names], b"")):
->>>>>>> people
             say(hint)
         return 0

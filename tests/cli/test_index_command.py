@@ -1,11 +1,8 @@
 import json
 
 import pytest
-<<<<<<< HEAD
 from common.cosine_bound import certified
-=======
 from support import needs_gensim
->>>>>>> people
 
 from dpsan.analysis.pages.sections import cosine_and_bound, named
 from dpsan.embeddings.cache.store import Store
