@@ -27,7 +27,6 @@ from dpsan.mechanisms.tables.near_sets import Group
 from dpsan.privacy.guarantee import WordGroup
 from dpsan.sanitize.numbers_by_value import NumberPolicy, kind_or_number
 from dpsan.sanitize.settings import Settings
-from dpsan.space.metric_space import MetricSpace
 from dpsan.text.batch import Ids
 from dpsan.text.lookup import ClassRules
 from dpsan.text.tokens import folded
@@ -118,11 +117,6 @@ class Grouping:
         out[n + 1 : n + 1 + FORMED] = many + np.arange(FORMED)
         out[n + 1 + FORMED :] = np.arange(many)
         return out
-
-    def frequencies(self, space: MetricSpace) -> dict[int, float]:
-        """Return the public frequency of each group."""
-        sums = (space.frequencies[list(group.rows)].sum() for group in self.rows)
-        return dict(enumerate(map(float, sums)))
 
     def by_kind(self, codes: Ids) -> Counter[int]:
         """Return the number of drawn words of each kind; empty without groups."""
