@@ -208,13 +208,13 @@ def _product(item: Item, before: Sequence[Item]) -> Sum | None:
     wholes = [
         (_WHOLE ** (1 + share) * wanted, _WHOLE ** (1 + share) * unit // 2) for share in (0, 1)
     ]
-    for (first, factor, one), (second, other, two) in combinations(rows, 2):
-        if one and two:
+    for (first, factor, share), (second, other, percent) in combinations(rows, 2):
+        if share and percent:
             continue
-        whole, near = wholes[one or two]
+        whole, near = wholes[share or percent]
         if abs(factor * other - whole) <= near:
             return Sum(PRODUCT, item.at, (first.at, second.at))
-        if factor * wanted == other * _WHOLE and first.label in DATED and not two:
+        if factor * wanted == other * _WHOLE and first.label in DATED and not percent:
             return Sum(PRODUCT, second.at, (first.at, item.at))
     return None
 
