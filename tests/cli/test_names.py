@@ -11,7 +11,7 @@ NAME = "e\x1b[31m\ndpsan: forged\u202e\x9b.txt"
     "arguments",
     [
         ("rewrite", "-q", "-e", "8", "-m", "krr", "-E", "v.txt", f"none{NAME}"),
-        ("rewrite", "-e", "8", "-m", "krr", "-E", "v.txt", "-O", "out", NAME, "v.txt"),  # a table
+        ("rewrite", "-e", "8", "-m", "krr", "-E", "v.txt", "-O", "out", f"none{NAME}", "v.txt"),
         ("rewrite", "-e", "8", "-E", f"none{NAME}"),
         ("rewrite", "-e", "8", "--unknown", NAME),  # an argument of the parser's
         ("report", NAME),
