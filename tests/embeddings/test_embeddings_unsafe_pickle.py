@@ -68,6 +68,7 @@ def test_model_with_counts(tmp_path: Path) -> None:
 OTHERS = [pickle.dumps(each) for each in ({"a": [1, 2]}, [1, 2], None, "text")]
 
 
+@needs_gensim
 @pytest.mark.parametrize("data", [*OTHERS, b"", b"hello", b"\x80\x04", b"cno_such\nthing\n."])
 def test_other_pickles_and_damaged_ones(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "x.kv").write_bytes(data)

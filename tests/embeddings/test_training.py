@@ -165,6 +165,7 @@ def test_a_small_vocabulary(tmp_path):
     assert packed(again) == packed(made)
 
 
+@needs_gensim
 def test_too_little_text(tmp_path):
     text = tmp_path / "t.txt"
     few = "2 words occur 5 times or more, and 100"
