@@ -81,7 +81,7 @@ _GRAMS: Final[dict[str, list[Piece]]] = {
     f"{DIGIT * 4}g": [(2100, 4400, 0), "g"],
 }
 """Doses in grams, and what a baby weighs."""
-_PAIR: Final = re.compile("[dmey][ps](.)")
+_PAIR: Final = re.compile(f"[dmey](?:[ps]|{DIGIT}+)([^{DIGIT}]){DIGIT}*")
 _TAXES: Final = ["5", "7", "8", "10", "15", "16", "18", "19", "20", "21", "23", "25"]
 _LETTERED: Final[dict[str, Range]] = {
     DIGIT: (3, 5, 0),
