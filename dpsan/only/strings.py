@@ -7,13 +7,26 @@ is drawn for a string is a function of its form alone.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from dpsan.only.dates import KINDS, clock_form, date_order, date_parts, year_class, year_form
 from dpsan.only.marks import DIGIT, FIVE, HEX, LARGE_HEX, NIL, NOW, SIZES, ZERO
 from dpsan.only.marks import LARGE as UPPER
 from dpsan.only.marks import SMALL as LOWER
+from dpsan.only.view import Ints
+
+
+class Strings(NamedTuple):
+    """Strings of a block, and escapes."""
+
+    where: Ints
+    """Start and end of each: (k, 2)."""
+    labels: Sequence[str]
+    """Empty for escapes, which are no tokens."""
+    forms: Sequence[str]
+
 
 LONGEST: Final = 300
 """Characters that the pattern looks at in one piece."""

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, groupby
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ from dpsan.only.local_parts import split_emails
 from dpsan.only.marks import DAY_FIRST
 from dpsan.only.order import distinct, ranks
 from dpsan.only.places import Places
+from dpsan.only.strings import Strings
 from dpsan.only.view import (
     COLUMN,
     EDGE,
@@ -64,16 +65,6 @@ CLOSED: Final = ("func", "funcname?", "title")
 """Labels of trigger words."""
 _KNOWN: Final = 1 << 18
 """Labels of unlisted words that are kept."""
-
-
-class Found(NamedTuple):
-    """Strings of a block, and escapes."""
-
-    where: Ints
-    """Start and end of each: (k, 2)."""
-    labels: Sequence[str]
-    """Empty for escapes, which are no tokens."""
-    forms: Sequence[str]
 
 
 class Viewer:
@@ -180,7 +171,7 @@ class Viewer:
                 bits[at] = kind | CAPITAL * (kind == LETTER and char.isupper())
         return bits, small
 
-    def strings(self, block: Block, letters: Flags) -> Found:
+    def strings(self, block: Block, letters: Flags) -> Strings:
         """Return the strings of a block, and escapes."""
         first, last = zones(block, letters)
         counts = -((first - last) // strings.LONGEST)  # in pieces, so that no pattern looks far
@@ -195,7 +186,7 @@ class Viewer:
         start, end, labels, forms = [*zip(*chain.from_iterable(spans), strict=True)] or [()] * 4
         where = np.array([start, end], np.int32)
         where += np.repeat(begins.astype(np.int32), [*map(len, spans)])
-        return Found(where.T, labels, forms)
+        return Strings(where.T, labels, forms)
 
     def words(self, block: Block, start: Ints, end: Ints) -> Words:
         """Return label, pattern, possessive and hash of each word."""
@@ -269,7 +260,7 @@ class Viewer:
         return np.array([*map(cache.__getitem__, keys)], np.uint16)
 
     def assemble(
-        self, block: Block, words: Words, strings: Found, of_text: NDArray[np.int64]
+        self, block: Block, words: Words, strings: Strings, of_text: NDArray[np.int64]
     ) -> tuple[View, Places]:
         """Merge words, phrases, strings and edges into one view."""
         code, hashes, edges = self.code, block.hashes, block.edges
@@ -323,6 +314,9 @@ class Viewer:
         gap = gaps(block, np.append(0, after[:-1]), start)
         closed = (row >= 0) & (self.closed.take(label) | (row == self.letter_a))
         trigger = self.trigger.take(row) * closed
+        # Behind a title no function word is one: Mr. Im.
+        named = (label[1:] == code["funcname?"]) & (caps[1:] == TITLE)
+        trigger[1:][named & (label[:-1] == code["title"])] = 0
         one_article(self.articles, code["func"], label, caps, gap, trigger)
         stem = hashed.copy()  # without a plural s where a rule could need it
         at = (label == code["surnamepl"]).nonzero()[0]
@@ -339,8 +333,9 @@ class Viewer:
         earlier = self.earlier(block.text, label, start, end, index, form, [*forms])
         relations = form, trigger, equal, first, unit, index, earlier
         found_sums = self.sums(block.text, label, gap, start, end, index)
-        names = self.labels, tuple(forms)
-        view = View(label, caps, owns, gap, *relations, *names, {}, {}, found_sums)
+        view = View(
+            label, caps, owns, gap, *relations, self.labels, tuple(forms), {}, {}, found_sums
+        )
         places = Places(block.text, start, end, after, hashed, stem, {})
         split_emails(view, places)
         view.far_words.update(far_words(view, places, self.articles[0]))

@@ -25,6 +25,7 @@ CASES = [
     ("Asthma, gout, angina and eczema: walks heel-toe well.", "Asthma gout angina eczema"),
     ("It went to\nDPO AE 09012", "DPO AE 09012"),
     ("Yesterday Mr. Case was late.", "Case"),
+    ("Yesterday Mr. Im was late.", "Im"),
     ("He lives at 42 Blevins Street with a dog.", "42 Blevins Street"),
     ("Dear Sedan,\nthanks for the note", "Sedan"),
     ("Patient: Sedan\nhas a pen", "Sedan"),

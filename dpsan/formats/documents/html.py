@@ -55,10 +55,13 @@ class HtmlText:
         raw: its characters there.
     """
 
-    __slots__ = ("_kind", "text")
+    __slots__ = ("_kind", "_more", "text")
 
     def __init__(self, kind: Kind, raw: str) -> None:
         self._kind = kind
+        # As it was: a page within an attribute has &lt;p&gt;.
+        nested = kind is not Kind.TEXT and "&gt;" in raw
+        self._more = {ord(">"): "&gt;"} if nested else {}
         self.text = _ENTITY.sub(_character, raw) if kind in _ESCAPES else raw
         """Text with its entities replaced."""
 
@@ -72,7 +75,7 @@ class HtmlText:
         if self._kind not in _ESCAPES:
             # With a space where it would end too early.
             return _ENDS[self._kind].sub(lambda match: match[0] + " ", text)
-        out = text.translate(_ESCAPES[self._kind])
+        out = text.translate(_ESCAPES[self._kind] | self._more)
         return f'"{out}"' if self._kind is Kind.BARE else out
 
 
