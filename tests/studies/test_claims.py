@@ -9,7 +9,6 @@ import pytest
 import tgumbel
 import tldp
 import trlaplace
-from common import gumbel_law
 from scipy import integrate, stats
 from scipy.special import lambertw
 from support import make_embeddings, need_extra, streams
@@ -116,8 +115,8 @@ def test_lemma_1_of_tgumbel(space):
     lonely, mean = tgumbel.STUDIES["lemma-1"].make(space).rows
     assert lonely["true"] > mean["true"]
     apart = np.sort(np.linalg.norm(space.vectors[:, None] - space.vectors, axis=2))[:, 1]
-    sampler = Draft(MECHANISMS["tgumbel-paper"]).at(lonely["epsilon"]).prepare(space)
-    exact = np.diag(gumbel_law.law(sampler, np.arange(space.n)))[apart.argmax()]
+    law = Draft(MECHANISMS["tgumbel-paper"]).at(lonely["epsilon"]).prepare(space)
+    exact = np.diag(law.probabilities(np.arange(space.n)))[apart.argmax()]
     assert lonely["least"] - 1e-6 <= exact <= lonely["true"] + 1e-6
 
 
@@ -148,7 +147,7 @@ def test_on_a_vocabulary(space):
     assert row["true"] == pytest.approx(MECHANISMS["tldp-paper-g"](0.5).guarantee(space).delta)
     draft = Draft(MECHANISMS["tgumbel-paper"])
     for row in tgumbel.STUDIES["appendix-c"].make(space).rows:
-        law = gumbel_law.law(draft.at(row["epsilon"]).prepare(space), np.arange(space.n))
+        law = draft.at(row["epsilon"]).prepare(space).probabilities(np.arange(space.n))
         exact = float(np.diag(law).mean())
         assert exact - 1e-6 <= row["true"] <= exact + 2 / space.n
         assert abs(1.3 * exact - row["true"]) > 2 / space.n
