@@ -150,7 +150,7 @@ def fluent() -> str:
         judge = [*_judging(Path(folder))]
         for name, (path, reading) in _FLUENT.items():
             shown = page_parts.study(
-                "fluent.py", str(DATA / "eval" / path), *reading, "--json", "--judge", *judge
+                "fluent.py", str(DATA / "eval" / path), *reading, "--judge", *judge
             )
             for row in json.loads(shown):
                 pairs = [f"{row[each]:.3f} → {row[f'{each}_fluent']:.3f}" for each in columns[:3]]

@@ -1,4 +1,4 @@
-"""What --fluent changes: words drawn, and words written, on a text of one's own.
+"""What --fluent changes: words drawn, and words written, on a text of one's own, as JSON.
 
 python docs/studies/fluent.py letters.txt -e 8,10,12
 python docs/studies/fluent.py tickets.csv -k "Ticket Description" --judge other.txt
@@ -49,10 +49,9 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--judge", type=Path, nargs="+", default=(), help="other public text")
     parser.add_argument("--draws", type=int, default=3, help="runs whose mean is taken (3)")
     parser.add_argument("--seed", default="fluent", help="of the draws")
-    parser.add_argument("--json", action="store_true")
     asked = parser.parse_args(given)
     try:
-        show([row for path in asked.texts for row in measured(path, asked)], asked.json)
+        print(json.dumps([row for path in asked.texts for row in measured(path, asked)]))
     except DpsanError as error:
         print(f"fluent.py: {error}", file=sys.stderr)
         return error.exit_status
@@ -131,22 +130,6 @@ def judged(texts: Sequence[str], words: Vocabulary, judge: Ngrams) -> float:
     """Return the perplexity of texts."""
     batch = words.lookup.batch(texts)
     return perplexity(batch.codes, gap_kinds(batch), judge) or float("nan")
-
-
-def show(rows: list[dict[str, Any]], as_json: bool) -> None:
-    """Print the rows."""
-    if as_json:
-        print(json.dumps(rows))
-        return
-    columns = ("cosine", "content", "unchanged", "perplexity")
-    print(f"{'text':<16}{'epsilon':>8}" + "".join(f"{each:>16}" for each in columns) + "  words/s")
-    for row in rows:
-        pairs = (
-            f"{row[each]:7.3f} > {row[f'{each}_fluent']:.3f}" if each in row else "-"
-            for each in columns
-        )
-        cells = "".join(f"{each:>16}" for each in pairs)
-        print(f"{row['text'][:15]:<16}{row['epsilon']:>8g}{cells}{row['words_per_second']:>9,.0f}")
 
 
 if __name__ == "__main__":

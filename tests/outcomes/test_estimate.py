@@ -345,7 +345,7 @@ def test_another_vocabulary_than_the_runs_is_refused(run, folder_of_run):
         ("-e 8 --list a=word1 --list a=word2 A.txt", "--list must be NAME=WORD,WORD, each"),
         ("-e 8 --list a=word1,nowhere A.txt", "list a: not in the vocabulary: nowhere"),
         ("-e 8 --list a=word1 A.txt B.txt", "these texts were not written by these settings"),
-        ("--list a=word1 A.txt", "--epsilon is required"),
+        ("--list a=word1 A.txt", "--audit or --epsilon of the run"),
         ("-e 8 --fluent --list a=word1 A.txt", "words that are decoded from others (--fluent)"),
         ("-e 8 --class names --list a=word1 A.txt", "drawn by class (--class)"),
         ("--only names --list a=word1 A.txt", "words that pass unchanged (--only)"),
