@@ -183,7 +183,6 @@ def test_lines_without_a_figure_are_found(name, epsilon, old, new, what):
 CONFIGURATIONS = {
     "plain": {"epsilon": 8.0},
     "classes": {"epsilon": 12.0, "classes": "sensitive"},
-    "consistent": {"epsilon": 8.0, "consistent": "record"},
     "public": {"epsilon": 10.0, "public": "function"},
     "another mechanism": {"epsilon": 8.0, "mechanism": "knn-response", "case": "vocabulary"},
 }
