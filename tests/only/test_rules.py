@@ -26,6 +26,7 @@ CASES = [
     ("It went to\nDPO AE 09012", "DPO AE 09012"),
     ("Yesterday Mr. Case was late.", "Case"),
     ("Yesterday Mr. Im was late.", "Im"),
+    ("We met So-young Lee and Park Su-bin, a much-loved man.", "So young Lee Park Su bin"),
     ("He lives at 42 Blevins Street with a dog.", "42 Blevins Street"),
     ("Dear Sedan,\nthanks for the note", "Sedan"),
     ("Patient: Sedan\nhas a pen", "Sedan"),
