@@ -92,7 +92,7 @@ RANGES: Final[dict[str, list[Range]]] = {
     "fallen": [(85, 110, 0)],
     "degrees": [(30, 125, 0)],
 }
-"""Of some groups the numbers that people have, one range for each run of digits."""
+"""Ranges of the numbers that people have, by group: one for each run of digits."""
 _SIZE: Final = re.compile("[\x0e-\x12]")
 
 

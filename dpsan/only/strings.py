@@ -120,7 +120,7 @@ PLAIN_CODES: Final = re.compile(
 NUMBERED: Final = re.compile(
     r"(?:FY|CW|WK|RM|GR|YR|INC|CHG|REQ|TKT|TICKET|INV|ORD|REF|JOB|CASE|BUG|PR|RMA)-?(?=\d+$)"
 )
-"""What numbers are of, and not whose."""
+"""Prefixes of numbers that stay: they tell the kind of a record, and nobody's name."""
 _FORMS: Final = "sa cv sl srl llc pc lp bv nv kk spa llp plc sas sc"
 LEGAL: Final = frozenset(".".join(letters) for letters in _FORMS.split())
 """Legal forms of companies, with dots."""

@@ -268,8 +268,8 @@ def best_fit(first: Fit, progress: Progress = silent) -> Fit:
         for step in (1, 0), (-1, 0), (0, 1), (0, -1):
             at = best[0] + step[0], best[1] + step[1]
             if at not in tried and -2 <= at[0] <= 3 and -2 <= at[1] <= 2:
-                made = fit(first.channel, first.counts, _scales(*at), here.mode)
-                tried[at] = made.evidence(), made
+                neighbour = fit(first.channel, first.counts, _scales(*at), here.mode)
+                tried[at] = neighbour.evidence(), neighbour
                 progress(min(1.0, len(tried) / _TRIES))
         best = max(tried, key=lambda at: tried[at][0])
         if tried[best][0] <= value + 1:
@@ -301,10 +301,10 @@ def bounds(group: Fit, lists: Lists) -> list[tuple[int | None, int]]:
     error = np.hypot(deviation / (count + _ADDED), _COUNT_FLOOR)
     low = (count + _ADDED) * np.exp(-_BELOW * error) - _ADDED
     high = (count + _ADDED) * np.exp(_ABOVE * error) - _ADDED
-    given = (low > 0) & (high <= _WIDEST * low)
+    is_interval = (low > 0) & (high <= _WIDEST * low)
     return [
         (math.floor(low[at]), math.ceil(high[at]))
-        if given[at]
+        if is_interval[at]
         else (None, math.ceil(at_most(group, lists[:, [at]])))
         for at in range(lists.shape[1])
     ]
