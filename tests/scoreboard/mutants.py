@@ -36,7 +36,8 @@ def copied(mutant: Mutant | None, folder: Path) -> Path:
     """A folder with the program, mutated.  Raises MutantError."""
     program = folder / "program"
     shutil.copytree(ROOT / "dpsan", program / "dpsan")  # with what is compiled: it saves minutes
-    (program / "vocab").symlink_to(ROOT / "vocab")  # not of the program, but beside it
+    for beside in ("vocab", "docs"):  # what a checkout has beside the program, and it reads
+        (program / beside).symlink_to(ROOT / beside)
     if mutant is not None:
         path, text = mutant.mutated(program / "dpsan")
         path.write_text(text)

@@ -200,7 +200,8 @@ def _reports(row: Row, it: _Secret) -> None:
     done = it.run(_REWRITE, "s.txt")
     row.count("a run for a report failed", done.status != 0)
     told = it.run("report audit").out + it.run("report --json audit").out
-    it.run("report --html page.html audit")
+    page = it.run("report --html page.html audit")
+    assert page.status == 0, page
     told += (it.work / "page.html").read_bytes()
     text = (it.work / "s.txt").read_bytes()
     digests = [hashlib.new(kind, text).hexdigest() for kind in ("sha256", "sha1", "md5")]
