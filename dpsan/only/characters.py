@@ -84,7 +84,9 @@ def zones(block: Block, letters: Flags) -> tuple[NDArray[np.intp], NDArray[np.in
     at = at[np.append(True, at[1:] != at[:-1])[: len(at)]]
     first, last = blanks[at - 1] + 1, blanks[at]
     ends = points[last] == ord(BETWEEN)
-    apart = np.append((first[1:] - last[:-1] > 1) | ends[:-1], True)
+    # The bank of an account stands between country and digits: GB29 NWBK 6016.
+    bank = (first[1:] - last[:-1] == 6) & (at[1:] - at[:-1] == 2) & (last - first == 4)[:-1]
+    apart = np.append((first[1:] - last[:-1] > 1) & ~bank | ends[:-1], True)
     heads, tails = first[np.append(True, apart[:-1])[: len(at)]], last[apart[: len(at)]]
     behind = blanks[np.minimum(at[apart[: len(at)]] + 1, len(blanks) - 1)]
     short = (behind > tails + 1) & (behind < tails + BEHIND) & ~ends[apart[: len(at)]]

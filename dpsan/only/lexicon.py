@@ -199,6 +199,8 @@ class Lexicon:
             parts: parts of a word with capitals inside, folded.
             plural: whether all letters but the last are capitals.
         """
+        if not word.islower():  # its script has no capitals, which would tell names from others
+            return "surname"
         if len(word) > LONGEST:
             return "unknown"
         base, mark, tail = word.rpartition("'")
