@@ -29,6 +29,10 @@ CASES = [
     ("The KX19 ZPL is red, and he has asthma.", "KX19 ZPL asthma"),
     ("It is for Wexford County Council here.", "Wexford County"),
     ("my nan june fell again", "june"),
+    (
+        "Her son Justice lives at Flat 2, The Old Brewery, Cask Lane, Hove.",
+        "Justice Flat 2 Brewery Cask Lane Hove",
+    ),
     ("Yesterday Mr. Case was late.", "Case"),
     ("Yesterday Mr. Im was late.", "Im"),
     ("We met So-young Lee and Park Su-bin, a much-loved man.", "So young Lee Park Su bin"),
