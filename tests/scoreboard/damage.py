@@ -99,6 +99,9 @@ _KINDS: dict[str, Callable[[Random, Path, bytes], object]] = {
     "lying shape": lambda random, path, data: _manifest(
         path, lambda body: body["arrays"]["b"].__setitem__(1, [10**9, 9])
     ),
+    "lying note": lambda random, path, data: path.write_bytes(
+        data.replace(b'"digest":"x"', b'"digest":"y"')
+    ),
     "link": _link,
     "fifo": lambda random, path, data: (path.unlink(), os.mkfifo(path, 0o600)),
     "others may write": lambda random, path, data: path.chmod(0o622),

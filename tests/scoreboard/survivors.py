@@ -44,6 +44,7 @@ def _verified(row, size, folder, commands):
         if done.status not in (0, 1):
             row.count(f"{name}: exit status {done.status}", True)
             continue
+        assert done.out, done.err  # an internal error is no verdict
         checks = json.loads(done.out)["checks"]
         refuted = ", ".join(each["name"] for each in checks if each["held"] is False)
         refuted = refuted or "certificate or draws"
@@ -88,7 +89,7 @@ the records of a worker's batch are numbered from 0 @ Pool.submit
 a worker passes a batch unchanged @ Sanitizer.answer
 = lambda original: lambda self, batch: (
 =     original(self, batch)
-=     if parent_process() is None or 6 not in batch.numbers
+=     if __import__('multiprocessing').parent_process() is None or 6 not in batch.numbers
 =     else __import__('dataclasses').replace(original(self, batch), lines=[*batch.texts])
 = )
 files share their key from the third on @ derive_key
