@@ -22,6 +22,7 @@ from dpsan.analysis.compare.measure import (
     read_corpus,
     share_over_seeds,
 )
+from dpsan.analysis.evaluate.accuracy import read_labels
 from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.cli import progress
@@ -174,6 +175,14 @@ def test_labels_that_cannot_be_learnt(tmp_path):
     path.write_text("label\ttext\na\tred\nb\tblue\n")
     with pytest.raises(UsageError, match="at least 5 records"):
         Folds(read_corpus(path, QUIET, "label", VOCABULARY), WORDS, 1)
+
+
+def test_a_field_whose_values_all_differ_is_no_label(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text("label\ttext\n" + "".join(f"{at}\tred {at}\n" for at in range(9)))
+    with pytest.raises(UsageError, match="9 different labels of 9 records"):
+        read_corpus(path, QUIET, "label", VOCABULARY)
+    assert len(read_labels(path, "label", QUIET, "--by")) == 9  # groups may be as many
 
 
 def test_rows_say_why_there_are_no_figures():

@@ -85,8 +85,9 @@ def read_labels(path: Path, column: str, inputs: Inputs, option: str = "--labels
     with open_decompressed(path, steady=True) as source:
         labels = [*islice(kind.labels(source, column, inputs.options), inputs.max_records)]
     different = len(set(labels))
-    what = f"{option}: {different:,} different labels of {len(labels):,} records"
-    refuse(different > max(2, len(labels) / 2), what, "a field of few values, such as topics")
+    many = option == "--labels" and different > max(2, len(labels) / 2)
+    what = f"--labels: {different:,} different labels of {len(labels):,} records"
+    refuse(many, what, "a field of few values, such as topics")
     return labels
 
 
