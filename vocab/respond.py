@@ -1,8 +1,9 @@
-"""Solve for the public base distributions of ``optimal-response`` that come with the vocabulary.
+"""Make the tables that come with the vocabulary: public base distributions of
+``optimal-response``, and the largest distance of two words, which noise mechanisms need.
 
-    python vocab/respond.py     # writes vocab/en/tables/base-*.npz, and hashes in manifest.json
+    python vocab/respond.py     # writes vocab/en/tables/*.npz, and hashes in manifest.json
 
-One table for each epsilon of a grid, with the mechanism's default parameters, as the first run
+One base for each epsilon of a grid, with the mechanism's default parameters, as the first run
 with other embeddings solves for it: ten seconds each.  Their content is the same on every machine.
 To be run again whenever words, counts, vectors or defaults change.
 """
@@ -27,7 +28,7 @@ from dpsan.embeddings.bundled import load_bundled  # noqa: E402
 from dpsan.mechanisms.optimal.optimum import bound_name  # noqa: E402
 from dpsan.mechanisms.optimal.public_base import GRID, base_table  # noqa: E402
 from dpsan.mechanisms.optimal_response import OptimalResponse  # noqa: E402
-from dpsan.space.metric_space import MetricSpace  # noqa: E402
+from dpsan.space.metric_space import MetricSpace, diameter_bound  # noqa: E402
 
 
 def record(folder: Path) -> None:
@@ -58,6 +59,8 @@ def main() -> None:
     chosen = parser.parse_args()
     space = MetricSpace(load_bundled(folder=chosen.folder))
     (chosen.folder / "tables").mkdir(exist_ok=True)
+    bound, exact = diameter_bound(space.vectors)
+    np.savez_compressed(chosen.folder / "tables" / "diameter.npz", bound=[bound], exact=[exact])
     for epsilon in chosen.epsilon:
         started = time.perf_counter()
         usual = OptimalResponse(epsilon)

@@ -154,6 +154,9 @@ def run() -> int:
         command = getattr(getattr(error, "ctx", None), "info_name", "")
         if hint := DROPPED.get(name) or DROPPED.get(f"{command} {name}"):
             text = f"no such option: {name} ({hint})"
+        dashed = (word for word in sys.argv if name and word.startswith(name))
+        if file := next((word for word in dashed if Path(word).exists()), ""):
+            text += f" (the file: ./{file})"
         if text.startswith("got unexpected extra argument"):
             text += " (a list has commas, such as 4,8; a text with spaces quotation marks)"
         mistyped = _MISTYPED.get(getattr(getattr(error, "param", None), "name", ""), "")

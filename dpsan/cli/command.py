@@ -19,7 +19,7 @@ from typing import Annotated, Any, ClassVar, Final, get_type_hints
 import typer
 
 from dpsan.cli.output import DROPPED, PRIVACY, RARE, say
-from dpsan.errors import refuse
+from dpsan.errors import UsageError, refuse
 from dpsan.files.names import stream_number
 from dpsan.files.same_files import FileUses, Use
 from dpsan.sanitize.settings import SETTINGS, Settings
@@ -226,7 +226,15 @@ def function(kind: type[Command]) -> Callable[..., int]:
         for name in ignored:
             del given[name]
         typed = frozenset(name for name, item in sources.items() if item == "COMMANDLINE")
-        return kind(**given, typed=typed).run()
+        try:
+            return kind(**given, typed=typed).run()
+        except UsageError as error:
+            for item in context.command.params:
+                flag = str(item.name).rstrip("_").replace("_", "-")
+                speaks = re.search(rf"(?<![\w-])(--)?{flag}(?![\w-])", error.message)
+                if speaks and sources.get(str(item.name)) == "ENVIRONMENT":
+                    error.message = f"{item.envvar} is set: {error.message}"
+            raise
 
     call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     call.__doc__, _ = described(kind)

@@ -73,6 +73,7 @@ def read_policy(
         option = by_name.get(key.replace("_", "-"))
         if option is None:
             hint = did_you_mean(key, by_name)
+            hint = "options stand in no section" if isinstance(value, dict) else hint
             raise InputError(path, f"a policy has no '{key}'", hint, line=line)
         if (variable := variables[option.name]) in os.environ:
             raise UsageError(f"{path} and {variable} both set {key}", f"unset {variable}")

@@ -103,7 +103,8 @@ class Progress:
                 update(description=what, completed=share)
 
         def line(seconds: float) -> str:
-            return f"{last[1]:.0%} done after {seconds:.0f} s: {last[0]}".removesuffix(": ")
+            done = f"{last[1]:.0%} done" if last[1] else "working"
+            return f"{done} after {seconds:.0f} s: {last[0]}".removesuffix(": ")
 
         columns = "Spinner Text Bar TaskProgress TimeElapsed"
         with self._lines(PERIOD, line), self._bar(columns, shown=not self._bars) as update:

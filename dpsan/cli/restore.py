@@ -125,8 +125,9 @@ class Restore(Container, Quiet):
         """Say how many tokens were put back, and how many could not be."""
         if self.quiet:
             return
-        say(f"{counted(counts['restored'], 'original')} put back")
+        source = "map" if self.map_ else "memo"
+        other = f" (is it the {source} of this text's run?)" * (not counts["restored"])
+        say(f"{counted(counts['restored'], 'original')} put back{other}")
         for kind, (noun, what) in _STAYED.items():
             if counts[kind]:
-                told = what.format("map" if self.map_ else "memo")
-                say(f"{counted(counts[kind], noun)} {told}")
+                say(f"{counted(counts[kind], noun)} {what.format(source)}")

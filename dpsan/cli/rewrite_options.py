@@ -21,7 +21,7 @@ from dpsan.run.run import is_finished, plan_outputs
 from dpsan.run.same_request import NAME
 
 _ABSENT = 0
-_DRAWN_AGAIN = "another run draws the same words again, under another key: they cost twice"
+_DRAWN_AGAIN = "another run draws the words again: two outputs tell more than one"
 
 
 def _read_policy(context: typer.Context, path: Path | None) -> Path | None:
@@ -269,7 +269,7 @@ class Completed:
             where = f", not {rest[0]} and what follows it" if rest else ""
             if self._own_key:
                 return f"{many} are rewritten{where} ({_DRAWN_AGAIN})"
-            return f"{many} are rewritten{where} (go on there: a file rewritten twice costs twice)"
+            return f"{many} are rewritten{where} (go on there: rewrite no file twice)"
         if before and self._own_key:
             return f"{many} are complete ({_DRAWN_AGAIN})"
         if before:
@@ -277,7 +277,7 @@ class Completed:
         output = files.output
         if output is not None and (output.is_file() or not output.exists()):
             return f"interrupted: {output} was not written (the same command begins again)"
-        why = "discard it before you begin again: two rewrites cost twice"
+        why = "discard it before you begin again: two outputs tell more than one"
         return f"interrupted: the output is not complete ({why})"
 
 

@@ -121,7 +121,9 @@ def _warn(result: Result, request: Request) -> None:
         every = result.passing.fields.values()
         names = [name for kind in every if kind.kind != "key" for name in kind.others | kind.chosen]
         for path in unmatched(request.except_, names) if result.done else ():
-            say(f"no record has the path '{path}' of --except")
+            inside = any(name.endswith(f".{path}") for name in names)
+            hint = f" (at any depth: '**.{path}')" * inside
+            say(f"no record has the path '{path}' of --except{hint}")
     if result.totals.invalid:
         many = counted(result.totals.invalid, "invalid byte sequence")
         say(f"{many} replaced by U+FFFD (another --encoding, such as latin-1?)")

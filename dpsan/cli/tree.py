@@ -131,10 +131,6 @@ def _check(param: Any, given: Any, often: int) -> None:
         refuse(swallowed, f"{name} needs a value (got {value})", f"a file of that name: ./{value}")
 
 
-_SUMMARY: Final = re.compile(r'^class \w+\(.*\):\n    """(.*)$', re.MULTILINE)
-"""First line of what a command says of itself."""
-
-
 @cache
 def _imported(name: str) -> TyperCommand:
     from dpsan.cli.command import (  # dataclasses take time: not for the help
@@ -177,7 +173,9 @@ class Commands(Mapping[str, TyperCommand]):
 
     def summary(self, name: str) -> str:
         """Return one line about a command, without importing it."""
-        match = _SUMMARY.search(Path(__file__).with_name(f"{name}.py").read_text("utf-8"))
+        source = Path(__file__).with_name(f"{name}.py").read_text("utf-8")
+        first = rf'^class {name.capitalize()}\(.*\):\n    """(.*)$'
+        match = re.search(first, source, re.MULTILINE)
         return match[1] if match else ""
 
 

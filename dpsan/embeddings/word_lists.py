@@ -250,7 +250,7 @@ def _own(name: str, tokenizer: str | None) -> WordClass:
         names = (*CLASSES, *PRESETS)
         meant = [_meant(part) for part in re.findall(r"[\w-]+", name.lower())]
         hint = f"did you mean {','.join(dict.fromkeys(filter(None, meant)))}?"
-        if not all(meant) or not meant:
+        if not all(meant) or not meant or name.startswith("-"):  # no class is taken away
             hint = f"classes: {', '.join(names)}"
         raise UsageError(f"no class and no file '{name}'", hint)
     try:

@@ -124,7 +124,8 @@ class AtomicFile(Sink):
     ) -> None:
         refuse_special(target)
         if not force and os.path.lexists(target):
-            raise OutputError(f"{target}: exists", "--force replaces it")
+            hint = "name another; --force replaces it, and it is lost" * private
+            raise OutputError(f"{target}: exists", hint or "--force replaces it")
         self.target, self._force = target, force
         self._like, self._private = like, private
         sweep(target)

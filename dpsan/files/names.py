@@ -208,7 +208,7 @@ def publish(temporary: Path, target: Path, *, force: bool) -> None:
 def appeared(target: Path) -> OutputError:
     """Return the error for an output that somebody else has made during the run."""
     what = f"{target}: was created meanwhile, and is not replaced"
-    return OutputError(what, "keep it if another dpsan made it: a second output costs twice")
+    return OutputError(what, "keep it if another dpsan made it: two outputs tell more than one")
 
 
 def sync_directory(path: Path) -> None:

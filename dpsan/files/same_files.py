@@ -93,6 +93,8 @@ class FileUses:
         whats = (new.what, old.what) if new.use is Use.READ else (old.what, new.what)
         both = {old.what, new.what}
         hint = "-i does that" if both <= {"input", "output", "standard output"} else "name another"
+        if hint == "-i does that" and "standard output" in both and not os.fstat(1).st_size:
+            hint = "the shell has emptied it; of a copy, -i does that"
         where = new.path or old.path or new.what
         raise UsageError(f"{where}: {' and '.join(whats)} are the same file", hint)
 

@@ -201,7 +201,9 @@ class JsonReader:
         """
         names = ", ".join(f"'{self._fields[number].name}'" for number in unseen)
         fields = self.positions.fields
-        hint = near_path(self._fields[unseen[0]].name, fields.others)
+        name = self._fields[unseen[0]].name
+        excluded = name in fields.others
+        hint = "--except leaves it out" if excluded else near_path(name, fields.others)
         if not hint:
             hint = "add ? to the name if it may be absent"
             every = fields.chosen | fields.others

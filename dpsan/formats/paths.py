@@ -259,6 +259,8 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
         return "name each, with commas: -k a,b"
     if (before := name.rpartition(":")[0]) in names:
         return f"after the colon stands one class: {before}:names"
+    if set(several := re.split(r"[\s;|]+", name)) <= {*names}:
+        return f"did you mean '{','.join(several)}'?"
     near = difflib.get_close_matches(name, names, n=1, cutoff=_CUTOFF) or [
         other for other in names if other.casefold() == name.casefold()
     ]

@@ -48,7 +48,7 @@ class MemoFile(PrivateDatabase):
         " PRIMARY KEY (message, settings)"
     )
     _damaged: ClassVar = (
-        "restore it, or begin another: then every message is drawn again, and costs twice"
+        "restore it; another draws each message again, and two outputs tell more than one"
     )
 
     def __init__(

@@ -107,5 +107,5 @@ class Result:
         totals = outcome.totals
         self.done += 1
         self.bare += outcome.bare
-        self.lacking.add(outcome.name, totals.counts)
+        self.lacking.add(outcome.name, totals.counts, totals.foreign)
         self.totals.merge(totals)

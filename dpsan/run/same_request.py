@@ -79,8 +79,7 @@ class RequestFile:
                 what = f"--resume: {self._path} was written with the key of another cache"
                 raise UsageError(what, f"DPSAN_CACHE_DIR names that cache, or {_ELSEWHERE}")
             if not hmac.compare_digest(str(row.get("request")), self._digest):
-                run = f"as of this run (epsilon {self._epsilon:g})"
-                what = f"{earlier}, {run}, that were made with other options"
+                what = f"--resume: {directory} holds outputs that were made with other options"
                 raise UsageError(what, f"go on with the first run's options, or {_ELSEWHERE}")
         if not runs:
             what = f"--resume: {directory} holds outputs but no {NAME} that says how they were made"
@@ -119,7 +118,7 @@ class RequestFile:
         output, input_ = self._digests(target, sha256)
         if self._inputs.get(output) != input_:
             what = f"has changed since {target} was made, which stays as it is"
-            hint = "remove that output to rewrite it again: words of both versions cost twice"
+            hint = "remove that output to rewrite it again: two outputs tell more than one"
             raise InputError(path, what, hint)
 
     def _digests(self, target: Path, sha256: str) -> tuple[int, int]:

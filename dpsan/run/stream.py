@@ -294,8 +294,10 @@ class _Flow:
         at = 0
         for index, record in enumerate(batch):
             end = at + len(record.texts)
-            if not budget.take(len(results) * totals.cost(charged[at:end])):
+            cost = len(results) * totals.cost(charged[at:end])
+            if not budget.take(cost):
                 spent = f"{number(budget.spent)} of {number(budget.limit)} spent"
+                spent += f", and this record costs {number(cost)}"
                 what = f"{name}:{record.line}: the budget ends here: {spent}"
                 return batch[:index], BudgetError(what)
             at = end

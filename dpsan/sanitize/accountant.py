@@ -14,7 +14,7 @@ from dpsan.sanitize.result import DRAWN, Action, Forms, Sanitized
 
 _SUMS: Final = (
     *("charged", "forms", "records", "invalid", "invisible", "reused", "plain_names"),
-    "unmarked",
+    *("foreign", "unmarked"),
 )
 """Totals of an accountant that add up as they are."""
 
@@ -79,6 +79,8 @@ class Accountant:
     """Replacements that another word of their unit has too."""
     plain_names: int = 0
     """Words that pass with a capital, and are names too, in one copy."""
+    foreign: int = 0
+    """Positive if the texts are hardly English, see :class:`dpsan.sanitize.result.Sanitized`."""
     unmarked: int = 0
     """Records that passed as they are, because no span is in them."""
     distinct: Distinct | None = None
@@ -137,6 +139,7 @@ class Accountant:
         self.invisible += many * sanitized.invisible
         self.reused += sum(copy.reused for copy in copies)
         self.plain_names += sanitized.plain_names
+        self.foreign += sanitized.foreign
         records: Sequence[int] = sanitized.charged
         if texts is not None and not set(texts) <= {0, 1}:
             bounds = pairwise(accumulate(texts, initial=0))

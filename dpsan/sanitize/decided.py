@@ -86,6 +86,8 @@ class Decided:
     """Fewest words of a label that was drawn."""
     plain_names: int
     """Words that pass with a capital and are names too: a name among them was missed."""
+    foreign: int
+    """Positive if the text is hardly English."""
     tokens: AuditTable | None
     """All tokens, for an audit; ``output_ids`` has the row of each among what is written, articles
     behind drawn ones."""

@@ -95,18 +95,20 @@ def weakness(guarantee: Guarantee, copies: int, unchanged: float) -> str | None:
 
 @dataclass
 class Lacking:
-    """Files of which more than a third of the words are out of vocabulary."""
+    """Files of which more than a third of the words are out of vocabulary, or that are hardly
+    English.
+    """
 
     files: int = 0
     worst: tuple[float, str] = 0.0, ""
     """Share of these words in the worst file, and its name."""
 
-    def add(self, name: str, counts: Mapping[Action, int]) -> None:
-        """Take in the words of a file, by action."""
+    def add(self, name: str, counts: Mapping[Action, int], foreign: int = 0) -> None:
+        """Take in the words of a file, by action, and whether it is hardly English."""
         outside = counts[Action.UNKNOWN] + counts[Action.MASKED]
         listed = (Action.DRAWN, Action.NUMBER, Action.STRING, Action.PLAIN)
         words = outside + sum(counts[action] for action in listed)
-        if outside > max(_FEW_OUTSIDE, words / 3):
+        if outside > max(_FEW_OUTSIDE, words / 3) or foreign > 3 * _FEW_OUTSIDE:
             self.files += 1
             self.worst = max(self.worst, (outside / words, name))
 
@@ -115,6 +117,12 @@ class Lacking:
         if not self.files:
             return ""
         share, name = self.worst
+        if not share:  # no mechanism draws
+            others = f" and {counted(self.files - 1, 'other file')}" * (self.files > 1)
+            return (
+                f"{name}{others}: few English words, and --only finds names by English rules and "
+                "lists (docs/languages.md shows what it misses in German)"
+            )
         many = f", and more than a third in {counted(self.files - 1, 'other file')}"
         return (
             f"{name}: {percent(share)} of the words are out of vocabulary{many * (self.files > 1)} "

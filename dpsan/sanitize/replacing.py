@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.word_lists import NUMBERS
+from dpsan.embeddings.word_lists import NUMBERS, SPANS, STRINGS
 from dpsan.errors import UsageError
 from dpsan.only.decision import NAMES, Decision, decide
 from dpsan.only.draws import Draws
@@ -82,6 +82,11 @@ class OnlyRewriter:
         self._names_too = np.zeros(len(self.viewer.labels), np.bool_)
         names = self.rules.label_codes("person?")
         self._names_too[names] = self.rules.kept[self.rules.group("surname")]
+        # Words of no English list, and English function words: a sum above 0 is hardly English.
+        self._foreign = np.zeros(len(self.viewer.labels), np.int64)
+        if {kind.name for kind in spec.only if kind.english} - {*STRINGS, SPANS}:
+            for label, weight in (("foreignw", 3), ("unknown", 3), ("func", -1)):
+                self._foreign[self.viewer.labels.index(label)] = weight
         self.outputs = {
             **self.lexicon.outputs,
             **{name: [*words] for name, words in user_lists.items()},
@@ -202,6 +207,7 @@ class OnlyRewriter:
             dict(zip(Action, words, strict=True)),
             int(listed.min()) if len(listed) else 0,
             int(plain_names.sum()),
+            int(self._foreign[view.label[view.caps == LOWER]].sum()),
             tokens,
             places.words(at) if self._mapped else [],
             by_value,
@@ -268,6 +274,7 @@ class OnlyRewriter:
             by_kind=Counter(decision.group.tolist()),
             reused=outputs.reused,
             plain_names=done.plain_names,
+            foreign=done.foreign,
             replaced=replaced,
             forms=Forms(smallest, outputs.unchanged + same),
         )

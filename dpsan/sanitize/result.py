@@ -188,6 +188,8 @@ class Sanitized:
     """Replacements that another word of their unit has too, as their group was used up."""
     plain_names: int = 0
     """Words that pass with a capital, and are names too."""
+    foreign: int = 0
+    """Positive if the texts are hardly English, which rules and lists are made for (``only``)."""
     replaced: list[list[tuple[str, str, str]]] = field(default_factory=list, repr=False)
     """Of each text the original, the replacement and the class of drawn words, for a map."""
 

@@ -350,8 +350,8 @@ CONFLICTS: Final[tuple[tuple[Any, ...], ...]] = (
     ("fluent only", "only takes no fluent output: its words read"),
     (
         "only numbers=word epsilon",
-        "no epsilon is needed: which word of its group stood there is hidden completely",
-        "leave it out",
+        "only takes no epsilon: which word of its group stood there is hidden completely",
+        Hint("leave one of them out; classes takes one", "leave one out; --class takes one"),
     ),
     (
         "only numbers=value !only=numbers",

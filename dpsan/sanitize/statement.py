@@ -145,7 +145,8 @@ class Statement:
             told[NATION] = "nationalities" in classes
             equal = [fact for fact, holds in told.items() if holds and self.settings.consistent]
             shown = [*of_guarantee(totals.guarantee, self.settings.roles)[1:], *equal]
-            out.append(f"NOT PROTECTED: {plain} that passed unchanged; {'; '.join(shown)}")
+            again = ", as all copies show" if self.copies > 1 else ""
+            out.append(f"NOT PROTECTED: {plain} that passed unchanged{again}; {'; '.join(shown)}")
         sight = self.figures().get(("names in plain sight", "run"))
         if totals.draws and totals.plain_names and sight:
             many, share = counted(sight.charges, "word"), percent(sight.value)

@@ -15,6 +15,7 @@ SEVERAL_HINT: Final = "list its parts; spaces, hyphens, punctuation and 's end a
 
 LONGEST: Final = 64 << 20
 """Bytes of a list: some millions of words."""
+_FILE_OF_WORDS: Final = "a FILE of words, one a line"
 
 
 def read_word_list(path: Path, tokenizer: str | None = None) -> list[str]:
@@ -50,6 +51,6 @@ def read_utf8(path: Path, encoding: str = "utf-8") -> str:
             raise InputError(path, f"longer than {LONGEST} bytes", "is it a list of words?")
         return data.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
     except OSError as error:
-        raise InputError(path, file_reason(error), "a FILE of words, one a line") from None
+        raise InputError(path, file_reason(error), _FILE_OF_WORDS) from None
     except UnicodeDecodeError:
-        raise InputError(path, "not UTF-8") from None
+        raise InputError(path, "not UTF-8", _FILE_OF_WORDS) from None

@@ -22,6 +22,7 @@ from dpsan.analysis.compare.measure import (
     read_corpus,
     share_over_seeds,
 )
+from dpsan.analysis.evaluate.accuracy import read_labels
 from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.cli import progress
@@ -176,6 +177,14 @@ def test_labels_that_cannot_be_learnt(tmp_path):
         Folds(read_corpus(path, QUIET, "label", VOCABULARY), WORDS, 1)
 
 
+def test_a_field_whose_values_all_differ_is_no_label(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text("label\ttext\n" + "".join(f"{at}\tred {at}\n" for at in range(9)))
+    with pytest.raises(UsageError, match="9 different labels of 9 records"):
+        read_corpus(path, QUIET, "label", VOCABULARY)
+    assert len(read_labels(path, "label", QUIET, "--by")) == 9  # groups may be as many
+
+
 def test_rows_say_why_there_are_no_figures():
     """tests/cli/cases/compare.case shows the reasons in the table."""
     found = compared(draft("krr"), draft("custext", k=2), draft("trlaplace"), at=[1.0], seeds=2)
@@ -220,7 +229,7 @@ def test_progress_is_a_line_where_there_is_no_terminal(capsys, monkeypatch):
         tell("krr at LDP epsilon 8", 0.25)
         while not (told := capsys.readouterr().err):
             pass
-    assert re.match(r"dpsan: (0|25)% done after \d+ s: (krr at LDP epsilon 8)?\n", told)
+    assert re.match(r"dpsan: (working|25% done) after \d+ s: (krr at LDP epsilon 8)?\n", told)
     with progress.Progress(quiet=True).named() as tell:
         tell("krr", 0.5)
     assert capsys.readouterr().err == ""

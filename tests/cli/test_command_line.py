@@ -54,6 +54,19 @@ def test_only_refuses_the_same_options_of_the_command_line(dpsan, given):
     assert dpsan(*ONLY, *given, stdin=b"a tree\n", env=UNUSED).returncode == 2
 
 
+def test_an_error_names_the_variable_that_set_an_option_of_it(dpsan):
+    done = dpsan("rewrite", "-e", "8", stdin=b"a tree\n", env={"DPSAN_ONLY": "names"})
+    assert done.stderr.startswith(b"dpsan: DPSAN_ONLY is set: only takes no epsilon: ")
+    done = dpsan("rewrite", "-e", "8", "--only", "names", stdin=b"a tree\n")
+    assert done.stderr.startswith(b"dpsan: only takes no epsilon: ")
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_copies_show_what_passed(dpsan, copies):
+    done = dpsan("rewrite", "--only", "names", "--copies", str(copies), stdin=b"Maria went.\n")
+    assert (b" passed unchanged, as all copies show; " in done.stderr) == (copies > 1)
+
+
 def test_numbers_by_value_take_the_epsilon_of_the_environment(dpsan):
     given = ("rewrite", "--only", "numbers", "--numbers", "value", "--dry-run")
     done = dpsan(*given, stdin=b"12 trees\n", env=UNUSED)
@@ -111,6 +124,13 @@ def test_shell_completion(dpsan, line, offered):
     words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
     done = dpsan(env={"_DPSAN_COMPLETE": "complete_bash", **words})
     assert (done.stdout.decode().split(), done.stderr) == (offered, b"")
+
+
+def test_the_list_of_commands_says_of_each_what_its_own_help_says(dpsan):
+    listed = " ".join(dpsan("--help").stdout.decode().split())
+    for name in COMMANDS:
+        first = dpsan(name, "--help").stdout.decode().split("\n\n")[1]
+        assert f"{name} {' '.join(first.split())}" in listed
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -23,7 +23,7 @@ BASE = ("rewrite", "-q", "-e", "1000", "-m", "laplace", "-E", "two.txt", "--case
         (
             [],
             b"interrupted: the output is not complete (discard it before you begin again: "
-            b"two rewrites cost twice)\n",
+            b"two outputs tell more than one)\n",
         ),
     ],
 )

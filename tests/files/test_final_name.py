@@ -42,7 +42,7 @@ def test_what_appears_during_a_run_stays(tmp_path):
     file = AtomicFile(tmp_path / "b")
     file.write(b"second")
     (tmp_path / "b").write_bytes(b"first")
-    told = r"was created meanwhile, and is not replaced \(keep it if .*costs twice\)"
+    told = r"was created meanwhile, and is not replaced \(keep it if .*more than one\)"
     with pytest.raises(OutputError, match=told):
         file.commit()
     assert (tmp_path / "b").read_bytes() == b"first"

@@ -34,7 +34,7 @@ def test_bad_records_are_set_aside(folder, dpsan, name, data, good, bad):
     if name == "a.csv":
         again = dpsan(*BASE, "--bad-records", "bad", name, cwd=folder)
         assert (again.returncode, again.stdout) == (1, b"")
-        assert b"bad: exists (--force replaces it)" in again.stderr
+        assert b"bad: exists (name another; --force replaces it, and it is lost)" in again.stderr
         two = dpsan(*BASE, "-j", "2", "--bad-records", "more", name, cwd=folder)
         assert (two.returncode, two.stdout) == (0, done.stdout)
         assert (folder / "more").read_bytes() == bad

@@ -27,7 +27,7 @@ from dpsan.mechanisms.tables.near_sets import Base
 from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.privacy.randomness import Streams
 from dpsan.space.cached_index import open_space
-from dpsan.space.metric_space import MetricSpace
+from dpsan.space.metric_space import MetricSpace, diameter_bound
 
 SPACE = MetricSpace(make_embeddings(n=40, d=4))
 TINY = Base(np.array([1, 4, 9], dtype=np.int32), np.array([6, 5, 7]), 9)
@@ -210,7 +210,7 @@ SOLVE = """if True:
     import numpy as np
     from dpsan.embeddings.base import Embeddings
     from dpsan.mechanisms.optimal.public_base import BaseTask, base_table
-    from dpsan.space.metric_space import MetricSpace
+    from dpsan.space.metric_space import MetricSpace, diameter_bound
     data = hashlib.shake_256(b"vectors").digest(500 * 24)
     vectors = np.frombuffer(data, np.int8).reshape(500, 24).astype(np.float32)
     counts = 10**6 // np.arange(1, 501)
@@ -256,7 +256,10 @@ def test_parameters_change_the_base():
 
 @pytest.mark.slow
 def test_the_bundled_vocabulary_waits_for_no_solver(monkeypatch, tmp_path):
-    """Its bases are good: the best mean cosine at epsilon 8 is .739, knn-response has .60."""
+    """Its bases are good: the best mean cosine at epsilon 8 is .739, knn-response has .60.
+
+    Its diameter is that of its words: each guarantee of a noise mechanism is a multiple of it.
+    """
     monkeypatch.setattr(public_base, "base_table", lambda *_, **__: pytest.fail("solved"))
     _, space = open_space(None, None, Store(tmp_path))
     for base in (OptimalResponse(point).base(space) for point in public_base.GRID):
@@ -264,6 +267,8 @@ def test_the_bundled_vocabulary_waits_for_no_solver(monkeypatch, tmp_path):
         assert abs(base.total - public_base.TOTAL) < 4000
         assert (np.diff(base.words) > 0).all()
     assert optimum.mean_cosine(OptimalResponse(8.0).prepare(space)) > 0.7
+    table = bundled.bundled_table("diameter")
+    assert (table["bound"][0], table["exact"][0]) == diameter_bound(space.vectors)
 
 
 def test_a_damaged_table_is_refused(tmp_path):

@@ -372,7 +372,7 @@ def test_numbers_by_value_stay_as_often_as_a_run_says():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"epsilon": 2.0}, "no epsilon is needed"),
+        ({"epsilon": 2.0}, "only takes no epsilon"),
         ({"mechanism": "krr"}, "no mechanism"),
         ({"embeddings": "x.vec"}, "no vocabulary"),
         ({"unknown": "mask"}, "no policy for unknown words"),

@@ -283,6 +283,13 @@ def test_options_that_make_no_sense_are_refused(tmp_path, dpsan):
         assert told in done.stderr.decode()
 
 
+def test_a_map_of_another_text_is_asked_about(tmp_path, dpsan):
+    path = write_map(tmp_path / "t.map", {"1": TICKET})
+    for text, asked in ((b"Nobody here\n", True), (b"Pam\n", False)):
+        done = dpsan("restore", "--map", path, stdin=text)
+        assert (b"put back (is it the map of this text's run?)\n" in done.stderr) == asked
+
+
 def test_an_output_is_for_its_owner_and_replaces_nothing(tmp_path, dpsan):
     path = write_map(tmp_path / "t.map", {"1": TICKET})
     source, out = tmp_path / "a.txt", tmp_path / "out.txt"
@@ -291,7 +298,7 @@ def test_an_output_is_for_its_owner_and_replaces_nothing(tmp_path, dpsan):
     assert out.read_text() == "Grace\n"
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
     done = dpsan("restore", "-q", "--map", path, source, "-o", out)
-    assert b"exists (--force replaces it)" in done.stderr
+    assert b"exists (name another; --force replaces it, and it is lost)" in done.stderr
     done = dpsan("restore", "-q", "--map", path, source, "-o", out, "--force")
     assert done.returncode == 0
 

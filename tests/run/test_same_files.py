@@ -172,6 +172,14 @@ def test_nothing_is_appended_to_what_is_read(folder, unchanged, fork_server, com
         assert done.returncode == 2
 
 
+def test_an_input_that_the_shell_emptied_is_named(folder, unchanged):
+    """As ``rewrite FILE > FILE`` does before the program begins."""
+    (folder / "in.txt").write_bytes(b"")
+    with (folder / "in.txt").open("ab") as end:
+        done = unchanged(*REWRITE, "-E", "two.txt", "in.txt", streams={1: end.fileno()})
+    assert done.stderr.endswith(b"(the shell has emptied it; of a copy, -i does that)\n")
+
+
 AUDITS = [f"in.txt -a {each}" for each in ("new -o new", "new -o sub/../new", "to-new -o new")]
 OUTPUTS = ["in.txt -O .", "in.txt -O . --resume", "in.txt -O sub sub/in.txt", "to-new -o new"]
 RELATIONS = dict.fromkeys(AUDITS, "output and --audit") | dict.fromkeys(OUTPUTS, "input and output")

@@ -65,7 +65,7 @@ def test_an_input_that_has_changed_is_not_skipped_with_its_old_output(folder, dp
     assert (done.returncode, done.stderr.decode()) == (
         1,
         "dpsan: 0.txt: has changed since out/0.txt was made, which stays as it is (remove that "
-        "output to rewrite it again: words of both versions cost twice)\n"
+        "output to rewrite it again: two outputs tell more than one)\n"
         "dpsan: 1 of 3 files failed\n",
     )
     assert folder.joinpath("out", "0.txt").read_bytes() == before
@@ -117,7 +117,7 @@ def test_every_line_counts_and_file_and_key_are_private(made, tmp_path):
     made(a=2).check([output])  # nothing is there
     output.write_text("x")
     for values in ({"a": 1}, {"a": 2}):
-        with pytest.raises(UsageError, match=r"epsilon 8, as of this run \(epsilon 8\)"):
+        with pytest.raises(UsageError, match="made with other options"):
             made(**values).check([output])
     with pytest.raises(UsageError, match="epsilon 8, this run has epsilon 9"):
         made(9.0, a=1).check([output])

@@ -273,6 +273,6 @@ def _notes(
         unread: model is None,
         "numbers were drawn by value, which the attacks do not know: what they read back of "
         "numbers is less than others would": question.by_value,
-        f"{wrong}: is it the one that was used?": impossible,
+        f"{wrong}: is it the one that was used, and the first file the original?": impossible,
     }
     return tuple(note for note, holds in notes.items() if holds)

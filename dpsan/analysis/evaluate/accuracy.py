@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.pages.sections import by_name
-from dpsan.errors import UsageError
+from dpsan.errors import UsageError, refuse
 from dpsan.files.compression import open_decompressed
 from dpsan.formats.registry import format_for, formats_with
 from dpsan.outcomes.intervals import Share
@@ -83,7 +83,12 @@ def read_labels(path: Path, column: str, inputs: Inputs, option: str = "--labels
         formats = formats_with("needs_fields")
         raise UsageError(f"{option} is for {formats}", "see --format and --field")
     with open_decompressed(path, steady=True) as source:
-        return [*islice(kind.labels(source, column, inputs.options), inputs.max_records)]
+        labels = [*islice(kind.labels(source, column, inputs.options), inputs.max_records)]
+    different = len(set(labels))
+    many = option == "--labels" and different > max(2, len(labels) / 2)
+    what = f"--labels: {different:,} different labels of {len(labels):,} records"
+    refuse(many, what, "a field of few values, such as topics")
+    return labels
 
 
 def split(texts: Labelled, fold: int = 0) -> tuple[Labelled, Labelled]:

@@ -46,6 +46,8 @@ SENTENCES: Final = 3
 TESTS: Final = ("singling out", "linkability", "inference")
 _WORDS: Final = 1000
 """Words of the file that are measured, about."""
+FEW: Final = 20
+"""Words below which no share is printed."""
 _ENOUGH: Final = 300
 """Words below which a test that does not fail says nothing."""
 _TEXTS: Final = 4000
@@ -113,7 +115,10 @@ class Preview:
         # More words are read back than are right without an output.
         low = level.read_back.interval[0] if level.read_back.total else 0.0
         fails = low > (self.guessed_without_output.value or 0.0)
-        inferred = fails, f"{percent(level.read_back.value or 0.0)} read"
+        read = percent(level.read_back.value or 0.0)
+        if level.read_back.total < FEW:
+            read = f"{number(level.read_back.hits)} of {counted(level.read_back.total, 'word')}"
+        inferred = fails, f"{read} read"
         if level.linked_words is None:
             return (True, "by words that pass"), (True, "all records"), inferred
         # A record is told apart, or matched with the same text elsewhere, if it has enough words.

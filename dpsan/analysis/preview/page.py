@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpsan.analysis.pages.sections import Part, Prose, Section, Shown
-from dpsan.analysis.preview import Level, Preview
+from dpsan.analysis.preview import FEW, Level, Preview
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.text_likelihood import CANDIDATES, LONGEST
 from dpsan.text.numerals import counted, number, percent
@@ -12,10 +12,6 @@ WARNING = (
     "Do not publish these samples: they were drawn from the same words at several levels, so "
     "their losses add up. What is shown of your text is as sensitive as the text."
 )
-
-
-_FEW = 20
-"""Words below which no share is printed."""
 
 
 def _about(result: Preview) -> str:
@@ -33,7 +29,7 @@ def figures(result: Preview) -> Section:
         rows.append((level.options, *map(_share, shares), _linked(level)))
     notes = [
         "classes: names, places and other words of the lists of --only sensitive",
-        f"{round(100 * CONFIDENCE)} % intervals; too few: below {_FEW} words",
+        f"{round(100 * CONFIDENCE)} % intervals; too few: below {FEW} words",
         *filter(None, [result.left_out]),
     ]
     columns = ("options of rewrite", "unchanged", "read back", "classes read back", "text found by")
@@ -42,7 +38,7 @@ def figures(result: Preview) -> Section:
 
 def _share(share: Share) -> str:
     """Return a share in per cent with its interval, or that it is of too few words."""
-    if share.value is None or share.total < _FEW:
+    if share.value is None or share.total < FEW:
         return "too few" if share.total else "-"
     low, high = share.interval
     return f"{percent(share.value)} ({100 * low:.0f}-{100 * high:.0f})"
@@ -65,7 +61,7 @@ def tests(result: Preview) -> Section:
         "yes: not anonymous by this test",
         f"Singling out: words that tell a text from {CANDIDATES:,} candidates.",
         "Linkability: records long enough to be matched with the same text elsewhere.",
-        f"Inference: words read back; {guessed} are right without any output.",
+        f"Inference: words read back; right without any output: {guessed}.",
     ]
     return Section(("test (WP216)", *results), rows, notes)
 

@@ -83,7 +83,7 @@ def conclusion(report: Report, sums: Mapping[str, Any]) -> tuple[str, bool]:
     if (status := sums["status"]) != "PROVED":
         return f"No proved guarantee: that of {sums['mechanism']} is {status}.", False
     if not report.complete:
-        return "The run did not finish. The figures below are those of the part that did.", False
+        return "The run did not finish. The figures are those of the part that did.", False
     words = f"any one {sums['per']}"
     if only or sums["public_words"]:
         words = "any one number" if only else "any one protected word"

@@ -144,8 +144,8 @@ class Outputs:
         """True if means are computed from the probabilities of all words."""
         self.some = self.words(_FEW)
         """Words of the first search."""
-        self.many = np.arange(n) if self.exact else self.words(self.draws)
-        """Words of the last search."""
+        self.many = np.arange(n) if self.exact else self.some
+        """Words of the last search.  Where words are drawn, the confirming draws correct it."""
 
     def words(self, count: int) -> Ids:
         """Return ``count`` running words: those at even quantiles of the public frequencies."""
@@ -238,24 +238,24 @@ def _for_share(
 
     epsilon = per_nat(draft, space)  # shares rise from there
     step: float | None = math.log(3)
-    error = math.sqrt(wanted * (1 - wanted) / len(outputs.many))
+    error = math.sqrt(wanted * (1 - wanted) / outputs.draws)
     # The upper limit is 3 standard errors above the estimate; estimate and search both err.
-    margin = 0.0 if outputs.exact else 5 * error
+    margin, ratio = 0.0 if outputs.exact else 4 * error, 1.0
     best: tuple[float, float, tuple[float, float], bool] | None = None
     for attempt in range(ATTEMPTS):
-        aim = max(wanted - margin, wanted / 2 ** (attempt + 1))
+        aim = min(max(wanted - margin, wanted / 2 ** (attempt + 1)) * ratio, (1 + wanted) / 2)
         if step is not None and len(outputs.some) < len(outputs.many):
             epsilon, step = search(outputs.some, aim, epsilon, step)[0], None
-        epsilon, share = search(outputs.many, aim, epsilon, step)
+        epsilon, searched = search(outputs.many, aim, epsilon, step)
         if outputs.exact:
-            return epsilon, share, (share, share), True
+            return epsilon, searched, (searched, searched), True
         share, low, high = outputs.confirm(draft.at(epsilon), attempt)
+        ratio = searched / share if share else ratio  # of the words of the search, to all
         if high <= wanted and (best is None or share > best[1]):
             best = epsilon, share, (low, high), False
         if best is not None and wanted - best[2][1] <= error:
             break  # draws tell no more
-        above = 2 * (high - wanted) + error
-        margin, step = margin + (above if high > wanted else high - wanted + error / 2), None
+        margin, step = margin + (high - wanted + error if high > wanted else 0.0), None
     if best is not None:
         return best
     raise UsageError(f"{what} is too small for {outputs.draws} draws to confirm")
