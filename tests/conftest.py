@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import os
+
+# Before NumPy is imported: of small matrices threads wait for each other, on the cores of the other
+# worker.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import secrets
 import subprocess
 import sys
