@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import os
+
+# Before NumPy is imported: of small matrices threads wait for each other, on the cores of the other
+# worker.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import secrets
 import subprocess
 import sys
@@ -149,9 +154,10 @@ def dpsan(
 ) -> Callable[..., subprocess.CompletedProcess[bytes]]:
     """Run the command line in a process of its own, without the caller's DPSAN_ variables.
 
-    It is a Python of its own with workers, with variables that Python reads when it starts, and
-    with other arguments of ``subprocess.run``.  ``longest``: bytes of the largest record that it
-    reads; default the program's own.  ``closed``: standard streams that it begins without.
+    It is a Python of its own on a cluster, with variables that Python reads when it starts, and
+    with other arguments of ``subprocess.run``; so is each worker.  ``longest``: bytes of the
+    largest record that it reads; default the program's own.  ``closed``: standard streams that it
+    begins without.
     """
     clean = {name: value for name, value in os.environ.items() if not name.startswith("DPSAN_")}
 
@@ -166,7 +172,7 @@ def dpsan(
     ) -> subprocess.CompletedProcess[bytes]:
         environment = {**clean, "DPSAN_CACHE_DIR": str(cache), "COLUMNS": "100", **(env or {})}
         own = any(name.startswith(("PYTHON", "LC_", "LANG")) for name in env or {})
-        if not (own or more or {"-j", "--jobs", "--engine"} & {*arguments}):
+        if not (own or more or "--engine" in arguments):
             folder = cwd or Path.cwd()
             return fork_server.run(arguments, stdin, folder, environment, None, longest, closed)
         program = ["-c", _LONGEST.format(longest)] if longest else ["-m", "dpsan"]

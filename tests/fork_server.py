@@ -2,7 +2,7 @@
 
 A command is still a process of its own, with its own streams, folder, environment and exit status.
 A test needs a real ``python -m dpsan`` for what a fork cannot show: what is imported when, signals
-before ``main``, streams that are closed from the start, and workers.
+before ``main``, streams that are closed from the start, and what workers take for the main program.
 """
 
 from __future__ import annotations

@@ -59,20 +59,18 @@ class LaplaceNorm:
 def law(sampler):
     """P(u|w) for all words, and ⊥ last: shape (n + 1, n)."""
     n = sampler.space.n
-    rows = [_row(sampler, apart) for apart in sampler.space.distances(np.arange(n))]
+    norm = LaplaceNorm(sampler.scales) if (sampler.scales > 0).any() else None
+    rows = [_row(sampler, norm, apart) for apart in sampler.space.distances(np.arange(n))]
     return np.array([*rows, np.full(n, 1 / n)])
 
 
-def _row(sampler, apart):
-    radii, shares = _radii(sampler.scales, apart)
+def _row(sampler, norm, apart):
+    radii, shares = _radii(norm, apart) if norm else (np.zeros(1), np.ones(1))
     return shares @ sampler.pmf(np.broadcast_to(apart, (len(radii), len(apart))), radii)
 
 
-def _radii(scales, cuts):
+def _radii(norm, cuts):
     """Radii and the shares of R that they stand for; no cut lies between those of one share."""
-    if not (scales > 0).any():
-        return np.zeros(1), np.ones(1)
-    norm = LaplaceNorm(scales)
     end = max(norm.end, 1.01 * float(cuts.max()))
     edges = np.unique(np.concatenate([np.linspace(0.0, end, _RADII), cuts]))
     above = np.minimum.accumulate(norm.above(edges))

@@ -164,7 +164,6 @@ def test_all_mechanisms_answer_or_say_why(few_draws):
 def test_the_wrong_end_is_noticed(name, target, wanted, monkeypatch):
     assert private(found(name, target, wanted, MetricSpace(make_embeddings(n=300, d=5))))
     monkeypatch.setattr(calibrate, "solve", other_end)
-    monkeypatch.setattr(calibrate, "solve", other_end)
     # A space of its own: answers are kept with it.
     assert not private(found(name, target, wanted, MetricSpace(make_embeddings(n=300, d=5))))
 

@@ -5,7 +5,6 @@ import subprocess
 from pathlib import Path
 
 from scoreboard.base import DPSAN, TWO, Row, Size, environment, row, tree
-from scoreboard.patterns import mutants
 
 _RUN = "rewrite -e 1000 -m laplace -E two.txt --case vocabulary"
 _BODY = b"here there, here\n" * 50
@@ -72,20 +71,3 @@ def _one(row, work, env, each, way):
         row.count("a message in a file", wrong)
         row.count("temporary left", name.endswith(".tmp"))
     row.count("a file changed", (work / "a.txt").read_bytes() != _BODY)
-
-
-mutants(r"""closed
-output that cannot be written is no error @ write_all
-- raise OutputError(f"{name}: cannot write: {os_reason(error)}") from None
-+ return
-+ raise OutputError(f"{name}: cannot write: {os_reason(error)}") from None
-an error has the status 0 @ say_result
-- 1 if result.failed or not enough else 0
-+ 0
-nothing is said of an error @ say
-- sys.stderr.write(f"dpsan: {printable(message)}\n")
-+ pass
-a file that fails is an internal error @ Run._settle
-- self.complain(result.failed[-1])
-+ raise RuntimeError
-""")

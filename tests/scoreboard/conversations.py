@@ -15,7 +15,6 @@ from fixed_keys import fix_keys
 
 from scoreboard import fork
 from scoreboard.base import Row, Size, embedding_file, environment, row
-from scoreboard.patterns import mutants
 
 GIVEN = ["Maria", "Grace", "Linda", "Susan", "Karen", "Nancy", "Helen", "Donna", "Carol", "Ruth"]
 SURNAMES = ["Lopez", "Nguyen", "Murphy", "Kowalski", "Schmidt", "Rossi", "Jensen", "Novak", "Patel"]
@@ -140,18 +139,3 @@ def killed(own, env, options, both, ledger, row, moment):
     for given, done in zip(both, found, strict=True):
         ledger.add(given, done.out)
     return found[0].status == -signal.SIGKILL
-
-
-mutants(r"""units
-what a unit got is not stored @ Units.store
-- self._file.put_unit(unit, self._settings, data, loss)
-+ self._file.unit(unit, self._settings)
-all units are one @ MemoFile._unit
-- unit.encode("utf-8", "surrogatepass")
-+ b""
-two runs read a unit at once @ _Flow.finish
-- with history.turn(answers) if history else nullcontext():
--     ...
-+ with nullcontext():
-+     ...
-""")

@@ -7,7 +7,6 @@ from itertools import groupby
 from pathlib import Path
 
 from scoreboard.base import TWO, Row, Size, environment, row
-from scoreboard.patterns import mutants
 
 _LIMIT = 10
 """Times its own size that a record may take, beside what a record of one line takes."""
@@ -160,22 +159,3 @@ def _dpsan(driver: str, folder: Path, *arguments: str) -> str:
         check=True,
     )
     return done.stdout.splitlines()[-1]
-
-
-mutants(r"""cost
-a text is split whole @ SEGMENT
-- 1 << 18
-+ 1 << 28
-no text is long @ LONG
-- 1 << 20
-+ 1 << 40
-names before the disk has the files @ Group.flush
-- deque(pool.map(...), 0)
-each name is made durable by itself @ Group.flush
-- folders.setdefault(...).append(outcome)
-+ folders.setdefault(...).append(outcome)
-+ sync_directory(sink.target.parent)
-one sync after the other @ _AT_ONCE
-- 16
-+ 1
-""")

@@ -16,7 +16,6 @@ import numpy as np
 from dpsan.embeddings.cache.store import Entry, Store
 from dpsan.files.names import remove
 from scoreboard.base import Row, Size, row
-from scoreboard.patterns import mutants
 
 
 @row(
@@ -109,31 +108,3 @@ _KINDS: dict[str, Callable[[Random, Path, bytes], object]] = {
     "owner": lambda random, path, data: os.chown(path, 12345, 12345),
 }
 """What can happen to a file of an entry; two more need other files."""
-
-
-mutants(r"""cache
-no SHA-256 of the arrays @ read_entry
-- digest != sha256
-+ digest != sha256 and False
-no SHA-256 of the manifest @ _manifest
-- tail != _tail(body)
-+ False
-the manifest of another entry @ _manifest
-- file_name(kind, key) != name
-+ False
-any format version @ _manifest
-- version != FORMAT_VERSION
-+ False
-files of others @ _distrust
-- status.st_uid != os.geteuid()
-+ False
-files that others may write @ _distrust
-- status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-+ False
-links are followed @ open_private
-- open_regular(path, follow=False)
-+ open_regular(path)
-damage is not told @ Store.load
-- self._note(problem)
-+ pass
-""")

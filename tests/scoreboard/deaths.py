@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 
 from scoreboard.base import Row, Size, children, dpsan, embedding_file, environment, row, start
-from scoreboard.patterns import mutants
 
 _SHOWN = b"dpsan: a worker process died (out of memory? try a smaller -j)\n"
 _WORDS = 400
@@ -99,22 +98,3 @@ def _workers(parent: int) -> list[int]:
     """The processes that draw."""
     named = {each: Path(f"/proc/{each}/cmdline").read_bytes() for each in children(parent)}
     return [each for each, line in named.items() if b"multiprocessing-fork" in line]
-
-
-mutants(r"""deaths
-batches are written in another order @ _Flow.finish
-- self._waiting.popleft()
-+ self._waiting.pop()
-the work of a dead worker waits for ever @ Pool._answered
-- raise _DiedError from None
-+ threading.Event().wait()
-a batch of a dead worker is left out @ Pool._answered
-- raise _DiedError from None
-+ return Sanitized([""] * len(work.texts), [0] * len(work.texts), {}, None)
-a dead worker ends without a word @ Run._settle
-- self.complain(result.failed[-1])
-+ pass
-the reader has left and the status is 0 @ _guarded
-- 128 + signal.SIGPIPE
-+ 0
-""")

@@ -10,7 +10,6 @@ from dpsan.sanitize.sanitizer import Sanitizer
 from scoreboard import fork
 from scoreboard.base import Row, Size, row
 from scoreboard.jobs import Job, Known, again, judge
-from scoreboard.patterns import mutants
 from scoreboard.trap import concerns, fails, sprung, undurable
 
 _NAMES = "EIO ENOSPC EDQUOT EMFILE EACCES EROFS ENFILE ETIMEDOUT"
@@ -117,45 +116,3 @@ def _memory(row: Row, it: Known, size: Size) -> None:
         done = it.run(lambda: setattr(Sanitizer, "sanitize", hungry))
         if _judged(row, it, done, "no memory"):
             break
-
-
-mutants(r"""faults
-outputs are not synced @ AtomicFile.sync
-- os.fsync(self.descriptor)
-+ pass
-the directory is not synced @ sync_directory
-- os.fsync(directory)
-+ pass
-temporaries stay @ AtomicFile._forget
-- self._temporary.unlink(missing_ok=True)
-+ pass
-an error of writing is swallowed @ write_all
-- raise OutputError(f"{name}: cannot write: {os_reason(error)}") from None
-+ return
-+ raise OutputError(f"{name}: cannot write: {os_reason(error)}") from None
-a short write is taken for a whole one @ write_all
-- view = view[os.write(descriptor, view) :]
-+ os.write(descriptor, view)
-+ view = view[len(view) :]
-an error of reading is taken for the end @ FileSource.read
-- raise InputError(self.name, f"cannot read: {os_reason(error)}") from None
-+ data = b""
-status 0 though inputs failed @ say_result
-- 1 if result.failed or not enough else 0
-+ 0
-one input that fails ends the batch @ Run._each
-- isinstance(outcome.error, BudgetError)
-+ outcome.error
-the audit always says complete @ Run.execute
-- not result.failed
-+ True
-the audit is not synced @ PrivateFile.to_disk
-- os.fsync(self._descriptor)
-+ pass
-the audit is open to others @ AtomicFile._mode
-- return 0o600
-+ return 0o644
-finished outputs are made again @ Run._tasks
-- target is None or not self.resume or not is_finished(path, target)
-+ True
-""")

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 from scoreboard.base import ROOT, Row, Size, environment, row
-from scoreboard.patterns import mutants
 
 _MUST_FAIL = (
     "rows.txt rows.bin columns.txt columns.bin negative.txt nothing.txt short.txt long.txt ragged.txt"
@@ -73,31 +72,3 @@ def _told(names: list[str], folder: Path) -> dict[str, dict[str, object]]:
         if not names:
             break
     return out
-
-
-mutants(r"""hostile
-pickles are read @ load_watched
-- raise refuse(path)
-+ with open(path, "rb") as f:
-+     __import__("pickle").load(f)
-+ raise refuse(path)
-pickles are not known by their content @ sniff
-- unpacked.suffix in _PICKLE_NAMES or _PICKLE.match(head)
-+ unpacked.suffix in _PICKLE_NAMES
-rows of nan and inf are kept @ Rows.add
-- not finite[row]
-+ False
-the end of a file before the header's count @ _read_rows
-- declared < _NO_HEADER
-+ False
-rows that are too long @ _parse_one
-- if count != d: ...
-+ if count < d: ...
-devices and FIFOs are read @ _require_regular
-- not stat.S_ISREG(status.st_mode)
-+ False and (not stat.S_ISREG(status.st_mode))
-memory for what the header says @ read_binary
-- rows = Rows(path, d, limit)
-+ rows = Rows(path, d, limit)
-+ np.ones((n, d), dtype=np.float32).tobytes()
-""")

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from scoreboard import fork
 from scoreboard.base import Row, Size, embedding_file, environment, row
-from scoreboard.patterns import mutants
 
 _AT_ONCE = 8
 _SECONDS = 30
@@ -73,19 +72,3 @@ def first_runs(row: Row, size: Size, folder: Path) -> None:
         row.count("damaged entries", any(b"damaged" in each.err for each in done))
         left = [path for path in (own / "cache").rglob("*") if "tmp" in path.name]
         row.count("temporary left", bool(left))
-
-
-mutants(r"""first
-no lock @ Store._turn
-- lock.acquire(timeout=_WAIT_BEFORE_NOTE)
-+ pass
-who waited for the lock builds again @ Store.get
-- self.load(kind, key)
-+ None
-nothing is stored @ Store.get
-- self.save(kind, key, entry)
-+ pass
-temporary files stay @ AtomicFile.publish
-- publish(self._temporary, self.target, force=self._force)
-+ publish(self._temporary, self.target, force=self._force), os.mkdir(f"{self._temporary}x")
-""")

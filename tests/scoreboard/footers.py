@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 from scoreboard.base import TWO, Row, Size, dpsan, row
-from scoreboard.patterns import mutants
 
 _BATCH = 400
 _CHANGES = (0x80, 0x01, 0xFF, 0x20, 0x55)
@@ -51,16 +50,3 @@ def damaged_footers(row: Row, size: Size, folder: Path) -> None:
             row.count("a temporary was left", bool(left - {".dpsan-request"}))
             wrong = [x for x in told if not x.startswith("dpsan: ") or "internal error" in x]
             row.count("not a line for the user", bool(wrong))
-
-
-mutants("""footers
-columns that were not read are looked at @ parquet_layout._options
-- [group.column(number) for number in columns]
-+ [group.column(number) for number in range(group.num_columns)]
-names that are not UTF-8 are a bug @ parquet._opened
-- (pa.ArrowException, OSError, UnicodeError)
-+ (pa.ArrowException, OSError)
-the layout is read before the data @ parquet._records
-- output: Output | None = None
-+ output = Output(file, columns.written, columns.narrow)
-""")

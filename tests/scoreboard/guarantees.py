@@ -11,7 +11,6 @@ from dpsan.mechanisms import MECHANISMS
 from dpsan.privacy.guarantee import Status
 from dpsan.sanitize.sanitizer import Sanitizer
 from scoreboard.base import Row, Size, required, row
-from scoreboard.patterns import mutants
 
 _FEW = ["laplace", "exponential", "krr", "knn-response", "gaussian"]
 _LARGEST = {"diffractor": 1.0}
@@ -70,32 +69,3 @@ def audited_pairs(row: Row, size: Size, folder: Path) -> None:
         missed = found.verdict is not Verdict.VIOLATED or not found.empirical.violated
         row.count("planted defects missed", missed)
     row.note = f"{count} guarantees"
-
-
-mutants(r"""verify
-the noise is halved @ SphericalLaplace.__call__
-- radius = gammaincinv(float(d), streams.uniform("radius")) / self.epsilon
-+ radius = gammaincinv(float(d), streams.uniform("radius")) / (2 * self.epsilon)
-the true word never comes out @ PointSampler.sample
-- return self.project(self.space, points, streams)
-+ out = self.project(self.space, points, streams)
-+ return np.where(out == ids, (out + 1) % self.space.n, out)
-all records have the same numbers @ Streams.bits
-- pack(record, block)
-+ pack(0, block)
-twice the epsilon in the weights @ SparseTable.__init__
-- integer_increments(epsilon, ...)
-+ integer_increments(2 * epsilon, ...)
-unknown words are copied @ Rewriter.lookup
-- self._built.space.n
-+ -1
-verify never says violated @ _verdict
-- finding.violated
-+ False
-the bounds of the draws say nothing @ epsilon_lower
-- math.log((low - delta) / high) if low > delta else -math.inf
-+ -math.inf
-verify allows too little @ _allowed.allowed
-- guarantee.epsilon(distance)
-+ guarantee.epsilon(distance) / 9
-""")

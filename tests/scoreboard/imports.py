@@ -10,7 +10,6 @@ from itertools import product
 from pathlib import Path
 
 from scoreboard.base import TWO, Row, Size, environment, row
-from scoreboard.patterns import mutants
 
 _SCRIPT = "import sys\nfrom dpsan.__main__ import main\nif __name__ == '__main__':\n    main()\n"
 """What an installer writes for the command ``dpsan``."""
@@ -79,16 +78,3 @@ def planted_modules(row: Row, size: Size, folder: Path) -> None:
     row.tried += 1
     row.count("a command failed", status != 0)
     row.count("a file ran through an empty entry of PYTHONPATH", ran.exists())
-
-
-mutants("""imports
-workers look into the working directory @ leave_out_working_directory
-- os.environ["PYTHONSAFEPATH"] = ...
-+ os.environ["PYTHONSAFEPATH"] = ""
-workers look into an empty entry of PYTHONPATH @ leave_out_working_directory
-- os.environ["PYTHONPATH"] = ...
-+ pass
-an empty entry of PYTHONPATH stays @ leave_out_working_directory
-- sys.path[:] = ...
-+ pass
-""")

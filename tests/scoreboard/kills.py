@@ -13,7 +13,6 @@ from dpsan.embeddings.cache.store import Store
 from scoreboard import fork
 from scoreboard.base import Row, Size, embedding_file, environment, row
 from scoreboard.jobs import Job, Known, again, judge
-from scoreboard.patterns import mutants
 from scoreboard.trap import Trap, calls, signalled
 
 _INDEX = "index e.txt"
@@ -105,20 +104,3 @@ def _entries(own: Path, row: Row) -> dict[str, bytes]:
         for name, array in entry.arrays.items() if entry else ():
             out[f"{info.name} {name}"] = np.asarray(array).tobytes()
     return out
-
-
-mutants(r"""kill
-an entry gets its name before it is written @ Store.save
-- sink = AtomicFile(path, force=True, private=True)
-+ sink = AtomicFile((path.touch(), path)[1], force=True, private=True)
-a lock that outlives its process @ Store._turn
-- from filelock import FileLock, Timeout
-+ from filelock import SoftFileLock as FileLock, Timeout
-outputs are written under their final names @ AtomicFile.__init__
-- self._temporary = target.with_name(temporary_name(target.name))
-+ self._temporary = target
-+ self.publish = self._forget = lambda: None
-files of the cache are open to others @ Store.save
-- AtomicFile(path, force=True, private=True)
-+ AtomicFile(path, force=True)
-""")

@@ -11,7 +11,6 @@ from typing import Any
 
 from dpsan.sanitize.sanitizer import Sanitizer
 from scoreboard.base import Row, Size, dpsan, row
-from scoreboard.patterns import mutants
 
 _SHORT, _TIMES = 12_000, 4
 _MOST, _FREE = 9, 0.2
@@ -76,13 +75,3 @@ def _preview(folder: Path, length: int) -> float:
     assert dpsan("preview -q -e 8 t.txt", folder).returncode == 0
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-mutants(r"""linear
-addresses of pages are looked for from each letter @ alone._ADDRESSES
-- f'[{LETTER}].*://.*|W+.*|[^/{LETTER}]*[{LETTER}][^/]*\\.[{LETTER}M]+/.*'
-+ f'[{LETTER}].*://.*|W+.*|[^/]*[{LETTER}][^/]*\\.[{LETTER}M]+/.*'
-chunks are looked for from each sign @ text.shape.CHUNK
-- f'(?<!{_SEEN}){_SEEN}*[{WORD}{PICTURE}]{_SEEN}*'
-+ f'{_SEEN}*[{WORD}{PICTURE}]{_SEEN}*'
-""")

@@ -13,7 +13,6 @@ from docx_files import document, paragraph
 
 from scoreboard import fork
 from scoreboard.base import TWO, Row, Size, environment, row, tree
-from scoreboard.patterns import mutants
 from scoreboard.trap import Trap, calls
 
 _COMMON = "rewrite -q -e 0.05 -m laplace -E two.txt --seed s".split()
@@ -146,13 +145,3 @@ def _one_mode(row: Row, size: Size, item: _Input, mode: str, folder: Path) -> No
             elif mode != "-":
                 row.count(f"incomplete, under the final name: {mode} {act}", found is not None)
             row.count("temporary left", any(name.endswith(".tmp") for name in tree(work)))
-
-
-mutants(r"""live
-nobody looks whether an input has changed @ FileSource.check_unchanged
-- self._state() != self._opened
-+ False
-an input may be written over by one of the same size @ FileSource._state
-- status.st_mtime_ns
-+ 0
-""")

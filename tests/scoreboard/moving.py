@@ -9,7 +9,6 @@ from dpsan.run.same_request import NAME
 from scoreboard import fork
 from scoreboard.base import Row, Size, row, tree
 from scoreboard.jobs import Job, Known
-from scoreboard.patterns import mutants
 from scoreboard.trap import concerns
 
 _MINE = b"what somebody else wrote\n"
@@ -108,17 +107,3 @@ def _judge(row: Row, it: Known, done: fork.Done, what: str, name: str) -> None:
             partial = data != it.after.get(each) and Path(each).name != name
             row.count(f"partial output: {what}", partial)
         row.count("temporary left", each.endswith(".tmp"))
-
-
-mutants(r"""moving
-compressed data that end too early are taken for whole @ _Decompressed.read
-- self._frame is not None
-+ False
-an input that vanished is no error @ open_input
-- raise InputError(path, problem, hint if hints else "")
-+ return os.open(os.devnull, os.O_RDONLY)
-an output that appears is replaced @ publish
-- os.link(temporary, target, follow_symlinks=False)
-+ temporary.rename(target)
-+ return
-""")

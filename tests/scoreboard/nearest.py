@@ -12,7 +12,6 @@ from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space import int8_product, int8_search
 from dpsan.space.exact_search import FlatIndex
 from scoreboard.base import Row, Size, required, row
-from scoreboard.patterns import mutants
 
 _MECHANISMS = ("laplace", "gaussian", "rank-softmax", "vickrey")
 _SPARE = 8
@@ -108,16 +107,3 @@ def _search(index: Any, points: Any, k: int) -> tuple[Any, Any]:
 
 def _nearest(index: Any, points: Any) -> Any:
     return _search(index, points, 1)[0][:, 0]
-
-
-mutants(r"""nearest
-a kernel is believed that fails its test @ levels
-- next((level for level in _LEVELS if all(map(fits, _cases(level)))), 0)
-+ 127
-the nearest by int8 is the nearest @ SmallIntegers._checked
-- scores + errors
-+ scores - errors
-the nearest by float32 is the nearest @ FlatIndex.nearest
-- ~(gap > 2.5 * self._bound(points))
-+ gap < 0
-""")

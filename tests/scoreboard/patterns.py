@@ -83,21 +83,24 @@ def _operand(code: str) -> str:
     return code if several else f"({code})"
 
 
-MUTANTS: list[Mutant] = []
+def mutants(path: Path) -> Iterator[Mutant]:
+    """Read a table of mutants.
 
-
-def mutants(text: str) -> None:
-    """Read mutants of one row, whose name is the first line, into ``MUTANTS``.
-
-    Of each a line ``name @ where``, then the old code in lines that begin with ``- `` and the new
-    code in lines that begin with ``+ ``, or ``by`` in lines that begin with ``= ``.
+    The rows that must turn red stand in brackets above them.  Of each mutant a line
+    ``name @ where``, then the old code in lines that begin with ``- `` and the new code in lines
+    that begin with ``+ ``, or ``by`` in lines that begin with ``= ``.
     """
-    row, *parts = re.split(r"\n(?![-+=] )", text.strip())
-    for part in parts:
-        head, *lines = part.split("\n")
-        name, _, where = head.partition(" @ ")
-        old, new, by = ("\n".join(x[2:] for x in lines if x[0] == mark) for mark in "-+=")
-        MUTANTS.append(Mutant(row, name, where, old, new, by))
+    _, *parts = re.split(r"^\[(.+)\]\n", path.read_text(), flags=re.MULTILINE)
+    for rows, text in zip(parts[::2], parts[1::2], strict=True):
+        for part in re.split(r"\n(?![-+=] )", text.strip()):
+            head, *lines = part.split("\n")
+            name, _, where = head.partition(" @ ")
+            old, new, by = ("\n".join(x[2:] for x in lines if x[0] == mark) for mark in "-+=")
+            for row in rows.split():
+                yield Mutant(row, name, where, old, new, by)
+
+
+MUTANTS = [*mutants(Path(__file__).with_name("mutants.txt"))]
 
 
 def _pattern(old: str, *, expression: bool) -> re.Pattern[str]:

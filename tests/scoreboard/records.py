@@ -14,7 +14,6 @@ from typing import Any
 from identity import Collected, through, through_file
 
 from scoreboard.base import Row, Size, row
-from scoreboard.patterns import mutants
 from scoreboard.shift import shifting, text
 
 _PER_INPUT = 300
@@ -196,40 +195,3 @@ def _groups(file):
     return [
         (group["num_rows"], [each["compression"] for each in group["columns"]]) for group in groups
     ]
-
-
-mutants(r"""records
-the last line without newline is dropped @ blocks
-- yield (line, [_taken(buffer)], b"")
-+ pass
-a form feed ends a line @ blocks
-- data.split(b"\n")
-+ data.replace(b"\x0c", b"\n").split(b"\n")
-the byte order mark is lost @ TextFormat.read
-- if mark: ...
-+ if False: ...
-invalid bytes are dropped @ decode
-- raw.decode(options.encoding, errors="replace")
-+ raw.decode(options.encoding, errors="ignore")
-quotes are not doubled @ _Render._cell
-- body.replace(b'"', b'""')
-+ body
-empty lines of CSV are dropped @ CsvFormat.read
-- yield Record(row.line, [], Unchanged(row.ending), owes=row.owes)
-+ pass
-other cells are written as their values @ _Render.__call__
-- self.row.cells.copy()
-+ [value(each) for each in self.row.cells]
-a null string becomes empty @ _rebuilt
-- next(texts) if valid else None
-+ next(texts) if valid else ""
-the new row groups have another size @ Output.write
-- max(table.num_rows, 1)
-+ 50
-inputs that are joined are glued @ _Flow._write
-- piece and sink.owed
-+ False
-two records change places @ _Flow._write
-- out.append(piece)
-+ out.insert(max(0, len(out) - 1), piece)
-""")

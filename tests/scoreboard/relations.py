@@ -8,7 +8,6 @@ from pathlib import Path
 
 from scoreboard import fork
 from scoreboard.base import TWO, Row, Size, environment, row
-from scoreboard.patterns import mutants
 
 _RUN = "rewrite -q -e 1 -m laplace -E two.txt --keep keep.txt"
 _EVALUATE = "evaluate -q -e 1 -m laplace -E two.txt"
@@ -133,22 +132,3 @@ def _tried(row, work, env, arguments, what, *, force, special=False):
     row.count(f"another status than 2: {what}", done.status not in ((2,) if force else (1, 2)))
     row.count(f"something was made: {what}", set(after) - set(before) != set())
     row.count(f"unclear or hung: {what}", done.hung or not done.clear)
-
-
-mutants(r"""relations
-input and output are not compared @ FileUses._take
-- identity is None
-+ True
-hard links are rewritten in place @ group._output
-- outcome.replaced.st_nlink > 1
-+ False
-what exists is replaced @ group._output
-- AtomicFile(target, force=work.plan.force, packer=...)
-+ AtomicFile(target, force=True, packer=...)
-an audit replaces what exists @ PrivateFile.__init__
-- AtomicFile(path, force=force, private=True)
-+ AtomicFile(path, force=True, private=True)
-only the paths are compared @ _identity
-- (status.st_dev, status.st_ino)
-+ (os.path.abspath(path),)
-""")

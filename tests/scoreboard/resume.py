@@ -14,7 +14,6 @@ from dpsan.embeddings.loading import load
 from dpsan.outcomes.language.kneser_ney import Counts, estimated
 from scoreboard import fork
 from scoreboard.base import Row, Size, embedding_file, environment, row
-from scoreboard.patterns import mutants
 
 _FILES: dict[str, bytes] = {
     "a.txt": b"w1 w2 one\n",
@@ -181,17 +180,3 @@ def _tried(row, folder, env, inputs, runs, noticed):
     requests = folder / "out" / ".dpsan-request"
     open_ = requests.exists() and requests.stat().st_mode & 0o777 != 0o600
     row.count("others may read the file of requests", open_)
-
-
-mutants("""resume
---resume asks nothing @ RequestFile.check
-= lambda original: lambda self, outputs: None
-no run says what it was asked @ RequestFile.append
-= lambda original: lambda self: None
-epsilon alone decides @ Request.decisive
-= lambda original: lambda self, sanitizer: {}
-inputs are not compared @ RequestFile.check_input
-= lambda original: lambda self, path, target: None
-requests for all to read @ RequestFile.append
-= lambda original: lambda self: (original(self), self._path.chmod(0o644))
-""")

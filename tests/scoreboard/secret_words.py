@@ -18,7 +18,6 @@ from typing import Any
 from dpsan.formats.base import ReadOptions
 from scoreboard import fork
 from scoreboard.base import TWO, Row, Size, children, environment, row, start
-from scoreboard.patterns import mutants
 
 _STAGES = (
     "text.lookup:lookup_keys formats.text:decode files.atomic_files:Sink.write text.tokens:shape "
@@ -226,30 +225,3 @@ def _live(row: Row, it: _Secret) -> None:
         row.count("working directory, audit, names", it.below(it.own))
         _, err = child.communicate()
     it.searched(row, fork.Done(child.returncode, written.read_bytes(), err))
-
-
-mutants(r"""secrets
-a message quotes a cell @ Rows._line
-- f"column {len(self._cells)}: text behind a closing quote"
-+ f"column {len(self._cells)}: text behind a closing quote {raw!r}"
-a message quotes a word in capitals @ decode
-- f"invalid {options.encoding} at byte {error.start + 1}"
-+ f"invalid {options.encoding} at {error.object.upper()!r}"
-a message quotes a line of JSON @ json._lines
-- f"invalid JSON at byte {error.at + 1}"
-+ f"invalid JSON {raw[:30]!r} at byte {error.at + 1}"
-an internal error shows its message @ UnexpectedError.__init__
-- f"internal error: {type(error).__name__}{last}"
-+ f"internal error: {error!r}{last}"
-a traceback is shown @ failure
-- error = UnexpectedError(error)
-+ traceback.print_exception(error)
-+ error = UnexpectedError(error)
-the audit is open to others @ AtomicFile._mode
-- return 0o600
-+ return 0o644
-the audit holds the input words @ AuditWriter._columns
-- columns["epsilon"] = ...
-+ columns["epsilon"] = ...
-+ columns["out"] = table.originals
-""")

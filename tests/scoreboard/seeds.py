@@ -22,7 +22,6 @@ from dpsan.run.workers import Pool
 from dpsan.sanitize.sanitizer import Sanitizer, run_key
 from dpsan.sanitize.settings import Settings
 from scoreboard.base import Row, Size, embedding_file, required, row, tree
-from scoreboard.patterns import mutants
 
 _QUICK = ("laplace", "exponential", "knn-response", "optimal-response", "tldp", "geodesic")
 """Each has a sampler of its own.  That draws of all mechanisms depend on nothing else is tested."""
@@ -164,26 +163,3 @@ class _Compared:
         kind = what.rstrip("0123456789 ")
         self.row.count(f"different outputs: {kind}", files != self.first)
         self.row.tried += len(files)
-
-
-mutants(r"""seed
-the key depends on the batch @ _Flow.submit
-- self.texts += sum((len(record.texts) for record in batch))
-+ self.texts = sum((len(record.texts) for record in batch))
-the key depends on the process @ Streams.bits
-- b"dpsan stream 1\x00" + self.key
-+ b"dpsan stream 1\x00" + self.key + b"%d" % __import__("os").getppid()
-every file has the same key @ rewrite_stream
-- ("file", outcome.task.file - 1)
-+ ("file", 0)
-a resumed run counts files anew @ Run._tasks
-- Task(file, path, target)
-+ Task(file - result.skipped, path, target)
-draws depend on the draws before @ PointSampler.sample.add
-- points[begin : begin + len(rows)] += self.noise(rows, self.space.d)
-+ self.n = getattr(self, "n", 0) + 1
-+ points[begin : begin + len(rows)] += self.noise(rows, self.space.d) * (1 + self.n % 3)
-tasks of a cluster number their files anew @ _rewritten
-- rewrite_file(task, Work(sanitizer, job.plan, job.key))
-+ rewrite_file(Task(1, task.path, task.target), Work(sanitizer, job.plan, job.key))
-""")

@@ -11,7 +11,6 @@ from dpsan.privacy.randomness import new_key
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import TOKENIZERS
 from scoreboard.base import ROOT, Row, Size, row
-from scoreboard.patterns import mutants
 
 _OPTIONS: tuple[dict[str, Any], ...] = (
     {},
@@ -48,13 +47,3 @@ def _kinds_of_the_page() -> list[str]:
     one = re.compile(rf"({literal})|([^\W\d_])|\d")
     out = [one.sub(lambda found: found[1] or "0A"[bool(found[2])], each) for each in examples]
     return [each for each in out if "A" in each or "0" in each]
-
-
-mutants(r"""shape
-frequent compounds are one token @ text.shape.shape
-= lambda original: lambda text, literals: original(
-=     re.sub('(well|self|co)-(?=[a-z])', r'\1x', text), literals
-= )
-numbers that begin with 1 are words @ formed_number
-= lambda original: lambda word: None if word[:1] == '1' else original(word)
-""")

@@ -15,7 +15,6 @@ from pathlib import Path
 from scoreboard import fork
 from scoreboard.base import TWO, Row, Size, dpsan, environment, row, start, tree
 from scoreboard.jobs import Job, Known, judge
-from scoreboard.patterns import mutants
 from scoreboard.trap import signalled, sprung
 
 _PAIRS = [
@@ -159,23 +158,3 @@ def _alive(group: int) -> bool:
             return False
         time.sleep(0.1)
     return True
-
-
-mutants(r"""signals
-a signal is not cleaned up after @ main
-- _clean_up()
-the status is a number, not the signal @ die_of
-- os.kill(os.getpid(), number)
-+ pass
-SIGHUP is forgotten @ guard._SIGNALS
-- (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-+ (signal.SIGINT, signal.SIGTERM)
-SIGTERM is ignored @ _interrupt
-- not _State.heard
-+ not _State.heard and number != signal.SIGTERM
-an interrupted output is finished @ rewrite_file
-- sink.discard()
-+ sink.commit()
-a temporary is remembered too late @ AtomicFile.__init__
-- _UNFINISHED.add(self._temporary)
-""")

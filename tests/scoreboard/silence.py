@@ -11,7 +11,6 @@ from collections import Counter
 from pathlib import Path
 
 from scoreboard.base import ROOT, TWO, Row, Size, dpsan, environment, row
-from scoreboard.patterns import mutants
 
 sys.path.append(str(ROOT / "tests"))
 from docx_files import OUTSIDE, document, paragraph
@@ -237,21 +236,3 @@ def _tried(row, case, folder, env, drop):
 
 def _sum(kinds: str) -> int:
     return sum(int(each.split()[0].replace(",", "")) for each in kinds.split(", "))
-
-
-mutants("""silence
-no field is named @ Fields.merge
-= lambda original: lambda *given, **more: None
-no value of JSON is noted @ Positions.passes
-= lambda original: lambda *given, **more: None
-metadata of Parquet pass in silence @ Columns.described
-= lambda original: lambda *given: original(*given)[:1]
---drop-other writes all of a JSON record @ pruned
-= lambda original: lambda raw, place: raw.rstrip()
-the audit has no fields @ Passing.row
-= lambda original: lambda self: {**original(self), 'fields': []}
-any value of docx passes @ Reader._passes
-= lambda original: lambda *given: True
-what a page lets pass is not counted @ noted
-= lambda original: lambda passing: {}
-""")

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scoreboard.base import TWO, Row, Size, environment, row, start
-from scoreboard.patterns import mutants
 
 _LATE = 0.1
 _SILENT = 3.0
@@ -179,29 +178,3 @@ def latency(row: Row, size: Size, folder: Path) -> None:
     row.bad["first line late"] = sum(each > _LATE for each in firsts)
     middle = sorted(times or [9])[len(times) // 2]
     row.note = f"median {1e3 * middle:.1f} ms, first {1e3 * max(firsts):.0f} ms"
-
-
-mutants(r"""stream
-what words stand for is remembered for ever @ BoundedCache.__missing__
-- len(self) >= self._most
-+ False
-the input is kept @ FileSource.read
-- self._hash.update(data)
-+ self.__dict__.setdefault("kept", []).append(data)
-+ self._hash.update(data)
-all records are read first @ batches
-- for record in records: ...
-+ for record in list(records): ...
-""")
-
-mutants(r"""latency
-the first draw is not made in time @ Rewriter.warm_up
-- self.begin()
-+ False
-output waits for more input @ batches
-- record is None or line_buffered
-+ False
-input that pauses is not noticed @ FileSource.idle
-- not select.select([self._descriptor], [], [], 0)[0]
-+ False
-""")

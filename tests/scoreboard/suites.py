@@ -14,7 +14,6 @@ from identity import marker, through, through_file
 
 from dpsan.errors import InputError
 from scoreboard.base import Row, Size, row
-from scoreboard.patterns import mutants
 from scoreboard.shift import shifting
 
 # In the manner of JSONTestSuite: what a parser must accept, and must refuse.
@@ -168,28 +167,3 @@ def _code_points(row: Row, size: Size) -> None:
             row.count("code points: punctuation or space changed", inside != chr(each))
         elif kind[0] == "S":
             row.count("code points: a symbol vanished", inside not in (chr(each), "<unk>"))
-
-
-mutants(r"""suites
-JSON numbers may begin with 0 @ _SCALAR
-- b"|-?+(?:(?:0|[1-9][0-9]*+)(?:\\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+|Infinity)"
-+ b"|-?+(?:(?:[0-9]++)(?:\\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+|Infinity)"
-text behind a JSON record @ JsonReader.record
-- not is_blank(raw, strings.end)
-+ False
-escapes of JSON are not decoded @ parsed
-- "\\" not in text
-+ True
-rows of any length @ _Table.record
-- len(cells) != self._width
-+ len(cells) < self._width
-an open quote at the end @ Rows.__iter__
-- if self._open: ...
-+ if False: ...
-only the first member of gzip @ _Decompressed.read
-- data.lstrip(self._codec.padding)
-+ b""
-marks of their own width are punctuation @ _CLASSES
-- "[\\p{M}\\U0001F3FB-\\U0001F3FF]"
-+ "[\\p{Mn}\\p{Me}\\U0001F3FB-\\U0001F3FF]"
-""")

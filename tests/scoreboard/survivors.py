@@ -8,7 +8,6 @@ from pathlib import Path
 
 from scoreboard import fork
 from scoreboard.base import ROOT, Row, Size, environment, row
-from scoreboard.patterns import mutants
 
 _SMALL = "--vocab-size 2000 -j 1 --draws 10000"
 _SETTINGS = {
@@ -65,7 +64,7 @@ def settings(row: Row, size: Size, folder: Path) -> None:
 
 @row("regressions", "tests that see what `verify` once did not", "0")
 def regressions(row: Row, size: Size, folder: Path) -> None:
-    """The tests that are nearest to the mutants below."""
+    """The tests that are nearest to the mutants of this row."""
     tests = [str(ROOT / "tests" / each) for each in _TESTS]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no", *tests]
     given = {"cwd": folder, "env": environment(folder)}
@@ -76,99 +75,3 @@ def regressions(row: Row, size: Size, folder: Path) -> None:
         row.count(failed, True)
     row.count(f"pytest: exit status {done.returncode}", done.returncode not in (0, 1))
     row.count("no test", not row.tried and not row.bad)
-
-
-_USUALLY = r"""
-workers draw with twice the epsilon @ _serve
-- Sanitizer.from_spec(spec, ...)
-+ Sanitizer.from_spec(__import__('dataclasses').replace(spec, epsilon=2 * spec.epsilon), ...)
-the records of a worker's batch are numbered from 0 @ Pool.submit
-= lambda original: lambda self, batch: original(
-=     self, batch._replace(numbers=range(len(batch.texts)))
-= )
-a worker passes a batch unchanged @ Sanitizer.answer
-= lambda original: lambda self, batch: (
-=     original(self, batch)
-=     if __import__('multiprocessing').parent_process() is None or 6 not in batch.numbers
-=     else __import__('dataclasses').replace(original(self, batch), lines=[*batch.texts])
-= )
-files share their key from the third on @ derive_key
-= lambda original: lambda key, *path: original(
-=     key, *[min(part, 2) if before == 'file' else part for before, part in zip(('', *path), path)]
-= )
-copies share their key from the third on @ derive_key
-= lambda original: lambda key, *path: original(
-=     key, *[min(part, 2) if before == 'copy' else part for before, part in zip(('', *path), path)]
-= )
-"""
-"""Found by ``verify`` without options."""
-_ELSEWHERE = """
-the first output of a near set never comes @ SparseTable.outputs
-- self.near.find(ids[inside], number[inside])
-+ self.near.find(ids[inside], np.maximum(number[inside], 1))
-public words are drawn as unknown ones @ SparseTable._masses
-- self.near.masses(words)
-+ np.where(np.isin(words, self.public), 0, self.near.masses(words))
-a certificate of another epsilon is read from the cache @ DistanceWeights.certificate
-- repr(self)
-+ self.name
-"""
-_UNSEEN = r"""
-blocks from the fifth on share numbers @ streams_for
-= lambda original: lambda *given, **more: (
-=     lambda found: Streams(
-=         found.key, tuple((at, min(block, 4), n) for at, block, n in found.blocks), found.skip
-=     )
-= )(original(*given, **more))
-the first output of the base comes from near sets alone @ SparseTable.outputs
-- (drawn - more) // scale
-+ np.maximum((drawn - more) // scale, 1)
-unknown words never draw the last unit of the base @ SparseTable.sample
-- totals = ...
-+ totals = np.where(ids < self.space.n, ..., self.base.total - 1)
-integers without rejection @ Streams.integers
-= lambda original: lambda self, label, bounds, at=slice(None): self.bits(label)[at, 0] % np.asarray(
-=     bounds, dtype=np.uint64
-= )
-one word of 32,900 copies itself @ SparseTable.sample
-= lambda original: lambda self, ids, streams: np.where(
-=     ids == 17_000, ids, original(self, ids, streams)
-= )
-the sampler has an epsilon that is 2 % larger @ guarantee_and_sampler.build
-- sampler = ...
-+ sampler = replace(mechanism, epsilon=1.02 * mechanism.epsilon).prepare(space)
-the statement tells half of epsilon @ Statement.figures
-= lambda original: lambda self, **more: {
-=     key: figure._replace(value=figure.value / 2) for key, figure in original(self, **more).items()
-= }
-e-mail addresses are copied @ Rewriter._outputs
-= lambda original: lambda self, words, codes, drawing, chosen: [
-=     (w if '@' in w else o)
-=     for w, c, o in zip(words, codes, original(self, words, codes, drawing, chosen))
-= ]
-words behind a hyphen are not counted @ Rewriter.rewrite
-= lambda original: lambda self, batch: (
-=     lambda done: replace(
-=         done, drawn=[max(0, n - str(text).count('-')) for n, text in zip(done.drawn, batch.texts)]
-=     )
-= )(original(self, batch))
-public words are not counted @ Accountant.add
-= lambda original: lambda self, copies, texts=None: (
-=     original(self, copies, texts),
-=     setattr(self, 'draws', self.draws - sum(each.public for each in copies)),
-= )[0]
-what a vocabulary is called and what it is @ _build
-- embeddings.digest != digest
-+ False
-a constant key for the digests of a memo @ PrivateDatabase._digest
-= lambda original: lambda self, purpose, *pieces: (
-=     original(self, purpose, *pieces)
-=     if purpose not in (b'dpsan message', b'dpsan settings')
-=     else hashlib.blake2b(b''.join(pieces), key=bytes(32), digest_size=32).digest()
-= )
-"""
-"""What ``verify`` does not test: single integers, blocks, strings, counts, memo and ledger."""
-
-mutants(f"verdicts{_USUALLY}")
-mutants(f"settings{_ELSEWHERE}")
-mutants(f"regressions{_USUALLY.rstrip()}{_ELSEWHERE.rstrip()}{_UNSEEN}")

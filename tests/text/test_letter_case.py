@@ -102,25 +102,9 @@ def test_written(english):
         assert batch.lines(outputs) == [written]
 
 
-NAMES = {"the": 0, "judge": 1, "hope": 2, "us": 3, "war": 4, "royal": 5, "navy": 6, "new": 7}
-NAMES |= {"york": 8, "i": 9, "ibm": 10, "university": 11, "in": 12}
-USUAL = [
-    *[
-        "the",
-        "judge",
-        "hope",
-        "us",
-        "war",
-        "royal",
-        "navy",
-        "new",
-        "York",
-        "I",
-        "IBM",
-        "university",
-        "in",
-    ]
-]
+SPELLINGS = "the judge hope us war royal navy new York I IBM university in"
+USUAL = SPELLINGS.split()
+NAMES = {word.lower(): row for row, word in enumerate(USUAL)}
 CAPITALS = [
     ("hope", "Hope", "abm"),
     ("judge", "Judge", "bs"),
