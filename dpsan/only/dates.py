@@ -31,6 +31,7 @@ KINDS: Final = {
     "iso": re.compile("(?P<dateyear>.{4})-(?P<daymonth>.{5})(?: ?(?P<clock>.+))?"),
     "ymd": re.compile("(?P<dateyear>.{4})[/.](?P<daymonth>.+)"),
     "dmy": re.compile(r"(?P<daymonth>\d+[-/.]\d+)[-/.](?P<dateyear>.+)"),
+    "daydot": re.compile(r"(?P<daymonth>\d+\.\d+)\."),
     "shortyear": re.compile("['’](?P<dateyear>.{2})"),
     "logtime": re.compile("(?P<dateyear>.{4}):(?P<clock>.+)"),
 }
@@ -76,11 +77,11 @@ def date_parts(kind: str, text: str) -> list[tuple[int, int, str, str]]:
     match = KINDS[kind].fullmatch(text)
     parts = {name: part for name, part in match.groupdict().items() if part} if match else {}
     day = parts.get("daymonth", "")
-    order = YEAR_FIRST if kind != "dmy" else date_order(day)
+    order = date_order(day) if kind in ("dmy", "daydot") else YEAR_FIRST
     if match is None or not order:
         return []
     forms = {
-        "dateyear": year_form(parts["dateyear"]),
+        "dateyear": year_form(parts["dateyear"]) if "dateyear" in parts else "",
         "daymonth": order + re.sub(r"\d", DIGIT, day),
         "clock": clock_form(parts["clock"]) if "clock" in parts else "",
     }

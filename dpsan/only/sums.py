@@ -21,13 +21,18 @@ RANGE, BELOW, INSIDE, ABOVE = range(11, 15)
 """Kinds: the end of a range; where a value lies beside a range."""
 FEW: Final = frozenset((RATIO, REST, SPAN, HOURS, MINUTES, BELOW, INSIDE, ABOVE))
 """Kinds of which the results may be so few that one of them is likely."""
+_NUMERALS = "two three four five six seven eight nine ten eleven twelve"
+NUMERALS: Final = {word: value for value, word in enumerate(_NUMERALS.split(), 2)}
+"""Number words that may be factors."""
+WORDS: Final = frozenset(("n19", "n1019"))
+"""Their labels."""
 AMOUNTS: Final = frozenset(("money", "number", "int3", "int4", "int5", "int6"))
 """Labels of numbers that may be results, whatever their size."""
 PERCENT, CLOCK = "percent", "clock"
 DATED: Final = {"int1": 0, "int2": 0, "year": 1, "dateyear": 1}
 """Labels of numbers that may be days, and of years."""
 LABELS: Final = {
-    **dict.fromkeys((*AMOUNTS, "quantity", PERCENT), 1),
+    **dict.fromkeys((*AMOUNTS, *WORDS, "quantity", PERCENT), 1),
     **{label: 2 + of_year for label, of_year in DATED.items()},
     CLOCK: 4,
     **dict.fromkeys(("month", "month3?", "month?", "month_de", "month_fr", "month_es"), 5),
@@ -40,7 +45,7 @@ _OPEN: Final = "int number money quantity age childage days2 minutes"
 _MEASURED: Final = "pigment pigments sodium potassium platelets glucose clotting lettered"
 RESULTS: Final = frozenset((*_OPEN.split(), *_MEASURED.split(), PERCENT, CLOCK))
 """Groups of numbers that may follow from others."""
-PARTS: Final = RESULTS | {"dose_hours", "weight", "dotclock", "taxrate"}
+PARTS: Final = RESULTS | WORDS | {"dose_hours", "weight", "dotclock", "taxrate"}
 """Groups of numbers that others may follow from."""
 _NEAR: Final = 6
 """Numbers before a product among which its factors are."""
@@ -53,6 +58,8 @@ _THOUSANDS: Final = re.compile(r"\d([.,])(?:(\d\d)\1)?\d{3}(?!\d)")
 _PLACES: Final = 2
 _WEEKS: Final = 14
 """Days that are counted between two days of one month."""
+_LARGE: Final = 100_00
+"""Hundredths of the smallest amount that is looked for far away."""
 _WHOLE: Final = 100
 """Hundredths of one, and of the whole."""
 
@@ -77,6 +84,8 @@ class Item(NamedTuple):
 @lru_cache(1 << 14)
 def read(text: str) -> tuple[int, int]:
     """Return the hundredths of a number, and how many decimals it has; 0, 0: it is too fine."""
+    if text.lower() in NUMERALS:
+        return NUMERALS[text.lower()] * _WHOLE, 0
     match = _RUN.search(text)
     *groups, last = re.split("[.,]", match[0] if match else "0")
     decimals = len(last) if groups else 0
@@ -119,12 +128,22 @@ def sums_of(rows: Sequence[tuple[int, str, str]], joined: Container[int]) -> Ite
             continue
         item = Item(token, label, value, 10 ** (_PLACES - decimals))
         same = equal.setdefault(value, item)
+        result = None
+        if label in WORDS:
+            before = [*before[1 - _NEAR :], item]
+            continue
         if label == PERCENT:
             result = _percentage(item, before)
         elif same.unit != item.unit and label in AMOUNTS:
             result = Sum(TOTAL, token, (same.at,))  # $80 and $80.00
         elif label in AMOUNTS:
-            result = _product(item, before) or _total(item, left) or _change(item, before)
+            result = (
+                _product(item, before)
+                or _total(item, left)
+                or _change(item, before)
+                or _share(item, before, left)
+                or _rest(item, left)
+            )
         else:
             result = _total(item, left) if value >= 10 * _WHOLE else None
         if token in joined and before and before[-1].value < value:
@@ -232,12 +251,36 @@ def _change(item: Item, before: Sequence[Item]) -> Sum | None:
     return None
 
 
+def _share(item: Item, before: Sequence[Item], left: Sequence[Item]) -> Sum | None:
+    """Return of which amount far before it an amount is the percentage just before it."""
+    share = before[-1] if before else item
+    for whole in reversed(left) if share.label == PERCENT else ():
+        if abs(whole.value * share.value - item.value * _WHOLE**2) <= item.unit * _WHOLE**2 // 2:
+            return Sum(PRODUCT, item.at, (whole.at, share.at))
+    return None
+
+
+def _rest(item: Item, left: Sequence[Item]) -> Sum | None:
+    """Return of which amount far before it an amount is what the last one leaves."""
+    alike = [earlier for earlier in left if earlier.unit == item.unit]
+    for whole in alike[:-1] if item.value >= _LARGE else ():
+        if whole.value - alike[-1].value == item.value:
+            return Sum(NET, item.at, (whole.at, alike[-1].at))
+    return None
+
+
 def _total(item: Item, left: Sequence[Item]) -> Sum | None:
     """Return of which numbers before it a number is the sum, or what they leave of one of them."""
     _, label, wanted, unit = item
     alike = [earlier for earlier in left if earlier.label == label and earlier.unit == unit]
     most = wanted + 2 * max((earlier.value for earlier in left), default=0)
-    for row in (alike, [earlier for earlier in left if earlier.label in AMOUNTS], left):
+    once = [item for at, item in enumerate(alike) if not at or item.value != alike[at - 1].value]
+    for row in (
+        alike,
+        once,  # one at 95.00, that is 95.00
+        [earlier for earlier in left if earlier.label in AMOUNTS],
+        left,
+    ):
         summed = 0
         for count, first in enumerate(reversed(row)):
             value = first.value
