@@ -39,7 +39,7 @@ KINDS: Final = {
 DAYS: Final = 2
 """Sort of the days of dates in digits."""
 SORTS: Final = {
-    **dict.fromkeys(("year", "dateyear"), 1),
+    **dict.fromkeys(("year", "dateyear", "yearspan"), 1),
     **dict.fromkeys(LABELS, DAYS),
     **dict.fromkeys(("int1", "int2", "int3", "bit", "int4", "int40", "int5", "int6", "intlong"), 3),
     **dict.fromkeys(("clock", "number"), 4),
@@ -50,6 +50,7 @@ SORTS: Final = {
 }
 """By their labels the sorts of tokens of which one may be earlier than another, or smaller."""
 _RUNS: Final = re.compile(r"\d+")
+_MONTH_YEAR: Final = re.compile(r"\d{1,2}/\d{4}")
 _HALF: Final = re.compile("[apAP]")
 _UNPADDED: Final = re.compile(r"[1-5][:h]")
 _NAMES = {
@@ -166,7 +167,7 @@ def moment(text: str, *, day_first: bool) -> int:
     if name in _NAMES:
         return _NAMES[name]
     numbers = [int(run[:_DIGITS]) for run in _RUNS.findall(text)[:4]] or [0]
-    if day_first:
+    if day_first or _MONTH_YEAR.fullmatch(text):
         numbers.reverse()
     numbers[0] += 12 * _afternoon(text, numbers[0])
     value = 0

@@ -10,6 +10,7 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations, pairwise, product
+from math import prod
 from typing import Final, NamedTuple
 
 TOTAL, NET, PRODUCT, RATIO, GROWTH, DROP, REST, STEP, SPAN, HOURS, MINUTES = range(11)
@@ -43,6 +44,7 @@ DAYS: Final = frozenset(("year", "mday"))
 """Groups of dates between which a number of days or years lies."""
 _OPEN: Final = "int number money quantity age childage days2 minutes"
 _MEASURED: Final = "pigment pigments sodium potassium platelets glucose clotting lettered"
+_COUNTS: Final = {*DATED, *WORDS}
 RESULTS: Final = frozenset((*_OPEN.split(), *_MEASURED.split(), PERCENT, CLOCK))
 """Groups of numbers that may follow from others."""
 PARTS: Final = RESULTS | WORDS | {"dose_hours", "weight", "dotclock", "taxrate"}
@@ -146,6 +148,8 @@ def sums_of(rows: Sequence[tuple[int, str, str]], joined: Container[int]) -> Ite
             )
         else:
             result = _total(item, left) if value >= 10 * _WHOLE else None
+            if not result and before and before[-1].label == PERCENT:
+                result = _share(item, before, left)
         if token in joined and before and before[-1].value < value:
             yield Sum(RANGE, token, (before[-1].at,))
         if token in joined and len(before) > 1 and before[-1].value < value:
@@ -177,7 +181,10 @@ def _spans(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
             continue
         if number <= _WEEKS:
             near = numbers[max(row - _NEAR, 0) : row + _NEAR]
-            days = {day: token for token, far, day in near if not far}
+            days: dict[int, int] = {}
+            for token, far, day in near:
+                if not far and token != at:
+                    days.setdefault(day, token)
             for start, first in days.items():
                 if start + number in days:
                     yield Sum(SPAN, at, (days[start + number], first))
@@ -233,8 +240,14 @@ def _product(item: Item, before: Sequence[Item]) -> Sum | None:
         whole, near = wholes[share or percent]
         if abs(factor * other - whole) <= near:
             return Sum(PRODUCT, item.at, (first.at, second.at))
-        if factor * wanted == other * _WHOLE and first.label in DATED and not percent:
+        if factor * wanted == other * _WHOLE and first.label in _COUNTS and not percent:
             return Sum(PRODUCT, second.at, (first.at, item.at))
+    counts = [first for first in rows if first[0].label in _COUNTS]
+    for (first, factor, _), (second, other, _), (third, last, share) in (
+        (*pair, row) for row in rows for pair in combinations(counts, 2) if row not in pair
+    ):
+        if not share and factor * other * last == wanted * _WHOLE**2:
+            return Sum(PRODUCT, item.at, (first.at, second.at, third.at))
     return None
 
 
@@ -329,8 +342,8 @@ def follow(kind: int, text: str, parts: Sequence[str], whole: str = "") -> str:
     values = [read(part)[0] for part in parts]
     drawn, value, last = read(text)[0], sum(values), values[-1]
     if kind == PRODUCT:
-        scale = _WHOLE ** (1 + ("%" in "".join(parts)))
-        value = (2 * values[0] * last + scale) // (2 * scale)
+        scale = _WHOLE ** (len(values) - 1 + ("%" in "".join(parts)))
+        value = (2 * prod(values) + scale) // (2 * scale)
     elif kind == RATIO:
         value = values[0] * _WHOLE**2 // max(last, 1)
     elif kind in (GROWTH, DROP):
@@ -351,6 +364,12 @@ def follow(kind: int, text: str, parts: Sequence[str], whole: str = "") -> str:
     elif kind == REST or whole:
         value = (read(whole)[0] if whole else _WHOLE**2) - value
     return _number(text, value, [*parts, whole]) if min(values) > 0 < value else text
+
+
+def at_most(text: str, whole: str) -> str:
+    """Return a number, or half of another one if it is not smaller."""
+    value, most = read(text)[0], read(whole)[0]
+    return _number(text, most // 2, [whole]) if value >= most > 0 else text
 
 
 def _time(text: str, value: int) -> str:
