@@ -7,9 +7,9 @@ others, and which step from one time to the next is that from another time to it
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import combinations, pairwise, product
+from itertools import combinations, islice, pairwise, product
 from math import prod
 from typing import Final, NamedTuple
 
@@ -107,7 +107,9 @@ def minute(text: str) -> int:
     return (hour * 60 + int(match[3])) % _DAY
 
 
-def sums_of(rows: Sequence[tuple[int, str, str]], joined: Container[int]) -> Iterator[Sum]:
+def sums_of(
+    rows: Sequence[tuple[int, str, str]], joined: Container[int], lines: Mapping[int, int]
+) -> Iterator[Sum]:
     """Yield the sums of a text: of its dates, of its times, and of its numbers.
 
     A factor or a summand is no summand of a later sum: the result stands for it.
@@ -115,6 +117,7 @@ def sums_of(rows: Sequence[tuple[int, str, str]], joined: Container[int]) -> Ite
     Args:
         rows: token, label and text of its numbers and times.
         joined: tokens that a hyphen or dash joins to the one before.
+        lines: of each token its line.
     """
     sorts = {LABELS[label] for _, label, _ in rows}
     if not sorts.isdisjoint((2, 3)):
@@ -124,17 +127,20 @@ def sums_of(rows: Sequence[tuple[int, str, str]], joined: Container[int]) -> Ite
     if 1 not in sorts:
         return
     before, left, equal = list[Item](), list[Item](), dict[int, Item]()
+    columns = {found.whole: found for found in _columns(rows, lines)}
     for token, label, text in rows:
         value, decimals = read(text)
         if label == CLOCK or DATED.get(label) or not value:
             continue
         item = Item(token, label, value, 10 ** (_PLACES - decimals))
         same = equal.setdefault(value, item)
-        result = None
+        result = columns.get(token)
         if label in WORDS:
             before = [*before[1 - _NEAR :], item]
             continue
-        if label == PERCENT:
+        if result:
+            pass
+        elif label == PERCENT:
             result = _percentage(item, before)
         elif same.unit != item.unit and label in AMOUNTS:
             result = Sum(TOTAL, token, (same.at,))  # $80 and $80.00
@@ -168,6 +174,32 @@ def sums_of(rows: Sequence[tuple[int, str, str]], joined: Container[int]) -> Ite
         if label != PERCENT and (label in AMOUNTS or value >= 10 * _WHOLE):
             left = [*left[1 - _MOST :], item]
         before = [*before[1 - _NEAR :], item]
+
+
+def _columns(rows: Sequence[tuple[int, str, str]], lines: Mapping[int, int]) -> Iterator[Sum]:
+    """Yield which numbers of a line are the sums of a column of the lines before it."""
+    table: dict[int, list[tuple[int, int]]] = {}
+    for token, label, text in rows:
+        if label != CLOCK and DATED.get(label) != 1 and label not in WORDS:
+            table.setdefault(lines[token], []).append((token, read(text)[0]))
+    for line, numbers in table.items():
+        above = list[list[tuple[int, int]]]()
+        while len(above) < _MOST and line - len(above) - 1 in table:
+            above.append(table[line - len(above) - 1])
+        for token, value in numbers if len(above) > 1 else ():
+            if value >= 10 * _WHOLE:
+                yield from islice(_column(token, value, above), 1)
+
+
+def _column(token: int, value: int, above: Sequence[Sequence[tuple[int, int]]]) -> Iterator[Sum]:
+    """Yield of which columns above it, from the left or the right, a number is the sum."""
+    width = min(map(len, above))
+    for place in (*range(-1, -width - 1, -1), *range(width)):
+        column, summed = [row[place] for row in above], 0
+        for count, (_, number) in enumerate(column, 1):
+            summed += number
+            if count > 1 + (value < _LARGE) and summed == value:
+                yield Sum(TOTAL, token, tuple(part for part, _ in column[:count]))
 
 
 def _spans(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
