@@ -30,6 +30,7 @@ from dpsan.only.slots import (
     Slots,
     Unit,
     Units,
+    keep_months,
     keep_order,
     keep_years,
     name_days,
@@ -132,6 +133,7 @@ class Draws:
             if self.together and self.plans.injective:
                 reused += keep_apart(slots, new, units, self.plans, streams, injections)
                 keep_order(slots, new, decision.order[slots.row])
+                keep_months(slots, new, decision.order[slots.row])
                 keep_years(slots, new, decision.order[slots.row])
                 settle(slots, decision.sums, [*self.plans.words.values()])
                 name_days(slots, decision.weekdays, self.plans.words)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.dates import moment, weekday_of
-from dpsan.only.decision import PADDED, SPANS
+from dpsan.only.decision import NAMED_MONTHS, PADDED, SPANS
 from dpsan.only.marks import DAY_FIRST, NOW
 from dpsan.only.permutations import ORDERED, ROOM, Calendar, Permutation
 from dpsan.only.sums import FEW, NET, RESULTS, TOTAL, Sum, at_most, follow
@@ -171,6 +171,28 @@ def keep_order(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) ->
             numbers.sort(key=lambda number: moment(slots.texts[number], day_first=False))
             slots.number[sorted(of_text, key=order.__getitem__)] = numbers
             slots.chance[of_text] *= len(of_text)
+
+
+def keep_months(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) -> None:
+    """Give the new months of each text, written out and short, the order of what they stand for.
+
+    Args:
+        order: how many months are earlier in the text, of each slot.
+    """
+    groups = [plan.pool[0] for plan in slots.plans]
+    dated = np.array([group in NAMED_MONTHS for group in groups])
+    members: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+    for slot in new[(dated[slots.pool] & (slots.table >= 0))[new]].tolist():
+        members[int(slots.unit[slot]), int(slots.text[slot])].append(slot)
+    for of_text in members.values():
+        if len({groups[slots.pool[slot]] for slot in of_text}) > 1:
+            turns = sorted({int(order[slot]) for slot in of_text})
+            drawn = [*dict.fromkeys(slots.number[of_text].tolist())]
+            drawn += [number for number in range(12) if number not in drawn]
+            months = sorted(drawn[: len(turns)])
+            for slot in of_text:
+                slots.number[slot] = months[turns.index(int(order[slot]))]
+                slots.chance[slot] = 0.5  # the last month of many may be December
 
 
 def keep_years(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) -> None:

@@ -122,6 +122,10 @@ NUMBERED: Final = re.compile(
     r"(?:FY|CW|WK|RM|GR|YR|INC|CHG|REQ|TKT|TICKET|INV|ORD|REF|JOB|CASE|BUG|PR|RMA)-?(?=\d+$)"
 )
 """Prefixes of numbers that stay: they tell the kind of a record, and nobody's name."""
+MONTH_YEAR: Final = re.compile(r"(0?[1-9]|1[0-2])/((?:19|20)\d\d)")
+"""A month of a year."""
+MARK: Final = re.compile(r"(\d{1,2}\.\d{1,2})/(4|4\.0|4\.3|4\.5|5|5\.0|6|6\.0|7|9|10|20)")
+"""A mark and the best one, which stays."""
 _FORMS: Final = "sa cv sl srl llc pc lp bv nv kk spa llp plc sas sc"
 LEGAL: Final = frozenset(".".join(letters) for letters in _FORMS.split())
 """Legal forms of companies, with dots."""
@@ -129,7 +133,7 @@ LABELS: Final = (
     *("int1", "int2", "int3", "int4", "int40", "int5", "int6", "intlong", "bit", "number", "year"),
     *(name for name, _ in PATTERNS if name not in ("skip", "escape", "int")),
     *("fixed", "times", "spo2", "legaldot", "monthday", "entname", "daymonth", "dateyear"),
-    *("over7", "over10", "over12", "pair"),
+    *("over7", "over10", "over12", "pair", "monthno", "mark"),
 )
 
 
@@ -164,6 +168,17 @@ def parts(kind: str, text: str, fixed: frozenset[str]) -> list[tuple[int, int, s
             cut = text.index("/")
             first, whole = (label_and_form("int", side, fixed) for side in text.split("/"))
             return [(0, cut, *first), (cut + 1, len(text), *whole)]
+    if kind == "int" and (cut := MONTH_YEAR.fullmatch(text)):  # 03/2020
+        first, year = cut.groups()
+        at = len(first) + 1
+        return [
+            (0, len(first), "monthno", marked(first)),
+            (at, at + 4, "dateyear", year_form(year)),
+        ]
+    if kind == "int" and (cut := MARK.fullmatch(text)):  # 3.8/4.5
+        mark, most = cut.groups()
+        at, form = len(mark) + 1, f"{most.split('.')[0]}:{len(mark.partition('.')[2])}"
+        return [(0, len(mark), "mark", form), (at, len(text), "fixed", most)]
     dated = date_parts(kind, text) if kind in KINDS else []
     return dated or [(0, len(text), *label_and_form(kind, text, fixed))]
 

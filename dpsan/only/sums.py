@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import combinations, islice, pairwise, product
+from itertools import combinations, pairwise, product
 from math import prod
 from typing import Final, NamedTuple
 
@@ -57,6 +57,8 @@ _DAY: Final = 24 * 60
 _RUN: Final = re.compile(r"\d(?:[\d.,]{0,14}\d)?")
 _TIME: Final = re.compile(r"(\d{1,2})([:.h])(\d\d)(?!\d)()(?:.*?([apAP]))?")
 _THOUSANDS: Final = re.compile(r"\d([.,])(?:(\d\d)\1)?\d{3}(?!\d)")
+_SECONDS: Final = re.compile(r"\d{1,2}([:.])\d\d\1\d\d")
+_PENCE: Final = re.compile(r"\d{1,2}p")
 _PLACES: Final = 2
 _WEEKS: Final = 14
 """Days that are counted between two days of one month."""
@@ -94,6 +96,8 @@ def read(text: str) -> tuple[int, int]:
     if decimals > _PLACES + 1 or (decimals > _PLACES and groups == ["0"]):
         return 0, 0
     decimals = decimals if decimals <= _PLACES else 0
+    if not groups and _PENCE.fullmatch(text):
+        return int(last), 0
     return int("".join([*groups, last])) * 10 ** (_PLACES - decimals), decimals
 
 
@@ -186,20 +190,28 @@ def _columns(rows: Sequence[tuple[int, str, str]], lines: Mapping[int, int]) -> 
         above = list[list[tuple[int, int]]]()
         while len(above) < _MOST and line - len(above) - 1 in table:
             above.append(table[line - len(above) - 1])
-        for token, value in numbers if len(above) > 1 else ():
-            if value >= 10 * _WHOLE:
-                yield from islice(_column(token, value, above), 1)
+        counts = set[int]()
+        for token, value in sorted(numbers, key=lambda number: -number[1]) if above[1:] else ():
+            for count, parts in _column(value, above):
+                if value >= _LARGE or count > 2 or (count in counts and value >= 10 * _WHOLE):
+                    yield Sum(TOTAL, token, parts)
+                    counts.add(count)
+                    break
 
 
-def _column(token: int, value: int, above: Sequence[Sequence[tuple[int, int]]]) -> Iterator[Sum]:
-    """Yield of which columns above it, from the left or the right, a number is the sum."""
+def _column(
+    value: int, above: Sequence[Sequence[tuple[int, int]]]
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yield of which lines above, and their columns from the left or the right, a number is the
+    sum.
+    """
     width = min(map(len, above))
     for place in (*range(-1, -width - 1, -1), *range(width)):
         column, summed = [row[place] for row in above], 0
         for count, (_, number) in enumerate(column, 1):
             summed += number
-            if count > 1 + (value < _LARGE) and summed == value:
-                yield Sum(TOTAL, token, tuple(part for part, _ in column[:count]))
+            if count > 1 and summed == value:
+                yield count, tuple(part for part, _ in column[:count])
 
 
 def _spans(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
@@ -230,7 +242,11 @@ def _spans(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
 def _steps(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
     """Yield which steps from a time to the next are equal, or as long as a number says."""
     steps: dict[int, tuple[int, int]] = {}
-    times = [(token, minute(text)) for token, label, text in rows if label == CLOCK]
+    times = [
+        (token, minute(text))
+        for token, label, text in rows
+        if label == CLOCK and not _SECONDS.match(text)
+    ]
     for (before, first), (token, second) in pairwise([pair for pair in times if pair[1] >= 0]):
         step = (second - first) % _DAY
         if step in steps:
@@ -370,7 +386,8 @@ def follow(kind: int, text: str, parts: Sequence[str], whole: str = "") -> str:
         if kind == STEP:
             return _time(text, (times[0] + times[1] - times[2]) % _DAY)
         long = (times[0] - times[1]) % _DAY * _WHOLE
-        return _number(text, long // (60 if kind == HOURS else 1), [])
+        written = _number(text, long // (60 if kind == HOURS else 1), [])
+        return written if re.search("[1-9]", written) else text
     values = [read(part)[0] for part in parts]
     drawn, value, last = read(text)[0], sum(values), values[-1]
     if kind == PRODUCT:
@@ -395,7 +412,8 @@ def follow(kind: int, text: str, parts: Sequence[str], whole: str = "") -> str:
         value = max(values[0] - last, 2 * _WHOLE)
     elif kind == REST or whole:
         value = (read(whole)[0] if whole else _WHOLE**2) - value
-    return _number(text, value, [*parts, whole]) if min(values) > 0 < value else text
+    written = _number(text, value, [*parts, whole]) if min(values) > 0 < value else text
+    return written if re.search("[1-9]", written) else text
 
 
 def at_most(text: str, whole: str) -> str:

@@ -245,6 +245,15 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         return [[f"{part}{pair[1]}{whole}" for whole in range(2, 10) for part in range(1, whole)]]
     if group == "code" and form == f"E{DIGIT}V{DIGIT}M{DIGIT}":
         return ["E", (3, 4, 0), "V", (4, 5, 0), "M", (5, 6, 0)]
+    if group == "monthno":
+        return [(1, 9, 2) if form[0] == ZERO else (1, 9, 0) if len(form) == 1 else (10, 12, 0)]
+    if group == "mark":
+        best, _, decimals = form.partition(":")
+        return [
+            (int(best) // 2, int(best) - 1, 0),
+            ".",
+            (0, 10 ** int(decimals) - 1, int(decimals)),
+        ]
     if group == "taxrate":
         return [_TAXES, re.sub(r"^[^ %]+", "", form)]
     if group == "lettered" and form[1:] in (f".{DIGIT}", f"{DIGIT}.{DIGIT}"):

@@ -357,6 +357,12 @@ class Viewer:
         """
         small = [self.code[name] for name in ("int1", "int2", "bit")]
         line = (gap == GAP["line"]) | np.append(True, label[:-1] == self.code[EDGE])
+        of_law = [
+            at
+            for at in among(label, small).nonzero()[0]
+            if block[start[at] - 2 : start[at]] == "§ "
+        ]
+        label[of_law] = self.code["fixed"]
         first = (among(label, small) & line).nonzero()[0]
         behind = (among(label[1:], small) & line[:-1] & (label[:-1] > 0)).nonzero()[0] + 1
         behind = behind[gap[behind] == GAP["space"]]
