@@ -76,6 +76,7 @@ def write_initials(decision: Decision, tokens: list[str]) -> float:
     pairs = (near & np.isin(group, given) & np.isin(np.append(group[1:], 0), names)).nonzero()[0]
     unit = (decision.unit.astype(np.int64) << 32) + decision.key
     first = {int(unit[row + 1]): row for row in reversed(pairs.tolist())}
+    first |= {int(unit[row]): row + 1 for row in reversed(pairs.tolist())}  # Linnea F.
     more = 0.0
     for row in (group == decision.groups.index("initial")).nonzero()[0].tolist():
         beside = [row + 1] if near[row] else [row - 1] if row and near[row - 1] else []

@@ -112,7 +112,10 @@ def minute(text: str) -> int:
 
 
 def sums_of(
-    rows: Sequence[tuple[int, str, str]], joined: Container[int], lines: Mapping[int, int]
+    rows: Sequence[tuple[int, str, str]],
+    joined: Container[int],
+    wholes: Container[int],
+    lines: Mapping[int, int],
 ) -> Iterator[Sum]:
     """Yield the sums of a text: of its dates, of its times, and of its numbers.
 
@@ -121,6 +124,7 @@ def sums_of(
     Args:
         rows: token, label and text of its numbers and times.
         joined: tokens that a hyphen or dash joins to the one before.
+        wholes: tokens of which the one before is a part: 318 of 450.
         lines: of each token its line.
     """
     sorts = {LABELS[label] for _, label, _ in rows}
@@ -160,6 +164,8 @@ def sums_of(
             result = _total(item, left) if value >= 10 * _WHOLE else None
             if not result and before and before[-1].label == PERCENT:
                 result = _share(item, before, left)
+        if token in wholes and before and before[-1].value < value and not result:
+            yield Sum(RANGE, token, (before[-1].at,))
         if token in joined and before and before[-1].value < value:
             yield Sum(RANGE, token, (before[-1].at,))
         if token in joined and len(before) > 1 and before[-1].value < value:
@@ -290,6 +296,8 @@ def _product(item: Item, before: Sequence[Item]) -> Sum | None:
             return Sum(PRODUCT, item.at, (first.at, second.at))
         if factor * wanted == other * _WHOLE and first.label in _COUNTS and not percent:
             return Sum(PRODUCT, second.at, (first.at, item.at))
+        if other * wanted == factor * _WHOLE and second.label in _COUNTS and not share:
+            return Sum(PRODUCT, first.at, (second.at, item.at))
     counts = [first for first in rows if first[0].label in _COUNTS]
     for (first, factor, _), (second, other, _), (third, last, share) in (
         (*pair, row) for row in rows for pair in combinations(counts, 2) if row not in pair
@@ -355,6 +363,11 @@ def _total(item: Item, left: Sequence[Item]) -> Sum | None:
                 return Sum(TOTAL, first.at, _places([*row[at + 1 :], item]))
             if count == 1 and before - value == wanted:
                 return Sum(TOTAL, row[-1].at, _places([first, item]))
+            if count > 2 and row is alike and wanted >= _LARGE:  # 129.00 is the price of one
+                extra = [earlier for earlier in row[at:] if summed - earlier.value == wanted]
+                if extra:
+                    rest = [earlier for earlier in row[at:] if earlier is not extra[-1]]
+                    return Sum(TOTAL, item.at, _places(rest))
             if count > 1 and row is alike and unit == 1:
                 less = [earlier for earlier in row[at:] if summed - 2 * earlier.value == wanted]
                 if less:

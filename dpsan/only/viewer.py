@@ -97,6 +97,7 @@ class Viewer:
             raise ValueError(f"trigger words without a label: {missing}")
         self.trigger[rows] = np.arange(1, len(triggers) + 1)
         self.articles = [triggers.index(word) + 1 for word in ("a", "an")]
+        self.of = triggers.index("of") + 1
         self.letter_a = rows[triggers.index("a")]
         self.bits = lexicon.bits.copy()
         # What cannot be read is a letter: it does not pass for a mark.
@@ -333,7 +334,7 @@ class Viewer:
         earlier = self.earlier(block.text, label, start, end, index, form, [*forms])
         relations = form, trigger, equal, first, unit, index, earlier
         self._number_lines(block.text, label, gap, start, end, index, equal)
-        found_sums = self.sums(block.text, label, gap, start, end, index)
+        found_sums = self.sums(block.text, label, gap, start, end, index, trigger)
         view = View(
             label, caps, owns, gap, *relations, self.labels, tuple(forms), {}, {}, found_sums
         )
@@ -403,7 +404,14 @@ class Viewer:
         return earlier
 
     def sums(
-        self, block: str, label: Codes, gap: Codes, start: Ints, end: Ints, text: Ints
+        self,
+        block: str,
+        label: Codes,
+        gap: Codes,
+        start: Ints,
+        end: Ints,
+        text: Ints,
+        trigger: NDArray[np.int16],
     ) -> tuple[sums.Sum, ...]:
         """Return the numbers that follow from others of their text."""
         sort = self.summed.take(label)
@@ -422,10 +430,13 @@ class Viewer:
         )
         beside = among(gap[at], [GAP["hyphen"], GAP["dash"]]) & (start[at] - end[at - 1] == 1)
         joined = {*at[beside].tolist()}
+        wholes = {*at[trigger[at - 1] == self.of].tolist()}
         lines = np.cumsum(gap == GAP["line"])[at].tolist()
         line_of = dict(zip(at.tolist(), lines, strict=True))
         of_texts = ([row[1:] for row in part] for _, part in groupby(rows, itemgetter(0)))
-        return tuple(chain.from_iterable(sums.sums_of(part, joined, line_of) for part in of_texts))
+        return tuple(
+            chain.from_iterable(sums.sums_of(part, joined, wholes, line_of) for part in of_texts)
+        )
 
 
 def labels_of(lexicon: Lexicon, lists: Iterable[str] = ()) -> tuple[str, ...]:
