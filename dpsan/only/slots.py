@@ -20,6 +20,7 @@ from dpsan.only.templates import Piece
 
 LONG: Final = 3
 """Marks of a year of two digits."""
+MAY: Final = "May"
 MOST: Final = 5
 """Dates of a weekday in a month."""
 LAST: Final = 30
@@ -173,13 +174,19 @@ def keep_order(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) ->
             slots.chance[of_text] *= len(of_text)
 
 
-def keep_months(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) -> None:
+def keep_months(
+    slots: Slots,
+    new: NDArray[np.intp],
+    order: NDArray[np.int32],
+    words: Mapping[str, Sequence[str]],
+) -> None:
     """Give the new months of each text, written out and short, the order of what they stand for.
 
     Args:
         order: how many months are earlier in the text, of each slot.
+        words: by group, in the order of their tables.
     """
-    groups = [plan.pool[0] for plan in slots.plans]
+    groups, tables = [plan.pool[0] for plan in slots.plans], [*words]
     dated = np.array([group in NAMED_MONTHS for group in groups])
     members: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
     for slot in new[(dated[slots.pool] & (slots.table >= 0))[new]].tolist():
@@ -187,11 +194,19 @@ def keep_months(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) -
     for of_text in members.values():
         if len({groups[slots.pool[slot]] for slot in of_text}) > 1:
             turns = sorted({int(order[slot]) for slot in of_text})
-            drawn = [*dict.fromkeys(slots.number[of_text].tolist())]
-            drawn += [number for number in range(12) if number not in drawn]
-            months = sorted(drawn[: len(turns)])
+            drawn = [
+                moment(word, day_first=False) for word in slots.words(of_text, [*words.values()])
+            ]
+            months = sorted([*dict.fromkeys([*drawn, *range(12)])][: len(turns)])
             for slot in of_text:
-                slots.number[slot] = months[turns.index(int(order[slot]))]
+                name = words["month"][months[turns.index(int(order[slot]))]]
+                # The short ones have no May: it is written as the long one.
+                group = groups[slots.pool[slot]] if name != MAY else "month"
+                short = name if group == "month" else name[:3]
+                slots.table[slot], slots.number[slot] = (
+                    tables.index(group),
+                    words[group].index(short),
+                )
                 slots.chance[slot] = 0.5  # the last month of many may be December
 
 

@@ -161,7 +161,7 @@ def sums_of(
                 or _rest(item, left)
             )
         else:
-            result = _total(item, left) if value >= 10 * _WHOLE else None
+            result = _total(item, left) or _counted(item, before) if value >= 10 * _WHOLE else None
             if not result and before and before[-1].label == PERCENT:
                 result = _share(item, before, left)
         if token in wholes and before and before[-1].value < value and not result:
@@ -320,6 +320,17 @@ def _change(item: Item, before: Sequence[Item]) -> Sum | None:
     return None
 
 
+def _counted(item: Item, before: Sequence[Item]) -> Sum | None:
+    """Return of which counts just before it a count is the sum or the product."""
+    near = [earlier for earlier in before[-4:] if earlier.label in _COUNTS]
+    if len(near) > 1 and near[-1].value + near[-2].value == item.value:
+        return Sum(TOTAL, item.at, (near[-2].at, near[-1].at))
+    for first, second in combinations(near, 2):
+        if first.value * second.value == item.value * _WHOLE and item.value >= 24 * _WHOLE:
+            return Sum(PRODUCT, item.at, (first.at, second.at))
+    return None
+
+
 def _share(item: Item, before: Sequence[Item], left: Sequence[Item]) -> Sum | None:
     """Return of which amount far before it an amount is the percentage just before it."""
     share = before[-1] if before else item
@@ -330,11 +341,17 @@ def _share(item: Item, before: Sequence[Item], left: Sequence[Item]) -> Sum | No
 
 
 def _rest(item: Item, left: Sequence[Item]) -> Sum | None:
-    """Return of which amount far before it an amount is what the last one leaves."""
+    """Return of which amount far before it an amount is what the last one leaves, or of which two
+    it is the sum.
+    """
     alike = [earlier for earlier in left if earlier.unit == item.unit]
     for whole in alike[:-1] if item.value >= _LARGE else ():
         if whole.value - alike[-1].value == item.value:
             return Sum(NET, item.at, (whole.at, alike[-1].at))
+    large = [earlier for earlier in left[-_NEAR:] if earlier.value >= _LARGE]
+    for first, second in combinations(large, 2):
+        if first.value + second.value == item.value:
+            return Sum(TOTAL, item.at, (first.at, second.at))
     return None
 
 

@@ -365,7 +365,7 @@ class Viewer:
         ]
         label[of_law] = self.code["fixed"]
         first = (among(label, small) & line).nonzero()[0]
-        behind = (among(label[1:], small) & line[:-1] & (label[:-1] > 0)).nonzero()[0] + 1
+        behind = (among(label[1:], small) & line[:-1]).nonzero()[0] + 1
         behind = behind[gap[behind] == GAP["space"]]
         columns = [*first, *behind], [*np.zeros_like(first) - 1, *equal[behind - 1]]
         members: dict[tuple[int, int], list[int]] = {}
@@ -375,7 +375,9 @@ class Viewer:
             values = [int(block[start[at] : end[at]]) for at in places]
             step = values[0]
             ordered = values == [*range(step, step * len(values) + 1, step)] if step else False
-            rising = word >= 0 and step == 1 and all(a < b for a, b in pairwise(values))
+            near = 30 if word >= 0 else 3
+            rising = step == 1 and all(0 < b - a <= near for a, b in pairwise(values))
+            rising &= word >= 0 or len(values) > 2
             if len(values) > 1 and ((ordered and step in (1, 10)) or rising):
                 label[places] = self.code["fixed"]
 
