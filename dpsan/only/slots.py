@@ -21,6 +21,8 @@ from dpsan.only.templates import Piece
 LONG: Final = 3
 """Marks of a year of two digits."""
 MAY: Final = "May"
+WIDEST_TIME: Final = 5
+"""Marks of a time with a dot: 12.30."""
 MOST: Final = 5
 """Dates of a weekday in a month."""
 LAST: Final = 30
@@ -248,7 +250,10 @@ def settle(slots: Slots, sums: Sequence[Sum], lists: Sequence[Sequence[str]]) ->
         sums: by their rows.
         lists: of words.
     """
-    follows = np.array([plan.pool[0] in RESULTS for plan in slots.plans])[slots.pool]
+    pools = [plan.pool for plan in slots.plans]
+    wide = [group == "dotclock" and len(form) > WIDEST_TIME for group, form, _ in pools]  # 5,607.00
+    follows = np.array([pool[0] in RESULTS or no for pool, no in zip(pools, wide, strict=True)])
+    follows = follows[slots.pool]
     fixed = ~slots.new | (slots.table >= 0) | ~follows
     for kind, *rows in ((kind, whole, *parts) for kind, whole, parts in sums):
         whole, *parts = slots.of_row[rows].tolist()
