@@ -31,6 +31,7 @@ KINDS: Final = {
     "iso": re.compile("(?P<dateyear>.{4})-(?P<daymonth>.{5})(?: ?(?P<clock>.+))?"),
     "ymd": re.compile("(?P<dateyear>.{4})[/.](?P<daymonth>.+)"),
     "dmy": re.compile(r"(?P<daymonth>\d+[-/.]\d+)[-/.](?P<dateyear>.+)"),
+    "daydot": re.compile(r"(?P<daymonth>\d+\.\d+)\."),
     "shortyear": re.compile("['’](?P<dateyear>.{2})"),
     "logtime": re.compile("(?P<dateyear>.{4}):(?P<clock>.+)"),
 }
@@ -38,7 +39,7 @@ KINDS: Final = {
 DAYS: Final = 2
 """Sort of the days of dates in digits."""
 SORTS: Final = {
-    **dict.fromkeys(("year", "dateyear"), 1),
+    **dict.fromkeys(("year", "dateyear", "yearspan"), 1),
     **dict.fromkeys(LABELS, DAYS),
     **dict.fromkeys(("int1", "int2", "int3", "bit", "int4", "int40", "int5", "int6", "intlong"), 3),
     **dict.fromkeys(("clock", "number"), 4),
@@ -49,6 +50,7 @@ SORTS: Final = {
 }
 """By their labels the sorts of tokens of which one may be earlier than another, or smaller."""
 _RUNS: Final = re.compile(r"\d+")
+_MONTH_YEAR: Final = re.compile(r"\d{1,2}/\d{4}")
 _HALF: Final = re.compile("[apAP]")
 _UNPADDED: Final = re.compile(r"[1-5][:h]")
 _NAMES = {
@@ -76,11 +78,11 @@ def date_parts(kind: str, text: str) -> list[tuple[int, int, str, str]]:
     match = KINDS[kind].fullmatch(text)
     parts = {name: part for name, part in match.groupdict().items() if part} if match else {}
     day = parts.get("daymonth", "")
-    order = YEAR_FIRST if kind != "dmy" else date_order(day)
+    order = date_order(day) if kind in ("dmy", "daydot") else YEAR_FIRST
     if match is None or not order:
         return []
     forms = {
-        "dateyear": year_form(parts["dateyear"]),
+        "dateyear": year_form(parts["dateyear"]) if "dateyear" in parts else "",
         "daymonth": order + re.sub(r"\d", DIGIT, day),
         "clock": clock_form(parts["clock"]) if "clock" in parts else "",
     }
@@ -165,7 +167,7 @@ def moment(text: str, *, day_first: bool) -> int:
     if name in _NAMES:
         return _NAMES[name]
     numbers = [int(run[:_DIGITS]) for run in _RUNS.findall(text)[:4]] or [0]
-    if day_first:
+    if day_first or _MONTH_YEAR.fullmatch(text):
         numbers.reverse()
     numbers[0] += 12 * _afternoon(text, numbers[0])
     value = 0

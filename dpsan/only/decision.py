@@ -48,6 +48,10 @@ WEEKDAYS: Final = frozenset(("day", "day3", "workday", "workday3", "day_de", "da
 DAYS_OF_MONTH: Final = frozenset(("mday", "ordinal", "daymonth"))
 MONTHS: Final = frozenset(("month", "month3", "month_de", "month_fr", "month_es"))
 YEARS: Final = frozenset(("year", "shortyear"))
+NAMED_MONTHS: Final = ("month", "month3")
+"""Groups of English months of which one may be earlier than another, or the same."""
+SPANS: Final = ("year", "yearspan")
+"""Groups of years of which one may be earlier than another."""
 PADDED: Final = ZERO * 2
 """Form of a day of two digits that begins with a zero."""
 MEDICINE: Final = "medicine"
@@ -149,10 +153,13 @@ def decide(
             local[int(row[token])] = tuple(_read(cuts, key_of) for cuts in pieces)
     key_of_row = first[key[at]]
     order = np.zeros(len(at), np.int32)
-    for groups, of_form in ((ASCENDING, 0), (ORDERED, form[at] + 1)):
+    spans = among(group[at], rules.codes(SPANS))
+    months = among(group[at], rules.codes(NAMED_MONTHS))
+    for groups, of_form in ((ASCENDING, 0), (ORDERED, form[at] + 1), (SPANS, 0)):
         rows = among(group[at], rules.codes(groups)).nonzero()[0]
         if len(rows) > 1:  # else there is none before
-            pool = (view.text[at] * np.int64(len(rules.groups)) + group[at]) * (len(view.forms) + 1)
+            kind = np.where(spans, 0, np.where(months, 1, group[at]))
+            pool = (view.text[at] * np.int64(len(rules.groups)) + kind) * (len(view.forms) + 1)
             order[rows] = ranks((pool + of_form)[rows], view.order[at[rows]])
     return Decision(
         at,

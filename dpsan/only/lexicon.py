@@ -47,6 +47,7 @@ LONGEST: Final = 40
 """Letters of the longest word that is looked at closely."""
 ENDINGS: Final = ("medicine", "proc", "ill", "plain")
 """Labels that endings of unlisted words tell, in the order in which they are tried."""
+ELISIONS: Final = ("d", "l", "qu", "jusqu", "dell", "all", "nell", "un")
 ENCLITICS: Final = ("t", "ll", "re", "ve", "d", "m", "s", "n")
 
 
@@ -206,6 +207,9 @@ class Lexicon:
         base, mark, tail = word.rpartition("'")
         if mark and tail in ENCLITICS and self.label(base, COLUMN[caps]) in ("func", "plain"):
             return "plain"
+        elided, mark, tail = word.partition("'")
+        if mark and elided in ELISIONS and self.label(tail, 0) in ("func", "plain", "foreignw"):
+            return "plain"
         if len(word) >= 7 and caps != UPPER:
             for label in ENDINGS:
                 if word.endswith(self.forms[label]):
@@ -214,6 +218,8 @@ class Lexicon:
             slavic = word.endswith(self.forms["slavic"])
             if len(word) >= 7 and word.endswith(self.forms["latin"]) and not slavic:
                 return "rareadj"
+            if len(word) >= 5 and word.endswith("in") and self.plain(word + "g"):  # puttin
+                return "plain"
             if len(word) >= 6 and word.endswith(("ed", "ing")):
                 return "plain"
             if 2 <= len(word) <= 4 and word.isascii() and not VOWELS.intersection(word):

@@ -76,6 +76,7 @@ RANGES: Final[dict[str, list[Range]]] = {
     "dozens": [(10, 24, 0)],
     "pounds2": [(10, 22, 0)],
     "days2": [(10, 30, 0)],
+    "weekhours": [(20, 48, 0)],
     "sodium": [(133, 145, 0)],
     "potassium": [(3, 5, 0)],
     "clotting": [(1, 3, 0)],

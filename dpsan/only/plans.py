@@ -24,6 +24,8 @@ NAME: Final = "\0"
 """Stands for a name of the unit in a local part."""
 NAMED: Final[Pool] = ("", "", ())
 """Home of names: each has the pool of its first token."""
+NOUNS: Final = frozenset(("thing", "nonce"))
+"""Groups of words that may be names and do not look like them."""
 _MEDICINES: Final[Pool] = (MEDICINE, "", ())
 
 
@@ -55,7 +57,7 @@ class Plans:
         table = -1 if words is None else self.lists.index(group)
         # A string of a unit stays what it is where other texts tell more of its form.
         home = (group, "", ()) if self.injective else pool
-        home = NAMED if group in NAMES else home
+        home = NAMED if group in NAMES | NOUNS else home
         home = _MEDICINES if group.startswith(MEDICINE) else home
         chance = 0.0 if group in ADDRESSES else 1 / sizes[0]
         return Plan(pool, table, sizes, pieces, home, group in ASCENDING, chance)

@@ -12,11 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.dates import moment, weekday_of
-from dpsan.only.marks import DAY_FIRST
+from dpsan.only.decision import NAMED_MONTHS, PADDED, SPANS
+from dpsan.only.marks import DAY_FIRST, NOW
 from dpsan.only.permutations import ORDERED, ROOM, Calendar, Permutation
-from dpsan.only.sums import FEW, RESULTS, TOTAL, Sum, follow
+from dpsan.only.sums import FEW, NET, RESULTS, TOTAL, Sum, at_most, follow
 from dpsan.only.templates import Piece
 
+LONG: Final = 3
+"""Marks of a year of two digits."""
+MAY: Final = "May"
+WIDEST_TIME: Final = 5
+"""Marks of a time with a dot: 12.30."""
+MOST: Final = 5
+"""Dates of a weekday in a month."""
+LAST: Final = 30
+"""Last day that a date becomes which follows from its weekday."""
 AGE: Final = 40
 """Bits of a key below the number of the unit of a long file."""
 Pool = tuple[str, str, tuple[str, ...]]
@@ -166,6 +176,71 @@ def keep_order(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) ->
             slots.chance[of_text] *= len(of_text)
 
 
+def keep_months(
+    slots: Slots,
+    new: NDArray[np.intp],
+    order: NDArray[np.int32],
+    words: Mapping[str, Sequence[str]],
+) -> None:
+    """Give the new months of each text, written out and short, the order of what they stand for.
+
+    Args:
+        order: how many months are earlier in the text, of each slot.
+        words: by group, in the order of their tables.
+    """
+    groups, tables = [plan.pool[0] for plan in slots.plans], [*words]
+    dated = np.array([group in NAMED_MONTHS for group in groups])
+    members: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+    for slot in new[(dated[slots.pool] & (slots.table >= 0))[new]].tolist():
+        members[int(slots.unit[slot]), int(slots.text[slot])].append(slot)
+    for of_text in members.values():
+        if len({groups[slots.pool[slot]] for slot in of_text}) > 1:
+            turns = sorted({int(order[slot]) for slot in of_text})
+            drawn = [
+                moment(word, day_first=False) for word in slots.words(of_text, [*words.values()])
+            ]
+            months = sorted([*dict.fromkeys([*drawn, *range(12)])][: len(turns)])
+            for slot in of_text:
+                name = words["month"][months[turns.index(int(order[slot]))]]
+                # The short ones have no May: it is written as the long one.
+                group = groups[slots.pool[slot]] if name != MAY else "month"
+                short = name if group == "month" else name[:3]
+                slots.table[slot], slots.number[slot] = (
+                    tables.index(group),
+                    words[group].index(short),
+                )
+                slots.chance[slot] = 0.5  # the last month of many may be December
+
+
+def keep_years(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) -> None:
+    """Give the new years and first years of spans of each text and class the order of what they
+    stand for; a span ends no later than the next year begins.
+
+    Args:
+        order: how many years are earlier in the text, of each slot.
+    """
+    pools = [plan.pool for plan in slots.plans]
+    dated = np.array([group in SPANS and len(form) != LONG for group, form, _ in pools])
+    at = new[(dated[slots.pool] & (slots.table < 0))[new]]
+    members: defaultdict[tuple[int, int, str], list[int]] = defaultdict(list)
+    for slot in at.tolist():
+        form = pools[slots.pool[slot]][1]
+        members[int(slots.unit[slot]), int(slots.text[slot]), form[0]].append(slot)
+    for of_text in members.values():
+        of_text.sort(key=order.__getitem__)
+        texts = [slots.texts[slots.number[slot]] for slot in of_text]
+        years = sorted(int(text[:4]) for text in texts)
+        if not any(text[4:] for text in texts):
+            continue
+        for turn, (slot, text, year) in enumerate(zip(of_text, texts, years, strict=True)):
+            width, last = len(text) - 5, ""
+            if width > 0:
+                long = (int(text[5:]) - int(text[:4])) % 10**width
+                end = min([year + long, NOW, *(later for later in years[turn:] if later > year)])
+                last = text[4] + str(end)[-width:]
+            slots.texts[slots.number[slot]] = str(year) + last
+
+
 def settle(slots: Slots, sums: Sequence[Sum], lists: Sequence[Sequence[str]]) -> None:
     """Write the numbers that follow from others of their text.
 
@@ -175,7 +250,10 @@ def settle(slots: Slots, sums: Sequence[Sum], lists: Sequence[Sequence[str]]) ->
         sums: by their rows.
         lists: of words.
     """
-    follows = np.array([plan.pool[0] in RESULTS for plan in slots.plans])[slots.pool]
+    pools = [plan.pool for plan in slots.plans]
+    wide = [group == "dotclock" and len(form) > WIDEST_TIME for group, form, _ in pools]  # 5,607.00
+    follows = np.array([pool[0] in RESULTS or no for pool, no in zip(pools, wide, strict=True)])
+    follows = follows[slots.pool]
     fixed = ~slots.new | (slots.table >= 0) | ~follows
     for kind, *rows in ((kind, whole, *parts) for kind, whole, parts in sums):
         whole, *parts = slots.of_row[rows].tolist()
@@ -185,6 +263,12 @@ def settle(slots: Slots, sums: Sequence[Sum], lists: Sequence[Sequence[str]]) ->
         target = [whole, *parts][to]
         if not fixed[target]:
             others = [text for at, text in enumerate(texts) if at not in (0, to)]
+            part = 3 - to if kind == TOTAL and to and len(parts) == 2 else 2 * (kind == NET)
+            if part and len(parts) == 2 and not fixed[[whole, *parts][part]]:
+                of_whole = texts[0 if kind == TOTAL else 1]
+                less = at_most(texts[part], of_whole)
+                slots.texts[slots.number[[whole, *parts][part]]] = less
+                others[-1 if kind == NET else 0] = less
             text = follow(kind, texts[to], others, texts[0] if to else "")
             slots.texts[slots.number[target]] = text
             slots.chance[target] = 1.0 if kind in FEW else slots.chance[[target, *parts]].sum()
@@ -203,8 +287,24 @@ def name_days(
         words: by group, in the order of their tables.
     """
     tables, lists, fixed = [*words], [*words.values()], {*(~slots.new).nonzero()[0].tolist(), -1}
-    for rows in weekdays:
-        at = [int(slots.of_row[row]) if row >= 0 else -1 for row in rows]
+    ats = [[int(slots.of_row[row]) if row >= 0 else -1 for row in rows] for rows in weekdays]
+    weekly = {
+        (name, month): [
+            *dict.fromkeys(day for one, day, of, _ in ats if (one, of) == (name, month))
+        ]
+        for name, _, month, _ in ats
+        if month >= 0
+    }
+    for days in weekly.values():
+        if 1 < len(days) <= MOST and not fixed.intersection(days):
+            texts = [slots.texts[slots.number[day]] for day in days]
+            if all(map(str.isdigit, texts)):
+                first = min(int(texts[0]), LAST - 7 * (len(days) - 1))
+                for turn, day in enumerate(days):
+                    padded = slots.plans[slots.pool[day]].pool[1] == PADDED
+                    text = str(first + 7 * turn).zfill(1 + padded)
+                    slots.texts[slots.number[day]] = text
+    for at in ats:
         name, number = at[:2]
         if slots.table[name] < 0:
             continue  # a word that its list has no more
@@ -219,7 +319,7 @@ def name_days(
         ahead = (int(slots.number[name] if name in fixed else listed_day) - weekday) % 7
         if ahead and number not in fixed and texts[1].isdigit():
             day, weekday = int(texts[1]) + ahead, weekday + ahead
-            slots.texts[slots.number[number]] = str(day - 7 * (day > 28)).zfill(len(texts[1]))
+            slots.texts[slots.number[number]] = str(day - 7 * (day > LAST)).zfill(len(texts[1]))
             slots.chance[number] = min(7 * slots.chance[number], 1.0)
         if name not in fixed:
             slots.number[name] = weekday % 7

@@ -59,6 +59,7 @@ PATTERNS: Final = (
     ("iso", r"(?<![^\W_])\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b"),
     ("ymd", r"\b\d{4}/\d{1,2}/\d{1,2}\b|\b\d{4}\.\d{1,2}\.\d{1,2}\b"),
     ("dmy", r"\b\d{1,2}(?:-\d{1,2}-|/\d{1,2}/|\.\d{1,2}\.)(?:\d{4}|\d{2})\b"),
+    ("daydot", r"\b(?:0[1-9]|[12]\d|3[01])\.(?:0[1-9]|1[0-2])\.(?!\d)|(?<![\d.])[1-9]\.(?:0[1-9]|1[0-2])\.(?=[:;,)]|\s[a-zäöü])"),
     ("coord", r"(?<![\w.])-?\d{1,3}\.\d{4,8}\b"),
     ("clock", r"\b\d{1,2}[:.]\d{2} ?(?:[ap]\.?m\b\.?|[AP]\.?M\b\.?)|\b\d{1,2} ?(?:[ap]m\b|[AP]M\b|[ap]\.m\.)|\b\d{1,2}h\d{2}\b|\b\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?!:?\d)"),
     ("yearspan", r"\b(?:1[5-9]|20)\d\d[-–/](?:(?:1[5-9]|20)\d\d|\d\d)(?![\w/-]|\.\d)"),
@@ -75,7 +76,7 @@ PATTERNS: Final = (
     ("decade", r"\b(?:1[6-9]|20)\d0s\b|['’]?\b[2-9]0s\b"),
     ("ordinal", r"\b\d{1,4}(?:st|nd|rd|th)\b"),
     ("version", r"\bv?\d{1,4}\.\d{1,4}\.\d{1,6}(?:[-.]?(?:rc|beta|alpha|dev)\d{0,3})?\b(?!\.\d)|\bv\d{1,4}(?:\.\d{1,4})?\b"),
-    ("money", r"(?:US|CA|AU|A|C|NZ|HK|R)?[$£€¥₹₦₱₩₫₺₽₪₴]\s?\d(?:[\d,]{0,30}\d)?(?:\.\d{1,6})?(?:\s?(?:[kKmMbB]|bn|mn|(?:m|b|tr)illion|thousand)\b)?|\b\d(?:[\d,]{0,30}\d)?(?:\.\d{1,6})?\s?[£€¥₹₦₱₩₫₺₽₪₴]|\b(?:R|Rs\.?|KSh|Kshs|N)\d[\d,]{0,30}\d(?:\.\d{1,6})?[kKmM]?\b|\b[RN]\d(?:\.\d)?[kKmM]\b|\bR\d{1,3}\.\d{1,2}\b"),
+    ("money", r"(?:US|CA|AU|A|C|NZ|HK|R)?[$£€¥₹₦₱₩₫₺₽₪₴]\s?\d(?:[\d,]{0,30}\d)?(?:\.\d{1,6})?(?:\s?(?:[kKmMbB]|bn|mn|(?:m|b|tr)illion|thousand)\b)?|\b\d(?:[\d,]{0,30}\d)?(?:\.\d{1,6})?\s?[£€¥₹₦₱₩₫₺₽₪₴]|\b(?:R|Rs\.?|KSh|Kshs|N)\d[\d,]{0,30}\d(?:\.\d{1,6})?[kKmM]?\b|\b[RN]\d{1,3}(?:\.\d{1,2})?(?:[kKmM]|bn|mn)\b|\bR\d{1,3}\.\d{1,2}\b|\b[A-Z]{1,2}\d{1,3}(?:,\d{3}){1,4}(?:\.\d\d)?\b"),
     ("agesex", r"\b\d{1,2}[FM]\b"),
     ("quantity", r"\b\d{1,9}(?:[.,]\d{1,6})?(?:mg|mcg|µg|ml|mL|kg|g|km|cm|mm|m|lbs?|oz|ft|mph|kph|rpm|bpm|kHz|MHz|GHz|Hz|[kKMGT]i?B|[kMG]bps|kWh|kVA|kW|W|V|A|mmHg|min|mins|hrs?|h|s|ms|k|K|M|B|px|pt|x|yo|y|d|w|wks?|yrs?|p|C|D|E|F|G|L|N|Fr)\b|\b(?:9|10)\d\.\d F\b|\b[34]\d\.\d C\b|\b\d{1,6}(?:\.\d{1,3})?\s?°\s?[CF]?"),
     ("percent", r"\b\d{1,9}(?:[.,]\d{1,6})?\s?%"),
@@ -121,6 +122,10 @@ NUMBERED: Final = re.compile(
     r"(?:FY|CW|WK|RM|GR|YR|INC|CHG|REQ|TKT|TICKET|INV|ORD|REF|JOB|CASE|BUG|PR|RMA)-?(?=\d+$)"
 )
 """Prefixes of numbers that stay: they tell the kind of a record, and nobody's name."""
+MONTH_YEAR: Final = re.compile(r"(0?[1-9]|1[0-2])/((?:19|20)\d\d)")
+"""A month of a year."""
+MARK: Final = re.compile(r"(\d{1,2}\.\d{1,2})/(4|4\.0|4\.3|4\.5|5|5\.0|6|6\.0|7|9|10|20)")
+"""A mark and the best one, which stays."""
 _FORMS: Final = "sa cv sl srl llc pc lp bv nv kk spa llp plc sas sc"
 LEGAL: Final = frozenset(".".join(letters) for letters in _FORMS.split())
 """Legal forms of companies, with dots."""
@@ -128,7 +133,7 @@ LABELS: Final = (
     *("int1", "int2", "int3", "int4", "int40", "int5", "int6", "intlong", "bit", "number", "year"),
     *(name for name, _ in PATTERNS if name not in ("skip", "escape", "int")),
     *("fixed", "times", "spo2", "legaldot", "monthday", "entname", "daymonth", "dateyear"),
-    *("over7", "over10", "over12", "pair"),
+    *("over7", "over10", "over12", "pair", "monthno", "mark"),
 )
 
 
@@ -163,6 +168,17 @@ def parts(kind: str, text: str, fixed: frozenset[str]) -> list[tuple[int, int, s
             cut = text.index("/")
             first, whole = (label_and_form("int", side, fixed) for side in text.split("/"))
             return [(0, cut, *first), (cut + 1, len(text), *whole)]
+    if kind == "int" and (cut := MONTH_YEAR.fullmatch(text)):  # 03/2020
+        first, year = cut.groups()
+        at = len(first) + 1
+        return [
+            (0, len(first), "monthno", marked(first)),
+            (at, at + 4, "dateyear", year_form(year)),
+        ]
+    if kind == "int" and (cut := MARK.fullmatch(text)):  # 3.8/4.5
+        mark, most = cut.groups()
+        at, form = len(mark) + 1, f"{most.split('.')[0]}:{len(mark.partition('.')[2])}"
+        return [(0, len(mark), "mark", form), (at, len(text), "fixed", most)]
     dated = date_parts(kind, text) if kind in KINDS else []
     return dated or [(0, len(text), *label_and_form(kind, text, fixed))]
 

@@ -7,9 +7,10 @@ others, and which step from one time to the next is that from another time to it
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations, pairwise, product
+from math import prod
 from typing import Final, NamedTuple
 
 TOTAL, NET, PRODUCT, RATIO, GROWTH, DROP, REST, STEP, SPAN, HOURS, MINUTES = range(11)
@@ -21,13 +22,18 @@ RANGE, BELOW, INSIDE, ABOVE = range(11, 15)
 """Kinds: the end of a range; where a value lies beside a range."""
 FEW: Final = frozenset((RATIO, REST, SPAN, HOURS, MINUTES, BELOW, INSIDE, ABOVE))
 """Kinds of which the results may be so few that one of them is likely."""
+_NUMERALS = "two three four five six seven eight nine ten eleven twelve"
+NUMERALS: Final = {word: value for value, word in enumerate(_NUMERALS.split(), 2)}
+"""Number words that may be factors."""
+WORDS: Final = frozenset(("n19", "n1019"))
+"""Their labels."""
 AMOUNTS: Final = frozenset(("money", "number", "int3", "int4", "int5", "int6"))
 """Labels of numbers that may be results, whatever their size."""
 PERCENT, CLOCK = "percent", "clock"
 DATED: Final = {"int1": 0, "int2": 0, "year": 1, "dateyear": 1}
 """Labels of numbers that may be days, and of years."""
 LABELS: Final = {
-    **dict.fromkeys((*AMOUNTS, "quantity", PERCENT), 1),
+    **dict.fromkeys((*AMOUNTS, *WORDS, "quantity", PERCENT), 1),
     **{label: 2 + of_year for label, of_year in DATED.items()},
     CLOCK: 4,
     **dict.fromkeys(("month", "month3?", "month?", "month_de", "month_fr", "month_es"), 5),
@@ -38,9 +44,10 @@ DAYS: Final = frozenset(("year", "mday"))
 """Groups of dates between which a number of days or years lies."""
 _OPEN: Final = "int number money quantity age childage days2 minutes"
 _MEASURED: Final = "pigment pigments sodium potassium platelets glucose clotting lettered"
+_COUNTS: Final = {*DATED, *WORDS}
 RESULTS: Final = frozenset((*_OPEN.split(), *_MEASURED.split(), PERCENT, CLOCK))
 """Groups of numbers that may follow from others."""
-PARTS: Final = RESULTS | {"dose_hours", "weight", "dotclock", "taxrate"}
+PARTS: Final = RESULTS | WORDS | {"dose_hours", "weight", "dotclock", "taxrate"}
 """Groups of numbers that others may follow from."""
 _NEAR: Final = 6
 """Numbers before a product among which its factors are."""
@@ -50,9 +57,13 @@ _DAY: Final = 24 * 60
 _RUN: Final = re.compile(r"\d(?:[\d.,]{0,14}\d)?")
 _TIME: Final = re.compile(r"(\d{1,2})([:.h])(\d\d)(?!\d)()(?:.*?([apAP]))?")
 _THOUSANDS: Final = re.compile(r"\d([.,])(?:(\d\d)\1)?\d{3}(?!\d)")
+_SECONDS: Final = re.compile(r"\d{1,2}([:.])\d\d\1\d\d")
+_PENCE: Final = re.compile(r"\d{1,2}p")
 _PLACES: Final = 2
 _WEEKS: Final = 14
 """Days that are counted between two days of one month."""
+_LARGE: Final = 100_00
+"""Hundredths of the smallest amount that is looked for far away."""
 _WHOLE: Final = 100
 """Hundredths of one, and of the whole."""
 
@@ -77,12 +88,16 @@ class Item(NamedTuple):
 @lru_cache(1 << 14)
 def read(text: str) -> tuple[int, int]:
     """Return the hundredths of a number, and how many decimals it has; 0, 0: it is too fine."""
+    if text.lower() in NUMERALS:
+        return NUMERALS[text.lower()] * _WHOLE, 0
     match = _RUN.search(text)
     *groups, last = re.split("[.,]", match[0] if match else "0")
     decimals = len(last) if groups else 0
     if decimals > _PLACES + 1 or (decimals > _PLACES and groups == ["0"]):
         return 0, 0
     decimals = decimals if decimals <= _PLACES else 0
+    if not groups and _PENCE.fullmatch(text):
+        return int(last), 0
     return int("".join([*groups, last])) * 10 ** (_PLACES - decimals), decimals
 
 
@@ -96,7 +111,12 @@ def minute(text: str) -> int:
     return (hour * 60 + int(match[3])) % _DAY
 
 
-def sums_of(rows: Sequence[tuple[int, str, str]], joined: Container[int]) -> Iterator[Sum]:
+def sums_of(
+    rows: Sequence[tuple[int, str, str]],
+    joined: Container[int],
+    wholes: Container[int],
+    lines: Mapping[int, int],
+) -> Iterator[Sum]:
     """Yield the sums of a text: of its dates, of its times, and of its numbers.
 
     A factor or a summand is no summand of a later sum: the result stands for it.
@@ -104,6 +124,8 @@ def sums_of(rows: Sequence[tuple[int, str, str]], joined: Container[int]) -> Ite
     Args:
         rows: token, label and text of its numbers and times.
         joined: tokens that a hyphen or dash joins to the one before.
+        wholes: tokens of which the one before is a part: 318 of 450.
+        lines: of each token its line.
     """
     sorts = {LABELS[label] for _, label, _ in rows}
     if not sorts.isdisjoint((2, 3)):
@@ -113,20 +135,37 @@ def sums_of(rows: Sequence[tuple[int, str, str]], joined: Container[int]) -> Ite
     if 1 not in sorts:
         return
     before, left, equal = list[Item](), list[Item](), dict[int, Item]()
+    columns = {found.whole: found for found in _columns(rows, lines)}
     for token, label, text in rows:
         value, decimals = read(text)
         if label == CLOCK or DATED.get(label) or not value:
             continue
         item = Item(token, label, value, 10 ** (_PLACES - decimals))
         same = equal.setdefault(value, item)
-        if label == PERCENT:
+        result = columns.get(token)
+        if label in WORDS:
+            before = [*before[1 - _NEAR :], item]
+            continue
+        if result:
+            pass
+        elif label == PERCENT:
             result = _percentage(item, before)
         elif same.unit != item.unit and label in AMOUNTS:
             result = Sum(TOTAL, token, (same.at,))  # $80 and $80.00
         elif label in AMOUNTS:
-            result = _product(item, before) or _total(item, left) or _change(item, before)
+            result = (
+                _product(item, before)
+                or _total(item, left)
+                or _change(item, before)
+                or _share(item, before, left)
+                or _rest(item, left)
+            )
         else:
-            result = _total(item, left) if value >= 10 * _WHOLE else None
+            result = _total(item, left) or _counted(item, before) if value >= 10 * _WHOLE else None
+            if not result and before and before[-1].label == PERCENT:
+                result = _share(item, before, left)
+        if token in wholes and before and before[-1].value < value and not result:
+            yield Sum(RANGE, token, (before[-1].at,))
         if token in joined and before and before[-1].value < value:
             yield Sum(RANGE, token, (before[-1].at,))
         if token in joined and len(before) > 1 and before[-1].value < value:
@@ -147,6 +186,40 @@ def sums_of(rows: Sequence[tuple[int, str, str]], joined: Container[int]) -> Ite
         before = [*before[1 - _NEAR :], item]
 
 
+def _columns(rows: Sequence[tuple[int, str, str]], lines: Mapping[int, int]) -> Iterator[Sum]:
+    """Yield which numbers of a line are the sums of a column of the lines before it."""
+    table: dict[int, list[tuple[int, int]]] = {}
+    for token, label, text in rows:
+        if label != CLOCK and DATED.get(label) != 1 and label not in WORDS:
+            table.setdefault(lines[token], []).append((token, read(text)[0]))
+    for line, numbers in table.items():
+        above = list[list[tuple[int, int]]]()
+        while len(above) < _MOST and line - len(above) - 1 in table:
+            above.append(table[line - len(above) - 1])
+        counts = set[int]()
+        for token, value in sorted(numbers, key=lambda number: -number[1]) if above[1:] else ():
+            for count, parts in _column(value, above):
+                if value >= _LARGE or count > 2 or (count in counts and value >= 10 * _WHOLE):
+                    yield Sum(TOTAL, token, parts)
+                    counts.add(count)
+                    break
+
+
+def _column(
+    value: int, above: Sequence[Sequence[tuple[int, int]]]
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yield of which lines above, and their columns from the left or the right, a number is the
+    sum.
+    """
+    width = min(map(len, above))
+    for place in (*range(-1, -width - 1, -1), *range(width)):
+        column, summed = [row[place] for row in above], 0
+        for count, (_, number) in enumerate(column, 1):
+            summed += number
+            if count > 1 and summed == value:
+                yield count, tuple(part for part, _ in column[:count])
+
+
 def _spans(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
     """Yield between which numbers that may be days or years as many lie as another number says."""
     numbers = [(token, DATED[label], int(text)) for token, label, text in rows]
@@ -158,7 +231,10 @@ def _spans(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
             continue
         if number <= _WEEKS:
             near = numbers[max(row - _NEAR, 0) : row + _NEAR]
-            days = {day: token for token, far, day in near if not far}
+            days: dict[int, int] = {}
+            for token, far, day in near:
+                if not far and token != at:
+                    days.setdefault(day, token)
             for start, first in days.items():
                 if start + number in days:
                     yield Sum(SPAN, at, (days[start + number], first))
@@ -172,7 +248,11 @@ def _spans(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
 def _steps(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
     """Yield which steps from a time to the next are equal, or as long as a number says."""
     steps: dict[int, tuple[int, int]] = {}
-    times = [(token, minute(text)) for token, label, text in rows if label == CLOCK]
+    times = [
+        (token, minute(text))
+        for token, label, text in rows
+        if label == CLOCK and not _SECONDS.match(text)
+    ]
     for (before, first), (token, second) in pairwise([pair for pair in times if pair[1] >= 0]):
         step = (second - first) % _DAY
         if step in steps:
@@ -214,8 +294,16 @@ def _product(item: Item, before: Sequence[Item]) -> Sum | None:
         whole, near = wholes[share or percent]
         if abs(factor * other - whole) <= near:
             return Sum(PRODUCT, item.at, (first.at, second.at))
-        if factor * wanted == other * _WHOLE and first.label in DATED and not percent:
+        if factor * wanted == other * _WHOLE and first.label in _COUNTS and not percent:
             return Sum(PRODUCT, second.at, (first.at, item.at))
+        if other * wanted == factor * _WHOLE and second.label in _COUNTS and not share:
+            return Sum(PRODUCT, first.at, (second.at, item.at))
+    counts = [first for first in rows if first[0].label in _COUNTS]
+    for (first, factor, _), (second, other, _), (third, last, share) in (
+        (*pair, row) for row in rows for pair in combinations(counts, 2) if row not in pair
+    ):
+        if not share and factor * other * last == wanted * _WHOLE**2:
+            return Sum(PRODUCT, item.at, (first.at, second.at, third.at))
     return None
 
 
@@ -232,12 +320,53 @@ def _change(item: Item, before: Sequence[Item]) -> Sum | None:
     return None
 
 
+def _counted(item: Item, before: Sequence[Item]) -> Sum | None:
+    """Return of which counts just before it a count is the sum or the product."""
+    near = [earlier for earlier in before[-4:] if earlier.label in _COUNTS]
+    if len(near) > 1 and near[-1].value + near[-2].value == item.value:
+        return Sum(TOTAL, item.at, (near[-2].at, near[-1].at))
+    for first, second in combinations(near, 2):
+        if first.value * second.value == item.value * _WHOLE and item.value >= 24 * _WHOLE:
+            return Sum(PRODUCT, item.at, (first.at, second.at))
+    return None
+
+
+def _share(item: Item, before: Sequence[Item], left: Sequence[Item]) -> Sum | None:
+    """Return of which amount far before it an amount is the percentage just before it."""
+    share = before[-1] if before else item
+    for whole in reversed(left) if share.label == PERCENT else ():
+        if abs(whole.value * share.value - item.value * _WHOLE**2) <= item.unit * _WHOLE**2 // 2:
+            return Sum(PRODUCT, item.at, (whole.at, share.at))
+    return None
+
+
+def _rest(item: Item, left: Sequence[Item]) -> Sum | None:
+    """Return of which amount far before it an amount is what the last one leaves, or of which two
+    it is the sum.
+    """
+    alike = [earlier for earlier in left if earlier.unit == item.unit]
+    for whole in alike[:-1] if item.value >= _LARGE else ():
+        if whole.value - alike[-1].value == item.value:
+            return Sum(NET, item.at, (whole.at, alike[-1].at))
+    large = [earlier for earlier in left[-_NEAR:] if earlier.value >= _LARGE]
+    for first, second in combinations(large, 2):
+        if first.value + second.value == item.value:
+            return Sum(TOTAL, item.at, (first.at, second.at))
+    return None
+
+
 def _total(item: Item, left: Sequence[Item]) -> Sum | None:
     """Return of which numbers before it a number is the sum, or what they leave of one of them."""
     _, label, wanted, unit = item
     alike = [earlier for earlier in left if earlier.label == label and earlier.unit == unit]
     most = wanted + 2 * max((earlier.value for earlier in left), default=0)
-    for row in (alike, [earlier for earlier in left if earlier.label in AMOUNTS], left):
+    once = [item for at, item in enumerate(alike) if not at or item.value != alike[at - 1].value]
+    for row in (
+        alike,
+        once,  # one at 95.00, that is 95.00
+        [earlier for earlier in left if earlier.label in AMOUNTS],
+        left,
+    ):
         summed = 0
         for count, first in enumerate(reversed(row)):
             value = first.value
@@ -251,6 +380,11 @@ def _total(item: Item, left: Sequence[Item]) -> Sum | None:
                 return Sum(TOTAL, first.at, _places([*row[at + 1 :], item]))
             if count == 1 and before - value == wanted:
                 return Sum(TOTAL, row[-1].at, _places([first, item]))
+            if count > 2 and row is alike and wanted >= _LARGE:  # 129.00 is the price of one
+                extra = [earlier for earlier in row[at:] if summed - earlier.value == wanted]
+                if extra:
+                    rest = [earlier for earlier in row[at:] if earlier is not extra[-1]]
+                    return Sum(TOTAL, item.at, _places(rest))
             if count > 1 and row is alike and unit == 1:
                 less = [earlier for earlier in row[at:] if summed - 2 * earlier.value == wanted]
                 if less:
@@ -282,12 +416,13 @@ def follow(kind: int, text: str, parts: Sequence[str], whole: str = "") -> str:
         if kind == STEP:
             return _time(text, (times[0] + times[1] - times[2]) % _DAY)
         long = (times[0] - times[1]) % _DAY * _WHOLE
-        return _number(text, long // (60 if kind == HOURS else 1), [])
+        written = _number(text, long // (60 if kind == HOURS else 1), [])
+        return written if re.search("[1-9]", written) else text
     values = [read(part)[0] for part in parts]
     drawn, value, last = read(text)[0], sum(values), values[-1]
     if kind == PRODUCT:
-        scale = _WHOLE ** (1 + ("%" in "".join(parts)))
-        value = (2 * values[0] * last + scale) // (2 * scale)
+        scale = _WHOLE ** (len(values) - 1 + ("%" in "".join(parts)))
+        value = (2 * prod(values) + scale) // (2 * scale)
     elif kind == RATIO:
         value = values[0] * _WHOLE**2 // max(last, 1)
     elif kind in (GROWTH, DROP):
@@ -307,7 +442,14 @@ def follow(kind: int, text: str, parts: Sequence[str], whole: str = "") -> str:
         value = max(values[0] - last, 2 * _WHOLE)
     elif kind == REST or whole:
         value = (read(whole)[0] if whole else _WHOLE**2) - value
-    return _number(text, value, [*parts, whole]) if min(values) > 0 < value else text
+    written = _number(text, value, [*parts, whole]) if min(values) > 0 < value else text
+    return written if re.search("[1-9]", written) else text
+
+
+def at_most(text: str, whole: str) -> str:
+    """Return a number, or half of another one if it is not smaller."""
+    value, most = read(text)[0], read(whole)[0]
+    return _number(text, most // 2, [whole]) if value >= most > 0 else text
 
 
 def _time(text: str, value: int) -> str:

@@ -21,6 +21,7 @@ from dpsan.only.marks import (
     LARGE,
     LARGE_HEX,
     NIL,
+    NOW,
     PADDED,
     RANGES,
     SHORT,
@@ -43,6 +44,23 @@ _ALPHABETS: Final = {
     LARGE_HEX: "0123456789ABCDEF",
     FIVE: "05",
 }
+_ACRONYMS: Final[dict[int, list[Piece]]] = {
+    3: [list("ABCDEFGHIMNPRSTU"), list("ABCDEFHILMNPRST"), list("ABCDEFGILMNOPRSTU")],
+    4: [
+        list("ABCDEFGHIMNPRSTU"),
+        list("ABCEFHILMNPRST"),
+        list("ACDEFILMNPRST"),
+        list("ABCDFGPSTU"),
+    ],
+    5: [
+        list("BCDFGLMNPRST"),
+        list("AEIO"),
+        list("BCDFGLMNPRST"),
+        list("AEIO"),
+        list("CDFGLMNPRST"),
+    ],
+}
+"""Letters of an acronym, by its length: such as those of offices and firms."""
 _AT_ONCE: Final = 15
 """Digits of a piece."""
 _CODES: Final = {
@@ -185,7 +203,8 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         low, high = YEARS[form[0]]
         return [(low % 100, high % 100, 2) if len(form) > 1 else (low, high, 0)]
     if group.startswith("acr"):
-        return [list(_ALPHABETS[LARGE])] * int(group[3:])
+        size = int(group[3:])
+        return [*_ACRONYMS.get(size, [])] or [list(_ALPHABETS[LARGE])] * size
     if group == "ordinal":
         if form[0] == "d":  # of a day
             return [(2, 9, 0) if len(form) == 2 else (10, 31, 0), "th"]
@@ -226,6 +245,15 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         return [[f"{part}{pair[1]}{whole}" for whole in range(2, 10) for part in range(1, whole)]]
     if group == "code" and form == f"E{DIGIT}V{DIGIT}M{DIGIT}":
         return ["E", (3, 4, 0), "V", (4, 5, 0), "M", (5, 6, 0)]
+    if group == "monthno":
+        return [(1, 9, 2) if form[0] == ZERO else (1, 9, 0) if len(form) == 1 else (10, 12, 0)]
+    if group == "mark":
+        best, _, decimals = form.partition(":")
+        return [
+            (int(best) // 2, int(best) - 1, 0),
+            ".",
+            (0, 10 ** int(decimals) - 1, int(decimals)),
+        ]
     if group == "taxrate":
         return [_TAXES, re.sub(r"^[^ %]+", "", form)]
     if group == "lettered" and form[1:] in (f".{DIGIT}", f"{DIGIT}.{DIGIT}"):
@@ -353,7 +381,10 @@ def finished(group: str, text: str) -> str:
         return ordinal(int(text[:-2]))
     if group == "yearspan":
         first, mark, last = text[:4], text[4], text[5:]
-        return first + mark + str(int(first) + int(last))[-len(last) :]
+        begin, end = int(first), int(first) + int(last)
+        if begin <= NOW < end:  # nobody has worked until a later year
+            begin, end = begin - (end - NOW), NOW
+        return f"{begin}{mark}{str(end)[-len(last) :]}"
     return text
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, groupby
+from itertools import chain, groupby, pairwise
 from operator import itemgetter
 from typing import Any, Final
 
@@ -97,6 +97,7 @@ class Viewer:
             raise ValueError(f"trigger words without a label: {missing}")
         self.trigger[rows] = np.arange(1, len(triggers) + 1)
         self.articles = [triggers.index(word) + 1 for word in ("a", "an")]
+        self.of = triggers.index("of") + 1
         self.letter_a = rows[triggers.index("a")]
         self.bits = lexicon.bits.copy()
         # What cannot be read is a letter: it does not pass for a mark.
@@ -332,7 +333,8 @@ class Viewer:
         owns = filled(False, False, words["possessive"], np.bool_)
         earlier = self.earlier(block.text, label, start, end, index, form, [*forms])
         relations = form, trigger, equal, first, unit, index, earlier
-        found_sums = self.sums(block.text, label, gap, start, end, index)
+        self._number_lines(block.text, label, gap, start, end, index, equal)
+        found_sums = self.sums(block.text, label, gap, start, end, index, trigger)
         view = View(
             label, caps, owns, gap, *relations, self.labels, tuple(forms), {}, {}, found_sums
         )
@@ -340,6 +342,44 @@ class Viewer:
         split_emails(view, places)
         view.far_words.update(far_words(view, places, self.articles[0]))
         return view, places
+
+    def _number_lines(
+        self,
+        block: str,
+        label: Labels,
+        gap: Codes,
+        start: Ints,
+        end: Ints,
+        text: Ints,
+        equal: Ints,
+    ) -> None:
+        """Mark the numbers of lines in order, alone or behind one word (Day 2), as fixed: they tell
+        how many there are.
+        """
+        small = [self.code[name] for name in ("int1", "int2", "bit")]
+        line = (gap == GAP["line"]) | np.append(True, label[:-1] == self.code[EDGE])
+        of_law = [
+            at
+            for at in among(label, small).nonzero()[0]
+            if block[start[at] - 2 : start[at]] == "§ "
+        ]
+        label[of_law] = self.code["fixed"]
+        first = (among(label, small) & line).nonzero()[0]
+        behind = (among(label[1:], small) & line[:-1]).nonzero()[0] + 1
+        behind = behind[gap[behind] == GAP["space"]]
+        columns = [*first, *behind], [*np.zeros_like(first) - 1, *equal[behind - 1]]
+        members: dict[tuple[int, int], list[int]] = {}
+        for at, word in zip(*columns, strict=True):
+            members.setdefault((int(text[at]), int(word)), []).append(int(at))
+        for (_, word), places in members.items():
+            values = [int(block[start[at] : end[at]]) for at in places]
+            step = values[0]
+            ordered = values == [*range(step, step * len(values) + 1, step)] if step else False
+            near = 30 if word >= 0 else 3
+            rising = step == 1 and all(0 < b - a <= near for a, b in pairwise(values))
+            rising &= word >= 0 or len(values) > 2
+            if len(values) > 1 and ((ordered and step in (1, 10)) or rising):
+                label[places] = self.code["fixed"]
 
     def earlier(
         self,
@@ -366,7 +406,14 @@ class Viewer:
         return earlier
 
     def sums(
-        self, block: str, label: Codes, gap: Codes, start: Ints, end: Ints, text: Ints
+        self,
+        block: str,
+        label: Codes,
+        gap: Codes,
+        start: Ints,
+        end: Ints,
+        text: Ints,
+        trigger: NDArray[np.int16],
     ) -> tuple[sums.Sum, ...]:
         """Return the numbers that follow from others of their text."""
         sort = self.summed.take(label)
@@ -385,8 +432,13 @@ class Viewer:
         )
         beside = among(gap[at], [GAP["hyphen"], GAP["dash"]]) & (start[at] - end[at - 1] == 1)
         joined = {*at[beside].tolist()}
+        wholes = {*at[trigger[at - 1] == self.of].tolist()}
+        lines = np.cumsum(gap == GAP["line"])[at].tolist()
+        line_of = dict(zip(at.tolist(), lines, strict=True))
         of_texts = ([row[1:] for row in part] for _, part in groupby(rows, itemgetter(0)))
-        return tuple(chain.from_iterable(sums.sums_of(part, joined) for part in of_texts))
+        return tuple(
+            chain.from_iterable(sums.sums_of(part, joined, wholes, line_of) for part in of_texts)
+        )
 
 
 def labels_of(lexicon: Lexicon, lists: Iterable[str] = ()) -> tuple[str, ...]:
