@@ -145,15 +145,17 @@ def day_forms(forms: Sequence[str], texts: Sequence[int]) -> list[str]:
         texts: the text of each.
     """
     led = {text for form, text in zip(forms, texts, strict=True) if form[0] == DAY_FIRST}
+    marks_between = [_BETWEEN.fullmatch(form, 1) for form in forms]
+    places = [*zip(texts, (match and match[1] for match in marks_between), strict=True)]
     short = {
-        text
-        for form, text in zip(forms, texts, strict=True)
+        place
+        for form, place in zip(forms, places, strict=True)
         if form[0] != YEAR_FIRST and _BARE.search(form)
     }
     forms_of_days = []
-    for form, text in zip(forms, texts, strict=True):
-        order, between = form[0], _BETWEEN.fullmatch(form, 1)
-        bare = text in short if order != YEAR_FIRST else _BARE.search(form)
+    for form, text, place, between in zip(forms, texts, places, marks_between, strict=True):
+        order = form[0]
+        bare = place in short if order != YEAR_FIRST else _BARE.search(form)
         first = order == DAY_FIRST or (order == EITHER and text in led)
         marks = (DAY_FIRST if first else MONTH_FIRST) + (SHORT if bare else PADDED)
         forms_of_days.append(marks + (between[1] if between else ""))

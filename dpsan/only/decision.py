@@ -7,6 +7,7 @@ that pass the same words and gaps, have the same distribution of outputs.
 
 from __future__ import annotations
 
+from bisect import bisect
 from dataclasses import dataclass
 from typing import Final
 
@@ -48,6 +49,8 @@ WEEKDAYS: Final = frozenset(("day", "day3", "workday", "workday3", "day_de", "da
 DAYS_OF_MONTH: Final = frozenset(("mday", "ordinal", "daymonth"))
 MONTHS: Final = frozenset(("month", "month3", "month_de", "month_fr", "month_es"))
 YEARS: Final = frozenset(("year", "shortyear"))
+YEAR: Final = 3
+"""Part of a date, behind its day and its month."""
 NAMED_MONTHS: Final = ("month", "month3")
 """Groups of English months of which one may be earlier than another, or the same."""
 SPANS: Final = ("year", "yearspan")
@@ -219,7 +222,7 @@ def _weekdays(
 ) -> tuple[tuple[int, ...], ...]:
     """Return the rows of the weekdays that stand before a date, with those of the date.
 
-    Month and year are those of the text where the date has none.
+    A date without a month has the first one of the text, one without a year the next one.
     """
     at = among(group, rules.codes(WEEKDAYS)).nonzero()[0]
     part_of = np.zeros(len(rules.groups), np.int8)
@@ -232,10 +235,14 @@ def _weekdays(
     dated = dated[np.isin(view.text[dated], view.text[at])]
     of = dict(zip(dated.tolist(), part_of[group[dated]].tolist(), strict=True))
     first = {(int(view.text[near]), part): int(row[near]) for near, part in reversed(of.items())}
+    years = [near for near, part in of.items() if part == YEAR]
     out = []
     for token in at.tolist():
         text, open_parts = int(view.text[token]), {1, 2, 3}
-        date = [-1, first.get((text, 2), -1), first.get((text, 3), -1)]
+        behind = bisect(years, token)
+        beside = [*years[behind : behind + 1], *years[behind - 1 : behind]]
+        year = [int(row[near]) for near in beside if view.text[near] == text]
+        date = [-1, first.get((text, 2), -1), *(year[:1] or [-1])]
         for near in range(token + 1, token + 6):
             part = of.get(near, 0)
             if part in open_parts:
