@@ -215,6 +215,8 @@ def _weekdays(
     Month and year are those of the text where the date has none.
     """
     at = among(group, rules.codes(WEEKDAYS)).nonzero()[0]
+    if not len(at):
+        return ()
     part_of = np.zeros(len(rules.groups), np.int8)
     for part, names in enumerate((DAYS_OF_MONTH, MONTHS, YEARS), 1):
         part_of[rules.codes(names)] = part
