@@ -347,10 +347,8 @@ def at_most(group: Fit, words: Lists) -> float:
     fit chooses the weights; that the bound holds needs none.  Outputs that do not occur may have
     been expected, so no bound is below that of a list without any.
     """
-    whole, probabilities = (
-        group.counts.sum(),
-        group.channel.mixed(group.channel.cells[words.indices].T),
-    )
+    whole, channel = group.counts.sum(), group.channel
+    probabilities = channel.mixed(channel.cells[words.indices].T)
     share = np.maximum(group.mean / whole, 1e-12)
     cost = share + _AT_MOST * np.sqrt(share / whole)
     weights = np.asarray(optimize.linprog(cost, -probabilities.T, -np.ones(words.nnz)).x)
