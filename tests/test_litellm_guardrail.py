@@ -11,10 +11,12 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import numpy as np
 import pytest
 from support import ROOT
 
 from dpsan import Sanitizer
+from dpsan.only.hashes import Hashes
 
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it asks the network
 pytest.importorskip("litellm", reason="LOUD: litellm is not installed, the guardrail was NOT tried")
@@ -102,7 +104,8 @@ def arguments_of(text):
     return json.dumps({"text": text, "limit": 5})
 
 
-def pieces(text, size):
+def pieces(text, size=8):
+    """Return a text in pieces, which cut the names; each costs LiteLLM up to 3 ms."""
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 
@@ -111,11 +114,10 @@ def streamed_chat(text):
     about = {"id": "c", "created": 1, "model": "chat", "object": "chat.completion.chunk"}
     first = {"index": 0, "id": "call_1", "type": "function"}
     calls = [{**first, "function": {"name": "find", "arguments": ""}}]
-    calls += [
-        {"index": 0, "function": {"arguments": part}} for part in pieces(arguments_of(text), 5)
-    ]
+    parts = pieces(arguments_of(text), 24)
+    calls += [{"index": 0, "function": {"arguments": part}} for part in parts]
     deltas = [{"role": "assistant", "content": ""}]
-    deltas += [{"content": part} for part in pieces(text, 3)]
+    deltas += [{"content": part} for part in pieces(text)]
     deltas += [{"tool_calls": [call]} for call in calls]
     choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
     choices += [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]
@@ -128,8 +130,8 @@ def streamed_message(text):
     usage = {"input_tokens": 1, "output_tokens": 1}
     yield {"type": "message_start", "message": {**about, "content": [], "usage": usage}}
     call = {"type": "tool_use", "id": "t_2", "name": "find", "input": {}}
-    blocks = [({"type": "text", "text": ""}, "text_delta", "text", pieces(text, 3))]
-    blocks += [(call, "input_json_delta", "partial_json", pieces(arguments_of(text), 5))]
+    blocks = [({"type": "text", "text": ""}, "text_delta", "text", pieces(text))]
+    blocks += [(call, "input_json_delta", "partial_json", pieces(arguments_of(text), 24))]
     for index, (block, kind, name, parts) in enumerate(blocks):
         yield {"type": "content_block_start", "index": index, "content_block": block}
         for part in parts:
@@ -152,13 +154,13 @@ def streamed_response(text):
     call |= {"arguments": arguments, "status": "completed"}
     at = {"item_id": "m_1", "output_index": 0, "content_index": 0}
     rows = [("created", {"response": {**whole, "status": "in_progress"}})]
-    rows += [("output_text.delta", {**at, "delta": part}) for part in pieces(text, 3)]
+    rows += [("output_text.delta", {**at, "delta": part}) for part in pieces(text)]
     rows += [("output_text.done", {**at, "text": text})]
     rows += [("content_part.done", {**at, "part": said})]
     rows += [("output_item.done", {"output_index": 0, "item": item})]
     at = {"item_id": "f_1", "output_index": 1}
     kind = "function_call_arguments"
-    rows += [(f"{kind}.delta", {**at, "delta": part}) for part in pieces(arguments, 5)]
+    rows += [(f"{kind}.delta", {**at, "delta": part}) for part in pieces(arguments, 24)]
     rows += [(f"{kind}.done", {**at, "arguments": arguments})]
     rows += [("output_item.done", {"output_index": 1, "item": call})]
     rows += [("completed", {"response": {**whole, "status": "completed", "output": [item, call]}})]
@@ -187,10 +189,20 @@ def strings(value):
         yield from strings(inner)
 
 
+class Client:
+    """Sends requests within one event loop, as a server does; each new one costs time."""
+
+    def __init__(self, runner, http):
+        self.runner, self.http = runner, http
+
+    def post(self, path, **given):
+        return self.runner.run(self.http.post(path, **given))
+
+
 @pytest.fixture(scope="module")
 def proxy(tmp_path_factory):
     """A client of the proxy, and the stand-in for the model."""
-    from fastapi.testclient import TestClient
+    import httpx
     from litellm.proxy import proxy_server
 
     folder = tmp_path_factory.mktemp("proxy")
@@ -198,8 +210,11 @@ def proxy(tmp_path_factory):
     shutil.copy(FILE, folder)
     config = folder / "config.yaml"
     config.write_text(CONFIG.format(port=model.port, memo=folder / "memo"))
-    asyncio.run(proxy_server.initialize(config=str(config)))
-    yield TestClient(proxy_server.app), model  # without its start, which needs a master key
+    # Without the start of the application, which needs a master key.
+    transport = httpx.ASGITransport(proxy_server.app)
+    with asyncio.Runner() as runner:
+        runner.run(proxy_server.initialize(config=str(config)))
+        yield Client(runner, httpx.AsyncClient(transport=transport, base_url="http://proxy")), model
     model.server.shutdown()
     model.server.server_close()
 
@@ -368,12 +383,14 @@ def people(generator, many):
     """
     lists = Sanitizer(only="people").by_unit().replacing
     written = {word.lower() for words in lists.outputs.values() for word in words}
-    words = [word for word in lists.lexicon.lines("words.txt") if len(word) > 4 and word.isascii()]
-    kinds = {label: [] for label in ("given_f", "surname")}
-    for word in words:
-        label = lists.lexicon.label(word, 1)
-        if label in kinds and label == lists.lexicon.label(word, 0) and word not in written:
-            kinds[label].append(word.capitalize())
+    lexicon = lists.lexicon
+    words = np.array([*{*lexicon.lines("words.txt")} - written], "U")
+    rows = lexicon.table.rows(Hashes.of_words(words.tolist()))
+    kinds = {}
+    for label in ("given_f", "surname"):
+        both = (lexicon.codes[rows, :2] == lexicon.code[label]).all(axis=1) & (rows >= 0)
+        found = words[both & (np.char.str_len(words) > 4)].tolist()
+        kinds[label] = sorted(word.capitalize() for word in found if word.isascii())
     return [
         list(zip(*(generator.sample(names, 3) for names in kinds.values()), strict=True))
         for _ in range(many)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from threading import get_ident
 from typing import Any
 
 from dpsan.errors import UsageError
 from dpsan.formats.json_scan import Chosen, KindError, Part, other_text
 from dpsan.formats.passing import Fields
-from dpsan.formats.paths import Field, Place, parse_fields, places
+from dpsan.formats.paths import parse_fields, places
 from dpsan.formats.positions import Position, Positions
 
 
@@ -29,55 +30,66 @@ class ObjectStrings:
     def __init__(
         self, value: Any, fields: str | Iterable[str] = "**", excluded: str | Iterable[str] = ()
     ) -> None:
-        chosen, root = _parsed(
+        self._positions = _positions(
             (fields,) if isinstance(fields, str) else tuple(fields),
             (excluded,) if isinstance(excluded, str) else tuple(excluded),
+            get_ident(),
         )
-        self._positions = Positions(root, chosen, Fields("field"))
-        self._value, self._chosen = value, Chosen()
+        self._chosen = Chosen()
         self.texts = self._chosen.texts
-        self._parts: list[Part] = []
-        """Choice within each string."""
+        self._parts: list[tuple[Any, Any, Part]] = []
+        """The list or dict that holds each string, its place there, and the choice within it."""
+        self._tuples: list[tuple[Any, Any]] = []
+        """The same of the lists that become tuples, from the inside out."""
+        self._root = [value]
         try:
-            self._walk(value, self._positions.top, self._take)
+            self._root[0] = self._copied(value, self._positions.top, self._root, 0)
         except KindError as error:
             what = f"the field '{error.path}'" if error.path else "the value"
             raise UsageError(f"{what} must be {error.wanted}") from None
         except RecursionError:
             raise UsageError("the value is too deep, or is inside of itself") from None
-        for number, field in enumerate(chosen):
+        for number, field in enumerate(self._positions.chosen):
             if not field.optional and number not in self._chosen.seen:
                 hint = "add ? to the name if it may be absent"
                 raise UsageError(f"the value has no field '{field.name}'", hint)
 
     def with_texts(self, texts: Iterable[str]) -> Any:
-        """Return the value with other texts, in the order of ``texts``; tuples stay tuples."""
-        rest, parts = iter(texts), iter(self._parts)
+        """Return a copy of the value with other texts, in the order of ``texts``, once."""
+        rest = iter(texts)
+        for holder, at, part in self._parts:
+            holder[at] = other_text(holder[at], part, rest)
+        for holder, at in self._tuples:
+            holder[at] = tuple(holder[at])
+        return self._root[0]
 
-        def other(text: str, _: Position) -> str:
-            return other_text(text, next(parts), rest)
+    def _copied(self, value: Any, position: Position, holder: Any, at: Any) -> Any:
+        """Take in the strings of a value, and return a copy of its lists and dicts.
 
-        return self._walk(self._value, self._positions.top, other)
-
-    def _walk(self, value: Any, position: Position, leaf: Callable[[str, Position], str]) -> Any:
-        """Return a value with what a function makes of its strings."""
+        Args:
+            holder: gets it at ``at``.
+        """
         place = position.place
         if place is None or value is None:
             if place is not None and place.field is not None:
                 self._chosen.seen.add(place.field)
             return value
         if isinstance(value, str):
-            return leaf(value, position)
+            self._parts.append((holder, at, self._chosen.take(value, position, self._positions)))
+            return value
         if isinstance(value, list | tuple) and place.items:
-            inside = self._positions.item(position)
-            items = [self._walk(inner, inside, leaf) for inner in value]
-            return items if isinstance(value, list) else tuple(items)
+            inside, items = self._positions.item(position), list[Any]()
+            for index, inner in enumerate(value):
+                items.append(self._copied(inner, inside, items, index))
+            if isinstance(value, tuple):
+                self._tuples.append((holder, at))
+            return items
         if isinstance(value, dict | Mapping) and place.members:  # a dict is told at once
-            items_by_key = {}
+            items_by_key: dict[Any, Any] = {}
             for key, inner in value.items():
                 raw = str(key).encode("utf-8", "surrogatepass")
                 member = position.names.get(raw) or self._positions.member(position, raw, str(key))
-                items_by_key[key] = self._walk(inner, member, leaf)
+                items_by_key[key] = self._copied(inner, member, items_by_key, key)
             return items_by_key
         if not isinstance(value, Mapping | list | tuple | bool | int | float):
             kinds = "dicts, lists, strings, numbers, booleans and None"
@@ -86,16 +98,13 @@ class ObjectStrings:
             raise KindError(position, b"")
         return value
 
-    def _take(self, text: str, position: Position) -> str:
-        """Take in a string."""
-        self._parts.append(self._chosen.take(text, position, self._positions))
-        return text
 
+@lru_cache(16)
+def _positions(fields: tuple[str, ...], excluded: tuple[str, ...], _thread: int) -> Positions:
+    """Return the positions of a call: a hook has the same paths for each value, and most keys.
 
-@lru_cache(64)
-def _parsed(
-    fields: tuple[str, ...], excluded: tuple[str, ...]
-) -> tuple[Sequence[Field], Place | None]:
-    """Return the paths of a call, and the outermost place: a hook has the same for each value."""
+    Each thread has its own.
+    """
     chosen = parse_fields(fields, "fields")
-    return chosen, places(chosen, parse_fields(excluded, "except_"))
+    root = places(chosen, parse_fields(excluded, "except_"))
+    return Positions(root, chosen, Fields("field"))

@@ -80,7 +80,7 @@ def zones(block: Block, letters: Flags) -> tuple[NDArray[np.intp], NDArray[np.in
     if "-->" not in block.text:
         odd &= char != ord(">")
     blanks = (block.bits & (BLANK | NEWLINE) != 0).nonzero()[0]
-    at = np.searchsorted(blanks, spots[odd])
+    at = blanks.searchsorted(spots[odd])
     at = at[np.append(True, at[1:] != at[:-1])[: len(at)]]
     first, last = blanks[at - 1] + 1, blanks[at]
     ends = points[last] == ord(BETWEEN)
@@ -96,7 +96,7 @@ def zones(block: Block, letters: Flags) -> tuple[NDArray[np.intp], NDArray[np.in
 def running(flags: Flags) -> Ints:
     """Return the number of true flags before each place, (n + 1)."""
     out = np.zeros(len(flags) + 1, np.int32)
-    np.cumsum(flags, out=out[1:])
+    flags.cumsum(out=out[1:])
     return out
 
 
@@ -111,7 +111,7 @@ def pattern(block: Block, start: Ints, end: Ints) -> Codes:
     caps: Codes = np.where(title, code[TITLE], code[MIXED])
     caps = np.where(upper == 0, code[LOWER], np.where(upper == length, code[UPPER], caps))
     near = ((upper == length - 1) & (upper > 1)).nonzero()[0]
-    marks = np.searchsorted(block.marks, [start[near], end[near]])
+    marks = block.marks.searchsorted([start[near], end[near]])
     caps[near[marks[1] > marks[0]]] = UPPER
     caps[((length == 1) & first).nonzero()[0]] = ONE
     return caps
@@ -128,7 +128,7 @@ def gaps(block: Block, start: Ints, end: Ints) -> Codes:
     if not len(rest):
         return out
     size = length[rest]
-    last = np.cumsum(size)
+    last = size.cumsum()
     first = last - size
     inside = np.arange(last[-1]) + np.repeat(start[rest] - first, size)
     chars, classes = points.take(inside), bits.take(inside)
@@ -140,7 +140,7 @@ def gaps(block: Block, start: Ints, end: Ints) -> Codes:
     marks = classes & (BLANK | NEWLINE) == 0
     count, line = many(marks), many(classes & NEWLINE != 0)
     where = np.append(marks.nonzero()[0], 0)
-    mark = chars[where[np.cumsum(count) - count]]
+    mark = chars[where[count.cumsum() - count]]
     result = np.full(len(rest), GAP["other"], np.uint8)
     result[count == 0] = GAP["space"]
     result[(count == 0) & (size > 1)] = GAP["open"]  # columns of a page
@@ -176,7 +176,7 @@ def firsts(
     if len(plural):
         words, keys = at[first], keys[first]  # ascending by key
         stem_keys = salted(stem[plural], unit[plural])
-        spot = np.minimum(np.searchsorted(keys, stem_keys), len(keys) - 1)
+        spot = np.minimum(keys.searchsorted(stem_keys), len(keys) - 1)
         same = keys[spot] == stem_keys
         stems[plural[same]] = words[spot[same]]
     return equal, stems

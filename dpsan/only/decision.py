@@ -225,6 +225,8 @@ def _weekdays(
     A date without a month has the first one of the text, one without a year the next one.
     """
     at = among(group, rules.codes(WEEKDAYS)).nonzero()[0]
+    if not len(at):
+        return ()
     part_of = np.zeros(len(rules.groups), np.int8)
     for part, names in enumerate((DAYS_OF_MONTH, MONTHS, YEARS), 1):
         part_of[rules.codes(names)] = part

@@ -167,10 +167,11 @@ class Draws:
         key, unit, text, written = decision.key, decision.unit.astype(np.int64), decision.text, row
         if self.together and (pieces := name_pieces(decision, pools, self._pieces)):
             at, keys, codes = map(np.array, zip(*pieces, strict=True))
-            key, of_pool = np.insert(key, at, keys), np.insert(of_pool, at, codes)
-            unit, text = np.insert(unit, at, unit[at]), np.insert(text, at, text[at])
-            written = row + np.searchsorted(at, row, "right")
+            written = row + at.searchsorted(row, "right")
             row = of_row = np.insert(row, at, at)
+            key, of_pool, unit, text = key[row], of_pool[row], unit[row], text[row]
+            at += np.arange(len(at))  # ascending: each stands before its row
+            key[at], of_pool[at] = keys, codes
         plans = [*map(self.plans.of, pools)]
         first = np.arange(len(row))
         if self.together:
@@ -179,7 +180,7 @@ class Draws:
             keys, of_key = distinct(key)
             places = unit * np.int64(len(keys)) + of_key
             first, of_row = distinct(places * len(homes) + np.array(shared)[of_pool])
-            order = np.argsort(first)
+            order = first.argsort()
             rank = np.empty_like(order)
             rank[order] = np.arange(len(order))
             first, of_row = first[order], rank[of_row]

@@ -71,7 +71,7 @@ class Hashes:
         values = self.sums[1:]
         np.add(points, 1, out=values, casting="unsafe")
         values *= self.powers[:n]
-        np.cumsum(values, out=values)
+        values.cumsum(out=values)
 
     @classmethod
     def of_words(cls, words: list[str]) -> Words64:
@@ -94,9 +94,9 @@ class Hashes:
     def shortened(self, start: NDArray[np.integer], end: NDArray[np.integer]) -> Words64:
         """Return the hashes of all spans that lack one of their code points."""
         sizes = end - start
-        inside = np.repeat(start, sizes)
-        left = np.arange(len(inside)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + inside
-        tail = self.sums[np.repeat(end, sizes)] - self.sums[left + 1]
+        inside = start.repeat(sizes)
+        left = np.arange(len(inside)) - np.repeat(sizes.cumsum() - sizes, sizes) + inside
+        tail = self.sums[end.repeat(sizes)] - self.sums[left + 1]
         head = self.sums[left] - self.sums[inside]
         out: Words64 = (head + tail * np.uint64(INVERSE)) * self.inverses[inside]
         return out
@@ -120,7 +120,7 @@ class Table:
         self.tags, self.counts = tags, counts
         self.shift = 65 - len(counts).bit_length()
         self.first = np.zeros(len(counts) + 1, np.int32)
-        np.cumsum(counts, out=self.first[1:])
+        counts.cumsum(out=self.first[1:])
 
     @classmethod
     def order(cls, hashes: Words64, bits: int) -> tuple[NDArray[np.intp], Self]:

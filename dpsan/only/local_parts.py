@@ -36,8 +36,10 @@ def split_emails(view: View, places: Places) -> None:
     values = np.append(np.sort(values), 0)
     replaced: dict[tuple[int, int], int] = {}
     member = values[np.searchsorted(values[:-1], places.hashes)] == places.hashes
-    for i in (member & (view.form < 0)).nonzero()[0].tolist():
-        replaced.setdefault((int(view.unit[i]), int(places.hashes[i])), int(view.equal[i]))
+    found = (member & (view.form < 0)).nonzero()[0]
+    columns = (values.take(found).tolist() for values in (view.unit, places.hashes, view.equal))
+    for unit, value, first in zip(*columns, strict=True):
+        replaced.setdefault((unit, value), first)
     read: dict[tuple[int, str], tuple[tuple[Cut, ...], ...]] = {}
     for i, local in zip(at.tolist(), written, strict=True):
         unit = int(view.unit[i])

@@ -39,10 +39,12 @@ class Packed:
         self, tables: Mapping[str, NDArray[np.uint8]], fields: Mapping[str, NDArray[np.integer]]
     ) -> None:
         first, *others = tables
-        self._bits = tables[first].take(fields[first], axis=0)
+        bits = tables[first].take(fields[first], axis=0)
         for field in others:
-            self._bits &= tables[field].take(fields[field], axis=0)
-        present = np.bitwise_or.reduce(self._bits)
+            bits &= tables[field].take(fields[field], axis=0)
+        present = np.bitwise_or.reduce(bits)
+        self._bits = np.ascontiguousarray(bits.T)
+        """Bits of eight tests, for each token: those of a test are beside each other."""
         self.present = np.unpackbits(present, bitorder="little")
         """1 for each test that may hold for a token, then zeros."""
         self._flags: dict[int, Flags] = {}
@@ -51,7 +53,7 @@ class Packed:
         """Return of each token whether a test may hold for it."""
         flags = self._flags.get(test)
         if flags is None:
-            flags = self._flags[test] = self._bits[:, test >> 3] & (1 << (test & 7)) != 0
+            flags = self._flags[test] = self._bits[test >> 3] & (1 << (test & 7)) != 0
         return flags
 
     def begins(self, tests: Sequence[int]) -> NDArray[np.intp]:
@@ -79,14 +81,14 @@ class Combined(Packed):
             of, most = of * len(table) + fields[field], most * len(table)
         first, of = numbered(of, most)
         super().__init__(tables, {field: codes.take(first) for field, codes in fields.items()})
-        self._bits = np.append(self._bits, np.zeros_like(self._bits[:1]), 0)
+        self._bits = np.append(self._bits, np.zeros_like(self._bits[:, :1]), 1)
         self._of = np.append(of, np.full(_LONGEST, len(first)))
         """Combination of each token; behind the last token stand some for which no test holds."""
         self._order = np.argsort(of.astype(np.min_scalar_type(len(first))), kind="stable")
         self._counts = np.bincount(of, minlength=len(first) + 1)
-        self._ends = np.cumsum(self._counts)
-        flags = np.unpackbits(self._bits, axis=1, bitorder="little")
-        self._sizes = (self._counts.astype("f4") @ flags.astype("f4")).tolist()
+        self._ends = self._counts.cumsum()
+        flags = np.unpackbits(self._bits, axis=0, bitorder="little")
+        self._sizes = (flags.astype("f4") @ self._counts.astype("f4")).tolist()
         """For how many tokens each test may hold."""
         self._places: dict[int, NDArray[np.intp]] = {}
 

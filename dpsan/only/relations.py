@@ -20,6 +20,13 @@ MOSTLY: Final = 0.6
 NAMES: Final = ["given_m", "given_f", "given_u", "given_x", "surname", "surnamepl"]
 
 
+def behind(flags: Flags) -> Flags:
+    """Return which tokens stand behind a flagged one."""
+    out = np.zeros_like(flags)
+    out[1:] = flags[:-1]
+    return out
+
+
 @dataclass
 class State:
     """A view with what rules have drawn so far, and what several relations read."""
@@ -48,7 +55,7 @@ class State:
     @cached_property
     def opening(self) -> Flags:
         """First tokens of texts."""
-        return np.append(False, self.view.edge[:-1])
+        return behind(self.view.edge)
 
     @cached_property
     def line(self) -> Groups:
@@ -78,7 +85,7 @@ class State:
     def runs(self, member: Flags, gaps: Sequence[str]) -> Ints:
         """Return the number of the run of members of each token (0: none), joined by some gaps."""
         joined = among(self.view.gap, [G[name] for name in gaps])
-        previous = np.append(False, (member & ~self.view.possessive)[:-1])
+        previous = behind(member & ~self.view.possessive)
         return np.cumsum(member & ~(previous & joined), dtype=np.int32) * member
 
     def drawn(self, names: Iterable[str] = (), *, others: bool = False) -> NDArray[np.intp]:
@@ -133,7 +140,7 @@ def sentence_start(state: State) -> Flags:
     opening = ("open", "line", "colon", "call", "under", "backslash")
     start = among(view.gap, [G[name] for name in opening]) | state.opening
     short = among(view.label, [view.labels.index(name) for name in ("title", "rank", "letter")])
-    short = np.append(False, short[:-1])
+    short = behind(short)
     dot = among(view.gap, [G["stop"], G["dot"]])
     starts: Flags = start | (dot & ~short)
     return starts

@@ -118,7 +118,7 @@ class Viewer:
         """Hashes of words and strings of a request, ascending, and labels; these come first."""
         nations = lexicon.nations
         of_words, countries = map(Hashes.of_words, ([*nations], [*nations.values()]))
-        order = np.argsort(of_words)
+        order = of_words.argsort()
         self.nations = of_words[order], countries[order]
         """Hashes of words for nations, ascending, and of their countries."""
         self.sorts = np.array([dates.SORTS.get(label, 0) for label in self.labels], np.uint8)
@@ -147,9 +147,9 @@ class Viewer:
         start, end = turns[::2], turns[1::2]
         read = self.strings(block, letters)
         if len(read.where):
-            first = np.searchsorted(end, read.where[:, 0], "right")
-            counts = np.maximum(np.searchsorted(start, read.where[:, 1]) - first, 0)
-            inside = np.arange(counts.sum()) + np.repeat(first - np.cumsum(counts) + counts, counts)
+            first = end.searchsorted(read.where[:, 0], "right")
+            counts = np.maximum(start.searchsorted(read.where[:, 1]) - first, 0)
+            inside = np.arange(counts.sum()) + np.repeat(first - counts.cumsum() + counts, counts)
             covered = np.zeros_like(end)
             covered[inside] = np.repeat(read.where[:, 1], counts)  # the last one
             keep = (covered < end).nonzero()[0]
@@ -176,9 +176,9 @@ class Viewer:
         """Return the strings of a block, and escapes."""
         first, last = zones(block, letters)
         counts = -((first - last) // strings.LONGEST)  # in pieces, so that no pattern looks far
-        ahead = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        begins = np.repeat(first, counts) + ahead * strings.LONGEST
-        ends = np.minimum(begins + strings.LONGEST, np.repeat(last, counts))
+        ahead = np.arange(counts.sum()) - np.repeat(counts.cumsum() - counts, counts)
+        begins = first.repeat(counts) + ahead * strings.LONGEST
+        ends = np.minimum(begins + strings.LONGEST, last.repeat(counts))
         text, fixed = block.text, self.lexicon.fixed
         spans = [
             strings.spans(text[begin - 1 : end], fixed)
@@ -211,9 +211,9 @@ class Viewer:
         opening = block.marks[(behind & LETTER != 0) & (ahead & (LETTER | DIGIT) == 0)]
         bare = (bits.take(after) & APOSTROPHE != 0).nonzero()[0]
         bare = bare[~possessive[bare] & (bits[start[bare]] & CAPITAL != 0)]
-        first = block.edges[np.searchsorted(block.edges, start[bare]) - 1]
+        first = block.edges[block.edges.searchsorted(start[bare]) - 1]
         bare = bare[
-            (np.searchsorted(opening, start[bare]) == np.searchsorted(opening, first))
+            (opening.searchsorted(start[bare]) == opening.searchsorted(first))
             & (bits[after[bare] + 1] & (LETTER | DIGIT) == 0)
         ]
         possessive[bare] = True
@@ -238,7 +238,7 @@ class Viewer:
         listed, codes = self.special
         if not len(listed):
             return np.zeros(0, np.intp), codes
-        spot = np.minimum(np.searchsorted(listed, hashes), len(listed) - 1)
+        spot = np.minimum(listed.searchsorted(hashes), len(listed) - 1)
         at = (listed[spot] == hashes).nonzero()[0]
         return at, codes[spot[at]]
 
@@ -273,9 +273,6 @@ class Viewer:
         where, kinds = strings.where[inside], kinds[inside].astype(np.uint16)
         begin, m, e = words["start"], len(where), len(edges)
         n = len(begin) + m + e
-        of_edges = (
-            np.arange(e) + np.searchsorted(begin, edges) + np.searchsorted(where[:, 0], edges)
-        )
         order = np.argsort(np.concatenate([begin, where[:, 0], edges]), kind="stable")
 
         def filled(string: Any, edge: Any, word: Any, kind: Any) -> NDArray[Any]:
@@ -288,7 +285,7 @@ class Viewer:
         forms: dict[str, int] = {}
         written = [*map(strings.forms.__getitem__, inside.tolist())]
         days = among(kinds, [code[name] for name in dates.LABELS]).nonzero()[0].tolist()
-        texts = np.searchsorted(edges, where[days, 0]).tolist()
+        texts = edges.searchsorted(where[days, 0]).tolist()
         of_days = dates.day_forms([written[i] for i in days], texts)
         for i, day_form in zip(days, of_days, strict=True):
             written[i] = day_form
@@ -297,9 +294,10 @@ class Viewer:
         keys, caps_of = hashes.of(where[:, 0], where[:, 1]), np.full(m, NONE, np.uint8)
         at, codes = self.requested(keys)
         kinds[at] = codes
-        at = np.union1d(at, (kinds == code["month3?"]).nonzero()[0])  # and that of 14NOV
-        caps_of[at] = pattern(block, where[at, 0], where[at, 1])
-        form_of[at] = -1  # words, whatever their form
+        at = np.append(at, (kinds == code["month3?"]).nonzero()[0])  # and that of 14NOV
+        if len(at):
+            caps_of[at] = pattern(block, where[at, 0], where[at, 1])
+            form_of[at] = -1  # words, whatever their form
         at = (kinds == code["handle"]).nonzero()[0]
         keys[at] = hashes.of(where[at, 0] + 1, where[at, 1])
         end = filled(where[:, 1], edges + 1, words["end"], np.int32)
@@ -309,9 +307,11 @@ class Viewer:
         form = filled(form_of, -1, -1, np.int32)
         hashed = filled(keys, 0, words["hash"], np.uint64)
         row = filled(-1, -1, words["row"], np.int32)
-        text_of = np.repeat(np.arange(e, dtype=np.int32), np.diff(of_edges, append=n))
+        text_of = np.cumsum(label == code[EDGE], dtype=np.int32) - np.int32(1)
         index = np.minimum(text_of, len(of_text) - 1, dtype=np.int32)
-        unit = np.cumsum(np.diff(of_text, prepend=of_text[:1]) != 0, dtype=np.int32).take(index)
+        other = np.zeros(len(of_text), np.bool_)
+        np.not_equal(of_text[1:], of_text[:-1], out=other[1:])
+        unit = other.cumsum(dtype=np.int32).take(index)
         gap = gaps(block, np.append(0, after[:-1]), start)
         closed = (row >= 0) & (self.closed.take(label) | (row == self.letter_a))
         trigger = self.trigger.take(row) * closed
@@ -325,7 +325,7 @@ class Viewer:
         at = among(label, [code[name] for name in NATIONS]).nonzero()[0]
         if len(at):  # of a country that may be drawn
             nations, countries = self.nations
-            spot = np.minimum(np.searchsorted(nations, hashed[at]), len(nations) - 1)
+            spot = np.minimum(nations.searchsorted(hashed[at]), len(nations) - 1)
             same = nations[spot] == hashed[at]
             stem[at[same]] = countries[spot[same]]
         common = (label == code["func"]) | ((label == code["plain"]) & (caps == LOWER))
@@ -396,6 +396,8 @@ class Viewer:
         at = sort.nonzero()[0]
         _, group = distinct(text[at] * np.int64(16) + sort[at])
         at = at[np.bincount(group).take(group) > 1]  # none is before one that stands alone
+        if not len(at):
+            return np.zeros(len(label), np.int32)
         # Times of a day are marked so too, and words have the form -1.
         of_days = np.where(sort[at] == dates.DAYS, form[at], -1).tolist()
         day_first = [day >= 0 and forms[day][:1] == DAY_FIRST for day in of_days]
@@ -418,6 +420,8 @@ class Viewer:
         """Return the numbers that follow from others of their text."""
         sort = self.summed.take(label)
         at = sort.nonzero()[0]
+        if len(at) < 3:
+            return ()
         counts = np.bincount(text[at] * 6 + sort[at], minlength=6 * (text[-1] + 1))
         _, amounts, days, years, clocks, months = counts.reshape(-1, 6).T
         dated = (days > 2) & (months > 0) | (years > 1) & (days > 0)

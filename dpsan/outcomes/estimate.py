@@ -50,6 +50,8 @@ _CALL, _RATIO_FLOOR, _WORD_FLOOR = 2.0, 0.15, 0.2
 _USUAL, _CANDIDATES = 50, 3000
 """Ranks of the words among which the over-represented ones are sought."""
 _AT_MOST: Final = 1.96
+_UNSEEN: Final = 3.69
+"""Deviations of an upper bound; expected outputs of which none occurs in a text of forty."""
 _TRIES: Final = 8
 """Scales that are tried, about; for progress."""
 
@@ -342,16 +344,16 @@ def at_most(group: Fit, words: Lists) -> float:
     """Return an upper bound on the occurrences of a list, of 97.5 % and without any prior.
 
     Weights c >= 0 of outputs with P c >= 1 on the words make c·counts unbiased or too large.  The
-    fit chooses the weights; that the bound holds needs none.
+    fit chooses the weights; that the bound holds needs none.  Outputs that do not occur may have
+    been expected, so no bound is below that of a list without any.
     """
-    whole, probabilities = (
-        group.counts.sum(),
-        group.channel.mixed(group.channel.cells[words.indices].T),
-    )
+    whole, channel = group.counts.sum(), group.channel
+    probabilities = channel.mixed(channel.cells[words.indices].T)
     share = np.maximum(group.mean / whole, 1e-12)
     cost = share + _AT_MOST * np.sqrt(share / whole)
     weights = np.asarray(optimize.linprog(cost, -probabilities.T, -np.ones(words.nnz)).x)
-    return float(weights @ group.counts + _AT_MOST * np.sqrt(weights**2 @ group.counts))
+    bound = weights @ group.counts + _AT_MOST * np.sqrt(weights**2 @ group.counts)
+    return float(max(bound, _UNSEEN * weights.max()))
 
 
 def as_lists(lists: Sequence[Ids], inputs: int) -> Lists:

@@ -217,8 +217,21 @@ class Memo(MemoFile):
         if not all(isinstance(line, str) for line in [*lines, unit or ""]):
             raise TypeError("messages and units must be strings")
         refuse(unit == "", "a unit needs a name")
-        key = randomness.new_key()
-        batch = Texts(lines, key, range(len(lines)), False)
+        passing = None if unit is None else self._units.passing
+        if passing is None:
+            return self._rewritten(lines, unit).lines
+        digests = passing.digests(lines)
+        at = [index for index, digest in enumerate(digests) if digest not in passing]
+        rest = [lines[index] for index in at]
+        done = self._rewritten(rest, unit)
+        passing.learn(rest, [digests[index] for index in at], done)
+        for index, line in zip(at, done.lines, strict=True):
+            lines[index] = line
+        return lines
+
+    def _rewritten(self, lines: Sequence[str], unit: str | None) -> Sanitized:
+        """Return the outputs of messages, which are stored."""
+        batch = Texts(lines, randomness.new_key(), range(len(lines)), False)
         sanitizer = self._sanitizer if unit is None else self._units.sanitizer
         with self._one_thread:
             units = [] if unit is None else [unit] * len(lines)
@@ -226,7 +239,7 @@ class Memo(MemoFile):
             with self.turn():
                 done = pending.result()
                 self.store(pending, done)
-        return done.lines
+        return done
 
     def rewrite_object(
         self,

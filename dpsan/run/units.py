@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from itertools import groupby
 from typing import Final
 
@@ -28,6 +29,8 @@ from dpsan.sanitize.result import Sanitized, Texts, together
 from dpsan.sanitize.sanitizer import Sanitizer
 
 _MARK: Final = np.dtype("<u8")
+_PASSING: Final = 1 << 16
+"""Most texts of which it is remembered that no word of them is replaced."""
 
 
 @dataclass
@@ -53,6 +56,29 @@ class Pending:
         return bool(self.units)
 
 
+class Passing(set[bytes]):
+    """Texts of which no word is replaced, whatever the unit: agents send the same ones again.
+
+    It holds keyed digests alone, as a unit that is erased leaves no text.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._key = new_key()
+
+    def digests(self, texts: Sequence[str]) -> list[bytes]:
+        """Return what stands for texts."""
+        raw = (text.encode("utf-8", "surrogatepass") for text in texts)
+        return [blake2b(text, key=self._key, digest_size=16).digest() for text in raw]
+
+    def learn(self, texts: Sequence[str], digests: Sequence[bytes], done: Sanitized) -> None:
+        """Take in those of some texts that passed."""
+        if len(self) > _PASSING:
+            self.clear()
+        rows = zip(texts, digests, done.lines, done.drawn, strict=True)
+        self.update(digest for text, digest, line, drawn in rows if not drawn and line == text)
+
+
 class Units:
     """The units of a memo under the settings of a sanitizer.
 
@@ -64,6 +90,7 @@ class Units:
 
     def __init__(self, file: MemoFile, settings: bytes, sanitizer: Sanitizer) -> None:
         self._file, self.sanitizer, self._settings = file, sanitizer, settings
+        self.passing = Passing() if sanitizer.replacing else None
 
     def submit(self, workers: Workers, batch: Texts, units: Sequence[str]) -> Pending:
         """Submit a batch.

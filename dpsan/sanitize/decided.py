@@ -117,7 +117,7 @@ class Decided:
         ending = max(map(len, ids), default=0) + len(first) > MOST
         if ending:  # a unit may end here: one word after the other
             first = inverse = np.arange(len(hashes))
-        order = np.argsort(first)
+        order = first.argsort()
         columns = (hashes[first[order]], decision.unit[first[order]], decision.text[first[order]])
         last: dict[int, int] = {}
         keys: list[int] = []
@@ -146,7 +146,6 @@ class Decided:
         """
         decision = self.decision
         names: dict[int, tuple[Cut, ...]] = {}
-        named = np.isin(decision.group, [*map(decision.groups.index, NAMES)])
 
         def piece(row: int, value: int) -> int | str:
             """Return what stands for a piece that no name of its text is."""
@@ -161,7 +160,8 @@ class Decided:
             if int(keys[name]) >> AGE == age:
                 return int(keys[name])
             same = (decision.key == decision.key[name]) & (keys >> AGE == age)
-            rows = (named & same & (decision.unit == decision.unit[row])).nonzero()[0]
+            same &= np.isin(decision.group, [*map(decision.groups.index, NAMES)])
+            rows = (same & (decision.unit == decision.unit[row])).nonzero()[0]
             return int(keys[rows[0]]) if len(rows) else LARGE
 
         for row, parts in decision.locals.items():
@@ -274,8 +274,8 @@ def marked_by(
             mark = marks.get("".join(kind).lower())
             if mark is None:
                 raise UsageError(UNKNOWN_TYPE, KNOWN_TYPES)
-            begin = np.searchsorted(places.after, first[text] + start, "right")
-            marked[begin : np.searchsorted(places.start, first[text] + end)] = mark
+            begin = places.after.searchsorted(first[text] + start, "right")
+            marked[begin : places.start.searchsorted(first[text] + end)] = mark
     marked[view.edge] = 0
     return marked
 

@@ -156,13 +156,13 @@ class OnlyRewriter:
         first, same = deciding.same_words(keys, decision.unit)
         decision = replace(decision, key=first[same])
         spots = np.concatenate([at, articles, edge.nonzero()[0]])
-        order = np.argsort(spots, kind="stable")
+        order = spots.argsort(kind="stable")
         begin, end = places.start[spots[order]].tolist(), places.after[spots[order]].tolist()
         block = places.block
         between = [block[a:b] for a, b in zip(end, [*begin[1:], len(block)], strict=True)]
         points = np.frombuffer(block.encode("utf-32-le", "surrogatepass"), np.uint32)
         lines = (points == ord("\n")).nonzero()[0]
-        rows = np.searchsorted(places.start[at], lines, "right") - 1
+        rows = places.start[at].searchsorted(lines, "right") - 1
         broken = rows[lines < np.append(places.after[at], 0)[rows]]
         pieces = {row: places.pieces[int(at[row])] for row in decision.locals}
         actions = np.full(len(edge), _PLAIN)
@@ -204,7 +204,7 @@ class OnlyRewriter:
             between,
             order,
             dict(Counter(broken.tolist())),
-            dict(zip(Action, words, strict=True)),
+            dict(zip(ACTIONS, words, strict=True)),
             int(listed.min()) if len(listed) else 0,
             int(plain_names.sum()),
             int(self._foreign[view.label[view.caps == LOWER]].sum()),

@@ -295,3 +295,22 @@ def test_a_unit_that_is_erased_meanwhile_is_not_drawn_again(tmp_path):
         memo.forget("a")
         with memo.turn(), pytest.raises(UsageError, match="erased"):
             pending.result()
+
+
+def test_a_text_without_replaced_words_is_decided_once(tmp_path, monkeypatch):
+    """A prompt of a system, the tools of an agent: in whatever unit, also with invisible marks."""
+    passes, decided = ["Please wait.", "a\u200bb"], []
+    texts = [*passes, *MESSAGES]
+    with Memo(tmp_path, ONLY) as memo:
+        first = memo.rewrite(texts, unit="a")
+        submit = memo._units.submit
+        monkeypatch.setattr(
+            memo._units, "submit", lambda *given: decided.append(given[1].texts) or submit(*given)
+        )
+        assert memo.rewrite(texts, unit="a") == first
+        assert decided == [texts[1:]]  # the other one loses its mark each time
+        other = memo.rewrite(texts, unit="b")
+        assert other[:2] == first[:2] == ["Please wait.", "ab"]
+        assert not set(other[2:]) & set(MESSAGES)
+        assert sum(one == two for one, two in zip(first, other, strict=True)) < len(texts) // 2
+        assert memo.rewrite(passes[:1], unit="c") == passes[:1]

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -238,9 +239,7 @@ def shown(found: Mapping[str, Any]) -> Shown:
     ratios, counts, top = found["comparisons"], found["counts"], found["top"]
     most = max((row["times"] for row in ratios), default=1.0)
     called = [[row["list"], row["more"], row["less"], _times(row, most)] for row in ratios]
-    highest: dict[str, int] = {}
-    for row in counts:
-        highest[row["list"]] = max(highest.get(row["list"], 1), row["high"])
+    highest = {row["list"]: row["high"] for row in sorted(counts, key=itemgetter("high"))}
     bounds = [[row["list"], row["group"], _interval(row, highest[row["list"]])] for row in counts]
     words = {
         label: ", ".join(row["word"] for row in top if row["group"] == label)
