@@ -41,9 +41,9 @@ class Calibrate(Json, Vocabulary, Privacy):
         refuse(not single, "give one of --unchanged, --epsilon-ldp")
         refuse(self.epsilon is not None, "--epsilon is what calibrate searches for")
         self.check_files()
-        from dpsan.analysis.explain import candidates
+        from dpsan.mechanisms.registry import check_base, mechanism_class
         from dpsan.outcomes.calibrate import calibrate
-        from dpsan.outcomes.calibrate.target import Target
+        from dpsan.outcomes.calibrate.target import Draft, Target
         from dpsan.outcomes.text_likelihood import half_linked
 
         target, wanted = Target.EPSILON_LDP, self.epsilon_ldp
@@ -52,7 +52,10 @@ class Calibrate(Json, Vocabulary, Privacy):
         assert wanted is not None  # noqa: S101 - checked
         target.check(wanted)
         free, values = self.public_words(), parameters(self.param)
-        (draft,) = candidates([self.mechanism], values, public=free is not None)
+        kind = mechanism_class(self.mechanism)
+        if free is not None:
+            check_base(kind, "public words")
+        draft = Draft(kind, values)
         draft.at(1.0)
         words, space = self.open_space()
         rows = () if free is None else free.rows(words.key_to_index)
