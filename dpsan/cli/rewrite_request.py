@@ -120,6 +120,9 @@ class Request(RewriteOptions):
         units = self.map_ and self.consistent not in (None, "record")
         why = "a replacement stands for one word of its unit"
         refuse(units, "--map excludes --consistent", why)
+        alone = self.only and self.budget is not None and self.ledger is None
+        why = "without it a text is one record"
+        refuse(alone, "with --only, --budget needs --ledger FILE", why)
 
     def _check_engine(self) -> None:
         if self.engine == "local":

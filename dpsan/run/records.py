@@ -30,10 +30,12 @@ from dpsan.text.numerals import number
 
 @dataclass(frozen=True)
 class History:
-    """The memo of messages and the ledger of records."""
+    """The memo of messages, the ledger of records, and the budget of each record."""
 
     memo: Memo | None = None
     ledger: Ledger | None = None
+    limit: float | None = None
+    """Most LDP epsilon that a record may cost: in all with a ledger, else in this run."""
     reject: Callable[[bytes, InputError], None] | None = None
     """Takes records that the ledger refuses; without it they end the input."""
 
@@ -66,23 +68,28 @@ class History:
             yield
 
     def payable(
-        self, name: str, batch: list[Record], results: Sequence[Sanitized], totals: Accountant
+        self, batch: list[Record], results: Sequence[Sanitized], name: str, totals: Accountant
     ) -> tuple[list[Record], InputError | None]:
-        """Return the records whose cost the ledger allows, and the error that ends the input.
+        """Return the records whose cost the budget allows, and the error that ends the input.
 
         Args:
-            name: name of the input.
             batch: records.
             results: their results, one for each copy.
+            name: name of the input.
             totals: give the cost of draws.
         """
-        if self.ledger is None:
+        if self.limit is None:
             return batch, None
-        records = [self.ledger.digest(record.texts) for record in batch]
-        refused = {*self.ledger.refused(records, _costs(batch, results, totals))}
+        costs = _costs(batch, results, totals)
+        if self.ledger is None:
+            refused = {at for at, cost in enumerate(costs) if not within(cost.epsilon, self.limit)}
+        else:
+            records = [self.ledger.digest(record.texts) for record in batch]
+            refused = {*self.ledger.refused(records, costs)}
         for index in sorted(refused):
-            most = number(self.ledger.limit or 0.0)
-            what = f"the ledger refuses this record: it would cost more than {most} in all"
+            whose, when = ("budget", "") if self.ledger is None else ("ledger", " in all")
+            most = f"{number(self.limit)}{when}"
+            what = f"the {whose} refuses this record: it would cost more than {most}"
             problem = InputError(name, what, "--budget", line=batch[index].line)
             if self.reject is None:
                 return batch[:index], problem
@@ -121,6 +128,11 @@ def _costs(
     charges = [len(results) * charge for charge in results[0].charged]
     ends = accumulate((len(record.texts) for record in batch), initial=0)
     return [totals.composed(sum(charges[begin:end])) for begin, end in pairwise(ends)]
+
+
+def within(total: float, limit: float) -> bool:
+    """Return whether a sum of epsilons is no larger than a limit."""
+    return total <= limit * (1 + 1e-12)  # it may exceed their product in the last bits
 
 
 _LARGEST: Final = 5
@@ -182,8 +194,7 @@ class Ledger(PrivateDatabase):
             if not cost.epsilon and not cost.delta:
                 continue  # nothing is drawn
             total = self.spent(record)[0] + now[record] + cost.epsilon
-            # A sum of equal epsilons may exceed their product in the last bits.
-            if self.limit is not None and not total <= self.limit * (1 + 1e-12):
+            if self.limit is not None and not within(total, self.limit):
                 out.append(index)
             else:
                 now[record] += cost.epsilon

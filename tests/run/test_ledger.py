@@ -37,7 +37,7 @@ def run_of(folder, files, ledger, *, sanitizer=SANITIZER, memo=None, aside=None,
     plan = replace(PLAN, **more.pop("plan", {}))
     if aside:
         plan = replace(plan, options=replace(plan.options, reject=aside))
-    history = History(memo, ledger, plan.options.reject)
+    history = History(memo, ledger, ledger and ledger.limit, plan.options.reject)
     return run_over(folder, files, sanitizer, plan, history=history, **more)
 
 

@@ -141,11 +141,11 @@ an error of reading is taken for the end @ FileSource.read
 - raise InputError(self.name, f"cannot read: {os_reason(error)}") from None
 + data = b""
 status 0 though inputs failed @ say_result
-- 1 if result.failed or not enough else 0
+- 1 if result.failed else 0
 + 0
 one input that fails ends the batch @ Run._each
-- isinstance(outcome.error, BudgetError)
-+ outcome.error
+- group.add(outcome)
++ outcomes.close() if outcome.error else group.add(outcome)
 the audit always says complete @ Run.execute
 - not result.failed
 + True
