@@ -199,10 +199,9 @@ def _history(request: Request, run: Run, stack: ExitStack) -> History:
 
     memo = ledger = None
     if request.memo:
-        memo = stack.enter_context(Memo(request.memo, run.sanitizer, scratch=request.dry_run))
+        memo = stack.enter_context(Memo(request.memo, run.sanitizer))
     if request.ledger:
-        opened = Ledger(request.ledger, request.budget, scratch=request.dry_run)
-        ledger = stack.enter_context(opened)
+        ledger = stack.enter_context(Ledger(request.ledger, request.budget))
     return History(memo, ledger, request.budget, run.plan.options.reject)
 
 

@@ -91,12 +91,8 @@ def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> No
         say(line)
     if digest := request.policy_sha256:
         say(f"policy {request.policy}, SHA-256 {digest[:16]}")
-    if result.totals.draws and sanitizer.guarantee.metric is not None:
-        from dpsan.outcomes.distributions import usual_nearest
-
-        apart = number(usual_nearest(sanitizer.space))
-        unit = f"epsilon is per unit of {sanitizer.guarantee.metric} distance"
-        say(f"{unit}: nearest neighbours here are {apart} apart (median)")
+    if result.totals.draws and (metric := sanitizer.guarantee.metric) is not None:
+        say(f"epsilon is per unit of {metric} distance ('dpsan index' shows the distances)")
     if result.done and not result.totals.records:
         say("the input is empty" if inputs == 1 else "the inputs are empty")
     if result.skipped:

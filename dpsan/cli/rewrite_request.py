@@ -36,6 +36,7 @@ class Request(RewriteOptions):
         --resume needs -O
         --audit-originals needs --audit FILE
         --dry-run excludes --audit, --bad-records, --log-json, --resume and --engine ray
+        --dry-run excludes --memo and --ledger (they are written)
         --bad-records excludes -i and --engine ray
         --spans excludes --bad-records (after a record that is left out, spans would be wrong)
         --memo excludes --copies, --consistent and --seed

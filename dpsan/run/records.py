@@ -145,7 +145,6 @@ class Ledger(PrivateDatabase):
     Args:
         path: made if nothing is there, in a directory that no other user may write to.
         limit: most LDP epsilon that a record may cost in all; None for no limit.
-        scratch: forget all costs at the end; nothing is made or changed.
 
     Raises:
         OutputError: it cannot be used, or is damaged.
@@ -160,15 +159,13 @@ class Ledger(PrivateDatabase):
     )
     _damaged: ClassVar = "restore it, and what was spent since then is not in it"
 
-    def __init__(
-        self, path: Path | str, limit: float | None = None, *, scratch: bool = False
-    ) -> None:
+    def __init__(self, path: Path | str, limit: float | None = None) -> None:
         if Path(path).is_dir():
             what = f"{path}: a directory, and a ledger is a file"
             raise OutputError(what, "a memo is a directory: --memo DIR")
         self.limit = limit
         self._charged = 0
-        super().__init__(Path(path), new_key=new_key, scratch=scratch)
+        super().__init__(Path(path), new_key=new_key)
 
     def digest(self, texts: Sequence[str]) -> bytes:
         """Return the digest of a record: of its chosen texts, in order."""
