@@ -1,12 +1,9 @@
 import json
 
 import pytest
-from common.cosine_bound import certified
 from support import needs_gensim
 
-from dpsan.analysis.pages.sections import cosine_and_bound, named
-from dpsan.embeddings.cache.store import Store
-from dpsan.space.cached_index import open_space
+from dpsan.analysis.pages.sections import named
 
 VECTORS = "".join(f"word{i} {i % 7 + 1} {i % 11} {i * 0.1:.1f}\n" for i in range(50))
 
@@ -77,31 +74,6 @@ def test_pickle_is_refused_and_read_only_on_demand(dpsan, folder):
     )
     assert run(dpsan, folder, "index", "--unsafe-pickle", "model.kv").returncode == 0
     assert run(dpsan, folder, *laplace, stdin=b"two").stdout == b"two"
-
-
-def test_a_bound_that_is_kept_is_printed(dpsan, folder):
-    """docs/studies/common/cosine_bound.py keeps it."""
-
-    def tables():
-        rows = json.loads(run(dpsan, folder, "index", "--check", "--json").stdout)
-        return {row["source"]: row["digest"] for row in rows}
-
-    asked = ("explain", "word3", "-e", "3", "-E", "v.txt", "--no-posterior", "--json")
-    assert json.loads(run(dpsan, folder, *asked).stdout)[0]["mean_cosine"] is None
-    made = tables()
-    assert {"base-2-3-0.83-2-0.0125"} <= set(made)
-    store = Store(folder / "c")
-    certified(open_space(folder / "v.txt", None, store)[1], 3.0)
-    cosines = json.loads(run(dpsan, folder, *asked).stdout)[0]["mean_cosine"]
-    assert 0.3 < cosines["achieved"] <= cosines["bound"] <= 1
-    assert "cosine-bound-1-3.0" in tables()
-    said = " ".join(run(dpsan, folder, *asked[:-1]).stdout.decode().split())
-    assert cosine_and_bound(**cosines) in said
-
-
-def test_a_bound_is_never_rounded_down():
-    assert "no more than 0.7390 is" in cosine_and_bound(0.7, 0.73894)
-    assert "no more than 0.5000 is" in cosine_and_bound(0.4, 0.5)
 
 
 def test_values_have_the_names_of_json():

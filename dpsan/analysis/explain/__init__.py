@@ -33,8 +33,7 @@ Explanation = dict[str, Any]
 known distribution are ``exact``; others are from ``draws`` and have an interval of 99 %.  Without a
 finite value ``epsilon_ldp`` is None.  ``posterior`` has the inputs that the likeliest outputs point
 to, ``observer_success`` the share of words, by frequency, that an optimal observer of single
-outputs names.  ``mean_cosine`` is that over all words and the most that this epsilon allows, where
-it is known.  Nothing is promised for a ``public`` word.
+outputs names.  Nothing is promised for a ``public`` word.
 """
 
 
@@ -135,7 +134,7 @@ def explain(
 def _about(sanitizer: Sanitizer) -> Explanation:
     """Return what is said of the mechanism on its vocabulary."""
     mechanism, guarantee = sanitizer.mechanism, sanitizer.guarantee
-    embeddings, optimum = sanitizer.embeddings, mechanism.optimum(sanitizer.space)
+    embeddings = sanitizer.embeddings
     shape = {"words": embeddings.n, "dimensions": embeddings.d}
     return {
         "mechanism": mechanism.name,
@@ -150,7 +149,6 @@ def _about(sanitizer: Sanitizer) -> Explanation:
         "delta": guarantee.delta,
         "epsilon_metric": finite(guarantee.epsilon_metric),
         "slack": guarantee.slack,
-        "mean_cosine": optimum and optimum._asdict(),
         "versions": {"dpsan": __version__, "numpy": np.__version__},
         "embeddings": {"source": embeddings.source, "digest": embeddings.digest, **shape},
     }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from dpsan.analysis.explain import Explanation
-from dpsan.analysis.pages.sections import Cell, Part, Prose, Section, Shown, cosine_and_bound
+from dpsan.analysis.pages.sections import Cell, Part, Prose, Section, Shown
 from dpsan.errors import printable
 from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy.guarantee import UNREVIEWED
@@ -50,12 +50,10 @@ def _figures(word: Explanation) -> Section:
     limits = word["intervals"] or {}
     for name in ("unchanged", "close", "distant") if not word["unknown"] else ():
         rows.append((name, _estimate(word[name], limits.get(name))))
-    optimum = word["mean_cosine"]
     notes = {
         UNREVIEWED: not word["reviewed"],
         "PUBLIC: this word is not protected": word["public"],
         word["guarantee"]: word["status"] != "PROVED",
-        f"mean cosine {cosine_and_bound(*optimum.values())}" if optimum else "": optimum,
     }
     columns = ("figure", f"{word['mechanism']} ({word['status']})")
     return Section(columns, rows, [text for text, holds in notes.items() if holds])
