@@ -44,7 +44,6 @@ class Calibrate(Json, Vocabulary, Privacy):
         from dpsan.mechanisms.registry import check_base, mechanism_class
         from dpsan.outcomes.calibrate import calibrate
         from dpsan.outcomes.calibrate.target import Draft, Target
-        from dpsan.outcomes.text_likelihood import half_linked
 
         target, wanted = Target.EPSILON_LDP, self.epsilon_ldp
         if wanted is None:
@@ -62,11 +61,10 @@ class Calibrate(Json, Vocabulary, Privacy):
         draft = replace(draft, public=rows)
         with self.progress.named() as report:
             result = calibrate(draft, space, target, wanted, report)
-        half = half_linked(result.mechanism.resolved(space), space)
-        self._show(result, self._command(result, values), None if half is None else half.sentence)
+        self._show(result, self._command(result, values))
         return 0
 
-    def _show(self, result: Calibration, command: str, linked: str | None) -> None:
+    def _show(self, result: Calibration, command: str) -> None:
         """Print the epsilon, what it achieves, and the command that uses it."""
         mechanism, (low, high) = result.mechanism, result.interval
         if self.as_json:
@@ -78,7 +76,6 @@ class Calibrate(Json, Vocabulary, Privacy):
                 **{name: getattr(result, name) for name in ("achieved", "interval", "exact")},
                 "command": command,
                 "seconds": result.seconds,
-                "linked": linked,
             }
             print_json(about)
             return
@@ -87,8 +84,7 @@ class Calibrate(Json, Vocabulary, Privacy):
             how = f"99 % confidence: {low:.4f} to {high:.4f}, the private side of it"
         echo(f"{mechanism.name}: epsilon {_number(mechanism.epsilon)}")
         echo(f"  {result.target} {result.achieved:.6g}, {result.wanted:g} wanted ({how})")
-        for line in filter(None, (linked and f"whole texts: {linked}", command)):
-            echo(f"  {printable(line)}")
+        echo(f"  {printable(command)}")
 
     def _command(self, result: Calibration, values: dict[str, str]) -> str:
         """Return the ``rewrite`` command with what was found, as a shell takes it."""
