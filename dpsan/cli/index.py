@@ -25,6 +25,7 @@ class Index(Json, Vocabulary):
 
     Examples:
         dpsan index glove.txt
+        dpsan index --vocab-size 50000 glove.txt
         dpsan index --check
     """
 
