@@ -38,7 +38,8 @@ def audits(dpsan, tmp_path_factory):
 def test_sums(audits):
     first = read_audit(audits / "1.jsonl").as_json()
     told: dict = {"mechanism": "laplace", "status": "PROVED", "arithmetic": "up to rounding"}
-    told |= {"words": 1505, "drawn": 1503, "unknown": 2, "epsilon_sum": 3010}
+    told |= {"words": 1505, "drawn": 1503, "unknown": 2, "records_with_words": 504}
+    told |= {"epsilon_sum": 3010, "epsilon_per_record": {"p5": 6, "p50": 6, "p95": 6, "max": 6}}
     assert first == first | told | {"complete": False}
     assert [each["records"] for each in first["files"]] == [503, 2]
     assert first["files"][1]["invalid"] == 1
@@ -47,7 +48,7 @@ def test_sums(audits):
     assert second["complete"]
     assert (second["words"], second["draws"], second["masked"]) == (4, 0, 4)
     third = read_audit(audits / "3.jsonl").as_json()
-    assert third["largest_record"]["epsilon_ldp"] == 3 * third["epsilon_ldp"]
+    assert (third["records_with_words"], third["epsilon_per_record"]["max"]) == (2, 6)
 
 
 def test_command(audits, dpsan):
@@ -55,6 +56,7 @@ def test_command(audits, dpsan):
     assert done.returncode == 0
     said = b" ".join(done.stdout.split())
     assert b"drawn 1,503 99.87 % unknown, drawn as one input 2 0.13 %" in said
+    assert b"epsilon per record, 5/50/95 %/largest 6 / 6 / 6 / 6 " in said
     assert b"1.jsonl\n\n  not finished: some inputs are missing" in done.stdout
     shown = json.loads(dpsan("report", "--json", "1.jsonl", "3.jsonl", cwd=audits).stdout)
     assert [each["words"] for each in shown] == [1505, 4]
@@ -143,7 +145,7 @@ def test_the_report_and_the_audit_name_one_loss_of_the_largest_record(dpsan, tmp
     told = json.loads((tmp_path / "a.jsonl").read_text().splitlines()[-1])
     report = read_audit(tmp_path / "a.jsonl").as_json()
     assert told["epsilon_ldp_largest_record"] == most
-    assert report["largest_record"]["epsilon_ldp"] == most
+    assert report["largest_record"]["epsilon_ldp"] == report["epsilon_per_record"]["max"] == most
 
 
 def test_weak_runs_are_loud(dpsan, folder):

@@ -188,8 +188,11 @@ def test_a_signal_that_ends_as_an_error_of_a_lock_is_no_failed_file(opened, tmp_
         run.execute()
 
 
-DAMAGE: list = [("record", -1, {"drawn": 1}), ("file", -2, {"draws": 1000})]
-DAMAGE += [("run", -1, {"draws": 10**6}), ("run", 0, {"consistent": None})]
+DAMAGE: list = [("record", 1, {"epsilon": 0.0})]  # the first word of a record is always a draw
+DAMAGE += [("record", 3, {"epsilon": 1.0}), ("record", -1, {"draws": 1})]
+DAMAGE += [("file", -2, {"draws": each}) for each in (4, 1000)]  # one record has more than 4
+DAMAGE += [("run", -1, {"draws": each}) for each in (3, 10**6)]
+DAMAGE += [("run", 0, {"consistent": None})]
 
 
 @pytest.mark.parametrize(("unit", "place", "values"), DAMAGE)

@@ -134,6 +134,8 @@ def test_audit(tmp_path):
     [
         (0, {"public": None}, "public words in one place and not in another"),
         (0, {"public": {"list": "list"}}, "no words"),
+        (2, {"epsilon": None}, "the words before it do not add up"),
+        (-1, {"public": 0}, "the words before it do not add up"),
     ],
 )
 def test_damaged_audits(tmp_path, at, values, message):

@@ -56,9 +56,9 @@ def _warnings(report: Report) -> list[str]:
 
 def _passed(report: Report) -> list[str]:
     """Return lines about columns, fields and metadata that passed unchanged."""
-    rows = [report.totals] if report.totals else [*report.files.values()]
+    rows = [report.passing] if report.passing else [file.passing for file in report.files.values()]
     passing: list[str] = []
-    for row in (row["passing"] for row in rows):
+    for row in filter(None, rows):
         passing += [*map(fields_line, row["fields"]), *noted_lines(row["noted"])]
     return [*dict.fromkeys(passing)]
 
@@ -121,7 +121,9 @@ def figures(sums: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     whole = ", all copies" if sums["copies"] > 1 else ""
     for unit, what in _SUMS.items():
         out.append((f"{loss}, largest {unit}{whole}", _cost(**sums[f"largest_{unit}"]), what))
-    return out
+    records = " / ".join(map(number, sums["epsilon_per_record"].values()))
+    name = "epsilon per record, 5/50/95 %/largest"
+    return [*out, (name, records, "records with more words lose more")]
 
 
 def files(sums: Mapping[str, Any]) -> list[Section]:
