@@ -124,10 +124,6 @@ class MalformedError(Exception):
         return InputError(path, f"{self.what} at byte {column}", self.hint, line=line)
 
 
-class BudgetError(DpsanError):
-    """The next record would cost more than is left."""
-
-
 class OutputError(DpsanError):
     """A result cannot be written."""
 
@@ -178,7 +174,7 @@ def own_place(error: BaseException) -> str:
 
 
 def error_code(error: BaseException) -> str:
-    """Return the kind of an error in a word, for programs: ``input``, ``budget``, ``internal``."""
+    """Return the kind of an error in a word, for programs: ``input``, ``output``, ``internal``."""
     if not isinstance(error, DpsanError) or isinstance(error, UnexpectedError):
         return "internal"
     return type(error).__name__.removesuffix("Error").lower()

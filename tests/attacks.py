@@ -123,7 +123,6 @@ def linkage() -> str:
     """Text, epsilon × readers, the default mechanism and knn-response."""
     columns = {
         "6 words": ("exact, in order", 6),
-        "6, order unknown": ("exact, any order", 6),
         "12 words": ("exact, in order", 12),
         "whole": ("exact, in order", None),
         "whole, TF-IDF": ("TF-IDF", None),

@@ -22,10 +22,9 @@ import numpy as np
 _HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(_HERE.parent), str(_HERE.parent / "docs" / "studies")]  # of this source tree
 
-from common.cosine_bound import certified  # noqa: E402
+from common.cosine_bound import COSINE, bound_name, certified  # noqa: E402
 
 from dpsan.embeddings.bundled import load_bundled  # noqa: E402
-from dpsan.mechanisms.optimal.optimum import bound_name  # noqa: E402
 from dpsan.mechanisms.optimal.public_base import GRID, base_table  # noqa: E402
 from dpsan.mechanisms.optimal_response import OptimalResponse  # noqa: E402
 from dpsan.space.metric_space import MetricSpace, diameter_bound  # noqa: E402
@@ -69,10 +68,9 @@ def main() -> None:
         np.savez_compressed(chosen.folder / "tables" / f"{task.name}.npz", **found)
         if epsilon in chosen.bounds:
             space.table(task.name, lambda found=found: found)  # as later runs find it
-            certified(space, epsilon)
-            name = bound_name(epsilon)
-            bound = space.find_table(name) or {}
-            np.savez_compressed(chosen.folder / "tables" / f"{name}.npz", **bound)
+            bound = {COSINE: np.array([certified(space, epsilon)])}
+            name = chosen.folder / "tables" / f"{bound_name(epsilon)}.npz"
+            np.savez_compressed(name, **bound)
         seconds = time.perf_counter() - started
         print(f"epsilon {epsilon:g}: {len(found['words'])} outputs, {seconds:.0f} s", flush=True)
     record(chosen.folder)

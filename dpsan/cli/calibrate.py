@@ -41,10 +41,9 @@ class Calibrate(Json, Vocabulary, Privacy):
         refuse(not single, "give one of --unchanged, --epsilon-ldp")
         refuse(self.epsilon is not None, "--epsilon is what calibrate searches for")
         self.check_files()
-        from dpsan.analysis.explain import candidates
+        from dpsan.mechanisms.registry import check_base, mechanism_class
         from dpsan.outcomes.calibrate import calibrate
-        from dpsan.outcomes.calibrate.target import Target
-        from dpsan.outcomes.text_likelihood import half_linked
+        from dpsan.outcomes.calibrate.target import Draft, Target
 
         target, wanted = Target.EPSILON_LDP, self.epsilon_ldp
         if wanted is None:
@@ -52,18 +51,20 @@ class Calibrate(Json, Vocabulary, Privacy):
         assert wanted is not None  # noqa: S101 - checked
         target.check(wanted)
         free, values = self.public_words(), parameters(self.param)
-        (draft,) = candidates([self.mechanism], values, public=free is not None)
+        kind = mechanism_class(self.mechanism)
+        if free is not None:
+            check_base(kind, "public words")
+        draft = Draft(kind, values)
         draft.at(1.0)
         words, space = self.open_space()
         rows = () if free is None else free.rows(words.key_to_index)
         draft = replace(draft, public=rows)
         with self.progress.named() as report:
             result = calibrate(draft, space, target, wanted, report)
-        half = half_linked(result.mechanism.resolved(space), space)
-        self._show(result, self._command(result, values), None if half is None else half.sentence)
+        self._show(result, self._command(result, values))
         return 0
 
-    def _show(self, result: Calibration, command: str, linked: str | None) -> None:
+    def _show(self, result: Calibration, command: str) -> None:
         """Print the epsilon, what it achieves, and the command that uses it."""
         mechanism, (low, high) = result.mechanism, result.interval
         if self.as_json:
@@ -75,7 +76,6 @@ class Calibrate(Json, Vocabulary, Privacy):
                 **{name: getattr(result, name) for name in ("achieved", "interval", "exact")},
                 "command": command,
                 "seconds": result.seconds,
-                "linked": linked,
             }
             print_json(about)
             return
@@ -84,8 +84,7 @@ class Calibrate(Json, Vocabulary, Privacy):
             how = f"99 % confidence: {low:.4f} to {high:.4f}, the private side of it"
         echo(f"{mechanism.name}: epsilon {_number(mechanism.epsilon)}")
         echo(f"  {result.target} {result.achieved:.6g}, {result.wanted:g} wanted ({how})")
-        for line in filter(None, (linked and f"whole texts: {linked}", command)):
-            echo(f"  {printable(line)}")
+        echo(f"  {printable(command)}")
 
     def _command(self, result: Calibration, values: dict[str, str]) -> str:
         """Return the ``rewrite`` command with what was found, as a shell takes it."""

@@ -20,7 +20,6 @@ from dpsan.version import __version__
 if TYPE_CHECKING:
     from dpsan.analysis.compare.comparison import Comparison
     from dpsan.embeddings.base import Embeddings
-    from dpsan.outcomes.calibrate.target import Draft
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,11 +67,11 @@ class Compare(Page, Texts, Vocabulary):
         refuse(self.epsilon is not None, what, f"--epsilon-ldp {self.epsilon}")
         self.check_files()
 
-        from dpsan.analysis.compare.comparison import Request, as_csv, growing
+        from dpsan.analysis.compare.comparison import Request, as_csv, drafts, growing
         from dpsan.analysis.evaluate.pairs import Inputs
 
         request = Request(
-            drafts=self._drafts(),
+            drafts=drafts(self.mechanism, options.parameters(self.param)),
             epsilons=options.positive_numbers("--epsilon-ldp", self.epsilon_ldp or ["4,8"]),
             seeds=self.seeds,
             data=self.data,
@@ -107,20 +106,3 @@ class Compare(Page, Texts, Vocabulary):
             about = {"dpsan": __version__, "command": command, "embeddings": words}
             self.show({**about, **as_record(comparison)}, [shown(comparison)])
             sys.stdout.flush()
-
-    def _drafts(self) -> list[Draft]:
-        """Return the mechanisms.  Raises UsageError for a wrong name or value, or one twice."""
-        from dpsan.analysis.explain import candidates
-        from dpsan.mechanisms import MECHANISMS
-        from dpsan.mechanisms.registry import mechanism_class
-
-        names = self.mechanism or [kind.name for kind in MECHANISMS.values() if kind.compared]
-        kinds = [mechanism_class(name).name for name in names]
-        for name in kinds:
-            refuse(kinds.count(name) > 1, f"--mechanism {name} was given twice")
-        drafts = candidates(names, options.parameters(self.param))
-        for draft in drafts:
-            for name, value in draft.values.items():
-                about = draft.kind.parameters()[name]
-                about.check(name, about.parse(name, value))
-        return drafts

@@ -6,19 +6,13 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from functools import partial
-from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from dpsan.cli import options
 from dpsan.cli.command import argument, flag, option
-from dpsan.cli.options import Page, Privacy, Vocabulary
+from dpsan.cli.options import Page, Privacy, Vocabulary, parameters
 from dpsan.cli.output import PRIVACY, say
 from dpsan.errors import refuse
-from dpsan.sanitize.settings import SETTINGS, Settings
-
-if TYPE_CHECKING:
-    from dpsan.analysis.explain import Explanation
+from dpsan.sanitize.settings import Settings
 
 _COLUMNS: Final = ("token", "label", "class", "group", "rule", "why")
 _NO_DRAW: Final = "the rules show no output, and no mechanism draws"
@@ -30,7 +24,7 @@ class Explain(Page, Vocabulary, Privacy):
 
     Examples:
         dpsan explain doctor -e 8
-        dpsan explain doctor -m optimal-response -m laplace --at ldp=8
+        dpsan explain doctor -m laplace -e 8
         dpsan explain --unknown -e 8 --html unknown.html
         dpsan explain --only sensitive "Mr. Case met Grace Young in Leeds."
     """
@@ -40,13 +34,6 @@ class Explain(Page, Vocabulary, Privacy):
     only: str | None = option("--only CLASSES", panel=PRIVACY)
     """Show which rule of these classes draws each token of a text, and by which list the others
     pass."""
-    mechanism: list[str] | None = option(
-        "-m, --mechanism NAME", autocompletion=options.mechanism_names, panel=PRIVACY, variable=True
-    )  # type: ignore[assignment]
-    """How words are drawn; repeatable, to stand side by side. Default: optimal-response."""
-    at: str | None = option("--at ldp=X|unchanged=X", panel="Comparison")
-    """Find the epsilon of each mechanism with this certified LDP epsilon or share of unchanged
-    words, instead of --epsilon."""
     unknown: bool = flag("--unknown")
     """Also explain ⊥, the input of every out-of-vocabulary word."""
     top: int = option("--top N", 10, min=0)
@@ -57,7 +44,7 @@ class Explain(Page, Vocabulary, Privacy):
     """Leave out the posterior of the attacker, which is the slow part."""
 
     def run(self) -> int:
-        """Explain each word by each mechanism, or each text by its rules."""
+        """Explain each word by a mechanism, or each text by its rules."""
         words = self.words or []
         named = filter(os.path.isfile, (word for word in words if "." in word))
         path = next(named, "")
@@ -67,44 +54,32 @@ class Explain(Page, Vocabulary, Privacy):
             return self._rules(self.only, words)
         nothing = not words and not self.unknown
         refuse(nothing, "give a WORD, - for words on stdin, or --unknown")
-        both = self.at is not None and "epsilon" in self.typed
-        refuse(both, "--epsilon and --at exclude each other")
-        epsilon = self.required_epsilon() if self.at is None else None
+        self.required_epsilon()
         self.check_files(stdin="-" in words)
 
-        from dpsan.analysis.explain import candidates, explain, parse_at, prepare, read
+        from dpsan.analysis.explain import explain, read
+        from dpsan.sanitize.sanitizer import Sanitizer
 
-        free = self.public_words()
-        at = None if self.at is None else parse_at(self.at)
-        names = self.mechanism or [SETTINGS["mechanism"].default]
-        chosen = candidates(names, options.parameters(self.param), public=free is not None)
-        if epsilon is not None:
-            for draft in chosen:  # usage errors come before the slow part
-                draft.kind.build(epsilon, dict(draft.values))
+        names = ("epsilon", "mechanism", "public", "embeddings", "vocab_size")
+        given = {name: getattr(self, name) for name in names}
+        # Whatever its status: it is looked at, not run on text.
+        given |= {"parameters": parameters(self.param), "allow_unproved": True}
+        spec = Settings.read(**given)
+        spec.build()  # usage errors come before the slow part
         texts = list(_texts(words, self.quiet))
         if self.unknown:
             texts.append(("--unknown", "⊥"))
         self.check_page()
-        store = self.store()
-        opened = self.open_space(store)
-        spec = Settings(
-            epsilon=epsilon, embeddings=self.embeddings, vocab_size=self.vocab_size, public=free
-        )
-        posterior = not self.no_posterior
-        explained = partial(explain, top=self.top, draws=self.draws, posterior=posterior)
-        explanations: list[list[Explanation]] = []
-        for draft in chosen if texts else ():
-            if at is not None and not self.quiet:
-                say(f"finding the epsilon of {draft.kind.name} at {at[0]} {at[1]:g}")
-            with self.progress.named() as report:
-                sanitizer = prepare(draft, spec, at, store, opened, report)
-            with self.progress.named() as report:
-                report(f"explaining {draft.kind.name}")
-                explanations.append(explained(sanitizer, read(sanitizer, texts)))
+        sanitizer = Sanitizer.from_spec(spec, self.store())
+        with self.progress.named() as report:
+            report(f"explaining {self.mechanism}")
+            asked, posterior = read(sanitizer, texts), not self.no_posterior
+            explanations = explain(
+                sanitizer, asked, top=self.top, draws=self.draws, posterior=posterior
+            )
         from dpsan.analysis.explain.page import shown
 
-        columns = [*zip(*explanations, strict=True)]
-        self.show([*chain(*columns)], [*map(shown, columns)])
+        self.show(explanations, [*map(shown, explanations)])
         return 0
 
     def _rules(self, only: str, texts: list[str]) -> int:

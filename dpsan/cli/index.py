@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from dpsan.cli.command import argument, flag, option
-from dpsan.cli.options import Json, Vocabulary, positive
+from dpsan.cli.command import argument, flag
+from dpsan.cli.options import Json, Vocabulary
 from dpsan.cli.output import results
 from dpsan.errors import printable, refuse
 from dpsan.files.same_files import FileUses, Use
 
 if TYPE_CHECKING:
-    from dpsan.analysis.pages.sections import Shown
     from dpsan.embeddings.cache.store import Store
 
 _COLUMNS: Final = ("kind", "source", "words", "dimensions", "bytes", "problem")
@@ -25,8 +24,8 @@ class Index(Json, Vocabulary):
     """Build, list, check or clear cached indexes of embeddings.
 
     Examples:
-        dpsan index -e 8
-        dpsan index -e 8 glove.txt
+        dpsan index glove.txt
+        dpsan index --vocab-size 50000 glove.txt
         dpsan index --check
     """
 
@@ -36,8 +35,6 @@ class Index(Json, Vocabulary):
     """List the cached indexes, and verify every byte."""
     clear: bool = flag("--clear")
     """Remove all cached indexes."""
-    epsilon: float | None = option("-e, --epsilon X")
-    """Also build the tables of the default mechanism for this epsilon."""
     unsafe_pickle: bool = flag("--unsafe-pickle")
     """Read a gensim .kv or .model file. It can run any code that it contains."""
 
@@ -55,16 +52,17 @@ class Index(Json, Vocabulary):
 
         from functools import partial
 
-        from dpsan.mechanisms.description import prepare_default
         from dpsan.space.cached_index import describe
 
-        more: dict[str, Any] = {"unsafe_pickle": self.unsafe_pickle}
-        if self.epsilon is not None:
-            also = partial(prepare_default, epsilon=self.epsilon)
-            more["also"] = lambda space: {"default": also(space)}
-        more |= {"vocab_size": self.vocab_size, "store": store}
-        reports, failed = results(self._paths, partial(describe, **more))
-        self.show(reports, [_shown({**report}) for report in reports])
+        given = partial(describe, vocab_size=self.vocab_size, store=store)
+        reports, failed = results(self._paths, partial(given, unsafe_pickle=self.unsafe_pickle))
+        from dpsan.analysis.pages.sections import Facts, Shown, named
+
+        shown = [
+            Shown("", [Facts("", named(report))], title=printable(report["source"]))
+            for report in reports
+        ]
+        self.show(reports, shown)
         return int(failed)
 
     def _entries(self, store: Store) -> int:
@@ -100,9 +98,6 @@ class Index(Json, Vocabulary):
         refuse(several, "--check and --clear stand alone")
         other = "embeddings" in self.typed and (self.files or alone)
         refuse(other, "--embeddings excludes other files, --check and --clear")
-        if self.epsilon is not None:
-            refuse(alone, "--epsilon is for embeddings")
-            positive("--epsilon", self.epsilon)
         bundled = self._paths == [None]
         refuse(self.unsafe_pickle and bundled, "--unsafe-pickle needs a file")
 
@@ -117,12 +112,3 @@ class Index(Json, Vocabulary):
 
         for path in self._paths:
             uses.add(Use.READ, "--embeddings", *files_of(path))
-
-
-def _shown(report: dict[str, Any]) -> Shown:
-    """Return what is said of the index of a file."""
-    from dpsan.analysis.pages.sections import Facts, Shown, cosine_and_bound, named
-
-    if cosine := report.get("default", {}).get("mean_cosine"):
-        report["default"] = {**report["default"], "mean_cosine": cosine_and_bound(**cosine)}
-    return Shown("", [Facts("", named(report))], title=printable(report["source"]))

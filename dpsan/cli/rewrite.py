@@ -77,7 +77,6 @@ class Rewrite(Request):
 def _built(request: Request) -> tuple[Run, Path]:
     """Return the run, and the directory of the cache."""
     from dpsan.run.run import Run
-    from dpsan.sanitize.accountant import Budget
     from dpsan.sanitize.sanitizer import Sanitizer, run_key
 
     store = request.store()
@@ -109,7 +108,6 @@ def _built(request: Request) -> tuple[Run, Path]:
         tree=request.output_dir is not None,
         roots=request.roots,
         resume=request.resume,
-        budget=Budget(request.budget) if request.budget and not request.ledger else None,
         complain=say,
         samples=[] if request.dry_run else None,
     )
@@ -176,7 +174,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                 bad = BadRecords(request.bad_records, force=request.force, complain=complain)
                 stack.callback(_tell_bad, enter(bad), request)
                 run.plan = replace(run.plan, options=replace(run.plan.options, reject=bad))
-            if request.memo or request.ledger:
+            if request.memo or request.ledger or request.budget:
                 run.history = _history(request, run, stack)
             if request.log_json:
                 from dpsan.run.side_outputs import FileLog
@@ -201,11 +199,10 @@ def _history(request: Request, run: Run, stack: ExitStack) -> History:
 
     memo = ledger = None
     if request.memo:
-        memo = stack.enter_context(Memo(request.memo, run.sanitizer, scratch=request.dry_run))
+        memo = stack.enter_context(Memo(request.memo, run.sanitizer))
     if request.ledger:
-        opened = Ledger(request.ledger, request.budget, scratch=request.dry_run)
-        ledger = stack.enter_context(opened)
-    return History(memo, ledger, run.plan.options.reject)
+        ledger = stack.enter_context(Ledger(request.ledger, request.budget))
+    return History(memo, ledger, request.budget, run.plan.options.reject)
 
 
 def _tell_bad(bad: BadRecords, request: Request) -> None:

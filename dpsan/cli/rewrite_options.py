@@ -41,16 +41,15 @@ class RewriteOptions(Container, Sanitizing):
     )
     """Take these options from FILE, in TOML; those on the command line win."""
     budget: float | None = option("--budget X", panel=PRIVACY, variable=True)
-    """Stop before the epsilons of all draws exceed X. With --ledger, X limits the LDP epsilon of
-    each record."""
+    """Refuse a record whose draws cost more than the LDP epsilon X; with --ledger, those of all
+    runs."""
     memo: Path | None = option("--memo DIR", panel=PRIVACY, use=None, variable=True)
     """Draw each message once, and write its earlier output when it comes again. DIR is as
     sensitive as the input."""
     forget: str | None = option("--forget UNIT", panel=PRIVACY, decides=False)
     """With --memo alone: erase a unit, whose name --unit-field gave, and what it became."""
     ledger: Path | None = option("--ledger FILE", panel=PRIVACY, use=None, variable=True)
-    """Add up in FILE what each record has cost over all runs. With --budget, refuse a record that
-    would exceed it."""
+    """Add up in FILE what each record has cost over all runs, for --budget."""
     recursive: bool = flag("-r, --recursive", panel=INPUT)
     """Read all files below a directory, except hidden ones and links."""
     spans: Path | None = option("--spans FILE", panel=INPUT)

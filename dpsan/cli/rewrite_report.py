@@ -24,7 +24,8 @@ def say_result(request: Request, run: Run, result: Result) -> int:
     for line in result.passing.lines():
         # --quiet does not silence it.
         say(f"{line} (man dpsan, CONTAINERS)" if line.startswith((PASSED, LEFT_OUT)) else line)
-    enough = not request.dry_run or _say_dry_run(result, run)
+    if request.dry_run:
+        _say_dry_run(result, run)
     if not request.quiet:
         _say_statement(result, run.sanitizer, request)
     _warn(result, request)
@@ -33,11 +34,11 @@ def say_result(request: Request, run: Run, result: Result) -> int:
         nothing = not (result.done or result.skipped or result.totals.records)
         rest = "; nothing was written" * nothing
         say(f"{number(len(result.failed))} of {number(inputs)} files failed{rest}")
-    return 1 if result.failed or not enough else 0
+    return 1 if result.failed else 0
 
 
-def _say_dry_run(result: Result, run: Run) -> bool:
-    """Say what a run would do; return whether its budget is enough.
+def _say_dry_run(result: Result, run: Run) -> None:
+    """Say what a run would do.
 
     Standard output stays empty: nothing of this is meant to be published.
     """
@@ -50,16 +51,9 @@ def _say_dry_run(result: Result, run: Run) -> bool:
     share = f" ({100 * unknown / words:.1f} %)" if words else ""
     drawn = f"{counted(words, 'word')}, {number(unknown)}{share} of them unknown"
     say(f"dry run, nothing was written: {counted(totals.records, 'record')}, {drawn}")
-    enough = True
-    if run.budget is not None:
-        enough = totals.epsilon_sum <= run.budget.limit
-        says = "is enough" if enough else "would end it"
-        limit, total = number(run.budget.limit), number(totals.epsilon_sum)
-        say(f"the budget of {limit} {says}: the epsilons of all draws add up to {total}")
     for line in run.samples or ():
         shown = printable(line)
         say(f"for example: {shown[:_WIDEST]}{'…' if len(shown) > _WIDEST else ''}")
-    return enough
 
 
 def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> None:
@@ -97,12 +91,8 @@ def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> No
         say(line)
     if digest := request.policy_sha256:
         say(f"policy {request.policy}, SHA-256 {digest[:16]}")
-    if result.totals.draws and sanitizer.guarantee.metric is not None:
-        from dpsan.outcomes.distributions import usual_nearest
-
-        apart = number(usual_nearest(sanitizer.space))
-        unit = f"epsilon is per unit of {sanitizer.guarantee.metric} distance"
-        say(f"{unit}: nearest neighbours here are {apart} apart (median)")
+    if result.totals.draws and (metric := sanitizer.guarantee.metric) is not None:
+        say(f"epsilon is per unit of {metric} distance ('dpsan index' shows the distances)")
     if result.done and not result.totals.records:
         say("the input is empty" if inputs == 1 else "the inputs are empty")
     if result.skipped:

@@ -36,6 +36,7 @@ class Request(RewriteOptions):
         --resume needs -O
         --audit-originals needs --audit FILE
         --dry-run excludes --audit, --bad-records, --log-json, --resume and --engine ray
+        --dry-run excludes --memo and --ledger (they are written)
         --bad-records excludes -i and --engine ray
         --spans excludes --bad-records (after a record that is left out, spans would be wrong)
         --memo excludes --copies, --consistent and --seed
@@ -120,6 +121,9 @@ class Request(RewriteOptions):
         units = self.map_ and self.consistent not in (None, "record")
         why = "a replacement stands for one word of its unit"
         refuse(units, "--map excludes --consistent", why)
+        alone = self.only and self.budget is not None and self.ledger is None
+        why = "without it a text is one record"
+        refuse(alone, "with --only, --budget needs --ledger FILE", why)
 
     def _check_engine(self) -> None:
         if self.engine == "local":

@@ -60,7 +60,6 @@ class PrivateDatabase:
     Args:
         path: made if nothing is there.
         new_key: returns a random secret key; called when the file is made.
-        scratch: work on a copy that is thrown away; nothing is made or changed.
 
     Raises:
         OutputError: it cannot be made or used, is not ours alone, is damaged, of another kind or
@@ -80,28 +79,19 @@ class PrivateDatabase:
     _damaged: ClassVar[str]
     """Advice for a damaged database."""
 
-    def __init__(self, path: Path, *, new_key: Callable[[], bytes], scratch: bool = False) -> None:
+    def __init__(self, path: Path, *, new_key: Callable[[], bytes]) -> None:
         self._path, self._new_key = path, new_key
         self._opened: tuple[Path, os.stat_result] | None = None
         # The file that is checked is the file that is opened, whatever links lead there.
         path = Path(os.path.realpath(path.parent)) / path.name
         with self._one_line_errors():
-            there = os.path.lexists(path)
-            if path.parent.is_dir() or not scratch:
-                files.check_directory(path.parent)
-            if not there and not scratch:
+            files.check_directory(path.parent)
+            if not os.path.lexists(path):
                 self._make(path)
-                there = True
-            if there:
-                self._check_file(path)
-            self._connection = _connect("" if scratch else path)
+            self._check_file(path)
+            self._connection = _connect(path)
         try:
             with self._one_line_errors():
-                if not there:
-                    self._create(self._connection)
-                elif scratch:
-                    with closing(_connect(path)) as original:
-                        original.backup(self._connection)
                 self._open()
             self._check_rows()
         except BaseException:
@@ -329,13 +319,13 @@ def _code(error: Exception) -> int:
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
-def _connect(path: Path | str) -> sqlite3.Connection:
-    """Connect to a file that is there, or without a name to one that is gone when it is closed.
+def _connect(path: Path) -> sqlite3.Connection:
+    """Connect to a file that is there.
 
     Who shares the connection among threads lets one at a time use it.
     """
     # A URI makes no file, and gives characters of the name no meaning.
-    name = f"{path.as_uri()}?mode=rw" if isinstance(path, Path) else path
+    name = f"{path.as_uri()}?mode=rw"
     return sqlite3.connect(
         name, uri=True, isolation_level=None, timeout=_NAP, check_same_thread=False
     )

@@ -29,9 +29,6 @@ from dpsan.space.arrays import Floats, largest_norm
 from dpsan.space.diameters import smallest_distance
 from dpsan.space.metric_space import MetricSpace
 
-if TYPE_CHECKING:
-    from dpsan.mechanisms.optimal.optimum import Optimum
-
 
 @dataclass_transform(frozen_default=True)
 @dataclass(frozen=True)
@@ -213,14 +210,6 @@ class Mechanism(ABC):
         unknown = points.search(points.points(np.array([points.n])), 1)[1][0, 0]
         reach = largest_norm(points.vectors)
         return float64_gap(noise, points.d, reach, smallest, float(unknown) * (1 + 1e-9))
-
-    def optimum(self, space: MetricSpace) -> Optimum | None:
-        """Return the mean cosine of word and output, and the most that any mechanism of this
-        epsilon has.
-
-        None where that is not known.
-        """
-        return None
 
     def table(self, space: MetricSpace) -> Table:
         """Return the whole numbers that are drawn from, for a mechanism that has a table."""

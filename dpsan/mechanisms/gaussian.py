@@ -43,4 +43,4 @@ class AnalyticGaussian(GaussianNoise):
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """(epsilon, delta)-LDP."""
-        return self.promise(self.epsilon, delta=self.delta, gaussian_mu=self.mu(space.d))
+        return self.promise(self.epsilon, delta=self.delta)

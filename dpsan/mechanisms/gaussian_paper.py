@@ -71,7 +71,6 @@ class GaussianPaper(GaussianNoise):
         return self.promise(
             epsilon_ldp=self.epsilon,
             delta=true,
-            gaussian_mu=mu,
             claimed=Claim(self.epsilon, claimed),
             why="the textbook formula is proved for epsilon <= 1 only; the exact delta of its "
             f"noise, {true:.4g}, {verdict} the claim at this epsilon",

@@ -72,7 +72,6 @@ import numpy as np
 from dpsan.embeddings.word_classes import wanted_outputs
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import BaseResponse
-from dpsan.mechanisms.optimal.optimum import Optimum, mean_cosine, optimum
 from dpsan.mechanisms.optimal.public_base import (
     MOST_FREQUENT,
     BaseTask,
@@ -168,9 +167,3 @@ class OptimalResponse(BaseResponse):
         """With the mass that ``auto`` stands for."""
         base = self.base(space)
         return replace(self, mass=base.mass / base.total)
-
-    def optimum(self, space: MetricSpace) -> Optimum | None:
-        """With public words or groups no bound is known but 1."""
-        if self.public or self.groups:
-            return Optimum(mean_cosine(self.table(space)), 1.0)
-        return optimum(self.table(space), self.epsilon)

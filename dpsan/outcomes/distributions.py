@@ -24,8 +24,6 @@ UNKNOWN_PRIOR: Final = 0.06
 CLOSE: Final = 100
 """Ranks 1 ... 100 from the true word are close ([Curse] §2)."""
 _BATCH: Final = 1024
-_FLOPS_OF_SEARCH: Final = 4e9
-"""Floating-point operations of the search for the median distance to the nearest word."""
 
 
 def prior(space: MetricSpace) -> Floats:
@@ -51,15 +49,6 @@ def cosines(units: Floats32, ids: Ids, outputs: Ids) -> Floats:
     for part in blocks(len(ids), _BATCH):
         out[part] = np.einsum("md,md->m", units[ids[part]], units[outputs[part]])
     return out
-
-
-def usual_nearest(space: MetricSpace) -> float:
-    """Return the median distance from a word to its nearest other word, by public frequencies."""
-    if space.n < 2:
-        return 0.0
-    words = int(min(max(_FLOPS_OF_SEARCH / (2 * space.n * space.d), 16), 128))
-    ids = words_at(space, (np.arange(words) + 0.5) / words)
-    return float(np.median(space.search(space.points(ids), 2)[1][:, 1]))
 
 
 def close_words(space: MetricSpace, ids: Ids) -> NDArray[np.int32]:

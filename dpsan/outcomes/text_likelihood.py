@@ -26,11 +26,8 @@ from dpsan.text.numerals import counted as counted_words
 
 _BLOCK: Final = 256
 """Inputs whose distributions are held at once."""
-_CELLS: Final = 1 << 22
-"""Cells of the mixtures of a block of candidates."""
 _SLACK: Final = 1e-9
 """Relative difference of scores that rounding may make."""
-_LEAST: Final = 1e-300
 
 
 @dataclass(frozen=True)
@@ -110,33 +107,6 @@ def ordered(emissions: Emissions, candidates: Texts, noisings: Sequence[Texts]) 
             for copy in codes:
                 scores[c, part] += row[copy[index]]
     return scores[:, np.argsort(order)]
-
-
-def bag(emissions: Emissions, candidates: Texts, noisings: Sequence[Texts]) -> Floats:
-    """Return ln P for an attacker who ignores word order: each output is of a random word, (c, r).
-
-    P(u|candidate) is the mean of P(u|w) over the words w of the candidate.
-    """
-    from scipy.sparse import csr_matrix  # heavy import
-
-    outputs = _distinct(noisings)
-    many = len(outputs) + 1
-    counts = sum(counted(_numbered(copy, outputs), copy.starts, many) for copy in noisings)
-    scores = np.full((len(candidates), len(noisings[0])), -np.inf)
-    step = max(1, _CELLS // many)
-    filled = np.flatnonzero(candidates.sizes)
-    for at in range(0, len(filled), step):
-        part = filled[at : at + step]
-        texts = candidates.of(part)
-        words, columns = np.unique(texts.ids, return_inverse=True)
-        weights = np.repeat(1 / texts.sizes, texts.sizes)
-        shares = csr_matrix((weights, columns, texts.starts), (len(part), len(words))).tocsc()
-        mixture = np.zeros((len(part), many))
-        for first in range(0, len(words), _BLOCK):
-            rows = np.exp(_rows(emissions, words[first : first + _BLOCK], outputs))
-            mixture += shares[:, first : first + _BLOCK] @ rows
-        scores[part] = (counts @ np.log(np.maximum(mixture, _LEAST)).T).T
-    return scores
 
 
 def ranks(scores: Floats, truth: Ids, key: bytes) -> Ids:

@@ -98,8 +98,6 @@ class Guarantee:
     only_groups: bool = False
     """True if words of no group are written unchanged, and the group of a word shows: then
     ``epsilon_ldp`` is the loss of a number that is drawn by value, and 0 without such numbers."""
-    gaussian_mu: float | None = None
-    """Distance of the two worst inputs in standard deviations, where the noise is Gaussian."""
     claimed: Claim | None = None
     why: str = ""
     source: str = ""
@@ -171,8 +169,7 @@ class Guarantee:
         return min(self.epsilon_metric * distance + self.slack, self.epsilon_ldp)
 
 
-# Guarantees of many words together: basic composition, and the closed form of Gaussian noise
-# ([BW18] and docs/proofs.md 4.1).
+# Guarantees of many words together, by basic composition (docs/proofs.md 4.1).
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,23 +178,9 @@ class Composed:
 
     epsilon: float
     delta: float
-    method: str
 
 
 def compose_basic(guarantee: Guarantee, words: int) -> Composed:
     """Epsilons and deltas add up."""
     epsilon = words * guarantee.epsilon_ldp if words else 0.0  # 0 times infinity is no number
-    return Composed(epsilon, min(1.0, words * guarantee.delta), "basic composition")
-
-
-def compose_optimal(guarantee: Guarantee, words: int) -> Composed | None:
-    """Return the epsilon of Gaussian noise at the delta of a word, whose mu grows with the square
-    root of the number of words, exactly; None where it is not smaller than the sum.
-    """
-    if words < 2 or guarantee.gaussian_mu is None:
-        return None
-    from dpsan.privacy.noise_formulas import gaussian_epsilon  # scipy
-
-    epsilon = gaussian_epsilon(math.sqrt(words) * guarantee.gaussian_mu, guarantee.delta)
-    smaller = epsilon < compose_basic(guarantee, words).epsilon
-    return Composed(epsilon, guarantee.delta, "Gaussian") if smaller else None
+    return Composed(epsilon, min(1.0, words * guarantee.delta))

@@ -65,20 +65,13 @@ class Memo(MemoFile):
     Args:
         directory: made 0700, as are its parents, if it is not there.
         sanitizer: draws the messages that the memo lacks.
-        scratch: forget all draws at the end; nothing is made or changed.
 
     Raises:
         UsageError: a seed, or equal words with one draw: those are of a whole record or run.
         OutputError: the directory cannot be used, or the memo is damaged.
     """
 
-    def __init__(
-        self,
-        directory: Path | str,
-        sanitizer: Sanitizer,
-        *,
-        scratch: bool = False,
-    ) -> None:
+    def __init__(self, directory: Path | str, sanitizer: Sanitizer) -> None:
         if sanitizer.seeded:
             raise UsageError("a memo excludes a seed: its contents must stay private")
         unit = sanitizer.spec.consistent
@@ -89,7 +82,7 @@ class Memo(MemoFile):
         self._sanitizer = sanitizer
         self._one_thread = threading.Lock()
         self._drawn = self._remembered = 0
-        super().__init__(directory, scratch=scratch)
+        super().__init__(directory)
         self._settings = self._digest(b"dpsan settings", _settings(sanitizer))
 
     @cached_property

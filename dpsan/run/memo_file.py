@@ -32,7 +32,6 @@ class MemoFile(PrivateDatabase):
     Args:
         directory: made 0700, as are its parents, if it is not there.
         there: refuse a memo that is not there.
-        scratch: forget all changes at the end; nothing is made or changed.
 
     Raises:
         OutputError: the directory cannot be used, or the memo is damaged.
@@ -51,21 +50,19 @@ class MemoFile(PrivateDatabase):
         "restore it; another draws each message again, and two outputs tell more than one"
     )
 
-    def __init__(
-        self, directory: Path | str, *, there: bool = False, scratch: bool = False
-    ) -> None:
+    def __init__(self, directory: Path | str, *, there: bool = False) -> None:
         path = Path(directory)
         if path.is_file():
             what = f"{directory}: a file, and a memo is a directory"
             raise OutputError(what, "a ledger is a file: --ledger FILE")
         if there and not (path / NAME).is_file():
             raise OutputError(f"{directory}: no memo of dpsan", "rewrite --memo makes one")
-        if not scratch and not there:
+        if not there:
             try:
                 make_private(path.absolute())
             except OSError as error:
                 raise OutputError(f"{directory}: cannot create: {reason(error)}") from None
-        super().__init__(path / NAME, new_key=_new_key, scratch=scratch)
+        super().__init__(path / NAME, new_key=_new_key)
 
     def _unit(self, unit: str) -> bytes:
         """Return what stands for a unit in its rows."""

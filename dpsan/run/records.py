@@ -30,10 +30,12 @@ from dpsan.text.numerals import number
 
 @dataclass(frozen=True)
 class History:
-    """The memo of messages and the ledger of records."""
+    """The memo of messages, the ledger of records, and the budget of each record."""
 
     memo: Memo | None = None
     ledger: Ledger | None = None
+    limit: float | None = None
+    """Most LDP epsilon that a record may cost: in all with a ledger, else in this run."""
     reject: Callable[[bytes, InputError], None] | None = None
     """Takes records that the ledger refuses; without it they end the input."""
 
@@ -66,23 +68,28 @@ class History:
             yield
 
     def payable(
-        self, name: str, batch: list[Record], results: Sequence[Sanitized], totals: Accountant
+        self, batch: list[Record], results: Sequence[Sanitized], name: str, totals: Accountant
     ) -> tuple[list[Record], InputError | None]:
-        """Return the records whose cost the ledger allows, and the error that ends the input.
+        """Return the records whose cost the budget allows, and the error that ends the input.
 
         Args:
-            name: name of the input.
             batch: records.
             results: their results, one for each copy.
+            name: name of the input.
             totals: give the cost of draws.
         """
-        if self.ledger is None:
+        if self.limit is None:
             return batch, None
-        records = [self.ledger.digest(record.texts) for record in batch]
-        refused = {*self.ledger.refused(records, _costs(batch, results, totals))}
+        costs = _costs(batch, results, totals)
+        if self.ledger is None:
+            refused = {at for at, cost in enumerate(costs) if not within(cost.epsilon, self.limit)}
+        else:
+            records = [self.ledger.digest(record.texts) for record in batch]
+            refused = {*self.ledger.refused(records, costs)}
         for index in sorted(refused):
-            most = number(self.ledger.limit or 0.0)
-            what = f"the ledger refuses this record: it would cost more than {most} in all"
+            whose, when = ("budget", "") if self.ledger is None else ("ledger", " in all")
+            most = f"{number(self.limit)}{when}"
+            what = f"the {whose} refuses this record: it would cost more than {most}"
             problem = InputError(name, what, "--budget", line=batch[index].line)
             if self.reject is None:
                 return batch[:index], problem
@@ -123,6 +130,11 @@ def _costs(
     return [totals.composed(sum(charges[begin:end])) for begin, end in pairwise(ends)]
 
 
+def within(total: float, limit: float) -> bool:
+    """Return whether a sum of epsilons is no larger than a limit."""
+    return total <= limit * (1 + 1e-12)  # it may exceed their product in the last bits
+
+
 _LARGEST: Final = 5
 """Records whose sums are listed."""
 
@@ -133,7 +145,6 @@ class Ledger(PrivateDatabase):
     Args:
         path: made if nothing is there, in a directory that no other user may write to.
         limit: most LDP epsilon that a record may cost in all; None for no limit.
-        scratch: forget all costs at the end; nothing is made or changed.
 
     Raises:
         OutputError: it cannot be used, or is damaged.
@@ -148,15 +159,13 @@ class Ledger(PrivateDatabase):
     )
     _damaged: ClassVar = "restore it, and what was spent since then is not in it"
 
-    def __init__(
-        self, path: Path | str, limit: float | None = None, *, scratch: bool = False
-    ) -> None:
+    def __init__(self, path: Path | str, limit: float | None = None) -> None:
         if Path(path).is_dir():
             what = f"{path}: a directory, and a ledger is a file"
             raise OutputError(what, "a memo is a directory: --memo DIR")
         self.limit = limit
         self._charged = 0
-        super().__init__(Path(path), new_key=new_key, scratch=scratch)
+        super().__init__(Path(path), new_key=new_key)
 
     def digest(self, texts: Sequence[str]) -> bytes:
         """Return the digest of a record: of its chosen texts, in order."""
@@ -182,8 +191,7 @@ class Ledger(PrivateDatabase):
             if not cost.epsilon and not cost.delta:
                 continue  # nothing is drawn
             total = self.spent(record)[0] + now[record] + cost.epsilon
-            # A sum of equal epsilons may exceed their product in the last bits.
-            if self.limit is not None and not total <= self.limit * (1 + 1e-12):
+            if self.limit is not None and not within(total, self.limit):
                 out.append(index)
             else:
                 now[record] += cost.epsilon

@@ -6,13 +6,13 @@ import os
 import stat
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dpsan.errors import BudgetError, InputError, OutputError, UsageError, reason
+from dpsan.errors import InputError, OutputError, UsageError, reason
 from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import packer_for
 from dpsan.files.names import appeared, stream_number
@@ -142,8 +142,6 @@ class Run(Work):
             with closing(self._outcomes(self._tasks(result), group)) as outcomes:
                 for outcome in outcomes:
                     group.add(outcome)
-                    if isinstance(outcome.error, BudgetError):
-                        break
             group.flush()
         finally:
             group.abandon()
@@ -159,11 +157,10 @@ class Run(Work):
     def _together(self, result: Result) -> None:
         """All inputs one after the other into one output.
 
-        A dry run writes nothing, and its budget ends nothing.  Words are drawn as in any run, so
-        counts, costs and bad records are those of a run.
+        A dry run writes nothing.  Words are drawn as in any run, so counts, costs and bad records
+        are those of a run.
         """
         dry = self.samples is not None
-        work = replace(self, budget=None) if dry else self
         with ExitStack() as stack:
             sink = self._nowhere(stack) if dry else self._common(stack)
             for file, path in enumerate(self.inputs, start=1):
@@ -171,23 +168,18 @@ class Run(Work):
                 try:
                     self._begin(outcome.task)
                     with _opened(path) as source:
-                        rewrite_stream(source, sink, work, outcome)
+                        rewrite_stream(source, sink, self, outcome)
                 except (OutputError, BrokenPipeError):
                     raise
                 except Exception as error:  # noqa: BLE001 - one input's: the others go on
                     outcome.error = error
-                    ends = isinstance(error, BudgetError)
-                    if ends or not (dry or isinstance(sink, AtomicFile)):
+                    if not (dry or isinstance(sink, AtomicFile)):
                         result.totals.merge(outcome.totals)  # what was written counts
-                    if ends:
-                        self._close(sink)  # complete up to the record before
                 else:
                     if file == len(self.inputs) and not result.failed:
                         self._close(sink)
                         outcome.sha256 = outcome.sha256[0], sink.sha256
                 self._settle(result, outcome)
-                if isinstance(outcome.error, BudgetError):
-                    return
                 if dry:
                     sink = Sink(sink.name, sink.descriptor)
 

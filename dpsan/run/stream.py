@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import accumulate, chain, islice, repeat
 from math import inf
 from typing import TYPE_CHECKING, Final
 
-from dpsan.errors import BudgetError, DpsanError, InputError
+from dpsan.errors import InputError
 from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import decompressed
 from dpsan.files.source import FileSource
@@ -31,12 +30,10 @@ from dpsan.run.batches import (
 )
 from dpsan.run.plan import Outcome, Plan, Task
 from dpsan.run.workers import Answer, Inline, Workers, decided, sanitized
-from dpsan.sanitize.accountant import Budget
-from dpsan.sanitize.consistent import Distinct, Unit
+from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.decided import Shared
 from dpsan.sanitize.result import Sanitized, Texts
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.numerals import number
 from dpsan.text.spanned_tokens import Spans
 
 if TYPE_CHECKING:
@@ -52,7 +49,7 @@ _SAMPLES: Final = 3
 
 @dataclass
 class Work:
-    """Sanitizer, keys, budget and observers for every input of a run."""
+    """Sanitizer, keys, history and observers for every input of a run."""
 
     sanitizer: Sanitizer
     plan: Plan
@@ -64,10 +61,8 @@ class Work:
     audit: AuditWriter | None = None
     progress: Callable[[int], None] | None = None
     """Called with the number of input bytes read since the last call."""
-    budget: Budget | None = None
-    """Privacy budget of the run."""
     history: History | None = None
-    """Memo and ledger, to which each batch is committed before it is written."""
+    """Memo, ledger and budget; each batch is committed to it before it is written."""
     map: MapWriter | None = None
     """Gets what each replacement stands for, before it is written."""
     review: Review | None = None
@@ -88,11 +83,11 @@ def rewrite_stream(
         outcome: a new one by default; it tells what was written also after an error.
 
     Raises:
-        BudgetError: the next record would cost more than is left; all before it are written.
-        InputError: the input cannot be read, or was written to meanwhile.
+        InputError: the input cannot be read, was written to meanwhile, or a record would cost more
+            than its budget; all before it are written.
         OutputError: the output cannot be written.
     """
-    sanitizer, plan, budget = work.sanitizer, work.plan, work.budget
+    sanitizer, plan = work.sanitizer, work.plan
     outcome = outcome or Outcome(Task(), sanitizer.accountant())
     kind = format_for(plan.format, source.name)
     outcome.name = source.name
@@ -113,8 +108,6 @@ def rewrite_stream(
     flow = _Flow(work, source, sink, workers, keys, outcome)
     if one_unit and unit in (None, Unit.RECORD):
         flow.units = [Shared(0) for _ in keys]
-    if budget and unit is Unit.FILE:
-        budget.charged = Distinct()  # under another key, words are drawn again
     with few_searches():
         try:
             # Several processes need many batches, and an audit lists copies batch by batch: its
@@ -216,18 +209,18 @@ class _Flow:
             batch, first, answers = self._waiting.popleft()
             # The entries of a batch are on the disk before any of it is written.
             with history.turn(answers) if history else nullcontext():
-                before = deepcopy(self.units) if self.work.budget else None
                 results = self._results(answers)
-                affordable, ending = self._payable(batch, results)
-                while len(affordable) < len(batch):
-                    # Of the same texts, the same key and numbers give the same words: no second
-                    # draw.  Without some of its records a batch may cost the others more.
-                    batch, answers = affordable, self._start(affordable, first)
-                    self.units = deepcopy(before)
-                    results = self._results(answers)
-                    if not ending:
-                        affordable, ending = self._payable(batch, results)
+                ending = None
                 if history:
+                    paying = self.source.name, self.outcome.totals
+                    affordable, ending = history.payable(batch, results, *paying)
+                    while len(affordable) < len(batch):
+                        # Of the same texts, the same key and numbers give the same words: no second
+                        # draw.  Without some of its records a batch may cost the others more.
+                        batch, answers = affordable, self._start(affordable, first)
+                        results = self._results(answers)
+                        if not ending:
+                            affordable, ending = history.payable(batch, results, *paying)
                     history.commit(batch, answers, results, self.outcome.totals)
             sizes = [len(record.texts) for record in batch]
             self.outcome.totals.add(results, sizes)
@@ -277,31 +270,6 @@ class _Flow:
             self.work.audit.place()
         for piece in pieces:
             self.sink.write(piece)
-
-    def _payable(
-        self, batch: list[Record], results: list[Sanitized]
-    ) -> tuple[list[Record], DpsanError | None]:
-        """Return the records of a batch that the budget covers, and what ends the input after
-        them.
-        """
-        name, totals = self.source.name, self.outcome.totals
-        history, budget = self.work.history, self.work.budget
-        if history and history.ledger:
-            return history.payable(name, batch, results, totals)
-        if budget is None:
-            return batch, None
-        charged = budget.unpaid(results[0])  # the words are the same in every copy
-        at = 0
-        for index, record in enumerate(batch):
-            end = at + len(record.texts)
-            cost = len(results) * totals.cost(charged[at:end])
-            if not budget.take(cost):
-                spent = f"{number(budget.spent)} of {number(budget.limit)} spent"
-                spent += f", and this record costs {number(cost)}"
-                what = f"{name}:{record.line}: the budget ends here: {spent}"
-                return batch[:index], BudgetError(what)
-            at = end
-        return batch, None
 
     def _write(self, batch: list[Record], results: list[Sanitized]) -> None:
         sink, outcome = self.sink, self.outcome

@@ -20,30 +20,6 @@ _SUMS: Final = (
 
 
 @dataclass
-class Budget:
-    """Largest sum of the mechanism's epsilon over all draws of a run."""
-
-    limit: float
-    spent: float = 0.0
-    charged: Distinct = field(default_factory=Distinct)
-    """The words that are charged already, where equal words of a run have the same draw."""
-
-    def take(self, cost: float) -> bool:
-        """Spend ``cost`` if it is left; False, and nothing is spent, if not."""
-        # A sum of equal epsilons may exceed their product in the last bits.
-        if self.spent + cost > self.limit * (1 + 1e-12):
-            return False
-        self.spent += cost
-        return True
-
-    def unpaid(self, done: Sanitized) -> list[int]:
-        """Return the draws of each text that are still to be charged."""
-        if done.marks is None or done.charged != done.drawn:
-            return done.charged
-        return self.charged.of_texts(done.marks, done.drawn)
-
-
-@dataclass
 class Accountant:
     """Totals of a file or a run, by basic composition.
 
@@ -111,10 +87,6 @@ class Accountant:
     def composed(self, charges: int) -> Composed:
         """LDP epsilon and delta of so many charges together."""
         return compose_basic(self.guarantee, charges)
-
-    def cost(self, charged: Sequence[int]) -> float:
-        """Return the mechanism's epsilon of texts with so many draws that have a loss."""
-        return sum(charged) * self.epsilon
 
     def add(self, copies: Sequence[Sanitized], texts: Sequence[int] | None = None) -> None:
         """Add one batch.

@@ -36,9 +36,8 @@ class Figure(NamedTuple):
 
 Figures = dict[tuple[str, str], Figure]
 """By name (``loss``, ``draws``, ``sum``, ``unchanged``, ``smallest group``, ``names in plain
-sight`` (the probability that one is original, of so many), ``per unit``, ``public words``, or a
-better composition) and scope (``word``, ``copies``, ``record``, ``file``, ``run``, ``vocabulary``,
-or a metric)."""
+sight`` (the probability that one is original, of so many), ``per unit``, ``public words``) and
+scope (``word``, ``copies``, ``record``, ``file``, ``run``, ``vocabulary``, or a metric)."""
 
 
 def loss(composed: Composed, charges: int = 0) -> Figure:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from dpsan.privacy.guarantee import Status, compose_optimal
+from dpsan.privacy.guarantee import Status
 from dpsan.sanitize.accountant import Accountant, LedgerTotals, MemoTotals
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.figures import (
@@ -88,11 +88,8 @@ class Statement:
     memo: MemoTotals | None = None
     ledger: LedgerTotals | None = None
 
-    def figures(self, *, verbose: bool = False) -> Figures:
-        """Return every number about draws and losses that the lines print.
-
-        ``verbose`` adds the better compositions, which take time.
-        """
+    def figures(self) -> Figures:
+        """Return every number about draws and losses that the lines print."""
         totals, guarantee = self.totals, self.totals.guarantee
         charges = {
             "word": 1,
@@ -102,9 +99,6 @@ class Statement:
             "run": totals.charges,
         }
         out = {("loss", scope): loss(totals.composed(n), n) for scope, n in charges.items()}
-        for scope in ("record", "file", "run") if verbose else ():
-            if better := compose_optimal(guarantee, charges[scope]):
-                out[better.method, scope] = loss(better, charges[scope])
         share = expected_share(self.unchanged, totals.counts) if self.share is None else self.share
         out["draws", "run"] = Figure(totals.draws)
         out["sum", "run"] = Figure(totals.epsilon_sum)
@@ -327,7 +321,7 @@ class Statement:
             if action not in unused
         )
         yield f"{counted(totals.words, 'word')}: {', '.join(counts)}"
-        figures = self.figures(verbose=True)
+        figures = self.figures()
         parts = [
             f"epsilon {figure} per unit of {scope} distance{guarantee.rounding}"
             for (what, scope), figure in figures.items()
@@ -353,11 +347,8 @@ class Statement:
         scopes = {"record": "largest record", "file": whole}
         scopes |= {"run": "all files"} if self.files > 1 else {}
         for scope, what in scopes.items():
-            for (method, other), figure in figures.items():
-                if other == scope and figure.charges and method not in ("loss", "sum"):
-                    yield f"{what}, {method}: {name} {figure}"
-                elif (method, other) == ("loss", scope):
-                    yield f"{what} ({counted(figure.charges, 'draw')}): {name} {figure}"
+            figure = figures["loss", scope]
+            yield f"{what} ({counted(figure.charges, 'draw')}): {name} {figure}"
         if guarantee.public_words:
             yield "sums count all draws, as if every word were protected"
         yield f"sum of epsilon over all draws: {figures['sum', 'run']}"

@@ -173,7 +173,6 @@ def describe(
     store: Store,
     *,
     unsafe_pickle: bool = False,
-    also: Callable[[MetricSpace], dict[str, Any]] = lambda _: {},
 ) -> dict[str, Any]:
     """Build (or find) the index of a file, and measure it.
 
@@ -182,7 +181,6 @@ def describe(
         vocab_size: keep only the first so many words.
         store: the cache.
         unsafe_pickle: run the code of a gensim file to get at its vectors.
-        also: makes more from the space, and returns what there is to tell of it.
 
     Raises:
         EmbeddingError: the file cannot be used.
@@ -195,7 +193,6 @@ def describe(
         entry.meta["source_suffices"] = False
         store.save(INDEX_KIND, entry.meta["digest"], entry)
     embeddings, space = open_space(path, vocab_size, store)
-    more = also(space)
     nearest = space.nearest_distances()
     quantiles = np.quantile(nearest, (0.05, 0.5, 0.95)) if len(nearest) else np.zeros(3)
     return {
@@ -212,5 +209,4 @@ def describe(
         "bytes": space.vectors.nbytes,
         "seconds": time.perf_counter() - started,
         "digest": embeddings.digest,
-        **more,
     }

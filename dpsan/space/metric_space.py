@@ -121,13 +121,6 @@ class MetricSpace:
         self._memory[name] = build() if arrays is None else arrays
         return self._memory[name]
 
-    def find_table(self, name: str) -> Arrays | None:
-        """Return a table that is in memory or stored, else None."""
-        key, full = self._key(name)
-        arrays = self._memory.get(name) or (bundled_table(full) if self._bundled else None)
-        entry = self._store.load(TABLE_KIND, key) if self._store and not arrays else None
-        return entry.arrays if entry else arrays
-
     def _key(self, name: str) -> tuple[str, str]:
         """Return the key of a table in the cache, and its name there."""
         full = f"{self.name}{name}-{self._owner}" if self._owner else f"{self.name}{name}"

@@ -1,12 +1,9 @@
 import json
 
 import pytest
-from common.cosine_bound import certified
 from support import needs_gensim
 
-from dpsan.analysis.pages.sections import cosine_and_bound, named
-from dpsan.embeddings.cache.store import Store
-from dpsan.space.cached_index import open_space
+from dpsan.analysis.pages.sections import named
 
 VECTORS = "".join(f"word{i} {i % 7 + 1} {i % 11} {i * 0.1:.1f}\n" for i in range(50))
 
@@ -77,38 +74,6 @@ def test_pickle_is_refused_and_read_only_on_demand(dpsan, folder):
     )
     assert run(dpsan, folder, "index", "--unsafe-pickle", "model.kv").returncode == 0
     assert run(dpsan, folder, *laplace, stdin=b"two").stdout == b"two"
-
-
-def test_what_the_default_mechanism_needs_is_made_ahead(dpsan, folder):
-    """A bound that is kept (docs/studies/common/cosine_bound.py) is printed."""
-
-    def tables():
-        rows = json.loads(run(dpsan, folder, "index", "--check", "--json").stdout)
-        return {row["source"]: row["digest"] for row in rows}
-
-    asked = ("mechanisms", "optimal-response", "-e", "3", "-E", "v.txt", "--json")
-    (plain,) = json.loads(run(dpsan, folder, "index", "-e", "3", "v.txt", "--json").stdout)
-    assert plain["default"]["mechanism"] == "optimal-response"
-    assert plain["default"]["mean_cosine"] is None
-    assert json.loads(run(dpsan, folder, *asked).stdout)["mean_cosine"] is None
-    made = tables()
-    assert {"base-2-3-0.83-2-0.0125"} <= set(made)
-    store = Store(folder / "c")
-    certified(open_space(folder / "v.txt", None, store)[1], 3.0)
-    more = run(dpsan, folder, "index", "-e", "3", "v.txt")
-    assert b"default mechanism    optimal-response\n" in more.stdout
-    assert b"with this LDP epsilon no more than" in more.stdout
-    cosines = json.loads(run(dpsan, folder, *asked).stdout)["mean_cosine"]
-    assert 0.3 < cosines["achieved"] <= cosines["bound"] <= 1
-    assert "cosine-bound-1-3.0" in tables()
-    for command in (asked[:-1], ("explain", "word3", "-e", "3", "-E", "v.txt", "--no-posterior")):
-        said = " ".join(run(dpsan, folder, *command).stdout.decode().split())
-        assert cosine_and_bound(**cosines) in said
-
-
-def test_a_bound_is_never_rounded_down():
-    assert "no more than 0.7390 is" in cosine_and_bound(0.7, 0.73894)
-    assert "no more than 0.5000 is" in cosine_and_bound(0.4, 0.5)
 
 
 def test_values_have_the_names_of_json():

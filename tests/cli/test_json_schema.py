@@ -35,7 +35,7 @@ SAMPLES = {
         f"-m krr -m laplace -m custext --epsilon-ldp 2 --seeds 2 {V}",
         f"-m krr -m laplace --epsilon-ldp 2 --seeds 2 {V} --data a.tsv -k text --labels label",
     ],
-    "explain": [f"-e 3 maria zzzq --unknown {V}", f"-e 3 -m laplace -m tem maria {V}"],
+    "explain": [f"-e 3 maria zzzq --unknown {V}", f"-e 3 -m laplace maria {V}"],
     "explain --only": ["--only people 'Maria met John in Paris.'"],
     "evaluate": [
         f"-e 3 {V} --max-records 200 a.txt s.txt",
@@ -46,12 +46,7 @@ SAMPLES = {
     "preview": ["-e 8 b.txt"],
     "report": ["audit.jsonl", "only.jsonl", "class.jsonl"],
     "mechanisms": [""],
-    "mechanisms NAME": [
-        "laplace",
-        f"krr -e 3 {V}",
-        f"custext -e 3 {V}",
-        f"gaussian -e 3 -p delta=1e-6 {V}",
-    ],
+    "mechanisms NAME": ["laplace", "knn-response"],
     "train": ["a.txt -o own.npz --force --dimensions 8 --epochs 1"],
     "index FILE": ["v.txt"],
     "index --check": ["--check"],

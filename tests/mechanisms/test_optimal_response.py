@@ -19,13 +19,14 @@ from dpsan.embeddings.cache.store import Store
 from dpsan.errors import EmbeddingError, UsageError
 from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.knn_response import KnnResponse
-from dpsan.mechanisms.optimal import optimum, public_base
+from dpsan.mechanisms.optimal import public_base
 from dpsan.mechanisms.optimal.solver import Problem, solve
 from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.mechanisms.tables.directions import cosine_unit, directions, ranking
 from dpsan.mechanisms.tables.near_sets import Base
 from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.privacy.randomness import Streams
+from dpsan.space.arrays import unit_rows
 from dpsan.space.cached_index import open_space
 from dpsan.space.metric_space import MetricSpace, diameter_bound
 
@@ -193,16 +194,14 @@ def test_optimum(listed, monkeypatch):
     """Also where rare words are not looked at."""
     monkeypatch.setattr(cosine_bound, "_INPUTS", listed)
     space = MetricSpace(make_embeddings(n=18, d=3))
-    assert OptimalResponse(2.0).optimum(space) is None
-    cosine_bound.certified(space, 2.0)
-    found = OptimalResponse(2.0).optimum(space)
-    assert found.achieved == pytest.approx(mean_similarity(OptimalResponse(2.0)), abs=1e-9)
+    bound = cosine_bound.certified(space, 2.0)
+    assert mean_similarity(OptimalResponse(2.0)) <= bound
     best = linear_programme(2.0)
-    assert best - 1e-6 <= found.bound <= best + 0.05 + SHARES[listed:].sum()
+    assert best - 1e-6 <= bound <= best + 0.05 + SHARES[listed:].sum()
     for epsilon in (29.0, 40.0, 710.0):
-        cosine_bound.certified(SMALL, epsilon)
-        found = OptimalResponse(epsilon).optimum(SMALL)
-        assert 0.99 < found.achieved <= found.bound <= 1
+        bound = cosine_bound.certified(SMALL, epsilon)
+        # Directions are rounded to integers: the cosine of a word with itself is 1 up to that.
+        assert 0.99 < min(mean_similarity(OptimalResponse(epsilon)), 1) <= bound <= 1
 
 
 SOLVE = """if True:
@@ -266,7 +265,10 @@ def test_the_bundled_vocabulary_waits_for_no_solver(monkeypatch, tmp_path):
         assert 0 < base.mass < base.total
         assert abs(base.total - public_base.TOTAL) < 4000
         assert (np.diff(base.words) > 0).all()
-    assert optimum.mean_cosine(OptimalResponse(8.0).prepare(space)) > 0.7
+    ids, units = np.arange(0, 4000, 20), unit_rows(space.vectors)
+    law = OptimalResponse(8.0).prepare(space).probabilities(ids)
+    cosines = np.einsum("md,md->m", law @ units, units[ids])
+    assert np.average(cosines, weights=space.counts[ids]) > 0.7
     table = bundled.bundled_table("diameter")
     assert (table["bound"][0], table["exact"][0]) == diameter_bound(space.vectors)
 

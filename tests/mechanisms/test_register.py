@@ -95,7 +95,9 @@ def test_which_tables_are_kept_for_whom(tmp_path, file, of_mechanism, kept):
             part.table("mine", build, of_mechanism=of_mechanism)
     assert len(made) == (2 if kept else 4)
     dpsans = space_of(make_embeddings(n=60, d=4), Store(tmp_path))
-    assert (dpsans.find_table("mine") is not None) == (file == "")
+    before = len(made)
+    dpsans.table("mine", build)
+    assert (len(made) == before) == (file == "")
 
 
 def test_every_table_about_a_mechanism_says_so():

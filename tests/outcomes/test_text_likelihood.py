@@ -15,7 +15,6 @@ from dpsan.outcomes.intervals import median
 from dpsan.outcomes.text_likelihood import (
     HalfLinked,
     Texts,
-    bag,
     half_linked,
     linked_by_words,
     ordered,
@@ -70,19 +69,6 @@ def test_in_order_it_is_the_product_over_words(emissions, monkeypatch, block):
     short = CANDIDATES.beginnings(3)  # they leave out shorter texts
     assert short.sizes.tolist() == [3, 3, 0, 3, 0, 3]
     assert short.ids.tolist() == [1, 2, 3, 3, 2, 1, 7, 7, 7, 2, 1, 3]
-
-
-@pytest.mark.parametrize("cells", [1, 1 << 22])
-def test_in_any_order_each_output_is_of_a_random_word(emissions, monkeypatch, cells):
-    monkeypatch.setattr(text_likelihood, "_CELLS", cells)
-    known = law(emissions)
-
-    def expected(words, versions):
-        outputs = np.concatenate(versions)
-        mean = known[words].mean(axis=0) if len(words) else None
-        return None if mean is None else np.log(mean[outputs[outputs >= 0]]).sum()
-
-    check(bag(emissions, CANDIDATES, NOISINGS), expected)
 
 
 def test_ranks_count_better_candidates_and_draw_among_equal_ones():
@@ -217,5 +203,3 @@ def test_a_run_its_audit_and_report_say_it(dpsan, tmp_path):
     assert "whole texts" not in dpsan("rewrite", *given, **base).stderr.decode()
     told = dpsan("report", "a.jsonl", cwd=tmp_path).stdout.decode()
     assert sentence in " ".join(told.split())  # lines are wrapped
-    found = dpsan("calibrate", "-q", "-m", "krr", "-E", "v.txt", "--epsilon-ldp", "6", cwd=tmp_path)
-    assert sentence in found.stdout.decode()

@@ -17,7 +17,6 @@ from dpsan.run.cluster import ClusterRun
 from dpsan.run.plan import Plan
 from dpsan.run.run import Run
 from dpsan.run.workers import Pool
-from dpsan.sanitize.accountant import Budget
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.sanitizer import Sanitizer, run_key
 from dpsan.sanitize.settings import Settings
@@ -155,32 +154,13 @@ def test_copies_are_different_units(unit, opened, tmp_path):
     assert result.totals.largest_record == max(COUNTS)
 
 
-LIMITS = [(Unit.RECORD, 4, 1), (Unit.FILE, 2 * DISTINCT, 60), (Unit.FILE, 4 * DISTINCT, 120)]
-LIMITS += [(Unit.FILE, 2 * DISTINCT + 3, 60), (Unit.RUN, 2 * DISTINCT, 120)]
-LIMITS += [(Unit.RUN, 2 * DISTINCT - 1, 10)]  # words that were paid cost nothing: a new one ends it
-
-
-@pytest.mark.parametrize(("unit", "limit", "lines"), LIMITS)
-def test_a_budget_pays_each_draw_once(unit, limit, lines, opened, tmp_path):
-    out, audit = tmp_path / "out.txt", tmp_path / "audit.jsonl"
-    sanitizer, budget = opened(unit), Budget(limit)
-    given = sanitizer, plan_of("txt"), run_key(None), inputs(tmp_path / "in", "txt"), out
-    with AuditWriter(audit, sanitizer) as writer:
-        result = Run(*given, budget=budget, audit=writer).execute()
-    written = len(out.read_text().splitlines())
-    assert written == lines
-    assert bool(result.failed) == (written < 120)
-    assert result.totals.epsilon_sum == budget.spent <= limit
-    read_audit(audit)
-
-
-def test_the_audit_of_a_budget_that_ended_is_no_damage(dpsan, vectors, tmp_path):
+def test_the_audit_of_a_run_that_a_budget_ended_is_no_damage(dpsan, vectors, tmp_path):
     """What was written to standard output counts: only the totals say how much it was."""
-    (tmp_path / "t.txt").write_text("word1 word2\nword3\nword4 word5\n")
-    common = "rewrite", "-e", "2", "-E", vectors, "--budget", "7", "t.txt", "-a"
+    (tmp_path / "t.txt").write_text("word3\nword1 word2\nword4 word5\n")
+    common = "rewrite", "-e", "2", "-E", vectors, "--budget", "3", "t.txt", "-a"
     for name, more in (("a", ()), ("b", ("--consistent", "file"))):
         done = dpsan(*common, name, *more, cwd=tmp_path)
-        assert b"the budget ends here: 6 of 7 spent" in done.stderr
+        assert b"t.txt:2: the budget refuses this record" in done.stderr
         told = dpsan("report", "--json", name, cwd=tmp_path)
         assert (told.returncode, json.loads(told.stdout)[0]["complete"]) == (0, False)
 

@@ -22,7 +22,6 @@ from dpsan.run.plan import Plan
 from dpsan.run.records import History
 from dpsan.run.stream import _Flow
 from dpsan.run.workers import Inline
-from dpsan.sanitize.accountant import Budget
 from dpsan.sanitize.result import Action, Texts
 
 EMBEDDINGS = make_embeddings(n=40, d=4)
@@ -45,7 +44,8 @@ def run_of(folder, memo, chats, *, sanitizer=SANITIZER, **more):
     files = [
         [{"messages": [{"content": text} for text in turn]} for turn in chat] for chat in chats
     ]
-    result, out = run_over(folder, files, sanitizer, plan, history=History(memo), **more)
+    kept = History(memo, limit=more.pop("limit", None))
+    result, out = run_over(folder, files, sanitizer, plan, history=kept, **more)
     texts = [[[each["content"] for each in row["messages"]] for row in rows or ()] for rows in out]
     return result, [each for each in texts if each]
 
@@ -134,7 +134,7 @@ def test_nothing_depends_on_batches(tmp_path):
         shape = [(row["type"], row.get("line"), row.get("text")) for row in rows]
         found.append((result.totals.counts, shape))
         report = read_audit(path)  # adds up
-        assert report.files[1].draws == result.totals.draws == 5 * 13
+        assert report.draws(1) == result.totals.draws == 5 * 13
         assert report.as_json()["files"][0]["remembered"] == 6 * 13
     assert found[0] == found[1] == found[2]
 
@@ -170,32 +170,18 @@ def test_other_settings_are_another_draw_and_add_up(tmp_path):
 
 
 def test_a_budget_pays_for_draws_only_and_what_it_refuses_is_not_remembered(tmp_path):
-    texts = ["word1 word2", "word3 word4", "word5 word6"]
+    texts = ["word1 word2", "word3 word4", "word5 word6 word7"]
+    enough = 2 * SANITIZER.guarantee.epsilon_ldp
     with Memo(tmp_path / "m", SANITIZER) as memo:
-        result, _ = run_of(tmp_path / "a", memo, [history(*texts)], budget=Budget(8.0))
+        result, _ = run_of(tmp_path / "a", memo, [history(*texts)], limit=enough)
         assert len(result.failed) == 1
-        assert "0.jsonl:3: the budget ends here: 8 of 8 spent" in result.failed[0]
+        assert "0.jsonl:3: the budget refuses this record" in result.failed[0]
         assert memo.totals().draws == 2
-        result, _ = run_of(tmp_path / "b", memo, [history(*texts)], budget=Budget(4.0))
+        result, _ = run_of(tmp_path / "b", memo, [history(*texts)], limit=2 * enough)
+        assert not result.failed
+        result, _ = run_of(tmp_path / "c", memo, [history(*texts)], limit=enough / 9)
         assert not result.failed
         assert memo.totals().draws == 3
-
-
-def test_a_dry_run_changes_nothing(tmp_path):
-    def dry():
-        with Memo(tmp_path / "m", SANITIZER, scratch=True) as memo:
-            chats = [history(WORDS, f"{WORDS} word20")]
-            result, _ = run_of(tmp_path / "a", memo, chats, samples=[])
-            return result.totals.draws, memo.totals().remembered
-
-    assert dry() == (25, 1)
-    assert not (tmp_path / "m").exists()
-    with Memo(tmp_path / "m", SANITIZER) as memo:
-        memo.rewrite(WORDS)
-    before = (tmp_path / "m" / NAME).read_bytes()
-    assert dry() == (13, 2)
-    assert (tmp_path / "m" / NAME).read_bytes() == before
-    assert os.listdir(tmp_path / "m") == [NAME]
 
 
 def test_whoever_stores_first_wins(tmp_path):

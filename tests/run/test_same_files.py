@@ -73,7 +73,6 @@ READ_BY = {
     "compare": "embeddings data",
     "verify": "keep public embeddings language_model",
     "calibrate": "embeddings public",
-    "mechanisms": "embeddings",
     "index": "files embeddings",
     "train": "texts",
 }
@@ -93,12 +92,7 @@ MORE = dict.fromkeys(["preview", "evaluate", "train"], "-q --force") | {"index":
 MORE |= {"headers": "-f csv", "rewrite": "-q -e 1000 -m laplace --force"}
 MORE |= {"explain": "-q -e 8 -m laplace here --force", "verify": "-q -e 8 -m laplace --force"}
 MORE |= {"calibrate": "-q -m laplace --unchanged 0.5", "compare": "-q -m krr --force"}
-MORE |= {
-    "report": "--force",
-    "estimate": "-q --top 5 --force",
-    "mechanisms": "",
-    "restore": "-q --force",
-}
+MORE |= {"report": "--force", "estimate": "-q --top 5 --force", "restore": "-q --force"}
 
 
 def path_parameters():
@@ -118,7 +112,7 @@ def reading(command, name, path):
     """The part of a command line that reads a file, and what the command needs besides."""
     if command == "evaluate" and name in ("original", "sanitized"):
         return [path, "in.txt"] if name == "original" else ["in.txt", path]
-    needed = {"evaluate": ["in.txt", "in.txt"], "mechanisms": ["laplace", "-e", "1"]}
+    needed = {"evaluate": ["in.txt", "in.txt"]}
     needed["restore"] = ["--map", "in.txt"] * (name != "map_")
     needed["preview"] = ["in.txt"] * (name == "embeddings")
     needed["train"] = ["in.txt", "-o", "own.npz"] * (name != "texts")

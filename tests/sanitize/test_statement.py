@@ -156,13 +156,6 @@ def test_the_readme_shows_what_is_said(dpsan):
     assert done.stderr.decode() == shown
 
 
-@pytest.mark.parametrize(("mu", "draws", "named"), [(0.5, 400, True), (40.0, 4, False)])
-def test_a_better_composition_is_named_only_where_it_is_better(mu, draws, named):
-    run = totals(pure(2.0, delta=1e-6, gaussian_mu=mu), (draws,))
-    said = "\n".join(Statement(run, "gaussian", 0.1).lines(verbose=True))
-    assert ("whole text, Gaussian: LDP epsilon" in said) == ("Gaussian: LDP" in said) == named
-
-
 def test_an_out_of_vocabulary_word_is_never_expected_to_stay():
     counts = dict.fromkeys(Action, 0)
     assert expected_share(0.5, counts | {Action.DRAWN: 10}) == 0.5

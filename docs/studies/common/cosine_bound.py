@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Progress
-from dpsan.mechanisms.optimal.optimum import CERTAIN, COSINE, bound_name
 from dpsan.mechanisms.optimal.public_base import public_inputs
 from dpsan.mechanisms.optimal.solver import Problem, solve
 from dpsan.mechanisms.optimal_response import OptimalResponse
@@ -135,10 +134,19 @@ _ROUNDS: Final = 40
 _SMOOTH: Final = (0.2, 0.06)
 _LOWERED: Final = 0.015
 """Distance of the bound's first thresholds below the solver's."""
+CERTAIN: Final = 30.0
+"""Epsilon from which nothing is looked for: the bound is 1, which no cosine exceeds."""
+COSINE: Final = "cosine"
+"""The one array of the tables."""
+
+
+def bound_name(epsilon: float) -> str:
+    """Return the name of the table that stores a bound."""
+    return f"cosine-bound-1-{epsilon!r}"
 
 
 def certified(space: MetricSpace, epsilon: float) -> float:
-    """Return the bound, at most 1; it is kept, and dpsan prints it from then on."""
+    """Return the bound, at most 1; it is kept."""
     if epsilon >= CERTAIN:
         return 1.0
 

@@ -27,8 +27,9 @@ from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.analysis.pages.sections import Section, Shown
 from dpsan.embeddings.base import Embeddings
-from dpsan.errors import DpsanError, ExtraMissingError, UnexpectedError
-from dpsan.mechanisms.registry import is_own, space_for
+from dpsan.errors import DpsanError, ExtraMissingError, UnexpectedError, check_name, refuse
+from dpsan.mechanisms import MECHANISMS
+from dpsan.mechanisms.registry import is_own, mechanism_class, space_for
 from dpsan.outcomes.calibrate import calibrate
 from dpsan.outcomes.calibrate.target import Draft, Target
 from dpsan.outcomes.intervals import CONFIDENCE
@@ -52,6 +53,31 @@ class Request:
     inputs: Inputs = field(default_factory=Inputs)
     labels: str | None = None
     """Field with the labels of the records."""
+
+
+def drafts(names: Sequence[str] | None, values: Mapping[str, str]) -> list[Draft]:
+    """Return the mechanisms to compare; each takes the parameters that it has.
+
+    Args:
+        names: default those that are usually compared.
+
+    Raises:
+        UsageError: an unknown name, or one twice; a parameter that none of them has; a wrong value.
+    """
+    usual = [kind.name for kind in MECHANISMS.values() if kind.compared]
+    kinds = [mechanism_class(name) for name in names or usual]
+    abouts = {key: about for kind in kinds for key, about in kind.parameters().items()}
+    for kind in kinds:
+        refuse(kinds.count(kind) > 1, f"--mechanism {kind.name} was given twice")
+    for key, value in values.items():
+        every = ", ".join(kind.name for kind in kinds)
+        refuse(not abouts, f"{every}: no parameter besides epsilon")
+        check_name(f"parameter of {every}:", key, abouts)
+        abouts[key].check(key, abouts[key].parse(key, value))
+    return [
+        Draft(kind, {key: value for key, value in values.items() if key in kind.parameters()})
+        for kind in kinds
+    ]
 
 
 Row = dict[str, Any]

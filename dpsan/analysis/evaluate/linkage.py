@@ -14,7 +14,7 @@ from dpsan.analysis.evaluate.pairs import Inputs, Pairs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import Estimate, Share, median
-from dpsan.outcomes.text_likelihood import Texts, bag, counted, ordered, ranks
+from dpsan.outcomes.text_likelihood import Texts, counted, ordered, ranks
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids, blocks
 from dpsan.text.tokens import write_gaps
@@ -159,9 +159,7 @@ def _scored(
     vocabulary: Vocabulary, emissions: Emissions | None, whole: bool, part: Candidates
 ) -> Iterator[tuple[str, Floats]]:
     if emissions is not None:
-        given = emissions, part.texts, part.noisings
-        yield "exact, in order", ordered(*given)
-        yield "exact, any order", bag(*given)
+        yield "exact, in order", ordered(emissions, part.texts, part.noisings)
     yield "TF-IDF", _tf_idf(part.texts, _joined(part.noisings), vocabulary)
     if whole:
         sizes, written = part.texts.sizes, part.noisings[0].sizes

@@ -6,25 +6,19 @@ needs to be, and results are repeatable.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
 
 import numpy as np
 
-from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.cache.store import Store
-from dpsan.errors import UsageError, check_name
+from dpsan.errors import UsageError
 from dpsan.mechanisms.description import finite
-from dpsan.mechanisms.registry import check_base, mechanism_class
-from dpsan.outcomes.calibrate import calibrate
-from dpsan.outcomes.calibrate.target import Draft, Target
 from dpsan.outcomes.distributions import distributions, draw, has_distribution
 from dpsan.outcomes.one_word import Figures, Observer, Row, figures_of
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.sanitize.settings import Settings
 from dpsan.space.metric_space import MetricSpace
 from dpsan.version import __version__
 
@@ -39,8 +33,7 @@ Explanation = dict[str, Any]
 known distribution are ``exact``; others are from ``draws`` and have an interval of 99 %.  Without a
 finite value ``epsilon_ldp`` is None.  ``posterior`` has the inputs that the likeliest outputs point
 to, ``observer_success`` the share of words, by frequency, that an optimal observer of single
-outputs names.  ``mean_cosine`` is that over all words and the most that this epsilon allows, where
-it is known.  Nothing is promised for a ``public`` word.
+outputs names.  Nothing is promised for a ``public`` word.
 """
 
 
@@ -141,7 +134,7 @@ def explain(
 def _about(sanitizer: Sanitizer) -> Explanation:
     """Return what is said of the mechanism on its vocabulary."""
     mechanism, guarantee = sanitizer.mechanism, sanitizer.guarantee
-    embeddings, optimum = sanitizer.embeddings, mechanism.optimum(sanitizer.space)
+    embeddings = sanitizer.embeddings
     shape = {"words": embeddings.n, "dimensions": embeddings.d}
     return {
         "mechanism": mechanism.name,
@@ -156,7 +149,6 @@ def _about(sanitizer: Sanitizer) -> Explanation:
         "delta": guarantee.delta,
         "epsilon_metric": finite(guarantee.epsilon_metric),
         "slack": guarantee.slack,
-        "mean_cosine": optimum and optimum._asdict(),
         "versions": {"dpsan": __version__, "numpy": np.__version__},
         "embeddings": {"source": embeddings.source, "digest": embeddings.digest, **shape},
     }
@@ -184,74 +176,3 @@ def _neighbors(space: MetricSpace, row: int, keys: Sequence[str]) -> list[Explan
     pairs = zip(ids[0].tolist(), distances[0].tolist(), strict=True)
     near = [{"word": keys[other], "distance": far} for other, far in pairs if other != row]
     return near[:_NEIGHBOURS]
-
-
-_AT: Final = {"ldp": Target.EPSILON_LDP, "unchanged": Target.UNCHANGED}
-"""Quantities in which mechanisms can be made equal."""
-
-
-def parse_at(text: str) -> tuple[Target, float]:
-    """Return a target that every mechanism has to meet: ``ldp=8``.  Raises UsageError."""
-    name, _, number = text.partition("=")
-    try:
-        target, value = _AT[name], float(number)
-    except (KeyError, ValueError):
-        raise UsageError(f"--at must be ldp=X or unchanged=X (got {text})") from None
-    target.check(value)
-    return target, value
-
-
-def candidates(
-    names: Sequence[str], values: Mapping[str, str], *, public: bool = False
-) -> list[Draft]:
-    """Return the mechanisms to compare; each takes the parameters that it has.
-
-    Raises:
-        UsageError: an unknown name, a parameter that none of them has, or ``public`` words that one
-            of them has not.
-    """
-    out: dict[str, Draft] = {}
-    for name in names:
-        kind = mechanism_class(name)
-        if public:
-            check_base(kind, "public words")
-        parameters = kind.parameters()
-        out[kind.name] = Draft(
-            kind, {key: value for key, value in values.items() if key in parameters}
-        )
-    names_of_parameters = dict.fromkeys(
-        key for value in out.values() for key in value.kind.parameters()
-    )
-    for key in values:
-        if not names_of_parameters:
-            raise UsageError(f"{', '.join(out)}: no parameter besides epsilon")
-        check_name(f"parameter of {', '.join(out)}:", key, names_of_parameters)
-    return list(out.values())
-
-
-def prepare(
-    draft: Draft,
-    spec: Settings,
-    at: tuple[Target, float] | None,
-    store: Store,
-    opened: tuple[Embeddings, MetricSpace],
-    progress: Callable[[str], None] = lambda _: None,
-) -> Sanitizer:
-    """Return the sanitizer of one mechanism, whatever its status: it is looked at, not run on text.
-
-    Args:
-        spec: what all mechanisms have in common; without an epsilon where there is ``at``.
-        at: find the epsilon, on the private side.
-        opened: the vocabulary, opened once for all mechanisms.
-
-    Raises:
-        UsageError: a value outside its domain or out of reach.
-    """
-    parameters = dict(draft.values)
-    spec = replace(spec, mechanism=draft.kind.name, parameters=parameters, allow_unproved=True)
-    if at is not None:
-        free = () if spec.public is None else spec.public.rows(opened[0].key_to_index)
-        draft = replace(draft, public=free)
-        calibration = calibrate(draft, opened[1], *at, progress)
-        spec = replace(spec, epsilon=calibration.mechanism.epsilon)
-    return Sanitizer.from_spec(spec, store, opened=lambda: opened)

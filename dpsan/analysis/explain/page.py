@@ -1,4 +1,4 @@
-"""Tables of explanations, for the terminal and a page: mechanisms stand side by side."""
+"""Tables of an explanation, for the terminal and a page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from dpsan.analysis.explain import Explanation
-from dpsan.analysis.pages.sections import Cell, Part, Prose, Section, Shown, cosine_and_bound
+from dpsan.analysis.pages.sections import Cell, Part, Prose, Section, Shown
 from dpsan.errors import printable
 from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy.guarantee import UNREVIEWED
@@ -17,100 +17,76 @@ _NEAR: Final = 5
 _POINTS: Final = 3
 
 
-def shown(column: Sequence[Explanation]) -> Shown:
-    """Return what is said of one word.
-
-    Args:
-        column: explanations by each mechanism.
-    """
-    nearest = column[0]["neighbors"][:_NEAR]
-    near = ", ".join(f"{printable(word['word'])} {word['distance']:.2f}" for word in nearest)
+def shown(word: Explanation) -> Shown:
+    """Return what is said of one word."""
+    nearest = word["neighbors"][:_NEAR]
+    near = ", ".join(f"{printable(other['word'])} {other['distance']:.2f}" for other in nearest)
     known = Prose("", near and f"nearest words: {near}")
-    parts: list[Part] = [known, _figures(column), _outputs(column), _posteriors(column)]
-    return Shown(_ABOUT, parts, title=_title(column[0]))
+    parts: list[Part] = [known, _figures(word), _outputs(word), _posteriors(word)]
+    return Shown(_ABOUT, parts, title=_title(word))
 
 
-def _title(first: Explanation) -> str:
-    word, read = printable(first["word"]), first["input"]
+def _title(explained: Explanation) -> str:
+    word, read = printable(explained["word"]), explained["input"]
     if read is None:
-        if first["word"] != "⊥":
+        if explained["word"] != "⊥":
             return f"{word}: not in the vocabulary, so it is ⊥ like every unknown word"
         return "⊥: what every word becomes that is not in the vocabulary"
-    return word if read == first["word"] else f"{word}, read as {printable(read)}"
+    return word if read == explained["word"] else f"{word}, read as {printable(read)}"
 
 
 def _estimate(value: float | None, interval: Sequence[float] | None = None) -> Estimate | None:
     return None if value is None else Estimate(value, *(interval or (value, value)))
 
 
-def _figures(column: Sequence[Explanation]) -> Section:
+def _figures(word: Explanation) -> Section:
+    unit = word["epsilon_unit"].replace("1/", "per unit of ")
+    draws = f"{number(word['draws'])} draws, 99 % intervals"
     rows: list[tuple[Cell, ...]] = [
-        ("epsilon", *map(_epsilon, column)),
-        ("LDP epsilon", *map(_loss, column)),
-        ("known by", *map(_source, column)),
+        ("epsilon", f"{number(word['epsilon'])} {unit}"),
+        ("LDP epsilon", _loss(word)),
+        ("known by", "exact distribution" if word["exact"] else draws),
     ]
-    for name in ("unchanged", "close", "distant") if not column[0]["unknown"] else ():
-        intervals = (row["intervals"] or {} for row in column)
-        shares = zip(column, intervals, strict=True)
-        rows.append((name, *(_estimate(row[name], limits.get(name)) for row, limits in shares)))
-    notes = []
-    for row in column:
-        optimum = row["mean_cosine"]
-        said = {
-            UNREVIEWED: not row["reviewed"],
-            "PUBLIC: this word is not protected": row["public"],
-            row["guarantee"]: row["status"] != "PROVED",
-            f"mean cosine {cosine_and_bound(*optimum.values())}" if optimum else "": optimum,
-        }
-        notes += [f"{row['mechanism']}: {text}" for text, holds in said.items() if holds]
-    return Section(
-        ("figure", *(f"{row['mechanism']} ({row['status']})" for row in column)), rows, notes
-    )
+    limits = word["intervals"] or {}
+    for name in ("unchanged", "close", "distant") if not word["unknown"] else ():
+        rows.append((name, _estimate(word[name], limits.get(name))))
+    notes = {
+        UNREVIEWED: not word["reviewed"],
+        "PUBLIC: this word is not protected": word["public"],
+        word["guarantee"]: word["status"] != "PROVED",
+    }
+    columns = ("figure", f"{word['mechanism']} ({word['status']})")
+    return Section(columns, rows, [text for text, holds in notes.items() if holds])
 
 
-def _epsilon(row: Explanation) -> str:
-    return f"{number(row['epsilon'])} {row['epsilon_unit'].replace('1/', 'per unit of ')}"
-
-
-def _loss(row: Explanation) -> str:
-    ldp = "none finite" if row["epsilon_ldp"] is None else number(row["epsilon_ldp"])
-    if row["public_words"]:
+def _loss(word: Explanation) -> str:
+    ldp = "none finite" if word["epsilon_ldp"] is None else number(word["epsilon_ldp"])
+    if word["public_words"]:
         return f"high-low {ldp} for protected words"
-    return ldp + (f", delta {number(row['delta'])}" if row["delta"] else "")
+    return ldp + (f", delta {number(word['delta'])}" if word["delta"] else "")
 
 
-def _source(row: Explanation) -> str:
-    draws = f"{number(row['draws'])} draws, 99 % intervals"
-    return "exact distribution" if row["exact"] else draws
-
-
-def _outputs(column: Sequence[Explanation]) -> Section:
-    """Return the likeliest outputs of all mechanisms; nothing where one lists others."""
-    away = {output["word"]: output["distance"] for row in column for output in row["outputs"]}
-    shares = [
-        {u["word"]: _estimate(u["probability"], u.get("interval")) for u in row["outputs"]}
-        for row in column
-    ]
+def _outputs(word: Explanation) -> Section:
+    """Return the likeliest outputs, and how far away they are of a word of the vocabulary."""
     rows = [
-        (word, *(() if far is None else (f"{far:.2f}",)), *(entry.get(word) for entry in shares))
-        for word, far in away.items()
+        (
+            output["word"],
+            *([] if word["unknown"] else [f"{output['distance']:.2f}"]),
+            _estimate(output["probability"], output.get("interval")),
+        )
+        for output in word["outputs"]
     ]
-    names = (*["away"] * (not column[0]["unknown"]), *(row["mechanism"] for row in column))
-    notes = ["-: not among the likeliest"] if any(None in row for row in rows) else []
-    return Section(("output", *names), rows, notes)
+    return Section(("output", *["away"] * (not word["unknown"]), "probability"), rows)
 
 
-def _posteriors(column: Sequence[Explanation]) -> Section:
+def _posteriors(word: Explanation) -> Section:
     rows: list[tuple[Cell, ...]] = []
-    notes: dict[str, None] = {}
-    for row in column:
-        name, success = row["mechanism"], row["observer_success"]
-        for posterior in row["posterior"]:
-            likely = posterior["inputs"][:_POINTS]
-            inputs = ", ".join(f"{word['word']} {word['probability']:.2f}" for word in likely)
-            rows.append((posterior["output"], name, inputs))
-        if success is not None:
-            notes[f"{name}: {row['posterior_note']}"] = None
-            share = f"{100 * success:.3g} % of running text"
-            notes[f"{name}: an optimal reader of single outputs names {share}"] = None
-    return Section(("output", "of", "inputs that it points to"), rows, list(notes))
+    for posterior in word["posterior"]:
+        likely = posterior["inputs"][:_POINTS]
+        inputs = ", ".join(f"{other['word']} {other['probability']:.2f}" for other in likely)
+        rows.append((posterior["output"], inputs))
+    notes = []
+    if (success := word["observer_success"]) is not None:
+        share = f"{100 * success:.3g} % of running text"
+        notes = [word["posterior_note"], f"an optimal reader of single outputs names {share}"]
+    return Section(("output", "inputs that it points to"), rows, notes)

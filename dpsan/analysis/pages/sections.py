@@ -214,12 +214,6 @@ def plain_meaning(epsilon: float, words: str = "any one word", delta: float = 0.
     return f"{told} What is drawn is nearly random." if round(epsilon, 3) < RANDOM else told
 
 
-def cosine_and_bound(achieved: float, bound: float) -> str:
-    """Describe a mean cosine, and the bound for every mechanism of this epsilon."""
-    most = math.ceil(bound * 10_000) / 10_000  # a bound is never rounded down
-    return f"{achieved:.4f}; with this LDP epsilon no more than {most:.4f} is possible"
-
-
 _STYLE: Final = Path(__file__).parent / "page.css"
 _MANY: Final = 6
 """Columns above which a table needs a wide page."""

@@ -12,26 +12,21 @@ value it is for two numbers of one form, and for two words that are not numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dpsan.embeddings.word_lists import BUNDLED
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.out_of_vocabulary import MASK
 
 
-@dataclass(frozen=True)
-class Exposure:
+class Exposure(NamedTuple):
     """A setting with infinite loss, described without any word of a list or text."""
 
     option: str
     """Name of the setting, as an argument of :class:`Sanitizer`."""
     value: str
-    pair: tuple[str, str]
-    """Descriptions of the input that gives the event and of the input that never does."""
     event: str
-    """Description of the event."""
+    """What one input gives and another never does."""
     left_out: str = ""
     """Pairs of inputs that the guarantee leaves out, if it says so."""
 
@@ -47,59 +42,25 @@ class Exposure:
 
     def as_json(self) -> dict[str, Any]:
         """Return JSON values."""
-        names = ("setting", "pair", "event", "stated")
-        return {"loss": "infinite", **{name: getattr(self, name) for name in names}}
+        told = {"setting": self.setting, "event": self.event, "stated": self.stated}
+        return {"loss": "infinite", **told}
 
 
-_EXPOSURES: Final[Mapping[str, Exposure]] = {
-    "keep": Exposure(
-        "keep",
-        "",
-        ("a word that is not on the list", "a word on the list"),
-        "any output but the word on the list, which is always written unchanged",
+_STRING: Final = "a string of a kind against a word, or a string of another kind"
+_NUMBER: Final = "a number against a word, or a number of another form"
+_EXPOSURES: Final = {
+    "keep": ("keep", "", "a word on the list is always written unchanged, and no other word is"),
+    "public": ("public", "", "no other input gives a public word", "public words"),
+    "classes=contacts|ids|dates|numbers": (
+        *("class", "CLASS", "a string of a recognized kind always gives one of its kind"),
+        _STRING,
     ),
-    "public": Exposure(
-        "public",
-        "",
-        ("a public word", "any other word"),
-        "that public word, which no other input gives",
-        "public words",
-    ),
-    "classes=contacts|ids|dates|numbers": Exposure(
-        "class",
-        "CLASS",
-        ("a word", "a string of a recognized kind"),
-        "any output but a string of its kind, which is always written for it",
-        "a string of a kind against a word, or a string of another kind",
-    ),
-    "unknown=mask": Exposure(
-        "unknown",
-        "mask",
-        ("a word of the vocabulary", "an OOV word"),
-        f"any output but {MASK}, which is always written for an OOV word",
-    ),
-    "numbers=value": Exposure(
-        "numbers",
-        "value",
-        ("a word that is no number", "a number"),
-        "any output but a number of its form, which is always written for a number",
-        "a number against a word, or a number of another form",
-    ),
-    "consistent": Exposure(
-        "consistent",
-        "",
-        ("two different words", "the first of them twice"),
-        "two different outputs, which equal words never give: the guarantee is for a distinct "
-        "word, not for one occurrence",
-    ),
+    "unknown=mask": ("unknown", "mask", f"an OOV word always gives {MASK}, and no other word does"),
+    "numbers=value": ("numbers", "value", "a number always gives one of its form", _NUMBER),
+    "consistent": ("consistent", "", "equal words never give different outputs, others do"),
 }
 """By the condition under which settings have it (:meth:`Settings.has`)."""
-_SPANS: Final = Exposure(
-    "spans",
-    "",
-    ("a word in a span", "another word outside of spans"),
-    "any output but the word outside, which is always written unchanged",
-)
+_SPANS: Final = Exposure("spans", "", "a word outside of spans is always written unchanged")
 
 
 def exposures(sanitizer: Sanitizer, *, spans: bool = False) -> tuple[Exposure, ...]:
@@ -111,8 +72,8 @@ def exposures(sanitizer: Sanitizer, *, spans: bool = False) -> tuple[Exposure, .
     spec = sanitizer.spec
     named = spec.public and spec.public.name
     values = {"consistent": str(spec.consistent), "public": named if named in BUNDLED else ""}
-    those = [exposure for condition, exposure in _EXPOSURES.items() if spec.has(condition)]
-    every = [*those, *[_SPANS] * spans]
+    those = [Exposure(*row) for condition, row in _EXPOSURES.items() if spec.has(condition)]
     return tuple(
-        replace(exposure, value=values.get(exposure.option) or exposure.value) for exposure in every
+        exposure._replace(value=values.get(exposure.option) or exposure.value)
+        for exposure in [*those, *[_SPANS] * spans]
     )

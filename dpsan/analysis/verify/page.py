@@ -47,9 +47,9 @@ def shown(result: Verification, name: str) -> Shown:
     facts["empirical"]["event"] = event
     parts: list[Part] = [Prose("", lines=notes), Facts("", named(facts))]
     for exposure in result.configuration:
-        lines = [f"{exposure.pair[0]} / {exposure.pair[1]}", f"event: {exposure.event}"]
         whose = f" for {exposure.left_out}" if exposure.stated else ""
-        parts.append(Prose("", lines=[f"{exposure.setting}: no epsilon holds{whose}", *lines]))
+        what = f"{exposure.setting}: no epsilon holds{whose}"
+        parts.append(Prose("", lines=[what, f"event: {exposure.event}"]))
     title = fill(title, 80, subsequent_indent="  ", break_on_hyphens=False)
     return Shown("", [*parts, checked(result.checks)], title=title)
 
