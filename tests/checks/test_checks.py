@@ -152,8 +152,8 @@ FIGURES = [
 def test_each_figure_that_is_too_small_is_found(name, epsilon, key, change):
     sanitizer, whole = made(name, epsilon), Statement.figures
 
-    def other(self, *, verbose=False):
-        figures = whole(self, verbose=verbose)
+    def other(self):
+        figures = whole(self)
         changed = change(figures.pop(key))
         return figures if changed is None else figures | {key: changed}
 
