@@ -51,8 +51,6 @@ MONTHS: Final = frozenset(("month", "month3", "month_de", "month_fr", "month_es"
 YEARS: Final = frozenset(("year", "shortyear"))
 YEAR: Final = 3
 """Part of a date, behind its day and its month."""
-NAMED_MONTHS: Final = ("month", "month3")
-"""Groups of English months of which one may be earlier than another, or the same."""
 SPANS: Final = ("year", "yearspan")
 """Groups of years of which one may be earlier than another."""
 PADDED: Final = ZERO * 2
@@ -157,11 +155,10 @@ def decide(
     key_of_row = first[key[at]]
     order = np.zeros(len(at), np.int32)
     spans = among(group[at], rules.codes(SPANS))
-    months = among(group[at], rules.codes(NAMED_MONTHS))
     for groups, of_form in ((ASCENDING, 0), (ORDERED, form[at] + 1), (SPANS, 0)):
         rows = among(group[at], rules.codes(groups)).nonzero()[0]
         if len(rows) > 1:  # else there is none before
-            kind = np.where(spans, 0, np.where(months, 1, group[at]))
+            kind = np.where(spans, 0, group[at])
             pool = (view.text[at] * np.int64(len(rules.groups)) + kind) * (len(view.forms) + 1)
             order[rows] = ranks((pool + of_form)[rows], view.order[at[rows]])
     return Decision(

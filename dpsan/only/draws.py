@@ -30,7 +30,6 @@ from dpsan.only.slots import (
     Slots,
     Unit,
     Units,
-    keep_months,
     keep_order,
     keep_years,
     name_days,
@@ -133,7 +132,6 @@ class Draws:
             if self.together and self.plans.injective:
                 reused += keep_apart(slots, new, units, self.plans, streams, injections)
                 keep_order(slots, new, decision.order[slots.row])
-                keep_months(slots, new, decision.order[slots.row], self.plans.words)
                 keep_years(slots, new, decision.order[slots.row])
                 settle(slots, decision.sums, [*self.plans.words.values()])
                 name_days(slots, decision.weekdays, self.plans.words)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.dates import moment, weekday_of
-from dpsan.only.decision import NAMED_MONTHS, PADDED, SPANS
+from dpsan.only.decision import SPANS
 from dpsan.only.marks import DAY_FIRST, NOW
 from dpsan.only.permutations import ORDERED, ROOM, Calendar, Permutation
 from dpsan.only.sums import FEW, NET, RESULTS, TOTAL, Sum, at_most, follow
@@ -20,13 +20,8 @@ from dpsan.only.templates import Piece
 
 LONG: Final = 3
 """Marks of a year of two digits."""
-MAY: Final = "May"
 WIDEST_TIME: Final = 5
 """Marks of a time with a dot: 12.30."""
-MOST: Final = 5
-"""Dates of a weekday in a month."""
-LAST: Final = 30
-"""Last day that a date becomes which follows from its weekday."""
 AGE: Final = 40
 """Bits of a key below the number of the unit of a long file."""
 Pool = tuple[str, str, tuple[str, ...]]
@@ -176,42 +171,6 @@ def keep_order(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) ->
             slots.chance[of_text] *= len(of_text)
 
 
-def keep_months(
-    slots: Slots,
-    new: NDArray[np.intp],
-    order: NDArray[np.int32],
-    words: Mapping[str, Sequence[str]],
-) -> None:
-    """Give the new months of each text, written out and short, the order of what they stand for.
-
-    Args:
-        order: how many months are earlier in the text, of each slot.
-        words: by group, in the order of their tables.
-    """
-    groups, tables = [plan.pool[0] for plan in slots.plans], [*words]
-    dated = np.array([group in NAMED_MONTHS for group in groups])
-    members: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
-    for slot in new[(dated[slots.pool] & (slots.table >= 0))[new]].tolist():
-        members[int(slots.unit[slot]), int(slots.text[slot])].append(slot)
-    for of_text in members.values():
-        if len({groups[slots.pool[slot]] for slot in of_text}) > 1:
-            turns = sorted({int(order[slot]) for slot in of_text})
-            drawn = [
-                moment(word, day_first=False) for word in slots.words(of_text, [*words.values()])
-            ]
-            months = sorted([*dict.fromkeys([*drawn, *range(12)])][: len(turns)])
-            for slot in of_text:
-                name = words["month"][months[turns.index(int(order[slot]))]]
-                # The short ones have no May: it is written as the long one.
-                group = groups[slots.pool[slot]] if name != MAY else "month"
-                short = name if group == "month" else name[:3]
-                slots.table[slot], slots.number[slot] = (
-                    tables.index(group),
-                    words[group].index(short),
-                )
-                slots.chance[slot] = 0.5  # the last month of many may be December
-
-
 def keep_years(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) -> None:
     """Give the new years and first years of spans of each text and class the order of what they
     stand for; a span ends no later than the next year begins.
@@ -287,24 +246,8 @@ def name_days(
         words: by group, in the order of their tables.
     """
     tables, lists, fixed = [*words], [*words.values()], {*(~slots.new).nonzero()[0].tolist(), -1}
-    ats = [[int(slots.of_row[row]) if row >= 0 else -1 for row in rows] for rows in weekdays]
-    weekly = {
-        (name, month): [
-            *dict.fromkeys(day for one, day, of, _ in ats if (one, of) == (name, month))
-        ]
-        for name, _, month, _ in ats
-        if month >= 0
-    }
-    for days in weekly.values():
-        if 1 < len(days) <= MOST and not fixed.intersection(days):
-            texts = [slots.texts[slots.number[day]] for day in days]
-            if all(map(str.isdigit, texts)):
-                first = min(int(texts[0]), LAST - 7 * (len(days) - 1))
-                for turn, day in enumerate(days):
-                    padded = slots.plans[slots.pool[day]].pool[1] == PADDED
-                    text = str(first + 7 * turn).zfill(1 + padded)
-                    slots.texts[slots.number[day]] = text
-    for at in ats:
+    for rows in weekdays:
+        at = [int(slots.of_row[row]) if row >= 0 else -1 for row in rows]
         name, number = at[:2]
         if slots.table[name] < 0:
             continue  # a word that its list has no more
@@ -319,7 +262,7 @@ def name_days(
         ahead = (int(slots.number[name] if name in fixed else listed_day) - weekday) % 7
         if ahead and number not in fixed and texts[1].isdigit():
             day, weekday = int(texts[1]) + ahead, weekday + ahead
-            slots.texts[slots.number[number]] = str(day - 7 * (day > LAST)).zfill(len(texts[1]))
+            slots.texts[slots.number[number]] = str(day - 7 * (day > 28)).zfill(len(texts[1]))
             slots.chance[number] = min(7 * slots.chance[number], 1.0)
         if name not in fixed:
             slots.number[name] = weekday % 7

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, groupby, pairwise
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, Final
 
@@ -358,12 +358,6 @@ class Viewer:
         """
         small = [self.code[name] for name in ("int1", "int2", "bit")]
         line = (gap == GAP["line"]) | np.append(True, label[:-1] == self.code[EDGE])
-        of_law = [
-            at
-            for at in among(label, small).nonzero()[0]
-            if block[start[at] - 2 : start[at]] == "§ "
-        ]
-        label[of_law] = self.code["fixed"]
         first = (among(label, small) & line).nonzero()[0]
         behind = (among(label[1:], small) & line[:-1]).nonzero()[0] + 1
         behind = behind[gap[behind] == GAP["space"]]
@@ -371,14 +365,9 @@ class Viewer:
         members: dict[tuple[int, int], list[int]] = {}
         for at, word in zip(*columns, strict=True):
             members.setdefault((int(text[at]), int(word)), []).append(int(at))
-        for (_, word), places in members.items():
+        for places in members.values():
             values = [int(block[start[at] : end[at]]) for at in places]
-            step = values[0]
-            ordered = values == [*range(step, step * len(values) + 1, step)] if step else False
-            near = 30 if word >= 0 else 3
-            rising = step == 1 and all(0 < b - a <= near for a, b in pairwise(values))
-            rising &= word >= 0 or len(values) > 2
-            if len(values) > 1 and ((ordered and step in (1, 10)) or rising):
+            if len(values) > 1 and values == [*range(1, len(values) + 1)]:
                 label[places] = self.code["fixed"]
 
     def earlier(

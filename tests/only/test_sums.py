@@ -34,6 +34,14 @@ def test_an_invoice_adds_up():
     assert len(set(drawn(INVOICE))) > 1
 
 
+def test_columns_of_a_table_add_up():
+    table = "Rent\t412.00\t300.50\nFood\t251.25\t120.00\nFuel\t88.10\t61.40\nAll\t751.35\t481.90"
+    for out in drawn(table):
+        left, right = numbers(out)[::2], numbers(out)[1::2]
+        assert left[-1] == pytest.approx(sum(left[:-1]))
+        assert right[-1] == pytest.approx(sum(right[:-1]))
+
+
 @pytest.mark.parametrize(
     ("text", "holds"),
     [
