@@ -13,6 +13,9 @@ from datetime import date
 from functools import lru_cache
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpsan.only.marks import (
     DAY_FIRST,
     DIGIT,
@@ -24,6 +27,7 @@ from dpsan.only.marks import (
     YEAR_FIRST,
     YEARS,
 )
+from dpsan.only.order import distinct, ranks
 
 LABELS: Final = ("daymonth", "monthday", "over7", "over10", "over12", "pair")
 """Labels of days: of a date, and alone."""
@@ -200,3 +204,35 @@ def _afternoon(text: str, hour: int) -> int:
     if half:
         return int(half[0] in "pP") - int(hour == 12)
     return int(_UNPADDED.match(text) is not None)  # unpadded: of the afternoon
+
+
+def earlier(
+    sort: NDArray[np.uint8],
+    block: str,
+    start: NDArray[np.int32],
+    end: NDArray[np.int32],
+    text: NDArray[np.int32],
+    form: NDArray[np.int32],
+    forms: Sequence[str],
+) -> NDArray[np.int32]:
+    """Return of each date how many of its sort in the text are earlier; 0 of all other tokens.
+
+    Args:
+        sort: by ``SORTS``, (n,); so are the others.
+        block: the texts.
+        text: the number of its text.
+        form: index into ``forms``.
+    """
+    at = sort.nonzero()[0]
+    _, group = distinct(text[at] * np.int64(16) + sort[at])
+    at = at[np.bincount(group).take(group) > 1]  # none is before one that stands alone
+    if not len(at):
+        return np.zeros(len(sort), np.int32)
+    # Times of a day are marked so too, and words have the form -1.
+    of_days = np.where(sort[at] == DAYS, form[at], -1).tolist()
+    day_first = [day >= 0 and forms[day][:1] == DAY_FIRST for day in of_days]
+    rows = zip(start[at].tolist(), end[at].tolist(), day_first, strict=True)
+    values = [moment(block[begin:last], day_first=first) for begin, last, first in rows]
+    result = np.zeros(len(sort), np.int32)
+    result[at] = ranks(text[at] * np.int64(16) + sort[at], np.array(values, np.int64))
+    return result

@@ -15,7 +15,8 @@ from dpsan.only.dates import moment, weekday_of
 from dpsan.only.decision import SPANS
 from dpsan.only.marks import DAY_FIRST, NOW
 from dpsan.only.permutations import ORDERED, ROOM, Calendar, Permutation
-from dpsan.only.sums import FEW, NET, RESULTS, TOTAL, Sum, at_most, follow
+from dpsan.only.results import at_most, follow
+from dpsan.only.sums import FEW, NET, RESULTS, TOTAL, Sum
 from dpsan.only.templates import Piece
 
 LONG: Final = 3

@@ -1,4 +1,4 @@
-"""Sums: which numbers of a text follow from others, and what they become.
+"""Sums: which numbers of a text follow from others.
 
 Public of these numbers is which of them is a sum, a difference, a product or a percentage of which
 others, and which step from one time to the next is that from another time to its next.
@@ -10,7 +10,6 @@ import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations, pairwise, product
-from math import prod
 from typing import Final, NamedTuple
 
 TOTAL, NET, PRODUCT, RATIO, GROWTH, DROP, REST, STEP, SPAN, HOURS, MINUTES = range(11)
@@ -53,18 +52,17 @@ _NEAR: Final = 6
 """Numbers before a product among which its factors are."""
 _MOST: Final = 16
 """Numbers of a sum."""
-_DAY: Final = 24 * 60
-_RUN: Final = re.compile(r"\d(?:[\d.,]{0,14}\d)?")
-_TIME: Final = re.compile(r"(\d{1,2})([:.h])(\d\d)(?!\d)()(?:.*?([apAP]))?")
-_THOUSANDS: Final = re.compile(r"\d([.,])(?:(\d\d)\1)?\d{3}(?!\d)")
+DAY: Final = 24 * 60
+RUN: Final = re.compile(r"\d(?:[\d.,]{0,14}\d)?")
+TIME: Final = re.compile(r"(\d{1,2})([:.h])(\d\d)(?!\d)()(?:.*?([apAP]))?")
 _SECONDS: Final = re.compile(r"\d{1,2}([:.])\d\d\1\d\d")
 _PENCE: Final = re.compile(r"\d{1,2}p")
-_PLACES: Final = 2
+PLACES: Final = 2
 _WEEKS: Final = 14
 """Days that are counted between two days of one month."""
 _LARGE: Final = 100_00
 """Hundredths of the smallest amount that is looked for far away."""
-_WHOLE: Final = 100
+WHOLE: Final = 100
 """Hundredths of one, and of the whole."""
 
 
@@ -89,26 +87,26 @@ class Item(NamedTuple):
 def read(text: str) -> tuple[int, int]:
     """Return the hundredths of a number, and how many decimals it has; 0, 0: it is too fine."""
     if text.lower() in NUMERALS:
-        return NUMERALS[text.lower()] * _WHOLE, 0
-    match = _RUN.search(text)
+        return NUMERALS[text.lower()] * WHOLE, 0
+    match = RUN.search(text)
     *groups, last = re.split("[.,]", match[0] if match else "0")
     decimals = len(last) if groups else 0
-    if decimals > _PLACES + 1 or (decimals > _PLACES and groups == ["0"]):
+    if decimals > PLACES + 1 or (decimals > PLACES and groups == ["0"]):
         return 0, 0
-    decimals = decimals if decimals <= _PLACES else 0
+    decimals = decimals if decimals <= PLACES else 0
     if not groups and _PENCE.fullmatch(text):
         return int(last), 0
-    return int("".join([*groups, last])) * 10 ** (_PLACES - decimals), decimals
+    return int("".join([*groups, last])) * 10 ** (PLACES - decimals), decimals
 
 
 def minute(text: str) -> int:
     """Return the minute of the day of a time; -1: it has none."""
-    match = _TIME.match(text)
+    match = TIME.match(text)
     if match is None:
         return -1
     hour, half = int(match[1]), (match[5] or "").lower()
     hour = hour % 12 + 12 * (half == "p") if half else hour
-    return (hour * 60 + int(match[3])) % _DAY
+    return (hour * 60 + int(match[3])) % DAY
 
 
 def sums_of(
@@ -140,7 +138,7 @@ def sums_of(
         value, decimals = read(text)
         if label == CLOCK or DATED.get(label) or not value:
             continue
-        item = Item(token, label, value, 10 ** (_PLACES - decimals))
+        item = Item(token, label, value, 10 ** (PLACES - decimals))
         same = equal.setdefault(value, item)
         result = columns.get(token)
         if label in WORDS:
@@ -161,7 +159,7 @@ def sums_of(
                 or _rest(item, left)
             )
         else:
-            result = _total(item, left) or _counted(item, before) if value >= 10 * _WHOLE else None
+            result = _total(item, left) or _counted(item, before) if value >= 10 * WHOLE else None
             if not result and before and before[-1].label == PERCENT:
                 result = _share(item, before, left)
         if token in wholes and before and before[-1].value < value and not result:
@@ -181,7 +179,7 @@ def sums_of(
             gone = result.parts if result.kind == PRODUCT else (result.whole, *result.parts)
             gone = () if percent or result.kind >= RANGE else gone
             left = [earlier for earlier in left if earlier.at not in gone]
-        if label != PERCENT and (label in AMOUNTS or value >= 10 * _WHOLE):
+        if label != PERCENT and (label in AMOUNTS or value >= 10 * WHOLE):
             left = [*left[1 - _MOST :], item]
         before = [*before[1 - _NEAR :], item]
 
@@ -199,7 +197,7 @@ def _columns(rows: Sequence[tuple[int, str, str]], lines: Mapping[int, int]) -> 
         counts = set[int]()
         for token, value in sorted(numbers, key=lambda number: -number[1]) if above[1:] else ():
             for count, parts in _column(value, above):
-                if value >= _LARGE or count > 2 or (count in counts and value >= 10 * _WHOLE):
+                if value >= _LARGE or count > 2 or (count in counts and value >= 10 * WHOLE):
                     yield Sum(TOTAL, token, parts)
                     counts.add(count)
                     break
@@ -227,7 +225,7 @@ def _spans(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
     starts, longest = [*years.items()][:_MOST], max(years, default=0) - min(years, default=0)
     told = set[int]()
     for row, (at, of_year, number) in enumerate(numbers):
-        if of_year or not 1 < number < _WHOLE:
+        if of_year or not 1 < number < WHOLE:
             continue
         if number <= _WEEKS:
             near = numbers[max(row - _NEAR, 0) : row + _NEAR]
@@ -254,7 +252,7 @@ def _steps(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
         if label == CLOCK and not _SECONDS.match(text)
     ]
     for (before, first), (token, second) in pairwise([pair for pair in times if pair[1] >= 0]):
-        step = (second - first) % _DAY
+        step = (second - first) % DAY
         if step in steps:
             yield Sum(STEP, token, (before, *steps[step]))
         elif step:
@@ -272,11 +270,11 @@ def _percentage(item: Item, before: Sequence[Item]) -> Sum | None:
     """
     shares = [earlier for earlier in before if earlier.label == PERCENT]
     for first in range(len(shares)):
-        if sum(earlier.value for earlier in shares[first:]) + item.value == _WHOLE**2:
+        if sum(earlier.value for earlier in shares[first:]) + item.value == WHOLE**2:
             return Sum(REST, item.at, tuple(earlier.at for earlier in shares[first:]))
     amounts = [earlier for earlier in before if earlier.label != PERCENT][-2:]
     for one, second in (amounts, amounts[::-1]) if len(amounts) > 1 else ():
-        if 2 * abs(one.value * _WHOLE**2 - item.value * second.value) <= item.unit * second.value:
+        if 2 * abs(one.value * WHOLE**2 - item.value * second.value) <= item.unit * second.value:
             return Sum(RATIO, item.at, (one.at, second.at))
     return _change(amounts[1], [amounts[0], item]) if len(amounts) > 1 else None
 
@@ -284,25 +282,23 @@ def _percentage(item: Item, before: Sequence[Item]) -> Sum | None:
 def _product(item: Item, before: Sequence[Item]) -> Sum | None:
     """Return of which numbers an amount is the product, the percentage or a part."""
     _, _, wanted, unit = item
-    rows = [(row, row.value, row.label == PERCENT) for row in before[::-1] if row.value != _WHOLE]
-    wholes = [
-        (_WHOLE ** (1 + share) * wanted, _WHOLE ** (1 + share) * unit // 2) for share in (0, 1)
-    ]
+    rows = [(row, row.value, row.label == PERCENT) for row in before[::-1] if row.value != WHOLE]
+    wholes = [(WHOLE ** (1 + share) * wanted, WHOLE ** (1 + share) * unit // 2) for share in (0, 1)]
     for (first, factor, share), (second, other, percent) in combinations(rows, 2):
         if share and percent:
             continue
         whole, near = wholes[share or percent]
         if abs(factor * other - whole) <= near:
             return Sum(PRODUCT, item.at, (first.at, second.at))
-        if factor * wanted == other * _WHOLE and first.label in _COUNTS and not percent:
+        if factor * wanted == other * WHOLE and first.label in _COUNTS and not percent:
             return Sum(PRODUCT, second.at, (first.at, item.at))
-        if other * wanted == factor * _WHOLE and second.label in _COUNTS and not share:
+        if other * wanted == factor * WHOLE and second.label in _COUNTS and not share:
             return Sum(PRODUCT, first.at, (second.at, item.at))
     counts = [first for first in rows if first[0].label in _COUNTS]
     for (first, factor, _), (second, other, _), (third, last, share) in (
         (*pair, row) for row in rows for pair in combinations(counts, 2) if row not in pair
     ):
-        if not share and factor * other * last == wanted * _WHOLE**2:
+        if not share and factor * other * last == wanted * WHOLE**2:
             return Sum(PRODUCT, item.at, (first.at, second.at, third.at))
     return None
 
@@ -314,8 +310,8 @@ def _change(item: Item, before: Sequence[Item]) -> Sum | None:
         shares, (earlier for earlier in before if earlier.label in AMOUNTS)
     ):
         for kind, part in ((GROWTH, share.value), (DROP, -share.value)):
-            off = 2 * abs(first.value * (_WHOLE**2 + part) - item.value * _WHOLE**2)
-            if off <= item.unit * _WHOLE**2:
+            off = 2 * abs(first.value * (WHOLE**2 + part) - item.value * WHOLE**2)
+            if off <= item.unit * WHOLE**2:
                 return Sum(kind, item.at, (first.at, share.at))
     return None
 
@@ -326,7 +322,7 @@ def _counted(item: Item, before: Sequence[Item]) -> Sum | None:
     if len(near) > 1 and near[-1].value + near[-2].value == item.value:
         return Sum(TOTAL, item.at, (near[-2].at, near[-1].at))
     for first, second in combinations(near, 2):
-        if first.value * second.value == item.value * _WHOLE and item.value >= 24 * _WHOLE:
+        if first.value * second.value == item.value * WHOLE and item.value >= 24 * WHOLE:
             return Sum(PRODUCT, item.at, (first.at, second.at))
     return None
 
@@ -335,7 +331,7 @@ def _share(item: Item, before: Sequence[Item], left: Sequence[Item]) -> Sum | No
     """Return of which amount far before it an amount is the percentage just before it."""
     share = before[-1] if before else item
     for whole in reversed(left) if share.label == PERCENT else ():
-        if abs(whole.value * share.value - item.value * _WHOLE**2) <= item.unit * _WHOLE**2 // 2:
+        if abs(whole.value * share.value - item.value * WHOLE**2) <= item.unit * WHOLE**2 // 2:
             return Sum(PRODUCT, item.at, (whole.at, share.at))
     return None
 
@@ -396,87 +392,3 @@ def _total(item: Item, left: Sequence[Item]) -> Sum | None:
 def _places(items: Sequence[Item]) -> tuple[int, ...]:
     """Return the tokens of numbers."""
     return tuple(item.at for item in items)
-
-
-def follow(kind: int, text: str, parts: Sequence[str], whole: str = "") -> str:
-    """Return what a number becomes that follows from others; itself if nothing does.
-
-    Args:
-        kind: of the sum.
-        text: as it was drawn.
-        parts: of the sum, but for the number.
-        whole: the sum, if the number is one of its parts.
-    """
-    if not parts:  # a sum of itself
-        return text
-    if kind in (STEP, HOURS, MINUTES):
-        times = [*map(minute, parts)]
-        if min(times) < 0:
-            return text
-        if kind == STEP:
-            return _time(text, (times[0] + times[1] - times[2]) % _DAY)
-        long = (times[0] - times[1]) % _DAY * _WHOLE
-        written = _number(text, long // (60 if kind == HOURS else 1), [])
-        return written if re.search("[1-9]", written) else text
-    values = [read(part)[0] for part in parts]
-    drawn, value, last = read(text)[0], sum(values), values[-1]
-    if kind == PRODUCT:
-        scale = _WHOLE ** (len(values) - 1 + ("%" in "".join(parts)))
-        value = (2 * prod(values) + scale) // (2 * scale)
-    elif kind == RATIO:
-        value = values[0] * _WHOLE**2 // max(last, 1)
-    elif kind in (GROWTH, DROP):
-        part = _WHOLE**2 + (last if kind == GROWTH else -last)
-        value = (values[0] * part + _WHOLE**2 // 2) // _WHOLE**2
-    elif kind == NET:
-        value -= 2 * last
-    elif kind == RANGE:
-        value = drawn if drawn > last else last * 3 // 2
-    elif kind >= BELOW:
-        low = values[0]
-        holds = INSIDE + (drawn > last) - (drawn < low) == kind
-        value = (
-            drawn if holds else {BELOW: low * 3 // 4, INSIDE: value // 2}.get(kind, last * 5 // 4)
-        )
-    elif kind == SPAN:
-        value = max(values[0] - last, 2 * _WHOLE)
-    elif kind == REST or whole:
-        value = (read(whole)[0] if whole else _WHOLE**2) - value
-    written = _number(text, value, [*parts, whole]) if min(values) > 0 < value else text
-    return written if re.search("[1-9]", written) else text
-
-
-def at_most(text: str, whole: str) -> str:
-    """Return a number, or half of another one if it is not smaller."""
-    value, most = read(text)[0], read(whole)[0]
-    return _number(text, most // 2, [whole]) if value >= most > 0 else text
-
-
-def _time(text: str, value: int) -> str:
-    """Return a time of another minute of the day."""
-    match = _TIME.match(text)
-    assert match is not None  # noqa: S101 - it is a time
-    hour, half, rest = value // 60, match[5] or "", text[match.end(3) :]
-    if half:
-        letter = "ap"[hour > 11]
-        rest = rest.replace(half, letter.upper() if half.isupper() else letter, 1)
-        hour = hour % 12 or 12
-    width = 1 if half else len(match[1])
-    return f"{hour:0{width}}{match[2]}{value % 60:02}{rest}"
-
-
-def _number(text: str, value: int, others: Sequence[str]) -> str:
-    """Return a number of another value; others beside it may tell how thousands are written."""
-    match, decimals = _RUN.search(text), read(text)[1]
-    assert match is not None  # noqa: S101 - it is a number
-    unit = 10 ** (_PLACES - decimals)
-    digits = str((2 * value + unit) // (2 * unit)).zfill(decimals + 1)
-    cut = len(digits) - decimals
-    whole, point = digits[:cut], match[0][-1 - decimals] if decimals else ""
-    marks = [mark for mark in map(_THOUSANDS.search, (text, *others)) if mark]
-    if marks and len(whole) > 3 and marks[0][1] != point:
-        step = 2 if any(mark[2] for mark in marks) else 3
-        head = whole[:-3]
-        pieces = [head[max(end - step, 0) : end] for end in range(len(head), 0, -step)]
-        whole = marks[0][1].join([*reversed(pieces), whole[-3:]])
-    return text[: match.start()] + whole + point + digits[cut:] + text[match.end() :]

@@ -38,8 +38,6 @@ from dpsan.only.hashes import Hashes, Words64
 from dpsan.only.joining import Words, cut_words, join_phrases
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.local_parts import split_emails
-from dpsan.only.marks import DAY_FIRST
-from dpsan.only.order import distinct, ranks
 from dpsan.only.places import Places
 from dpsan.only.strings import Strings
 from dpsan.only.view import (
@@ -331,9 +329,9 @@ class Viewer:
         common = (label == code["func"]) | ((label == code["plain"]) & (caps == LOWER))
         equal, first = firsts(hashed, stem, unit, (trigger == 0) & ~common)
         owns = filled(False, False, words["possessive"], np.bool_)
-        earlier = self.earlier(block.text, label, start, end, index, form, [*forms])
+        sort = self.sorts.take(label)
+        earlier = dates.earlier(sort, block.text, start, end, index, form, [*forms])
         relations = form, trigger, equal, first, unit, index, earlier
-        self._number_lines(block.text, label, gap, start, end, index, equal)
         found_sums = self.sums(block.text, label, gap, start, end, index, trigger)
         view = View(
             label, caps, owns, gap, *relations, self.labels, tuple(forms), {}, {}, found_sums
@@ -342,59 +340,6 @@ class Viewer:
         split_emails(view, places)
         view.far_words.update(far_words(view, places, self.articles[0]))
         return view, places
-
-    def _number_lines(
-        self,
-        block: str,
-        label: Labels,
-        gap: Codes,
-        start: Ints,
-        end: Ints,
-        text: Ints,
-        equal: Ints,
-    ) -> None:
-        """Mark the numbers of lines in order, alone or behind one word (Day 2), as fixed: they tell
-        how many there are.
-        """
-        small = [self.code[name] for name in ("int1", "int2", "bit")]
-        line = (gap == GAP["line"]) | np.append(True, label[:-1] == self.code[EDGE])
-        first = (among(label, small) & line).nonzero()[0]
-        behind = (among(label[1:], small) & line[:-1]).nonzero()[0] + 1
-        behind = behind[gap[behind] == GAP["space"]]
-        columns = [*first, *behind], [*np.zeros_like(first) - 1, *equal[behind - 1]]
-        members: dict[tuple[int, int], list[int]] = {}
-        for at, word in zip(*columns, strict=True):
-            members.setdefault((int(text[at]), int(word)), []).append(int(at))
-        for places in members.values():
-            values = [int(block[start[at] : end[at]]) for at in places]
-            if len(values) > 1 and values == [*range(1, len(values) + 1)]:
-                label[places] = self.code["fixed"]
-
-    def earlier(
-        self,
-        block: str,
-        label: Codes,
-        start: Ints,
-        end: Ints,
-        text: Ints,
-        form: Ints,
-        forms: list[str],
-    ) -> Ints:
-        """Return of each date how many of its sort in the text are earlier."""
-        sort = self.sorts.take(label)
-        at = sort.nonzero()[0]
-        _, group = distinct(text[at] * np.int64(16) + sort[at])
-        at = at[np.bincount(group).take(group) > 1]  # none is before one that stands alone
-        if not len(at):
-            return np.zeros(len(label), np.int32)
-        # Times of a day are marked so too, and words have the form -1.
-        of_days = np.where(sort[at] == dates.DAYS, form[at], -1).tolist()
-        day_first = [day >= 0 and forms[day][:1] == DAY_FIRST for day in of_days]
-        rows = zip(start[at].tolist(), end[at].tolist(), day_first, strict=True)
-        values = [dates.moment(block[begin:last], day_first=first) for begin, last, first in rows]
-        earlier = np.zeros(len(label), np.int32)
-        earlier[at] = ranks(text[at] * np.int64(16) + sort[at], np.array(values, np.int64))
-        return earlier
 
     def sums(
         self,

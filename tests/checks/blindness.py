@@ -115,7 +115,7 @@ class Blindness:
         phrases = self.rewriter.lexicon.text("phrases.txt")
         self._in_phrases = frozenset(re.findall(r"[^\s-]+", phrases))
 
-    def _listed(self) -> tuple[list[str], NDArray[np.uint8]]:
+    def _listed(self) -> tuple[list[str], NDArray[np.uint16]]:
         """Return words and phrases that may stand for others, and their labels by capitals."""
         rewriter, lexicon = self.rewriter, self.rewriter.lexicon
         special = rewriter.viewer.special
@@ -138,9 +138,9 @@ class Blindness:
         codes = [lexicon.codes[rows], self._labels_of_words([*own, *made]), alike]
         return [*words, *own, *made, *phrases], np.concatenate(codes)
 
-    def _labels_of_words(self, words: Sequence[str]) -> NDArray[np.uint8]:
+    def _labels_of_words(self, words: Sequence[str]) -> NDArray[np.uint16]:
         """Return the labels of words that stand alone: in small letters, title, capitals."""
-        out = np.empty((len(words), 3), np.uint8)
+        out = np.empty((len(words), 3), np.uint16)
         for column, caps in enumerate((LOWER, TITLE, UPPER)):
             view, _ = self.rewriter.viewer.view([SPELT[caps](word) for word in words])
             out[:, column] = view.label[~view.edge]

@@ -9,7 +9,8 @@ import pytest
 from support import drawn_often as drawn
 
 from dpsan.only.decision import decide
-from dpsan.only.sums import BELOW, INSIDE, TOTAL, follow, minute, read
+from dpsan.only.results import follow
+from dpsan.only.sums import BELOW, INSIDE, TOTAL, minute, read
 from dpsan.sanitize.sanitizer import Sanitizer
 
 INVOICE = """3 x Oak shelf at £12.50 = £37.50

@@ -1,0 +1,117 @@
+"""What a number becomes that follows from others of its text, see :mod:`dpsan.only.sums`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from math import prod
+from typing import Final
+
+from dpsan.only.sums import (
+    BELOW,
+    DAY,
+    DROP,
+    GROWTH,
+    HOURS,
+    INSIDE,
+    MINUTES,
+    NET,
+    PLACES,
+    PRODUCT,
+    RANGE,
+    RATIO,
+    REST,
+    RUN,
+    SPAN,
+    STEP,
+    TIME,
+    WHOLE,
+    minute,
+    read,
+)  # fmt: skip
+
+THOUSANDS: Final = re.compile(r"\d([.,])(?:(\d\d)\1)?\d{3}(?!\d)")
+
+
+def follow(kind: int, text: str, parts: Sequence[str], whole: str = "") -> str:
+    """Return what a number becomes that follows from others; itself if nothing does.
+
+    Args:
+        kind: of the sum.
+        text: as it was drawn.
+        parts: of the sum, but for the number.
+        whole: the sum, if the number is one of its parts.
+    """
+    if not parts:  # a sum of itself
+        return text
+    if kind in (STEP, HOURS, MINUTES):
+        times = [*map(minute, parts)]
+        if min(times) < 0:
+            return text
+        if kind == STEP:
+            return _time(text, (times[0] + times[1] - times[2]) % DAY)
+        long = (times[0] - times[1]) % DAY * WHOLE
+        written = _number(text, long // (60 if kind == HOURS else 1), [])
+        return written if re.search("[1-9]", written) else text
+    values = [read(part)[0] for part in parts]
+    drawn, value, last = read(text)[0], sum(values), values[-1]
+    if kind == PRODUCT:
+        scale = WHOLE ** (len(values) - 1 + ("%" in "".join(parts)))
+        value = (2 * prod(values) + scale) // (2 * scale)
+    elif kind == RATIO:
+        value = values[0] * WHOLE**2 // max(last, 1)
+    elif kind in (GROWTH, DROP):
+        part = WHOLE**2 + (last if kind == GROWTH else -last)
+        value = (values[0] * part + WHOLE**2 // 2) // WHOLE**2
+    elif kind == NET:
+        value -= 2 * last
+    elif kind == RANGE:
+        value = drawn if drawn > last else last * 3 // 2
+    elif kind >= BELOW:
+        low = values[0]
+        holds = INSIDE + (drawn > last) - (drawn < low) == kind
+        value = (
+            drawn if holds else {BELOW: low * 3 // 4, INSIDE: value // 2}.get(kind, last * 5 // 4)
+        )
+    elif kind == SPAN:
+        value = max(values[0] - last, 2 * WHOLE)
+    elif kind == REST or whole:
+        value = (read(whole)[0] if whole else WHOLE**2) - value
+    written = _number(text, value, [*parts, whole]) if min(values) > 0 < value else text
+    return written if re.search("[1-9]", written) else text
+
+
+def at_most(text: str, whole: str) -> str:
+    """Return a number, or half of another one if it is not smaller."""
+    value, most = read(text)[0], read(whole)[0]
+    return _number(text, most // 2, [whole]) if value >= most > 0 else text
+
+
+def _time(text: str, value: int) -> str:
+    """Return a time of another minute of the day."""
+    match = TIME.match(text)
+    assert match is not None  # noqa: S101 - it is a time
+    hour, half, rest = value // 60, match[5] or "", text[match.end(3) :]
+    if half:
+        letter = "ap"[hour > 11]
+        rest = rest.replace(half, letter.upper() if half.isupper() else letter, 1)
+        hour = hour % 12 or 12
+    width = 1 if half else len(match[1])
+    return f"{hour:0{width}}{match[2]}{value % 60:02}{rest}"
+
+
+def _number(text: str, value: int, others: Sequence[str]) -> str:
+    """Return a number of another value; others beside it may tell how thousands are written."""
+    match, decimals = RUN.search(text), read(text)[1]
+    assert match is not None  # noqa: S101 - it is a number
+    unit = 10 ** (PLACES - decimals)
+    digits = str((2 * value + unit) // (2 * unit)).zfill(decimals + 1)
+    cut = len(digits) - decimals
+    whole, point = digits[:cut], match[0][-1 - decimals] if decimals else ""
+    marks = [mark for mark in map(THOUSANDS.search, (text, *others)) if mark]
+    if marks and len(whole) > 3 and marks[0][1] != point:
+        step = 2 if any(mark[2] for mark in marks) else 3
+        head = whole[:-3]
+        pieces = [head[max(end - step, 0) : end] for end in range(len(head), 0, -step)]
+        whole = marks[0][1].join([*reversed(pieces), whole[-3:]])
+    return text[: match.start()] + whole + point + digits[cut:] + text[match.end() :]
