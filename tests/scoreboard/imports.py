@@ -19,7 +19,7 @@ _RAY = f"rewrite -q {_VECTORS} --seed s -O out --engine ray -j 2 --force t.txt"
 COMMANDS = (
     f"rewrite -q {_VECTORS} --seed s -j 2 t.txt",
     f"verify {_VECTORS} -j 2 --draws 10000",
-    f"index {_VECTORS}",
+    "index two.txt",
     "train -q long.txt -o own.npz --least 5 --dimensions 4 --epochs 1 --force",
     f"preview {_VECTORS} t.txt",
 )
