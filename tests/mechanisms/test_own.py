@@ -196,7 +196,7 @@ def test_other_commands_take_it(dpsan, folder):
     own = ("-m", "own.py:Mine", "-E", "words.txt")
     done = dpsan("explain", "red", *own, "-e", "2", cwd=folder)
     assert b"mine (CLAIMED)\n" in done.stdout
-    assert b"mine: third party, not reviewed" in done.stdout
+    assert b"third party, not reviewed" in done.stdout
     done = dpsan("verify", *own, "-e", "2", "--allow-unproved", "--draws", "10000", cwd=folder)
     assert b"third party, not reviewed" in done.stdout
     assert done.returncode == 1, done.stdout  # it claims a tenth of what is true
