@@ -49,8 +49,8 @@ WEEKDAYS: Final = frozenset(("day", "day3", "workday", "workday3", "day_de", "da
 DAYS_OF_MONTH: Final = frozenset(("mday", "ordinal", "daymonth"))
 MONTHS: Final = frozenset(("month", "month3", "month_de", "month_fr", "month_es"))
 YEARS: Final = frozenset(("year", "shortyear"))
-YEAR: Final = 3
-"""Part of a date, behind its day and its month."""
+NEAR: Final = 12
+"""Tokens between a year and a weekday behind it that belong together."""
 SPANS: Final = ("year", "yearspan")
 """Groups of years of which one may be earlier than another."""
 PADDED: Final = ZERO * 2
@@ -219,7 +219,8 @@ def _weekdays(
 ) -> tuple[tuple[int, ...], ...]:
     """Return the rows of the weekdays that stand before a date, with those of the date.
 
-    A date without a month has the first one of the text, one without a year the next one.
+    A date without a month has the first one of its text, one without a year the next one there, the
+    one just before it, or the first one of the unit.
     """
     at = among(group, rules.codes(WEEKDAYS)).nonzero()[0]
     if not len(at):
@@ -231,17 +232,18 @@ def _weekdays(
     ahead = np.where(view.label[at + 1] == function, at + 2, at + 1)
     at = at[part_of[group.take(ahead, mode="clip")] > 0]
     dated = part_of.take(group).nonzero()[0]
-    dated = dated[np.isin(view.text[dated], view.text[at])]
+    dated = dated[np.isin(view.unit[dated], view.unit[at])]
     of = dict(zip(dated.tolist(), part_of[group[dated]].tolist(), strict=True))
     first = {(int(view.text[near]), part): int(row[near]) for near, part in reversed(of.items())}
-    years = [near for near, part in of.items() if part == YEAR]
+    years = [near for near, part in of.items() if part > 2]
+    first_year = {int(view.unit[near]): int(row[near]) for near in reversed(years)}
     out = []
     for token in at.tolist():
         text, open_parts = int(view.text[token]), {1, 2, 3}
         behind = bisect(years, token)
-        beside = [*years[behind : behind + 1], *years[behind - 1 : behind]]
-        year = [int(row[near]) for near in beside if view.text[near] == text]
-        date = [-1, first.get((text, 2), -1), *(year[:1] or [-1])]
+        both = [*years[behind : behind + 1], *years[max(behind - 1, 0) : behind]]
+        year = [int(row[near]) for near in both if view.text[near] == text and token - near < NEAR]
+        date = [-1, first.get((text, 2), -1), *year, first_year.get(int(view.unit[token]), -1)][:3]
         for near in range(token + 1, token + 6):
             part = of.get(near, 0)
             if part in open_parts:

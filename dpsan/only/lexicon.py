@@ -200,10 +200,10 @@ class Lexicon:
             parts: parts of a word with capitals inside, folded.
             plural: whether all letters but the last are capitals.
         """
-        if not word.islower():  # its script has no capitals, which would tell names from others
+        if (
+            len(word) > LONGEST or not word.islower()
+        ):  # in a script without capitals all may be names
             return "surname"
-        if len(word) > LONGEST:
-            return "unknown"
         base, mark, tail = word.rpartition("'")
         if mark and tail in ENCLITICS and self.label(base, COLUMN[caps]) in ("func", "plain"):
             return "plain"

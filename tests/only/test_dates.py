@@ -24,6 +24,18 @@ def test_equal_years_and_days_stay_equal():
         assert first.year != third.year
 
 
+def test_a_weekday_without_a_year_is_that_of_the_year_of_its_letter():
+    names = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+    letter = (
+        "21 November 2023\nShe, born 30 May 1987, a secondary teacher at a school of this town, "
+    )
+    for out in drawn(letter + "comes on Tuesday 28 November."):
+        year = int(re.search(r"\d{4}", out)[0])
+        weekday, day, month = re.search(r"(\w+day) (\d+) (\w+)", out).groups()
+        drawn_day = date(year, [*month_name].index(month), int(day))
+        assert weekday == names[drawn_day.weekday()]
+
+
 def test_dates_follow_each_other_by_some_days():
     for out in drawn("Admitted 2023-10-28, seen 2023-11-01, left 2023-11-05."):
         assert all(0 < (later - earlier).days < 20 for earlier, later in pairwise(days(out)))
