@@ -26,10 +26,8 @@ def test_equal_years_and_days_stay_equal():
 
 def test_a_weekday_without_a_year_is_that_of_the_year_of_its_letter():
     names = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
-    letter = (
-        "21 November 2023\nShe, born 30 May 1987, a secondary teacher at a school in town, "
-    )
-    for out in drawn(letter + "comes on Tuesday 28 November."):
+    letter = "21 November 2023\nShe, born 30 May 1987, a secondary teacher at a school of this town"
+    for out in drawn(letter + " by the sea, comes on Tuesday 28 November."):
         year = int(re.search(r"\d{4}", out)[0])
         weekday, day, month = re.search(r"(\w+day) (\d+) (\w+)", out).groups()
         drawn_day = date(year, [*month_name].index(month), int(day))
