@@ -10,14 +10,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.decision import GIVEN, NAMES, Decision
+from dpsan.only.decision import GIVEN, Decision
 from dpsan.only.marks import SMALL
 from dpsan.only.plans import NAME, NAMED, PATTERNS, Plans
 from dpsan.only.slots import Pool, Slots, Units, unit_of
 from dpsan.only.view import LOWER
 
-_MOST: Final = 0.1
-"""Share of the given names that begin with one letter, at most."""
 _EMAIL: Final[Pool] = ("email", "", ())
 _HOST: Final = "@example"
 _OTHER_HOST: Final = "@mail{}.example"
@@ -62,29 +60,6 @@ def _initial(slots: Slots, decision: Decision, name: int, plans: Plans, letter: 
     if beside and slots.plans[slots.pool[given]].pool[0] in GIVEN:
         return _written(slots, given, plans)[0]
     return letter
-
-
-def write_initials(decision: Decision, tokens: list[str]) -> float:
-    """Let an initial beside a surname be that of the given name before this surname elsewhere in
-    the unit, whether the hidden initial was that of the hidden name or not.
-
-    Returns:
-        How many more tokens may stay as they were than those of drawn letters, at most.
-    """
-    names, given = ([decision.groups.index(name) for name in group] for group in (NAMES, GIVEN))
-    group, near = decision.group, np.append(np.diff(decision.at) == 1, False)
-    pairs = (near & np.isin(group, given) & np.isin(np.append(group[1:], 0), names)).nonzero()[0]
-    unit = (decision.unit.astype(np.int64) << 32) + decision.key
-    first = {int(unit[row + 1]): row for row in reversed(pairs.tolist())}
-    first |= {int(unit[row]): row + 1 for row in reversed(pairs.tolist())}  # Linnea F.
-    more = 0.0
-    for row in (group == decision.groups.index("initial")).nonzero()[0].tolist():
-        beside = [row + 1] if near[row] else [row - 1] if row and near[row - 1] else []
-        of_name = first.get(int(unit[beside[0]])) if beside else None
-        if of_name is not None and len(tokens[row]) == 1 and tokens[row].isupper():
-            tokens[row] = tokens[of_name][:1].upper()
-            more += _MOST
-    return more
 
 
 def write_addresses(

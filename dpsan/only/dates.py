@@ -43,7 +43,7 @@ KINDS: Final = {
 DAYS: Final = 2
 """Sort of the days of dates in digits."""
 SORTS: Final = {
-    **dict.fromkeys(("year", "dateyear", "yearspan"), 1),
+    **dict.fromkeys(("year", "dateyear"), 1),
     **dict.fromkeys(LABELS, DAYS),
     **dict.fromkeys(("int1", "int2", "int3", "bit", "int4", "int40", "int5", "int6", "intlong"), 3),
     **dict.fromkeys(("clock", "number"), 4),

@@ -51,8 +51,6 @@ MONTHS: Final = frozenset(("month", "month3", "month_de", "month_fr", "month_es"
 YEARS: Final = frozenset(("year", "shortyear"))
 NEAR: Final = 12
 """Tokens between a year and a weekday behind it that belong together."""
-SPANS: Final = ("year", "yearspan")
-"""Groups of years of which one may be earlier than another."""
 PADDED: Final = ZERO * 2
 """Form of a day of two digits that begins with a zero."""
 MEDICINE: Final = "medicine"
@@ -154,12 +152,10 @@ def decide(
             local[int(row[token])] = tuple(_read(cuts, key_of) for cuts in pieces)
     key_of_row = first[key[at]]
     order = np.zeros(len(at), np.int32)
-    spans = among(group[at], rules.codes(SPANS))
-    for groups, of_form in ((ASCENDING, 0), (ORDERED, form[at] + 1), (SPANS, 0)):
+    for groups, of_form in ((ASCENDING, 0), (ORDERED, form[at] + 1)):
         rows = among(group[at], rules.codes(groups)).nonzero()[0]
         if len(rows) > 1:  # else there is none before
-            kind = np.where(spans, 0, group[at])
-            pool = (view.text[at] * np.int64(len(rules.groups)) + kind) * (len(view.forms) + 1)
+            pool = (view.text[at] * np.int64(len(rules.groups)) + group[at]) * (len(view.forms) + 1)
             order[rows] = ranks((pool + of_form)[rows], view.order[at[rows]])
     return Decision(
         at,
@@ -241,8 +237,8 @@ def _weekdays(
     for token in at.tolist():
         text, open_parts = int(view.text[token]), {1, 2, 3}
         behind = bisect(years, token)
-        both = [*years[behind : behind + 1], *years[max(behind - 1, 0) : behind]]
-        year = [int(row[near]) for near in both if view.text[near] == text and token - near < NEAR]
+        pair = [*years[behind : behind + 1], *years[behind - 1 : behind]]
+        year = [int(row[near]) for near in pair if view.text[near] == text and token - near < NEAR]
         date = [-1, first.get((text, 2), -1), *year, first_year.get(int(view.unit[token]), -1)][:3]
         for near in range(token + 1, token + 6):
             part = of.get(near, 0)

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.addresses import name_pieces, write_addresses, write_initials
+from dpsan.only.addresses import name_pieces, write_addresses
 from dpsan.only.apart import keep_apart
 from dpsan.only.decision import CITY, COUNTRY, PLURAL, Decision
 from dpsan.only.injections import Injections
@@ -31,7 +31,6 @@ from dpsan.only.slots import (
     Unit,
     Units,
     keep_order,
-    keep_years,
     name_days,
     settle,
     unit_number,
@@ -132,7 +131,6 @@ class Draws:
             if self.together and self.plans.injective:
                 reused += keep_apart(slots, new, units, self.plans, streams, injections)
                 keep_order(slots, new, decision.order[slots.row])
-                keep_years(slots, new, decision.order[slots.row])
                 settle(slots, decision.sums, [*self.plans.words.values()])
                 name_days(slots, decision.weekdays, self.plans.words)
             if self.together and decision.locals:
@@ -145,7 +143,6 @@ class Draws:
                 del of_file[ended]
         for row, value in values.items():
             tokens[row] = value
-        share = write_initials(decision, tokens) if self.together else 0.0
         articles = []
         for _, caps, row in decision.articles.tolist():
             article = article_for(tokens[row])
@@ -153,7 +150,7 @@ class Draws:
             if caps != LOWER:
                 article = article.upper() if loud else article.capitalize()
             articles.append(article)
-        share += float(slots.chance.take(slots.of_row).sum())
+        share = float(slots.chance.take(slots.of_row).sum())
         plans = [slots.plans[at] for at in np.unique(slots.pool[new]).tolist()]
         forms = [plan.sizes[0] for plan in plans if plan.table < 0 and plan.chance]
         return Outputs(tokens, articles, share, min(forms, default=0), reused)

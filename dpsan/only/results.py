@@ -1,4 +1,4 @@
-"""What a number becomes that follows from others of its text, see :mod:`dpsan.only.sums`."""
+"""Results: the numbers that follow from others of their text, see :mod:`dpsan.only.sums`."""
 
 from __future__ import annotations
 
@@ -79,12 +79,6 @@ def follow(kind: int, text: str, parts: Sequence[str], whole: str = "") -> str:
         value = (read(whole)[0] if whole else WHOLE**2) - value
     written = _number(text, value, [*parts, whole]) if min(values) > 0 < value else text
     return written if re.search("[1-9]", written) else text
-
-
-def at_most(text: str, whole: str) -> str:
-    """Return a number, or half of another one if it is not smaller."""
-    value, most = read(text)[0], read(whole)[0]
-    return _number(text, most // 2, [whole]) if value >= most > 0 else text
 
 
 def _time(text: str, value: int) -> str:

@@ -12,15 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.dates import moment, weekday_of
-from dpsan.only.decision import SPANS
-from dpsan.only.marks import DAY_FIRST, NOW
+from dpsan.only.marks import DAY_FIRST
 from dpsan.only.permutations import ORDERED, ROOM, Calendar, Permutation
-from dpsan.only.results import at_most, follow
-from dpsan.only.sums import FEW, NET, RESULTS, TOTAL, Sum
+from dpsan.only.results import follow
+from dpsan.only.sums import FEW, RESULTS, TOTAL, Sum
 from dpsan.only.templates import Piece
 
-LONG: Final = 3
-"""Marks of a year of two digits."""
 WIDEST_TIME: Final = 5
 """Marks of a time with a dot: 12.30."""
 AGE: Final = 40
@@ -172,35 +169,6 @@ def keep_order(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) ->
             slots.chance[of_text] *= len(of_text)
 
 
-def keep_years(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) -> None:
-    """Give the new years and first years of spans of each text and class the order of what they
-    stand for; a span ends no later than the next year begins.
-
-    Args:
-        order: how many years are earlier in the text, of each slot.
-    """
-    pools = [plan.pool for plan in slots.plans]
-    dated = np.array([group in SPANS and len(form) != LONG for group, form, _ in pools])
-    at = new[(dated[slots.pool] & (slots.table < 0))[new]]
-    members: defaultdict[tuple[int, int, str], list[int]] = defaultdict(list)
-    for slot in at.tolist():
-        form = pools[slots.pool[slot]][1]
-        members[int(slots.unit[slot]), int(slots.text[slot]), form[0]].append(slot)
-    for of_text in members.values():
-        of_text.sort(key=order.__getitem__)
-        texts = [slots.texts[slots.number[slot]] for slot in of_text]
-        years = sorted(int(text[:4]) for text in texts)
-        if not any(text[4:] for text in texts):
-            continue
-        for turn, (slot, text, year) in enumerate(zip(of_text, texts, years, strict=True)):
-            width, last = len(text) - 5, ""
-            if width > 0:
-                long = (int(text[5:]) - int(text[:4])) % 10**width
-                end = min([year + long, NOW, *(later for later in years[turn:] if later > year)])
-                last = text[4] + str(end)[-width:]
-            slots.texts[slots.number[slot]] = str(year) + last
-
-
 def settle(slots: Slots, sums: Sequence[Sum], lists: Sequence[Sequence[str]]) -> None:
     """Write the numbers that follow from others of their text.
 
@@ -223,12 +191,6 @@ def settle(slots: Slots, sums: Sequence[Sum], lists: Sequence[Sequence[str]]) ->
         target = [whole, *parts][to]
         if not fixed[target]:
             others = [text for at, text in enumerate(texts) if at not in (0, to)]
-            part = 3 - to if kind == TOTAL and to and len(parts) == 2 else 2 * (kind == NET)
-            if part and len(parts) == 2 and not fixed[[whole, *parts][part]]:
-                of_whole = texts[0 if kind == TOTAL else 1]
-                less = at_most(texts[part], of_whole)
-                slots.texts[slots.number[[whole, *parts][part]]] = less
-                others[-1 if kind == NET else 0] = less
             text = follow(kind, texts[to], others, texts[0] if to else "")
             slots.texts[slots.number[target]] = text
             slots.chance[target] = 1.0 if kind in FEW else slots.chance[[target, *parts]].sum()

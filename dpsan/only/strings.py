@@ -168,15 +168,15 @@ def parts(kind: str, text: str, fixed: frozenset[str]) -> list[tuple[int, int, s
             cut = text.index("/")
             first, whole = (label_and_form("int", side, fixed) for side in text.split("/"))
             return [(0, cut, *first), (cut + 1, len(text), *whole)]
-    if kind == "int" and (found := MONTH_YEAR.fullmatch(text)):  # 03/2020
-        month, year = found.groups()
+    if kind == "int" and (match := MONTH_YEAR.fullmatch(text)):  # 03/2020
+        month, year = match.groups()
         at = len(month) + 1
         return [
             (0, len(month), "monthno", marked(month)),
             (at, at + 4, "dateyear", year_form(year)),
         ]
-    if kind == "int" and (found := MARK.fullmatch(text)):  # 3.8/4.5
-        mark, most = found.groups()
+    if kind == "int" and (match := MARK.fullmatch(text)):  # 3.8/4.5
+        mark, most = match.groups()
         at, form = len(mark) + 1, f"{most.split('.')[0]}:{len(mark.partition('.')[2])}"
         return [(0, len(mark), "mark", form), (at, len(text), "fixed", most)]
     dated = date_parts(kind, text) if kind in KINDS else []

@@ -21,7 +21,6 @@ from dpsan.only.marks import (
     LARGE,
     LARGE_HEX,
     NIL,
-    NOW,
     PADDED,
     RANGES,
     SHORT,
@@ -381,10 +380,7 @@ def finished(group: str, text: str) -> str:
         return ordinal(int(text[:-2]))
     if group == "yearspan":
         first, mark, last = text[:4], text[4], text[5:]
-        begin, end = int(first), int(first) + int(last)
-        if begin <= NOW < end:  # nobody has worked until a later year
-            begin, end = begin - (end - NOW), NOW
-        return f"{begin}{mark}{str(end)[-len(last) :]}"
+        return first + mark + str(int(first) + int(last))[-len(last) :]
     return text
 
 

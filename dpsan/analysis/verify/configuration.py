@@ -26,7 +26,7 @@ class Exposure(NamedTuple):
     """Name of the setting, as an argument of :class:`Sanitizer`."""
     value: str
     event: str
-    """What one input gives and another never does."""
+    """Event that one input can have and another cannot."""
     left_out: str = ""
     """Pairs of inputs that the guarantee leaves out, if it says so."""
 
