@@ -200,9 +200,8 @@ class Lexicon:
             parts: parts of a word with capitals inside, folded.
             plural: whether all letters but the last are capitals.
         """
-        if (
-            len(word) > LONGEST or not word.islower()
-        ):  # in a script without capitals all may be names
+        # In a script without capitals every word may be a name.
+        if len(word) > LONGEST or not word.islower():
             return "surname"
         base, mark, tail = word.rpartition("'")
         if mark and tail in ENCLITICS and self.label(base, COLUMN[caps]) in ("func", "plain"):

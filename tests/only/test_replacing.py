@@ -85,6 +85,21 @@ def test_a_text_is_written_alike_alone_and_among_others(sensitive, text):
     assert lines == [sensitive.sanitize([text], KEY, [at]).lines[0] for at in range(200)]
 
 
+def test_an_account_in_groups_is_one_that_nobody_has(sensitive):
+    """Its check digits are 00 or 01, also where the bank is written in letters."""
+    for account in ("GB29 NWBK 6016 1331 9268 19", "DE89 3704 0044 0532 0130 00"):
+        for output in sensitive.sanitize([f"Pay {account} now."] * 6, KEY).lines:
+            assert re.fullmatch(r"Pay [A-Z]{2}0[01] [A-Z\d]{4}( \d{4}){3,4} \d\d now\.", output)
+
+
+def test_two_initials_beside_one_surname_stay_two(sensitive):
+    text = "Tom Jones met Q. Jones; later T. Jones left."
+    for at in range(12):
+        output = sensitive.sanitize([text], derive_key(KEY, at)).lines[0]
+        first, second = re.findall(r"\b([A-Z])\. ", output)
+        assert first != second
+
+
 def test_an_initial_in_an_address_is_that_of_the_given_name_before_the_surname(sensitive):
     """Also where the hidden one was another: nothing is read but that a letter stands there."""
     for initial in "pq":

@@ -25,8 +25,7 @@ CASES = [
     ("Asthma, gout, angina and eczema: walks heel-toe well.", "Asthma gout angina eczema"),
     ("It went to\nDPO AE 09012", "DPO AE 09012"),
     ("They ship to 上海, where 王伟 has asthma.", "上海 王伟 asthma"),
-    ("Pay GB29 NWBK 6016 1331 9268 19 today.", "GB29 NWBK 6016 1331 9268 19"),
-    ("The KX19 ZPL is red, and he has asthma.", "KX19 ZPL asthma"),
+    ("He has asthma, gout, angina. The KX19 ZPL is red.", "asthma gout angina KX19 ZPL"),
     ("It is for Wexford County Council here.", "Wexford County"),
     ("my nan june fell again", "june"),
     (
