@@ -30,6 +30,10 @@ CASES = [
         "asthma gout angina eczema KX19 ZPL",
     ),
     ("It is for Wexford County Council here.", "Wexford County"),
+    ("The car B-MW 4411 is at ///index.home.raft here.", "B MW 4411 index home raft"),
+    ("Bo & Mae came with Ines & Bath again.", "Bo Mae Ines Bath"),
+    ("We saw Pebble Jones in the morning, and then Dev had gone.", "Pebble Jones Dev"),
+    ("It is at the Grand Plaza Hotel here.", "Grand Hotel"),
     ("my nan june fell again", "june"),
     (
         "Her son Justice lives at Flat 2, The Old Brewery, Cask Lane, Hove.",
