@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 from scipy import linalg, optimize, sparse
+from scipy.special import kl_div
 
 from dpsan.errors import refuse
 from dpsan.mechanisms.samplers.base import Sampler
@@ -30,8 +31,8 @@ from dpsan.text.numerals import number
 
 MOST_OUTPUTS: Final = 6000
 """Outputs of a table whose M x M matrices fit into memory."""
-MISFIT: Final = 1.25
-"""Largest mean squared residual of texts that the stated settings wrote."""
+MISFIT: Final = 1.1
+"""Largest mean deviance of texts that the stated settings wrote."""
 _BESIDE: Final = ((0.5, 0.05, 0.2), (0.25, 0.05, 0.3))
 _CLEAR: Final = 50.0
 """Scales of a group beside all groups: the usual ones, and those where single words differ less;
@@ -158,8 +159,11 @@ class Fit:
 
     @property
     def misfit(self) -> float:
-        """Return the mean squared residual of an output: below 1 unless other settings wrote."""
-        return float(np.mean((self.counts - self.mean) ** 2 / self.mean))
+        """Return the mean deviance of an output: below 1 unless other settings wrote the texts.
+
+        A squared residual has no bound where an output is expected in a hundredth of a text.
+        """
+        return float(2 * np.mean(kl_div(self.counts, self.mean)))
 
     @property
     def _slopes(self) -> Floats:

@@ -169,7 +169,7 @@ def test_golden_numbers(found):
     assert ends == pytest.approx(ENDS, abs=1)
 
 
-MISFIT, TIMES, ENDS = 0.02321, 2.82830, [139, 450, 53, 196]
+MISFIT, TIMES, ENDS = 0.02304, 2.82830, [139, 450, 53, 196]
 
 
 def test_a_planted_list_is_called_and_counted(found, written):
@@ -226,7 +226,7 @@ def test_texts_of_other_settings_are_refused(written, other):
 
 
 def test_a_wrong_epsilon_is_noticed_in_thirty_thousand_words(monkeypatch):
-    """Read as 9, what was written at 8 has a misfit of 1.34, as speeches have; right ones 1.14."""
+    """Read as 9, what was written at 8 has a misfit of 1.54; read as 8, it has .75."""
     size, generator = 1500, np.random.default_rng(5)
     embeddings = make_embeddings(size, 8)
     shares = np.exp(0.7 * generator.standard_normal(size)) / (np.arange(size) + 10)
@@ -243,7 +243,16 @@ def test_a_wrong_epsilon_is_noticed_in_thirty_thousand_words(monkeypatch):
         with pytest.raises(UsageError, match="not written by these settings"):
             Estimate(written, by, made[wrong])
     monkeypatch.setattr(estimate, "best_fit", lambda first, progress: first)
-    assert Estimate(written, by, made[8.0]).misfit < 1.14
+    assert Estimate(written, by, made[8.0]).misfit < 0.85
+
+
+def test_one_rare_output_is_no_misfit(monkeypatch):
+    """Its squared residual is 151 here, and the mean of 128 was 2.2; as many as 12 of 60 were."""
+    embeddings, generator = make_embeddings(128, 5), np.random.default_rng(1)
+    lines = [" ".join(generator.choice(embeddings.index_to_key, 12)) for _ in range(900)]
+    made = Sanitizer(epsilon=3.0, embeddings=embeddings, seed="estimate 14")
+    monkeypatch.setattr(estimate, "best_fit", lambda first, progress: first)
+    assert Estimate(made.rewrite(lines), ["A"] * 900, made).misfit < 0.85
 
 
 def test_what_cannot_be_estimated_is_refused(written, found):

@@ -75,7 +75,7 @@ class Estimate:
         self._refuse_small(_LEAST)
         first = estimate.first_fit(channel, np.sum(self._groups, axis=0))
         self.misfit = first.misfit
-        """Mean squared residual of the counts of outputs."""
+        """Mean deviance of the counts of outputs."""
         wrong = self.misfit > estimate.MISFIT
         refuse(wrong, "these texts were not written by these settings", f"misfit {self.misfit:.1f}")
         self._whole = estimate.best_fit(first, lambda share: tell("all groups", 0.5 * share))
